@@ -25,7 +25,7 @@ use redyno::{
     load::PaceStage,
     protocol::{Dialect, Reply, Skipper},
     stats::Recorder,
-    workload::{Draws, KeyNames, Operation, Outgoing, Program, RunId, Values, Workload},
+    workload::{Draws, KeyNames, Operation, OutgoingRequests, Program, RunId, Values, Workload},
 };
 
 /// The number of requests in a call of a stage. The number is large, so that the cost of the call per request is
@@ -52,7 +52,7 @@ fn encode(bencher: Bencher, what: &str) {
     let names = KeyNames::of_run(RunId::random());
     let program = Program::new(&workload, Dialect::Resp2, 10_000, values, &names);
     let mut draws = Draws::new(1);
-    let mut out = Outgoing::default();
+    let mut out = OutgoingRequests::default();
     bencher.counter(ItemsCount::new(BATCH)).bench_local(|| encode_batch(&program, &mut draws, &mut out));
 }
 
@@ -74,7 +74,7 @@ fn several(values: &str, steps: &[&str]) -> Arc<Workload> {
 }
 
 #[inline(never)]
-fn encode_batch(program: &Program, draws: &mut Draws, out: &mut Outgoing) {
+fn encode_batch(program: &Program, draws: &mut Draws, out: &mut OutgoingRequests) {
     out.clear();
     for _ in 0..BATCH {
         black_box(program.append(draws, out));

@@ -15,8 +15,8 @@ use redyno::{
     probe::{Ping, Wake},
     server::Status,
     session::{
-        Event, Interval, Moment, OperationInterval, Record, Segment, ServerIdentity, SessionStart, Span,
-        Tally, Writer,
+        Event, Interval, Moment, OperationInterval, Record, Segment, ServerIdentity, SessionStart,
+        SessionWriter, Span, Tally,
     },
     stats::{Latency, Recorder},
 };
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let seconds = (hours.parse::<f64>()? * 3600.0) as u32;
     let mut session =
-        Session { writer: Writer::create(&PathBuf::from(path))?, tally: Tally::default(), random: 7 };
+        Session { writer: SessionWriter::create(&PathBuf::from(path))?, tally: Tally::default(), random: 7 };
     let target = ServerIdentity {
         address: "127.0.0.1:6379".to_owned(),
         server: "redis 7.0.15".to_owned(),
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 struct Session {
-    writer: Writer,
+    writer: SessionWriter,
     tally: Tally,
     random: u64,
 }

@@ -52,23 +52,26 @@
 //!
 //! A reply, from the socket to the screen:
 //! 1. `Worker::attend` (load/worker): a socket is ready to read.
-//! 2. `Connection::readable` (load/connection): the bytes are divided into replies, each for the oldest open operation.
+//! 2. `LoadConnection::readable` (load/connection): the bytes are divided into replies, each for the oldest open
+//!    operation.
 //! 3. `Replies::settle` (load/segments): the replies of one read are counted in the buffer of their segment.
-//! 4. `Segments::close_tick`: four times per second the buffer goes to the collector, through a ring buffer.
+//! 4. `WorkerSegments::close_tick`: four times per second the buffer goes to the collector, through a ring buffer.
 //! 5. `TargetRecords::take` (session): the workers' buffers of a tick become one [`Interval`](session::Interval).
 //! 6. [`Timeline::push`](session::timeline::Timeline::push): the interval is added to the timeline, which the screens
 //!    read. A [`Sink`](session::Sink) turns it into printed lines.
 //!
 //! A knob, from the key to the first request with the new value:
 //! 1. [`update`](app::update()): a key becomes an order with the wanted knobs.
-//! 2. `Running::set_knobs` (session/running): the limits of knobs are applied, and the user is asked before the
+//! 2. `LiveSession::set_knobs` (session/running): the limits of knobs are applied, and the user is asked before the
 //!    first write.
-//! 3. `Measured::settle` (session): several changes in quick succession become one change.
-//! 4. [`Load::set`](load::Load::set): the program of the workers is built, then swapped in with the number of the new segment.
+//! 3. `MeasuredTarget::settle` (session): several changes in quick succession become one change.
+//! 4. [`Load::set`](load::Load::set): the program of the workers is built, then swapped in with the number of the new
+//!    segment.
 //! 5. `Worker::take_setting` (load/worker): the old segment ends, and the next batch belongs to the new one.
 //!
 //! An event, from its cause to its text:
-//! 1. `Poller::poll` (server): a difference between two polls becomes an [`EventKind`](events::EventKind) with its fields.
+//! 1. `RedisPoller::poll` (server): a difference between two polls becomes an [`EventKind`](events::EventKind) with its
+//!    fields.
 //!    `TargetRecords` (session) does the same with losses that load and probes report.
 //! 2. `TargetRecords::take`: the kind becomes an [`Event`](session::Event), with the time of the session.
 //! 3. [`Timeline::push`](session::timeline::Timeline::push): the event gets its place on the time axis.

@@ -15,7 +15,7 @@ use crate::support::{
 const HARM: &str = "\x1b]0;OWNED\x07\u{9b}31m\u{202e}txt";
 
 fn assert_harmless(what: &str, text: &str) {
-    let obeyed = |c: &char| !matches!(c, '\n' | '\r') && redyno::untrusted::is_obeyed(*c);
+    let obeyed = |c: &char| !matches!(c, '\n' | '\r') && redyno::untrusted::is_interpreted(*c);
     let found: Vec<_> = text.chars().filter(obeyed).collect();
     assert!(found.is_empty(), "{what}: {found:?} in {text:?}");
 }

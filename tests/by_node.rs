@@ -15,14 +15,14 @@ use crate::support::{
 use redyno::{
     diagnose::{Finding, Findings},
     knobs::Knobs,
-    load::{Plan, Requests},
+    load::{LoadPlan, RequestLimit},
     session::{OperationInterval, Record},
     workload::{Keyset, Operation, Workload},
 };
 use rustix::process::Signal;
 
-fn plan_of(nodes: &Nodes) -> Plan {
-    Plan { threads: 2, ..cluster_plan(nodes.0[0].port(), 1000) }
+fn plan_of(nodes: &Nodes) -> LoadPlan {
+    LoadPlan { threads: 2, ..cluster_plan(nodes.0[0].port(), 1000) }
 }
 
 fn knobs(workload: Arc<Workload>) -> Knobs {
@@ -52,7 +52,7 @@ fn found(records: &[Arc<Record>], rule: &str) -> Vec<Finding> {
 fn all_nodes_together_are_the_whole_and_each_is_what_it_carried_out_through_a_reshard() {
     for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
         let nodes = Nodes::start(recipe, false);
-        let plan = Plan { requests: Some(Requests::InAll(60_000)), ..plan_of(&nodes) };
+        let plan = LoadPlan { requests: Some(RequestLimit::Shared(60_000)), ..plan_of(&nodes) };
         let mut session = Driven::start(&plan, knobs(Workload::ratio(1, 1)));
         session.wait_for("some operations", |records| {
             (intervals(records).map(|interval| interval.ops).sum::<u64>() > 2000).then_some(())

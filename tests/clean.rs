@@ -16,9 +16,9 @@ use redyno::{
     clock::Clock,
     endpoint::{Address, Target},
     knobs::Knobs,
-    load::Plan,
+    load::LoadPlan,
     runner::Failure,
-    server::{Cleaned, Control, Ledger, Marker, Owner},
+    server::{CleaningResult, Control, Ledger, Marker, Owner},
     workload::{KeyNames, KeyNaming, KeySpan, Keyset, Operation, RunId, Workload},
 };
 
@@ -98,8 +98,8 @@ impl CleanUp for Control {
     fn clean_up(&self) -> (u64, bool) {
         let runs = listed(self);
         let cleaning = self.clean(runs.clone());
-        let Cleaned { removed, complete, .. } = cleaning.wait(LIMIT).unwrap().unwrap();
-        self.strike(runs.into_iter().map(Ledger::found).collect()).wait(LIMIT).unwrap().unwrap();
+        let CleaningResult { removed, complete, .. } = cleaning.wait(LIMIT).unwrap().unwrap();
+        self.forget_key_names(runs.into_iter().map(Ledger::found).collect()).wait(LIMIT).unwrap().unwrap();
         let progress = cleaning.progress();
         assert_eq!(progress.removed, removed);
         assert!(progress.looked_at <= progress.total.next_multiple_of(1000), "{progress:?}");
@@ -216,7 +216,7 @@ fn a_marker_alone_is_removed_too() {
     control.mark(&ledger).wait(LIMIT).unwrap().unwrap();
     assert_eq!(dbsize(&server), 2);
     assert!(control.clean(vec![ledger.marker()]).wait(LIMIT).unwrap().unwrap().complete);
-    control.strike(vec![ledger]).wait(LIMIT).unwrap().unwrap();
+    control.forget_key_names(vec![ledger]).wait(LIMIT).unwrap().unwrap();
     assert_eq!(dbsize(&server), 0);
 }
 
@@ -244,7 +244,7 @@ fn leave(server: &Server, knobs: &Knobs, least: u64) -> String {
     let (control, ledger) = (control(server), Ledger::new(run, Owner::default()));
     ledger.add_keys(KeySpan::written_by(&knobs.workload, knobs.keyspace), false);
     control.mark(&ledger).wait(LIMIT).unwrap().unwrap();
-    let plan = Plan { names: KeyNames::of_run(run), ..plan(at_port(server.port())) };
+    let plan = LoadPlan { names: KeyNames::of_run(run), ..plan(at_port(server.port())) };
     let mut session = Driven::start(&plan, knobs.clone());
     session.wait_for_work(1, 50, least);
     assert!(session.finish().errors().is_empty());

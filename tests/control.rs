@@ -12,7 +12,7 @@ use redyno::{
     endpoint::{Address, Credentials, Password, Target},
     events::EventKind,
     gauge::Gauge,
-    server::{Control, Foreign, Ledger, Marker, Message, Owner, ServerError, Status, Writes},
+    server::{Control, ControlMessage, Foreign, Ledger, Marker, Owner, ServerError, Status, Writes},
     workload::{KeyNames, KeySpan, RunId},
 };
 
@@ -24,35 +24,35 @@ fn at(server: &Server) -> Target {
     Target { address: Address::Tcp { host: "127.0.0.1".into(), port: server.port() }, ..Target::default() }
 }
 
-fn start(target: Target) -> (Control, Receiver<Message>) {
+fn start(target: Target) -> (Control, Receiver<ControlMessage>) {
     let (news, messages) = channel();
     (Control::start(target, Clock::start(), POLL, news).unwrap(), messages)
 }
 
-fn status(messages: &Receiver<Message>) -> Status {
+fn status(messages: &Receiver<ControlMessage>) -> Status {
     wait_among(messages, "status", |message| match message {
-        Message::Status { status, .. } => Some((**status).clone()),
-        Message::Event { what, .. } => {
+        ControlMessage::Status { status, .. } => Some((**status).clone()),
+        ControlMessage::Event { what, .. } => {
             assert!(!matches!(what, EventKind::Unreachable { .. }), "{what:?}");
             None
         }
-        Message::Asked { .. } => None,
+        ControlMessage::SetupRequests { .. } => None,
     })
 }
 
-fn unreachable(messages: &Receiver<Message>) -> String {
+fn unreachable(messages: &Receiver<ControlMessage>) -> String {
     wait_among(messages, "bad news", |message| match message {
-        Message::Event { what: EventKind::Unreachable { cause }, .. } => Some(cause.clone()),
+        ControlMessage::Event { what: EventKind::Unreachable { cause }, .. } => Some(cause.clone()),
         _ => None,
     })
 }
 
-fn back(messages: &Receiver<Message>) {
+fn back(messages: &Receiver<ControlMessage>) {
     wait_among(messages, "good news", |message| is_back(message).then_some(()));
 }
 
-fn is_back(message: &Message) -> bool {
-    matches!(message, Message::Event { what: EventKind::Reachable, .. })
+fn is_back(message: &ControlMessage) -> bool {
+    matches!(message, ControlMessage::Event { what: EventKind::Reachable, .. })
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn differences_come_with_the_second_status() {
     server.cli(&["GET", "b"]);
     let (mut hits, mut misses) = (0, 0);
     wait_among(&messages, "a hit and a miss", |message| {
-        let Message::Status { status, .. } = message else { return None };
+        let ControlMessage::Status { status, .. } = message else { return None };
         hits += status.gauges.whole(Gauge::Hits).unwrap();
         misses += status.gauges.whole(Gauge::Misses).unwrap();
         assert!(status.gauges[Gauge::Cpu].is_some_and(|cpu| cpu >= 0.0), "{:?}", status.gauges);
@@ -115,12 +115,14 @@ fn a_user_who_may_not_ask_for_info_is_mute_and_not_unreachable() {
     let server = Server::redis().with_args(&args).start();
     let who = Credentials { user: Some("ann".into()), password: Password::new("pw") };
     let (control, messages) = start(Target { credentials: Some(who), ..at(&server) });
-    let Message::Event { what, .. } = messages.recv_timeout(LIMIT).unwrap() else { panic!("a status") };
+    let ControlMessage::Event { what, .. } = messages.recv_timeout(LIMIT).unwrap() else {
+        panic!("a status")
+    };
     assert!(matches!(&what, EventKind::InfoRefused { cause } if cause.contains("NOPERM")), "{what:?}");
     assert_eq!(control.find_leftovers().wait(LIMIT), Some(Ok(vec![])));
     server.cli(&["ACL", "SETUSER", "ann", "+info"]);
     assert!(is_back(&messages.recv_timeout(LIMIT).unwrap()));
-    assert!(matches!(messages.recv_timeout(LIMIT).unwrap(), Message::Status { .. }));
+    assert!(matches!(messages.recv_timeout(LIMIT).unwrap(), ControlMessage::Status { .. }));
 }
 
 #[test]
@@ -138,7 +140,9 @@ fn a_killed_server_is_unreachable_and_a_restarted_one_is_back() {
     server.restart();
     // The outage was told once, whatever the attempts met that were made in it.
     let next = wait_among(&messages, "good news", |message| match message {
-        Message::Event { what: EventKind::Unreachable { cause }, .. } if cause.contains("loading") => None,
+        ControlMessage::Event { what: EventKind::Unreachable { cause }, .. } if cause.contains("loading") => {
+            None
+        }
         other => Some(other.clone()),
     });
     assert!(is_back(&next), "{next:?}");
@@ -188,7 +192,7 @@ fn a_hung_server_holds_up_no_other_on_the_same_thread_and_ends_at_once() {
     servers[0].pause();
     unreachable(&messages);
     // It took the time limit of a reply to notice that: more than a hundred polls of the other.
-    let polled = others.try_iter().filter(|message| matches!(message, Message::Status { .. })).count();
+    let polled = others.try_iter().filter(|message| matches!(message, ControlMessage::Status { .. })).count();
     assert!(polled > 10, "{polled}");
     let cut_short = hung.survey();
     drop(hung);
@@ -266,14 +270,14 @@ fn a_survey_counts_keys_and_clients_that_are_not_ours() {
         let empty = wait_for("clients of the start to be gone", || {
             Some(survey()).filter(|survey| survey.neighbours.clients == 0)
         });
-        assert_eq!((empty.total_keys, empty.asks(&writes()), empty.obstacle()), (0, None, None));
+        assert_eq!((empty.total_keys, empty.question(&writes()), empty.obstacle()), (0, None, None));
         server.cli(&["MSET", "redyno:4g7k2m9q:000000000001", "x", "theirs", "x"]);
         assert_eq!(survey().foreign, Foreign::Exactly(2), "that run is not listed");
         server.cli(&["SADD", "redyno:runs", "4g7k2m9q"]);
         server.cli(&["-n", "3", "SET", "elsewhere", "x"]);
         let found = survey();
         assert_eq!((found.keys, found.total_keys, found.foreign), (3, 4, Foreign::Exactly(2)));
-        let question = found.asks(&writes()).unwrap();
+        let question = found.question(&writes()).unwrap();
         assert!(question.contains("holds 2 keys beside redyno's own"), "{question}");
         server.cli(&["EVAL", "for i=1,6000 do redis.call('SET','key:'..i,1) end", "0"]);
         assert!(matches!(survey().foreign, Foreign::AtMost(n) if n >= 6002));
@@ -292,7 +296,7 @@ fn a_survey_sees_a_replica_as_an_obstacle_and_replicas_apart() {
     let seen = wait_for("the replica to be connected", || {
         survey(&master).filter(|survey| survey.neighbours.replicas == 1 && survey.neighbours.clients == 0)
     });
-    assert!(seen.asks(&writes()).unwrap().contains("serves 1 replica;"));
+    assert!(seen.question(&writes()).unwrap().contains("serves 1 replica;"));
     let obstacle = wait_for("the replica to be loaded", || survey(&replica).filter(|found| !found.loading));
     assert!(obstacle.obstacle().unwrap().to_string().contains("READONLY"));
 }

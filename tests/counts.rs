@@ -10,7 +10,7 @@ use crate::support::{
 use redyno::{
     demo,
     knobs::{Arrivals, Backlog, Knobs},
-    load::{Plan, Requests},
+    load::{LoadPlan, RequestLimit},
     session::{Interval, Record, Summary},
     workload::Workload,
 };
@@ -116,7 +116,7 @@ fn what_is_answered_after_the_end_is_a_drain_and_in_no_rate_of_a_closed_loop() {
 fn what_is_owed_at_the_end_and_what_is_unanswered_are_two_counts() {
     let server = Server::redis().start();
     let knobs = Knobs { rate: Some(1000), pipeline: 4, ..gets(3) };
-    let plan = Plan { threads: 2, ..plan(at_port(server.port())) };
+    let plan = LoadPlan { threads: 2, ..plan(at_port(server.port())) };
     let mut session = Driven::start(&plan, knobs);
     session.wait_for_work(1, 3, 100);
     server.pause();
@@ -152,7 +152,7 @@ fn a_load_that_is_turned_off_owes_what_was_due() {
 #[test]
 fn a_rate_that_is_turned_loses_no_request_and_has_none_too_many() {
     let server = Server::redis().start();
-    let plan = Plan { threads: 2, ..plan(at_port(server.port())) };
+    let plan = LoadPlan { threads: 2, ..plan(at_port(server.port())) };
     let mut session = Driven::start(&plan, Knobs { rate: Some(100_000), pipeline: 16, ..gets(20) });
     session.wait_for_work(1, 20, 1000);
     let turns: Vec<_> = (0..24)
@@ -183,7 +183,11 @@ fn a_rate_that_is_turned_loses_no_request_and_has_none_too_many() {
 fn a_spent_quota_ends_no_worker_and_no_connection() {
     let server = Server::redis().start();
     for rate in [None, Some(20_000)] {
-        let plan = Plan { threads: 2, requests: Some(Requests::InAll(3000)), ..plan(at_port(server.port())) };
+        let plan = LoadPlan {
+            threads: 2,
+            requests: Some(RequestLimit::Shared(3000)),
+            ..plan(at_port(server.port()))
+        };
         let mut session = Driven::start(&plan, Knobs { rate, ..gets(6) });
         session.wait_for_the_end();
         let (connected, asked) = (server.load_ids(), server.calls(&[], "get"));
@@ -201,7 +205,7 @@ fn a_run_of_a_length_has_all_requests_of_it_and_no_other() {
     let server = Server::redis().start();
     for (rate, threads) in [(1000, 1), (3000, 2)] {
         let length = Some(Duration::from_millis(1200));
-        let plan = Plan { threads, length, ..plan(at_port(server.port())) };
+        let plan = LoadPlan { threads, length, ..plan(at_port(server.port())) };
         let mut session = Driven::start(&plan, Knobs { rate: Some(rate), ..gets(8) });
         session.wait_for_the_end();
         let past = session.finish();
@@ -283,7 +287,7 @@ fn every_request_has_one_end_whatever_breaks_and_is_turned() {
         let target = at_port(server.address.port());
         // Short only where it is waited for: a busy machine may take longer for an answer.
         let timeout = Duration::from_millis(if kind == "timeout" { 300 } else { 30_000 });
-        let plan = Plan { threads: 2, timeout, ..plan(target) };
+        let plan = LoadPlan { threads: 2, timeout, ..plan(target) };
         let arrivals = if n % 3 == 1 { Arrivals::Poisson } else { Arrivals::Constant };
         let backlog = if n % 2 == 0 { Backlog::Queue } else { Backlog::Shed };
         let knobs = Knobs { rate: Some(2000), pipeline: 4, arrivals, backlog, ..gets(10) };
@@ -322,7 +326,7 @@ fn every_request_has_one_end_whatever_breaks_and_is_turned() {
 #[test]
 fn turning_the_rate_in_an_outage_loses_no_request() {
     let mut server = Server::redis().start();
-    let plan = Plan { threads: 2, ..plan(at_port(server.port())) };
+    let plan = LoadPlan { threads: 2, ..plan(at_port(server.port())) };
     let mut session = Driven::start(&plan, Knobs { rate: Some(1000), ..gets(10) });
     session.wait_for_work(1, 10, 100);
     server.kill();
@@ -367,7 +371,11 @@ fn a_warm_up_has_its_own_sum_and_the_length_is_what_comes_after_it() {
 fn the_number_of_requests_is_that_of_those_that_are_due_whatever_becomes_of_them() {
     for backlog in [Backlog::Queue, Backlog::Shed] {
         let mut server = Server::redis().start();
-        let plan = Plan { threads: 2, requests: Some(Requests::InAll(3000)), ..plan(at_port(server.port())) };
+        let plan = LoadPlan {
+            threads: 2,
+            requests: Some(RequestLimit::Shared(3000)),
+            ..plan(at_port(server.port()))
+        };
         let mut session = Driven::start(&plan, Knobs { rate: Some(1000), backlog, ..gets(4) });
         session.wait_for_work(1, 4, 200);
         server.kill();

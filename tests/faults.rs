@@ -15,7 +15,7 @@ use crate::support::{
 use redyno::{
     endpoint::{Credentials, Password, Target},
     knobs::Knobs,
-    load::Plan,
+    load::LoadPlan,
     protocol::MAX_KINDS,
     session::{Event, Record},
     workload::Workload,
@@ -147,7 +147,7 @@ fn a_server_that_invents_errors_has_the_first_kinds_told_apart_and_the_others_co
 #[test]
 fn a_killed_and_restarted_server_is_one_outage_with_its_length_and_its_connections() {
     let mut server = Server::redis().start();
-    let plan = Plan { threads: 2, ..plan(at_port(server.port())) };
+    let plan = LoadPlan { threads: 2, ..plan(at_port(server.port())) };
     let mut session = Driven::start(&plan, gets(50));
     session.wait_for_work(1, 50, 1000);
     server.kill();
@@ -224,7 +224,7 @@ fn broken_servers_are_counted_by_kind_and_the_run_goes_on() {
         });
         // Short only where it is waited for: a busy machine may take longer for an answer.
         let timeout = Duration::from_millis(if kind == "timeout" { 300 } else { 30_000 });
-        let plan = Plan { timeout, ..plan(server.target()) };
+        let plan = LoadPlan { timeout, ..plan(server.target()) };
         let mut session = Driven::start(&plan, gets(4));
         session.wait_for(what, |records| {
             let count =
@@ -249,7 +249,7 @@ fn broken_servers_are_counted_by_kind_and_the_run_goes_on() {
 #[test]
 fn a_server_that_accepts_and_never_answers_is_timeouts_and_an_outage() {
     let server = Crowd::start(|peer, _| while peer.command().is_some() {});
-    let plan = Plan { timeout: Duration::from_millis(300), ..plan(server.target()) };
+    let plan = LoadPlan { timeout: Duration::from_millis(300), ..plan(server.target()) };
     let mut session = Driven::start(&plan, gets(8));
     session.wait_for("attempts that failed", |records| {
         let failed: u64 = intervals(records).filter_map(|i| i.connects_failed.get("timeout")).sum();

@@ -11,7 +11,7 @@ use crate::support::{
     program::run,
     session::{Driven, Past, intervals, plan},
 };
-use redyno::{demo, knobs::Knobs, load::Plan, session::Record, workload::Workload};
+use redyno::{demo, knobs::Knobs, load::LoadPlan, session::Record, workload::Workload};
 
 fn gets(clients: u32, pipeline: u32) -> Knobs {
     Knobs {
@@ -66,7 +66,7 @@ fn an_endless_answer_is_a_timeout_and_holds_up_neither_the_others_nor_the_end() 
                 }
             }
         });
-        let plan = Plan { timeout: Duration::from_millis(500), ..plan(server.target()) };
+        let plan = LoadPlan { timeout: Duration::from_millis(500), ..plan(server.target()) };
         let mut session = Driven::start(&plan, gets(4, 1));
         session.wait_for("timeouts, and good replies all the while", |records| {
             let late: u64 = intervals(records).filter_map(|i| i.errors.get("timeout")).sum();
@@ -104,7 +104,7 @@ fn a_batch_whose_replies_flow_is_waited_for() {
         peer.say("$-1\r\n");
         true
     });
-    let plan = Plan { timeout: Duration::from_secs(2), ..plan(server.target()) };
+    let plan = LoadPlan { timeout: Duration::from_secs(2), ..plan(server.target()) };
     let mut session = Driven::start(&plan, gets(1, 10));
     session.wait_for("two batches", |records| {
         (intervals(records).map(|i| i.ops).sum::<u64>() >= 20).then_some(())
@@ -122,7 +122,7 @@ fn a_reply_that_trickles_is_given_up() {
         }
         false
     });
-    let plan = Plan { timeout: Duration::from_millis(300), ..plan(server.target()) };
+    let plan = LoadPlan { timeout: Duration::from_millis(300), ..plan(server.target()) };
     let mut session = Driven::start(&plan, gets(1, 1));
     session.wait_for("timeouts", |records| {
         (intervals(records).filter_map(|i| i.errors.get("timeout")).sum::<u64>() >= 2).then_some(())

@@ -12,7 +12,7 @@ use crate::support::{
     program::{Running, records, redyno, run},
     wait_for,
 };
-use redyno::session::{End, Interval, Reader, Record, Segment};
+use redyno::session::{Interval, Reader, Record, Segment, SessionEnd};
 use rustix::process::Signal;
 
 /// A session of one second under load, as JSON.
@@ -33,7 +33,7 @@ fn segments(records: &[Record]) -> Vec<&Segment> {
         .collect()
 }
 
-fn end(records: &[Record]) -> &End {
+fn end(records: &[Record]) -> &SessionEnd {
     match records.last() {
         Some(Record::End(end)) => end,
         other => panic!("the last record is {other:?}"),

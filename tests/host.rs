@@ -6,16 +6,16 @@ use crate::support::{
 };
 use redyno::{
     gauge::Gauge,
-    host::Sample,
+    host::HostSample,
     session::{Reader, Record},
 };
 
-fn sample(record: &Record) -> Option<Sample> {
+fn sample(record: &Record) -> Option<HostSample> {
     if let Record::Host(moment) = record { Some(moment.body.clone()) } else { None }
 }
 
 /// Waits for a sample of a running session that `wanted` accepts.
-fn wait_for_sample(running: &Running, what: &str, wanted: impl Fn(&Sample) -> bool) -> Sample {
+fn wait_for_sample(running: &Running, what: &str, wanted: impl Fn(&HostSample) -> bool) -> HostSample {
     running.wait_for(what, |out| {
         let whole = &out[..out.rfind('\n')?];
         records(whole).iter().rev().filter_map(sample).find(|sample| wanted(sample))
@@ -32,7 +32,7 @@ fn a_server_that_does_not_answer_is_seen_from_outside() {
     let info = server.cli(&["INFO", "server"]);
     let pid: u32 = info.lines().find_map(|line| line.strip_prefix("process_id:")).unwrap().parse().unwrap();
     let running = monitor(&format!("redis://127.0.0.1:{}", server.port()));
-    let is_found = |sample: &Sample| sample.server.as_ref().is_some_and(|server| server.pid == pid);
+    let is_found = |sample: &HostSample| sample.server.as_ref().is_some_and(|server| server.pid == pid);
     let healthy = wait_for_sample(&running, "the server's process", |sample| {
         // On a busy machine a request may wait for a moment.
         is_found(sample)

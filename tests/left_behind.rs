@@ -10,7 +10,7 @@ use crate::support::{
 use redyno::{
     clock::Clock,
     endpoint::{Address, Target},
-    server::{Control, Ledger, Owner, Parameter, ServerError, Turned},
+    server::{Control, Ledger, Owner, Parameter, ServerError, TuneResult},
     workload::RunId,
 };
 use rustix::process::Signal;
@@ -37,7 +37,7 @@ fn owner(pid: u32) -> Owner {
     Owner { started: "2026-11-21T07:08:00Z".into(), host: "box".into(), pid: Some(pid) }
 }
 
-fn set(control: &Control, name: &str, value: &str, ledger: &Ledger) -> Result<Turned, ServerError> {
+fn set(control: &Control, name: &str, value: &str, ledger: &Ledger) -> Result<TuneResult, ServerError> {
     let parameter = Parameter::named(name).unwrap();
     control.set_config(parameter, value.to_owned(), ledger).wait(LIMIT).unwrap()
 }
@@ -132,7 +132,7 @@ fn a_parameter_is_set_by_one_session_at_a_time_whatever_their_databases() {
             set(&controls[0], "hz", "20", &first).unwrap();
             let refused = set(&controls[1], "hz", "50", &second).unwrap_err();
             assert_eq!(refused, ServerError::Taken { name: "hz".into(), by: owner(1).to_string() });
-            assert_eq!((value(&server, "hz"), second.marker().owes()), ("20".to_owned(), false));
+            assert_eq!((value(&server, "hz"), second.marker().needs_undo()), ("20".to_owned(), false));
             set(&controls[1], "slowlog-log-slower-than", "5", &second).unwrap();
             for (control, ledger) in controls.iter().zip([&first, &second]) {
                 let tuned = ledger.marker().tuned.remove(0);

@@ -17,7 +17,10 @@ use redyno::{
     endpoint::{Address, Target},
     events::EventKind,
     knobs::MAX_KEYSPACE,
-    server::{Control, Ledger, Marker, Message, Owner, Parameter, Restored, ServerError, Tuned, Turned},
+    server::{
+        Control, ControlMessage, Ledger, Marker, Owner, Parameter, Restored, ServerError, TuneResult,
+        TunedParameter,
+    },
     workload::{KeySpan, RunId},
 };
 
@@ -31,7 +34,7 @@ fn ledger(pid: u32) -> Ledger {
     Ledger::new(RunId::random(), owner(pid))
 }
 
-fn with_news(server: &Server) -> (Control, Receiver<Message>) {
+fn with_news(server: &Server) -> (Control, Receiver<ControlMessage>) {
     let address = Address::Tcp { host: "127.0.0.1".into(), port: server.port() };
     let target = Target { address, ..Target::default() };
     let (news, messages) = channel();
@@ -51,7 +54,7 @@ fn markers(control: &Control) -> Vec<Marker> {
     control.survey().wait(LIMIT).unwrap().unwrap().runs
 }
 
-fn set(control: &Control, name: &str, value: &str, ledger: &Ledger) -> Result<Turned, ServerError> {
+fn set(control: &Control, name: &str, value: &str, ledger: &Ledger) -> Result<TuneResult, ServerError> {
     let parameter = Parameter::named(name).unwrap();
     control.set_config(parameter, value.to_owned(), ledger).wait(LIMIT).unwrap()
 }
@@ -61,8 +64,8 @@ fn restore(control: &Control, name: &str, ledger: &Ledger) -> Restored {
     control.restore_config(tuned, ledger).wait(LIMIT).unwrap().unwrap()
 }
 
-fn tuned(name: &str, from: &str, to: &str) -> Tuned {
-    Tuned { name: name.to_owned(), from: from.to_owned(), to: vec![to.to_owned()] }
+fn tuned(name: &str, from: &str, to: &str) -> TunedParameter {
+    TunedParameter { name: name.to_owned(), from: from.to_owned(), to: vec![to.to_owned()] }
 }
 
 fn values() -> KeySpan {
@@ -142,7 +145,7 @@ fn a_server_that_takes_no_keys_is_tuned_without_a_marker_and_that_is_told() {
     );
     assert_eq!((value(&server, "hz"), markers(&control)), ("50".into(), vec![]));
     wait_among(&messages, "the event", |message| match message {
-        Message::Event { what: EventKind::MarkerRefused { .. }, .. } => Some(()),
+        ControlMessage::Event { what: EventKind::MarkerRefused { .. }, .. } => Some(()),
         _ => None,
     });
     // As soon as it can be set it is.
@@ -178,7 +181,7 @@ fn a_marker_that_is_lost_is_set_again_while_there_is_something_to_undo() {
         for loss in [&["FLUSHALL"][..], &["DEL", &key], &["DEL", "redyno:runs"], &["PEXPIRE", &key, "1"]] {
             server.cli(loss);
             wait_among(&messages, "the event", |message| match message {
-                Message::Event { what: EventKind::MarkerRenewed { .. }, .. } => Some(()),
+                ControlMessage::Event { what: EventKind::MarkerRenewed { .. }, .. } => Some(()),
                 _ => None,
             });
             assert_eq!(markers(&control), std::slice::from_ref(&marker), "{loss:?}");
@@ -186,7 +189,7 @@ fn a_marker_that_is_lost_is_set_again_while_there_is_something_to_undo() {
         assert_eq!((server.calls(&[], "get"), server.calls(&[], "set")), (0, 0));
         // Not once there is nothing any more.
         restore(&control, "hz", &ledger);
-        control.strike(vec![ledger]).wait(LIMIT).unwrap().unwrap();
+        control.forget_key_names(vec![ledger]).wait(LIMIT).unwrap().unwrap();
         let polls = server.calls(&[], "slowlog|get");
         wait_for("two more polls", || (server.calls(&[], "slowlog|get") > polls + 2).then_some(()));
         assert_eq!(server.cli(&["DBSIZE"]), "0");
@@ -206,8 +209,9 @@ fn a_marker_that_is_being_set_is_not_told_as_lost() {
         polled.wait(LIMIT).unwrap().unwrap();
         control.poll().wait(LIMIT).unwrap().unwrap();
     }
-    let lost =
-        |message: &Message| matches!(message, Message::Event { what: EventKind::MarkerRenewed { .. }, .. });
+    let lost = |message: &ControlMessage| {
+        matches!(message, ControlMessage::Event { what: EventKind::MarkerRenewed { .. }, .. })
+    };
     assert_eq!(messages.try_iter().filter(lost).count(), 0);
 }
 
@@ -221,7 +225,7 @@ fn the_keys_of_a_session_go_and_what_could_not_be_set_back_stays_in_the_marker()
     let run = ledger.marker().run;
     server.cli(&["SET", &format!("redyno:{run}:000000000001"), "1"]);
     let cleaned = control.clean(vec![ledger.marker()]).wait(LIMIT).unwrap().unwrap();
-    control.strike(vec![ledger]).wait(LIMIT).unwrap().unwrap();
+    control.forget_key_names(vec![ledger]).wait(LIMIT).unwrap().unwrap();
     assert_eq!((cleaned.removed, cleaned.complete), (1, true));
     let left = Marker { tuned: vec![tuned("hz", "10", "50")], ..Marker::new(run, owner(1)) };
     assert_eq!(markers(&control), [left]);

@@ -8,7 +8,7 @@ use crate::support::{
     session::{Driven, events, intervals, plan},
     wait_for,
 };
-use redyno::{gauge::Gauge, knobs::Knobs, load::Plan, session::Record, workload::Workload};
+use redyno::{gauge::Gauge, knobs::Knobs, load::LoadPlan, session::Record, workload::Workload};
 
 #[test]
 fn the_load_counts_what_the_server_counts_and_leaves_nothing() {
@@ -255,7 +255,7 @@ fn items_and_other_clients_are_asked_about_and_are_not_touched() {
 fn a_server_that_is_killed_and_started_again_is_an_outage_and_no_end() {
     let mut server = memcached(&[]);
     let knobs = Knobs { load: true, workload: Workload::ratio(1, 1), keyspace: 1000, ..Knobs::default() };
-    let mut session = Driven::start(&Plan { threads: 2, ..plan(target(&server)) }, knobs);
+    let mut session = Driven::start(&LoadPlan { threads: 2, ..plan(target(&server)) }, knobs);
     session.wait_for_work(1, 50, 1000);
     server.pause();
     session.wait_for("a stall", |records| {

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use redyno::session::{Received, Record, Summary};
+use redyno::session::{ReceivedMessages, Record, Summary};
 use rustix::process::Signal;
 
 use crate::support::{
@@ -51,7 +51,7 @@ fn summary(records: &[Record]) -> &Summary {
 }
 
 /// The one kind of receipts of a session, with its name.
-fn received(summary: &Summary) -> (&'static str, &Received) {
+fn received(summary: &Summary) -> (&'static str, &ReceivedMessages) {
     let mut all = summary.arrivals.iter();
     let one = all.next().expect("something was received");
     assert!(all.next().is_none());

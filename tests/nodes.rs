@@ -11,14 +11,14 @@ use crate::support::{
 };
 use redyno::{
     knobs::Knobs,
-    load::{Plan, Requests},
+    load::{LoadPlan, RequestLimit},
     workload::{Operation, Together, Workload, preset},
 };
 
 /// Good operations that prove that the load runs.
 const ENOUGH: u64 = 2000;
 
-fn plan_of(nodes: &Nodes) -> Plan {
+fn plan_of(nodes: &Nodes) -> LoadPlan {
     cluster_plan(nodes.0[0].port(), 1000)
 }
 
@@ -60,7 +60,7 @@ fn wait_for_ops(session: &mut Driven, more: u64) {
 #[test]
 fn on_a_still_cluster_each_request_is_carried_out_once_and_none_is_redirected() {
     for nodes in both() {
-        let plan = Plan { requests: Some(Requests::InAll(30_000)), threads: 2, ..plan_of(&nodes) };
+        let plan = LoadPlan { requests: Some(RequestLimit::Shared(30_000)), threads: 2, ..plan_of(&nodes) };
         let mut session = Driven::start(&plan, knobs());
         session.wait_for_the_end();
         let past = session.finish();
@@ -129,7 +129,7 @@ fn operations_of_several_requests_are_carried_out_whole_by_the_node_of_their_fir
     let nodes = Nodes::start(Server::redis, false);
     let keys = Workload::ratio(1, 1).keys.clone();
     let workload = Arc::new(Workload { name: "several".to_owned(), keys, operations, ..Workload::default() });
-    let plan = Plan { requests: Some(Requests::InAll(8000)), ..plan_of(&nodes) };
+    let plan = LoadPlan { requests: Some(RequestLimit::Shared(8000)), ..plan_of(&nodes) };
     let mut session = Driven::start(&plan, Knobs { workload, ..knobs() });
     session.wait_for_the_end();
     let past = session.finish();
@@ -218,7 +218,7 @@ fn a_failover_by_hand_costs_time_but_no_request() {
 fn after_a_primary_is_killed_its_requests_wait_for_the_new_one() {
     let mut nodes = Nodes::start(Server::redis, true);
     let reads = Knobs { workload: Workload::ratio(0, 1), ..knobs() };
-    let plan = Plan { timeout: Duration::from_secs(20), ..plan_of(&nodes) };
+    let plan = LoadPlan { timeout: Duration::from_secs(20), ..plan_of(&nodes) };
     let mut session = Driven::start(&plan, reads);
     wait_for_ops(&mut session, ENOUGH);
     nodes.0[1].kill();
@@ -237,7 +237,8 @@ fn after_a_primary_is_killed_its_requests_wait_for_the_new_one() {
 #[test]
 fn a_limit_of_connections_holds_for_all_nodes_together() {
     let nodes = Nodes::start(Server::redis, false);
-    let plan = Plan { requests: Some(Requests::InAll(50_000)), ..cluster_plan(nodes.0[0].port(), 15) };
+    let plan =
+        LoadPlan { requests: Some(RequestLimit::Shared(50_000)), ..cluster_plan(nodes.0[0].port(), 15) };
     let mut session = Driven::start(&plan, Knobs { pipeline: 1, ..knobs() });
     wait_for_ops(&mut session, 500);
     // The nodes are asked one after the other while lanes are closed and opened. Without the limit there are 36.

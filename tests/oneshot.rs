@@ -9,7 +9,7 @@ use std::{
 
 use crate::scripted::{Scripted, target};
 use redyno::{
-    compat::redis_cli::{Format, Mode, Plan, Streams, run_on},
+    compat::redis_cli::{FigureFormat, OneshotMode, OneshotPlan, Streams, run_on},
     endpoint::Target,
     signals::Signal,
 };
@@ -21,13 +21,13 @@ struct Outcome {
     result: anyhow::Result<()>,
 }
 
-fn run(plan: &Plan, stop: &Receiver<Signal>, is_tty: bool) -> Outcome {
+fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, is_tty: bool) -> Outcome {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let result = run_on(plan, stop, &mut Streams { out: &mut out, err: &mut err, is_tty });
     Outcome { out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap(), result }
 }
 
-fn run_to_its_end(plan: &Plan) -> Outcome {
+fn run_to_its_end(plan: &OneshotPlan) -> Outcome {
     run(plan, &channel().1, false)
 }
 
@@ -52,7 +52,7 @@ impl<F: Fn(&str) -> bool> std::io::Write for Watched<F> {
     }
 }
 
-fn run_until(plan: &Plan, is_tty: bool, enough: impl Fn(&str) -> bool) -> String {
+fn run_until(plan: &OneshotPlan, is_tty: bool, enough: impl Fn(&str) -> bool) -> String {
     let (stop, stopped) = channel();
     let mut out = Watched { text: String::new(), enough, stop };
     run_on(plan, &stopped, &mut Streams { out: &mut out, err: &mut std::io::sink(), is_tty }).unwrap();
@@ -82,8 +82,11 @@ impl Redis {
         server
     }
 
-    fn plan(&self, mode: Mode) -> Plan {
-        Plan { interval: Some(Duration::from_millis(300)), ..Plan::new(target(self.address), mode) }
+    fn plan(&self, mode: OneshotMode) -> OneshotPlan {
+        OneshotPlan {
+            interval: Some(Duration::from_millis(300)),
+            ..OneshotPlan::new(target(self.address), mode)
+        }
     }
 }
 
@@ -109,18 +112,18 @@ fn assert_figures(fields: &[&str]) {
 fn a_real_redis_is_measured_in_every_format() {
     let redis = Redis::start();
     let written = |format| {
-        let outcome = run_to_its_end(&Plan { format, ..redis.plan(Mode::Latency) });
+        let outcome = run_to_its_end(&OneshotPlan { format, ..redis.plan(OneshotMode::Latency) });
         outcome.result.unwrap();
         // On a busy machine a ping may be without an answer at the end, which is then all that is said.
         let is_said = |line: &str| !line.contains(" unanswered, the oldest for ");
         assert_eq!(outcome.err.lines().find(|line| is_said(line)), None);
         outcome.out.strip_suffix('\n').unwrap().to_owned()
     };
-    for format in [Format::Standard, Format::Raw] {
+    for format in [FigureFormat::Standard, FigureFormat::Raw] {
         assert_figures(&written(format).split(' ').collect::<Vec<_>>());
     }
-    assert_figures(&written(Format::Csv).split(',').collect::<Vec<_>>());
-    let json: serde_json::Value = serde_json::from_str(&written(Format::Json)).unwrap();
+    assert_figures(&written(FigureFormat::Csv).split(',').collect::<Vec<_>>());
+    let json: serde_json::Value = serde_json::from_str(&written(FigureFormat::Json)).unwrap();
     assert!(json["count"].as_u64().unwrap() > 0 && json["min"].as_f64().unwrap() > 0.0, "{json}");
 }
 
@@ -128,7 +131,8 @@ fn a_real_redis_is_measured_in_every_format() {
 fn history_as_csv_is_a_line_a_window() {
     let redis = Redis::start();
     let percentiles = ["50", "99"].map(|text| text.parse().unwrap()).to_vec();
-    let plan = Plan { format: Format::Csv, percentiles, ..redis.plan(Mode::LatencyHistory) };
+    let plan =
+        OneshotPlan { format: FigureFormat::Csv, percentiles, ..redis.plan(OneshotMode::LatencyHistory) };
     let out = run_until(&plan, false, |text| text.lines().count() == 3);
     for line in out.lines() {
         let fields: Vec<_> = line.split(',').collect();
@@ -140,7 +144,7 @@ fn history_as_csv_is_a_line_a_window() {
 #[test]
 fn history_on_a_terminal_redraws_a_line_and_ends_each_window_with_its_length() {
     let redis = Redis::start();
-    let out = run_until(&redis.plan(Mode::LatencyHistory), true, |text| text.lines().count() == 2);
+    let out = run_until(&redis.plan(OneshotMode::LatencyHistory), true, |text| text.lines().count() == 2);
     assert!(out.starts_with("\x1b[0G\x1b[2Kmin: "), "{out:?}");
     let out = out.strip_suffix("\x1b[0G\x1b[2K").unwrap_or(&out);
     assert!(out.ends_with(" seconds range\n"), "{out:?}");
@@ -156,7 +160,7 @@ fn history_on_a_terminal_redraws_a_line_and_ends_each_window_with_its_length() {
 #[test]
 fn latency_on_a_terminal_goes_on_until_it_is_stopped_and_leaves_its_last_line() {
     let redis = Redis::start();
-    let plan = Plan { interval: None, ..redis.plan(Mode::Latency) };
+    let plan = OneshotPlan { interval: None, ..redis.plan(OneshotMode::Latency) };
     let out = run_until(&plan, true, |text| text.matches("min: ").count() == 3);
     let is_last = [" samples)\n", " of them unanswered)\n"].iter().any(|end| out.ends_with(end));
     assert!(is_last && out.matches('\n').count() == 1, "{out:?}");
@@ -165,7 +169,8 @@ fn latency_on_a_terminal_goes_on_until_it_is_stopped_and_leaves_its_last_line() 
 #[test]
 fn dist_draws_a_row_a_window_under_one_legend() {
     let redis = Redis::start();
-    let plan = Plan { interval: Some(Duration::from_millis(50)), ..redis.plan(Mode::LatencyDist) };
+    let plan =
+        OneshotPlan { interval: Some(Duration::from_millis(50)), ..redis.plan(OneshotMode::LatencyDist) };
     let row = "\x1b[38;5;0m\x1b[48;5;";
     let out = run_until(&plan, false, |text| text.matches(row).count() == 21);
     assert_eq!(out.matches("From 0 to 100%: ").count(), 2, "the legend comes again after 20 rows");
@@ -182,7 +187,10 @@ fn error_replies_are_told_and_end_in_a_diagnosis_when_there_is_nothing_else() {
             peer.say("-NOAUTH Authentication required.\r\n");
         }
     })]);
-    let plan = Plan { interval: Some(Duration::from_secs(2)), ..Plan::new(server.target(), Mode::Latency) };
+    let plan = OneshotPlan {
+        interval: Some(Duration::from_secs(2)),
+        ..OneshotPlan::new(server.target(), OneshotMode::Latency)
+    };
     let outcome = run_to_its_end(&plan);
     server.join();
     let diagnosis = outcome.result.unwrap_err().to_string();
@@ -201,10 +209,10 @@ fn an_outage_is_told_and_its_pings_are_no_samples() {
         peer.swallow_pings(5);
         peer.say(&"+PONG\r\n".repeat(5));
     })]);
-    let plan = Plan {
+    let plan = OneshotPlan {
         interval: Some(Duration::from_millis(500)),
-        format: Format::Json,
-        ..Plan::new(server.target(), Mode::Latency)
+        format: FigureFormat::Json,
+        ..OneshotPlan::new(server.target(), OneshotMode::Latency)
     };
     let outcome = run_to_its_end(&plan);
     server.join();
@@ -228,13 +236,15 @@ fn falls_silent_after(answered: usize) -> Scripted {
 
 #[test]
 fn a_line_that_ends_inside_a_stall_holds_the_waits_so_far_and_tells_them() {
-    for (mode, format) in [(Mode::Latency, Format::Csv), (Mode::LatencyHistory, Format::Raw)] {
+    for (mode, format) in
+        [(OneshotMode::Latency, FigureFormat::Csv), (OneshotMode::LatencyHistory, FigureFormat::Raw)]
+    {
         let server = falls_silent_after(20);
-        let plan = Plan {
+        let plan = OneshotPlan {
             interval: Some(Duration::from_millis(500)),
             format,
             percentiles: vec!["90".parse().unwrap()],
-            ..Plan::new(server.target(), mode)
+            ..OneshotPlan::new(server.target(), mode)
         };
         let (stop, stopped) = channel();
         let mut out = Watched { text: String::new(), enough: |text: &str| text.lines().count() == 1, stop };
@@ -262,7 +272,7 @@ fn a_line_that_ends_inside_a_stall_holds_the_waits_so_far_and_tells_them() {
 #[test]
 fn a_line_on_a_terminal_shows_a_wait_while_it_grows() {
     let server = falls_silent_after(20);
-    let plan = Plan::new(server.target(), Mode::Latency);
+    let plan = OneshotPlan::new(server.target(), OneshotMode::Latency);
     let enough = |text: &str| text.matches("max: >").count() == 3 || text.matches("max: ").count() == 30;
     let out = run_until(&plan, true, enough);
     server.join();
@@ -275,8 +285,10 @@ fn a_line_on_a_terminal_shows_a_wait_while_it_grows() {
 #[test]
 fn a_row_of_the_distribution_holds_the_waits_so_far() {
     let server = falls_silent_after(20);
-    let plan =
-        Plan { interval: Some(Duration::from_millis(500)), ..Plan::new(server.target(), Mode::LatencyDist) };
+    let plan = OneshotPlan {
+        interval: Some(Duration::from_millis(500)),
+        ..OneshotPlan::new(server.target(), OneshotMode::LatencyDist)
+    };
     let (stop, stopped) = channel();
     let row = |text: &str| text.lines().any(|line| line.starts_with("\x1b[38;5;0m"));
     let mut out = Watched { text: String::new(), enough: row, stop };
@@ -294,14 +306,17 @@ fn a_row_of_the_distribution_holds_the_waits_so_far() {
 fn a_server_that_says_nothing_is_diagnosed() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = target(listener.local_addr().unwrap());
-    let plan = Plan { interval: Some(Duration::from_millis(50)), ..Plan::new(silent, Mode::Latency) };
+    let plan = OneshotPlan {
+        interval: Some(Duration::from_millis(50)),
+        ..OneshotPlan::new(silent, OneshotMode::Latency)
+    };
     let diagnosis = run_to_its_end(&plan).result.unwrap_err().to_string();
     assert!(diagnosis.contains("accepts connections but does not reply"), "{diagnosis}");
 }
 
 #[test]
 fn intrinsic_latency_needs_no_server_and_can_be_stopped() {
-    let plan = Plan::new(Target::default(), Mode::IntrinsicLatency(Duration::from_secs(3600)));
+    let plan = OneshotPlan::new(Target::default(), OneshotMode::IntrinsicLatency(Duration::from_secs(3600)));
     let out = run_until(&plan, false, |text| text.contains("Max latency so far: "));
     let (maxima, end) = out.split_once("\n\n").unwrap();
     for line in maxima.lines() {
@@ -316,7 +331,10 @@ fn intrinsic_latency_needs_no_server_and_can_be_stopped() {
 
 #[test]
 fn a_plan_that_makes_no_sense_does_nothing() {
-    let plan = Plan { format: Format::Csv, ..Plan::new(Target::default(), Mode::LatencyDist) };
+    let plan = OneshotPlan {
+        format: FigureFormat::Csv,
+        ..OneshotPlan::new(Target::default(), OneshotMode::LatencyDist)
+    };
     let outcome = run_to_its_end(&plan);
     assert!(outcome.result.unwrap_err().to_string().starts_with("--csv has no effect"));
     assert_eq!(outcome.out + &outcome.err, "");

@@ -10,7 +10,7 @@ use crate::support::{
 use redyno::{
     demo,
     knobs::{Arrivals, Backlog, Knobs},
-    load::Plan,
+    load::LoadPlan,
     session::{Record, Summary},
     stats::Latency,
     workload::Workload,
@@ -145,7 +145,7 @@ fn a_batch_never_waits_to_be_full() {
 fn poisson_arrivals_are_sent_and_answered_like_any_other() {
     let server = Server::redis().start();
     let knobs = Knobs { arrivals: Arrivals::Poisson, ..open(5000) };
-    let mut session = Driven::start(&Plan { threads: 2, ..plan(at_port(server.port())) }, knobs);
+    let mut session = Driven::start(&LoadPlan { threads: 2, ..plan(at_port(server.port())) }, knobs);
     session.wait_for_work(1, 50, 5000);
     let past = session.finish();
     let summary = &past.end.summary;
@@ -259,8 +259,10 @@ fn the_program_says_response_beside_service() {
 #[test]
 fn no_kind_of_error_is_left_in_an_undisturbed_run() {
     let server = Server::redis().start();
-    let mut session =
-        Driven::start(&Plan { timeout: Duration::from_secs(30), ..plan(at_port(server.port())) }, open(2000));
+    let mut session = Driven::start(
+        &LoadPlan { timeout: Duration::from_secs(30), ..plan(at_port(server.port())) },
+        open(2000),
+    );
     session.wait_for_work(1, 50, 2000);
     assert_eq!(session.finish().errors(), BTreeMap::new());
 }

@@ -14,7 +14,7 @@ use redyno::{
     demo,
     endpoint::{Credentials, Password, Target},
     knobs::Knobs,
-    load::Plan,
+    load::LoadPlan,
     protocol::Dialect,
     session::{OperationInterval, Record},
     workload::{Keyset, Operation, Together, Workload},
@@ -110,7 +110,7 @@ fn wait_for_the_ping(session: &mut Driven) {
 }
 
 /// Runs in closed loop, then in open loop. `stats` is what the server has counted.
-fn run(plan: &Plan, greeting: &[&str], stats: impl Fn() -> String) {
+fn run(plan: &LoadPlan, greeting: &[&str], stats: impl Fn() -> String) {
     let mut session = Driven::start(plan, knobs());
     session.wait_for_work(1, 20, ENOUGH);
     wait_for_the_ping(&mut session);
@@ -138,7 +138,7 @@ fn real_servers_count_what_we_count() {
             server.cli(&["-n", db, "SET", "redyno:word", "text"]);
             server.cli(&["CONFIG", "RESETSTAT"]);
             let stats = || server.cli(&["INFO", "commandstats"]);
-            run(&Plan { threads: 2, ..plan(target) }, greeting, stats);
+            run(&LoadPlan { threads: 2, ..plan(target) }, greeting, stats);
         }
     }
 }

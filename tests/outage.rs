@@ -20,7 +20,7 @@ use redyno::{
     demo,
     endpoint::{Address, Resolver, Target},
     knobs::Knobs,
-    load::Plan,
+    load::LoadPlan,
     session::Record,
     workload::Workload,
 };
@@ -45,8 +45,10 @@ fn wait_for_event(session: &mut Driven, name: &str) {
 #[test]
 fn a_server_that_is_killed_and_started_again_is_an_outage_and_no_end() {
     for mut server in [Server::redis().start(), Server::valkey().start()] {
-        let mut session =
-            Driven::start(&Plan { threads: 2, ..plan(at_port(server.port())) }, knobs(Workload::ratio(1, 1)));
+        let mut session = Driven::start(
+            &LoadPlan { threads: 2, ..plan(at_port(server.port())) },
+            knobs(Workload::ratio(1, 1)),
+        );
         session.wait_for_work(1, 50, 1000);
         server.kill();
         wait_for_event(&mut session, "load lost");
@@ -88,7 +90,7 @@ fn a_name_that_leads_elsewhere_after_a_loss_is_followed() {
     });
     let address = Address::Tcp { host: "a.name".to_owned(), port: 1 };
     let target = Target { address, resolver, ..Target::default() };
-    let mut session = Driven::start(&Plan { threads: 2, ..plan(target) }, knobs(Workload::ratio(1, 1)));
+    let mut session = Driven::start(&LoadPlan { threads: 2, ..plan(target) }, knobs(Workload::ratio(1, 1)));
     session.wait_for_work(1, 50, 1000);
     // What was looked up a moment ago is not looked up again.
     session.wait_for("half a second", |records| intervals(records).any(|i| i.t_s > 0.5).then_some(()));
@@ -163,7 +165,7 @@ fn with_fault(fault: &str, kind: &str) -> Past {
     let server = demo::Server::start(options).unwrap();
     // Short only where it is waited for: a busy machine may take longer for an answer.
     let timeout = Duration::from_millis(if kind == "timeout" { 300 } else { 30_000 });
-    let plan = Plan { timeout, ..plan(at_port(server.address.port())) };
+    let plan = LoadPlan { timeout, ..plan(at_port(server.address.port())) };
     let knobs = Knobs { clients: 10, pipeline: 4, ..knobs(Workload::ratio(0, 1)) };
     let mut session = Driven::start(&plan, knobs);
     session.wait_for(&format!("{kind} by '{fault}'"), |records| {

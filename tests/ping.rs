@@ -12,7 +12,7 @@ use crate::scripted::{Scripted, end_of_script, target};
 use redyno::{
     clock::Clock,
     endpoint::{Address, Credentials, Password, Target},
-    probe::{Message, PingPlan, PingProbe},
+    probe::{PingPlan, PingProbe, ProbeMessage},
     protocol::Dialect,
     stats::Latency,
 };
@@ -33,9 +33,9 @@ struct Heard {
 }
 
 impl Heard {
-    fn take(&mut self, message: Message) {
+    fn take(&mut self, message: ProbeMessage) {
         match message {
-            Message::Ping(report) => {
+            ProbeMessage::Ping(report) => {
                 assert!(
                     self.first_ns.is_none() || report.start_ns == self.end_ns,
                     "reports follow each other"
@@ -48,9 +48,9 @@ impl Heard {
                     *self.errors.entry(kind).or_default() += n;
                 }
             }
-            Message::Lost { kind, cause, .. } => self.told.push(format!("lost, {kind}: {cause}")),
-            Message::Back { .. } => self.told.push("back".to_owned()),
-            Message::ErrorReply { kind, text, .. } => self.told.push(format!("error, {kind}: {text}")),
+            ProbeMessage::Lost { kind, cause, .. } => self.told.push(format!("lost, {kind}: {cause}")),
+            ProbeMessage::Back { .. } => self.told.push("back".to_owned()),
+            ProbeMessage::ErrorReply { kind, text, .. } => self.told.push(format!("error, {kind}: {text}")),
             other => panic!("the ping probe said {other:?}"),
         }
     }
@@ -67,7 +67,7 @@ impl Heard {
 
 struct Probed {
     probe: PingProbe,
-    messages: Receiver<Message>,
+    messages: Receiver<ProbeMessage>,
     heard: Heard,
 }
 

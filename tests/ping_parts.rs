@@ -11,7 +11,7 @@ use crate::support::Server;
 use redyno::{
     clock::Clock,
     endpoint::{Address, Target},
-    probe::{Message, Ping, PingPlan, PingProbe, Timing},
+    probe::{Ping, PingPlan, PingProbe, ProbeMessage, Timing},
     session::{Record, Span},
     stats::Latency,
 };
@@ -23,9 +23,9 @@ const DOUBT_NS: u128 = 5_000;
 
 struct Probed {
     _probe: PingProbe,
-    messages: Receiver<Message>,
+    messages: Receiver<ProbeMessage>,
     reports: Vec<Ping>,
-    told: Vec<Message>,
+    told: Vec<ProbeMessage>,
 }
 
 fn probe(target: Target) -> Probed {
@@ -47,7 +47,7 @@ impl Probed {
                 return &self.reports;
             }
             match self.messages.recv_timeout(Duration::from_secs(30)).expect(what) {
-                Message::Ping(report) => self.reports.push(report.body),
+                ProbeMessage::Ping(report) => self.reports.push(report.body),
                 other => self.told.push(other),
             }
         }

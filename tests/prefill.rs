@@ -7,7 +7,7 @@ use crate::support::{
     Server,
     program::{Running, redyno, run},
 };
-use redyno::session::{End, Interval, Record, Segment};
+use redyno::session::{Interval, Record, Segment, SessionEnd};
 use rustix::process::Signal;
 
 /// All that a run told.
@@ -15,7 +15,7 @@ struct Told {
     segments: Vec<Segment>,
     intervals: Vec<Interval>,
     prefills: Vec<String>,
-    end: End,
+    end: SessionEnd,
 }
 
 impl Told {

@@ -175,7 +175,7 @@ fn servers_that_speak_first_and_garbage_are_shown() {
     let error = diagnosis(&stranger(true, b"\xfe\xffgarbage"));
     assert!(error.to_string().contains("\\xfe\\xffgarbage"), "{error}");
     let error = diagnosis(&stranger(true, b"$100\r\nhalf"));
-    assert!(matches!(error, ReachError::Stranger { .. }), "{error}");
+    assert!(matches!(error, ReachError::UnknownProtocol { .. }), "{error}");
 }
 
 #[test]

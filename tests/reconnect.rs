@@ -8,7 +8,7 @@ use crate::support::{
 };
 use redyno::{
     knobs::Knobs,
-    load::{Plan, Requests},
+    load::{LoadPlan, RequestLimit},
     session::Record,
     workload::Workload,
 };
@@ -38,7 +38,8 @@ fn assert_nothing_was_lost(past: &Past) {
 fn a_client_makes_a_new_connection_after_so_many_replies_and_never_cuts_a_batch() {
     for (pipeline, requests, connections) in [(1, 1000, 100), (16, 1600, 100), (3, 1200, 100)] {
         let server = Server::redis().start();
-        let plan = Plan { requests: Some(Requests::InAll(requests)), ..plan(at_port(server.port())) };
+        let plan =
+            LoadPlan { requests: Some(RequestLimit::Shared(requests)), ..plan(at_port(server.port())) };
         let before = accepted(&server);
         let mut session = Driven::start(&plan, Knobs { pipeline, ..gets(1, 10) });
         session.wait_for_the_end();
@@ -57,7 +58,11 @@ fn a_client_makes_a_new_connection_after_so_many_replies_and_never_cuts_a_batch(
 fn many_clients_that_reconnect_lose_no_request_and_wait_for_nothing() {
     let server = Server::valkey().start();
     for rate in [None, Some(3000)] {
-        let plan = Plan { threads: 2, requests: Some(Requests::InAll(5000)), ..plan(at_port(server.port())) };
+        let plan = LoadPlan {
+            threads: 2,
+            requests: Some(RequestLimit::Shared(5000)),
+            ..plan(at_port(server.port()))
+        };
         let asked = server.calls(&[], "get");
         let mut session = Driven::start(&plan, Knobs { rate, ..gets(20, 1) });
         session.wait_for_the_end();
@@ -74,7 +79,7 @@ fn many_clients_that_reconnect_lose_no_request_and_wait_for_nothing() {
 #[test]
 fn what_comes_due_between_two_connections_waits_and_is_no_error() {
     let server = Server::redis().start();
-    let plan = Plan { requests: Some(Requests::InAll(500)), ..plan(at_port(server.port())) };
+    let plan = LoadPlan { requests: Some(RequestLimit::Shared(500)), ..plan(at_port(server.port())) };
     let mut session = Driven::start(&plan, Knobs { rate: Some(50_000), ..gets(1, 1) });
     session.wait_for_the_end();
     let past = session.finish();

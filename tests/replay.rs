@@ -11,7 +11,9 @@ use crate::support::{
 use redyno::{
     events::EventKind,
     knobs::Knobs,
-    session::{End, Event, Interval, Record, Segment, ServerIdentity, SessionStart, Summary, Writer},
+    session::{
+        Event, Interval, Record, Segment, ServerIdentity, SessionEnd, SessionStart, SessionWriter, Summary,
+    },
     stats::Recorder,
 };
 use rustix::process::Signal;
@@ -21,7 +23,7 @@ const HOME: &str = "\x1b[H";
 
 /// Two minutes: a minute of 50 clients, one of 200, and 70 ms at second 42.
 fn recording(path: &Path) {
-    let mut writer = Writer::create(path).unwrap();
+    let mut writer = SessionWriter::create(path).unwrap();
     let mut write = |record| writer.write(&record).unwrap();
     let target = ServerIdentity { address: "10.0.0.5:6379".to_owned(), ..ServerIdentity::default() };
     write(Record::Session(SessionStart::now(target)));
@@ -51,7 +53,11 @@ fn recording(path: &Path) {
             Interval { t_s, length_s: 1.0, segment, ops, ops_per_s, clients, service, ..Interval::default() };
         write(Record::Interval(Box::new(interval)));
     }
-    write(Record::End(Box::new(End { t_s: 120.0, summary: Summary::default(), ..End::default() })));
+    write(Record::End(Box::new(SessionEnd {
+        t_s: 120.0,
+        summary: Summary::default(),
+        ..SessionEnd::default()
+    })));
 }
 
 fn wait_for_clock(terminal: &Terminal, moment: &str) {
@@ -94,7 +100,7 @@ fn a_recording_plays_pauses_and_is_searched_on_the_same_screen() {
 
 /// An hour whose even seconds have twice the throughput of the odd ones, with 70 ms at second 1801.
 fn an_hour(path: &Path) {
-    let mut writer = Writer::create(path).unwrap();
+    let mut writer = SessionWriter::create(path).unwrap();
     let mut write = |record| writer.write(&record).unwrap();
     write(Record::Session(SessionStart::now(ServerIdentity::default())));
     let knobs = Knobs { load: true, ..Knobs::default() };
@@ -110,7 +116,11 @@ fn an_hour(path: &Path) {
         let interval = Interval { t_s, length_s: 1.0, segment: 1, ops, service, ..Interval::default() };
         write(Record::Interval(Box::new(interval)));
     }
-    write(Record::End(Box::new(End { t_s: 3600.0, summary: Summary::default(), ..End::default() })));
+    write(Record::End(Box::new(SessionEnd {
+        t_s: 3600.0,
+        summary: Summary::default(),
+        ..SessionEnd::default()
+    })));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One load on several servers by consistent hash: each key is on the server on which libmemcached has it, counts agree, and
 //! no key is left.
 
-use redyno::endpoint::{Address, Ring};
+use redyno::endpoint::{Address, HashRing};
 use rustix::process::Signal;
 
 use crate::support::{
@@ -62,7 +62,7 @@ fn memcacheds_keys_are_divided_too_and_all_found() {
 fn assert_placed(servers: &[Server], pattern: &str) {
     let at = |server: &Server| Address::Tcp { host: "127.0.0.1".to_owned(), port: server.port() };
     let addresses: Vec<_> = servers.iter().map(at).collect();
-    let (ring, owners) = Ring::of(addresses.iter());
+    let (ring, owners) = HashRing::of(addresses.iter());
     for (place, server) in (0..).zip(servers) {
         let keys = server.cli(&["KEYS", pattern]);
         assert!(keys.lines().count() > 80, "{keys}");

@@ -11,7 +11,9 @@ use redyno::{
     clock::Clock,
     endpoint::{Address, Credentials, Password, Target},
     events::EventKind,
-    server::{ClientRow, Control, Ledger, Message, Parameter, Restored, ServerError, Status, Tuned},
+    server::{
+        ClientRow, Control, ControlMessage, Ledger, Parameter, Restored, ServerError, Status, TunedParameter,
+    },
     stats::Buckets,
 };
 
@@ -28,24 +30,24 @@ fn at(server: &Server) -> Target {
 }
 
 /// A control plane that has looked once.
-fn start(target: Target) -> (Control, Receiver<Message>) {
+fn start(target: Target) -> (Control, Receiver<ControlMessage>) {
     let (news, messages) = channel();
     let control = Control::start(target, Clock::start(), POLL, news).unwrap();
     status(&messages, |_| true);
     (control, messages)
 }
 
-fn status(messages: &Receiver<Message>, is_wanted: impl Fn(&Status) -> bool) -> Status {
+fn status(messages: &Receiver<ControlMessage>, is_wanted: impl Fn(&Status) -> bool) -> Status {
     wait_among(messages, "such a status", |message| match message {
-        Message::Status { status, .. } if is_wanted(status) => Some((**status).clone()),
+        ControlMessage::Status { status, .. } if is_wanted(status) => Some((**status).clone()),
         _ => None,
     })
 }
 
 /// The detail of the next event of that name in which `part` stands.
-fn event(messages: &Receiver<Message>, wanted: &str, part: &str) -> String {
+fn event(messages: &Receiver<ControlMessage>, wanted: &str, part: &str) -> String {
     wait_among(messages, &format!("{wanted} with '{part}'"), |message| match message {
-        Message::Event { what, .. } if what.name() == wanted => {
+        ControlMessage::Event { what, .. } if what.name() == wanted => {
             Some(what.to_string()).filter(|detail| detail.contains(part))
         }
         _ => None,
@@ -60,7 +62,7 @@ fn a_slow_command_is_told_by_slow_log_and_latency_monitor() {
         let (_control, messages) = start(at(&server));
         server.cli(&["DEBUG", "SLEEP", "0.025"]);
         let (told, arguments) = wait_among(&messages, "the slow command", |message| match message {
-            Message::Event { what: what @ EventKind::SlowCommand { arguments, .. }, .. } => {
+            ControlMessage::Event { what: what @ EventKind::SlowCommand { arguments, .. }, .. } => {
                 Some((what.to_string(), arguments.clone()))
             }
             _ => None,
@@ -105,7 +107,7 @@ fn clients_are_listed_with_their_name_and_last_command_and_redynos_own_are_marke
         app.write_all(b"CLIENT SETNAME app\r\nMULTI\r\nGET a\r\nGET b\r\n").unwrap();
         let (control, messages) = start(at(&server));
         let clients = wait_among(&messages, "the client in its transaction", |message| {
-            let Message::Status { status, .. } = message else { return None };
+            let ControlMessage::Status { status, .. } = message else { return None };
             let is_open = |client: &ClientRow| client.multi == Some(2);
             status.clients.clone().filter(|clients| clients.rows.iter().any(is_open))
         });
@@ -172,7 +174,7 @@ fn commands_are_counted_between_polls() {
         server.cli(&["GET"]);
         let (mut calls, mut rejected) = (0, 0);
         wait_among(&messages, "3 calls and a rejected one", |message| {
-            let Message::Status { status, .. } = message else { return None };
+            let ControlMessage::Status { status, .. } = message else { return None };
             if let Some(get) = status.command_stats.get("get") {
                 calls += get.calls;
                 rejected += get.rejected.unwrap();
@@ -215,7 +217,7 @@ fn the_times_of_commands_are_those_of_latency_histogram_over_the_same_calls() {
         read(5000);
         let mut times = Buckets::default();
         wait_among(&messages, "the times of 5000 calls", |message| {
-            let Message::Status { status, .. } = message else { return None };
+            let ControlMessage::Status { status, .. } = message else { return None };
             if let Some(stat) = status.command_stats.get("lrange") {
                 times.merge(stat.times.as_ref().unwrap());
             }
@@ -240,7 +242,7 @@ fn the_first_calls_of_a_command_have_their_times_as_all_others() {
             (0..5).for_each(|_| drop(server.cli(&command)));
             let (mut calls, mut times) = (0, 0);
             wait_among(&messages, &format!("5 calls of {name} and their times"), |message| {
-                let Message::Status { status, .. } = message else { return None };
+                let ControlMessage::Status { status, .. } = message else { return None };
                 if let Some(stat) = status.command_stats.get(name) {
                     calls += stat.calls;
                     times += stat.times.as_ref().map_or(0, Buckets::count);
@@ -259,7 +261,7 @@ fn without_latency_histogram_percentiles_since_the_start_stand_for_the_times() {
         let (_control, messages) = start(Target { credentials: Some(who), ..at(&server) });
         let get = wait_among(&messages, "percentiles of GET", |message| {
             server.cli(&["GET", "a"]);
-            let Message::Status { status, .. } = message else { return None };
+            let ControlMessage::Status { status, .. } = message else { return None };
             status.command_stats.get("get").filter(|get| !get.since_start_us.is_empty()).cloned()
         });
         assert_eq!(get.times, None);
@@ -280,9 +282,11 @@ fn what_a_user_may_not_ask_is_told_once_and_the_others_go_on() {
         // Many polls, and what is refused is refused from the first on.
         wait_among(&messages, "many polls", |message| {
             match message {
-                Message::Status { .. } => polls += 1,
-                Message::Event { what: EventKind::NotPermitted { cause }, .. } => told.push(cause.clone()),
-                Message::Event { .. } | Message::Asked { .. } => {}
+                ControlMessage::Status { .. } => polls += 1,
+                ControlMessage::Event { what: EventKind::NotPermitted { cause }, .. } => {
+                    told.push(cause.clone());
+                }
+                ControlMessage::Event { .. } | ControlMessage::SetupRequests { .. } => {}
             }
             (polls == 30).then_some(())
         });
@@ -319,7 +323,7 @@ fn a_parameter_is_set_and_set_back_unless_somebody_else_did() {
         let change = set("maxmemory", "100mb").unwrap();
         assert_eq!((change.from.as_str(), change.to.as_str()), ("0", "104857600"));
         status(&messages, |status| status.config.get("maxmemory").is_some_and(|value| value == "104857600"));
-        let tuned = Tuned::turned(None, "maxmemory", &change.from, &change.to);
+        let tuned = TunedParameter::with_change(None, "maxmemory", &change.from, &change.to);
         assert_eq!(control.restore_config(tuned.clone(), &ledger).wait(LIMIT), Some(Ok(Restored::Restored)));
         assert!(server.cli(&["CONFIG", "GET", "maxmemory"]).ends_with("\n0"));
         set("maxmemory", "100mb").unwrap();

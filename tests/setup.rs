@@ -25,10 +25,10 @@ use redyno::{
     demo,
     knobs::Knobs,
     protocol::Dialect,
-    server::{Control, Ledger, Made, Owner},
+    server::{Control, Ledger, Owner, SetupObject},
     session::{
         Record,
-        running::{Commission, Delivery, EndedBy, Keys, Notice, Order, Peer, Session, StartError},
+        running::{Commission, Delivery, EndedBy, KeyOwner, Notice, Order, Peer, Session, StartError},
     },
     signals::Signal,
     workload::{KeyNames, Keyset, Operation, RunId, Steps, Workload},
@@ -236,7 +236,7 @@ fn the_built_in_server_runs_what_it_knows() {
     let start = |steps: &[&str]| {
         let knobs = knobs(workload("plain", steps, &[("INCR {total}", 1)]));
         let commission = commission(plan(at_port(server.address.port())), knobs);
-        Commission { keys: Keys::OwnServers, ..commission }
+        Commission { keys: KeyOwner::OwnServers, ..commission }
     };
     let cause = refused(start(&["SET {total} 1", SCRIPT]));
     assert!(cause.starts_with("setup step 2: ERR unknown command"), "{cause}");
@@ -305,7 +305,7 @@ fn killed(server: &Server) {
         answers().setup_commands((Dialect::Resp2, &KeyNames::of_run(ledger.marker().run)), 100, 8, 7);
     let done = control.set_up(commands, &ledger, false).wait(LIMIT).unwrap().unwrap();
     assert_eq!(done.failed, None);
-    assert_eq!(ledger.marker().made, [Made::Library("answers".to_owned())]);
+    assert_eq!(ledger.marker().made, [SetupObject::Library("answers".to_owned())]);
 }
 
 #[test]

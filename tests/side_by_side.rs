@@ -8,8 +8,8 @@ use crate::support::{
 };
 use redyno::{
     knobs::Knobs,
-    load::Plan,
-    session::{Record, Recording, Timeline, TimelineOptions, Writer},
+    load::LoadPlan,
+    session::{Record, Recording, SessionWriter, Timeline, TimelineOptions},
     workload::preset,
 };
 
@@ -20,8 +20,9 @@ fn knobs(load: bool) -> Knobs {
 
 /// A session over both servers, with load on those that are to have it.
 fn start(servers: &[Server; 2], loads: [bool; 2]) -> Driven {
-    let side =
-        |(server, load): (&Server, bool)| (Plan { threads: 2, ..plan(at_port(server.port())) }, knobs(load));
+    let side = |(server, load): (&Server, bool)| {
+        (LoadPlan { threads: 2, ..plan(at_port(server.port())) }, knobs(load))
+    };
     Driven::start_beside(servers.iter().zip(loads).map(side).collect())
 }
 
@@ -57,7 +58,7 @@ fn two_targets_under_the_same_load_are_counted_apart_as_they_count_themselves() 
     (0..2).for_each(|target| wait_for_work(&mut session, target, 1, 2000));
     let mut other = knobs(true);
     other.pipeline = 8;
-    (0..2).for_each(|target| session.live().turn(target, other.clone()));
+    (0..2).for_each(|target| session.live().set_knobs(target, other.clone()));
     (0..2).for_each(|target| wait_for_work(&mut session, target, 2, 2000));
     let past = session.finish();
     for (target, server) in (0..2).zip(&servers) {
@@ -85,7 +86,7 @@ fn load_that_goes_from_one_target_to_the_other_is_in_the_segments_of_each() {
     let mut session = start(&servers, [true, false]);
     wait_for_work(&mut session, 0, 1, 1000);
     session.live().carry(0);
-    session.live().turn(1, knobs(true));
+    session.live().set_knobs(1, knobs(true));
     session.live().carry(1);
     wait_for_work(&mut session, 1, 2, 1000);
     let past = session.finish();
@@ -144,7 +145,7 @@ fn both_targets_are_in_the_recording_by_the_second() {
     let mut session = start(&servers, [true, true]);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("both.jsonl");
-    let (recording, listener) = Recording::start(Writer::create(&path).unwrap()).unwrap();
+    let (recording, listener) = Recording::start(SessionWriter::create(&path).unwrap()).unwrap();
     session.live().listen(listener);
     session.wait_for("two seconds", |records| intervals(records).any(|i| i.t_s > 2.2).then_some(()));
     let past = session.finish();
@@ -169,7 +170,7 @@ fn a_recording_that_is_stopped_by_hand_ends_with_the_sum_of_each_target() {
     let mut session = start(&servers, [true, true]);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("both.jsonl");
-    let (recording, listener) = Recording::start(Writer::create(&path).unwrap()).unwrap();
+    let (recording, listener) = Recording::start(SessionWriter::create(&path).unwrap()).unwrap();
     session.live().listen(listener);
     (0..2).for_each(|target| wait_for_work(&mut session, target, 1, 1000));
     servers[1].kill();

@@ -7,7 +7,7 @@ use crate::support::{
 };
 use redyno::{
     knobs::Knobs,
-    load::{Plan, Requests},
+    load::{LoadPlan, RequestLimit},
     workload::Workload,
 };
 
@@ -18,7 +18,7 @@ fn gets(clients: u32) -> Knobs {
 #[test]
 fn a_client_pauses_after_each_reply_and_no_service_time_includes_the_pause() {
     let server = Server::valkey().start();
-    let plan = Plan { requests: Some(Requests::InAll(100)), ..plan(at_port(server.port())) };
+    let plan = LoadPlan { requests: Some(RequestLimit::Shared(100)), ..plan(at_port(server.port())) };
     let mut session = Driven::start(&plan, Knobs { think: Some("5ms".parse().unwrap()), ..gets(1) });
     session.wait_for_the_end();
     let past = session.finish();

@@ -13,7 +13,7 @@ use crate::support::{
 use redyno::{
     endpoint::{ClientCertificate, ReachError, Target, Tls, TlsFailure, TlsSettings, Trust, reach},
     knobs::Knobs,
-    load::Plan,
+    load::LoadPlan,
     probe::Timing,
     session::{Encryption, Record},
     stats::Latency,
@@ -53,7 +53,7 @@ fn the_load_counts_over_tls_what_the_server_counts() {
         [(32, 1, 50, 1000), (32, 64, 50, 10_000), (40_000, 16, 8, 500), (1_000_000, 3, 2, 50)]
     {
         let (authority, server) = TlsServer::usual(&[]);
-        let plan = Plan { threads: 2, ..plan(target(server.port, settings(&authority))) };
+        let plan = LoadPlan { threads: 2, ..plan(target(server.port, settings(&authority))) };
         let mut session = Driven::start(&plan, Knobs { clients, ..knobs(value_size, pipeline) });
         session.wait_for_work(1, clients, ops);
         session.wait_for("pings, which speak TLS too", |records| {

@@ -19,7 +19,7 @@ use crate::support::{
     session::{Driven, at_port, intervals, plan},
     sources::sources,
 };
-use redyno::{demo, knobs::Knobs, load::Plan, session::Record, stats::Recorder, workload::Workload};
+use redyno::{demo, knobs::Knobs, load::LoadPlan, session::Record, stats::Recorder, workload::Workload};
 
 /// A server that answers everything with OK and keeps what it saw.
 struct Witness {
@@ -65,7 +65,7 @@ impl Witness {
     fn streams(seed: u64, clients: u32, enough: usize) -> BTreeSet<Vec<String>> {
         let witness = Self::start();
         let knobs = Knobs { clients, keyspace: 1_000_000, ..gets() };
-        let mut session = Driven::start(&Plan { seed, ..plan(at_port(witness.port)) }, knobs);
+        let mut session = Driven::start(&LoadPlan { seed, ..plan(at_port(witness.port)) }, knobs);
         session.wait_for("the keys", |_| {
             let keys = witness.keys.lock().unwrap();
             (keys.len() == clients as usize && keys.values().all(|keys| keys.len() >= enough)).then_some(())

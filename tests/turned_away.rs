@@ -17,7 +17,7 @@ use redyno::{
     events::EventKind,
     knobs::Knobs,
     protocol::Dialect,
-    server::{Control, Message},
+    server::{Control, ControlMessage},
     workload::Workload,
 };
 
@@ -179,7 +179,7 @@ fn a_control_connection_that_is_refused_is_lost_for_what_the_server_says() {
             let (news, messages) = channel();
             let _control = Control::start(target, Clock::start(), Duration::from_millis(20), news).unwrap();
             let cause = wait_among(&messages, "bad news", |message| match message {
-                Message::Event { what: EventKind::Unreachable { cause }, .. } => Some(cause.clone()),
+                ControlMessage::Event { what: EventKind::Unreachable { cause }, .. } => Some(cause.clone()),
                 _ => None,
             });
             assert!(cause.contains(said), "{cause}");

@@ -12,7 +12,7 @@ use redyno::{
     demo,
     endpoint::{Address, Credentials, Password, Target},
     knobs::Knobs,
-    load::Plan,
+    load::LoadPlan,
     protocol::Dialect,
     session::Record,
     workload::{Workload, preset},
@@ -26,7 +26,7 @@ fn begin() -> Knobs {
 }
 
 /// What the issue asks for, knob by knob; each change in a segment of its own, all of them checked.
-fn turn_every_knob(plan: &Plan, commandstats: impl Fn() -> String) -> Past {
+fn turn_every_knob(plan: &LoadPlan, commandstats: impl Fn() -> String) -> Past {
     let mut session = Driven::start(plan, begin());
     session.wait_for_work(1, 50, ENOUGH);
     let mut stage = |clients, change: &dyn Fn(&mut Knobs)| {
@@ -104,7 +104,7 @@ fn assert_agreement(past: &Past, commandstats: &str) {
     }
 }
 
-fn turns_and_agrees(server: &Server, plan: &Plan) {
+fn turns_and_agrees(server: &Server, plan: &LoadPlan) {
     let stats = || server.cli(&["INFO", "commandstats"]);
     let past = turn_every_knob(plan, stats);
     assert_agreement(&past, &stats());
@@ -135,7 +135,7 @@ fn the_built_in_server_counts_what_we_count_while_every_knob_is_turned() {
 #[test]
 fn three_workers_count_together_what_the_server_counts() {
     let server = Server::redis().start();
-    turns_and_agrees(&server, &Plan { threads: 3, ..plan(at_port(server.port())) });
+    turns_and_agrees(&server, &LoadPlan { threads: 3, ..plan(at_port(server.port())) });
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn other_commands_are_counted_the_same() {
 /// Turns clients 50 → 200 → 50 and back, and the load off and on; what the server lists at each stage.
 fn connections_through_turns(threads: usize) -> Vec<BTreeSet<u64>> {
     let server = Server::redis().start();
-    let mut session = Driven::start(&Plan { threads, ..plan(at_port(server.port())) }, begin());
+    let mut session = Driven::start(&LoadPlan { threads, ..plan(at_port(server.port())) }, begin());
     let mut listed = Vec::new();
     session.wait_for_work(1, 50, ENOUGH);
     listed.push(server.load_ids());
@@ -243,7 +243,7 @@ fn sixteen_workers_share_the_clients_and_lose_no_count() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let target = at_port(server.address.port());
     let mut session = Driven::start(
-        &Plan { threads: 16, ..plan(target) },
+        &LoadPlan { threads: 16, ..plan(target) },
         Knobs { clients: 100, workload: Workload::ratio(0, 1), ..begin() },
     );
     session.wait_for_work(1, 100, 10_000);

@@ -9,7 +9,7 @@ use crate::support::{
 };
 use redyno::{
     knobs::{Adjustable, Knobs},
-    workload::{Chosen, Settings, Workload, preset},
+    workload::{Settings, Workload, WorkloadChoice, preset},
 };
 
 /// Good replies that a segment must have before the next is turned.
@@ -17,7 +17,7 @@ const ENOUGH: u64 = 1000;
 
 fn twenty() -> Arc<Workload> {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/twenty.toml");
-    Chosen::find(file, &Settings::default()).unwrap().workload
+    WorkloadChoice::find(file, &Settings::default()).unwrap().workload
 }
 
 /// Sets what the words of the palette say.

@@ -113,7 +113,7 @@ pub(super) fn number_ending(t_s: f64, step_s: f64) -> u64 {
 
 /// The scale of an axis: linear or logarithmic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Spread {
+pub enum AxisScale {
     /// Equal differences of values have equal distances.
     #[default]
     Linear,
@@ -129,7 +129,7 @@ pub struct ValueAxis {
     /// The value at the top, above `low`.
     pub high: f64,
     /// The scale between bottom and top.
-    pub spread: Spread,
+    pub scale: AxisScale,
 }
 
 /// The minimum length of a logarithmic axis, in decades. On a shorter axis, noise would look large.
@@ -142,7 +142,7 @@ const TOO_LONG: f64 = 0.35;
 
 /// Values that a linear axis should show.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct ValueRanges {
     /// A typical value. A change by a tenth of this value should be visible.
     pub usual: f64,
     /// Ranges, each from its lowest to its highest value; the most important range is last. The axis always shows the
@@ -166,7 +166,7 @@ impl ValueAxis {
     /// Returns a logarithmic axis for the values from `low` to `high`, all above 0: the axis `kept` if it still
     /// fits, otherwise a new one.
     pub fn log(kept: Option<Self>, low: f64, high: f64) -> Self {
-        kept.filter(|kept| kept.spread == Spread::Log && kept.still_fits(low, high))
+        kept.filter(|kept| kept.scale == AxisScale::Log && kept.still_fits(low, high))
             .unwrap_or_else(|| Self::fitting(low, high))
     }
 
@@ -175,7 +175,7 @@ impl ValueAxis {
         let missing = (LEAST_DECADES - (high - low)).max(0.0);
         // Latencies vary more upwards than downwards.
         let (low, high) = (low - missing / 4.0, high + missing * 3.0 / 4.0);
-        Self { low: 10_f64.powf(low), high: 10_f64.powf(high), spread: Spread::Log }
+        Self { low: 10_f64.powf(low), high: 10_f64.powf(high), scale: AxisScale::Log }
     }
 
     fn still_fits(&self, low: f64, high: f64) -> bool {
@@ -186,9 +186,9 @@ impl ValueAxis {
 
     /// Returns a linear axis for the `wanted` values, all at least 0: the axis `kept` if it still fits, otherwise a
     /// new one.
-    pub fn linear(kept: Option<Self>, wanted: &Wanted) -> Option<Self> {
+    pub fn linear(kept: Option<Self>, wanted: &ValueRanges) -> Option<Self> {
         let usual = wanted.usual.max(f64::MIN_POSITIVE);
-        let kept = kept.filter(|kept| kept.spread == Spread::Linear);
+        let kept = kept.filter(|kept| kept.scale == AxisScale::Linear);
         let holds = |kept: &Self, (low, high): (f64, f64)| kept.low <= low && high <= kept.high;
         // The limit for keeping a range is wider than the limit for adding a range; otherwise the axis would
         // alternate between two lengths.
@@ -208,7 +208,7 @@ impl ValueAxis {
         let missing = (LEAST_LENGTH * usual - (high - low)).max(0.0) / 2.0;
         let margin = (high - low + 2.0 * missing) * MARGIN;
         let (low, high) = (low - missing - margin, high + missing + margin);
-        Self { low: low.max(0.0), high: high + (-low).max(0.0), spread: Spread::Linear }
+        Self { low: low.max(0.0), high: high + (-low).max(0.0), scale: AxisScale::Linear }
     }
 
     fn length(&self) -> f64 {
@@ -217,17 +217,17 @@ impl ValueAxis {
 
     /// Returns the position of `value`: 0 is the bottom, 1 the top; values beyond the axis are below 0 or above 1.
     pub fn share(&self, value: f64) -> f64 {
-        match self.spread {
-            Spread::Linear => (value - self.low) / (self.high - self.low),
-            Spread::Log => (value / self.low).log10() / (self.high / self.low).log10(),
+        match self.scale {
+            AxisScale::Linear => (value - self.low) / (self.high - self.low),
+            AxisScale::Log => (value / self.low).log10() / (self.high / self.low).log10(),
         }
     }
 
     /// Returns the value at this share of the axis, from 0 at the bottom to 1 at the top.
     pub fn value(&self, share: f64) -> f64 {
-        match self.spread {
-            Spread::Linear => self.low + (self.high - self.low) * share,
-            Spread::Log => self.low * (self.high / self.low).powf(share),
+        match self.scale {
+            AxisScale::Linear => self.low + (self.high - self.low) * share,
+            AxisScale::Log => self.low * (self.high / self.low).powf(share),
         }
     }
 }
@@ -316,7 +316,7 @@ mod tests {
     }
 
     fn linear(kept: Option<ValueAxis>, usual: f64, ranges: &[(f64, f64)]) -> ValueAxis {
-        ValueAxis::linear(kept, &Wanted { usual, ranges: ranges.to_vec() }).unwrap()
+        ValueAxis::linear(kept, &ValueRanges { usual, ranges: ranges.to_vec() }).unwrap()
     }
 
     #[test]
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn share_is_the_inverse_of_value() {
-        let linear = ValueAxis { low: 0.0, high: 200.0, spread: Spread::Linear };
+        let linear = ValueAxis { low: 0.0, high: 200.0, scale: AxisScale::Linear };
         for axis in [log(1e3, 1e6), linear] {
             for share in [0.0, 0.25, 1.0] {
                 assert!((axis.share(axis.value(share)) - share).abs() < 1e-9);

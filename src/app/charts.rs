@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Spread, TimeAxis, ValueAxis,
-    axis::{Wanted, at},
+    AxisScale, TimeAxis, ValueAxis,
+    axis::{ValueRanges, at},
 };
 use crate::session::timeline::{Level, LoadCell, Quantiles, Segments, Timed};
 
@@ -17,7 +17,7 @@ pub struct Charts {
     /// Whether latencies are response or service times.
     pub timed: Timed,
     /// Whether the throughput's axis is linear or logarithmic.
-    pub spread: Spread,
+    pub scale: AxisScale,
     pub(super) latency: Option<ValueAxis>,
     pub(super) throughput: Option<ValueAxis>,
 }
@@ -63,7 +63,7 @@ impl Charts {
         cursor_s: Option<f64>,
     ) -> Option<ValueAxis> {
         let segments = by_segment(columns, axis, segments, cursor_s);
-        of(self.throughput, self.spread, &segments)
+        of(self.throughput, self.scale, &segments)
     }
 
     /// Forgets the axes, so that the next picture begins with new ones.
@@ -94,7 +94,7 @@ pub(super) struct Rates {
     /// The rates of the slowest and the fastest tick.
     extremes: Option<(f64, f64)>,
     /// The requested rate.
-    asked: Option<f64>,
+    requested: Option<f64>,
 }
 
 /// The share of a segment's columns that may be below the visible range, and the share that may be above it. With
@@ -117,7 +117,7 @@ pub(super) fn by_segment(
         let rates = by_segment.entry(segment.map_or(0, |segment| segment.start.segment)).or_default();
         rates.means.push(mean);
         rates.extremes = [rates.extremes, cell.extremes()].into_iter().flatten().reduce(around);
-        rates.asked = segment.and_then(|segment| segment.start.knobs.rate).map(f64::from);
+        rates.requested = segment.and_then(|segment| segment.start.knobs.rate).map(f64::from);
     }
     let at_cursor = cursor_s.and_then(|cursor_s| segments.holding_at(cursor_s));
     let last = at_cursor.and_then(|segment| by_segment.remove(&segment.start.segment));
@@ -126,18 +126,18 @@ pub(super) fn by_segment(
 
 /// Returns the axis for `segments`: the axis `kept` if it still fits, otherwise a new one. `None` without
 /// measurements.
-pub(super) fn of(kept: Option<ValueAxis>, spread: Spread, segments: &[Rates]) -> Option<ValueAxis> {
+pub(super) fn of(kept: Option<ValueAxis>, spread: AxisScale, segments: &[Rates]) -> Option<ValueAxis> {
     let last = segments.last()?;
     let most = |rates: &Rates| {
         let of_all = |share| at(share, rates.means.clone(), f64::total_cmp);
         Some((of_all(OUTLIERS)?, of_all(1.0 - OUTLIERS)?))
     };
-    let asked = |rates: &Rates| rates.asked.map(|rate| (rate, rate));
+    let asked = |rates: &Rates| rates.requested.map(|rate| (rate, rate));
     let all = |of: &dyn Fn(&Rates) -> Option<(f64, f64)>| segments.iter().filter_map(of).reduce(around);
     let core = most(last)?;
     let means = all(&most).map_or(core, |means| around(means, core));
     let extremes = all(&|rates| rates.extremes).map_or(means, |extremes| around(means, extremes));
-    if spread == Spread::Log {
+    if spread == AxisScale::Log {
         // A stall to almost zero would make the logarithmic axis very long.
         let high = all(&asked).map_or(extremes.1, |asked| extremes.1.max(asked.1));
         return Some(ValueAxis::log(kept, means.0.max(1.0), high.max(means.0).max(1.0)));
@@ -155,7 +155,7 @@ pub(super) fn of(kept: Option<ValueAxis>, spread: Spread, segments: &[Rates]) ->
         core,
     ];
     let usual = at(0.5, last.means.clone(), f64::total_cmp)?;
-    ValueAxis::linear(kept, &Wanted { usual, ranges })
+    ValueAxis::linear(kept, &ValueRanges { usual, ranges })
 }
 
 /// Returns the range that contains both ranges.
@@ -224,7 +224,7 @@ mod tests {
     }
 
     fn rates(means: &[f64], extremes: (f64, f64)) -> Rates {
-        Rates { means: means.to_vec(), extremes: Some(extremes), asked: None }
+        Rates { means: means.to_vec(), extremes: Some(extremes), requested: None }
     }
 
     fn shows(axis: ValueAxis, value: f64) -> bool {
@@ -236,24 +236,24 @@ mod tests {
         let near = rates(&[120e3; 10], (110e3, 130e3));
         let far = rates(&[900e3; 10], (880e3, 910e3));
         let last = rates(&[160e3; 10], (150e3, 170e3));
-        let axis = of(None, Spread::Linear, &[near.clone(), last.clone()]).unwrap();
+        let axis = of(None, AxisScale::Linear, &[near.clone(), last.clone()]).unwrap();
         assert!(shows(axis, 110e3) && shows(axis, 170e3), "{axis:?}");
-        let axis = of(None, Spread::Linear, &[near, far.clone(), last.clone()]).unwrap();
+        let axis = of(None, AxisScale::Linear, &[near, far.clone(), last.clone()]).unwrap();
         assert!(shows(axis, 150e3) && shows(axis, 176e3) && !shows(axis, 880e3), "{axis:?}");
         assert!(axis.share(176e3) - axis.share(160e3) > 0.1, "{axis:?}");
-        let log = of(None, Spread::Log, &[far, last]).unwrap();
+        let log = of(None, AxisScale::Log, &[far, last]).unwrap();
         assert!(shows(log, 160e3) && shows(log, 910e3), "{log:?}");
     }
 
     #[test]
     fn a_requested_rate_is_shown_if_it_is_near_and_so_is_a_stall_down_to_zero() {
-        let last = Rates { asked: Some(100e3), ..rates(&[88e3; 30], (80e3, 90e3)) };
-        assert!(shows(of(None, Spread::Linear, &[last]).unwrap(), 100e3));
-        let overloaded = Rates { asked: Some(1e6), ..rates(&[88e3; 30], (80e3, 90e3)) };
-        let axis = of(None, Spread::Linear, &[overloaded]).unwrap();
+        let last = Rates { requested: Some(100e3), ..rates(&[88e3; 30], (80e3, 90e3)) };
+        assert!(shows(of(None, AxisScale::Linear, &[last]).unwrap(), 100e3));
+        let overloaded = Rates { requested: Some(1e6), ..rates(&[88e3; 30], (80e3, 90e3)) };
+        let axis = of(None, AxisScale::Linear, &[overloaded]).unwrap();
         assert!(!shows(axis, 1e6) && shows(axis, 88e3));
         let stalled = rates(&[88e3; 30], (0.0, 90e3));
-        assert_eq!(of(None, Spread::Linear, &[stalled]).unwrap().low, 0.0);
-        assert_eq!(of(None, Spread::Linear, &[]), None);
+        assert_eq!(of(None, AxisScale::Linear, &[stalled]).unwrap().low, 0.0);
+        assert_eq!(of(None, AxisScale::Linear, &[]), None);
     }
 }

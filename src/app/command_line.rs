@@ -7,10 +7,10 @@
 
 use std::sync::Arc;
 
-use super::{Effect, Mode, Model, Program, Tone};
+use super::{CommandPrefix, Effect, InputMode, Model, Tone};
 use crate::{
     knobs::{Adjustable, Arrivals, Knobs},
-    print::Tuned,
+    print::ParameterChanges,
     session::{Encryption, ServerIdentity},
     workload::{Workload, presets},
 };
@@ -24,7 +24,7 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-impl Program {
+impl CommandPrefix {
     /// Returns the program with the target and the fixed options that the recording contains.
     fn of_recording(server: &ServerIdentity) -> Self {
         let mut words = "redyno".to_owned();
@@ -75,7 +75,7 @@ fn options(knobs: &Knobs) -> Option<String> {
 
 fn workload(asked: &Workload) -> Option<String> {
     let is_same = |known: &Workload| {
-        let receivers = asked.received().and_then(|count| known.received_by(count).ok()?.receivers);
+        let receivers = asked.receiver_count().and_then(|count| known.with_receivers(count).ok()?.receivers);
         known.operations == asked.operations && known.keys == asked.keys && receivers == asked.receivers
     };
     let weight = |name: &str| asked.place(name).map_or(0, |place| asked.operations[place].weight);
@@ -87,11 +87,11 @@ fn workload(asked: &Workload) -> Option<String> {
         Some((known, option)) => (known, option.clone()),
         None => {
             let drawn = asked.keys.values().next()?.distribution;
-            let (known, option) = known.iter().find(|(known, _)| is_same(&known.drawn_by(drawn)))?;
+            let (known, option) = known.iter().find(|(known, _)| is_same(&known.with_distribution(drawn)))?;
             (known, format!("{option} --distribution {}", quoted(&drawn.to_string())))
         }
     };
-    let receivers = asked.received().filter(|_| known.received() != asked.received());
+    let receivers = asked.receiver_count().filter(|_| known.receiver_count() != asked.receiver_count());
     let receivers = receivers.map_or_else(String::new, |count| format!(" --receivers {count}"));
     Some(option + &receivers + prefill(known, asked)?)
 }
@@ -118,16 +118,17 @@ impl Model {
         let current = shown.segment().ok_or("there is no segment yet")?;
         let knobs = &current.start.knobs;
         let of_recording = || {
-            Some(Program::of_recording(&self.timeline().session()?.target))
+            Some(CommandPrefix::of_recording(&self.timeline().session()?.target))
                 .filter(|_| self.playback.is_some())
         };
         let program = of_recording().unwrap_or_else(|| self.program.clone());
         let options = options(knobs)
             .ok_or_else(|| format!("the command line has no option for the workload {}", knobs.workload))?;
-        let mut set = Tuned::default();
+        let mut set = ParameterChanges::default();
         let until = self.tracks[0].segments().iter().filter(|s| s.start.segment <= current.start.segment);
         until.for_each(|segment| set.take(&segment.start));
-        let set = set.since(&Tuned::default()).into_iter().map(|set| format!("after CONFIG SET {set}"));
+        let set =
+            set.since(&ParameterChanges::default()).into_iter().map(|set| format!("after CONFIG SET {set}"));
         let password = program.has_password.then(|| "the password in REDISCLI_AUTH".to_owned());
         let beside: Vec<_> = set.chain(password).collect();
         let beside = if beside.is_empty() { String::new() } else { format!("  # {}", beside.join(", ")) };
@@ -138,10 +139,10 @@ impl Model {
     pub(super) fn copy_command_line(&mut self) {
         match self.command_line() {
             Ok(text) => {
-                self.mode = Mode::CommandLine(text.clone());
-                self.ask(Effect::Copy { what: "the command line", text });
+                self.mode = InputMode::CommandLine(text.clone());
+                self.request(Effect::Copy { what: "the command line", text });
             }
-            Err(why) => self.say(Tone::Warning, why),
+            Err(why) => self.show_message(Tone::Warning, why),
         }
     }
 }
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_segment_is_written_as_options_with_set_parameters_as_a_comment() {
-        let program = Program { words: "redyno -p 6380 --db 3".to_owned(), has_password: true };
+        let program = CommandPrefix { words: "redyno -p 6380 --db 3".to_owned(), has_password: true };
         let mut model = Model::new(Knobs::default(), TimelineOptions::default()).of_program(program);
         assert_eq!(copied(&mut model), None);
         assert_eq!(model.message().unwrap().text, "there is no segment yet");
@@ -182,9 +183,9 @@ mod tests {
         let expected = "redyno -p 6380 --db 3 -c 50 -P 1 --rate 5000 --arrivals poisson --reconnect 9 --workload cache -d 32 -r 10000  \
                         # after CONFIG SET hz 100, the password in REDISCLI_AUTH";
         assert_eq!(copied(&mut model).as_deref(), Some(expected));
-        assert_eq!(model.mode, Mode::CommandLine(expected.to_owned()), "it is shown as well");
+        assert_eq!(model.mode, InputMode::CommandLine(expected.to_owned()), "it is shown as well");
         update(&mut model, Msg::Key(Key::plain(KeyCode::Esc)));
-        assert_eq!(model.mode, Mode::Screen);
+        assert_eq!(model.mode, InputMode::Screen);
     }
 
     #[test]
@@ -198,7 +199,7 @@ mod tests {
         let filled = preset("get").unwrap().with_prefill().unwrap();
         assert_eq!(options(&filled), " --workload get --prefill");
         assert_eq!(options(&filled.without_prefill()), " --workload get");
-        let drawn = |by: &str| preset("get").unwrap().drawn_by(by.parse().unwrap());
+        let drawn = |by: &str| preset("get").unwrap().with_distribution(by.parse().unwrap());
         assert_eq!(options(&drawn("sequential")), " --workload get --distribution sequential");
         assert_eq!(options(&drawn("zipfian")), " --workload get --distribution 'zipfian 0.99'");
         let mut other = Workload::clone(&Workload::ratio(1, 1));
@@ -226,7 +227,7 @@ mod tests {
                 host: Host::default(),
             }));
             begin(&mut model, 1, Knobs::default(), None);
-            model.mode = Mode::Screen;
+            model.mode = InputMode::Screen;
             assert_eq!(copied(&mut model).as_deref(), Some(expected));
         }
     }

@@ -1,11 +1,14 @@
 //! The server's parameters in the panel: the selected parameter, and how the user changes it.
 
-use super::{Direction, Entry, Mode, Model, Order, Purpose, Question, Setting, Tone, panel::Turned};
+use super::{
+    Direction, InputMode, Model, Order, ParameterChange, Purpose, TextEntry, Tone, UserQuestion,
+    panel::UndoableChange,
+};
 use crate::{
     diagnose::setting_harm,
     experiment::Interruption,
     gauge::Gauge,
-    server::{PARAMETERS, Parameter, Values, value_words},
+    server::{PARAMETERS, Parameter, ParameterValues, value_words},
 };
 
 /// The threshold for the server's latency monitor, in milliseconds; the slow log has the same default.
@@ -26,38 +29,41 @@ impl Model {
             .ok_or_else(|| format!("the server does not report {name}, so it cannot be set here"))
     }
 
-    fn setting_of(&self, parameter: &'static Parameter, from: &str, to: String) -> Setting {
+    fn setting_of(&self, parameter: &'static Parameter, from: &str, to: String) -> ParameterChange {
         let status = self.timeline().status().map(|status| &status.body);
         let harm = status.and_then(|status| setting_harm(parameter.name, &to, status));
-        Setting { parameter, from: from.to_owned(), to, harm }
+        ParameterChange { parameter, from: from.to_owned(), to, harm }
     }
 
     /// Sets a parameter after the user has agreed.
-    pub(super) fn set_parameter(&mut self, Setting { parameter, from, to, .. }: Setting) {
+    pub(super) fn set_parameter(&mut self, ParameterChange { parameter, from, to, .. }: ParameterChange) {
         self.interrupt_experiment(Interruption::Turned);
-        self.panel.keep(Turned::Config { parameter, from, to: to.clone() });
-        self.ask(Order::SetConfig { parameter, to });
+        self.panel.keep(UndoableChange::Config { parameter, from, to: to.clone() });
+        self.request(Order::SetConfig { parameter, to });
     }
 
     /// Undoes the last change of a knob or parameter, or shows why the change cannot be undone.
     pub(super) fn undo(&mut self) {
         self.interrupt_experiment(Interruption::Turned);
         match self.panel.undo() {
-            Some(Turned::Knobs(knobs)) => self.ask(Order::SetKnobs(knobs)),
-            Some(Turned::Config { parameter, from, to }) => {
+            Some(UndoableChange::Knobs(knobs)) => self.request(Order::SetKnobs(knobs)),
+            Some(UndoableChange::Config { parameter, from, to }) => {
                 match self.parameter_before(parameter, &from, &to) {
                     // Undoing a change may also do harm; in this case, the user is asked first.
                     Ok(setting) if setting.harm.is_some() => {
-                        self.mode = Mode::Asking(Question::SetConfig(setting));
+                        self.mode = InputMode::Asking(UserQuestion::SetConfig(setting));
                     }
-                    Ok(Setting { parameter, to, .. }) => {
-                        self.say(Tone::Info, format!("{} goes back to {}", parameter.name, value_words(&to)));
-                        self.ask(Order::SetConfig { parameter, to });
+                    Ok(ParameterChange { parameter, to, .. }) => {
+                        self.show_message(
+                            Tone::Info,
+                            format!("{} goes back to {}", parameter.name, value_words(&to)),
+                        );
+                        self.request(Order::SetConfig { parameter, to });
                     }
-                    Err(why) => self.say(Tone::Warning, format!("not undone: {why}")),
+                    Err(why) => self.show_message(Tone::Warning, format!("not undone: {why}")),
                 }
             }
-            None => self.say(Tone::Info, "no change to undo"),
+            None => self.show_message(Tone::Info, "no change to undo"),
         }
     }
 
@@ -68,7 +74,7 @@ impl Model {
         parameter: &'static Parameter,
         from: &str,
         to: &str,
-    ) -> Result<Setting, String> {
+    ) -> Result<ParameterChange, String> {
         let name = parameter.name;
         let mut last = self.segments().iter().rev().filter_map(|segment| segment.start.config.as_ref());
         // The server may write a value in another form.
@@ -81,18 +87,18 @@ impl Model {
     }
 
     /// Returns the selected parameter, changed by a step.
-    pub(super) fn turned_parameter(&self, direction: Direction) -> Result<Setting, String> {
+    pub(super) fn turned_parameter(&self, direction: Direction) -> Result<ParameterChange, String> {
         let parameter = self.config.selected();
         let from = self.value_now(parameter.name)?;
         let used = self.timeline().status().and_then(|status| status.body.gauges.whole(Gauge::UsedMemory));
         let end = || format!("{} has no further step; press Enter to type a value", parameter.name);
-        let to = parameter.turned(from, direction == Direction::Up, used).ok_or_else(end)?;
+        let to = parameter.step_from(from, direction == Direction::Up, used).ok_or_else(end)?;
         Ok(self.setting_of(parameter, from, to))
     }
 
     /// Returns the change of the selected parameter to the typed value, or `None` if the parameter already has this
     /// value.
-    pub(super) fn typed_parameter(&self, text: &str) -> Result<Option<Setting>, String> {
+    pub(super) fn typed_parameter(&self, text: &str) -> Result<Option<ParameterChange>, String> {
         let setting = self.parameter_typed(self.config.selected(), text)?;
         Ok(Some(setting).filter(|setting| setting.to != setting.from))
     }
@@ -102,22 +108,22 @@ impl Model {
         &self,
         parameter: &'static Parameter,
         text: &str,
-    ) -> Result<Setting, String> {
+    ) -> Result<ParameterChange, String> {
         let from = self.value_now(parameter.name)?;
         Ok(self.setting_of(parameter, from, parameter.typed(text)))
     }
 
     /// Asks the user whether to set a parameter, or shows why the parameter cannot be set.
-    pub(super) fn ask_to_set(&mut self, wanted: Result<Option<Setting>, String>) {
+    pub(super) fn ask_to_set(&mut self, wanted: Result<Option<ParameterChange>, String>) {
         match wanted {
-            Ok(Some(setting)) => self.mode = Mode::Asking(Question::SetConfig(setting)),
+            Ok(Some(setting)) => self.mode = InputMode::Asking(UserQuestion::SetConfig(setting)),
             Ok(None) => {}
-            Err(why) => self.say(Tone::Info, why),
+            Err(why) => self.show_message(Tone::Info, why),
         }
     }
 
     /// Returns the change that turns the server's latency monitor on.
-    pub(super) fn latency_monitor(&self) -> Result<Option<Setting>, String> {
+    pub(super) fn latency_monitor(&self) -> Result<Option<ParameterChange>, String> {
         if !self.has_parameters() {
             return Err("only a live session of Redis or Valkey has a latency monitor to turn on".to_owned());
         }
@@ -133,8 +139,8 @@ impl Model {
     pub(super) fn type_parameter(&mut self) {
         let parameter = self.config.selected();
         match parameter.values {
-            Values::Words(_) => self.open_palette(&format!("config {} ", parameter.name)),
-            _ => self.begin_typing(Purpose::Parameter, Entry::sentence("")),
+            ParameterValues::Words(_) => self.open_palette(&format!("config {} ", parameter.name)),
+            _ => self.begin_typing(Purpose::Parameter, TextEntry::sentence("")),
         }
     }
 }
@@ -189,7 +195,9 @@ mod tests {
         };
         let mut off = with("0");
         assert_eq!(press(&mut off, "T"), []);
-        assert!(matches!(&off.mode, Mode::Asking(Question::SetConfig(Setting { to, .. })) if to == "10"));
+        assert!(
+            matches!(&off.mode, InputMode::Asking(UserQuestion::SetConfig(ParameterChange { to, .. })) if to == "10")
+        );
         assert_eq!(
             press(&mut off, "y"),
             [Effect::Order(Order::SetConfig { parameter, to: "10".to_owned() })]
@@ -204,7 +212,7 @@ mod tests {
         let mut model = set();
         report(&mut model, "allkeys-lru");
         let turned = Knobs { clients: 100, ..Knobs::default() };
-        model.put_in_force(Order::SetKnobs(turned));
+        model.send_order(Order::SetKnobs(turned));
         press(&mut model, "");
         assert_eq!(press(&mut model, "u").last(), Some(&Effect::Order(Order::SetKnobs(Knobs::default()))));
         assert_eq!(press(&mut model, "u"), [order("noeviction")]);

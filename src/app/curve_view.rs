@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use super::{Direction, Model, list::turned};
 use crate::{
-    events::{EventKind, Found},
-    experiment::{Curve, Dimension, Drawn, Limit, Pairs, Points},
+    events::{EventKind, SearchResult},
+    experiment::{ChartData, Curve, Dimension, Limit, Pairs, Points},
 };
 
 /// The bounds of a search: its result, or its present state.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bounds {
+pub struct CurveBounds {
     /// The limit, such as `p99<1ms`.
     pub limit: String,
     /// The highest value of the knob that keeps the limit.
@@ -20,8 +20,8 @@ pub struct Bounds {
 }
 
 impl Model {
-    fn drawn(&self) -> Drawn<'_> {
-        self.experiment().map_or(Drawn::Segments, |experiment| experiment.drawn())
+    fn drawn(&self) -> ChartData<'_> {
+        self.experiment().map_or(ChartData::Segments, |experiment| experiment.drawn())
     }
 
     /// Returns the pairs of an A/B comparison, which the screen shows in place of a curve.
@@ -41,7 +41,7 @@ impl Model {
     /// Returns the points of a sweep over this dimension.
     fn points(&self, dimension: Dimension) -> Option<Points<'_>> {
         match self.drawn() {
-            Drawn::Points(points) if points.curve.dimension == dimension => Some(points),
+            ChartData::Points(points) if points.curve.dimension == dimension => Some(points),
             _ => None,
         }
     }
@@ -53,15 +53,15 @@ impl Model {
 
     fn curve_dimension(&self) -> Option<Dimension> {
         let of_experiment = match self.drawn() {
-            Drawn::Points(points) => Some(points.curve.dimension),
-            Drawn::Bounds(bounds) => Some(bounds.dimension),
-            Drawn::Segments => None,
+            ChartData::Points(points) => Some(points.curve.dimension),
+            ChartData::Bounds(bounds) => Some(bounds.dimension),
+            ChartData::Segments => None,
         };
-        self.curve_over.or(of_experiment).or_else(|| self.turned_most())
+        self.curve_over.or(of_experiment).or_else(|| self.most_changed())
     }
 
     /// Returns the knob or parameter with the most values in the segments; `None` if nothing was changed.
-    fn turned_most(&self) -> Option<Dimension> {
+    fn most_changed(&self) -> Option<Dimension> {
         let all = self.dimensions_turned();
         let most = all.iter().map(|(_, values)| *values).max()?;
         all.into_iter().find(|(_, values)| *values == most).map(|(dimension, _)| dimension)
@@ -96,12 +96,12 @@ impl Model {
     }
 
     /// Returns the bounds of the running search over this dimension, or of the last search in the session.
-    pub fn curve_bounds(&self, dimension: Dimension) -> Option<Bounds> {
-        if let Drawn::Bounds(bounds) = self.drawn()
+    pub fn curve_bounds(&self, dimension: Dimension) -> Option<CurveBounds> {
+        if let ChartData::Bounds(bounds) = self.drawn()
             && bounds.dimension == dimension
         {
             let (limit, lower, upper) = (bounds.limit.to_string(), bounds.lower, bounds.upper);
-            return Some(Bounds { limit, lower, upper });
+            return Some(CurveBounds { limit, lower, upper });
         }
         let until_s = self.known_s();
         let found = self.timeline().events().rev().filter(|event| event.t_s <= until_s).find_map(
@@ -110,7 +110,7 @@ impl Model {
                 _ => None,
             },
         )?;
-        let Found { limit, lower, upper, .. } = found;
-        Some(Bounds { limit: limit.clone(), lower: Some(*lower), upper: *upper })
+        let SearchResult { limit, lower, upper, .. } = found;
+        Some(CurveBounds { limit: limit.clone(), lower: Some(*lower), upper: *upper })
     }
 }

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use super::{Delivery, Mode, Model, Order, Question, Tone, model::Begun, value_words};
+use super::{Delivery, InputMode, Model, Order, Tone, UserQuestion, model::ExperimentRun, value_words};
 use crate::{
     events::EventKind,
     experiment::{Ending, Experiment, ExperimentSpec, Interruption},
@@ -18,9 +18,9 @@ use crate::{
 
 impl Model {
     /// Adds an experiment to the model. The experiment begins with the first record.
-    pub fn conducting(mut self, experiment: Option<Box<dyn Experiment>>) -> Self {
+    pub fn with_experiment(mut self, experiment: Option<Box<dyn Experiment>>) -> Self {
         let before = self.panel.wanted.clone();
-        self.experiment = experiment.map(|experiment| Begun { experiment, before });
+        self.experiment = experiment.map(|experiment| ExperimentRun { experiment, before });
         self
     }
 
@@ -32,10 +32,10 @@ impl Model {
     /// Begins an experiment, or asks the user first, or shows why the experiment is impossible.
     pub(super) fn propose_experiment(&mut self, asked: ExperimentSpec) {
         if self.experiment().is_some_and(|experiment| !experiment.is_over()) {
-            return self.say(Tone::Warning, "an experiment runs; c stops it");
+            return self.show_message(Tone::Warning, "an experiment runs; c stops it");
         }
         match self.question_of(&asked) {
-            Some(question) => self.mode = Mode::Asking(Question::Experiment { question, asked }),
+            Some(question) => self.mode = InputMode::Asking(UserQuestion::Experiment { question, asked }),
             None => self.begin_experiment(asked),
         }
     }
@@ -48,7 +48,7 @@ impl Model {
         });
         match asked {
             Ok(asked) => self.propose_experiment(asked),
-            Err(why) => self.say(Tone::Warning, why),
+            Err(why) => self.show_message(Tone::Warning, why),
         }
     }
 
@@ -73,13 +73,13 @@ impl Model {
         let orders = begin.map_or_else(Vec::new, |begin| experiment.take(&Delivery::Record(Arc::new(begin))));
         // From now on, the curve shows the experiment's own dimension.
         self.curve_over = None;
-        self.experiment = Some(Begun { experiment, before: self.panel.wanted.clone() });
-        self.carry_on(orders);
+        self.experiment = Some(ExperimentRun { experiment, before: self.panel.wanted.clone() });
+        self.carry_out_orders(orders);
     }
 
     /// Passes a record or notice of the session to the experiment, while the experiment runs.
-    pub(super) fn hand(&mut self, delivery: &Delivery) {
-        self.conduct(|experiment| experiment.take(delivery));
+    pub(super) fn pass_to_experiment(&mut self, delivery: &Delivery) {
+        self.drive_experiment(|experiment| experiment.take(delivery));
     }
 
     /// Stops a running experiment, or closes the result of a finished experiment.
@@ -88,36 +88,36 @@ impl Model {
             self.experiment = None;
             return;
         }
-        self.conduct(|experiment| experiment.stop());
+        self.drive_experiment(|experiment| experiment.stop());
         let Some(begun) = &self.experiment else { return };
         let is_back = Knobs { load: begun.before.load, ..self.panel.wanted.clone() } == begun.before;
         let knobs = if is_back { "as before the experiment" } else { "as the experiment left them" };
         let text = format!("{} was stopped; the knobs are {knobs}", begun.experiment.title());
-        self.say(Tone::Info, text);
+        self.show_message(Tone::Info, text);
     }
 
     /// Ends a running experiment because of an action of the user.
     pub(super) fn interrupt_experiment(&mut self, why: Interruption) {
-        self.conduct(|experiment| experiment.interrupt(why));
+        self.drive_experiment(|experiment| experiment.interrupt(why));
     }
 
     /// Calls `act` with the experiment, unless the experiment is over, and carries out the returned orders.
-    fn conduct(&mut self, act: impl FnOnce(&mut dyn Experiment) -> Vec<Order>) {
+    fn drive_experiment(&mut self, act: impl FnOnce(&mut dyn Experiment) -> Vec<Order>) {
         let Some(begun) = self.experiment.as_mut().filter(|begun| !begun.experiment.is_over()) else {
             return;
         };
         let orders = act(&mut *begun.experiment);
-        self.carry_on(orders);
+        self.carry_out_orders(orders);
     }
 
     /// Carries out the experiment's orders. When the experiment ends, a message shows the result, and one undo
     /// restores the knobs from before the experiment.
-    fn carry_on(&mut self, orders: Vec<Order>) {
+    fn carry_out_orders(&mut self, orders: Vec<Order>) {
         for order in orders {
             if let Order::SetKnobs(knobs) = &order {
                 self.panel.follow(knobs.clone());
             }
-            self.ask(order);
+            self.request(order);
         }
         let Some(begun) = &self.experiment else { return };
         let Some(ending) = begun.experiment.ending() else { return };
@@ -130,9 +130,9 @@ impl Model {
         self.panel.follow(Knobs { load: now.load, ..before });
         self.panel.want(now);
         if let Some(cause) = stopped {
-            self.ask(Order::Event(EventKind::ExperimentStopped { cause }));
+            self.request(Order::Event(EventKind::ExperimentStopped { cause }));
         }
-        self.say(tone, format!("{title}: {text}"));
+        self.show_message(tone, format!("{title}: {text}"));
     }
 }
 
@@ -325,7 +325,7 @@ mod tests {
     fn an_experiment_that_sets_server_parameters_begins_after_a_question() {
         let mut session = Session::begun();
         session.press(":ab config appendfsync always\n");
-        let Mode::Asking(Question::Experiment { question, .. }) = &session.model.mode else {
+        let InputMode::Asking(UserQuestion::Experiment { question, .. }) = &session.model.mode else {
             panic!("not asked")
         };
         assert!(question.starts_with("CONFIG SET appendfsync always and back, many times"), "{question}");

@@ -1,7 +1,7 @@
 //! The findings at the moment shown, and the findings that the user has folded.
 
 use super::{Model, Tone, View};
-use crate::diagnose::{Finding, Severity, Spent, of_segment};
+use crate::diagnose::{Finding, Severity, TimeSpent, of_segment};
 
 impl Model {
     /// Returns the findings, the most important first. A live view has the present findings; a frozen view and a
@@ -16,7 +16,7 @@ impl Model {
     }
 
     /// Returns how the time of requests is divided at present; empty in a frozen view and in a recording.
-    pub fn spent(&self) -> Vec<Spent> {
+    pub fn spent(&self) -> Vec<TimeSpent> {
         let is_present = self.view == View::Live && self.playback.is_none();
         if is_present { self.track().findings.spent() } else { Vec::new() }
     }
@@ -33,7 +33,7 @@ impl Model {
         let can_fold = |finding: &&Finding| finding.severity < Severity::Problem && !self.is_folded(finding);
         match findings.iter().find(can_fold) {
             Some(finding) => drop(self.folded.insert(finding.rule)),
-            None if self.folded.is_empty() => self.say(Tone::Info, "no finding to fold"),
+            None if self.folded.is_empty() => self.show_message(Tone::Info, "no finding to fold"),
             None => self.folded.clear(),
         }
     }

@@ -1,15 +1,15 @@
 //! The view of the server's keys: the orders to sample the keys, and the results.
 
-use super::{Mode, Model, Order, Question, Tone};
+use super::{InputMode, Model, Order, Tone, UserQuestion};
 use crate::{
     gauge::Gauge,
-    server::{KeyState, KeyWay, KeysSeen, MOST_COMMANDS_PER_S},
+    server::{KeyMethod, KeyReport, KeyState, MOST_COMMANDS_PER_S},
     units,
 };
 
 impl Model {
     /// Returns the results of the last sampling of the keys.
-    pub fn keys_seen(&self) -> Option<&KeysSeen> {
+    pub fn keys_seen(&self) -> Option<&KeyReport> {
         self.keys.as_ref()
     }
 
@@ -28,31 +28,37 @@ impl Model {
         });
         match () {
             () if self.playback.is_some() => {
-                self.say(Tone::Info, "a recording contains no names of keys; a live session can sample keys");
+                self.show_message(
+                    Tone::Info,
+                    "a recording contains no names of keys; a live session can sample keys",
+                );
             }
-            () if missing.is_some() => self.say(Tone::Info, missing.unwrap_or_default()),
+            () if missing.is_some() => self.show_message(Tone::Info, missing.unwrap_or_default()),
             () => {
-                if self.keys_of != self.node && !self.keys_go_on() {
+                if self.keys_of != self.node && !self.is_sampling() {
                     (self.keys, self.keys_of) = (None, self.node);
                 }
-                self.mode = Mode::Keys;
+                self.mode = InputMode::Keys;
             }
         }
     }
 
     /// Begins to sample the keys; before MONITOR, asks the user.
-    pub(super) fn look_at_keys(&mut self, way: KeyWay) {
-        if self.keys_go_on() {
-            return self.say(Tone::Info, "the keys are being sampled already; x stops this");
+    pub(super) fn sample_keys(&mut self, way: KeyMethod) {
+        if self.is_sampling() {
+            return self.show_message(Tone::Info, "the keys are being sampled already; x stops this");
         }
-        if way != KeyWay::Monitor {
-            return self.begin_look(way);
+        if way != KeyMethod::Monitor {
+            return self.begin_sampling(way);
         }
         let ops = self.track().timeline.status().and_then(|status| status.body.gauges[Gauge::OpsPerS]);
         match ops.unwrap_or(0.0) {
             ops if ops > MOST_COMMANDS_PER_S as f64 => {
                 let rate = units::rate(ops);
-                self.say(Tone::Warning, format!("no MONITOR at {rate}: it would slow the server down"));
+                self.show_message(
+                    Tone::Warning,
+                    format!("no MONITOR at {rate}: it would slow the server down"),
+                );
             }
             ops => {
                 let question = format!(
@@ -61,26 +67,26 @@ impl Model {
                      time before and during the sample is shown.",
                     units::rate(ops),
                 );
-                self.mode = Mode::Asking(Question::Monitor(question));
+                self.mode = InputMode::Asking(UserQuestion::Monitor(question));
             }
         }
     }
 
     /// Begins to sample the keys.
-    pub(super) fn begin_look(&mut self, way: KeyWay) {
-        self.mode = Mode::Keys;
-        self.keys = Some(KeysSeen { way, ..KeysSeen::default() });
-        self.ask(Order::LookAtKeys { node: self.keys_of, way });
+    pub(super) fn begin_sampling(&mut self, way: KeyMethod) {
+        self.mode = InputMode::Keys;
+        self.keys = Some(KeyReport { way, ..KeyReport::default() });
+        self.request(Order::ScanKeys { node: self.keys_of, way });
     }
 
     /// Stops the sampling of the keys if sampling is running.
-    pub(super) fn stop_keys(&mut self) {
-        if self.keys_go_on() {
-            self.ask(Order::StopKeys);
+    pub(super) fn stop_sampling(&mut self) {
+        if self.is_sampling() {
+            self.request(Order::StopKeys);
         }
     }
 
-    fn keys_go_on(&self) -> bool {
+    fn is_sampling(&self) -> bool {
         self.keys.as_ref().is_some_and(|seen| seen.state == KeyState::Running)
     }
 }
@@ -109,24 +115,24 @@ mod tests {
         [Effect::Order(order)]
     }
 
-    fn look(way: KeyWay) -> Order {
-        Order::LookAtKeys { node: 0, way }
+    fn look(way: KeyMethod) -> Order {
+        Order::ScanKeys { node: 0, way }
     }
 
     #[test]
     fn keys_are_sampled_only_after_a_key_press_and_closing_the_view_stops_the_sampling() {
         let mut model = model(10.0);
         assert_eq!(press(&mut model, "d"), []);
-        assert_eq!((&model.mode, model.keys_seen()), (&Mode::Keys, None));
-        assert_eq!(press(&mut model, "\n"), order(look(KeyWay::Scan)));
+        assert_eq!((&model.mode, model.keys_seen()), (&InputMode::Keys, None));
+        assert_eq!(press(&mut model, "\n"), order(look(KeyMethod::Scan)));
         assert_eq!(press(&mut model, "h"), [], "one at a time");
         assert_eq!(press(&mut model, "x"), order(Order::StopKeys));
-        let seen = KeysSeen { state: KeyState::Stopped, sampled: 7, ..KeysSeen::default() };
+        let seen = KeyReport { state: KeyState::Stopped, sampled: 7, ..KeyReport::default() };
         update(&mut model, Msg::Delivery(Delivery::Notice(0, Notice::Keys(Box::new(seen)))));
         assert_eq!(model.keys_seen().map(|seen| seen.sampled), Some(7));
-        assert_eq!(press(&mut model, "h"), order(look(KeyWay::HotKeys)));
+        assert_eq!(press(&mut model, "h"), order(look(KeyMethod::HotKeys)));
         assert_eq!(press(&mut model, "d"), order(Order::StopKeys));
-        assert_eq!(model.mode, Mode::Screen);
+        assert_eq!(model.mode, InputMode::Screen);
     }
 
     #[test]
@@ -137,22 +143,22 @@ mod tests {
         let mut model = model(300.0);
         press(&mut model, "dm");
         assert!(
-            matches!(&model.mode, Mode::Asking(Question::Monitor(text)) if text.contains("20 000 lines"))
+            matches!(&model.mode, InputMode::Asking(UserQuestion::Monitor(text)) if text.contains("20 000 lines"))
         );
         assert_eq!(press(&mut model, "n"), []);
-        assert_eq!(model.mode, Mode::Keys);
-        assert_eq!(press(&mut model, "my"), order(look(KeyWay::Monitor)));
+        assert_eq!(model.mode, InputMode::Keys);
+        assert_eq!(press(&mut model, "my"), order(look(KeyMethod::Monitor)));
     }
 
     #[test]
     fn a_recording_has_no_keys_to_sample_and_a_refusal_is_shown() {
         let mut replay = Model::replaying(Playback::new("a.rdyn".to_owned()), TimelineOptions::default());
         press(&mut replay, "d");
-        assert_eq!(replay.mode, Mode::Screen);
+        assert_eq!(replay.mode, InputMode::Screen);
         assert!(replay.message().unwrap().text.starts_with("a recording"));
         let mut model = model(1.0);
         press(&mut model, "d\n");
-        let refused = Delivery::Refused(look(KeyWay::Scan), "no".to_owned());
+        let refused = Delivery::Refused(look(KeyMethod::Scan), "no".to_owned());
         update(&mut model, Msg::Delivery(refused));
         assert_eq!(model.keys_seen().unwrap().state, KeyState::Failed("no".to_owned()));
     }

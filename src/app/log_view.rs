@@ -1,7 +1,7 @@
 //! The log: events in time order, the selected line, and the text of a search.
 
 use super::{
-    Direction, Entry, LogKind, LogLine, Mode, Model, Purpose, Tone,
+    Direction, InputMode, LogKind, LogLine, Model, Purpose, TextEntry, Tone,
     list::{moved, turned},
     tables::FILTERS,
 };
@@ -10,7 +10,7 @@ use crate::{
     print::segment_words,
     session::{
         Event,
-        timeline::{ErrorCount, Folded, folded},
+        timeline::{ErrorCount, FoldedEvents, folded},
     },
     units,
 };
@@ -18,8 +18,8 @@ use crate::{
 impl Model {
     /// Returns the text of the search in the log, in lower case. While the user types a search, returns the text
     /// typed so far.
-    pub fn needle(&self) -> String {
-        let typed = self.entry(Purpose::Search).map(Entry::text);
+    pub fn search_text(&self) -> String {
+        let typed = self.entry(Purpose::Search).map(TextEntry::text);
         typed.unwrap_or_else(|| self.log_view.needle.clone()).to_lowercase()
     }
 
@@ -107,7 +107,7 @@ impl Model {
     /// Goes to the next match, down or up. After the last line, the search continues at the first line.
     pub(super) fn find_next(&mut self, direction: Direction) {
         if self.log_view.needle.is_empty() {
-            self.say(Tone::Info, "no search yet; / begins a search");
+            self.show_message(Tone::Info, "no search yet; / begins a search");
             return;
         }
         self.find(direction, 1);
@@ -115,7 +115,7 @@ impl Model {
 
     fn find(&mut self, direction: Direction, skipped: usize) {
         let lines = self.log_lines();
-        let needle = self.needle();
+        let needle = self.search_text();
         let Some(from) = self.selected_line(lines.len()) else { return };
         let n = lines.len();
         let place =
@@ -124,7 +124,7 @@ impl Model {
         let found = (skipped..=n).map(place).find(|at| !lines[*at].hits(&needle).is_empty());
         match found {
             Some(at) => self.put_line(at, n),
-            None => self.say(Tone::Info, format!("'{}' is not in the log", self.log_view.needle)),
+            None => self.show_message(Tone::Info, format!("'{}' is not in the log", self.log_view.needle)),
         }
     }
 
@@ -137,14 +137,14 @@ impl Model {
         // The charts move to the cursor, but the selection stays on the same line.
         self.log_view.selected = Some(at);
         self.put_cursor(t_s);
-        self.say(Tone::Info, "the cursor is at the moment of this line; 1 shows the Overview");
-        self.mode = in_full.map_or(Mode::Screen, |text| Mode::InFull { title: "slow log", text });
+        self.show_message(Tone::Info, "the cursor is at the moment of this line; 1 shows the Overview");
+        self.mode = in_full.map_or(InputMode::Screen, |text| InputMode::InFull { title: "slow log", text });
     }
 
     /// Returns the event of this line, or the last event if the line stands for several equal events.
     fn entry_of(&self, line: &LogLine) -> Option<&Event> {
         let lines = folded(self.track().timeline.events());
-        let is_it = |it: &&Folded| it.last.from_s.total_cmp(&line.t_s).is_eq() && it.text == line.text;
+        let is_it = |it: &&FoldedEvents| it.last.from_s.total_cmp(&line.t_s).is_eq() && it.text == line.text;
         Some(lines.iter().find(is_it)?.last.event)
     }
 
@@ -277,7 +277,7 @@ mod tests {
         let in_full = "14.0 ms, reported at 00:03\ncommand: KEYS *".to_owned();
         assert_eq!(
             model.mode,
-            Mode::InFull { title: "slow log", text: in_full },
+            InputMode::InFull { title: "slow log", text: in_full },
             "and shows the entry in full"
         );
     }

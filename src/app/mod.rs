@@ -15,11 +15,10 @@ mod config_panel;
 mod curve_view;
 mod experiment;
 mod finding_view;
+mod jump;
 mod key_view;
 mod keys;
-mod landmark;
 mod list;
-mod lists;
 mod log_view;
 mod mode;
 mod model;
@@ -42,23 +41,24 @@ mod tour;
 mod track;
 mod update;
 mod view;
+mod view_actions;
 mod zoom;
 
-pub use self::axis::{Spread, TimeAxis, ValueAxis};
+pub use self::axis::{AxisScale, TimeAxis, ValueAxis};
 pub use self::charts::Charts;
 pub use self::command_line::quoted;
-pub use self::curve_view::Bounds;
+pub use self::curve_view::CurveBounds;
 pub use self::keys::{
-    Action, Binding, Context, Key, KeyCode, Landmark, Pane, Pattern, Screen, action, bindings, footer,
+    Action, Binding, Context, JumpTarget, Key, KeyCode, KeyPattern, Pane, Screen, action, bindings, footer,
 };
-pub use self::mode::{Entry, Mode, Purpose, Question, Typing};
-pub use self::model::{Course, LoadState, Message, Model, Program, Tone, Tour};
+pub use self::mode::{InputMode, Purpose, TextEntry, Typing, UserQuestion};
+pub use self::model::{CommandPrefix, LoadState, Model, SessionPhase, StatusMessage, Tone, Tour};
 pub use self::moment::{Lookback, View, Zoom};
 pub use self::node_table::{NODE_COLUMNS, NODE_GAUGES, NodeColumn, NodeRow, NodeTable};
-pub use self::occurrence::{Kind, Occurrence, turned};
-pub use self::outgoing::{Destination, Form, Outgoing, Picture, Written};
-pub use self::palette::{Command, Offer};
-pub use self::panel::{ConfigPanel, Panel, Setting};
+pub use self::occurrence::{Occurrence, OccurrenceKind, turned};
+pub use self::outgoing::{FileDestination, FileForm, FileRequest, Picture, WrittenFile};
+pub use self::palette::{Offer, PaletteCommand};
+pub use self::panel::{ConfigPanel, Panel, ParameterChange};
 pub use self::playback::Playback;
 pub use self::source::{Effect, Source};
 pub use self::subject::Subject;
@@ -66,7 +66,7 @@ pub use self::tables::{COLUMNS, LogKind, LogLine, LogView, SegmentTable};
 pub use self::track::{Reachability, Track};
 pub use self::update::{Gesture, Mouse, Msg, Spot, update};
 pub use crate::{
-    knobs::{Direction, Knob, PRESETS, Preset, TurnError},
+    knobs::{Direction, Knob, KnobChangeError, KnobPreset, PRESETS},
     server::value_words,
     session::{Delivery, Notice, Order, RecordingState},
 };

@@ -1,18 +1,18 @@
 //! What receives the keys: the screen, a question, or an entry for text. There is one receiver at a time.
 //!
-//! All entries of the screen use the same [`Entry`]: a short text that is being typed, with a caret.
+//! All entries of the screen use the same [`TextEntry`]: a short text that is being typed, with a caret.
 
-use super::{Context, Setting};
+use super::{Context, ParameterChange};
 use crate::experiment::ExperimentSpec;
 
 /// What receives the keys.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub enum Mode {
+pub enum InputMode {
     /// The screen.
     #[default]
     Screen,
     /// A question that waits for yes or no; the default is no.
-    Asking(Question),
+    Asking(UserQuestion),
     /// A text that is being typed.
     Typing(Typing),
     /// The box with a command line to copy.
@@ -30,11 +30,11 @@ pub enum Mode {
 
 /// A question to the user before redyno does something.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Question {
+pub enum UserQuestion {
     /// Whether redyno may write to this server; the text is the reason for the question.
     FirstWrite(String),
     /// Whether this parameter of the server may be set.
-    SetConfig(Setting),
+    SetConfig(ParameterChange),
     /// Whether to begin an experiment that sets server parameters.
     Experiment {
         /// A text that names the effects of the experiment.
@@ -54,7 +54,7 @@ pub struct Typing {
     /// The purpose of the text.
     pub purpose: Purpose,
     /// The text so far.
-    pub entry: Entry,
+    pub entry: TextEntry,
 }
 
 /// The purpose of a typed text.
@@ -85,7 +85,7 @@ pub enum Purpose {
     Intrinsic,
 }
 
-impl Mode {
+impl InputMode {
     /// Returns the key contexts of this mode, in order of precedence; `None` for the screen, whose contexts depend
     /// on the view.
     pub(super) fn contexts(&self) -> Option<&'static [Context]> {
@@ -106,12 +106,12 @@ impl Mode {
 
 /// The kind of an entry, which determines the characters that the user may type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum EntryKind {
     Quantity,
     Sentence,
 }
 
-impl Kind {
+impl EntryKind {
     /// Returns the maximum length in characters. The longest common quantity is a list of save points, `3600 1 300
     /// 100 60 10000`. A sentence must fit in a line.
     fn longest(self) -> usize {
@@ -131,24 +131,24 @@ impl Kind {
 
 /// A short text that is being typed, with a caret between two of its characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct TextEntry {
     before: String,
     after: String,
-    kind: Kind,
+    kind: EntryKind,
 }
 
-impl Entry {
+impl TextEntry {
     /// Creates an entry for a quantity, with `text` as its first content.
     pub fn quantity(text: &str) -> Self {
-        Self::of(text, Kind::Quantity)
+        Self::of(text, EntryKind::Quantity)
     }
 
     /// Creates an entry for words, with `text` as its first content.
     pub fn sentence(text: &str) -> Self {
-        Self::of(text, Kind::Sentence)
+        Self::of(text, EntryKind::Sentence)
     }
 
-    fn of(text: &str, kind: Kind) -> Self {
+    fn of(text: &str, kind: EntryKind) -> Self {
         let mut entry = Self { before: String::new(), after: String::new(), kind };
         text.chars().for_each(|c| entry.insert(c));
         entry
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn text_is_typed_and_removed_at_the_caret() {
-        let mut entry = Entry::sentence("größe");
+        let mut entry = TextEntry::sentence("größe");
         entry.move_caret(-2);
         entry.insert('x');
         assert_eq!(entry.around_caret(), ("gröx", "ße"));
@@ -228,16 +228,16 @@ mod tests {
 
     #[test]
     fn a_pasted_text_becomes_one_line_and_no_entry_exceeds_its_maximum_length() {
-        let mut entry = Entry::sentence("");
+        let mut entry = TextEntry::sentence("");
         entry.paste("\n two\tlines\nof it\x1b \n");
         assert_eq!(entry.text(), "two lines of it");
         entry.paste(&"x".repeat(200));
-        assert_eq!(entry.text().chars().count(), Kind::Sentence.longest());
+        assert_eq!(entry.text().chars().count(), EntryKind::Sentence.longest());
     }
 
     #[test]
     fn a_quantity_accepts_only_the_characters_of_quantities() {
-        let mut entry = Entry::quantity("");
+        let mut entry = TextEntry::quantity("");
         entry.paste("1.5M/s,\"µ");
         assert_eq!(entry.text(), "1.5M/s");
     }

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Charts, ConfigPanel, Effect, Entry, LogView, Lookback, Mode, NodeTable, Pane, Panel, Playback, Purpose,
-    Question, Reachability, RecordingState, Screen, SegmentTable, Track, Typing, View, Zoom,
+    Charts, ConfigPanel, Effect, InputMode, LogView, Lookback, NodeTable, Pane, Panel, Playback, Purpose,
+    Reachability, RecordingState, Screen, SegmentTable, TextEntry, Track, Typing, UserQuestion, View, Zoom,
 };
 use crate::{
     diagnose::Episodes,
     experiment::{Dimension, Experiment},
     knobs::Knobs,
-    server::KeysSeen,
+    server::KeyReport,
     session::{Timeline, TimelineOptions},
 };
 
@@ -31,7 +31,7 @@ pub enum LoadState {
 
 /// Whether a session continues.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Course {
+pub enum SessionPhase {
     /// The session is running, and more records will arrive.
     #[default]
     Running,
@@ -52,7 +52,7 @@ pub enum Tone {
 
 /// A message to the user, shown until the next key or for a few seconds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Message {
+pub struct StatusMessage {
     /// The text.
     pub text: String,
     /// The tone of the message.
@@ -66,7 +66,7 @@ const MESSAGE_S: f64 = 8.0;
 
 /// An experiment that was begun.
 #[derive(Debug, Clone)]
-pub(super) struct Begun {
+pub(super) struct ExperimentRun {
     pub(super) experiment: Box<dyn Experiment>,
     /// The knobs before the experiment.
     pub(super) before: Knobs,
@@ -94,7 +94,7 @@ impl Tour {
 
 /// The part that all command lines of a session have in common.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Program {
+pub struct CommandPrefix {
     /// The program with its target and all options that are the same in all segments.
     pub words: String,
     /// Whether the server needs a password.
@@ -126,7 +126,7 @@ pub struct Model {
     /// The pane that fills the screen; `None` shows all panes.
     pub maximised: Option<Pane>,
     /// The period that the Latency screen shows.
-    pub stretch: Lookback,
+    pub period: Lookback,
     /// The position of the first visible operation in its list.
     pub first_operation: usize,
     /// The table of the segments.
@@ -143,9 +143,9 @@ pub struct Model {
     /// The panel of the server's parameters.
     pub config: ConfigPanel,
     /// The running experiment, or the last one.
-    pub(super) experiment: Option<Begun>,
+    pub(super) experiment: Option<ExperimentRun>,
     /// The receiver of the keys.
-    pub mode: Mode,
+    pub mode: InputMode,
     /// Whether the gentle intrinsic probe is on.
     pub gentle_intrinsic: bool,
     /// The recording in progress.
@@ -153,18 +153,18 @@ pub struct Model {
     /// How often each offer of the palette was carried out.
     pub(super) used: BTreeMap<String, u32>,
     /// The command line that began the session.
-    pub(super) program: Program,
+    pub(super) program: CommandPrefix,
     /// The files of the session: its recording, exports and reports.
     pub files: Vec<String>,
     /// The names of the available themes.
     pub themes: &'static [&'static str],
     /// Whether more records come.
-    pub course: Course,
-    pub(super) message: Option<Message>,
+    pub course: SessionPhase,
+    pub(super) message: Option<StatusMessage>,
     /// The rules whose findings the user has folded: until such a finding ends, only the header shows it.
     pub(super) folded: BTreeSet<&'static str>,
     /// The results of the last sampling of the server's keys.
-    pub(super) keys: Option<KeysSeen>,
+    pub(super) keys: Option<KeyReport>,
     /// The number of the node whose keys are in [`keys`](Self::keys).
     pub(super) keys_of: usize,
     /// The tour; `None` without a tour or after its last step.
@@ -197,7 +197,7 @@ impl Model {
     }
 
     /// Adds the command line that began the session.
-    pub fn of_program(self, program: Program) -> Self {
+    pub fn of_program(self, program: CommandPrefix) -> Self {
         Self { program, ..self }
     }
 
@@ -260,14 +260,18 @@ impl Model {
     pub fn load_state(&self) -> LoadState {
         let (wanted, in_force) = (&self.panel.wanted, self.in_force());
         match self.tracks[0].reachability {
-            _ if self.course != Course::Running || wanted == in_force => {
+            _ if self.course != SessionPhase::Running || wanted == in_force => {
                 if in_force.load {
                     LoadState::On
                 } else {
                     LoadState::Off
                 }
             }
-            _ if matches!(self.mode, Mode::Asking(Question::FirstWrite(_) | Question::Danger(_))) => {
+            _ if matches!(
+                self.mode,
+                InputMode::Asking(UserQuestion::FirstWrite(_) | UserQuestion::Danger(_))
+            ) =>
+            {
                 LoadState::Asking
             }
             Reachability::Down { .. } => LoadState::Waiting,
@@ -292,14 +296,14 @@ impl Model {
     }
 
     /// Returns the message to show at present.
-    pub fn message(&self) -> Option<&Message> {
+    pub fn message(&self) -> Option<&StatusMessage> {
         // In a recording, session time is not wall-clock time, so a message stays until the next key.
         let stands = |since_s: f64| self.playback.is_some() || self.timeline().now_s - since_s < MESSAGE_S;
         self.message.as_ref().filter(|message| stands(message.since_s))
     }
 
-    pub(super) fn say(&mut self, tone: Tone, text: impl Into<String>) {
-        self.message = Some(Message { text: text.into(), tone, since_s: self.timeline().now_s });
+    pub(super) fn show_message(&mut self, tone: Tone, text: impl Into<String>) {
+        self.message = Some(StatusMessage { text: text.into(), tone, since_s: self.timeline().now_s });
     }
 
     /// Adds a file to the list in the session's summary.
@@ -310,27 +314,27 @@ impl Model {
     }
 
     /// Requests an effect.
-    pub(super) fn ask(&mut self, effect: impl Into<Effect>) {
+    pub(super) fn request(&mut self, effect: impl Into<Effect>) {
         self.effects.push(effect.into());
     }
 
     /// Returns the text that is being typed for this purpose.
-    pub fn entry(&self, purpose: Purpose) -> Option<&Entry> {
+    pub fn entry(&self, purpose: Purpose) -> Option<&TextEntry> {
         match &self.mode {
-            Mode::Typing(typing) if typing.purpose == purpose => Some(&typing.entry),
+            InputMode::Typing(typing) if typing.purpose == purpose => Some(&typing.entry),
             _ => None,
         }
     }
 
     /// Begins an entry.
-    pub(super) fn begin_typing(&mut self, purpose: Purpose, entry: Entry) {
-        self.mode = Mode::Typing(Typing { purpose, entry });
+    pub(super) fn begin_typing(&mut self, purpose: Purpose, entry: TextEntry) {
+        self.mode = InputMode::Typing(Typing { purpose, entry });
     }
 
     /// Changes the typed text. After a change, the palette selects its best offer, and the help scrolls to its first
     /// line.
-    pub(super) fn edit(&mut self, change: impl FnOnce(&mut Entry)) {
-        if let Mode::Typing(Typing { purpose, entry }) = &mut self.mode {
+    pub(super) fn edit(&mut self, change: impl FnOnce(&mut TextEntry)) {
+        if let InputMode::Typing(Typing { purpose, entry }) = &mut self.mode {
             let before = entry.text();
             change(entry);
             if entry.text() != before {

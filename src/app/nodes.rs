@@ -44,7 +44,7 @@ impl Model {
                 Record::Wake(_) | Record::Intrinsic(_) if node > 0 => drop(track.findings.push(record)),
                 record if record.is_of(node) => track.push(record),
                 // The first node's findings compare all nodes.
-                record if node == 0 => track.findings.hear_other(record),
+                record if node == 0 => track.findings.push_other(record),
                 _ => {}
             }
         }
@@ -183,7 +183,7 @@ impl Model {
         self.node = self.selected_node().min(self.tracks.len() - 1);
         self.charts.refit();
         let address = self.node_row(self.node, self.track()).address.to_owned();
-        self.say(Tone::Info, format!("all screens show {address}"));
+        self.show_message(Tone::Info, format!("all screens show {address}"));
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
         app::{Effect, Key, KeyCode, Msg, NodeColumn, Order, update, update::tests::press},
         gauge::Gauges,
         knobs::Knobs,
-        server::{KeyWay, Status},
+        server::{KeyMethod, Status},
         session::{Interval, Moment, OperationInterval, ServerIdentity, SessionStart, TimelineOptions},
         stats::fixture::repeated,
     };
@@ -285,7 +285,7 @@ mod tests {
         update(&mut model, Msg::Key(Key::plain(KeyCode::Enter)));
         let address = model.shown().session().map(|session| session.target.address.clone());
         assert_eq!((model.node, address.as_deref()), (2, Some("c:3")));
-        let look = Order::LookAtKeys { node: 2, way: KeyWay::Scan };
+        let look = Order::ScanKeys { node: 2, way: KeyMethod::Scan };
         assert_eq!(press(&mut model, "d\n"), [Effect::Order(look)], "the keys, too, are those of this node");
         assert_eq!(model.keys_of(), Some("c:3"));
     }

@@ -14,7 +14,7 @@ use crate::{
 
 /// The kinds of events, the most important first. If there is too little room, the last kinds are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum OccurrenceKind {
     /// A connection, a worker or the server was lost.
     Lost,
     /// Replies took much longer than usual.
@@ -43,7 +43,7 @@ pub struct Occurrence {
     /// The time of the event, in seconds of the session.
     pub t_s: f64,
     /// The kind of the event.
-    pub kind: Kind,
+    pub kind: OccurrenceKind,
     /// A short label: `slow 14.2 ms`.
     pub word: String,
     /// The end of the event, in seconds of the session: infinite while the event lasts, `t_s` if the event has no
@@ -80,7 +80,7 @@ impl Occurrence {
         Self {
             t_s: mark.t_s,
             until_s: mark.t_s,
-            kind: Kind::Mark,
+            kind: OccurrenceKind::Mark,
             word: mark.text.clone(),
             sentence: format!("mark: {}", mark.text),
         }
@@ -91,7 +91,7 @@ impl Occurrence {
         let word = format!("stall {}", units::latency(ns));
         let cause = cause.map_or_else(String::new, |cause| cause.to_string());
         let sentence = format!("stall: a request took {}{cause}", units::latency(ns));
-        Self { t_s, until_s: t_s, kind: Kind::Stall, word, sentence }
+        Self { t_s, until_s: t_s, kind: OccurrenceKind::Stall, word, sentence }
     }
 
     /// Returns an event for the beginning of each segment except the first, with the changed knobs.
@@ -101,7 +101,7 @@ impl Occurrence {
             let (what, number) = (turned(pair[0], pair[1]), pair[1].segment);
             let sentence = format!("segment {number} begins: {what}");
             let (t_s, word) = (pair[1].t_s, format!("seg {number} {what}"));
-            Self { t_s, until_s: t_s, kind: Kind::Segment, word, sentence }
+            Self { t_s, until_s: t_s, kind: OccurrenceKind::Segment, word, sentence }
         };
         segments.windows(2).map(begin).collect()
     }
@@ -116,19 +116,21 @@ pub fn turned(before: &Segment, now: &Segment) -> String {
 }
 
 /// Returns the kind of an event, by its name.
-fn kind(what: &EventKind) -> Kind {
+fn kind(what: &EventKind) -> OccurrenceKind {
     match what.name() {
-        _ if what.is_recovery() => Kind::Back,
-        "unreachable" | "restart" | "failover" | "role" | "left" | "worker died" => Kind::Lost,
-        name if name.ends_with(" lost") => Kind::Lost,
-        "error" => Kind::Error,
-        "slowlog" => Kind::Slow,
-        "fork" | "save" | "aof rewrite" => Kind::Fork,
-        "eviction" | "maxclients" => Kind::Eviction,
-        "stall" => Kind::Stall,
+        _ if what.is_recovery() => OccurrenceKind::Back,
+        "unreachable" | "restart" | "failover" | "role" | "left" | "worker died" => OccurrenceKind::Lost,
+        name if name.ends_with(" lost") => OccurrenceKind::Lost,
+        "error" => OccurrenceKind::Error,
+        "slowlog" => OccurrenceKind::Slow,
+        "fork" | "save" | "aof rewrite" => OccurrenceKind::Fork,
+        "eviction" | "maxclients" => OccurrenceKind::Eviction,
+        "stall" => OccurrenceKind::Stall,
         // A level shift of PING: replies take longer than usual.
-        _ if matches!(what, EventKind::Shifted { shift } if shift.figure.starts_with("ping_")) => Kind::Stall,
-        _ => Kind::Other,
+        _ if matches!(what, EventKind::Shifted { shift } if shift.figure.starts_with("ping_")) => {
+            OccurrenceKind::Stall
+        }
+        _ => OccurrenceKind::Other,
     }
 }
 
@@ -152,7 +154,7 @@ fn word(what: &EventKind) -> String {
 mod tests {
     use super::*;
 
-    fn shown(what: EventKind) -> (Kind, String) {
+    fn shown(what: EventKind) -> (OccurrenceKind, String) {
         let Occurrence { kind, word, .. } = Occurrence::event(&Event::new(1.0, what));
         (kind, word)
     }
@@ -166,12 +168,12 @@ mod tests {
             client: None,
             arguments: Vec::new(),
         };
-        assert_eq!(shown(slow), named(Kind::Slow, "slow 14.2 ms"));
-        assert_eq!(shown(EventKind::MoreSlowCommands { entries: 3 }), named(Kind::Slow, "slow"));
+        assert_eq!(shown(slow), named(OccurrenceKind::Slow, "slow 14.2 ms"));
+        assert_eq!(shown(EventKind::MoreSlowCommands { entries: 3 }), named(OccurrenceKind::Slow, "slow"));
         let message = "OOM command not allowed".to_owned();
         let error = EventKind::FirstError { error: "OOM".to_owned(), message };
-        assert_eq!(shown(error), named(Kind::Error, "OOM"));
-        assert_eq!(shown(EventKind::Reachable), named(Kind::Back, "reachable"));
-        assert_eq!(shown(EventKind::Forked { held_us: None }), named(Kind::Fork, "fork"));
+        assert_eq!(shown(error), named(OccurrenceKind::Error, "OOM"));
+        assert_eq!(shown(EventKind::Reachable), named(OccurrenceKind::Back, "reachable"));
+        assert_eq!(shown(EventKind::Forked { held_us: None }), named(OccurrenceKind::Fork, "fork"));
     }
 }

@@ -1,7 +1,7 @@
 //! The panels of the knobs and of the server's parameters: the selected row, the values that the user wants, and the
 //! changes that can be undone.
 
-use super::{Direction, Knob, TurnError, list::turned};
+use super::{Direction, Knob, KnobChangeError, list::turned};
 use crate::{
     knobs::Knobs,
     server::{PARAMETERS, Parameter},
@@ -12,7 +12,7 @@ const UNDO_DEPTH: usize = 100;
 
 /// A change that can be undone.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Turned {
+pub(super) enum UndoableChange {
     /// A change of knobs; the field contains all knobs before the change.
     Knobs(Knobs),
     /// A change of a parameter of the server.
@@ -33,7 +33,7 @@ pub struct Panel {
     /// current segment.
     pub wanted: Knobs,
     pub(super) selected: Knob,
-    undo: Vec<Turned>,
+    undo: Vec<UndoableChange>,
     /// The requested settings whose segment has not begun yet, oldest first. The session may join several changes
     /// into one segment, so some settings never get a segment.
     awaited: Vec<Knobs>,
@@ -65,12 +65,16 @@ impl Panel {
     }
 
     /// Returns the knobs after a step of the selected knob.
-    pub(super) fn turned(&self, direction: Direction, ops_per_s: Option<f64>) -> Result<Knobs, TurnError> {
+    pub(super) fn turned(
+        &self,
+        direction: Direction,
+        ops_per_s: Option<f64>,
+    ) -> Result<Knobs, KnobChangeError> {
         self.selected().turned(&self.wanted, direction, ops_per_s)
     }
 
     /// Returns the knobs with the typed value for the selected knob, or `None` if the value is unchanged.
-    pub(super) fn typed(&self, text: &str) -> Result<Option<Knobs>, TurnError> {
+    pub(super) fn typed(&self, text: &str) -> Result<Option<Knobs>, KnobChangeError> {
         if text.is_empty() {
             return Ok(None);
         }
@@ -85,19 +89,19 @@ impl Panel {
 
     /// Undoes and returns the last change, or returns `None` if there is no change. Knobs are restored here; a
     /// parameter must be restored by the caller.
-    pub(super) fn undo(&mut self) -> Option<Turned> {
+    pub(super) fn undo(&mut self) -> Option<UndoableChange> {
         let before = self.undo.pop()?;
         Some(match before {
-            Turned::Knobs(before) => {
+            UndoableChange::Knobs(before) => {
                 let load = self.wanted.load;
-                Turned::Knobs(self.change(Knobs { load, ..before }))
+                UndoableChange::Knobs(self.change(Knobs { load, ..before }))
             }
-            config @ Turned::Config { .. } => config,
+            config @ UndoableChange::Config { .. } => config,
         })
     }
 
     /// Remembers a change for a later undo.
-    pub(super) fn keep(&mut self, turned: Turned) {
+    pub(super) fn keep(&mut self, turned: UndoableChange) {
         if self.undo.len() == UNDO_DEPTH {
             self.undo.remove(0);
         }
@@ -106,7 +110,7 @@ impl Panel {
 
     /// Forgets the last change of this parameter to this value, because the server or the session refused it.
     pub(super) fn forget(&mut self, name: &str, value: &str) {
-        let is_it = |turned: &Turned| matches!(turned, Turned::Config { parameter, to, .. } if parameter.name == name && to == value);
+        let is_it = |turned: &UndoableChange| matches!(turned, UndoableChange::Config { parameter, to, .. } if parameter.name == name && to == value);
         if let Some(at) = self.undo.iter().rposition(is_it) {
             self.undo.remove(at);
         }
@@ -120,7 +124,7 @@ impl Panel {
 
     /// Returns to the knobs in force, because the last change was refused.
     pub(super) fn take_back(&mut self, in_force: Knobs) {
-        let is_before = |turned: &mut Turned| matches!(turned, Turned::Knobs(before) if *before == in_force);
+        let is_before = |turned: &mut UndoableChange| matches!(turned, UndoableChange::Knobs(before) if *before == in_force);
         self.undo.pop_if(is_before);
         self.follow(in_force);
     }
@@ -128,7 +132,7 @@ impl Panel {
     /// Sets the knobs that the user wants. Undo can revert the change, unless the change only switches the load.
     pub(super) fn want(&mut self, knobs: Knobs) -> Knobs {
         if (Knobs { load: knobs.load, ..self.wanted.clone() }) != knobs {
-            self.keep(Turned::Knobs(self.wanted.clone()));
+            self.keep(UndoableChange::Knobs(self.wanted.clone()));
         }
         self.change(knobs)
     }
@@ -143,7 +147,7 @@ impl Panel {
 
     /// Handles a segment that begins with `knobs`. Returns whether the user has requested a later change whose
     /// segment has not begun yet.
-    pub(super) fn is_overtaken(&mut self, knobs: &Knobs) -> bool {
+    pub(super) fn has_later_change(&mut self, knobs: &Knobs) -> bool {
         let Some(at) = self.awaited.iter().rposition(|awaited| awaited == knobs) else { return false };
         self.awaited.drain(..=at);
         !self.awaited.is_empty()
@@ -152,7 +156,7 @@ impl Panel {
 
 /// A change of a server parameter that the user wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
+pub struct ParameterChange {
     /// The parameter.
     pub parameter: &'static Parameter,
     /// The parameter's last value reported by the server.
@@ -191,7 +195,7 @@ mod tests {
         let mut panel = Panel::new(Knobs::default());
         panel.want(panel.turned(Direction::Up, None).unwrap());
         panel.want(Knobs { load: true, ..panel.wanted.clone() });
-        let Some(Turned::Knobs(knobs)) = panel.undo() else { panic!("a knob was turned") };
+        let Some(UndoableChange::Knobs(knobs)) = panel.undo() else { panic!("a knob was turned") };
         assert_eq!((knobs.clients, knobs.load), (50, true));
         assert_eq!(panel.undo(), None);
     }

@@ -14,14 +14,14 @@ pub struct Playback {
     pub is_playing: bool,
     /// The share of the file that has been read, from 0 to 1; `None` after the end of the file.
     pub read: Option<f64>,
-    pub(super) closer: Closer,
+    pub(super) reread: RereadState,
     speed: usize,
 }
 
 impl Playback {
     /// Creates the state of a recording that redyno begins to read.
     pub fn new(file: String) -> Self {
-        Self { file, is_playing: false, read: Some(0.0), closer: Closer::default(), speed: 2 }
+        Self { file, is_playing: false, read: Some(0.0), reread: RereadState::default(), speed: 2 }
     }
 
     /// Creates the state of a recording that has been read completely and now plays. The speed is the lowest at which
@@ -45,12 +45,12 @@ impl Playback {
 
 /// The state of reading a part of a recording again, at a finer resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) enum Closer {
+pub(super) enum RereadState {
     /// No part has been requested yet.
     #[default]
-    Unasked,
+    NotRequested,
     /// The part that was requested last, which may not have arrived yet.
-    Asked(Reread),
+    RequestedLast(Reread),
     /// The recording cannot be read again.
     Impossible,
 }

@@ -2,62 +2,62 @@
 //! asks the user first.
 
 use super::{Model, Order, Tone};
-use crate::{experiment::Interruption, knobs::Knobs, workload::Chosen};
+use crate::{experiment::Interruption, knobs::Knobs, workload::WorkloadChoice};
 
 impl Model {
     /// Requests a change to `knobs` from the session. If the change may do harm, the session asks the user first.
     pub(super) fn propose(&mut self, knobs: Knobs) {
-        self.put_in_force(Order::SetKnobs(knobs));
+        self.send_order(Order::SetKnobs(knobs));
     }
 
     /// Requests a change to the workload of a file, or shows what is wrong with the file.
-    pub(super) fn propose_workload(&mut self, chosen: Result<Chosen, String>) {
+    pub(super) fn propose_workload(&mut self, chosen: Result<WorkloadChoice, String>) {
         let knobs = chosen.and_then(|chosen| {
             if let Some(portion) = chosen.workload.portions().into_iter().next() {
                 return Err(format!(
                     "{portion} comes from a dataset, which can only be given at the start: quit, and run redyno with --dataset FILE"
                 ));
             }
-            self.panel.wanted.asking(&chosen).map_err(|error| error.to_string())
+            self.panel.wanted.with_chosen(&chosen).map_err(|error| error.to_string())
         });
         match knobs {
             Ok(knobs) => self.propose(knobs),
-            Err(what) => self.say(Tone::Warning, what),
+            Err(what) => self.show_message(Tone::Warning, what),
         }
     }
 
     /// Sends an order of the user to the session, and shows the requested knobs in the panel. A running experiment
     /// ends.
-    pub(super) fn put_in_force(&mut self, order: Order) {
+    pub(super) fn send_order(&mut self, order: Order) {
         self.interrupt_experiment(Interruption::Turned);
         if let Order::SetKnobs(knobs) | Order::Prefill(knobs) = &order {
             self.panel.want(knobs.clone());
         }
         if let Order::Prefill(Knobs { load: false, .. }) = order {
-            self.say(
+            self.show_message(
                 Tone::Info,
                 "the keys are written when the load is switched on, before anything is measured",
             );
         }
-        self.ask(order);
+        self.request(order);
     }
 
     /// Requests a change by a step or to a typed value, or shows why the change is invalid.
-    pub(super) fn propose_or_say<E: ToString>(&mut self, knobs: Result<Option<Knobs>, E>) {
+    pub(super) fn propose_or_warn<E: ToString>(&mut self, knobs: Result<Option<Knobs>, E>) {
         match knobs {
             Ok(Some(knobs)) => self.propose(knobs),
             Ok(None) => {}
-            Err(error) => self.say(Tone::Warning, error.to_string()),
+            Err(error) => self.show_message(Tone::Warning, error.to_string()),
         }
     }
 
     /// Drops the proposed change, after the user has answered no.
-    pub(super) fn take_proposal_back(&mut self) {
+    pub(super) fn drop_proposal(&mut self) {
         let in_force = self.in_force().clone();
         self.panel.take_back(in_force);
         self.interrupt_experiment(Interruption::Refused("you did not allow one of the settings".to_owned()));
-        self.say(Tone::Info, "nothing was changed");
-        self.ask(Order::AllowWrites(false));
+        self.show_message(Tone::Info, "nothing was changed");
+        self.request(Order::AllowWrites(false));
     }
 }
 
@@ -66,7 +66,10 @@ mod tests {
     use std::sync::Arc;
 
     use crate::{
-        app::{Delivery, Effect, Mode, Model, Msg, Notice, Order, Question, update, update::tests::press},
+        app::{
+            Delivery, Effect, InputMode, Model, Msg, Notice, Order, UserQuestion, update,
+            update::tests::press,
+        },
         knobs::Knobs,
         session::{Record, Segment, TimelineOptions},
     };
@@ -80,17 +83,17 @@ mod tests {
         update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(segment))));
         assert_eq!(press(&mut model, "jjjjj\n64k\n"), [Effect::Order(Order::SetKnobs(big.clone()))]);
         let ask = |model: &mut Model| {
-            let question = Question::Danger("It may do harm. Continue?".to_owned());
+            let question = UserQuestion::Danger("It may do harm. Continue?".to_owned());
             update(
                 model,
                 Msg::Delivery(Delivery::Notice(0, Notice::Danger("It may do harm. Continue?".to_owned()))),
             );
-            assert_eq!(model.mode, Mode::Asking(question));
+            assert_eq!(model.mode, InputMode::Asking(question));
         };
         ask(&mut model);
         let no = Effect::Order(Order::AllowWrites(false));
         assert_eq!(press(&mut model, "\n"), [no], "Enter is no");
-        assert_eq!((&model.panel.wanted, &model.mode), (&before, &Mode::Screen));
+        assert_eq!((&model.panel.wanted, &model.mode), (&before, &InputMode::Screen));
         assert_eq!(model.message().unwrap().text, "nothing was changed");
         assert_eq!(press(&mut model, "u"), [], "there is nothing to undo");
         press(&mut model, "\n64k\n");

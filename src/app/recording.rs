@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use super::{Model, Order, Tone, playback::Closer};
+use super::{Model, Order, Tone, playback::RereadState};
 use crate::session::timeline::{Excerpt, Reread};
 
 /// The longest period before the cursor that figures at the cursor need, in seconds.
@@ -22,38 +22,42 @@ const NEAR: f64 = 0.25;
 impl Model {
     /// Requests a finer copy of the part of the recording that is shown, if the columns are finer than the timeline's
     /// resolution.
-    pub(super) fn look_closer(&mut self) {
+    pub(super) fn request_finer_part(&mut self) {
         let Some(closer) = self.playback.as_ref().filter(|playback| playback.read.is_none()) else { return };
-        let closer = closer.closer;
+        let closer = closer.reread;
         let step_s = self.axis(self.columns).step_s;
         let known_to_s = |t_s| self.tracks.iter().map(|track| track.timeline.cell_s(t_s)).fold(0.0, f64::max);
-        if closer == Closer::Impossible || step_s >= known_to_s(self.around(0.0).0) {
+        if closer == RereadState::Impossible || step_s >= known_to_s(self.around(0.0).0) {
             return;
         }
         let cell_s = Reread::cell_s_for(step_s);
         let (from_s, to_s) = self.around(NEAR);
-        if matches!(closer, Closer::Asked(asked) if asked.cell_s <= cell_s && asked.holds(from_s, to_s)) {
+        if matches!(closer, RereadState::RequestedLast(asked) if asked.cell_s <= cell_s && asked.holds(from_s, to_s))
+        {
             return;
         }
         let (from_s, to_s) = self.around(BEYOND);
         let asked = Reread { from_s, to_s, cell_s, nodes: self.tracks.len() };
-        self.set_closer(Closer::Asked(asked));
-        self.ask(Order::Refine(asked));
+        self.set_closer(RereadState::RequestedLast(asked));
+        self.request(Order::Refine(asked));
     }
 
     /// Shows a part of the recording that was read again, unless the view has moved to another part in the meantime.
-    pub(super) fn take_stretch(&mut self, stretch: &Arc<Excerpt>) {
-        let (asked, (from_s, to_s)) = (stretch.asked, self.around(0.0));
-        let is_last = self.playback.as_ref().is_some_and(|playback| playback.closer == Closer::Asked(asked));
+    pub(super) fn show_reread_part(&mut self, stretch: &Arc<Excerpt>) {
+        let (asked, (from_s, to_s)) = (stretch.request, self.around(0.0));
+        let is_last = self
+            .playback
+            .as_ref()
+            .is_some_and(|playback| playback.reread == RereadState::RequestedLast(asked));
         if is_last || asked.holds(from_s, to_s) {
             (0..).zip(&mut self.tracks).for_each(|(target, track)| track.refine(stretch, target));
             self.charts.refit();
         }
     }
 
-    pub(super) fn set_closer(&mut self, closer: Closer) {
+    pub(super) fn set_closer(&mut self, closer: RereadState) {
         if let Some(playback) = &mut self.playback {
-            playback.closer = closer;
+            playback.reread = closer;
         }
     }
 
@@ -71,11 +75,11 @@ impl Model {
     pub(super) fn toggle_play(&mut self) {
         let Some(playback) = self.playback.as_mut().filter(|playback| playback.read.is_none()) else {
             let reading = "the recording is still being read; it can be played when that is done";
-            return self.say(Tone::Info, reading);
+            return self.show_message(Tone::Info, reading);
         };
         playback.is_playing = !playback.is_playing;
         if !playback.is_playing {
-            return self.ask(Order::Pause);
+            return self.request(Order::Pause);
         }
         if self.cursor_s().is_none_or(|cursor_s| cursor_s >= self.timeline().now_s) {
             self.put_cursor(0.0);
@@ -87,7 +91,7 @@ impl Model {
     pub(super) fn play_on(&mut self) {
         if let Some(playback) = self.playback.as_ref().filter(|playback| playback.is_playing) {
             let (from_s, speed) = (self.cursor_s().unwrap_or_default(), playback.speed());
-            self.ask(Order::Play { from_s, speed });
+            self.request(Order::Play { from_s, speed });
         }
     }
 
@@ -118,7 +122,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Delivery, Effect, Landmark, Msg, Notice, Playback, Zoom, update},
+        app::{Delivery, Effect, JumpTarget, Msg, Notice, Playback, Zoom, update},
         session::{Interval, Record, TimelineOptions, timeline::LoadCell},
     };
 
@@ -229,7 +233,7 @@ mod tests {
         let refused = Delivery::Refused(Order::Refine(first), "it is a pipe".to_owned());
         update(&mut model, Msg::Delivery(refused));
         assert_eq!(model.message().unwrap().text, "it is a pipe");
-        model.jump(Landmark::Start).unwrap();
+        model.jump(JumpTarget::Start).unwrap();
         assert_eq!(asked(&mut model), []);
     }
 }

@@ -1,6 +1,6 @@
 //! The table of the segments: its sort order, the selected row, and the baseline.
 
-use super::{Model, Tone, landmark::inside_s, list::moved};
+use super::{Model, Tone, jump::inside_s, list::moved};
 use crate::session::timeline::SegmentTotal;
 
 impl Model {
@@ -39,7 +39,7 @@ impl Model {
         let table = &mut self.segment_table;
         if selected.is_some() && table.baseline == selected {
             table.baseline = None;
-            self.say(Tone::Info, "the baseline is unpinned");
+            self.show_message(Tone::Info, "the baseline is unpinned");
             return;
         }
         table.baseline = selected;
@@ -47,7 +47,7 @@ impl Model {
             || "there is no segment yet".to_owned(),
             |number| format!("segment {number} is the baseline; b again unpins it"),
         );
-        self.say(Tone::Info, text);
+        self.show_message(Tone::Info, text);
     }
 
     /// Moves the cursor into the selected segment.
@@ -58,7 +58,10 @@ impl Model {
             return;
         };
         self.put_cursor(at_s);
-        self.say(Tone::Info, format!("the cursor is in segment {number}; 1 shows it on the Overview"));
+        self.show_message(
+            Tone::Info,
+            format!("the cursor is in segment {number}; 1 shows it on the Overview"),
+        );
     }
 }
 

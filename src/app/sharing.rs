@@ -1,6 +1,9 @@
 //! How the user keeps and shares measurements: marks, recordings, reports and exports.
 
-use super::{Destination, Effect, Entry, Form, Model, Order, Outgoing, Purpose, Screen, Tone, Written};
+use super::{
+    Effect, FileDestination, FileForm, FileRequest, Model, Order, Purpose, Screen, TextEntry, Tone,
+    WrittenFile,
+};
 use crate::{
     report,
     session::{Mark, file_name},
@@ -13,27 +16,27 @@ impl Model {
     /// Opens an entry for the text of a mark at this moment.
     pub(super) fn begin_mark(&mut self) {
         if self.playback.is_some() {
-            return self.say(Tone::Warning, NOT_LIVE);
+            return self.show_message(Tone::Warning, NOT_LIVE);
         }
-        self.begin_typing(Purpose::Mark { t_s: self.timeline().now_s }, Entry::sentence(""));
+        self.begin_typing(Purpose::Mark { t_s: self.timeline().now_s }, TextEntry::sentence(""));
     }
 
     /// Sets the mark, unless the typed text is empty.
     pub(super) fn set_mark(&mut self, text: &str, t_s: f64) {
         let text = text.trim().to_owned();
         if text.is_empty() {
-            return self.say(Tone::Info, "no mark was set, since there was no text");
+            return self.show_message(Tone::Info, "no mark was set, since there was no text");
         }
-        self.say(Tone::Info, format!("marked: {text}"));
-        self.ask(Order::Mark(Mark { t_s, text }));
+        self.show_message(Tone::Info, format!("marked: {text}"));
+        self.request(Order::Mark(Mark { t_s, text }));
     }
 
     /// Starts or stops recording.
     pub(super) fn toggle_recording(&mut self) {
         if self.playback.is_some() {
-            return self.say(Tone::Warning, NOT_LIVE);
+            return self.show_message(Tone::Warning, NOT_LIVE);
         }
-        self.ask(if self.recording.is_some() { Order::StopRecording } else { Order::StartRecording });
+        self.request(if self.recording.is_some() { Order::StopRecording } else { Order::StartRecording });
     }
 
     /// Returns the number of the segment to export: on the Segments screen the selected segment, otherwise the
@@ -53,18 +56,22 @@ impl Model {
 
     /// Requests the report of the whole session.
     pub(super) fn report(&mut self) {
-        let to = Destination::Fresh(self.name_of_files(None));
-        self.ask(Effect::Write(Outgoing { form: Form::Report(report::Form::Html), segment: None, to }));
+        let to = FileDestination::Fresh(self.name_of_files(None));
+        self.request(Effect::Write(FileRequest {
+            form: FileForm::Report(report::ReportForm::Html),
+            segment: None,
+            to,
+        }));
     }
 
     /// Handles the result of writing a file.
-    pub(super) fn take_written(&mut self, written: Result<Written, String>) {
+    pub(super) fn take_written(&mut self, written: Result<WrittenFile, String>) {
         match written {
-            Ok(Written { path, message }) => {
-                self.say(Tone::Info, message);
+            Ok(WrittenFile { path, message }) => {
+                self.show_message(Tone::Info, message);
                 self.add_file(path);
             }
-            Err(why) => self.say(Tone::Warning, why),
+            Err(why) => self.show_message(Tone::Warning, why),
         }
     }
 }
@@ -74,7 +81,7 @@ mod tests {
     use super::*;
     use crate::{
         app::{
-            Delivery, Effect, Mode, Msg, Notice, Picture, Playback, RecordingState, update,
+            Delivery, Effect, InputMode, Msg, Notice, Picture, Playback, RecordingState, update,
             update::tests::press,
         },
         knobs::Knobs,
@@ -96,7 +103,7 @@ mod tests {
         assert_eq!(press(&mut model, "m\n"), []);
         assert_eq!(model.message().unwrap().text, "no mark was set, since there was no text");
         assert_eq!(press(&mut model, "mq\x1b"), []);
-        assert_eq!(model.mode, Mode::Screen);
+        assert_eq!(model.mode, InputMode::Screen);
     }
 
     #[test]
@@ -115,7 +122,7 @@ mod tests {
         for key in ["m", "r"] {
             let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
             assert_eq!(press(&mut model, key), []);
-            assert_eq!((model.message().unwrap().text.as_str(), &model.mode), (NOT_LIVE, &Mode::Screen));
+            assert_eq!((model.message().unwrap().text.as_str(), &model.mode), (NOT_LIVE, &InputMode::Screen));
         }
     }
 

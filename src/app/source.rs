@@ -1,6 +1,6 @@
 //! The only interface between the screen and a session: the screen receives records and sends orders.
 
-use super::{Outgoing, Picture};
+use super::{FileRequest, Picture};
 use crate::session::{Delivery, Order, running::Peer};
 
 /// A session, live or replayed.
@@ -33,7 +33,7 @@ pub enum Effect {
     /// Save a picture of the screen.
     Save(Picture),
     /// Write a file from the records; [`Msg::Written`](super::Msg::Written) reports the result.
-    Write(Outgoing),
+    Write(FileRequest),
     /// Put a text on the terminal's clipboard.
     Copy {
         /// A name for the text, which the message shows.

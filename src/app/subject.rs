@@ -1,7 +1,7 @@
 //! The subject of the Overview's charts, which is either the load or the server with all its clients; and the axes of
 //! the charts.
 
-use super::{Model, Spread};
+use super::{AxisScale, Model};
 use crate::session::timeline::{SegmentTotal, Timed};
 
 /// The subject of the Overview's charts.
@@ -57,9 +57,9 @@ impl Model {
 
     /// Switches the throughput's axis between linear and logarithmic.
     pub(super) fn turn_spread(&mut self) {
-        self.charts.spread = match self.charts.spread {
-            Spread::Linear => Spread::Log,
-            Spread::Log => Spread::Linear,
+        self.charts.scale = match self.charts.scale {
+            AxisScale::Linear => AxisScale::Log,
+            AxisScale::Log => AxisScale::Linear,
         };
         self.charts.refit();
     }

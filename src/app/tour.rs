@@ -4,7 +4,7 @@
 //! `redyno --tour` presses the keys itself, until the user presses any key. The pauses of the tour are measured in
 //! session time.
 
-use super::{Key, KeyCode, Mode, Model, Purpose, Screen, Tour, View};
+use super::{InputMode, Key, KeyCode, Model, Purpose, Screen, Tour, View};
 
 /// The time to read a line before the tour presses its first key, in seconds.
 const READING_S: f64 = 9.0;
@@ -14,7 +14,7 @@ const TYPING_S: f64 = 0.5;
 const LOOKING_S: f64 = 4.0;
 
 /// One line of the tour.
-struct Step {
+struct TourStep {
     /// The explanation of the screen, and the keys to press.
     text: &'static str,
     /// The keys.
@@ -23,51 +23,51 @@ struct Step {
     is_done: fn(&Model) -> bool,
 }
 
-const STEPS: [Step; 9] = [
-    Step {
+const STEPS: [TourStep; 9] = [
+    TourStep {
         text: "This is the throughput and latency of 50 clients. Press → for 100 clients.",
         keys: &[KeyCode::Right],
         is_done: |model| model.panel.wanted.clients > model.initial.clients,
     },
-    Step {
+    TourStep {
         text: "Throughput hardly changes, latency doubles: the clients wait. u undoes this.",
         keys: &[KeyCode::Char('u')],
         is_done: |model| model.panel.wanted.clients == model.initial.clients,
     },
-    Step {
+    TourStep {
         text: "↓ selects pipeline. Enter 16 Enter keeps 16 requests of each client in flight.",
         keys: &[KeyCode::Down, KeyCode::Enter, KeyCode::Char('1'), KeyCode::Char('6'), KeyCode::Enter],
         is_done: |model| model.panel.wanted.pipeline > model.initial.pipeline,
     },
-    Step {
+    TourStep {
         text: "Throughput rises: fewer syscalls. ↓ selects rate. Enter 5k Enter sets it.",
         keys: &[KeyCode::Down, KeyCode::Enter, KeyCode::Char('5'), KeyCode::Char('k'), KeyCode::Enter],
         is_done: |model| model.panel.wanted.rate.is_some(),
     },
-    Step {
+    TourStep {
         text: "An open loop: latency counts from when a request is due. 2 shows percentiles.",
         keys: &[KeyCode::Char('2')],
         is_done: |model| model.screen == Screen::Latency,
     },
-    Step {
+    TourStep {
         text: "Here is the latency of each command and each percentile. Press 1 to return.",
         keys: &[KeyCode::Char('1')],
         is_done: |model| model.screen == Screen::Overview,
     },
-    Step {
+    TourStep {
         text: "ping: latency of another client. wake: delay of this machine. Press Space.",
         keys: &[KeyCode::Char(' ')],
         is_done: |model| model.view != View::Live,
     },
-    Step {
+    TourStep {
         text: "The view is frozen, the load goes on. w: worst moment. Space: live again.",
         keys: &[KeyCode::Char('w'), KeyCode::Char(' ')],
         is_done: |model| model.view == View::Live,
     },
-    Step {
+    TourStep {
         text: "That was the tour. ? explains the screen and its keys, q quits.",
         keys: &[KeyCode::Char('q')],
-        is_done: |model| matches!(&model.mode, Mode::Typing(typing) if matches!(typing.purpose, Purpose::Help { .. })),
+        is_done: |model| matches!(&model.mode, InputMode::Typing(typing) if matches!(typing.purpose, Purpose::Help { .. })),
     },
 ];
 

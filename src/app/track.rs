@@ -14,7 +14,7 @@ use crate::{
     diagnose::Findings,
     session::{
         Record, Timeline,
-        timeline::{ErrorLog, Excerpt, Latest, Reading, Segments},
+        timeline::{ErrorLog, Excerpt, LatestValues, Reading, Segments},
     },
 };
 
@@ -44,7 +44,7 @@ pub struct Track {
     /// The session so far.
     pub timeline: Timeline,
     /// The state of the session at the moment when the view was frozen; `None` in a live view.
-    held: Option<Box<Latest>>,
+    frozen: Option<Box<LatestValues>>,
     /// The present findings.
     pub(super) findings: Findings,
     /// Whether the target answers.
@@ -54,7 +54,7 @@ pub struct Track {
 impl Track {
     /// Creates a track of `timeline`.
     pub fn new(timeline: Timeline) -> Self {
-        Self { timeline, held: None, findings: Findings::default(), reachability: Reachability::default() }
+        Self { timeline, frozen: None, findings: Findings::default(), reachability: Reachability::default() }
     }
 
     pub(super) fn into_timeline(self) -> Timeline {
@@ -79,20 +79,20 @@ impl Track {
     }
 
     /// Keeps the present state for a frozen view, which shows nothing later.
-    pub(super) fn hold(&mut self) {
-        self.held = Some(Box::new(self.timeline.hold()));
+    pub(super) fn freeze(&mut self) {
+        self.frozen = Some(Box::new(self.timeline.freeze()));
     }
 
     /// Drops the state that was kept for a frozen view.
-    pub(super) fn release(&mut self) {
-        self.held = None;
+    pub(super) fn unfreeze(&mut self) {
+        self.frozen = None;
     }
 
     /// Returns all measured values at the moment that `view` shows.
     pub fn reading(&self, view: View) -> Reading<'_> {
-        match (view, &self.held) {
+        match (view, &self.frozen) {
             (View::Live, _) => self.timeline.latest(),
-            (View::Frozen { cursor_s, .. }, Some(held)) => self.timeline.held_at(held, cursor_s),
+            (View::Frozen { cursor_s, .. }, Some(held)) => self.timeline.frozen_at(held, cursor_s),
             (View::Frozen { cursor_s, .. }, None) => self.timeline.at(cursor_s),
         }
     }
@@ -100,22 +100,22 @@ impl Track {
     /// Returns the last moment that can be shown, in seconds of the session. A frozen view shows nothing after the
     /// moment of freezing.
     pub fn known_s(&self) -> f64 {
-        self.held.as_deref().map_or(self.timeline.now_s, |held| held.t_s)
+        self.frozen.as_deref().map_or(self.timeline.now_s, |held| held.t_s)
     }
 
     /// Returns the moment of freezing, in seconds of the session; infinite in a live view.
     pub(super) fn shown_until_s(&self) -> f64 {
-        self.held.as_deref().map_or(f64::INFINITY, |held| held.t_s)
+        self.frozen.as_deref().map_or(f64::INFINITY, |held| held.t_s)
     }
 
     /// Returns the segments up to the latest moment, or in a frozen view up to the moment of freezing.
     pub fn segments(&self) -> &Segments {
-        self.held.as_deref().map_or(&self.timeline.segments, |held| &held.segments)
+        self.frozen.as_deref().map_or(&self.timeline.segments, |held| &held.segments)
     }
 
     /// Returns the errors up to the latest moment, or in a frozen view up to the moment of freezing.
     pub(super) fn errors(&self) -> &ErrorLog {
-        self.held.as_deref().map_or(&self.timeline.errors, |held| &held.errors)
+        self.frozen.as_deref().map_or(&self.timeline.errors, |held| &held.errors)
     }
 }
 

@@ -5,16 +5,16 @@ mod mouse;
 use std::time::Duration;
 
 use super::{
-    Action, Context, Course, Delivery, Effect, Entry, Key, KeyCode, Mode, Model, Notice, Order, Purpose,
-    Question, Reachability, Tone, Typing, View, Written, action, playback::Closer,
+    Action, Context, Delivery, Effect, InputMode, Key, KeyCode, Model, Notice, Order, Purpose, Reachability,
+    SessionPhase, TextEntry, Tone, Typing, UserQuestion, View, WrittenFile, action, playback::RereadState,
 };
 use crate::{
     experiment::Interruption,
     knobs::Knobs,
     print::summary,
-    server::{KeyState, KeyWay},
+    server::{KeyMethod, KeyState},
     session::{Record, Segment},
-    workload::Chosen,
+    workload::WorkloadChoice,
 };
 
 pub use mouse::{Gesture, Mouse, Spot};
@@ -36,7 +36,7 @@ pub enum Msg {
     /// The terminal pasted a text.
     Paste(String),
     /// The result of writing a file from the records: the file, or the reason why it could not be written.
-    Written(Result<Written, String>),
+    Written(Result<WrittenFile, String>),
     /// The result of an effect on the terminal, as a message to show.
     Say(Tone, String),
     /// The text of a script that was requested, or the reason why the script cannot be read.
@@ -47,7 +47,7 @@ pub enum Msg {
         text: Result<String, String>,
     },
     /// The workload of a file that was requested, or the error in the file.
-    Workload(Result<Chosen, String>),
+    Workload(Result<WorkloadChoice, String>),
     /// The screen is about to draw a picture whose charts have this many columns.
     Columns(u16),
 }
@@ -65,12 +65,12 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Paste(text) => paste(model, &text),
         Msg::Written(written) => model.take_written(written),
-        Msg::Say(tone, text) => model.say(tone, text),
+        Msg::Say(tone, text) => model.show_message(tone, text),
         Msg::Script { name, text } => model.propose_script(&name, text),
         Msg::Workload(chosen) => model.propose_workload(chosen),
         Msg::Delivery(delivery) => {
             on_delivery(model, &delivery);
-            model.hand(&delivery);
+            model.pass_to_experiment(&delivery);
             if let Some(key) = model.key_of_tour() {
                 on_key(model, key);
             }
@@ -83,7 +83,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 model.charts.refit();
             }
             model.keep_axes();
-            model.look_closer();
+            model.request_finer_part();
         }
     }
     model.follow_tour();
@@ -93,8 +93,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 fn on_delivery(model: &mut Model, delivery: &Delivery) {
     match delivery {
         Delivery::Record(record) => on_record(model, record),
-        Delivery::Notice(node, notice) => model.take(usize::from(*node), notice.clone()),
-        Delivery::Stretch(stretch) => model.take_stretch(stretch),
+        Delivery::Notice(node, notice) => model.handle_notice(usize::from(*node), notice.clone()),
+        Delivery::Stretch(stretch) => model.show_reread_part(stretch),
         Delivery::Refused(order, reason) => {
             if matches!(order, Order::SetKnobs(_) | Order::Prefill(_)) {
                 let in_force = model.in_force().clone();
@@ -106,21 +106,20 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
             if *order == Order::GentleIntrinsic(true) {
                 model.gentle_intrinsic = false;
             }
-            if matches!(order, Order::LookAtKeys { .. }) {
+            if matches!(order, Order::ScanKeys { .. }) {
                 let seen = model.keys.iter_mut();
                 seen.for_each(|seen| seen.state = KeyState::Failed(reason.clone()));
             }
             if matches!(order, Order::Refine(_)) {
-                model.set_closer(Closer::Impossible);
+                model.set_closer(RereadState::Impossible);
             }
-            model.say(Tone::Warning, reason.clone());
+            model.show_message(Tone::Warning, reason.clone());
         }
     }
 }
 
-/// Returns whether a session begins without load although the user wants load. Such a session waits for the server or
-/// for the user's answer.
-fn is_held_back(model: &Model, first: &Segment) -> bool {
+/// Returns whether a session that shall have load begins without it, to wait for the server or the user's answer.
+fn is_load_delayed(model: &Model, first: &Segment) -> bool {
     let wanted = &model.panel.wanted;
     let is_first = model.timeline().segments.current().is_none();
     is_first && wanted.load && first.knobs == Knobs { load: false, ..wanted.clone() }
@@ -129,9 +128,9 @@ fn is_held_back(model: &Model, first: &Segment) -> bool {
 fn on_record(model: &mut Model, record: &Record) {
     if let Record::Segment(segment) = record
         && segment.node == 0
-        && !model.panel.is_overtaken(&segment.knobs)
+        && !model.panel.has_later_change(&segment.knobs)
         && model.panel.wanted == *model.in_force()
-        && !is_held_back(model, segment)
+        && !is_load_delayed(model, segment)
     {
         // No request of the user is pending, so the panel shows the knobs in force.
         model.panel.follow(segment.knobs.clone());
@@ -142,10 +141,10 @@ fn on_record(model: &mut Model, record: &Record) {
 
 impl Model {
     /// Handles a notice of the source.
-    fn take(&mut self, node: usize, notice: Notice) {
+    fn handle_notice(&mut self, node: usize, notice: Notice) {
         match notice {
-            Notice::FirstWrite(question) => self.mode = Mode::Asking(Question::FirstWrite(question)),
-            Notice::Danger(question) => self.mode = Mode::Asking(Question::Danger(question)),
+            Notice::FirstWrite(question) => self.mode = InputMode::Asking(UserQuestion::FirstWrite(question)),
+            Notice::Danger(question) => self.mode = InputMode::Asking(UserQuestion::Danger(question)),
             Notice::Unreachable { since_s, cause } => {
                 if let Some(track) = self.tracks.get_mut(node) {
                     track.reachability = Reachability::Down { since_s, cause };
@@ -157,7 +156,7 @@ impl Model {
                     track.reachability = Reachability::Up { since_s };
                 }
             }
-            Notice::Info(text) => self.say(Tone::Info, text),
+            Notice::Info(text) => self.show_message(Tone::Info, text),
             Notice::Recording(state) => {
                 if let Some(state) = &state {
                     self.add_file(state.file.clone());
@@ -168,15 +167,15 @@ impl Model {
             Notice::LoadStaysOff(cause) => {
                 let in_force = self.in_force().clone();
                 self.panel.follow(in_force);
-                self.say(Tone::Warning, format!("the load stays off: {cause}"));
+                self.show_message(Tone::Warning, format!("the load stays off: {cause}"));
             }
             Notice::LoadStopped(cause) => {
                 self.panel.set_load(false);
-                self.say(Tone::Warning, format!("the load is off: {cause}"));
+                self.show_message(Tone::Warning, format!("the load is off: {cause}"));
             }
-            Notice::Warning(text) => self.say(Tone::Warning, text),
+            Notice::Warning(text) => self.show_message(Tone::Warning, text),
             Notice::Ended => {
-                self.course = Course::Ended;
+                self.course = SessionPhase::Ended;
                 if let Some(playback) = &mut self.playback {
                     playback.read = None;
                     self.freeze();
@@ -189,7 +188,7 @@ impl Model {
                 }
             }
             Notice::Played(to_s) => self.played_to(to_s),
-            Notice::Leave => self.course = Course::Over,
+            Notice::Leave => self.course = SessionPhase::Over,
             // These notices arrive after the screen has closed; the caller of the screen prints them.
             Notice::Cleaning(_) | Notice::Undone(_) => {}
         }
@@ -212,7 +211,7 @@ impl Model {
 
     /// Returns whether an entry is open and contains text.
     fn has_typed(&self) -> bool {
-        matches!(&self.mode, Mode::Typing(typing) if !typing.entry.text().is_empty())
+        matches!(&self.mode, InputMode::Typing(typing) if !typing.entry.text().is_empty())
     }
 
     /// Returns the key contexts that apply without an overlay.
@@ -249,9 +248,9 @@ fn on_key(model: &mut Model, key: Key) {
 /// Carries out an action of a key or of the palette.
 pub(super) fn act(model: &mut Model, action: Action) {
     match action {
-        Action::Quit => model.ask(Effect::Quit),
-        Action::Suspend => model.ask(Effect::Suspend),
-        Action::Help => model.begin_typing(Purpose::Help { scroll: 0 }, Entry::sentence("")),
+        Action::Quit => model.request(Effect::Quit),
+        Action::Suspend => model.request(Effect::Suspend),
+        Action::Help => model.begin_typing(Purpose::Help { scroll: 0 }, TextEntry::sentence("")),
         Action::Scroll(lines) => model.scroll(lines),
         Action::ToggleLoad => {
             let wanted = model.panel.wanted.clone();
@@ -260,9 +259,9 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Select(direction) => model.panel.select(direction),
         Action::Turn(direction) => {
             let turned = model.panel.turned(direction, model.timeline().ops_per_s());
-            model.propose_or_say(turned.map(Some));
+            model.propose_or_warn(turned.map(Some));
         }
-        Action::BeginEntry => model.begin_typing(Purpose::Knob, Entry::quantity("")),
+        Action::BeginEntry => model.begin_typing(Purpose::Knob, TextEntry::quantity("")),
         Action::SelectParameter(direction) => model.config.select(direction),
         Action::TurnParameter(direction) => {
             let turned = model.turned_parameter(direction);
@@ -272,15 +271,15 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Undo => model.undo(),
         Action::EndExperiment => model.stop_experiment(),
         Action::Keys => model.open_keys(),
-        Action::LookAtKeys(way) => model.look_at_keys(way),
-        Action::StopKeys => model.stop_keys(),
+        Action::LookAtKeys(way) => model.sample_keys(way),
+        Action::StopKeys => model.stop_sampling(),
         Action::Entries => model.list_entries(),
         Action::WatchLatency => model.ask_to_set(model.latency_monitor()),
         Action::FoldFinding => model.fold_finding(),
         Action::Intrinsic => intrinsic(model),
         Action::GentleIntrinsic => {
             model.gentle_intrinsic = !model.gentle_intrinsic;
-            model.ask(Order::GentleIntrinsic(model.gentle_intrinsic));
+            model.request(Order::GentleIntrinsic(model.gentle_intrinsic));
         }
         Action::Palette => model.open_palette(""),
         Action::Presets => model.open_palette("preset "),
@@ -288,55 +287,57 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Record => model.toggle_recording(),
         Action::Export => model.open_palette("export "),
         Action::Report => model.report(),
-        Action::Save(picture) => model.ask(Effect::Save(picture)),
+        Action::Save(picture) => model.request(Effect::Save(picture)),
         Action::CopySummary => {
             let text = summary(model.timeline(), model.episodes(), &model.files);
-            model.ask(Effect::Copy { what: "the summary", text });
+            model.request(Effect::Copy { what: "the summary", text });
         }
         Action::CopyCommandLine => model.copy_command_line(),
         // `on_key` handles this action, since it knows the character.
         Action::Insert => {}
-        Action::Erase => model.edit(Entry::erase),
-        Action::Delete => model.edit(Entry::delete),
+        Action::Erase => model.edit(TextEntry::erase),
+        Action::Delete => model.edit(TextEntry::delete),
         Action::MoveCaret(by) => model.edit(|entry| entry.move_caret(by)),
         Action::Accept => accept(model),
         Action::Yes => agree(model),
         Action::CloseHelp => dismiss(model),
         Action::Dismiss => dismiss(model),
-        look => model.look(look),
+        look => model.change_view(look),
     }
 }
 
 /// Carries out the action of the open question, after the answer yes.
 fn agree(model: &mut Model) {
     match std::mem::take(&mut model.mode) {
-        Mode::Asking(Question::SetConfig(setting)) => model.set_parameter(setting),
-        Mode::Asking(Question::Experiment { asked, .. }) => model.begin_experiment(asked),
-        Mode::Asking(Question::FirstWrite(_) | Question::Danger(_)) => model.ask(Order::AllowWrites(true)),
-        Mode::Asking(Question::Monitor(_)) => model.begin_look(KeyWay::Monitor),
+        InputMode::Asking(UserQuestion::SetConfig(setting)) => model.set_parameter(setting),
+        InputMode::Asking(UserQuestion::Experiment { asked, .. }) => model.begin_experiment(asked),
+        InputMode::Asking(UserQuestion::FirstWrite(_) | UserQuestion::Danger(_)) => {
+            model.request(Order::AllowWrites(true));
+        }
+        InputMode::Asking(UserQuestion::Monitor(_)) => model.begin_sampling(KeyMethod::Monitor),
         _ => {}
     }
 }
 
 fn intrinsic(model: &mut Model) {
     if model.timeline().intrinsic_run().is_some_and(crate::session::timeline::IntrinsicRun::is_running) {
-        model.ask(Order::StopIntrinsic);
+        model.request(Order::StopIntrinsic);
     } else {
-        model.begin_typing(Purpose::Intrinsic, Entry::quantity(USUAL_INTRINSIC_S));
+        model.begin_typing(Purpose::Intrinsic, TextEntry::quantity(USUAL_INTRINSIC_S));
     }
 }
 
 /// Accepts the entry.
 fn accept(model: &mut Model) {
-    let Mode::Typing(Typing { purpose, entry }) = &model.mode else { return };
+    let InputMode::Typing(Typing { purpose, entry }) = &model.mode else { return };
     let (purpose, text) = (*purpose, entry.text());
     if !matches!(purpose, Purpose::Command { .. }) {
-        model.mode = Mode::Screen;
+        model.mode = InputMode::Screen;
     }
     match purpose {
         Purpose::Knob => {
             let typed = model.panel.typed(&text);
-            model.propose_or_say(typed);
+            model.propose_or_warn(typed);
         }
         Purpose::Parameter => {
             let typed = model.typed_parameter(&text);
@@ -348,7 +349,7 @@ fn accept(model: &mut Model) {
         Purpose::Intrinsic => run_intrinsic(model, &text),
         // The first offer is selected by default, but Enter carries it out only after the user has typed something.
         Purpose::Command { chosen: 0 } if text.trim().is_empty() => {
-            model.say(Tone::Info, "type a command, or choose one with the arrows");
+            model.show_message(Tone::Info, "type a command, or choose one with the arrows");
         }
         Purpose::Command { .. } => model.accept_offer(),
     }
@@ -356,8 +357,8 @@ fn accept(model: &mut Model) {
 
 fn run_intrinsic(model: &mut Model, text: &str) {
     match text.trim().parse().ok().filter(|s| (1..=LONGEST_INTRINSIC_S).contains(s)) {
-        Some(seconds) => model.ask(Order::RunIntrinsic(Duration::from_secs(seconds))),
-        None => model.say(
+        Some(seconds) => model.request(Order::RunIntrinsic(Duration::from_secs(seconds))),
+        None => model.show_message(
             Tone::Warning,
             format!(
                 "'{text}' is not a number of seconds between 1 and {LONGEST_INTRINSIC_S}; nothing was started"
@@ -366,31 +367,32 @@ fn run_intrinsic(model: &mut Model, text: &str) {
     }
 }
 
-/// Inserts pasted text into the open entry. Without an entry, the text is ignored, since pasted text must not trigger
-/// keys.
+/// Inserts pasted text into the open entry. Without an entry, the text is ignored: it must not trigger keys.
 fn paste(model: &mut Model, text: &str) {
     model.message = None;
     match model.mode {
-        Mode::Typing(_) => model.edit(|entry| entry.paste(text)),
-        _ => model.say(Tone::Info, "pasted text ignored: nothing is being typed"),
+        InputMode::Typing(_) => model.edit(|entry| entry.paste(text)),
+        _ => model.show_message(Tone::Info, "pasted text ignored: nothing is being typed"),
     }
 }
 
 fn dismiss(model: &mut Model) {
     match std::mem::take(&mut model.mode) {
-        Mode::Asking(Question::FirstWrite(_)) => {
+        InputMode::Asking(UserQuestion::FirstWrite(_)) => {
             let knobs = model.panel.set_load(false);
             model.interrupt_experiment(Interruption::LoadOff("nothing may be written".to_owned()));
-            model.say(Tone::Info, "nothing was written; the load stays off");
-            model.ask(Order::AllowWrites(false));
-            model.ask(Order::SetKnobs(knobs));
+            model.show_message(Tone::Info, "nothing was written; the load stays off");
+            model.request(Order::AllowWrites(false));
+            model.request(Order::SetKnobs(knobs));
         }
-        Mode::Asking(Question::SetConfig(_)) => model.say(Tone::Info, "nothing was set"),
-        Mode::Asking(Question::Experiment { .. }) => model.say(Tone::Info, "the experiment was not begun"),
-        Mode::Asking(Question::Danger(_)) => model.take_proposal_back(),
-        Mode::Asking(Question::Monitor(_)) => model.mode = Mode::Keys,
-        Mode::Keys => model.stop_keys(),
-        Mode::Screen | Mode::Typing(_) | Mode::CommandLine(_) | Mode::InFull { .. } => {}
+        InputMode::Asking(UserQuestion::SetConfig(_)) => model.show_message(Tone::Info, "nothing was set"),
+        InputMode::Asking(UserQuestion::Experiment { .. }) => {
+            model.show_message(Tone::Info, "the experiment was not begun");
+        }
+        InputMode::Asking(UserQuestion::Danger(_)) => model.drop_proposal(),
+        InputMode::Asking(UserQuestion::Monitor(_)) => model.mode = InputMode::Keys,
+        InputMode::Keys => model.stop_sampling(),
+        InputMode::Screen | InputMode::Typing(_) | InputMode::CommandLine(_) | InputMode::InFull { .. } => {}
     }
 }
 

@@ -7,7 +7,7 @@
 //!                               cursor               to
 //! ```
 //! The timeline of a track grows during the session. When the user freezes the view, the track keeps the present
-//! state ([`Latest`](crate::session::timeline::Latest)). A frozen view shows nothing later, until the user moves the
+//! state ([`Latest`](crate::session::timeline::LatestValues)). A frozen view shows nothing later, until the user moves the
 //! cursor to a later moment.
 
 use super::{Model, TimeAxis, Track, View, Zoom, axis::number_ending};
@@ -82,21 +82,21 @@ impl Model {
         if self.view == View::Live {
             let now_s = self.now_s();
             self.view = View::Frozen { cursor_s: now_s, to_s: now_s };
-            self.hold();
+            self.freeze_tracks();
         }
     }
 
     /// Keeps the state of live sessions at the latest moment, for a frozen view. Recordings do not grow.
-    fn hold(&mut self) {
+    fn freeze_tracks(&mut self) {
         if self.playback.is_none() {
-            self.tracks.iter_mut().for_each(Track::hold);
+            self.tracks.iter_mut().for_each(Track::freeze);
         }
     }
 
     /// Makes the view live, so that it shows the latest moment again.
     pub(super) fn go_live(&mut self) {
         self.view = View::Live;
-        self.tracks.iter_mut().for_each(Track::release);
+        self.tracks.iter_mut().for_each(Track::unfreeze);
     }
 
     /// Moves the cursor by this many columns.
@@ -121,7 +121,7 @@ impl Model {
         self.freeze();
         let cursor_s = t_s.clamp(self.begins_s(), self.now_s());
         if cursor_s > self.known_s() {
-            self.hold();
+            self.freeze_tracks();
         }
         let axis = self.axis(self.columns);
         if let View::Frozen { to_s, .. } = self.view {
@@ -140,7 +140,7 @@ impl Model {
 pub(super) mod tests {
     use super::*;
     use crate::{
-        app::Landmark,
+        app::JumpTarget,
         events::EventKind,
         knobs::Knobs,
         probe::Ping,
@@ -195,8 +195,8 @@ pub(super) mod tests {
         model.scrub(-1000);
         assert_eq!(model.cursor_s(), Some(900.0));
         assert!(shows_cursor(&model));
-        model.jump(Landmark::End).unwrap();
-        model.jump(Landmark::Start).unwrap();
+        model.jump(JumpTarget::End).unwrap();
+        model.jump(JumpTarget::Start).unwrap();
         let axis = model.axis(model.columns);
         assert!((890.0..=900.0).contains(&axis.from_s()) && axis.to_s() >= 1000.0, "{axis:?}");
     }

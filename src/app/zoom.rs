@@ -11,7 +11,7 @@ const STEPS_S: [f64; 16] =
 const LATELY_S: (f64, f64) = (2.0, 75.0);
 /// Zooming skips a common column length that differs by less than this factor from the column length in the view of
 /// the last minutes.
-const AS_GOOD_AS: f64 = 1.5;
+const SIMILAR_FACTOR: f64 = 1.5;
 
 /// The view can be zoomed in until it shows at most this many seconds.
 const SHORTEST_S: f64 = 10.0;
@@ -76,7 +76,7 @@ impl Model {
 /// Returns all zooms except the whole session, each with the length of its columns in seconds.
 fn zooms(columns: u16) -> impl Iterator<Item = (Zoom, f64)> {
     let lately_s = lately_s(columns);
-    let is_other = move |step_s: f64| !(1.0 / AS_GOOD_AS..AS_GOOD_AS).contains(&(step_s / lately_s));
+    let is_other = move |step_s: f64| !(1.0 / SIMILAR_FACTOR..SIMILAR_FACTOR).contains(&(step_s / lately_s));
     let usual = STEPS_S.into_iter().enumerate().filter(move |(_, step_s)| is_other(*step_s));
     usual.map(|(n, step_s)| (Zoom::Step(n), step_s)).chain([(Zoom::Lately, lately_s)])
 }
@@ -90,7 +90,7 @@ fn lately_s(columns: u16) -> f64 {
 mod tests {
     use super::{
         super::{
-            Landmark,
+            JumpTarget,
             view::tests::{SECONDS, model, shows_cursor},
         },
         *,
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn zoom_goes_from_ten_seconds_to_the_whole_session_and_keeps_the_cursor_in_view() {
         let mut model = model();
-        model.jump(Landmark::Worst).unwrap();
+        model.jump(JumpTarget::Worst).unwrap();
         while model.zoom_by(false).is_ok() {
             assert!(shows_cursor(&model));
         }

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    command::{Arguments, Invocation, Planned},
+    command::{Arguments, Invocation, PlanResult},
     config,
     load_args::LoadArgs,
     nodes_args::RingArgs,
@@ -15,9 +15,9 @@ use super::{
     values::seconds,
 };
 use crate::{
-    experiment::{Ab, ExperimentSpec, Plan, Setting},
-    print::printer::Form,
-    runner::{AbRun, Company, UsageError},
+    experiment::{Ab, AbPlan, ExperimentSetting, ExperimentSpec},
+    print::printer::OutputForm,
+    runner::{AbRun, OtherServers, UsageError},
 };
 
 const AFTER: &str = "\
@@ -70,7 +70,7 @@ pub struct AbArgs {
 }
 
 impl Arguments for AbArgs {
-    fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
+    fn plan(mut self: Box<Self>, given: Invocation) -> PlanResult {
         if self.load.no_load {
             return Err(UsageError::of("--no-load contradicts ab, which generates load; leave it out").into());
         }
@@ -84,20 +84,23 @@ impl Arguments for AbArgs {
         let mut plan = session_plan(&self.target, &self.load, &session)?;
         let base = plan.commission.knobs.clone();
         let setting = |option: &str, text: &str| {
-            Setting::parse(text, &base).map_err(|error| UsageError::of(format!("{option}: {error}")))
+            ExperimentSetting::parse(text, &base)
+                .map_err(|error| UsageError::of(format!("{option}: {error}")))
         };
-        let from =
-            self.from.map_or_else(|| Ok(Setting::of(base.clone())), |text| setting("--from", &text))?;
+        let from = self
+            .from
+            .map_or_else(|| Ok(ExperimentSetting::of(base.clone())), |text| setting("--from", &text))?;
         let to = setting("--to", &self.to)?;
         for setting in [&from, &to] {
             ExperimentSpec::check(&setting.knobs).map_err(UsageError::of)?;
         }
-        nodes.settle(&servers, Company::Cluster, &mut plan)?;
+        nodes.settle(&servers, OtherServers::Cluster, &mut plan)?;
         plan.commission.knobs = from.knobs.clone();
         plan.settings = vec![from.clone(), to.clone()];
         plan.check_clients()?;
         plan.check_dialect()?;
-        let ab = Ab::new(from, to, Plan { anyway: self.anyway, ..Plan::default() }.with_parts_of(self.part));
-        Ok(Box::new(AbRun { plan, ab, form: Form::of(self.json) }))
+        let ab =
+            Ab::new(from, to, AbPlan { anyway: self.anyway, ..AbPlan::default() }.with_parts_of(self.part));
+        Ok(Box::new(AbRun { plan, ab, form: OutputForm::of(self.json) }))
     }
 }

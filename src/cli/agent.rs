@@ -5,7 +5,7 @@ use std::env;
 use clap::{Args, builder::NonEmptyStringValueParser, value_parser};
 
 use super::{
-    command::{Arguments, Invocation, Planned},
+    command::{Arguments, Invocation, PlanResult},
     fleet_args::{bus, name},
     target_args::TargetArgs,
     tls_args::TlsArgs,
@@ -82,7 +82,7 @@ const INDEX_VARIABLES: [&str; 3] = ["JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID
 const COUNT_VARIABLES: [&str; 1] = ["SLURM_ARRAY_TASK_COUNT"];
 
 impl Arguments for AgentArgs {
-    fn plan(self: Box<Self>, _: Invocation) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
         let uri = self.bus.or_else(|| env::var(BUS_VARIABLE).ok().map(Password::new));
         let uri = uri.ok_or_else(|| {
             UsageError::of("--bus is missing: give the URI of the Redis or Valkey of the session")

@@ -5,7 +5,7 @@ use std::{ffi::OsString, sync::Arc};
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser, error::ErrorKind};
 
 use super::{
-    commands::Given, experiment_args::ExperimentArgs, fleet_args::FleetArgs, load_args::LoadArgs,
+    commands::ParsedCommand, experiment_args::ExperimentArgs, fleet_args::FleetArgs, load_args::LoadArgs,
     nodes_args::NodesArgs, session_args::SessionArgs, target_args::TargetArgs,
 };
 use crate::{
@@ -57,7 +57,7 @@ pub struct CommandLine {
     help: Option<bool>,
     /// A subcommand.
     #[command(subcommand)]
-    pub command: Option<Given>,
+    pub command: Option<ParsedCommand>,
     /// The server to measure.
     #[command(flatten)]
     pub target: TargetArgs,

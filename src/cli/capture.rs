@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    command::{Arguments, Invocation, Planned},
+    command::{Arguments, Invocation, PlanResult},
     config,
     target_args::TargetArgs,
     values::seconds,
@@ -56,7 +56,7 @@ pub struct CaptureArgs {
 }
 
 impl Arguments for CaptureArgs {
-    fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
+    fn plan(mut self: Box<Self>, given: Invocation) -> PlanResult {
         self.target.uri = self.at.take().or(self.target.uri);
         config::resolve(&mut self.target, given, true)?;
         let mut target = self.target.target()?;

@@ -3,7 +3,6 @@
 
 use std::{
     collections::BTreeMap,
-    fmt,
     io::{self, BufRead, IsTerminal, Write},
     sync::{Arc, mpsc},
     time::{Duration, Instant},
@@ -13,7 +12,7 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 
 use super::{
-    command::{Arguments, Invocation, Planned},
+    command::{Arguments, Invocation, PlanResult},
     config,
     nodes_args::OneNodeArgs,
     target_args::TargetArgs,
@@ -22,17 +21,18 @@ use crate::{
     clock::Clock,
     endpoint::{Target, cluster_of},
     print::words::StreamText,
-    runner::{Company, Failure, UsageError},
+    protocol::Dialect,
+    runner::{Failure, OtherServers, UsageError},
     server::{
-        Cleaned, Control, Ledger, Made, Marker, Progress, ServerError, Strange, Survey, Tuned, clean_command,
-        value_words,
+        CleaningProgress, CleaningResult, Control, InvalidField, Ledger, Marker, ServerError, SetupObject,
+        Survey, TunedParameter, clean_command, value_words,
     },
     session::{
         Numbering,
-        running::{Answers, Holder, Holders, delete, set_back, strike, sweep},
+        running::{Holder, HolderReplies, Holders, delete, remove_keys, remove_markers, restore_parameter},
     },
-    units::counted,
-    workload::{Chosen, KeyNames, Settings},
+    units::count_with_noun,
+    workload::{KeyNames, Settings, WorkloadChoice},
 };
 
 /// The largest number of sessions that are listed one by one.
@@ -53,7 +53,7 @@ Examples:
   redyno clean @prod --yes";
 
 /// The runs with a marker on a node, by the number of the node.
-type Runs = BTreeMap<u16, Vec<Ledger>>;
+type RunsByNode = BTreeMap<u16, Vec<Ledger>>;
 
 /// The arguments of `redyno clean`.
 #[derive(Args, Debug, Clone)]
@@ -76,7 +76,7 @@ pub struct CleanArgs {
 }
 
 impl Arguments for CleanArgs {
-    fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
+    fn plan(mut self: Box<Self>, given: Invocation) -> PlanResult {
         config::resolve(&mut self.target, given, true)?;
         self.target.target()?;
         Ok(Box::new(move || run(&self, &mut StreamText::stdout())))
@@ -92,14 +92,8 @@ impl Arguments for CleanArgs {
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let mut target = args.target.target()?;
     if let Some(file) = &args.workload {
-        let wrong = |what: &dyn fmt::Display| UsageError::of(format!("--workload: {what}"));
-        let fields =
-            Chosen::find(file, &Settings::default()).map_err(|error| wrong(&error))?.workload.http.clone();
-        if fields.headers.is_empty() {
-            return Err(wrong(&"it has no [http] headers, so it has no effect here; leave it out").into());
-        }
-        fields.check(target.dialect).map_err(|error| wrong(&error))?;
-        target.dialect = fields.of(target.dialect);
+        target.dialect =
+            with_headers(target.dialect, file).map_err(|why| UsageError::of(format!("--workload: {why}")))?;
     }
     if target.dialect.has_keys() && !target.dialect.lists_keys() {
         return Err(anyhow!(
@@ -110,12 +104,13 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
         .into());
     }
     let mut holders = holders(&target, args.one_node)?;
-    let surveys = within(&mut holders.ask(|holder| holder.control.survey()))?;
+    let surveys = wait_for_all(&mut holders.ask(|holder| holder.control.survey()))?;
     if let Some(obstacle) = surveys.iter().find_map(|(_, survey)| survey.obstacle()) {
         return Err(anyhow!("{obstacle}").into());
     }
-    let elsewhere = within(&mut holders.ask(|holder| holder.control.find_elsewhere()))?;
-    let of_nodes: Runs = surveys.iter().map(|(number, survey)| (*number, ledgers(&survey.runs))).collect();
+    let elsewhere = wait_for_all(&mut holders.ask(|holder| holder.control.find_elsewhere()))?;
+    let of_nodes: RunsByNode =
+        surveys.iter().map(|(number, survey)| (*number, ledgers(&survey.runs))).collect();
     let primaries = surveys.len();
     let survey = surveys.into_iter().map(|(_, survey)| survey).reduce(Survey::with);
     let survey =
@@ -124,10 +119,10 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     refuse_in_use(&survey, &all, args.yes)?;
     let (listed, more) = all.split_at(all.len().min(MOST_LISTED));
     for marker in listed {
-        writeln!(out, "{}: {} {}", place(&target, marker.db), marker.owner, found(marker))?;
+        writeln!(out, "{}: {} {}", place(&target, marker.db), marker.owner, left_behind_text(marker))?;
     }
     if !more.is_empty() {
-        writeln!(out, "{}: and {}", target.address, counted(more.len() as u64, "more session"))?;
+        writeln!(out, "{}: and {}", target.address, count_with_noun(more.len() as u64, "more session"))?;
     }
     let may_undo = may_undo(&all, args.yes)?;
     let mut stays = Vec::new();
@@ -142,7 +137,7 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
     if !survey.runs.is_empty() {
         let cleaned = finish(&mut holders, &survey.runs)?;
-        strike(&mut holders, |holder| markers_on(holder, &of_nodes, &survey.runs))
+        remove_markers(&mut holders, |holder| markers_on(holder, &of_nodes, &survey.runs))
             .map_err(anyhow::Error::from)?;
         let nodes = if primaries > 1 { format!(" ({primaries} primaries)") } else { String::new() };
         writeln!(out, "{} db {}{nodes}: {cleaned}", target.address, target.db)?;
@@ -150,10 +145,21 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     if stays.is_empty() { Ok(()) } else { Err(anyhow!(stays.join("\n")).into()) }
 }
 
+/// Returns `dialect` with the header fields of a workload (`--workload`).
+fn with_headers(dialect: Dialect, file: &str) -> Result<Dialect, String> {
+    let choice = WorkloadChoice::find(file, &Settings::default()).map_err(|error| error.to_string())?;
+    let fields = &choice.workload.http;
+    if fields.headers.is_empty() {
+        return Err("it has no [http] headers, so it has no effect here; leave it out".to_owned());
+    }
+    fields.check(dialect).map_err(|error| error.to_string())?;
+    Ok(fields.of(dialect))
+}
+
 /// Calls [`undo`] for all runs on all servers: for the listed runs, and for runs in other databases.
 fn undo_all(
     holders: &Holders,
-    (of_nodes, elsewhere): (&Runs, &[(u16, Vec<Marker>)]),
+    (of_nodes, elsewhere): (&RunsByNode, &[(u16, Vec<Marker>)]),
     may_undo: bool,
     (out, stays): (&mut dyn Write, &mut Vec<String>),
 ) -> Result<(), Failure> {
@@ -177,7 +183,7 @@ fn undo_all(
 }
 
 /// Returns the ledgers of all runs whose markers are on a server, or may have moved to it since.
-fn markers_on(holder: &Holder, of_nodes: &Runs, runs: &[Marker]) -> Vec<Ledger> {
+fn markers_on(holder: &Holder, of_nodes: &RunsByNode, runs: &[Marker]) -> Vec<Ledger> {
     let mut ledgers = of_nodes.get(&holder.number).cloned().unwrap_or_default();
     let is_other = |run: &&Marker| ledgers.iter().all(|ledger| ledger.marker().run != run.run);
     let others: Vec<_> = runs.iter().filter(is_other).collect();
@@ -192,8 +198,8 @@ fn ledgers(runs: &[Marker]) -> Vec<Ledger> {
 /// Connects to the server, or to all primaries of its cluster.
 fn holders(target: &Target, one_node: OneNodeArgs) -> anyhow::Result<Holders> {
     let nobody = Ledger::unmarked();
-    let cluster = match one_node.company(Company::Cluster) {
-        Company::Nobody => None,
+    let cluster = match one_node.company(OtherServers::Cluster) {
+        OtherServers::TargetOnly => None,
         _ if !target.dialect.lists_keys() => None,
         _ => cluster_of(target, FIND_LIMIT)?,
     };
@@ -214,7 +220,7 @@ fn place(target: &Target, db: u32) -> String {
 }
 
 /// Waits for the servers' answers.
-fn within<T>(answers: &mut Answers<T>) -> anyhow::Result<Vec<(u16, T)>> {
+fn wait_for_all<T>(answers: &mut HolderReplies<T>) -> anyhow::Result<Vec<(u16, T)>> {
     let late = || Err(ServerError::Timeout { command: "the survey".to_owned(), after: SURVEY_LIMIT });
     Ok(answers.wait(SURVEY_LIMIT).unwrap_or_else(late)?)
 }
@@ -230,7 +236,7 @@ fn undo(
 ) -> Result<(), Failure> {
     let marker = ledger.marker();
     let place = place(target, marker.db);
-    for Strange { of, field, note } in &marker.strange {
+    for InvalidField { of, field, note } in &marker.invalid {
         stays.push(format!(
             "{place}: redyno did not write this note of {of} and keeps it: {note}; look at {of} yourself, and then remove \
              the field {field} of redyno:{}",
@@ -239,15 +245,16 @@ fn undo(
     }
     if !may_undo {
         let names = marker.tuned.iter().map(|tuned| tuned.name.clone());
-        let names: Vec<_> = names.chain(marker.made.iter().map(Made::to_string)).collect();
+        let names: Vec<_> = names.chain(marker.made.iter().map(SetupObject::to_string)).collect();
         stays.extend(
             (!names.is_empty()).then(|| format!("{place}: {} was kept, as you answered", names.join(", "))),
         );
         return Ok(());
     }
-    let set_back = marker.tuned.iter().map(|tuned| set_back(tuned, ledger, control, &target.address));
+    let restored =
+        marker.tuned.iter().map(|tuned| restore_parameter(tuned, ledger, control, &target.address));
     let deleted = marker.made.iter().rev().map(|made| delete(made, ledger, control, &target.address));
-    for outcome in set_back.chain(deleted) {
+    for outcome in restored.chain(deleted) {
         match outcome {
             Ok(done) => writeln!(out, "{place}: {done}")?,
             Err(why) => stays.push(why),
@@ -257,17 +264,17 @@ fn undo(
 }
 
 /// Describes what a run left behind: `left its keys behind`.
-fn found(marker: &Marker) -> String {
+fn left_behind_text(marker: &Marker) -> String {
     let keys = if marker.kept { "kept its keys" } else { "left its keys behind" };
     let keys = format!("{keys} under {}", KeyNames::of_run(marker.run).prefix());
     let made = format!("made {}", names(&marker.made));
-    let strange = names(&marker.strange.iter().map(|strange| strange.of).collect::<Vec<_>>());
+    let strange = names(&marker.invalid.iter().map(|strange| strange.of).collect::<Vec<_>>());
     let strange = format!("left an unknown note, {strange}");
     let parts = [
         (marker.has_keys(), keys.as_str()),
         (!marker.tuned.is_empty(), "set parameters of the server"),
         (!marker.made.is_empty(), &made),
-        (!marker.strange.is_empty(), &strange),
+        (!marker.invalid.is_empty(), &strange),
     ];
     let parts: Vec<_> = parts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, words)| words).collect();
     if parts.is_empty() { "left nothing to undo".to_owned() } else { parts.join(" and ") }
@@ -281,7 +288,7 @@ fn names<T: ToString>(all: &[T]) -> String {
 /// can write a marker, so the user confirms it first. If the user refuses, the markers keep both in their lists; the
 /// keys are removed in any case.
 fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
-    let line = |tuned: &Tuned| {
+    let line = |tuned: &TunedParameter| {
         let now = tuned.to.last().map_or("", |to| value_words(to));
         format!("{} would be restored from {now} to {}", tuned.name, value_words(&tuned.from))
     };
@@ -320,7 +327,7 @@ fn refuse_in_use(survey: &Survey, runs: &[&Marker], yes: bool) -> anyhow::Result
     match (neighbours.load, neighbours.sessions) {
         _ if yes || runs.is_empty() => Ok(()),
         (Some(n @ 1..), _) if !survey.runs.is_empty() => {
-            let connections = counted(n, "connection");
+            let connections = count_with_noun(n, "connection");
             bail!(
                 "another redyno puts load on {address} ({connections}), and its keys would be removed under it; stop it \
                  first, or give --yes"
@@ -337,27 +344,30 @@ fn refuse_in_use(survey: &Survey, runs: &[&Marker], yes: bool) -> anyhow::Result
 }
 
 /// Removes the keys of runs.
-fn finish(holders: &mut Holders, runs: &[Marker]) -> anyhow::Result<Cleaned> {
+fn finish(holders: &mut Holders, runs: &[Marker]) -> anyhow::Result<CleaningResult> {
     let mut err = StreamText::stderr();
     let (is_shown, mut last, mut removed) = (err.is_terminal, Instant::now(), 0);
-    let mut look = |now: Progress| {
+    let mut look = |now: CleaningProgress| {
         removed = now.removed;
         if is_shown && last.elapsed() >= PROGRESS_EVERY {
             last = Instant::now();
-            let keys = counted(now.total, "key");
+            let keys = count_with_noun(now.total, "key");
             // Without a terminal, the line has no reader.
             let _ = writeln!(err, "looked at about {} of {keys}, removed {}", now.looked_at, now.removed);
         }
         true
     };
-    let ended = sweep(holders, runs, &mut look);
+    let ended = remove_keys(holders, runs, &mut look);
     match ended {
         Ok(cleaned) if cleaned.complete => Ok(cleaned),
         Ok(_) => {
             bail!("keys keep moving between the nodes of the cluster; run this again after the migration")
         }
         Err(cause) => {
-            bail!("{cause}; {} removed before that, and an unknown number is left", counted(removed, "key"))
+            bail!(
+                "{cause}; {} removed before that, and an unknown number is left",
+                count_with_noun(removed, "key")
+            )
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::runner::{Failure, Plan};
 
 /// The plan of a command, or the reason why the command cannot run.
-pub(super) type Planned = Result<Box<dyn Plan>, Failure>;
+pub(super) type PlanResult = Result<Box<dyn Plan>, Failure>;
 
 /// The context of a command: everything except its arguments.
 #[derive(Debug, Clone, Copy)]
@@ -30,8 +30,8 @@ pub trait Arguments: fmt::Debug {
     ///
     /// # Errors
     /// When the arguments are invalid.
-    fn plan(self: Box<Self>, given: Invocation) -> Planned;
+    fn plan(self: Box<Self>, given: Invocation) -> PlanResult;
 }
 
 /// A command with its arguments.
-pub type Command = Box<dyn Arguments>;
+pub type BoxedCommand = Box<dyn Arguments>;

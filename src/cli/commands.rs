@@ -7,7 +7,7 @@ use super::{
     agent::AgentArgs,
     capture::CaptureArgs,
     clean::CleanArgs,
-    command::{Arguments, Command, Invocation, Planned},
+    command::{Arguments, BoxedCommand, Invocation, PlanResult},
     compare::CompareArgs,
     completions::CompletionsArgs,
     config::ConfigArgs,
@@ -35,7 +35,7 @@ struct CommandRow {
     about: &'static str,
     /// Adds the command's arguments to `clap`'s definition.
     with_arguments: fn(clap::Command) -> clap::Command,
-    read: fn(&ArgMatches) -> Result<Command, clap::Error>,
+    read: fn(&ArgMatches) -> Result<BoxedCommand, clap::Error>,
 }
 
 const fn row<A: Args + Arguments + 'static>(name: &'static str, about: &'static str) -> CommandRow {
@@ -97,23 +97,23 @@ const COMMANDS: &[CommandRow] = &[
 ];
 
 impl Arguments for BenchArgs {
-    fn plan(self: Box<Self>, _: Invocation) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
         // `bench` and `memtier` must be the first word: their arguments are parsed before clap parses a command line.
         Err(UsageError::of("bench must be the first argument: redyno bench ...").into())
     }
 }
 
 impl Arguments for MemtierArgs {
-    fn plan(self: Box<Self>, _: Invocation) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
         Err(UsageError::of("memtier must be the first argument: redyno memtier ...").into())
     }
 }
 
 /// The subcommand on a command line, as clap parses it.
 #[derive(Debug)]
-pub struct Given(pub Command);
+pub struct ParsedCommand(pub BoxedCommand);
 
-impl FromArgMatches for Given {
+impl FromArgMatches for ParsedCommand {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let none = || clap::Error::new(ErrorKind::MissingSubcommand);
         let (name, given) = matches.subcommand().ok_or_else(none)?;
@@ -127,7 +127,7 @@ impl FromArgMatches for Given {
     }
 }
 
-impl Subcommand for Given {
+impl Subcommand for ParsedCommand {
     fn augment_subcommands(line: clap::Command) -> clap::Command {
         let command = |row: &CommandRow| {
             let command = (row.with_arguments)(clap::Command::new(row.name));

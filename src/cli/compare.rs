@@ -2,10 +2,10 @@
 
 use clap::Args;
 
-use super::command::{Arguments, Invocation, Planned};
+use super::command::{Arguments, Invocation, PlanResult};
 use crate::{
-    compare::{Compared, Condition},
-    print::compare::Comparison,
+    compare::{Condition, RunComparison},
+    print::compare::PrintedComparison,
     runner::{Failure, Plan as _, Text, UsageError, add_to_job_summary, end_gate, read, refuse},
 };
 
@@ -50,7 +50,7 @@ pub struct CompareArgs {
 }
 
 impl Arguments for CompareArgs {
-    fn plan(self: Box<Self>, _: Invocation) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
         self.sides().map_err(UsageError::Line)?;
         Ok(Box::new(move || self.run()))
     }
@@ -78,13 +78,13 @@ impl CompareArgs {
         let (base, new) = self.sides().map_err(UsageError::Line)?;
         let read_all = |names: &[String]| names.iter().map(|name| read(name)).collect::<Result<Vec<_>, _>>();
         let (base, new) = (read_all(base)?, read_all(new)?);
-        let compared = Compared::of(&base, &new);
+        let compared = RunComparison::of(&base, &new);
         if !self.anyway {
-            refuse(&compared.misfits)?;
+            refuse(&compared.mismatches)?;
         }
         let crossed = self.fail_if.iter().filter_map(|condition| condition.of_runs(&base, &new));
         let crossed: Vec<_> = crossed.collect();
-        let comparison = Comparison { base: &base, new: &new, compared: &compared, crossed: &crossed };
+        let comparison = PrintedComparison { base: &base, new: &new, compared: &compared, crossed: &crossed };
         let text = match (self.json, self.markdown) {
             (true, _) => comparison.json(),
             (_, true) => comparison.markdown(),

@@ -14,7 +14,7 @@ use clap_complete::{
 };
 
 use super::{
-    command::{Arguments, Invocation, Planned},
+    command::{Arguments, Invocation, PlanResult},
     config,
     topics::TOPICS,
 };
@@ -118,14 +118,14 @@ fn with_names(line: Command) -> Command {
         let command = if has_target && !takes_all { command.arg(Arg::new("@")) } else { command };
         command.mut_args(|argument| match argument.get_id().as_str() {
             "command" => argument.value_parser(PossibleValuesParser::new(commands.clone())),
-            _ => completed(argument),
+            _ => with_completions(argument),
         })
     };
     named(line).mut_subcommands(named)
 }
 
 /// Returns an argument with its completions: names, files, or both.
-fn completed(argument: Arg) -> Arg {
+fn with_completions(argument: Arg) -> Arg {
     let is = |of: &str| argument.get_value_names().is_some_and(|names| names == [of]);
     let takes_file = is("NAME|FILE");
     match names(argument.get_id().as_str()) {
@@ -157,7 +157,7 @@ fn script(shell: &str) -> String {
 }
 
 impl Arguments for CompletionsArgs {
-    fn plan(self: Box<Self>, _: Invocation) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
         Ok(Box::new(Text(script(&self.shell))))
     }
 }

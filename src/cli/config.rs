@@ -18,9 +18,9 @@ use std::env;
 use anyhow::Context as _;
 use clap::Args;
 
-use self::file::{ConfigFile, Options};
+use self::file::{ConfigFile, ConfigOptions};
 use super::{
-    command::{Arguments, Invocation, Planned},
+    command::{Arguments, Invocation, PlanResult},
     load_args::LoadArgs,
     recordings,
     target_args::{PASSWORD_VARIABLE, TargetArgs},
@@ -28,7 +28,7 @@ use super::{
 use crate::{
     endpoint::Password,
     runner::{Failure, Text, UsageError},
-    tui::theme::{Choice, Theme},
+    tui::theme::{Theme, ThemeChoice},
     units::aligned,
     untrusted,
 };
@@ -59,7 +59,7 @@ Examples:
 pub struct ConfigArgs {}
 
 impl Arguments for ConfigArgs {
-    fn plan(self: Box<Self>, given: Invocation) -> Planned {
+    fn plan(self: Box<Self>, given: Invocation) -> PlanResult {
         Ok(Box::new(Text(text(&read(given.is_real)?))))
     }
 }
@@ -74,7 +74,7 @@ fn read(is_real: bool) -> Result<ConfigFile, UsageError> {
 ///
 /// # Errors
 /// When the file is invalid.
-pub(super) fn defaults(given: Invocation) -> Result<Options, UsageError> {
+pub(super) fn defaults(given: Invocation) -> Result<ConfigOptions, UsageError> {
     Ok(read(given.is_real)?.defaults)
 }
 
@@ -99,7 +99,7 @@ pub(super) fn resolve(args: &mut TargetArgs, given: Invocation, asks: bool) -> R
     if args.password.is_none() && (args.askpass || command.is_some()) {
         args.password = Some(match command {
             _ if !asks || !given.is_real => Password::new("not asked for"),
-            Some(command) if !args.askpass => password::printed_by(&command).with_context(place)?,
+            Some(command) if !args.askpass => password::password_of_command(&command).with_context(place)?,
             _ => password::ask()?,
         });
     }
@@ -111,7 +111,7 @@ fn text(file: &ConfigFile) -> String {
     let set = |variable: &str| env::var_os(variable).is_some_and(|value| !value.is_empty());
     let load = LoadArgs::default();
     let knobs = load.knobs(false).unwrap_or_default();
-    let theme = Theme::from_env(Choice::default(), false);
+    let theme = Theme::from_env(ThemeChoice::default(), false);
     let built_in = [
         ("theme", if theme.has_colours() { "auto" } else { "mono" }.to_owned(), !theme.has_colours()),
         ("ascii", (!theme.has_braille()).to_string(), !theme.has_braille()),

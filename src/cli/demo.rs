@@ -9,15 +9,15 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::builder::ArgPredicate;
 
-use super::command::{Arguments, Invocation, Planned};
+use super::command::{Arguments, Invocation, PlanResult};
 use crate::{
-    demo::{Cluster, Error, Fault, Options, Server, Size},
+    demo::{DemoCluster, Error, Fault, Options, Server, Size},
     endpoint::Password,
     load::most_clients,
     print::words::StreamText,
-    runner::ends,
+    runner::end_signals,
     signals::Signal,
-    units::counted,
+    units::count_with_noun,
     untrusted,
 };
 
@@ -69,8 +69,8 @@ pub struct DemoArgs {
 }
 
 impl Arguments for DemoArgs {
-    fn plan(self: Box<Self>, _: Invocation) -> Planned {
-        Ok(Box::new(move || Ok(run(&self, &ends()?, &mut StreamText::stdout())?)))
+    fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
+        Ok(Box::new(move || Ok(run(&self, &end_signals()?, &mut StreamText::stdout())?)))
     }
 }
 
@@ -91,7 +91,7 @@ fn run(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow
         return Ok(server.stop()?);
     };
     let size = Size { primaries: nodes.into(), replicas: args.replicas.into() };
-    let cluster = Cluster::start(&options, size).map_err(explained)?;
+    let cluster = DemoCluster::start(&options, size).map_err(explained)?;
     serve(&greeting(args, &cluster.addresses), || cluster.is_running(), stop, out)?;
     Ok(cluster.stop()?)
 }
@@ -139,11 +139,13 @@ fn greeting(args: &DemoArgs, addresses: &[SocketAddr]) -> String {
     let replicas = args.replicas * args.nodes.unwrap_or(0);
     let what = match args.nodes {
         None => "a stand-in for Redis".to_owned(),
-        Some(nodes) if replicas == 0 => format!("a cluster of {}", counted(nodes.into(), "primary node")),
+        Some(nodes) if replicas == 0 => {
+            format!("a cluster of {}", count_with_noun(nodes.into(), "primary node"))
+        }
         Some(nodes) => format!(
             "a cluster of {} and {}",
-            counted(nodes.into(), "primary node"),
-            counted(replicas.into(), "replica")
+            count_with_noun(nodes.into(), "primary node"),
+            count_with_noun(replicas.into(), "replica")
         ),
     };
     format!(

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, builder::NonEmptyStringValueParser};
 
 use super::{
-    command::{Arguments, Invocation, Planned},
+    command::{Arguments, Invocation, PlanResult},
     config,
     load_args::LoadArgs,
     session_args::SessionArgs,
@@ -13,7 +13,7 @@ use super::{
     target_args::TargetArgs,
     values::seconds,
 };
-use crate::{endpoint::Password, report::Form, runner::DoctorRun};
+use crate::{endpoint::Password, report::ReportForm, runner::DoctorRun};
 
 const AFTER: &str = "\
 The doctor generates no load and writes nothing to the server. It reads the server's own figures (INFO, SLOWLOG, LATENCY, CLIENT LIST, \
@@ -72,7 +72,7 @@ impl Arguments for DoctorArgs {
         self.ascii
     }
 
-    fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
+    fn plan(mut self: Box<Self>, given: Invocation) -> PlanResult {
         self.target.uri = self.at.take().or(self.target.uri);
         config::resolve(&mut self.target, given, true)?;
         let duration = Some(self.duration.unwrap_or(USUAL));
@@ -88,9 +88,9 @@ impl Arguments for DoctorArgs {
         plan.is_named = true;
         let form = match (self.json, self.markdown, self.html) {
             (true, ..) => None,
-            (_, true, _) => Some(Form::Markdown),
-            (.., true) => Some(Form::Html),
-            _ => Some(Form::Text),
+            (_, true, _) => Some(ReportForm::Markdown),
+            (.., true) => Some(ReportForm::Html),
+            _ => Some(ReportForm::Text),
         };
         Ok(Box::new(DoctorRun { plan, page: form }))
     }

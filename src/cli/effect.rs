@@ -18,7 +18,7 @@ use crate::{compat::redis_cli, knobs::Knobs, runner::UsageError};
 
 /// The modes of the program without a subcommand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum RunMode {
     Screen,
     /// The screen on the built-in server, under redyno's own load.
     Tour,
@@ -30,10 +30,10 @@ enum Mode {
     Plan,
     /// `--verify`: all options of a session are allowed.
     Verify,
-    Oneshot(redis_cli::Mode),
+    Oneshot(redis_cli::OneshotMode),
 }
 
-impl Mode {
+impl RunMode {
     fn of(line: &CommandLine, has_terminal: bool) -> Self {
         match line.oneshot.mode() {
             _ if line.session.plan => Self::Plan,
@@ -56,7 +56,7 @@ impl Mode {
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for RunMode {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Screen => f.write_str("on the screen"),
@@ -72,7 +72,7 @@ impl fmt::Display for Mode {
 
 /// The modes in which an option has an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum OptionScope {
     /// The option has an effect in every mode that connects to a server.
     Server,
     /// The option has an effect in a session.
@@ -93,16 +93,18 @@ enum Place {
     Form,
 }
 
-impl Place {
-    fn includes(self, mode: Mode) -> bool {
+impl OptionScope {
+    fn includes(self, mode: RunMode) -> bool {
         match self {
-            Self::Server => !matches!(mode, Mode::Oneshot(redis_cli::Mode::IntrinsicLatency(_)) | Mode::Tour),
+            Self::Server => {
+                !matches!(mode, RunMode::Oneshot(redis_cli::OneshotMode::IntrinsicLatency(_)) | RunMode::Tour)
+            }
             Self::Session => !mode.is_oneshot(),
-            Self::Load => !mode.is_oneshot() && mode != Mode::Tour,
-            Self::Experiment => !mode.is_oneshot() && !mode.is_about_sessions() && mode != Mode::Tour,
-            Self::Lines => matches!(mode, Mode::Piped | Mode::Headless),
-            Self::Look => matches!(mode, Mode::Screen | Mode::Tour | Mode::Piped),
-            Self::Windows => mode != Mode::Headless && !mode.is_about_sessions(),
+            Self::Load => !mode.is_oneshot() && mode != RunMode::Tour,
+            Self::Experiment => !mode.is_oneshot() && !mode.is_about_sessions() && mode != RunMode::Tour,
+            Self::Lines => matches!(mode, RunMode::Piped | RunMode::Headless),
+            Self::Look => matches!(mode, RunMode::Screen | RunMode::Tour | RunMode::Piped),
+            Self::Windows => mode != RunMode::Headless && !mode.is_about_sessions(),
             Self::Oneshot => mode.is_oneshot(),
             Self::Form => !mode.is_about_sessions(),
         }
@@ -142,8 +144,8 @@ fn options(given: &ArgMatches) -> Vec<Arg> {
 /// # Errors
 /// When there is such an option; the error names the option and the mode.
 pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) -> Result<(), UsageError> {
-    let mode = Mode::of(line, has_terminal);
-    let needless = options(given).into_iter().find(|option| !Place::of(option).includes(mode));
+    let mode = RunMode::of(line, has_terminal);
+    let needless = options(given).into_iter().find(|option| !OptionScope::of(option).includes(mode));
     let Some(option) = needless else { return Ok(()) };
     // In redis-cli, -n is the database.
     let is_db = option.get_id() == "requests" && mode.is_oneshot();
@@ -158,7 +160,7 @@ pub fn check_load(given: &ArgMatches, line: &CommandLine, knobs: &Knobs) -> Resu
     let (is_needless, with): (fn(&Arg) -> bool, _) = if !knobs.load {
         // Without a screen, knobs do not change.
         let with = if line.load.no_load { "with --no-load" } else { "without load (add --load)" };
-        (|option| Place::of(option) == Place::Load || option.get_id() == "abort_if", with)
+        (|option| OptionScope::of(option) == OptionScope::Load || option.get_id() == "abort_if", with)
     } else if knobs.rate.is_none() && !line.experiment.is_given() {
         let is_of_rate = |option: &Arg| matches!(option.get_id().as_str(), "arrivals" | "backlog");
         (is_of_rate, "without a rate (add --rate)")
@@ -172,11 +174,11 @@ pub fn check_load(given: &ArgMatches, line: &CommandLine, knobs: &Knobs) -> Resu
 }
 
 fn refused(option: &Arg, with: &str) -> UsageError {
-    UsageError::of(format!("{} has no effect {with}; leave it out", written(option)))
+    UsageError::of(format!("{} has no effect {with}; leave it out", option_text(option)))
 }
 
 /// Returns an option as the user writes it: `-n`, `--rate`.
-fn written(option: &Arg) -> String {
+fn option_text(option: &Arg) -> String {
     match (option.get_short(), option.get_long()) {
         (Some(short), _) => format!("-{short}"),
         (None, long) => format!("--{}", long.unwrap_or(option.get_id().as_str())),
@@ -192,9 +194,9 @@ mod tests {
     use super::*;
 
     /// Returns all options, with the modes in which they have an effect.
-    fn all_options() -> Vec<(String, Place)> {
+    fn all_options() -> Vec<(String, OptionScope)> {
         let command = CommandLine::command();
-        command.get_arguments().map(|option| (option.get_id().to_string(), Place::of(option))).collect()
+        command.get_arguments().map(|option| (option.get_id().to_string(), OptionScope::of(option))).collect()
     }
 
     /// Values for options that do not accept a number.
@@ -263,8 +265,8 @@ mod tests {
         let parsed = CommandLine::from_arg_matches(&given).unwrap();
         let checked = check_mode(&given, &parsed, has_terminal).and_then(|()| {
             let is_load = parsed.session.requests.is_some() || parsed.experiment.is_given();
-            match Mode::of(&parsed, has_terminal) {
-                Mode::Piped | Mode::Headless => {
+            match RunMode::of(&parsed, has_terminal) {
+                RunMode::Piped | RunMode::Headless => {
                     check_load(&given, &parsed, &parsed.load.knobs(is_load).unwrap())
                 }
                 _ => Ok(()),
@@ -280,7 +282,7 @@ mod tests {
         let takes_values = takes.get_action().takes_values();
         assert!(takes_values || named.is_none(), "{name}");
         let value = named.unwrap_or(if takes_values { "5" } else { "" });
-        format!("{} {value}", written(takes))
+        format!("{} {value}", option_text(takes))
     }
 
     /// A command line for each mode, and whether stdout is a terminal.
@@ -328,7 +330,7 @@ mod tests {
         {
             for (line, has_terminal) in LINES {
                 let words = std::iter::once("redyno").chain(line.split_whitespace());
-                let mode = Mode::of(&CommandLine::try_parse_from(words).unwrap(), has_terminal);
+                let mode = RunMode::of(&CommandLine::try_parse_from(words).unwrap(), has_terminal);
                 let needs_a_mode = matches!(name.as_str(), "raw" | "csv" | "latency_percentiles" | "mono");
                 if needs_a_mode && !mode.is_oneshot() {
                     continue;
@@ -348,7 +350,7 @@ mod tests {
             let refused = refusal(line, false).unwrap();
             assert!(refused.contains("has no effect without load (add --load)"), "{refused}");
         }
-        for (name, _) in all_options().into_iter().filter(|(_, place)| *place == Place::Load) {
+        for (name, _) in all_options().into_iter().filter(|(_, place)| *place == OptionScope::Load) {
             let line = format!("--no-load {}", option(&name));
             assert!(refusal(&line, false).unwrap().contains("has no effect with --no-load"), "{line}");
             assert_eq!(refusal(&line, true), None, "on the screen it can be switched on: {line}");

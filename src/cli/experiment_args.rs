@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use clap::Args;
 
 use crate::{
-    experiment::{Experiment, ExperimentSpec, Find, Limit, Script, Setting, Sweep, SweepPlan},
+    experiment::{Experiment, ExperimentSetting, ExperimentSpec, Find, Limit, Script, Sweep, SweepPlan},
     knobs::Knobs,
     runner::UsageError,
     workload::text_of,
@@ -75,16 +75,16 @@ impl ExperimentArgs {
     ///
     /// # Errors
     /// When a setting is invalid, or the session ends before the script.
-    pub fn course(
+    pub fn experiment_effect(
         &self,
         knobs: Knobs,
         length: Option<Duration>,
         goes_on: bool,
-    ) -> Result<Course, UsageError> {
+    ) -> Result<ExperimentEffect, UsageError> {
         if let Some(file) = &self.script {
             let script = file.script(&knobs)?;
             file.check_length(&script, length)?;
-            return Ok(Course {
+            return Ok(ExperimentEffect {
                 knobs: script.first_knobs().clone(),
                 settings: script.settings().to_vec(),
                 experiment: Some(Box::new(script)),
@@ -102,23 +102,28 @@ impl ExperimentArgs {
             let first = settings.first().filter(|_| !goes_on);
             let knobs = first.map_or(knobs, |setting| setting.knobs.clone());
             let sweep = Sweep::of(plan.clone(), settings.clone());
-            return Ok(Course { knobs, settings, experiment: Some(Box::new(sweep)), ends_session: true });
+            return Ok(ExperimentEffect {
+                knobs,
+                settings,
+                experiment: Some(Box::new(sweep)),
+                ends_session: true,
+            });
         }
         if self.find.is_some() {
             ExperimentSpec::check_find(&knobs).map_err(|error| UsageError::of(format!("--find: {error}")))?;
         }
         let find = self.find.clone().map(|limit| Find::new(limit, knobs.clone()));
         let experiment = find.map(|find| Box::new(find) as Box<dyn Experiment>);
-        Ok(Course { knobs, settings: Vec::new(), experiment, ends_session: true })
+        Ok(ExperimentEffect { knobs, settings: Vec::new(), experiment, ends_session: true })
     }
 }
 
 /// The effect of an experiment on a session.
-pub struct Course {
+pub struct ExperimentEffect {
     /// The knobs at the start.
     pub knobs: Knobs,
     /// The settings of the experiment that are known in advance.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<ExperimentSetting>,
     /// The experiment, if there is one.
     pub experiment: Option<Box<dyn Experiment>>,
     /// Whether a session without a screen ends with the experiment.

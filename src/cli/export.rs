@@ -5,13 +5,13 @@ use std::{collections::BTreeSet, path::PathBuf, sync::mpsc::Receiver};
 use clap::Args;
 
 use super::{
-    command::{Arguments, Invocation, Planned},
+    command::{Arguments, Invocation, PlanResult},
     reading::{print_all, records, warn_of_lost, write_all},
 };
 use crate::{
     export::{Format, PERCENTILES, Rows},
     print::{outlet::Outlet, printer::Printer},
-    runner::{Failure, UsageError, ends},
+    runner::{Failure, UsageError, end_signals},
     session::{Record, SessionStart},
     signals::Signal,
 };
@@ -63,7 +63,7 @@ fn rows(name: &str) -> Result<Rows, String> {
 }
 
 impl Arguments for ExportArgs {
-    fn plan(self: Box<Self>, _: Invocation) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
         let name = self.format.name;
         if self.rows.is_some() && !self.format.has_rows() {
             let text = format!(
@@ -77,7 +77,7 @@ impl Arguments for ExportArgs {
                 format!("--tag is for hgrm; leave it out with {name}, which contains all distributions");
             return Err(UsageError::Line(text).into());
         }
-        Ok(Box::new(move || run(&self, &ends()?)))
+        Ok(Box::new(move || run(&self, &end_signals()?)))
     }
 }
 
@@ -103,7 +103,7 @@ fn of_target(
     records: impl Iterator<Item = Result<Record, Failure>>,
     args: &ExportArgs,
 ) -> impl Iterator<Item = Result<Record, Failure>> {
-    let mut had = Had::default();
+    let mut had = RecordingContent::default();
     let mut records = records.map(Some).chain([None]);
     std::iter::from_fn(move || {
         loop {
@@ -121,13 +121,13 @@ fn of_target(
 
 /// The parts that the recording contained.
 #[derive(Default)]
-struct Had {
+struct RecordingContent {
     session: Option<SessionStart>,
     operations: BTreeSet<String>,
     has_response: bool,
 }
 
-impl Had {
+impl RecordingContent {
     /// Returns the record, if it belongs to this target.
     fn of(&mut self, record: Record, target: u16) -> Option<Record> {
         let record = match record {

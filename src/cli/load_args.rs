@@ -13,13 +13,13 @@ use crate::{
     units::parse_count,
     untrusted,
     workload::{
-        Chosen, DatasetError, Distribution, KeyNames, Setting, Suggested, Trace, TraceOrder, Workload,
-        WorkloadError,
+        DatasetError, Distribution, KeyNames, ParameterValue, Suggested, Trace, TraceOrder, Workload,
+        WorkloadChoice, WorkloadError,
     },
 };
 
 /// The options that have no effect on the commands of a trace.
-const TRACED: &[&str] = &[
+const CONFLICTS_WITH_TRACE: &[&str] = &[
     "workload",
     "ratio",
     "dataset",
@@ -77,7 +77,7 @@ pub struct LoadArgs {
     pub workload: Option<String>,
     /// Set a parameter of the workload; can be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "workload")]
-    pub set: Vec<Setting>,
+    pub set: Vec<ParameterValue>,
     /// Number of receivers: additional connections that receive what a workload such as pubsub, queue, stream or
     /// tracking sends [default: as the workload sets]
     #[arg(long, value_name = "N", value_parser = count, requires = "workload")]
@@ -94,7 +94,7 @@ pub struct LoadArgs {
     /// or redis-cli. Keys get the prefix of this run. Administrative and dangerous commands, transactions, scripts and
     /// commands that block are counted, but not sent. A run without a screen ends after one pass, unless -n or
     /// --duration is given
-    #[arg(long, value_name = "FILE", conflicts_with_all = TRACED)]
+    #[arg(long, value_name = "FILE", conflicts_with_all = CONFLICTS_WITH_TRACE)]
     pub trace: Option<PathBuf>,
     /// Send the trace this many times as fast: 2, 0.5 [default: 1]
     #[arg(long, value_name = "FACTOR", value_parser = speed, requires = "trace", conflicts_with = "rate")]
@@ -186,11 +186,11 @@ pub struct LoadArgs {
 
 impl LoadArgs {
     /// Returns whether an option turns the load on.
-    fn asks_for_load(&self) -> bool {
-        self.load || self.is_shaped.unwrap_or_else(|| self.has_shape())
+    fn turns_load_on(&self) -> bool {
+        self.load || self.is_shaped.unwrap_or_else(|| self.describes_load())
     }
 
-    pub(super) fn has_shape(&self) -> bool {
+    pub(super) fn describes_load(&self) -> bool {
         let numbers =
             [self.clients, self.pipeline, self.rate, self.reconnect, self.data_size, self.receivers];
         let is_shaped = numbers.iter().any(Option::is_some) || self.keys.is_some();
@@ -208,7 +208,7 @@ impl LoadArgs {
     pub fn choose(&mut self) -> Result<Suggested, UsageError> {
         let mut suggested = Suggested::default();
         if let Some(text) = &self.workload {
-            let chosen = Chosen::find(text, &self.set.clone().into());
+            let chosen = WorkloadChoice::find(text, &self.set.clone().into());
             let chosen = chosen.map_err(|error| UsageError::of(format!("--workload: {error}")))?;
             self.chosen = Some(chosen.workload);
             self.follow(&chosen.load);
@@ -242,7 +242,7 @@ impl LoadArgs {
     /// Adopts the sizes in the config file, except for those that an option or the workload sets. Sizes from the config
     /// file do not turn the load on.
     pub fn follow_defaults(&mut self, file: &Self) {
-        self.is_shaped = Some(self.has_shape());
+        self.is_shaped = Some(self.describes_load());
         self.clients = self.clients.or(file.clients);
         self.pipeline = self.pipeline.or(file.pipeline);
         self.keys = self.keys.or(file.keys);
@@ -271,7 +271,7 @@ impl LoadArgs {
     ///
     /// # Errors
     /// When a pass over the dataset has no end, because some requests use no record.
-    pub fn requests_of_a_pass(&self) -> Result<Option<u64>, DatasetError> {
+    pub fn requests_per_pass(&self) -> Result<Option<u64>, DatasetError> {
         let Some(workload) = &self.chosen else { return Ok(None) };
         if let Some(trace) = &workload.trace {
             return Ok(Some(trace.count()));
@@ -281,7 +281,7 @@ impl LoadArgs {
     }
 
     /// Returns whether no option changes the workload.
-    pub fn has_usual_workload(&self) -> bool {
+    pub fn has_default_workload(&self) -> bool {
         self.chosen.is_none() && self.ratio.is_none() && !self.no_prefill
     }
 
@@ -291,10 +291,11 @@ impl LoadArgs {
     /// When a knob is out of range; the error names the first such knob.
     pub fn knobs(&self, by_default: bool) -> Result<Knobs, KnobError> {
         let usual = Knobs::default();
-        let workload = self.drawn(self.chosen.clone().or(self.ratio.clone()).unwrap_or(usual.workload))?;
+        let workload = self
+            .with_option_distribution(self.chosen.clone().or(self.ratio.clone()).unwrap_or(usual.workload))?;
         let trace = workload.trace.clone();
         let workload = match self.receivers.filter(|_| self.chosen.is_some()) {
-            Some(count) => Arc::new(workload.received_by(count)?),
+            Some(count) => Arc::new(workload.with_receivers(count)?),
             None => workload,
         };
         let workload = match (self.prefill, self.no_prefill) {
@@ -303,7 +304,7 @@ impl LoadArgs {
             _ => workload,
         };
         let knobs = Knobs {
-            load: !self.no_load && (by_default || self.asks_for_load()),
+            load: !self.no_load && (by_default || self.turns_load_on()),
             clients: self.clients.unwrap_or(usual.clients),
             pipeline: self.pipeline.unwrap_or(usual.pipeline),
             rate: self.rate.or(trace.as_ref().map(Trace::rate)),
@@ -321,16 +322,16 @@ impl LoadArgs {
     }
 
     /// Returns `workload` with the distribution of keys that the options set.
-    fn drawn(&self, workload: Arc<Workload>) -> Result<Arc<Workload>, WorkloadError> {
+    fn with_option_distribution(&self, workload: Arc<Workload>) -> Result<Arc<Workload>, WorkloadError> {
         match self.distribution {
             None => Ok(workload),
             Some(_) if workload.keys.is_empty() => Err(workload.has_no_keys()),
-            Some(distribution) => Ok(workload.drawn_by(distribution)),
+            Some(distribution) => Ok(workload.with_distribution(distribution)),
         }
     }
 
     /// Returns the key names that `--key-prefix` or `--own-names` sets, if one of these options is given.
-    pub fn users_names(&self) -> Option<KeyNames> {
+    pub fn user_key_names(&self) -> Option<KeyNames> {
         self.key_prefix.clone().or_else(|| self.own_names.then(|| KeyNames::given("")))
     }
 

@@ -19,7 +19,7 @@ use clap_mangen::{
     roff::{Roff, bold, roman},
 };
 
-use super::command::{Arguments, Invocation, Planned};
+use super::command::{Arguments, Invocation, PlanResult};
 use crate::{
     app::{Context, bindings},
     compat::{memtier, redis_benchmark},
@@ -46,7 +46,7 @@ pub struct ManArgs {
 }
 
 impl Arguments for ManArgs {
-    fn plan(self: Box<Self>, given: Invocation) -> Planned {
+    fn plan(self: Box<Self>, given: Invocation) -> PlanResult {
         match self.output {
             None => Ok(Box::new(Text(page(&self.of(given.line)?, &today())))),
             Some(directory) => Ok(Box::new(move || write_pages(given.line, &directory))),

@@ -8,7 +8,7 @@ use super::{command::Invocation, config, target_args::TargetArgs, tls_args::TlsA
 use crate::{
     app::quoted,
     endpoint::{Cluster, Password, Target},
-    runner::{Company, Failure, SessionPlan, UsageError},
+    runner::{Failure, OtherServers, SessionPlan, UsageError},
 };
 
 /// The largest number of servers in a session.
@@ -29,15 +29,15 @@ pub struct OneNodeArgs {
 
 impl OneNodeArgs {
     /// Returns which servers belong to a session besides its target: `all`, or none with `--one-node`.
-    pub(super) fn company(self, all: Company) -> Company {
-        if self.one_node { Company::Nobody } else { all }
+    pub(super) fn company(self, all: OtherServers) -> OtherServers {
+        if self.one_node { OtherServers::TargetOnly } else { all }
     }
 
     /// Sets which servers besides its target belong to the session.
     ///
     /// # Errors
     /// When an option about the nodes of a cluster is used with `--one-node`; the error names the option.
-    pub(super) fn settle(self, all: Company, plan: &mut SessionPlan) -> Result<(), UsageError> {
+    pub(super) fn settle(self, all: OtherServers, plan: &mut SessionPlan) -> Result<(), UsageError> {
         plan.company = self.company(all);
         match plan.commission.option_about_clusters().filter(|_| self.one_node) {
             Some(option) => Err(UsageError::Line(format!(
@@ -126,7 +126,7 @@ impl NodesArgs {
     pub(super) fn settle(
         &self,
         servers: &[TargetArgs],
-        all: Company,
+        all: OtherServers,
         plan: &mut SessionPlan,
     ) -> Result<(), UsageError> {
         if servers.len() < 2 && self.hash.is_some() {

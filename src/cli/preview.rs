@@ -4,10 +4,10 @@ use crate::{
     knobs::Knobs,
     protocol::Dialect,
     runner::{SessionPlan, UsageError},
-    session::running::Keys,
-    units::{bytes, counted, percent},
+    session::running::KeyOwner,
+    units::{bytes, count_with_noun, percent},
     untrusted,
-    workload::{Asking, DatasetPreview, KeyNames, KeysPreview, PrefillPreview, Preview},
+    workload::{DatasetPreview, KeyNames, KeysPreview, PrefillPreview, Preview, PreviewInput},
 };
 
 /// Returns the requests that a session would send.
@@ -18,8 +18,9 @@ pub(super) fn preview(plan: &SessionPlan) -> Result<Preview, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
     // A real run has a random prefix, so the preview uses the prefix of some run.
     let of_some_run = KeyNames::of_some_run();
-    let names = if matches!(plan.commission.keys, Keys::Users { .. }) { &load.names } else { &of_some_run };
-    let asking = Asking {
+    let names =
+        if matches!(plan.commission.keys, KeyOwner::Users { .. }) { &load.names } else { &of_some_run };
+    let asking = PreviewInput {
         workload: &knobs.workload,
         dialect: load.target.dialect,
         keyspace: knobs.keyspace,
@@ -58,13 +59,13 @@ fn head(knobs: &Knobs, dialect: Dialect) -> String {
     let title = untrusted::text(&format!("{}: {about}", workload.name));
     let think = knobs.think.map(|think| format!("think {think}"));
     let rests: String = think.into_iter().chain(knobs.renewal()).map(|words| format!(", {words}")).collect();
-    let clients = counted(knobs.clients.into(), "client");
+    let clients = count_with_noun(knobs.clients.into(), "client");
     format!("{title}\n{spoken}, {clients}, pipeline {}{rests}\n", knobs.pipeline)
 }
 
 /// Returns the line about connections to a cluster; an empty text without a limit.
 fn connections(plan: &SessionPlan) -> String {
-    let most = plan.commission.max_connections.map(|most| counted(most.into(), "connection"));
+    let most = plan.commission.max_connections.map(|most| count_with_noun(most.into(), "connection"));
     most.map_or_else(String::new, |most| format!("on a cluster: at most {most} to all nodes together\n"))
 }
 
@@ -104,14 +105,14 @@ fn of_set(set: &KeysPreview) -> String {
         _ => format!("{} to {}", set.first, set.last),
     };
     let grows = if set.grows { ", and new keys after them" } else { "" };
-    let line = format!("  {{{}}}  {}, {names}{grows}\n", set.name, counted(set.count, "key"));
+    let line = format!("  {{{}}}  {}, {names}{grows}\n", set.name, count_with_noun(set.count, "key"));
     let Some(distribution) = set.distribution else { return line + "    only new keys are drawn\n" };
     let hottest = match set.hottest {
         Some(hottest) if set.count > 1 => format!(
             ": {} of the draws on the hottest key, {} on the hottest 1 % ({})",
             share(hottest.key),
             share(hottest.hundredth),
-            counted(hottest.keys, "key")
+            count_with_noun(hottest.keys, "key")
         ),
         Some(_) => String::new(),
         None => ": the share of the hottest keys depends on how many keys were added".to_owned(),
@@ -125,10 +126,10 @@ fn dataset(dataset: &DatasetPreview) -> String {
     let noun = if dataset.portions.iter().any(|it| it.starts_with("__bulk:")) { "bulk" } else { "record" };
     format!(
         "Records: {} of {}, of each {}\n  the bytes of operations are the mean of {of}{}\n",
-        counted(dataset.records, noun),
+        count_with_noun(dataset.records, noun),
         dataset.file,
         dataset.portions.join(" "),
-        counted(dataset.read, noun)
+        count_with_noun(dataset.read, noun)
     )
 }
 
@@ -142,8 +143,8 @@ fn share(share: f64) -> String {
 fn prefill(prefill: &PrefillPreview) -> String {
     format!(
         "Prefill: {} make {}, {} sent\n  about {} of memory: the sent data, and {} of the server's own for each key\n",
-        counted(prefill.requests, "request"),
-        counted(prefill.keys, "key"),
+        count_with_noun(prefill.requests, "request"),
+        count_with_noun(prefill.keys, "key"),
         bytes(prefill.bytes.round() as u64),
         bytes(prefill.memory().round() as u64),
         bytes(prefill.overhead),

@@ -15,7 +15,7 @@ use anyhow::Context as _;
 use crate::{
     print::{outlet::is_broken_pipe, printer::Printer, words::StreamText},
     runner::Failure,
-    session::{Night, ReadError, Record, Sink, Writer},
+    session::{JoinedReader, ReadError, Record, SessionWriter, Sink},
     signals::Signal,
 };
 
@@ -24,11 +24,11 @@ const WAITING: usize = 32;
 /// The name of the events that replace unreadable lines.
 const RECORDING: &str = "recording";
 /// The interval at which signals are checked while waiting.
-const LOOK_EVERY: Duration = Duration::from_millis(40);
+const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(40);
 const UNWRITTEN: &str = "cannot write to stdout";
 
 /// A record, `None` at the end, or the reason why reading failed.
-type Read = Result<Option<Record>, ReadError>;
+type RecordResult = Result<Option<Record>, ReadError>;
 
 /// Returns the records of a recording in one or several files, in order. Waits until the first record is read. With
 /// `redacts`, the records lack the private parts of the server's text.
@@ -63,12 +63,12 @@ pub(super) fn warn_of_lost(record: &Result<Record, Failure>) {
     }
 }
 
-fn next(read: &Receiver<Read>, signals: &Receiver<Signal>) -> Result<Option<Record>, Failure> {
+fn next(read: &Receiver<RecordResult>, signals: &Receiver<Signal>) -> Result<Option<Record>, Failure> {
     loop {
         if signals.try_recv().is_ok() {
             return Err(Failure::Interrupted);
         }
-        match read.recv_timeout(LOOK_EVERY) {
+        match read.recv_timeout(SIGNAL_CHECK_INTERVAL) {
             Ok(record) => return Ok(record.map_err(anyhow::Error::from)?),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
@@ -79,8 +79,8 @@ fn next(read: &Receiver<Read>, signals: &Receiver<Signal>) -> Result<Option<Reco
 }
 
 /// Sends all records, unless the receiver is gone.
-fn read_all(paths: &[PathBuf], to: &SyncSender<Read>) {
-    let mut reader = match Night::open(paths) {
+fn read_all(paths: &[PathBuf], to: &SyncSender<RecordResult>) {
+    let mut reader = match JoinedReader::open(paths) {
         Ok(reader) => reader,
         Err(error) => return drop(to.send(Err(error))),
     };
@@ -102,7 +102,7 @@ pub(super) fn write_all(
     sink: Box<dyn Sink + Send>,
     records: impl IntoIterator<Item = Result<Record, Failure>>,
 ) -> Result<(), Failure> {
-    let mut writer = Writer::create_as(path, sink).map_err(anyhow::Error::from)?;
+    let mut writer = SessionWriter::create_as(path, sink).map_err(anyhow::Error::from)?;
     let write = || {
         for record in records {
             writer.write(&record?).map_err(anyhow::Error::from)?;
@@ -129,11 +129,11 @@ pub fn print_all(
     let print = || {
         for record in records {
             let record = record?;
-            wait(signals, || out.has_room_within(LOOK_EVERY))?;
+            wait(signals, || out.has_room_within(SIGNAL_CHECK_INTERVAL))?;
             printer.feed(&record).context(UNWRITTEN)?;
         }
         printer.finish().context(UNWRITTEN)?;
-        wait(signals, || out.is_written_within(LOOK_EVERY))
+        wait(signals, || out.is_written_within(SIGNAL_CHECK_INTERVAL))
     };
     match print() {
         Err(Failure::Failed(error)) if is_broken_pipe(&error) => Ok(()),

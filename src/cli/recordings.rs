@@ -11,10 +11,10 @@ use clap::Args;
 use serde::Serialize;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-use super::command::{Arguments, Invocation, Planned};
+use super::command::{Arguments, Invocation, PlanResult};
 use crate::{
     runner::{Failure, Plan as _, Text},
-    session::{Glance, SessionStart},
+    session::{RecordingSummary, SessionStart},
     units, untrusted,
 };
 
@@ -64,7 +64,7 @@ struct RecordingRow {
 }
 
 impl Arguments for SessionsArgs {
-    fn plan(self: Box<Self>, _: Invocation) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
         Ok(Box::new(move || Box::new(Text(self.list()?)).run()))
     }
 }
@@ -91,8 +91,8 @@ fn rows(directory: &Path) -> Result<(Vec<RecordingRow>, usize), Failure> {
     let (mut rows, mut others) = (Vec::new(), 0);
     for entry in entries {
         let path = entry.with_context(unreadable)?.path();
-        if is_called_so(&path) {
-            match Glance::at(&path) {
+        if has_recording_name(&path) {
+            match RecordingSummary::at(&path) {
                 Ok(glance) => rows.push(RecordingRow::of(&path, glance)),
                 Err(_) => others += 1,
             }
@@ -103,13 +103,13 @@ fn rows(directory: &Path) -> Result<(Vec<RecordingRow>, usize), Failure> {
 }
 
 /// Returns whether a file has the name of a recording, compressed or not.
-fn is_called_so(path: &Path) -> bool {
+fn has_recording_name(path: &Path) -> bool {
     path.to_str().is_some_and(|name| name.ends_with(".jsonl") || name.ends_with(".jsonl.zst"))
 }
 
 /// Returns the start of the session in a file, in RFC 3339. For a later file of a session, returns the time at which
 /// the file begins.
-fn began(session: &SessionStart) -> String {
+fn start_text(session: &SessionStart) -> String {
     let format = &Rfc3339;
     let began = OffsetDateTime::parse(&session.started, format).ok().filter(|_| session.from_s > 0.0);
     let later = began.and_then(|began| began.checked_add(time::Duration::seconds_f64(session.from_s)));
@@ -119,10 +119,10 @@ fn began(session: &SessionStart) -> String {
 }
 
 impl RecordingRow {
-    fn of(path: &Path, Glance { session, end, has_end }: Glance) -> Self {
+    fn of(path: &Path, RecordingSummary { session, end, has_end }: RecordingSummary) -> Self {
         Self {
             file: path.display().to_string(),
-            started: began(&session),
+            started: start_text(&session),
             length_s: (end.t_s - session.from_s).max(0.0),
             target: session.target.address,
             server: session.target.server,
@@ -162,7 +162,7 @@ fn table(rows: &[RecordingRow], others: usize, directory: &Path) -> String {
         let are = if others == 1 { "is no recording, is" } else { "are no recordings, are" };
         text += &format!(
             "{} {are} from a later redyno, or cannot be read\n",
-            units::counted(others as u64, "further file")
+            units::count_with_noun(others as u64, "further file")
         );
     }
     text

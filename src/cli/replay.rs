@@ -13,26 +13,26 @@ use clap::Args;
 use ratatui::layout::Rect;
 
 use self::{
-    picture::{animate, shoot},
+    picture::{animate, take_screenshot},
     source::ReplaySource,
 };
 use super::{
-    command::{Arguments, Invocation, Planned},
+    command::{Arguments, Invocation, PlanResult},
     config,
     reading::{print_all, records},
     session_args::LookArgs,
 };
 use crate::{
-    app::{Picture, Playback, Program, Screen},
+    app::{CommandPrefix, Picture, Playback, Screen},
     knobs::Knobs,
     print::{
         outlet::Outlet,
-        printer::{Form, Printer},
+        printer::{OutputForm, Printer},
         summary,
         words::StreamText,
     },
-    runner::{Failure, complain, ends},
-    session::{GivenMoment, Kept, Night, TimelineOptions},
+    runner::{Failure, end_signals, print_errors},
+    session::{GivenMoment, JoinedReader, SessionRecords, TimelineOptions},
     signals::{Signal, listen},
     tui, untrusted,
 };
@@ -106,7 +106,7 @@ impl Arguments for ReplayArgs {
         self.look.ascii
     }
 
-    fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
+    fn plan(mut self: Box<Self>, given: Invocation) -> PlanResult {
         self.look.follow(&config::defaults(given)?.look);
         Ok(Box::new(move || run(&self, given.has_terminal)))
     }
@@ -118,41 +118,41 @@ impl Arguments for ReplayArgs {
 /// When the recording cannot be read, when the screen cannot be drawn or the output cannot be written, or when a signal
 /// ends it.
 fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
-    let reader = || Night::open(&args.files).map_err(anyhow::Error::from);
+    let reader = || JoinedReader::open(&args.files).map_err(anyhow::Error::from);
     let name = name(&args.files);
     if let Some(picture) = &args.screenshot {
-        return shoot(args, picture, reader()?, name);
+        return take_screenshot(args, picture, reader()?, name);
     }
     if let Some(out) = &args.animate {
         return animate(args, out, reader()?, name);
     }
     if args.headless || !has_terminal {
-        let signals = ends()?;
-        let printer = Printer::new(Form::Lines, Outlet::stdout(), vec![name]);
+        let signals = end_signals()?;
+        let printer = Printer::new(OutputForm::Lines, Outlet::stdout(), vec![name]);
         return print_all(printer, records(&args.files, false, &signals)?, &signals);
     }
     let reader = reader()?;
     let signals = listen(&Signal::ALL).context("cannot take signals")?;
     let mut source = ReplaySource::start(reader).context("cannot start reading")?;
-    let options = tui::Options {
+    let options = tui::ScreenSetup {
         experiment: None,
         tour: None,
         theme: args.look.theme(),
         knobs: Knobs::default(),
         timeline: TimelineOptions::default(),
         playback: Some(Playback::new(name)),
-        program: Program::default(),
+        program: CommandPrefix::default(),
         mouse: args.look.mouse(),
-        kept: Some(Kept::recording(args.files.clone())),
+        kept: Some(SessionRecords::recording(args.files.clone())),
     };
     let finished = tui::run(&mut source, options, &signals)?;
-    complain(&finished.complaints);
+    print_errors(&finished.file_errors);
     // The terminal may be gone, and the reader of this message with it.
     let _ =
         write!(StreamText::stdout(), "{}", summary(&finished.timeline, &finished.episodes, &finished.files));
     match finished.outcome {
-        tui::Outcome::Signal(_) => Err(Failure::Interrupted),
-        tui::Outcome::Quit | tui::Outcome::Ended => Ok(()),
+        tui::ScreenOutcome::Signal(_) => Err(Failure::Interrupted),
+        tui::ScreenOutcome::Quit | tui::ScreenOutcome::Ended => Ok(()),
     }
 }
 

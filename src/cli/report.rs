@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    command::{Arguments, Invocation, Planned},
+    command::{Arguments, Invocation, PlanResult},
     reading::{records, warn_of_lost, write_all},
 };
 use crate::{
-    report::{Form, Recording, Report},
-    runner::{Failure, UsageError, ends, named},
+    report::{Report, ReportForm, ReportSource},
+    runner::{Failure, UsageError, end_signals, named},
     untrusted,
 };
 
@@ -42,20 +42,20 @@ pub struct ReportArgs {
 }
 
 impl Arguments for ReportArgs {
-    fn plan(self: Box<Self>, _: Invocation) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
         let Some(output) = self.output else {
             let text =
                 "report writes a file: name it with -o, report.html for a page or report.md for a ticket";
             return Err(UsageError::of(text).into());
         };
-        let Some(form) = Form::of(&output) else {
+        let Some(form) = ReportForm::of(&output) else {
             let text =
                 format!("-o {}: the name must end in .html for a page or .md for text", output.display());
             return Err(UsageError::Line(text).into());
         };
         let (names, redacts) = (self.files, self.redact);
         Ok(Box::new(move || {
-            let (signals, files) = (ends()?, files(&names));
+            let (signals, files) = (end_signals()?, files(&names));
             let open = |(file, _): &(&str, _)| records(&[file.into()], redacts, &signals);
             let recordings = files.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
             let report = Box::new(Report::of(form, sources(&files)));
@@ -77,13 +77,13 @@ fn files(names: &[String]) -> Vec<(&str, Vec<u32>)> {
 }
 
 /// Returns the names of the files in the report: without folders, unless two files have the same name.
-fn sources(files: &[(&str, Vec<u32>)]) -> Vec<Recording> {
+fn sources(files: &[(&str, Vec<u32>)]) -> Vec<ReportSource> {
     let name = |file: &'_ str| untrusted::text(file.rsplit('/').next().unwrap_or_default());
     let is_one = |file: &str| files.iter().filter(|(other, _)| name(other) == name(file)).count() == 1;
     let called = |file: &str| if is_one(file) { name(file) } else { untrusted::text(file) };
     files
         .iter()
-        .map(|(file, segments)| Recording { name: called(file), segments: segments.clone() })
+        .map(|(file, segments)| ReportSource { name: called(file), segments: segments.clone() })
         .collect()
 }
 

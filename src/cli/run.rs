@@ -13,18 +13,18 @@ use clap::{
 
 use super::{
     args::CommandLine,
-    command::{Invocation, Planned},
+    command::{Invocation, PlanResult},
     completions, session,
 };
 use crate::{
-    compat::stand_in,
+    compat::run_imitated_tool,
     print::{
         outlet::{Outlet, PATIENCE},
         words::{StreamText, choose_characters},
     },
     runner::{Failure, Plan, UsageError},
-    tui::theme::{Choice, Theme},
-    units::were,
+    tui::theme::{Theme, ThemeChoice},
+    units::lines_with_verb,
     untrusted,
 };
 
@@ -40,7 +40,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let has_terminal = io::stdout().is_terminal();
     choose_characters(is_ascii(false));
     let code = match CommandLine::read(&args) {
-        _ if let Some(code) = stand_in(&args) => {
+        _ if let Some(code) = run_imitated_tool(&args) => {
             end_output().map_or_else(|failure| fail(&failure, &args), |()| code)
         }
         Ok((line, given)) => {
@@ -61,7 +61,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Returns the plan of a command line; `has_terminal` is whether stdout is a terminal, `is_real` is whether the plan
 /// will be carried out.
-fn plan(mut line: CommandLine, matches: &ArgMatches, has_terminal: bool, is_real: bool) -> Planned {
+fn plan(mut line: CommandLine, matches: &ArgMatches, has_terminal: bool, is_real: bool) -> PlanResult {
     let given = Invocation { line: CommandLine::command, has_terminal, is_real };
     match line.command.take() {
         Some(command) => command.0.plan(given),
@@ -72,7 +72,7 @@ fn plan(mut line: CommandLine, matches: &ArgMatches, has_terminal: bool, is_real
 /// Returns whether to use only ASCII characters: because the user requests it (`is_asked`), or because the locale has
 /// no other characters.
 fn is_ascii(is_asked: bool) -> bool {
-    !Theme::from_env(Choice::default(), is_asked).has_braille()
+    !Theme::from_env(ThemeChoice::default(), is_asked).has_braille()
 }
 
 /// Returns the exit code of the command. A failure to write its output is a failure of the command.
@@ -92,7 +92,7 @@ fn end(done: Result<(), Failure>, args: &[OsString]) -> ExitCode {
 fn end_output() -> Result<(), Failure> {
     match Outlet::stdout().end_within(PATIENCE) {
         Ok(lost) if lost > 0 && !io::stdout().is_terminal() => {
-            Err(anyhow::anyhow!("{} lost: nobody read standard output", were(lost)).into())
+            Err(anyhow::anyhow!("{} lost: nobody read standard output", lines_with_verb(lost)).into())
         }
         // The reader of the output has closed the pipe, as `head` does.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -111,7 +111,7 @@ pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
         Err(error) if is_answer(&error) => return None,
         Err(error) => UsageError::Line(one_line(&error, args)).into(),
     };
-    Some(explained(&refused, args))
+    Some(failure_text(&refused, args))
 }
 
 /// Returns whether the user requested this text: the help, or the version.
@@ -122,13 +122,13 @@ fn is_answer(error: &clap::Error) -> bool {
 fn fail(failure: &Failure, args: &[OsString]) -> ExitCode {
     if !matches!(failure, Failure::Interrupted) {
         // Without stderr, only the exit code shows the failure.
-        let _ = writeln!(StreamText::stderr(), "redyno: {}", explained(failure, args));
+        let _ = writeln!(StreamText::stderr(), "redyno: {}", failure_text(failure, args));
     }
     ExitCode::from(failure.exit_code())
 }
 
 /// Returns the message of a failure. The message may repeat an argument, which can contain any characters.
-fn explained(failure: &Failure, args: &[OsString]) -> String {
+fn failure_text(failure: &Failure, args: &[OsString]) -> String {
     let message = without_passwords(&failure.to_string(), args);
     match failure {
         // These messages have several lines; other messages have several only if an argument does.

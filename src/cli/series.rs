@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    command::{Arguments, Invocation, Planned},
+    command::{Arguments, Invocation, PlanResult},
     config,
     load_args::LoadArgs,
     nodes_args::{NodesArgs, RingArgs},
@@ -18,13 +18,13 @@ use super::{
 };
 use crate::{
     endpoint::Target,
-    experiment::series::{Cell, Scale, Scaling, Series},
-    load::Requests,
-    print::series::Lines,
-    runner::{Company, PlannedCell, SeriesRun, SessionPlan, Text, UsageError},
-    units::{counted, percent},
+    experiment::series::{ScaleFactor, Scaling, Series, SeriesCell},
+    load::RequestLimit,
+    print::series::SeriesLines,
+    runner::{OtherServers, PlannedCell, SeriesRun, SessionPlan, Text, UsageError},
+    units::{count_with_noun, percent},
     untrusted,
-    workload::Setting,
+    workload::ParameterValue,
 };
 
 const AFTER: &str = "\
@@ -49,16 +49,16 @@ pub struct SeriesArgs {
     /// Set a parameter of the series; for a list, one or more values with commas between them
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long, value_name = "NAME=VALUE")]
-    pub set: Vec<Setting>,
+    pub set: Vec<ParameterValue>,
     /// Run only the runs with this name; can be given several times
     #[arg(long, value_name = "RUN")]
     pub only: Vec<String>,
     /// Multiply requests, seconds, pauses and keys by this factor between 0 and 1
     #[arg(long, value_name = "PART")]
-    pub scale: Option<Scale>,
+    pub scale: Option<ScaleFactor>,
     /// Multiply clients and threads by this factor between 0 and 1
     #[arg(long, value_name = "PART")]
-    pub scale_clients: Option<Scale>,
+    pub scale_clients: Option<ScaleFactor>,
     /// Run each cell for this many seconds, in place of its own number of requests or seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub duration: Option<u32>,
@@ -98,7 +98,7 @@ pub struct SeriesArgs {
 }
 
 impl Arguments for SeriesArgs {
-    fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
+    fn plan(mut self: Box<Self>, given: Invocation) -> PlanResult {
         let nodes = self.ring.nodes();
         let servers = nodes.targets(&mut self.target, given)?;
         config::resolve(&mut self.target, given, !self.plan)?;
@@ -119,7 +119,7 @@ impl Arguments for SeriesArgs {
             }
         }
         self.check(&series, &cells, &target)?;
-        let lines = Lines { changed, scaling, is_published: self.published, is_json: self.json };
+        let lines = SeriesLines { changed, scaling, is_published: self.published, is_json: self.json };
         if self.plan {
             return Ok(Box::new(Text(text(&series, &cells, &lines)?)));
         }
@@ -155,7 +155,7 @@ impl SeriesArgs {
     /// Returns the session of a cell.
     fn session(
         &self,
-        cell: &Cell,
+        cell: &SeriesCell,
         place: usize,
         (nodes, servers): (&NodesArgs, &[TargetArgs]),
     ) -> Result<SessionPlan, UsageError> {
@@ -178,7 +178,7 @@ impl SeriesArgs {
         load.read_dataset()?;
         session.end_after_a_pass(&load)?;
         let mut plan = session_plan(&self.target, &load, &session)?;
-        nodes.settle(servers, Company::Cluster, &mut plan)?;
+        nodes.settle(servers, OtherServers::Cluster, &mut plan)?;
         plan.commission.config.clone_from(&cell.config);
         plan.check_config()?;
         plan.check_dialect()?;
@@ -187,7 +187,11 @@ impl SeriesArgs {
 }
 
 /// Returns the cells as text, in their order.
-pub(super) fn text(series: &Series, planned: &[PlannedCell], lines: &Lines) -> Result<String, UsageError> {
+pub(super) fn text(
+    series: &Series,
+    planned: &[PlannedCell],
+    lines: &SeriesLines,
+) -> Result<String, UsageError> {
     let cells: Vec<_> = planned.iter().map(|(place, _)| &series.cells[*place]).collect();
     let mut text = lines.head(series, None);
     for (cell, (_, plan)) in cells.iter().zip(planned) {
@@ -200,7 +204,7 @@ pub(super) fn text(series: &Series, planned: &[PlannedCell], lines: &Lines) -> R
     Ok(text)
 }
 
-fn of_cell(cell: &Cell, plan: &SessionPlan) -> Result<String, UsageError> {
+fn of_cell(cell: &SeriesCell, plan: &SessionPlan) -> Result<String, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
     if knobs.workload.dataset.is_some() {
         // The text does not contain the records of a dataset.
@@ -209,9 +213,10 @@ fn of_cell(cell: &Cell, plan: &SessionPlan) -> Result<String, UsageError> {
     }
     let preview = preview(plan)?;
     let ends = [
-        load.requests.map(|(Requests::InAll(n) | Requests::Parted(n))| counted(n, "request")),
+        load.requests
+            .map(|(RequestLimit::Shared(n) | RequestLimit::PerClient(n))| count_with_noun(n, "request")),
         load.length.map(|length| format!("{} s", length.as_secs_f64())),
-        preview.prefill.map(|prefill| format!("{} of prefill", counted(prefill.requests, "request"))),
+        preview.prefill.map(|prefill| format!("{} of prefill", count_with_noun(prefill.requests, "request"))),
         cell.pause_s.map(|pause| format!("after a pause of {pause} s")),
     ];
     let config = cell.config.iter().map(|(parameter, to)| format!("{} {to}", parameter.name));

@@ -4,7 +4,7 @@ use clap::ArgMatches;
 
 use super::{
     args::CommandLine,
-    command::{Invocation, Planned},
+    command::{Invocation, PlanResult},
     config, effect, preview,
     session_plan::session_plan,
     verify,
@@ -12,8 +12,8 @@ use super::{
 use crate::{
     compat::redis_cli,
     experiment::Limit,
-    print::printer::Form,
-    runner::{Abort, Company, Gate, Screen, SessionRun, Shows, Text, UsageError, ends},
+    print::printer::OutputForm,
+    runner::{Abort, Gate, OtherServers, ScreenOptions, SessionRun, Shows, Text, UsageError, end_signals},
     session::TimelineOptions,
 };
 
@@ -21,7 +21,7 @@ use crate::{
 ///
 /// # Errors
 /// When an argument is wrong or has no effect; the error names the first such argument.
-pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocation) -> Planned {
+pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocation) -> PlanResult {
     let has_terminal = given.has_terminal;
     effect::check_mode(matches, &line, has_terminal)?;
     let suggested = line.choose()?;
@@ -32,7 +32,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     line.target.tls.tls_ca_only |= line.oneshot.mode().is_some() && line.target.speaks_tls();
     let oneshot = line.oneshot.plan(line.target.target()?, line.session.json).map_err(UsageError::of)?;
     if let Some(oneshot) = oneshot {
-        return Ok(Box::new(move || Ok(redis_cli::run(&oneshot, &ends()?, has_terminal)?)));
+        return Ok(Box::new(move || Ok(redis_cli::run(&oneshot, &end_signals()?, has_terminal)?)));
     }
     let defaults = config::defaults(given)?;
     line.load.follow_defaults(&defaults.load);
@@ -47,17 +47,17 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
             UsageError::of("--tour needs a terminal, and stdout is not one; run it without a pipe").into()
         );
     }
-    let shows = shows(&line, is_headless)?;
+    let shows = session_output(&line, is_headless)?;
     let gate = Gate::of(&line.session.fail_if, line.session.base.as_deref())?;
     let abort = Abort::of(&line.session.abort_if)?;
     let mut plan = session_plan(&line.target, &line.load, &line.session)?;
     plan.loads_own &= !line.experiment.is_given();
     plan.fills_own &= !line.experiment.is_given();
-    line.nodes.settle(&servers, Company::Everybody, &mut plan)?;
+    line.nodes.settle(&servers, OtherServers::WithReplicas, &mut plan)?;
     line.fleet.settle(&line.target.tls, &mut plan)?;
     plan.commission.is_attended = !is_headless;
     let knobs = plan.commission.knobs.clone();
-    let course = line.experiment.course(knobs.clone(), line.session.duration, !is_headless)?;
+    let course = line.experiment.experiment_effect(knobs.clone(), line.session.duration, !is_headless)?;
     (plan.commission.knobs, plan.settings) = (course.knobs, course.settings);
     plan.check_clients()?;
     if line.session.verify {
@@ -84,14 +84,14 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
 }
 
 /// Returns the output of the session: the screen or printed lines.
-fn shows(line: &CommandLine, is_headless: bool) -> Result<Shows, UsageError> {
+fn session_output(line: &CommandLine, is_headless: bool) -> Result<Shows, UsageError> {
     let mut timeline = TimelineOptions::default();
     timeline.ping_window = line.oneshot.interval.unwrap_or(timeline.ping_window);
     let look = &line.session.look;
     match (is_headless, line.session.json) {
-        (true, true) => Ok(Shows::Lines(Form::Json)),
-        (true, false) => Ok(Shows::Lines(Form::Lines)),
-        (false, false) => Ok(Shows::Screen(Screen {
+        (true, true) => Ok(Shows::Lines(OutputForm::Json)),
+        (true, false) => Ok(Shows::Lines(OutputForm::Lines)),
+        (false, false) => Ok(Shows::Screen(ScreenOptions {
             theme: look.theme(),
             mouse: look.mouse(),
             timeline,

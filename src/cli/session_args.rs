@@ -13,7 +13,7 @@ use crate::{
     compare::Condition,
     print::words::choose_characters,
     runner::{Export, UsageError, metrics, push},
-    tui::theme::{Choice, Theme},
+    tui::theme::{Theme, ThemeChoice},
     workload::Suggested,
 };
 
@@ -69,11 +69,11 @@ pub struct SessionArgs {
     pub on_finding: Option<String>,
     /// Serve the figures as OpenMetrics at http://ADDRESS/metrics; ADDRESS is a port, IP:PORT, or unix:PATH
     #[arg(long, value_name = "ADDRESS")]
-    pub metrics: Option<metrics::Address>,
+    pub metrics: Option<metrics::MetricsAddress>,
     /// Push the figures, every 10 s and at the end, to otlp:URL (OpenTelemetry, as http/json) or remote-write:URL
     /// (Prometheus); useful for runs that are too short to be scraped. Can be given several times
     #[arg(long, value_name = "PROTOCOL:URL")]
-    pub push: Vec<push::Destination>,
+    pub push: Vec<push::PushDestination>,
     /// Push every this many seconds [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "push")]
     pub push_every: Option<Duration>,
@@ -121,7 +121,7 @@ impl SessionArgs {
     /// When the number of requests in a pass is unknown.
     pub fn end_after_a_pass(&mut self, load: &LoadArgs) -> Result<(), UsageError> {
         if self.requests.is_none() && self.duration.is_none() {
-            self.requests = load.requests_of_a_pass().map_err(UsageError::of)?;
+            self.requests = load.requests_per_pass().map_err(UsageError::of)?;
         }
         Ok(())
     }
@@ -133,7 +133,7 @@ pub struct LookArgs {
     /// Colours: auto, 16 (the terminal's own), dark or light (24-bit, for a dark or light background), or mono
     /// [default: auto]
     #[arg(long, value_name = "NAME")]
-    pub theme: Option<Choice>,
+    pub theme: Option<ThemeChoice>,
     /// Use ASCII characters only, on the screen and in text
     #[arg(long)]
     pub ascii: bool,

@@ -14,13 +14,13 @@ use crate::{
     app::quoted,
     diagnose,
     endpoint::{Address, DEFAULT_HOST, Target},
-    load::{self, FirstWords, Fleet, LatencyTo, Requests},
+    load::{self, FirstCommands, Fleet, LatencyTo, RequestLimit},
     protocol::{Dialect, HttpSite},
     runner::{
-        Company, Outputs, ProgramWords, SessionPlan, UsageError,
+        OtherServers, Outputs, ProgramWords, SessionPlan, UsageError,
         push::{self, PushPlan},
     },
-    session::running::{Commission, Keys},
+    session::running::{Commission, KeyOwner},
     untrusted,
     workload::{KeyNames, RunId, Workload},
 };
@@ -35,29 +35,29 @@ pub(super) fn session_plan(
     session: &SessionArgs,
 ) -> Result<SessionPlan, UsageError> {
     let target = target_args.target()?;
-    let by_http = target.dialect.site().map(|site| by_http(load, site)).transpose()?;
+    let by_http = target.dialect.site().map(|site| http_load(load, site)).transpose()?;
     let load = by_http.as_ref().unwrap_or(load);
     let (run, has_password) = (RunId::random(), target.credentials.is_some());
     // A number of requests implies a load.
     let knobs = load.knobs(session.requests.is_some())?;
-    let (names, keys) = match (load.users_names(), by_http.is_some()) {
-        (Some(names), _) => (names, Keys::Users { asks_always: true }),
-        (None, true) => (names_by_http(&knobs.workload, run), Keys::Users { asks_always: false }),
-        (None, false) => (KeyNames::of_run(run), Keys::Runs { kept: load.keep }),
+    let (names, keys) = match (load.user_key_names(), by_http.is_some()) {
+        (Some(names), _) => (names, KeyOwner::Users { asks_always: true }),
+        (None, true) => (http_key_names(&knobs.workload, run), KeyOwner::Users { asks_always: false }),
+        (None, false) => (KeyNames::of_run(run), KeyOwner::Runs { kept: load.keep }),
     };
     let words = [target_words(&target), tls_words(&target_args.tls, target.tls.is_some())];
     let words = ProgramWords { target: words.concat(), load: load_words(load), has_password };
-    let plan = load::Plan {
+    let plan = load::LoadPlan {
         cluster: None,
         target,
-        first_words: FirstWords::Named,
+        first_words: FirstCommands::Named,
         latency_to: LatencyTo::LastByte,
         workers: load.worker_options(),
         threads: load.worker_threads(),
         seed: load.seed(),
         names,
         timeout: load.reply_timeout(),
-        requests: session.requests.map(Requests::InAll),
+        requests: session.requests.map(RequestLimit::Shared),
         length: session.duration,
         fleet: Fleet::default(),
     };
@@ -80,7 +80,7 @@ pub(super) fn session_plan(
         is_named: target_args.is_given(),
         wants_own: session.tour,
         loads_own: !load.no_load,
-        fills_own: load.has_usual_workload(),
+        fills_own: load.has_default_workload(),
         settings: Vec::new(),
         words,
         outputs: Outputs {
@@ -91,7 +91,7 @@ pub(super) fn session_plan(
             push: push_plan(session)?,
             on_finding: session.on_finding.clone(),
         },
-        company: Company::Nobody,
+        company: OtherServers::TargetOnly,
         fleet: None,
         names: Vec::new(),
     })
@@ -99,7 +99,7 @@ pub(super) fn session_plan(
 
 /// Returns the key names for an HTTP service. If the workload has a setup, the names contain the run's name, because
 /// they name what the setup makes.
-fn names_by_http(workload: &Workload, run: RunId) -> KeyNames {
+fn http_key_names(workload: &Workload, run: RunId) -> KeyNames {
     if workload.setup.is_empty() { KeyNames::given("") } else { KeyNames::of_run_by_http(run) }
 }
 
@@ -108,15 +108,15 @@ fn names_by_http(workload: &Workload, run: RunId) -> KeyNames {
 ///
 /// # Errors
 /// When an option of the load has no effect on an HTTP service.
-fn by_http(load: &LoadArgs, site: &HttpSite) -> Result<LoadArgs, UsageError> {
-    let has_shape = load.is_shaped.unwrap_or_else(|| load.has_shape());
+fn http_load(load: &LoadArgs, site: &HttpSite) -> Result<LoadArgs, UsageError> {
+    let has_shape = load.is_shaped.unwrap_or_else(|| load.describes_load());
     if load.keep || load.prefill || load.own_names || load.key_prefix.is_some() {
         let text = "--keep, --prefill, --own-names and --key-prefix are about keys, which an HTTP server does not have; \
                     leave them out";
         return Err(UsageError::of(text));
     }
     let mut load = LoadArgs { is_shaped: Some(has_shape), ..load.clone() };
-    if load.has_usual_workload() {
+    if load.has_default_workload() {
         let usual = Workload::of_commands(&["GET".to_owned(), site.path().to_owned()]);
         load.chosen = Some(Arc::new(usual.map_err(UsageError::of)?));
     }
@@ -209,9 +209,9 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::{app::Program, cli::args::CommandLine};
+    use crate::{app::CommandPrefix, cli::args::CommandLine};
 
-    fn of(line: &str) -> Program {
+    fn of(line: &str) -> CommandPrefix {
         let line = CommandLine::try_parse_from(line.split_whitespace()).unwrap();
         session_plan(&line.target, &line.load, &line.session).unwrap().words.program(false)
     }

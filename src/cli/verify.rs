@@ -8,20 +8,20 @@ use std::{io::Write, time::Duration};
 
 use anyhow::Context as _;
 
-use super::command::Planned;
+use super::command::PlanResult;
 use crate::{
     endpoint::{Talk, Target, talk},
     load,
     print::words::StreamText,
     protocol::{Dialect, Reply},
     runner::{Failure, SessionPlan, UsageError},
-    units::{counted, grouped},
+    units::{count_with_noun, grouped},
     untrusted,
     workload::{DatasetError, ReadBack, RecordCheck},
 };
 
 /// The largest number of requests in a batch.
-const QUESTIONS: usize = 256;
+const REQUESTS_PER_BATCH: usize = 256;
 /// When the expected replies of a batch have this many bytes, the batch gets no more requests.
 const BYTES: usize = 256 * 1024;
 /// The largest number of different records that the output names.
@@ -31,7 +31,7 @@ const LONGEST_ERROR: usize = 120;
 
 /// The numbers of missing and different records.
 #[derive(Debug, Default)]
-struct Found {
+struct VerifyCounts {
     records: u64,
     missing: u64,
     different: u64,
@@ -43,12 +43,12 @@ struct Found {
 ///
 /// # Errors
 /// When it is unknown how the load wrote the records.
-pub(super) fn plan(plan: SessionPlan) -> Planned {
+pub(super) fn plan(plan: SessionPlan) -> PlanResult {
     if !plan.commission.clusters.is_empty() {
         let text = "--verify reads records back from one server, but --hash divides them among several; leave one of the two out";
         return Err(UsageError::of(text).into());
     }
-    let load::Plan { mut target, timeout, .. } = plan.commission.plan;
+    let load::LoadPlan { mut target, timeout, .. } = plan.commission.plan;
     let records = plan.commission.knobs.workload.read_back().map_err(UsageError::of)?;
     if !target.dialect.has_collections() {
         return Err(UsageError::of(
@@ -70,12 +70,12 @@ fn run(mut records: ReadBack, target: &Target, limit: Duration) -> Result<(), Fa
     if found.missing + found.different == 0 {
         return Ok(());
     }
-    let bad = counted(found.missing + found.different, "record");
+    let bad = count_with_noun(found.missing + found.different, "record");
     Err(Failure::Crossed(format!("different from the file: {bad} on {}", target.address)))
 }
 
-fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<Found, Failure> {
-    let mut found = Found::default();
+fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<VerifyCounts, Failure> {
+    let mut found = VerifyCounts::default();
     loop {
         let batch = batch(records).map_err(anyhow::Error::from)?;
         if batch.is_empty() {
@@ -86,7 +86,7 @@ fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<Foun
         let steps = batch.iter().map(Vec::len).sum();
         let mut asked = batch.iter().flatten();
         let heard = talk.ask(&questions, steps, limit, |bytes, reply| {
-            answers.extend(asked.next().map(|asked| Answer::of(asked, bytes, reply)));
+            answers.extend(asked.next().map(|asked| RecordComparison::of(asked, bytes, reply)));
         });
         heard.map_err(anyhow::Error::from)?;
         let mut answers = answers.into_iter();
@@ -99,7 +99,7 @@ fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<Foun
 /// Returns the next records, each with the requests that read it back.
 fn batch(records: &mut ReadBack) -> Result<Vec<Vec<RecordCheck>>, DatasetError> {
     let (mut batch, mut questions, mut bytes) = (Vec::new(), 0, 0);
-    while questions < QUESTIONS && bytes < BYTES {
+    while questions < REQUESTS_PER_BATCH && bytes < BYTES {
         let record = records.next_record()?;
         if record.is_empty() {
             break;
@@ -112,13 +112,13 @@ fn batch(records: &mut ReadBack) -> Result<Vec<Vec<RecordCheck>>, DatasetError> 
 }
 
 /// The result of the comparison of a record on the server with the file.
-enum Answer {
+enum RecordComparison {
     Same,
     Missing,
     Different(String),
 }
 
-impl Answer {
+impl RecordComparison {
     fn of(asked: &RecordCheck, bytes: &[u8], reply: Reply) -> Self {
         match reply {
             _ if bytes == asked.answer => Self::Same,
@@ -129,13 +129,13 @@ impl Answer {
     }
 }
 
-impl Found {
-    fn take(&mut self, record: &[RecordCheck], answers: impl Iterator<Item = Answer>) {
+impl VerifyCounts {
+    fn take(&mut self, record: &[RecordCheck], answers: impl Iterator<Item = RecordComparison>) {
         self.records += 1;
         let bad = record.iter().zip(answers).find_map(|(asked, answer)| match answer {
-            Answer::Same => None,
-            Answer::Missing => Some((asked, None)),
-            Answer::Different(how) => Some((asked, Some(how))),
+            RecordComparison::Same => None,
+            RecordComparison::Missing => Some((asked, None)),
+            RecordComparison::Different(how) => Some((asked, Some(how))),
         });
         let Some((asked, how)) = bad else { return };
         let count = if how.is_some() { &mut self.different } else { &mut self.missing };
@@ -148,7 +148,7 @@ impl Found {
     }
 
     fn summary(&self, took: Duration) -> String {
-        let records = counted(self.records, "record");
+        let records = count_with_noun(self.records, "record");
         let took = format!("read back in {:.2} s", took.as_secs_f64());
         if self.named.is_empty() {
             return format!("{records} {took}: all are as in the file");

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use clap::Args;
 
 use super::{
-    command::{Arguments, Invocation, Planned},
+    command::{Arguments, Invocation, PlanResult},
     config,
     load_args::LoadArgs,
     nodes_args::{self, HashMethod, OneNodeArgs},
@@ -17,12 +17,12 @@ use super::{
 };
 use crate::{
     endpoint::{Cluster, Password, Target},
-    experiment::{Ab, ExperimentSpec, Plan, Side},
+    experiment::{Ab, AbPlan, ExperimentSpec, Side},
     load::most_clients,
-    print::printer::Form,
+    print::printer::OutputForm,
     protocol::HttpSite,
-    runner::{AbRun, Company, Failure, SessionPlan, UsageError},
-    units::counted,
+    runner::{AbRun, Failure, OtherServers, SessionPlan, UsageError},
+    units::count_with_noun,
 };
 
 const AFTER: &str = "\
@@ -89,7 +89,7 @@ pub struct VersusArgs {
 }
 
 impl Arguments for VersusArgs {
-    fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
+    fn plan(mut self: Box<Self>, given: Invocation) -> PlanResult {
         let parted = [
             (self.load.dataset.is_some(), "--dataset", "records"),
             (self.load.trace.is_some(), "--trace", "commands"),
@@ -109,12 +109,12 @@ impl Arguments for VersusArgs {
         self.load = LoadArgs { load: true, seed: Some(self.load.seed()), ..self.load };
         let mut plan = self.session(given)?;
         ExperimentSpec::check(&plan.commission.knobs).map_err(UsageError::of)?;
-        self.one_node.settle(Company::Cluster, &mut plan)?;
+        self.one_node.settle(OtherServers::Cluster, &mut plan)?;
         plan.check_clients()?;
         plan.check_dialect()?;
-        let times = Plan { anyway: self.anyway, ..Plan::default() }.with_parts_of(self.part);
+        let times = AbPlan { anyway: self.anyway, ..AbPlan::default() }.with_parts_of(self.part);
         let ab = Ab::of_targets(&plan.commission.knobs, plan.names.clone(), times);
-        Ok(Box::new(AbRun { plan, ab, form: Form::of(self.json) }))
+        Ok(Box::new(AbRun { plan, ab, form: OutputForm::of(self.json) }))
     }
 }
 
@@ -139,7 +139,7 @@ impl VersusArgs {
             targets.map_err(|error| UsageError::of(format!("{side:?}: {error}")))
         };
         let [a, b] = [servers(Side::A, of_a)?, servers(Side::B, of_b)?];
-        check_http(&a[0], &b[0], self.load.has_usual_workload()).map_err(UsageError::of)?;
+        check_http(&a[0], &b[0], self.load.has_default_workload()).map_err(UsageError::of)?;
         let session = SessionArgs { record: self.record.clone().map(Some), ..SessionArgs::default() };
         let mut plan = session_plan(&of_a[0], &self.load, &session)?;
         plan.names = [(Side::A, &a), (Side::B, &b)].map(|(side, servers)| named(side, servers)).into();
@@ -177,7 +177,7 @@ fn check_http(a: &Target, b: &Target, is_of_path: bool) -> Result<(), &'static s
 fn named(side: Side, servers: &[Target]) -> String {
     match servers {
         [first, others @ ..] if !others.is_empty() => {
-            format!("{side:?}, {} and {}", first.address, counted(others.len() as u64, "more server"))
+            format!("{side:?}, {} and {}", first.address, count_with_noun(others.len() as u64, "more server"))
         }
         servers => format!("{side:?}, {}", servers[0].address),
     }

@@ -2,11 +2,11 @@
 
 use clap::Args;
 
-use super::command::{Arguments, Invocation, Planned};
+use super::command::{Arguments, Invocation, PlanResult};
 use crate::{
     experiment::series::{series_file, series_presets},
     runner::{Text, UsageError},
-    workload::{Chosen, Setting, presets},
+    workload::{ParameterValue, WorkloadChoice, presets},
 };
 
 const AFTER: &str = "\
@@ -25,16 +25,16 @@ pub struct WorkloadsArgs {
     pub name: Option<String>,
     /// Set a parameter of the workload or series; can be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "name")]
-    pub set: Vec<Setting>,
+    pub set: Vec<ParameterValue>,
 }
 
 impl Arguments for WorkloadsArgs {
-    fn plan(self: Box<Self>, _: Invocation) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
         let series = self.name.as_ref().filter(|_| self.set.is_empty()).and_then(|name| series_file(name));
         let text = match (series, &self.name) {
             (Some(file), _) => file.to_owned(),
             (None, Some(name)) => {
-                Chosen::preset_file(name, &self.set.clone().into()).map_err(UsageError::of)?
+                WorkloadChoice::preset_file(name, &self.set.clone().into()).map_err(UsageError::of)?
             }
             (None, None) => list(),
         };

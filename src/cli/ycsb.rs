@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 use clap::Args;
 
 use super::{
-    command::{Arguments, Invocation, Planned},
+    command::{Arguments, Invocation, PlanResult},
     load_args::LoadArgs,
     session_args::SessionArgs,
     session_plan::session_plan,
@@ -19,10 +19,10 @@ use super::{
 use crate::{
     endpoint::Password,
     print::{YcsbForm, YcsbInterval, YcsbStatus, YcsbText},
-    runner::{Company, SessionRun, Shows, UsageError},
-    session::{Notice, running::Keys},
+    runner::{OtherServers, SessionRun, Shows, UsageError},
+    session::{Notice, running::KeyOwner},
     untrusted,
-    workload::{Setting, text_of, ycsb_parameters},
+    workload::{ParameterValue, text_of, ycsb_parameters},
 };
 
 const AFTER: &str = "\
@@ -55,7 +55,7 @@ pub struct YcsbArgs {
 }
 
 /// Properties with the values that redyno supports; other values are refused.
-const ONLY: [(&str, &[&str]); 7] = [
+const SUPPORTED_VALUES: [(&str, &[&str]); 7] = [
     ("workload", &["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"]),
     ("scanlengthdistribution", &["uniform"]),
     ("measurementtype", &["hdrhistogram"]),
@@ -194,7 +194,7 @@ impl YcsbLine {
     }
 
     /// Removes the properties that are parameters of the workload, and returns them as settings.
-    fn settings(&mut self) -> Vec<Setting> {
+    fn settings(&mut self) -> Vec<ParameterValue> {
         if let Some(group) = self.properties.remove("redis.command_group") {
             self.properties.insert("commandgroup".to_owned(), group);
         }
@@ -211,20 +211,22 @@ impl YcsbLine {
         let is_of_run = |name: &str| name.ends_with("proportion") || of_run.contains(&name);
         ycsb_parameters()
             .filter(|name| has_tables || *name != "table")
-            .filter_map(|name| Some(Setting { name: name.to_owned(), value: self.properties.remove(name)? }))
+            .filter_map(|name| {
+                Some(ParameterValue { name: name.to_owned(), value: self.properties.remove(name)? })
+            })
             .filter(|setting| !loads || !is_of_run(&setting.name))
             .collect()
     }
 
     /// Checks the rest of the properties, and returns the names of those that have no effect.
     fn rest(self) -> Result<Vec<String>, UsageError> {
-        for (name, values) in ONLY {
+        for (name, values) in SUPPORTED_VALUES {
             if let Some(value) = self.properties.get(name).filter(|value| !values.contains(&value.as_str())) {
                 let (shown, known) = (untrusted::text(value), values.join(" or "));
                 return Err(UsageError::of(format!("{name}={shown} is not supported; give {known}")));
             }
         }
-        let is_known = |name: &String| ONLY.iter().any(|(known, _)| known == name);
+        let is_known = |name: &String| SUPPORTED_VALUES.iter().any(|(known, _)| known == name);
         Ok(self
             .properties
             .into_keys()
@@ -241,7 +243,7 @@ fn one_of<T: Copy>(word: Option<&str>, known: &[(&str, T)], what: &str) -> Resul
 }
 
 impl Arguments for YcsbArgs {
-    fn plan(self: Box<Self>, _: Invocation) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
         let mut line = YcsbLine::read(&self.words)?;
         let (loads, has_status) = (line.loads, line.has_status);
         let (target, timeout) = line.target()?;
@@ -275,8 +277,9 @@ impl Arguments for YcsbArgs {
         let requests = session.requests;
         let mut plan = session_plan(&target, &load, &session)?;
         plan.is_named = true;
-        plan.commission.keys = Keys::Users { asks_always: false };
-        plan.company = if is_cluster == Some(true) { Company::Cluster } else { Company::Nobody };
+        plan.commission.keys = KeyOwner::Users { asks_always: false };
+        plan.company =
+            if is_cluster == Some(true) { OtherServers::Cluster } else { OtherServers::TargetOnly };
         plan.check_clients()?;
         plan.check_dialect()?;
         if !ignored.is_empty() {
@@ -329,7 +332,7 @@ mod tests {
         assert_eq!((target.port, timeout), (Some(6379), Some(Duration::from_secs(30))));
         assert_eq!(target.password.as_ref().map(Password::reveal), Some("user:pass"));
         let settings = line.settings();
-        assert_eq!(settings, [Setting { name: "commandgroup".into(), value: "string".into() }]);
+        assert_eq!(settings, [ParameterValue { name: "commandgroup".into(), value: "string".into() }]);
         assert_eq!(line.properties.into_keys().collect::<Vec<_>>(), ["threadcount"]);
     }
 

@@ -12,7 +12,7 @@
 //! the text of its help. One parser (`options`) serves both benchmarks. The runs of the imitated benchmarks are not
 //! sessions: redyno sends nothing to the server except the load.
 
-mod called;
+mod imitated_commands;
 pub mod memtier;
 mod numbers;
 mod options;
@@ -21,4 +21,4 @@ pub mod redis_cli;
 mod run;
 mod server;
 
-pub use self::called::{BenchArgs, MemtierArgs, stand_in};
+pub use self::imitated_commands::{BenchArgs, MemtierArgs, run_imitated_tool};

@@ -46,12 +46,12 @@ impl Ratio {
 
 /// A range of numbers; in the text, either end may come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct NumberRange {
     pub min: u32,
     pub max: u32,
 }
 
-impl Span {
+impl NumberRange {
     /// Parses `1-10`; refuses 0-0.
     pub fn read(text: &str) -> Option<Self> {
         let (a, b) = pair(text, '-')?;
@@ -124,13 +124,13 @@ mod tests {
     #[test]
     fn invalid_ratios_ranges_and_lists_are_refused() {
         assert_eq!(Ratio::read("1:10"), Some(Ratio { a: 1, b: 10 }));
-        assert_eq!(Span::read("9-3"), Some(Span { min: 3, max: 9 }));
+        assert_eq!(NumberRange::read("9-3"), Some(NumberRange { min: 3, max: 9 }));
         assert_eq!(weights("32:9,4096:1"), Some(vec![(32, 9), (4096, 1)]));
         assert_eq!(percentiles("50,99.9"), Some(vec![50.0, 99.9]));
         for bad in ["", "1", "1:", ":1", "1:x", "0:0", "1:-1", "1:5000000000"] {
             assert_eq!(Ratio::read(bad), None, "{bad}");
         }
-        assert_eq!((Span::read("0-0"), Span::read("-5")), (None, None));
+        assert_eq!((NumberRange::read("0-0"), NumberRange::read("-5")), (None, None));
         assert_eq!(
             (weights("32"), weights("32:1,"), percentiles("50,x"), percentiles("101")),
             (None, None, None, None)

@@ -12,18 +12,18 @@ use std::ffi::OsString;
 
 /// An option of a tool, as the help of the tool lists it.
 #[derive(Debug)]
-pub struct Choice {
+pub struct ToolOption {
     /// The names of the option and of its value, if it has one: `-n, --requests NUMBER`.
     pub written: &'static str,
     /// The description; for an unsupported option, the alternative.
     pub help: String,
     /// The tools that have the option.
-    pub of: Who,
+    pub of: Availability,
 }
 
 /// The tools that have an option or a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub enum Availability {
     /// All flavours of the tool.
     All,
     /// Only Valkey's flavour.
@@ -36,30 +36,30 @@ pub enum Who {
 
 /// Options with a common title, as the help lists them.
 #[derive(Debug)]
-struct Group {
+struct OptionGroup {
     title: &'static str,
-    options: Vec<Choice>,
+    options: Vec<ToolOption>,
 }
 
 /// The options of a tool and its deliberate differences, in the order of the help.
 #[derive(Debug)]
-pub struct Options(Vec<Group>);
+pub struct OptionTable(Vec<OptionGroup>);
 
 /// The title of the last group: the deliberate differences from the original tool.
 const DIFFERENCES: &str = "Deliberate differences";
 
-impl Options {
+impl OptionTable {
     /// Parses the text of a tool's options: titles in brackets, the names of options, and below each name its indented
     /// description. A prefix before the names shows that not all flavours have the option: `valkey:`, `redyno:`, or
     /// `absent:` for an option that only the original tool has.
     pub fn read(text: &'static str) -> Self {
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<OptionGroup> = Vec::new();
         for line in text.lines().filter(|line| !line.is_empty()) {
             match (line.strip_prefix('['), groups.last_mut().map(|group| &mut group.options)) {
                 (Some(title), _) => {
-                    groups.push(Group { title: title.trim_end_matches(']'), options: Vec::new() });
+                    groups.push(OptionGroup { title: title.trim_end_matches(']'), options: Vec::new() });
                 }
-                (None, Some(options)) if !line.starts_with(' ') => options.push(Choice::read(line)),
+                (None, Some(options)) if !line.starts_with(' ') => options.push(ToolOption::read(line)),
                 (None, options) => {
                     let help =
                         &mut options.and_then(|options| options.last_mut()).expect("an option above").help;
@@ -71,7 +71,7 @@ impl Options {
     }
 
     /// Returns all options, in the order of the help.
-    pub fn all(&self) -> impl Iterator<Item = &Choice> {
+    pub fn all(&self) -> impl Iterator<Item = &ToolOption> {
         self.0.iter().filter(|group| group.title != DIFFERENCES).flat_map(|group| &group.options)
     }
 
@@ -83,8 +83,8 @@ impl Options {
 
     /// Returns the groups as the help shows them. Descriptions begin at `column`; options for which `shows` returns
     /// false are left out.
-    pub fn help(&self, column: usize, shows: impl Fn(&Choice) -> bool) -> String {
-        let text = |group: &Group| {
+    pub fn help(&self, column: usize, shows: impl Fn(&ToolOption) -> bool) -> String {
+        let text = |group: &OptionGroup| {
             let column = if group.title == DIFFERENCES { 3 } else { column };
             let options: String = group
                 .options
@@ -98,13 +98,13 @@ impl Options {
     }
 }
 
-impl Choice {
+impl ToolOption {
     fn read(line: &'static str) -> Self {
         let (of, written) = match line.split_once(": ") {
-            Some(("valkey", written)) => (Who::Valkey, written),
-            Some(("redyno", written)) => (Who::Ours, written),
-            Some(("absent", written)) => (Who::Theirs, written),
-            _ => (Who::All, line),
+            Some(("valkey", written)) => (Availability::Valkey, written),
+            Some(("redyno", written)) => (Availability::Ours, written),
+            Some(("absent", written)) => (Availability::Theirs, written),
+            _ => (Availability::All, line),
         };
         Self { written, help: String::new(), of }
     }
@@ -129,7 +129,7 @@ impl Choice {
 
     /// Returns whether redyno has the option.
     pub fn is_supported(&self) -> bool {
-        self.of != Who::Theirs
+        self.of != Availability::Theirs
     }
 
     fn takes_value(&self) -> bool {
@@ -139,7 +139,7 @@ impl Choice {
 
 /// The reason why a command line does not start a run.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum OptionRefusal {
     /// This option or its value is invalid. The second text is the reason, in getopt's format.
     Wrong(String, String),
     /// This message is printed on standard error.
@@ -151,13 +151,13 @@ pub enum Refusal {
 }
 
 /// Returns the refusal of an invalid option or value, without a reason.
-pub fn invalid(option: &str) -> Refusal {
-    Refusal::Wrong(option.to_owned(), String::new())
+pub fn invalid(option: &str) -> OptionRefusal {
+    OptionRefusal::Wrong(option.to_owned(), String::new())
 }
 
 /// The way in which a tool parses its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Habit {
+pub enum ParsingStyle {
     /// Options are whole words. The first word that is not an option begins a command. `--` also begins a command, if
     /// the tool supports `--`.
     Command {
@@ -170,9 +170,9 @@ pub enum Habit {
 }
 
 /// An option in a command line.
-pub struct Given {
+pub struct GivenOption {
     /// The option.
-    pub choice: &'static Choice,
+    pub choice: &'static ToolOption,
     /// The name of the option on the command line.
     pub name: String,
     /// The value; empty if the option has none.
@@ -180,19 +180,19 @@ pub struct Given {
 }
 
 /// A parser for the arguments of a command line.
-pub struct Reader<'a> {
-    habit: Habit,
-    options: Vec<&'static Choice>,
+pub struct OptionReader<'a> {
+    habit: ParsingStyle,
+    options: Vec<&'static ToolOption>,
     rest: &'a [OsString],
     /// The letters after a dash that are not handled yet.
     letters: String,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> OptionReader<'a> {
     /// Creates a parser of these arguments, for these options.
     pub fn new(
-        habit: Habit,
-        options: impl IntoIterator<Item = &'static Choice>,
+        habit: ParsingStyle,
+        options: impl IntoIterator<Item = &'static ToolOption>,
         words: &'a [OsString],
     ) -> Self {
         Self { habit, options: options.into_iter().collect(), rest: words, letters: String::new() }
@@ -204,21 +204,21 @@ impl<'a> Reader<'a> {
     /// At the first invalid word, and the errors of `take`.
     pub fn read(
         mut self,
-        mut take: impl FnMut(&Given) -> Result<(), Refusal>,
-    ) -> Result<&'a [OsString], Refusal> {
+        mut take: impl FnMut(&GivenOption) -> Result<(), OptionRefusal>,
+    ) -> Result<&'a [OsString], OptionRefusal> {
         while let Some(given) = self.next()? {
             take(&given)?;
         }
         Ok(self.rest)
     }
 
-    fn next(&mut self) -> Result<Option<Given>, Refusal> {
+    fn next(&mut self) -> Result<Option<GivenOption>, OptionRefusal> {
         if !self.letters.is_empty() {
             return self.next_letter().map(Some);
         }
         let Some((word, rest)) = self.rest.split_first() else { return Ok(None) };
         let word = word.to_string_lossy().into_owned();
-        if let Habit::Command { ends_with_dashes } = self.habit {
+        if let ParsingStyle::Command { ends_with_dashes } = self.habit {
             if !word.starts_with('-') {
                 return Ok(None);
             }
@@ -236,18 +236,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn find(&self, name: &str) -> Option<&'static Choice> {
+    fn find(&self, name: &str) -> Option<&'static ToolOption> {
         // Both flavours of the benchmark accept this option without listing it in their help.
         let name = if name == "-v" { "--version" } else { name };
         self.options.iter().find(|option| option.names().any(|known| known == name)).copied()
     }
 
-    fn whole(&mut self, word: String) -> Result<Given, Refusal> {
+    fn whole(&mut self, word: String) -> Result<GivenOption, OptionRefusal> {
         let choice = self.find(&word).ok_or_else(|| invalid(&word))?;
         self.given(choice, word, None)
     }
 
-    fn next_letter(&mut self) -> Result<Given, Refusal> {
+    fn next_letter(&mut self) -> Result<GivenOption, OptionRefusal> {
         let letter = self.letters.remove(0);
         let name = format!("-{letter}");
         let unknown = || wrong(&name, format!("invalid option -- '{letter}'"));
@@ -258,7 +258,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the option with this long name; otherwise the only option whose long name begins with `word`.
-    fn long(&mut self, word: &str) -> Result<Given, Refusal> {
+    fn long(&mut self, word: &str) -> Result<GivenOption, OptionRefusal> {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (word, None),
@@ -283,10 +283,10 @@ impl<'a> Reader<'a> {
 
     fn given(
         &mut self,
-        choice: &'static Choice,
+        choice: &'static ToolOption,
         name: String,
         value: Option<String>,
-    ) -> Result<Given, Refusal> {
+    ) -> Result<GivenOption, OptionRefusal> {
         let value = match (value, self.rest.split_first()) {
             _ if !choice.takes_value() => String::new(),
             (Some(value), _) => value,
@@ -296,12 +296,12 @@ impl<'a> Reader<'a> {
             }
             (None, None) => return Err(wrong(&name, format!("option '{name}' requires an argument"))),
         };
-        Ok(Given { choice, name, value })
+        Ok(GivenOption { choice, name, value })
     }
 }
 
-fn wrong(option: &str, why: String) -> Refusal {
-    Refusal::Wrong(option.to_owned(), why)
+fn wrong(option: &str, why: String) -> OptionRefusal {
+    OptionRefusal::Wrong(option.to_owned(), why)
 }
 
 /// The width of lines in the help.
@@ -329,8 +329,8 @@ pub mod tests {
     use super::*;
 
     /// Fails if a name occurs twice.
-    pub fn assert_no_name_is_repeated<'a>(table: impl Iterator<Item = &'a Choice>) {
-        let names: Vec<_> = table.flat_map(Choice::names).collect();
+    pub fn assert_no_name_is_repeated<'a>(table: impl Iterator<Item = &'a ToolOption>) {
+        let names: Vec<_> = table.flat_map(ToolOption::names).collect();
         for (n, name) in names.iter().enumerate() {
             assert!(!names[..n].contains(name), "{name}");
         }
@@ -338,8 +338,8 @@ pub mod tests {
 
     #[test]
     fn names_and_value_of_an_option_are_parsed() {
-        let both = Choice::read("-n, --requests NUMBER");
+        let both = ToolOption::read("-n, --requests NUMBER");
         assert_eq!(both.names().collect::<Vec<_>>(), ["-n", "--requests"]);
-        assert!(both.takes_value() && !Choice::read("-4, --ipv4").takes_value());
+        assert!(both.takes_value() && !ToolOption::read("-4, --ipv4").takes_value());
     }
 }

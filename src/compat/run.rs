@@ -13,15 +13,15 @@ use super::server::without_number;
 use crate::{
     events::EventKind,
     print::words::StreamText,
-    session::{Alone, End, Event, Interval, Record, Summary},
+    session::{Event, Interval, Record, SessionEnd, StandaloneLoad, Summary},
 };
 
 /// The interval at which a running load is polled.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A text that is printed in place of a run, such as the help or an error.
 #[derive(Debug)]
-pub struct Answer {
+pub struct PrintedText {
     /// The text for standard output.
     pub out: String,
     /// The text for standard error.
@@ -30,7 +30,7 @@ pub struct Answer {
     pub code: u8,
 }
 
-impl Answer {
+impl PrintedText {
     /// Creates the answer for a text that the user requested, such as the help.
     pub fn of(out: String) -> Self {
         Self { out, err: String::new(), code: 0 }
@@ -42,7 +42,7 @@ impl Answer {
     }
 
     /// Prints the text; returns the exit code.
-    pub fn give(&self) -> ExitCode {
+    pub fn print_text(&self) -> ExitCode {
         complain(&self.err);
         // If the help cannot be written, there is no other place for it.
         let _ = StreamText::stdout().write_all(self.out.as_bytes());
@@ -58,20 +58,20 @@ pub fn complain(text: &str) {
 
 /// The reason why a run ends early.
 #[derive(Debug)]
-pub enum Stop {
+pub enum EarlyEnd {
     /// This message is printed on standard error.
     Message(String),
     /// The output cannot be written; its reader may have closed it.
     Output(io::Error),
 }
 
-impl From<io::Error> for Stop {
+impl From<io::Error> for EarlyEnd {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
     }
 }
 
-impl Stop {
+impl EarlyEnd {
     /// Returns a stop with this reason; the message begins with `error:`, as in memtier_benchmark.
     pub fn error(reason: impl Display) -> Self {
         Self::Message(format!("error: {reason}"))
@@ -93,7 +93,7 @@ impl Stop {
 pub enum LoadReport<'a> {
     /// The measurements of an interval, and the sum of all intervals so far; no sum after the end of the load.
     Interval(&'a Interval, Option<&'a Summary>),
-    /// The measurements of the worker with this number, if they were requested by [`Alone::divide_by_worker`].
+    /// The measurements of the worker with this number, if they were requested by [`StandaloneLoad::divide_by_worker`].
     OfWorker(usize, &'a Interval),
     /// The first error of a kind, with its message.
     Error(&'a str, &'a str),
@@ -104,14 +104,14 @@ pub enum LoadReport<'a> {
 ///
 /// # Errors
 /// When `heed` returns an error, or when a worker dies. The load is ended in both cases.
-pub fn to_its_end(
-    mut alone: Alone,
+pub fn run_to_end(
+    mut alone: StandaloneLoad,
     error: &str,
-    mut heed: impl FnMut(LoadReport) -> Result<ControlFlow<()>, Stop>,
-) -> Result<End, Stop> {
+    mut heed: impl FnMut(LoadReport) -> Result<ControlFlow<()>, EarlyEnd>,
+) -> Result<SessionEnd, EarlyEnd> {
     let mut goes_on = true;
     while goes_on && !alone.is_over() {
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
         for record in alone.take() {
             let report = report(&record, Some(alone.summary()), error)?;
             goes_on &= report.map_or(Ok(ControlFlow::Continue(())), &mut heed)?.is_continue();
@@ -145,14 +145,14 @@ fn report<'a>(
     record: &'a Record,
     so_far: Option<&'a Summary>,
     error: &str,
-) -> Result<Option<LoadReport<'a>>, Stop> {
+) -> Result<Option<LoadReport<'a>>, EarlyEnd> {
     match record {
         Record::Interval(interval) => Ok(Some(LoadReport::Interval(interval, so_far))),
         Record::Event(Event { what: EventKind::FirstError { error, message }, .. }) => {
             Ok(Some(LoadReport::Error(error, message)))
         }
         Record::Event(Event { what: EventKind::WorkerDied { cause }, .. }) => {
-            Err(Stop::Message(format!("{error}: {}", without_number(cause))))
+            Err(EarlyEnd::Message(format!("{error}: {}", without_number(cause))))
         }
         _ => Ok(None),
     }

@@ -7,13 +7,13 @@ use crate::{
         Address, ClientCertificate, Cluster, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password,
         Target, Tls, TlsError, TlsSettings, Trust, UriError, parse_uri,
     },
-    protocol::{Dialect, Step},
+    protocol::{Dialect, GreetingCommand},
     untrusted,
 };
 
 /// The values of the options for the server.
 #[derive(Debug, Clone, Default)]
-pub struct Server {
+pub struct ServerOptions {
     pub host: Option<String>,
     pub port: Option<u16>,
     pub socket: Option<PathBuf>,
@@ -31,7 +31,7 @@ pub struct Server {
     uris: Vec<ParsedUri>,
 }
 
-impl Server {
+impl ServerOptions {
     /// Adopts the values of a URI; returns its dialect.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ impl Server {
 /// The error for `--hash` if only some of the URIs request TLS.
 const SOME_TLS: &str = "--hash needs TLS for all servers or for none; give all URIs the same scheme";
 
-impl Server {
+impl ServerOptions {
     /// Returns the servers of all URIs as a ring; `None` without `--hash`. All servers get the other options of
     /// `target`.
     ///
@@ -126,7 +126,7 @@ impl Server {
 }
 
 /// Returns the address, in the benchmarks' format.
-pub fn place(target: &Target) -> String {
+pub fn address_text(target: &Target) -> String {
     match &target.address {
         Address::Tcp { host, port } => format!("{}:{port}", untrusted::text(host)),
         Address::Unix(path) => untrusted::path(path),
@@ -135,7 +135,7 @@ pub fn place(target: &Target) -> String {
 }
 
 /// Returns an error of the operating system without its number.
-pub fn plain(error: &io::Error) -> String {
+pub fn os_error_text(error: &io::Error) -> String {
     without_number(&error.to_string())
 }
 
@@ -145,9 +145,16 @@ pub fn without_number(text: &str) -> String {
 }
 
 /// Returns a server's error without redyno's own text about the refused step. Also returns this step, if there is one.
-pub fn without_step(dialect: Dialect, message: &str) -> (Option<Step>, &str) {
-    let steps = [Step::Auth, Step::Tracking, Step::Select, Step::Hello, Step::Connection];
-    let split =
-        |step: Step| Some((step, message.strip_prefix(&format!("{} was refused: ", dialect.named(step)))?));
+pub fn without_step(dialect: Dialect, message: &str) -> (Option<GreetingCommand>, &str) {
+    let steps = [
+        GreetingCommand::Auth,
+        GreetingCommand::Tracking,
+        GreetingCommand::Select,
+        GreetingCommand::Hello,
+        GreetingCommand::Connection,
+    ];
+    let split = |step: GreetingCommand| {
+        Some((step, message.strip_prefix(&format!("{} was refused: ", dialect.named(step)))?))
+    };
     steps.into_iter().find_map(split).map_or((None, message), |(step, error)| (Some(step), error))
 }

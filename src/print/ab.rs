@@ -16,7 +16,7 @@ use crate::{
     experiment::{Ab, Experiment, Pair, Side},
     print::{
         lines::{server_line, session_line},
-        printer::Form,
+        printer::OutputForm,
         summary::nodes,
     },
     session::{
@@ -27,8 +27,8 @@ use crate::{
 };
 
 /// A writer of the output of an A/B.
-pub(crate) struct Lines {
-    form: Form,
+pub(crate) struct AbLines {
+    form: OutputForm,
     /// The names of both sides.
     sides: [String; 2],
     /// The number of printed pairs.
@@ -40,7 +40,7 @@ pub(crate) struct Lines {
 /// A line of JSON.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-enum Json<'a> {
+enum AbJson<'a> {
     Pair(&'a Pair),
     Verdict {
         from: String,
@@ -66,15 +66,15 @@ struct NodeFigures {
     errors: u64,
 }
 
-impl Json<'_> {
+impl AbJson<'_> {
     fn line(&self) -> String {
         // Strings and numbers can always be encoded.
         serde_json::to_string(self).unwrap_or_default() + "\n"
     }
 }
 
-impl Lines {
-    pub(crate) fn new(form: Form) -> Self {
+impl AbLines {
+    pub(crate) fn new(form: OutputForm) -> Self {
         Self { form, sides: Default::default(), printed: 0, session: None }
     }
 
@@ -89,9 +89,9 @@ impl Lines {
         let [a, b] = self.sides.each_ref().map(|side| untrusted::lines(side.as_bytes()));
         let [of_a, of_b] = ab.settings.each_ref().map(|setting| &setting.knobs);
         match self.form {
-            Form::Json => String::new(),
-            Form::Lines if ab.is_of_targets() => format!("{}  {of_a}\nA: {a}\nB: {b}\n", session.tool),
-            Form::Lines => {
+            OutputForm::Json => String::new(),
+            OutputForm::Lines if ab.is_of_targets() => format!("{}  {of_a}\nA: {a}\nB: {b}\n", session.tool),
+            OutputForm::Lines => {
                 format!("{}\nA: {a}  ({of_a})\nB: {b}  ({of_b})\n{}", session_line(session), heading())
             }
         }
@@ -102,9 +102,9 @@ impl Lines {
         let new = &ab.pairs()[self.printed..];
         self.printed = ab.pairs().len();
         let line = |pair| match self.form {
-            Form::Json => Json::Pair(pair).line(),
-            Form::Lines if ab.is_of_targets() => String::new(),
-            Form::Lines => pair_line(pair, ab.figures()),
+            OutputForm::Json => AbJson::Pair(pair).line(),
+            OutputForm::Lines if ab.is_of_targets() => String::new(),
+            OutputForm::Lines => pair_line(pair, ab.figures()),
         };
         new.iter().map(line).collect()
     }
@@ -113,8 +113,10 @@ impl Lines {
     pub(crate) fn verdict(&self, ab: &Ab) -> String {
         let [from, to] = self.sides.clone();
         match self.form {
-            Form::Json => Json::Verdict { from, to, verdict: ab, nodes: self.node_figures(ab) }.line(),
-            Form::Lines => format!("\n{}{}", ab.report(), self.node_tables(ab)),
+            OutputForm::Json => {
+                AbJson::Verdict { from, to, verdict: ab, nodes: self.node_figures(ab) }.line()
+            }
+            OutputForm::Lines => format!("\n{}{}", ab.report(), self.node_tables(ab)),
         }
     }
 
@@ -220,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_pair_is_a_json_object() {
-        let line: serde_json::Value = serde_json::from_str(&Json::Pair(&pair(135_000.0)).line()).unwrap();
+        let line: serde_json::Value = serde_json::from_str(&AbJson::Pair(&pair(135_000.0)).line()).unwrap();
         assert_eq!(
             (&line["kind"], &line["first"], &line["b"]["p50_us"]),
             (&"pair".into(), &"A".into(), &587.0.into())

@@ -17,20 +17,20 @@ pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     }
     match before.filter(|before| before.load) {
         Some(before) => {
-            let words = turned(before, now, |_| true);
+            let words = changed_knobs(before, now, |_| true);
             if words.is_empty() { vec!["as before".to_owned()] } else { words }
         }
         None => {
             let shape = format!("{}×{}", now.clients, now.pipeline);
             let is_other = |knob: Knob| !matches!(knob, Knob::Clients | Knob::Pipeline);
-            std::iter::once(shape).chain(turned(&Knobs::default(), now, is_other)).collect()
+            std::iter::once(shape).chain(changed_knobs(&Knobs::default(), now, is_other)).collect()
         }
     }
 }
 
 /// Returns the knobs selected by `is_shown` that have different values in `base` and `now`. Weights of different
 /// workloads are not compared.
-fn turned(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> Vec<String> {
+fn changed_knobs(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> Vec<String> {
     let is_other = !now.workload.has_operations_of(&base.workload);
     let differs = |knob: &Knob| match knob {
         // The rate already shows that the loop is open.
@@ -64,9 +64,9 @@ pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String>
 
 /// The server parameters that were changed: the value of each before its first change, and its present value.
 #[derive(Debug, Clone, Default)]
-pub struct Tuned<'a>(BTreeMap<&'a str, (&'a str, &'a str)>);
+pub struct ParameterChanges<'a>(BTreeMap<&'a str, (&'a str, &'a str)>);
 
-impl<'a> Tuned<'a> {
+impl<'a> ParameterChanges<'a> {
     /// Adds the parameter that was changed at the start of a segment.
     pub fn take(&mut self, segment: &'a Segment) {
         if let Some(set) = &segment.config {
@@ -116,7 +116,7 @@ mod tests {
         fn change(before: Option<&Knobs>, now: &Knobs) -> String {
             super::change(before, now).join(", ")
         }
-        let zipfian = with(on.workload.drawn_by("zipfian 1.2".parse().unwrap()));
+        let zipfian = with(on.workload.with_distribution("zipfian 1.2".parse().unwrap()));
         assert_eq!(change(Some(&on), &with(on.workload.with_read_percent(50))), "reads 50 %");
         assert_eq!(change(Some(&on), &zipfian), "distribution zipfian, exponent 1.2");
         assert_eq!(change(Some(&zipfian), &with(zipfian.workload.with_exponent(1.3))), "exponent 1.3");

@@ -3,32 +3,32 @@
 use serde::Serialize;
 
 use crate::{
-    compare::{Compared, Crossed, Run, Table},
+    compare::{DifferenceTable, MetCondition, Run, RunComparison},
     print::lines::server_line,
     units::clock,
     untrusted,
 };
 
 /// A comparison to print.
-pub(crate) struct Comparison<'a> {
+pub(crate) struct PrintedComparison<'a> {
     pub(crate) base: &'a [Run],
     pub(crate) new: &'a [Run],
-    pub(crate) compared: &'a Compared,
-    pub(crate) crossed: &'a [Crossed],
+    pub(crate) compared: &'a RunComparison,
+    pub(crate) crossed: &'a [MetCondition],
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct ComparisonJson<'a> {
     kind: &'static str,
     base: Vec<&'a str>,
     new: Vec<&'a str>,
     sequential: bool,
     differs: &'a [String],
-    table: &'a Table,
+    table: &'a DifferenceTable,
     crossed: Vec<String>,
 }
 
-impl Comparison<'_> {
+impl PrintedComparison<'_> {
     /// Returns the comparison as aligned text, for people.
     pub(crate) fn text(&self) -> String {
         let notes: String = self.compared.notes().iter().map(|note| format!("\n{note}\n")).collect();
@@ -46,12 +46,12 @@ impl Comparison<'_> {
 
     /// Returns the comparison as one JSON object.
     pub(crate) fn json(&self) -> String {
-        let json = Json {
+        let json = ComparisonJson {
             kind: "comparison",
             base: self.base.iter().map(|run| run.name.as_str()).collect(),
             new: self.new.iter().map(|run| run.name.as_str()).collect(),
             sequential: self.compared.is_sequential,
-            differs: &self.compared.misfits,
+            differs: &self.compared.mismatches,
             table: &self.compared.table,
             crossed: self.crossed.iter().map(ToString::to_string).collect(),
         };

@@ -18,7 +18,8 @@ use crate::{
     probe::{Ping, Timing},
     server::Status,
     session::{
-        Event, Interval, Progress, Record, ServerIdentity, SessionStart, Sink, Span, Timeline, figures::Row,
+        Event, Interval, PrefillProgress, Record, ServerIdentity, SessionStart, Sink, Span, Timeline,
+        figures::Row,
     },
 };
 
@@ -48,7 +49,7 @@ impl Sink for Lines {
     fn push(&mut self, record: &Record) -> Vec<String> {
         // The lines are about the first server only.
         if !record.is_of(0) {
-            self.findings.hear_other(record);
+            self.findings.push_other(record);
             return Vec::new();
         }
         self.timeline.push(record);
@@ -164,9 +165,9 @@ impl Lines {
     }
 
     /// Returns the progress of the prefill; `None` without a prefill.
-    fn progress(&self) -> Option<Progress> {
+    fn progress(&self) -> Option<PrefillProgress> {
         let current = self.timeline.segments.current()?;
-        Progress::of(&current.start, &current.total)
+        PrefillProgress::of(&current.start, &current.total)
     }
 
     fn complete(&mut self, ping: Option<&Span<Ping>>, lines: &mut Vec<String>) {

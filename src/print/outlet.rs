@@ -47,17 +47,17 @@ const LIMITS: Limits = Limits { pieces: 65_536, bytes: 16 * 1024 * 1024 };
 
 /// An output stream. Clones write to the same stream.
 #[derive(Debug, Clone)]
-pub struct Outlet(Arc<Shared>);
+pub struct Outlet(Arc<SharedQueue>);
 
 #[derive(Debug)]
-struct Shared {
+struct SharedQueue {
     limits: Limits,
-    state: Mutex<Queue>,
+    state: Mutex<PieceQueue>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
+struct PieceQueue {
     queue: VecDeque<Vec<u8>>,
     /// The number of bytes in the queue and in the piece that is being written.
     bytes: usize,
@@ -76,7 +76,7 @@ struct Queue {
     is_reported: bool,
 }
 
-impl Queue {
+impl PieceQueue {
     fn heard(&mut self) -> io::Result<()> {
         let Some((kind, code)) = self.failure else { return Ok(()) };
         self.is_reported = true;
@@ -135,7 +135,7 @@ impl Outlet {
     /// Starts a stream to `out` with a writing thread of this name. If the thread cannot be started, every call of
     /// [`offer`](Self::offer) fails.
     pub fn start(name: &str, out: impl Write + Send + 'static, limits: Limits) -> Self {
-        let shared = Arc::new(Shared { limits, state: Mutex::default(), changed: Condvar::new() });
+        let shared = Arc::new(SharedQueue { limits, state: Mutex::default(), changed: Condvar::new() });
         let for_thread = Arc::clone(&shared);
         let started = thread::Builder::new().name(name.to_owned()).spawn(move || for_thread.write_to(out));
         if let Err(error) = started {
@@ -185,11 +185,11 @@ impl Outlet {
     /// # Errors
     /// The errors of [`offer`](Self::offer).
     pub fn is_written_within(&self, limit: Duration) -> io::Result<bool> {
-        self.wait(limit, Queue::is_empty)
+        self.wait(limit, PieceQueue::is_empty)
     }
 
-    fn wait(&self, limit: Duration, is_there: impl Fn(&Queue) -> bool) -> io::Result<bool> {
-        let awaited = |state: &mut Queue| state.failure.is_none() && !state.is_over && !is_there(state);
+    fn wait(&self, limit: Duration, is_there: impl Fn(&PieceQueue) -> bool) -> io::Result<bool> {
+        let awaited = |state: &mut PieceQueue| state.failure.is_none() && !state.is_over && !is_there(state);
         let mut state = self.0.state.lock();
         self.0.changed.wait_while_for(&mut state, awaited, limit);
         state.heard()?;
@@ -228,7 +228,7 @@ impl Outlet {
     }
 }
 
-impl Shared {
+impl SharedQueue {
     fn write_to(&self, mut out: impl Write) {
         let mut state = self.state.lock();
         loop {

@@ -7,14 +7,14 @@ use crate::session::{Coalesce, JsonLines, Record, Sink};
 
 /// The form of the output of a session without a screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum OutputForm {
     /// A readable line per second, and a summary at the end.
     Lines,
     /// JSON lines; the last one is the `end` record.
     Json,
 }
 
-impl Form {
+impl OutputForm {
     /// Returns JSON if requested, otherwise lines.
     pub fn of(is_json: bool) -> Self {
         if is_json { Self::Json } else { Self::Lines }
@@ -36,10 +36,10 @@ pub struct Printer {
 
 impl Printer {
     /// Creates a printer of this form to `out`; `files` are the files of the recording.
-    pub fn new(form: Form, out: Outlet, files: Vec<String>) -> Self {
+    pub fn new(form: OutputForm, out: Outlet, files: Vec<String>) -> Self {
         match form {
-            Form::Lines => Self { is_for_people: true, ..Self::of(Box::new(Lines::of(files)), out) },
-            Form::Json => Self::of(Box::new(JsonLines), out),
+            OutputForm::Lines => Self { is_for_people: true, ..Self::of(Box::new(Lines::of(files)), out) },
+            OutputForm::Json => Self::of(Box::new(JsonLines), out),
         }
     }
 
@@ -98,7 +98,7 @@ mod tests {
             Limits,
             testing::{LIMIT, Reader},
         },
-        session::{End, Mark, Summary},
+        session::{Mark, SessionEnd, Summary},
     };
 
     const ROOMY: Limits = Limits { pieces: 1000, bytes: 1_000_000 };
@@ -108,10 +108,14 @@ mod tests {
     }
 
     fn end() -> Arc<Record> {
-        Arc::new(Record::End(Box::new(End { t_s: 9.0, summary: Summary::default(), ..End::default() })))
+        Arc::new(Record::End(Box::new(SessionEnd {
+            t_s: 9.0,
+            summary: Summary::default(),
+            ..SessionEnd::default()
+        })))
     }
 
-    fn printed(form: Form) -> String {
+    fn printed(form: OutputForm) -> String {
         let reader = Reader::default();
         let out = Outlet::start("out", reader.clone(), ROOMY);
         let mut printer = Printer::new(form, out.clone(), Vec::new());
@@ -125,18 +129,18 @@ mod tests {
 
     #[test]
     fn lines_end_with_a_summary() {
-        assert_eq!(printed(Form::Lines), "   1.0 s  mark: hot\n\n00:00:09 measured\n");
+        assert_eq!(printed(OutputForm::Lines), "   1.0 s  mark: hot\n\n00:00:09 measured\n");
     }
 
     #[test]
     fn json_ends_with_the_end_record() {
-        let text = printed(Form::Json);
+        let text = printed(OutputForm::Json);
         let last: Record = serde_json::from_str(text.lines().last().unwrap()).unwrap();
         assert!(matches!(last, Record::End(_)));
     }
 
     /// Returns the output for a reader that stops after the first record and continues before the last two.
-    fn interrupted(form: Form) -> String {
+    fn interrupted(form: OutputForm) -> String {
         let reader = Reader::default();
         let out = Outlet::start("out", reader.clone(), Limits { pieces: 2, bytes: 1_000_000 });
         let mut printer = Printer::new(form, out.clone(), Vec::new());
@@ -157,7 +161,7 @@ mod tests {
     #[test]
     fn a_loss_is_reported_where_the_output_continues() {
         // One line is being written, and three lines wait, so the queue is full.
-        let lines = interrupted(Form::Lines);
+        let lines = interrupted(OutputForm::Lines);
         let marks = |text: &str| -> Vec<String> {
             text.lines().map(|line| line.get(..8).unwrap_or_default().to_owned()).collect()
         };
@@ -169,7 +173,7 @@ mod tests {
             lines.lines().nth(4).unwrap(),
             "   8.0 s  output lost: 3 lines were lost here, since nobody read them"
         );
-        let json = interrupted(Form::Json);
+        let json = interrupted(OutputForm::Json);
         let records: Vec<Record> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert!(
             matches!(&records[4..], [Record::Event(lost), Record::Mark(_), Record::End(_)]

@@ -14,13 +14,15 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::{
-    experiment::series::{Cell, Figures, OfOperations, Outcome, Scale, Scaling, Series, Table},
+    experiment::series::{
+        CellFigures, CellOutcome, Figures, ScaleFactor, Scaling, Series, SeriesCell, SeriesTable,
+    },
     untrusted,
 };
 
 /// A writer of the output of a series.
 #[derive(Debug, Clone)]
-pub struct Lines {
+pub struct SeriesLines {
     /// The line about changed amounts; `None` if no amount was changed.
     pub changed: Option<String>,
     /// The factors of the amounts.
@@ -31,7 +33,7 @@ pub struct Lines {
     pub is_json: bool,
 }
 
-impl Lines {
+impl SeriesLines {
     /// Returns the text before the table; `server` is the line about the server, if it is known.
     pub fn head(&self, series: &Series, server: Option<&str>) -> String {
         let line = |text: &str| format!("{text}\n");
@@ -42,7 +44,7 @@ impl Lines {
     }
 
     /// Returns the table, and the source of the published figures.
-    pub fn table(&self, table: &Table, series: &Series) -> String {
+    pub fn table(&self, table: &SeriesTable, series: &Series) -> String {
         let source = self.is_published.then(|| {
             format!(
                 "\npublished: {}. Compare the shape of the table, not the figures.\n",
@@ -53,18 +55,18 @@ impl Lines {
     }
 
     /// Returns the line of a cell as JSON.
-    pub fn json(&self, series: &Series, cell: &Cell, outcome: &Outcome) -> String {
+    pub fn json(&self, series: &Series, cell: &SeriesCell, outcome: &CellOutcome) -> String {
         let measured = outcome.as_ref().ok();
         let figures = measured.map(|measured| measured.figures(cell, &series.layout));
         let published = series.published.of(cell).filter(|_| self.is_published);
-        let line = Json {
+        let line = CellJson {
             kind: "cell",
             series: &series.name,
             run: &cell.run,
             at: cell.at.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
             workload: &cell.workload.name,
-            scale: self.scaling.amounts.map(Scale::part),
-            scale_clients: self.scaling.clients.map(Scale::part),
+            scale: self.scaling.amounts.map(ScaleFactor::part),
+            scale_clients: self.scaling.clients.map(ScaleFactor::part),
             ops: measured.map(|measured| measured.summary.ops),
             length_s: measured.map(|measured| measured.summary.length_s),
             errors: measured.map(|measured| &measured.summary.errors),
@@ -79,7 +81,7 @@ impl Lines {
 
 /// A cell as a line of JSON.
 #[derive(Serialize)]
-struct Json<'a> {
+struct CellJson<'a> {
     kind: &'static str,
     series: &'a str,
     run: &'a str,
@@ -113,7 +115,7 @@ struct FiguresJson<'a> {
 }
 
 impl<'a> FiguresJson<'a> {
-    fn of(figures: &'a OfOperations) -> Self {
+    fn of(figures: &'a CellFigures) -> Self {
         Self { all: Some(&figures.all), operations: Some(&figures.operations) }
     }
 }

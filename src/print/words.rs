@@ -9,7 +9,7 @@ use std::{
 use anyhow::Context as _;
 
 use super::outlet::Outlet;
-use crate::units::were;
+use crate::units::lines_with_verb;
 
 /// Non-ASCII characters, each with an ASCII replacement of the same width.
 const STAND_INS: [(&str, &str); 11] = [
@@ -64,7 +64,7 @@ pub fn plain(text: Vec<u8>) -> Vec<u8> {
 ///
 /// # Errors
 /// When writing failed. A reader that closes the pipe early, as `head` does, is no error.
-pub fn written(written: io::Result<()>) -> anyhow::Result<()> {
+pub fn stdout_result(written: io::Result<()>) -> anyhow::Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.context("cannot write to stdout"),
@@ -94,7 +94,8 @@ impl StreamText {
     /// Returns a stream to standard error.
     pub fn stderr() -> Self {
         let is_terminal = io::stderr().is_terminal();
-        let report = |lines| format!("redyno: {} lost here, since nobody read them\n", were(lines));
+        let report =
+            |lines| format!("redyno: {} lost here, since nobody read them\n", lines_with_verb(lines));
         Self { outlet: Outlet::stderr(), is_terminal, report, line: Vec::new() }
     }
 

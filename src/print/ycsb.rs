@@ -105,7 +105,8 @@ pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
 fn verified(text: &mut String, timeline: &Timeline, operations: &BTreeMap<String, OperationInterval>) {
     const OTHER: &str = "UNEXPECTED_STATE";
     let started = timeline.segments.iter().map(|segment| &segment.start.knobs.workload);
-    let compared = started.flat_map(|workload| workload.asked()).filter(|asked| asked.expects.is_some());
+    let compared =
+        started.flat_map(|workload| workload.active_operations()).filter(|asked| asked.expects.is_some());
     let names: BTreeSet<_> = compared.map(|asked| &asked.name).collect();
     let parts = || names.iter().filter_map(|name| operations.get(*name));
     let other: u64 = parts().filter_map(|part| part.errors.get(OTHER)).sum();

@@ -64,7 +64,7 @@ impl Ink {
 
 /// A line of a chart, with a value for each of the chart's `xs`.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Line {
+pub(super) struct ChartLine {
     pub(super) name: String,
     pub(super) ink: Ink,
     /// A value for each x; `None` without samples, or with too few samples.
@@ -75,7 +75,7 @@ pub(super) struct Line {
     pub(super) segment: Option<u32>,
 }
 
-impl Line {
+impl ChartLine {
     /// Creates a line without dots.
     pub(super) fn new(name: impl Into<String>, ink: Ink, values: Vec<Option<f64>>) -> Self {
         Self { name: name.into(), ink, values, is_dotted: false, segment: None }
@@ -101,15 +101,15 @@ pub(super) struct Chart {
     pub(super) x_name: String,
     pub(super) y: Quantity,
     pub(super) xs: Vec<f64>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<ChartLine>,
     pub(super) heat: Option<HeatMap>,
 }
 
 impl Chart {
     /// Creates a chart over the time of the session. Lines without any values are left out.
-    pub(super) fn of(id: &str, title: &str, y: Quantity, xs: Vec<f64>, lines: Vec<Line>) -> Self {
+    pub(super) fn of(id: &str, title: &str, y: Quantity, xs: Vec<f64>, lines: Vec<ChartLine>) -> Self {
         let (id, title, x_name) = (id.to_owned(), title.to_owned(), "time of the session".to_owned());
-        let lines = lines.into_iter().filter(Line::has_values).collect();
+        let lines = lines.into_iter().filter(ChartLine::has_values).collect();
         Self { id, title, note: String::new(), x: Quantity::Time, x_name, y, xs, lines, heat: None }
     }
 
@@ -120,6 +120,6 @@ impl Chart {
 
     /// Returns whether there are values to draw.
     pub(super) fn has_values(&self) -> bool {
-        self.lines.iter().any(Line::has_values)
+        self.lines.iter().any(ChartLine::has_values)
     }
 }

@@ -1,28 +1,28 @@
 //! A comparison of several sessions, or of segments of one session, with the first of them as the baseline.
 
 use super::{
-    account::Account,
     chart::Chart,
     hdr_curves,
-    table::{Table, TableRow},
+    node_report::NodeReport,
+    table::{ReportTable, TableRow},
 };
-use crate::compare::{Compared, Difference, Run};
+use crate::compare::{Difference, Run, RunComparison};
 
 /// The result of the comparison.
 #[derive(Debug, Default)]
-pub(super) struct Comparison {
+pub(super) struct ReportComparison {
     /// A table for each session except the first.
-    pub(super) tables: Vec<Table>,
+    pub(super) tables: Vec<ReportTable>,
     /// The reasons why sessions cannot be compared, each with the session's name.
     pub(super) left_out: Vec<String>,
     /// The latency distributions of the sessions, in one chart.
     pub(super) curves: Option<Chart>,
 }
 
-impl Comparison {
+impl ReportComparison {
     /// Returns the comparison of several sessions or segments. Returns `None` for a single one.
-    pub(super) fn of(accounts: &[Account]) -> Option<Self> {
-        let named = |account: &Account| match &account.source.segments[..] {
+    pub(super) fn of(accounts: &[NodeReport]) -> Option<Self> {
+        let named = |account: &NodeReport| match &account.source.segments[..] {
             [] => vec![None],
             segments => segments.iter().copied().map(Some).collect(),
         };
@@ -31,7 +31,7 @@ impl Comparison {
         if all.len() < 2 {
             return None;
         }
-        let run = |(account, segment): &(&Account, Option<u32>)| {
+        let run = |(account, segment): &(&NodeReport, Option<u32>)| {
             Run::of(&account.name(), &account.timeline, *segment)
         };
         let (runs, refused): (Vec<_>, Vec<_>) = all.iter().map(run).partition(Result::is_ok);
@@ -49,14 +49,14 @@ impl Comparison {
     }
 }
 
-fn table(base: &Run, new: &Run) -> Table {
-    let compared = Compared::of(std::slice::from_ref(base), std::slice::from_ref(new));
+fn table(base: &Run, new: &Run) -> ReportTable {
+    let compared = RunComparison::of(std::slice::from_ref(base), std::slice::from_ref(new));
     let row = |row: &Difference| {
         let [name, base, new, difference, words] = row.cells();
         TableRow::of(vec![name, difference, words, base, new])
     };
     let title = format!("{} against {}", new.name, base.name);
     let headings = ["", "difference", "verdict", &base.name, &new.name];
-    let table = Table::of(&title, &headings, 3, compared.table.rows.iter().map(row).collect());
-    Table { note: compared.notes().join(". "), ..table }
+    let table = ReportTable::of(&title, &headings, 3, compared.table.rows.iter().map(row).collect());
+    ReportTable { note: compared.notes().join(". "), ..table }
 }

@@ -1,8 +1,8 @@
 //! The recorded environment of the measurement: the measuring machine and the server.
 
 use super::{
-    account::Account,
-    table::{Table, TableRow},
+    node_report::NodeReport,
+    table::{ReportTable, TableRow},
 };
 use crate::{gauge::Gauge, server::Parameter, session::Encryption};
 
@@ -10,11 +10,11 @@ use crate::{gauge::Gauge, server::Parameter, session::Encryption};
 const UNKNOWN: &str = "Not recorded: the server's cores and kernel, and other CONFIG parameters, since these may contain secrets.";
 
 /// Returns two tables: facts about the measuring machine and the server, and the server's parameters.
-pub(super) fn tables(account: &Account) -> Vec<Table> {
+pub(super) fn tables(account: &NodeReport) -> Vec<ReportTable> {
     vec![sides(account), config(account)]
 }
 
-fn sides(account: &Account) -> Table {
+fn sides(account: &NodeReport) -> ReportTable {
     let mut rows = Vec::new();
     let mut add = |name: &str, value: String| {
         if !value.is_empty() {
@@ -53,12 +53,12 @@ fn sides(account: &Account) -> Table {
         }
         add("server: memory policy", status.policy.clone().unwrap_or_default());
     }
-    Table { note: UNKNOWN.to_owned(), ..Table::of("Environment", &["", ""], 2, rows) }
+    ReportTable { note: UNKNOWN.to_owned(), ..ReportTable::of("Environment", &["", ""], 2, rows) }
 }
 
 /// Returns the recorded parameters with their last values. A remark shows the first value or the default, if it is
 /// different.
-fn config(account: &Account) -> Table {
+fn config(account: &NodeReport) -> ReportTable {
     let [first, last] = &account.config;
     let row = |(name, value): (&String, &String)| {
         let usual = Parameter::named(name).map(|parameter| parameter.usual);
@@ -71,7 +71,10 @@ fn config(account: &Account) -> Table {
         TableRow::of(vec![name.clone(), shown(value), remark])
     };
     let note = "Defaults are those of Redis 7 and Valkey without a configuration file.".to_owned();
-    Table { note, ..Table::of("CONFIG", &["parameter", "value", ""], 3, last.iter().map(row).collect()) }
+    ReportTable {
+        note,
+        ..ReportTable::of("CONFIG", &["parameter", "value", ""], 3, last.iter().map(row).collect())
+    }
 }
 
 fn shown(value: &str) -> String {

@@ -2,8 +2,8 @@
 //! % are equally far apart.
 
 use super::{
-    account::Account,
-    chart::{Chart, Ink, Line, Quantity},
+    chart::{Chart, ChartLine, Ink, Quantity},
+    node_report::NodeReport,
 };
 use crate::{
     stats::{Latency, curve::nines_for},
@@ -16,7 +16,7 @@ const STEPS: usize = 25;
 const MOST_CURVES: usize = 40;
 
 /// Returns a chart with a curve for each measured segment; `None` without curves.
-pub(super) fn of_segments(account: &Account) -> Option<Chart> {
+pub(super) fn of_segments(account: &NodeReport) -> Option<Chart> {
     let all: Vec<_> = account.measured().collect();
     let named = |n: usize| {
         let segment = all[n];
@@ -52,7 +52,7 @@ fn chart(id: &str, curves: Vec<(String, Option<u32>, &Latency)>) -> Option<Chart
     let xs = (0..steps).map(|n| (n as f64 + 0.5) / STEPS as f64).collect();
     let line = |(n, (name, segment, latency)): (usize, (String, Option<u32>, &Latency))| {
         let values = latency.curve(nines, steps).into_iter().map(|ns| ns.map(|ns| ns as f64 / 1e3)).collect();
-        Line { segment, ..Line::new(name, Ink::of_series(n), values) }
+        ChartLine { segment, ..ChartLine::new(name, Ink::of_series(n), values) }
     };
     let lines = curves.into_iter().enumerate().map(line).collect();
     let chart = Chart::of(id, "Latency over the percentile", Quantity::Latency, xs, lines);

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::course::Point;
+use super::point_series::SeriesPoint;
 use crate::{session::Interval, session::timeline::Heat};
 
 /// The maximum number of columns; no screen shows more.
@@ -13,7 +13,7 @@ pub(super) const TONES: usize = 6;
 
 /// A column of the heat map: the counts of a period.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Column {
+pub(super) struct HeatColumn {
     pub(super) from_s: f64,
     pub(super) to_s: f64,
     /// The bin of the first count.
@@ -25,7 +25,7 @@ pub(super) struct Column {
 /// The columns, in the order of time.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct HeatMap {
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<HeatColumn>,
     /// The borders of the bins, in microseconds.
     pub(super) borders: Vec<f64>,
     /// The highest count of a cell.
@@ -35,7 +35,7 @@ pub(super) struct HeatMap {
 impl HeatMap {
     /// Returns the heat map of these points; `None` if all counts are zero. A heat map shows response times in an open
     /// loop, and service times in a closed loop.
-    pub(super) fn of(points: &[Point<Interval>]) -> Option<Self> {
+    pub(super) fn of(points: &[SeriesPoint<Interval>]) -> Option<Self> {
         let each = points.len().div_ceil(MOST_COLUMNS).max(1);
         let columns: Vec<_> = points.chunks(each).filter_map(column).collect();
         let most = columns.iter().flat_map(|column| &column.counts).copied().max()?;
@@ -58,7 +58,7 @@ impl HeatMap {
     }
 }
 
-fn column(points: &[Point<Interval>]) -> Option<Column> {
+fn column(points: &[SeriesPoint<Interval>]) -> Option<HeatColumn> {
     let mut counts = Vec::new();
     let mut add = |ns: u64, n: u64| {
         let bin = Heat::bin(ns as f64);
@@ -76,7 +76,7 @@ fn column(points: &[Point<Interval>]) -> Option<Column> {
     let first = counts.iter().position(|n| *n > 0)?;
     let (from_s, to_s) = (points.first()?.from_s, points.last()?.to_s);
     let seconds = |s: f64| (s * 1000.0).round() / 1000.0;
-    Some(Column { from_s: seconds(from_s), to_s: seconds(to_s), first, counts: counts.split_off(first) })
+    Some(HeatColumn { from_s: seconds(from_s), to_s: seconds(to_s), first, counts: counts.split_off(first) })
 }
 
 #[cfg(test)]
@@ -84,8 +84,8 @@ mod tests {
     use super::*;
     use crate::stats::fixture::latency_of;
 
-    fn point(n: u32, ns: impl Iterator<Item = u64>) -> Point<Interval> {
-        let mut course = super::super::course::Course::default();
+    fn point(n: u32, ns: impl Iterator<Item = u64>) -> SeriesPoint<Interval> {
+        let mut course = super::super::point_series::PointSeries::default();
         let part = Interval { service: latency_of(ns), ..Interval::default() };
         course.push(1, f64::from(n) + 1.0, 1.0, part);
         course.points[0].clone()

@@ -1,12 +1,12 @@
 //! Throughput and latency over the values of the only knob that changed.
 
 use super::{
-    account::Account,
-    chart::{Chart, Ink, Line, Quantity},
+    chart::{Chart, ChartLine, Ink, Quantity},
+    node_report::NodeReport,
 };
 use crate::{
     events::EventKind,
-    experiment::{Curve, Dimension, Point},
+    experiment::{Curve, CurvePoint, Dimension},
     session::{
         figures::{self, Row},
         timeline::Level,
@@ -19,7 +19,7 @@ const WIDE: f64 = 10.0;
 
 /// Returns the curve over the only knob or parameter that changed between segments; `None` if none or more than one
 /// changed.
-pub(super) fn swept(account: &Account) -> Option<Curve> {
+pub(super) fn swept(account: &NodeReport) -> Option<Curve> {
     let segments = || account.timeline.segments.iter();
     let is_turned = |dimension: &Dimension| {
         let mut values = Curve::values_of(*dimension, segments());
@@ -32,37 +32,37 @@ pub(super) fn swept(account: &Account) -> Option<Curve> {
 }
 
 /// Returns the charts of throughput and latency over the knob.
-pub(super) fn charts(account: &Account) -> Vec<Chart> {
+pub(super) fn charts(account: &NodeReport) -> Vec<Chart> {
     let Some(curve) = swept(account) else { return Vec::new() };
     let name = curve.dimension.name();
-    let rate = |point: &Point| figures::OPS_PER_S.exported(&Row::of_interval(&point.measured));
+    let rate = |point: &CurvePoint| figures::OPS_PER_S.exported(&Row::of_interval(&point.measured));
     let mut throughput = vec![dotted("replies/s", Ink("rate"), &curve, rate)];
     if let Some(law) = curve.law() {
         let model = curve.points.iter().map(|point| Some(law.at(point.value as f64))).collect();
-        throughput.push(Line::new("model (USL)", Ink("faint"), model));
+        throughput.push(ChartLine::new("model (USL)", Ink("faint"), model));
     }
     let at = |level: Level, ink: &'static str| {
-        let value = |point: &Point| level.of(point.latency()).map(|ns| ns as f64 / 1e3);
+        let value = |point: &CurvePoint| level.of(point.latency()).map(|ns| ns as f64 / 1e3);
         dotted(level.name(), Ink(ink), &curve, value)
     };
     let latency = vec![at(Level::P50, "p50"), at(Level::P99, "p99"), at(Level::P999, "p999")];
-    let of = if curve.points.iter().any(Point::is_open) { "Response time" } else { "Service time" };
+    let of = if curve.points.iter().any(CurvePoint::is_open) { "Response time" } else { "Service time" };
     let throughput =
         chart("knob-throughput", &format!("Throughput over {name}"), Quantity::Rate, &curve, throughput);
     let latency = chart("knob-latency", &format!("{of} over {name}"), Quantity::Latency, &curve, latency);
-    let recall = vec![dotted("recall", Ink("rate"), &curve, Point::recall)];
+    let recall = vec![dotted("recall", Ink("rate"), &curve, CurvePoint::recall)];
     let recall = chart("knob-recall", &format!("Recall over {name}"), Quantity::Cores, &curve, recall);
     let mut charts = vec![Chart { note: words(account, &curve), ..throughput }, latency, recall];
     charts.retain(Chart::has_values);
     charts
 }
 
-fn dotted(name: &str, ink: Ink, curve: &Curve, value: impl Fn(&Point) -> Option<f64>) -> Line {
+fn dotted(name: &str, ink: Ink, curve: &Curve, value: impl Fn(&CurvePoint) -> Option<f64>) -> ChartLine {
     let values = curve.points.iter().map(value).collect();
-    Line { is_dotted: true, ..Line::new(name, ink, values) }
+    ChartLine { is_dotted: true, ..ChartLine::new(name, ink, values) }
 }
 
-fn chart(id: &str, title: &str, y: Quantity, curve: &Curve, lines: Vec<Line>) -> Chart {
+fn chart(id: &str, title: &str, y: Quantity, curve: &Curve, lines: Vec<ChartLine>) -> Chart {
     let xs: Vec<_> = curve.points.iter().map(|point| point.value as f64).collect();
     let is_wide = xs.first().zip(xs.last()).is_some_and(|(low, high)| *low > 0.0 && high / low >= WIDE);
     let x = if is_wide { Quantity::KnobLog } else { Quantity::Knob };
@@ -70,7 +70,7 @@ fn chart(id: &str, title: &str, y: Quantity, curve: &Curve, lines: Vec<Line>) ->
 }
 
 /// Returns the note below the chart: the results of experiments, the best value and the knee.
-fn words(account: &Account, curve: &Curve) -> String {
+fn words(account: &NodeReport, curve: &Curve) -> String {
     let dimension = curve.dimension;
     let is_found = |what: &&EventKind| {
         matches!(what, EventKind::Found { .. } | EventKind::BestStep { .. } | EventKind::NothingFound { .. })
@@ -93,7 +93,7 @@ fn words(account: &Account, curve: &Curve) -> String {
     });
     let limited = curve.points.iter().filter(|point| point.our_limit().is_some()).count() as u64;
     let limited = (limited > 0)
-        .then(|| format!("At {} redyno itself was the limit.", units::counted(limited, "value")));
+        .then(|| format!("At {} redyno itself was the limit.", units::count_with_noun(limited, "value")));
     let whole = is_found.then(|| "A point is a whole segment.".to_owned());
     found.chain([best, knee, limited, whole].into_iter().flatten()).collect::<Vec<_>>().join(" ")
 }

@@ -17,17 +17,17 @@
 //! The script's data is JSON without any `<`. The content security policy of the page allows only its own script and
 //! style, by their hashes.
 
-mod account;
 mod chart;
 mod comparison;
-mod course;
 mod environment;
 mod hdr_curves;
 mod heat_map;
 mod knob_curve;
 pub(crate) mod monitored;
+mod node_report;
 mod over_time;
 mod page;
+mod point_series;
 mod scale;
 mod svg;
 mod table;
@@ -37,7 +37,7 @@ mod tests;
 
 use std::path::Path;
 
-use self::{account::Account, comparison::Comparison, table::Table};
+use self::{comparison::ReportComparison, node_report::NodeReport, table::ReportTable};
 use crate::{
     export::markdown_text,
     session::{Record, Sink},
@@ -45,7 +45,7 @@ use crate::{
 
 /// The form of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ReportForm {
     /// A page for a browser.
     Html,
     /// Markdown, for a ticket.
@@ -54,7 +54,7 @@ pub enum Form {
     Text,
 }
 
-impl Form {
+impl ReportForm {
     /// Returns the extension of a file in this form.
     pub fn extension(self) -> &'static str {
         match self {
@@ -76,7 +76,7 @@ impl Form {
 
 /// The name of a recording, and its segments to compare.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recording {
+pub struct ReportSource {
     /// The name of the recording in the report.
     pub name: String,
     /// The segments to compare. If there are none, the session must have a single segment under load, which is
@@ -86,19 +86,19 @@ pub struct Recording {
 
 /// A report about one or more sessions, built from their records.
 pub struct Report {
-    form: Form,
+    form: ReportForm,
     /// The names of the sessions, in order. Further sessions have no name.
-    sources: Vec<Recording>,
+    sources: Vec<ReportSource>,
     /// The number of sessions that have begun.
     begun: usize,
-    accounts: Vec<Account>,
+    accounts: Vec<NodeReport>,
     /// The index of the present session's first account. A session has one account for each of its nodes.
     present: usize,
 }
 
 impl Report {
     /// Creates a report about sessions with these names, given in the order of their records.
-    pub fn of(form: Form, sources: Vec<Recording>) -> Self {
+    pub fn of(form: ReportForm, sources: Vec<ReportSource>) -> Self {
         Self { form, sources, begun: 0, accounts: Vec::new(), present: 0 }
     }
 
@@ -110,7 +110,7 @@ impl Report {
         if let Some(mut session) = session.cloned()
             && session.follow(record)
         {
-            let mut account = Account::new(accounts[0].source.clone(), accounts.len() as u16);
+            let mut account = NodeReport::new(accounts[0].source.clone(), accounts.len() as u16);
             account.push(&Record::Session(session));
             self.accounts.push(account);
         }
@@ -121,7 +121,7 @@ impl Report {
         self.present = self.accounts.len();
         let source = self.sources.get(self.begun).cloned().unwrap_or_default();
         self.begun += 1;
-        self.accounts.extend((0..nodes).map(|node| Account::new(source.clone(), node as u16)));
+        self.accounts.extend((0..nodes).map(|node| NodeReport::new(source.clone(), node as u16)));
     }
 }
 
@@ -139,19 +139,19 @@ impl Sink for Report {
 
     fn finish(&mut self) -> Vec<String> {
         vec![match self.form {
-            Form::Html => page::page(&mut self.accounts),
-            Form::Markdown => ticket(&self.accounts),
-            Form::Text => self.accounts.iter().map(plain).collect(),
+            ReportForm::Html => page::page(&mut self.accounts),
+            ReportForm::Markdown => ticket(&self.accounts),
+            ReportForm::Text => self.accounts.iter().map(plain).collect(),
         }]
     }
 }
 
 /// Returns the report as Markdown: the tables, without pictures.
-fn ticket(accounts: &[Account]) -> String {
+fn ticket(accounts: &[NodeReport]) -> String {
     let mut text = String::new();
-    if let Some(comparison) = Comparison::of(accounts) {
+    if let Some(comparison) = ReportComparison::of(accounts) {
         text += "## Comparison\n\n";
-        text.extend(comparison.tables.iter().map(Table::markdown));
+        text.extend(comparison.tables.iter().map(ReportTable::markdown));
         text.extend(
             comparison.left_out.iter().map(|why| format!("Not compared: {}.\n\n", markdown_text(why))),
         );
@@ -161,16 +161,16 @@ fn ticket(accounts: &[Account]) -> String {
 }
 
 /// Returns a session as aligned text.
-fn plain(account: &Account) -> String {
-    let tables: String = tables::all(account).iter().map(Table::text).collect();
+fn plain(account: &NodeReport) -> String {
+    let tables: String = tables::all(account).iter().map(ReportTable::text).collect();
     format!("{}\n\n{tables}", page::line(account))
 }
 
-fn of_account(account: &Account) -> String {
+fn of_account(account: &NodeReport) -> String {
     let mut text = format!("## {}\n\n", markdown_text(&account.name()));
     for chart in knob_curve::charts(account).iter().filter(|chart| !chart.note.is_empty()) {
         text += &format!("{}\n\n", markdown_text(&chart.note));
     }
-    text.extend(tables::all(account).iter().map(Table::markdown));
+    text.extend(tables::all(account).iter().map(ReportTable::markdown));
     text
 }

@@ -1,12 +1,12 @@
 //! The tables about the server in a session: findings over time, latencies of PING, the worst periods, commands by
 //! time, and the parts that could not be read. The summary of a session prints the same rows.
 
-use super::table::{Table, TableRow};
+use super::table::{ReportTable, TableRow};
 use crate::{
     diagnose::{Cause, Delay, Episode, Episodes},
     session::{
         Timeline,
-        timeline::{CommandTime, Folded, Level, PingStretch, folded},
+        timeline::{CommandTime, FoldedEvents, Level, PingStretch, folded},
     },
     stats::Latency,
     units,
@@ -22,13 +22,13 @@ const IN_A_LINE: usize = 5;
 /// The maximum number of events in a summary; a line has the number of earlier events.
 const EVENTS: usize = 10;
 
-fn table(title: &str, headings: &[&str], words: usize, rows: Vec<Vec<String>>) -> Table {
-    Table::of(title, headings, words, rows.into_iter().map(TableRow::of).collect())
+fn table(title: &str, headings: &[&str], words: usize, rows: Vec<Vec<String>>) -> ReportTable {
+    ReportTable::of(title, headings, words, rows.into_iter().map(TableRow::of).collect())
 }
 
 /// Returns the findings of the session, the worst first. Without findings, the table is empty; in a session without
 /// load, it then has a row that says so.
-pub(crate) fn findings(timeline: &Timeline, episodes: &Episodes) -> Table {
+pub(crate) fn findings(timeline: &Timeline, episodes: &Episodes) -> ReportTable {
     let mut sorted: Vec<_> = episodes.iter().collect();
     sorted.sort_by_key(|episode| std::cmp::Reverse(episode.finding.severity));
     let row = |episode: &&Episode| {
@@ -74,7 +74,7 @@ fn levels(of: impl Fn(Level) -> Option<u64>) -> impl Iterator<Item = String> {
 }
 
 /// Returns the round-trip times of PING, in a row for each segment.
-pub(crate) fn pings(timeline: &Timeline) -> Table {
+pub(crate) fn pings(timeline: &Timeline) -> ReportTable {
     let segments = timeline.segments.iter().filter(|it| it.pings.count() + it.pings_lost > 0);
     let row = |name: String, pings: &Latency, lost: u64| {
         let counts = [units::grouped(pings.count()), units::grouped(lost)];
@@ -89,7 +89,7 @@ pub(crate) fn pings(timeline: &Timeline) -> Table {
 }
 
 /// Returns the periods with the slowest PINGs, each with the event that explains it.
-pub(crate) fn worst(timeline: &Timeline) -> Table {
+pub(crate) fn worst(timeline: &Timeline) -> ReportTable {
     let stretches = timeline.worst_pings(WORST);
     let length = if stretches.first().is_some_and(|one| one.length_s > 1.0) { "minutes" } else { "seconds" };
     let row = |stretch: &PingStretch| {
@@ -116,7 +116,7 @@ fn near(timeline: &Timeline, stretch: &PingStretch) -> String {
 }
 
 /// Returns the commands of all clients, sorted by the server's time for them, the longest time first.
-pub(crate) fn commands(timeline: &Timeline) -> Table {
+pub(crate) fn commands(timeline: &Timeline) -> ReportTable {
     let cell = timeline.server_whole().commands;
     let all = cell.by_time();
     let row = |command: &CommandTime| {
@@ -175,7 +175,7 @@ pub(crate) fn lines(timeline: &Timeline, episodes: &Episodes) -> Vec<(String, St
 fn events(timeline: &Timeline) -> Vec<(String, String)> {
     let all = folded(timeline.events());
     let earlier = all.len().saturating_sub(EVENTS);
-    let line = |line: &Folded| {
+    let line = |line: &FoldedEvents| {
         let at = timeline.time_text(line.last.from_s);
         ("event".to_owned(), format!("{at} {}: {}", line.last.event.what.name(), line.text))
     };
@@ -186,7 +186,7 @@ fn events(timeline: &Timeline) -> Vec<(String, String)> {
 }
 
 /// Returns the parts of the server's state that could not be read, each with the reason.
-pub(crate) fn unread(timeline: &Timeline) -> Table {
+pub(crate) fn unread(timeline: &Timeline) -> ReportTable {
     let rows = timeline.unread().into_iter().map(|(part, why)| vec![part, why]).collect();
     table("Not read", &["part", "why"], 2, rows)
 }

@@ -1,10 +1,10 @@
 //! The charts over time: throughput, latency, the heat map, pings, and CPU usage.
 
 use super::{
-    account::Account,
-    chart::{Chart, Ink, Line, Quantity},
-    course::{Course, Point},
+    chart::{Chart, ChartLine, Ink, Quantity},
     heat_map::HeatMap,
+    node_report::NodeReport,
+    point_series::{PointSeries, SeriesPoint},
 };
 use crate::{
     gauge::Gauge,
@@ -21,7 +21,7 @@ use crate::{
 const INKS: [&str; 5] = ["p50", "p90", "p99", "p999", "max"];
 
 /// Returns all charts over time, except charts without data.
-pub(super) fn charts(account: &Account) -> Vec<Chart> {
+pub(super) fn charts(account: &NodeReport) -> Vec<Chart> {
     let mut charts = vec![throughput(account), latency(account), receipts(account)];
     charts.extend(heat(account));
     charts.extend([pings(account), processors(account)]);
@@ -31,20 +31,20 @@ pub(super) fn charts(account: &Account) -> Vec<Chart> {
 }
 
 /// Returns the line of a figure, with a value for each point. Where measurements are missing, the line has a gap.
-fn line(account: &Account, figure: Figure, ink: Ink) -> Line {
+fn line(account: &NodeReport, figure: Figure, ink: Ink) -> ChartLine {
     let values = over_gaps(&account.load, |point| figure.exported(&Row::of_interval(&point.part)));
-    Line::new(figure.heading, ink, values)
+    ChartLine::new(figure.heading, ink, values)
 }
 
-fn throughput(account: &Account) -> Chart {
+fn throughput(account: &NodeReport) -> Chart {
     let mut lines =
-        vec![Line { name: "replies/s".to_owned(), ..line(account, figures::OPS_PER_S, Ink("rate")) }];
+        vec![ChartLine { name: "replies/s".to_owned(), ..line(account, figures::OPS_PER_S, Ink("rate")) }];
     let errors = over_gaps(&account.load, |point| {
         let row = Row::of_interval(&point.part);
         (row.length_s > 0.0).then(|| row.errors as f64 / row.length_s)
     });
     if errors.iter().flatten().any(|n| *n > 0.0) {
-        lines.push(Line::new("errors/s", Ink("max"), errors));
+        lines.push(ChartLine::new("errors/s", Ink("max"), errors));
     }
     let xs = times(&account.load);
     let title = "Throughput: successful replies per second";
@@ -55,15 +55,15 @@ fn throughput(account: &Account) -> Chart {
 
 /// Returns a title and the lines of the percentiles: of the response time in an open loop, otherwise of the service
 /// time.
-fn levels(account: &Account) -> (&'static str, Vec<Line>) {
-    let due = |point: &Point<Interval>, figure: usize| {
+fn levels(account: &NodeReport) -> (&'static str, Vec<ChartLine>) {
+    let due = |point: &SeriesPoint<Interval>, figure: usize| {
         let row = Row::of_interval(&point.part);
         let of = if row.response.is_some() { figures::RESPONSE } else { figures::SERVICE };
         of[figure].exported(&row)
     };
     let line = |n: usize| {
         let values = over_gaps(&account.load, |point| due(point, n));
-        Line::new(figures::SERVICE[n].heading, Ink(INKS[n]), values)
+        ChartLine::new(figures::SERVICE[n].heading, Ink(INKS[n]), values)
     };
     let of = match (account.is_open(), account.has_response()) {
         (true, _) => "Response time",
@@ -73,21 +73,22 @@ fn levels(account: &Account) -> (&'static str, Vec<Line>) {
     (of, (0..INKS.len()).map(line).collect())
 }
 
-fn latency(account: &Account) -> Chart {
+fn latency(account: &NodeReport) -> Chart {
     let (title, lines) = levels(account);
     let title = format!("{title}: percentiles");
     Chart::of("latency", &title, Quantity::Latency, times(&account.load), lines)
 }
 
-fn receipts(account: &Account) -> Chart {
-    let times = figures::OF_RECEIVERS.into_iter().filter(|figure| figure.unit == figures::Unit::Latency);
+fn receipts(account: &NodeReport) -> Chart {
+    let times =
+        figures::OF_RECEIVERS.into_iter().filter(|figure| figure.unit == figures::FigureUnit::Latency);
     let lines = times.zip(["p50", "p99"].into_iter().cycle());
-    let lines = lines.map(|(figure, ink)| line(account, figure, Ink(ink))).filter(Line::has_values);
+    let lines = lines.map(|(figure, ink)| line(account, figure, Ink(ink))).filter(ChartLine::has_values);
     let title = "Messages: the time from sending to receipt, all receivers";
     Chart::of("receipts", title, Quantity::Latency, self::times(&account.load), lines.collect())
 }
 
-fn heat(account: &Account) -> Option<Chart> {
+fn heat(account: &NodeReport) -> Option<Chart> {
     let heat = HeatMap::of(&account.load.points)?;
     let (_, mut lines) = levels(account);
     lines.retain(|line| ["p50", "p99"].contains(&line.ink.0));
@@ -101,25 +102,25 @@ fn heat(account: &Account) -> Option<Chart> {
     Some(chart)
 }
 
-fn pings(account: &Account) -> Chart {
+fn pings(account: &NodeReport) -> Chart {
     let at = |level: Level| {
-        let value = |point: &Point<Latency>| level.of(&point.part).map(|ns| ns as f64 / 1e3);
-        Line::new(level.name(), Ink(INKS[level as usize]), over_gaps(&account.pings, value))
+        let value = |point: &SeriesPoint<Latency>| level.of(&point.part).map(|ns| ns as f64 / 1e3);
+        ChartLine::new(level.name(), Ink(INKS[level as usize]), over_gaps(&account.pings, value))
     };
     let lines = [Level::P50, Level::P90, Level::P99, Level::Max].map(at).into();
     let title = "PING: latency of another client at the same time";
     let mut chart = Chart::of("ping", title, Quantity::Latency, times(&account.pings), lines);
     if account.ping_errors > 0 {
-        chart.note = format!("{} got no reply.", units::counted(account.ping_errors, "ping"));
+        chart.note = format!("{} got no reply.", units::count_with_noun(account.ping_errors, "ping"));
     }
     chart
 }
 
 /// Returns the CPU usage of the server and of redyno's busiest worker, as a share of a core.
-fn processors(account: &Account) -> Chart {
+fn processors(account: &NodeReport) -> Chart {
     let server = over_gaps(&account.server_cpu, |point| point.part.share());
-    let (xs, server) = (times(&account.server_cpu), Line::new("server", Ink("server"), server));
-    let own = Line { name: "redyno".to_owned(), ..line(account, figures::CLIENT_CPU, Ink("own")) };
+    let (xs, server) = (times(&account.server_cpu), ChartLine::new("server", Ink("server"), server));
+    let own = ChartLine { name: "redyno".to_owned(), ..line(account, figures::CLIENT_CPU, Ink("own")) };
     let (xs, lines) = together((xs, server), (times(&account.load), own));
     let title = "CPU, as a share of one core: the server, and redyno's busiest worker";
     Chart::of("processors", title, Quantity::Cores, xs, lines)
@@ -130,7 +131,7 @@ struct GaugeChart {
     id: &'static str,
     title: &'static str,
     y: Quantity,
-    /// The index in [`Account::gauges`]: 0 for the gauges of the server, 1 for the gauges of redyno's machine.
+    /// The index in [`NodeReport::gauges`]: 0 for the gauges of the server, 1 for the gauges of redyno's machine.
     course: usize,
     gauges: &'static [(Gauge, &'static str)],
 }
@@ -183,10 +184,10 @@ const GAUGE_CHARTS: [GaugeChart; 4] = [
 ];
 
 impl GaugeChart {
-    fn chart(&self, account: &Account) -> Chart {
+    fn chart(&self, account: &NodeReport) -> Chart {
         let course = &account.gauges[self.course];
         let line = |(n, (gauge, name)): (usize, &(Gauge, &str))| {
-            Line::new(*name, Ink::of_series(n), over_gaps(course, |point| point.part[*gauge]))
+            ChartLine::new(*name, Ink::of_series(n), over_gaps(course, |point| point.part[*gauge]))
         };
         let lines = self.gauges.iter().enumerate().map(line).collect();
         let mut chart = Chart::of(self.id, self.title, self.y, times(course), lines);
@@ -196,24 +197,28 @@ impl GaugeChart {
 }
 
 /// Returns the times of the points' middles. A gap between points has a time as well.
-fn times<T>(course: &Course<T>) -> Vec<f64> {
-    each(course, |gap_s| gap_s, Point::middle_s)
+fn times<T>(course: &PointSeries<T>) -> Vec<f64> {
+    each(course, |gap_s| gap_s, SeriesPoint::middle_s)
 }
 
 /// Returns a value for each point, and `None` for each gap.
-fn over_gaps<T>(course: &Course<T>, value: impl Fn(&Point<T>) -> Option<f64>) -> Vec<Option<f64>> {
+fn over_gaps<T>(course: &PointSeries<T>, value: impl Fn(&SeriesPoint<T>) -> Option<f64>) -> Vec<Option<f64>> {
     each(course, |_| None, value)
 }
 
 /// Returns the points and gaps in order, mapped by `point` and `gap`; the argument of `gap` is the middle of the gap.
-fn each<T, V>(course: &Course<T>, gap: impl Fn(f64) -> V, point: impl Fn(&Point<T>) -> V) -> Vec<V> {
+fn each<T, V>(
+    course: &PointSeries<T>,
+    gap: impl Fn(f64) -> V,
+    point: impl Fn(&SeriesPoint<T>) -> V,
+) -> Vec<V> {
     let all = course.points.iter().enumerate();
     all.flat_map(|(n, one)| gap_before(course, n).map(&gap).into_iter().chain([point(one)])).collect()
 }
 
 /// Returns the middle of the gap before point `n`, in seconds. There is a gap if measurements are missing for longer
 /// than a point.
-fn gap_before<T>(course: &Course<T>, n: usize) -> Option<f64> {
+fn gap_before<T>(course: &PointSeries<T>, n: usize) -> Option<f64> {
     let [before, after] = [course.points.get(n.checked_sub(1)?)?, course.points.get(n)?];
     let gap = (before.to_s, after.from_s);
     (gap.1 - gap.0 > 1.5 * course.step_s).then(|| ((gap.0 + gap.1) * 500.0).round() / 1000.0)
@@ -221,11 +226,11 @@ fn gap_before<T>(course: &Course<T>, n: usize) -> Option<f64> {
 
 /// Joins two lines with different times, so that one chart can show both. Returns the times of both lines, and the
 /// lines.
-fn together(one: (Vec<f64>, Line), other: (Vec<f64>, Line)) -> (Vec<f64>, Vec<Line>) {
+fn together(one: (Vec<f64>, ChartLine), other: (Vec<f64>, ChartLine)) -> (Vec<f64>, Vec<ChartLine>) {
     let mut xs: Vec<f64> = one.0.iter().chain(&other.0).copied().collect();
     xs.sort_unstable_by(f64::total_cmp);
     xs.dedup();
-    let spread = |(times, line): (Vec<f64>, Line)| {
+    let spread = |(times, line): (Vec<f64>, ChartLine)| {
         // Between its own times, a line keeps its last value, so that it has no gap at the times of the other line.
         let mut values = Vec::with_capacity(xs.len());
         let mut at = 0;
@@ -237,20 +242,20 @@ fn together(one: (Vec<f64>, Line), other: (Vec<f64>, Line)) -> (Vec<f64>, Vec<Li
                 times.first().is_some_and(|first| first <= x) && times.last().is_some_and(|last| last >= x);
             values.push(line.values.get(at).copied().flatten().filter(|_| is_in));
         }
-        Line { values, ..line }
+        ChartLine { values, ..line }
     };
     let (one, other) = (spread(one), spread(other));
     (xs, vec![one, other])
 }
 
 /// Returns the note below a chart about its points.
-fn exactness(course: &Course<Interval>) -> String {
+fn exactness(course: &PointSeries<Interval>) -> String {
     let (points, records) = (course.points.len() as u64, course.records);
     let what = format!(
         "{} in {}. A point is at most about {} long and has only one setting. It is an exact sum, with percentiles from its histogram.",
-        units::counted(records, "record"),
-        units::counted(points, "point"),
-        units::counted(course.step_s as u64, "second"),
+        units::count_with_noun(records, "record"),
+        units::count_with_noun(points, "point"),
+        units::count_with_noun(course.step_s as u64, "second"),
     );
     what + " A percentile with fewer than ten requests above it is not drawn."
 }

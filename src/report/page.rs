@@ -9,12 +9,13 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{
-    account::Account,
     chart::Chart,
-    comparison::Comparison,
-    hdr_curves, knob_curve, over_time,
-    svg::{self, Band, Moment, Stage},
-    table::Table,
+    comparison::ReportComparison,
+    hdr_curves, knob_curve,
+    node_report::NodeReport,
+    over_time,
+    svg::{self, AxisItem, Band, SessionAxis},
+    table::ReportTable,
     tables,
 };
 use crate::{
@@ -73,16 +74,16 @@ struct Section {
     id: String,
     name: String,
     line: String,
-    stage: Stage,
+    stage: SessionAxis,
     charts: Vec<Chart>,
     tiles: Vec<(&'static str, String)>,
-    tables: Vec<Table>,
+    tables: Vec<ReportTable>,
     figures: Box<RawValue>,
 }
 
 /// Returns the page of these sessions.
-pub(super) fn page(accounts: &mut [Account]) -> String {
-    let comparison = Comparison::of(accounts);
+pub(super) fn page(accounts: &mut [NodeReport]) -> String {
+    let comparison = ReportComparison::of(accounts);
     let sections: Vec<_> = accounts.iter_mut().enumerate().map(|(n, account)| section(n, account)).collect();
     let data = Data {
         sessions: sections.iter().map(Section::data).collect(),
@@ -113,7 +114,7 @@ pub(super) fn page(accounts: &mut [Account]) -> String {
     page.into_string()
 }
 
-fn section(n: usize, account: &mut Account) -> Section {
+fn section(n: usize, account: &mut NodeReport) -> Section {
     let id = format!("r{n}");
     // The JSON comes from redyno's own exporter.
     let figures = RawValue::from_string(account.figures().trim_end().to_owned()).unwrap_or_default();
@@ -134,7 +135,7 @@ fn section(n: usize, account: &mut Account) -> Section {
 }
 
 /// Returns a line about the session: the server, the start, the length and the tool.
-pub(super) fn line(account: &Account) -> String {
+pub(super) fn line(account: &NodeReport) -> String {
     let length = units::clock(account.timeline.now_s - account.timeline.begins_s());
     let Some(session) = account.timeline.session() else { return length };
     let target = &session.target;
@@ -145,7 +146,7 @@ pub(super) fn line(account: &Account) -> String {
     format!("{}, {length} long, by {}", parts.join(", "), session.tool)
 }
 
-fn stage(account: &Account) -> Stage {
+fn stage(account: &NodeReport) -> SessionAxis {
     let timeline = &account.timeline;
     let (from_s, until_s) = (timeline.begins_s(), timeline.now_s);
     let bands = timeline.segments.iter().map(|segment| Band {
@@ -154,13 +155,13 @@ fn stage(account: &Account) -> Stage {
         to_s: segment.ended_s.unwrap_or(until_s),
     });
     let marks =
-        timeline.marks().map(|mark| Moment { t_s: mark.t_s, is_mark: true, words: mark.text.clone() });
-    let events = timeline.events().map(|event| Moment {
+        timeline.marks().map(|mark| AxisItem { t_s: mark.t_s, is_mark: true, words: mark.text.clone() });
+    let events = timeline.events().map(|event| AxisItem {
         t_s: event.t_s,
         is_mark: false,
         words: format!("{}: {}", event.what.name(), event.what),
     });
-    Stage {
+    SessionAxis {
         ends_s: (from_s, until_s),
         bands: bands.collect(),
         moments: marks.chain(events).take(MOST_MOMENTS).collect(),
@@ -168,7 +169,7 @@ fn stage(account: &Account) -> Stage {
 }
 
 /// Returns the main figures of the session, each with its name; empty without a load.
-fn tiles(account: &Account) -> Vec<(&'static str, String)> {
+fn tiles(account: &NodeReport) -> Vec<(&'static str, String)> {
     let summary = account.timeline.summary();
     let row = Row::of_summary(&summary);
     let levels: [Figure; 5] = if account.is_open() { figures::RESPONSE } else { figures::SERVICE };
@@ -207,19 +208,19 @@ impl Section {
     }
 }
 
-fn compared(comparison: &Comparison, sections: &[Section]) -> Markup {
+fn compared(comparison: &ReportComparison, sections: &[Section]) -> Markup {
     html! {
         section id="comparison" {
             h1 { "Comparison" }
             ul { @for section in sections { li { a href={ "#" (section.id) } { (section.name) } " – " (section.line) } } }
             @for why in &comparison.left_out { p.note { "Not compared: " (why) "." } }
             @for table in &comparison.tables { (table_markup(table, "comparison")) }
-            @if let Some(chart) = &comparison.curves { (figure(chart, &Stage::default())) }
+            @if let Some(chart) = &comparison.curves { (figure(chart, &SessionAxis::default())) }
         }
     }
 }
 
-fn figure(chart: &Chart, stage: &Stage) -> Markup {
+fn figure(chart: &Chart, stage: &SessionAxis) -> Markup {
     html! {
         figure id=(chart.id) {
             figcaption { (chart.title) }
@@ -229,7 +230,7 @@ fn figure(chart: &Chart, stage: &Stage) -> Markup {
     }
 }
 
-fn table_markup(table: &Table, section: &str) -> Markup {
+fn table_markup(table: &ReportTable, section: &str) -> Markup {
     let class = |n: usize| (n >= table.words).then_some("number");
     html! {
         div.table {

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use maud::{Markup, html};
 
 use super::{
-    chart::{Chart, Line, Quantity},
+    chart::{Chart, ChartLine, Quantity},
     heat_map::{HeatMap, TONES},
     scale::Scale,
 };
@@ -39,7 +39,7 @@ pub(super) struct Band {
 
 /// An event or a mark on the time axis.
 #[derive(Debug, Clone)]
-pub(super) struct Moment {
+pub(super) struct AxisItem {
     pub(super) t_s: f64,
     pub(super) is_mark: bool,
     pub(super) words: String,
@@ -50,7 +50,7 @@ const LETTER: f64 = 7.0;
 /// The maximum number of characters of a mark's text.
 const SHORT: usize = 24;
 
-impl Moment {
+impl AxisItem {
     /// Returns the text of the moment, cut if it is too long.
     fn short(&self) -> String {
         let mut words = self.words.chars();
@@ -61,11 +61,11 @@ impl Moment {
 
 /// The segments, events and marks on the time axis of every chart.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Stage {
+pub(super) struct SessionAxis {
     /// The start and the end of the session, in seconds.
     pub(super) ends_s: (f64, f64),
     pub(super) bands: Vec<Band>,
-    pub(super) moments: Vec<Moment>,
+    pub(super) moments: Vec<AxisItem>,
 }
 
 /// The mapping of values to positions in the picture.
@@ -85,7 +85,7 @@ impl Plot {
 }
 
 /// Returns the picture of a chart; empty without values.
-pub(super) fn picture(chart: &Chart, stage: &Stage) -> Markup {
+pub(super) fn picture(chart: &Chart, stage: &SessionAxis) -> Markup {
     let Some((x, y)) = Scale::x(chart, stage.ends_s).zip(Scale::y(chart)) else { return html! {} };
     let plot = Plot { x, y };
     html! {
@@ -110,7 +110,7 @@ pub(super) fn legend(chart: &Chart) -> Markup {
     }
 }
 
-fn bands(plot: &Plot, stage: &Stage) -> Markup {
+fn bands(plot: &Plot, stage: &SessionAxis) -> Markup {
     html! {
         @for (n, band) in stage.bands.iter().enumerate() {
             @let (from, to) = (plot.x(band.from_s), plot.x(band.to_s));
@@ -139,7 +139,7 @@ fn axes(plot: &Plot, chart: &Chart) -> Markup {
     }
 }
 
-fn moments(plot: &Plot, stage: &Stage) -> Markup {
+fn moments(plot: &Plot, stage: &SessionAxis) -> Markup {
     let bottom = HEIGHT - BOTTOM;
     // A mark has no text if it would overlap the previous text. The table of events has all texts.
     let mut free = 0.0;
@@ -191,7 +191,7 @@ fn cells(plot: &Plot, heat: &HeatMap) -> Markup {
     }
 }
 
-fn drawn(plot: &Plot, xs: &[f64], line: &Line) -> Markup {
+fn drawn(plot: &Plot, xs: &[f64], line: &ChartLine) -> Markup {
     let mut path = String::new();
     let mut dots = Vec::new();
     let mut is_begun = false;

@@ -18,7 +18,7 @@ impl TableRow {
 
 /// A table with headings. The first `words` columns contain text, and all other columns numbers.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Table {
+pub(crate) struct ReportTable {
     pub(super) title: String,
     pub(super) headings: Vec<String>,
     pub(super) words: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Table {
     pub(super) note: String,
 }
 
-impl Table {
+impl ReportTable {
     /// Creates a table without a note.
     pub(super) fn of(title: &str, headings: &[&str], words: usize, rows: Vec<TableRow>) -> Self {
         let headings = headings.iter().map(|&heading| heading.to_owned()).collect();

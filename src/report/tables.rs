@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    account::Account,
     environment, monitored,
-    table::{Table, TableRow},
+    node_report::NodeReport,
+    table::{ReportTable, TableRow},
 };
 use crate::{
     diagnose::{Finding, of_session},
@@ -37,7 +37,7 @@ const COLUMNS: [Figure; 13] = [
 const MOST_EVENTS: usize = 500;
 
 /// Returns all tables of a session that have rows.
-pub(super) fn all(account: &Account) -> Vec<Table> {
+pub(super) fn all(account: &NodeReport) -> Vec<ReportTable> {
     let timeline = &account.timeline;
     let over_time = monitored::findings(timeline, &account.findings.episodes);
     // Without a load, a table of segments has no figures.
@@ -57,10 +57,10 @@ pub(super) fn all(account: &Account) -> Vec<Table> {
 }
 
 /// Returns a table with one column of text, and then columns of figures.
-fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)]) -> Table {
+fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)]) -> ReportTable {
     let is_known = |figure: &&Figure| {
         let values = || rows.iter().filter_map(|(.., row)| figure.value(row));
-        if figure.unit == figures::Unit::Trouble && **figure != figures::ERRORS {
+        if figure.unit == figures::FigureUnit::Trouble && **figure != figures::ERRORS {
             values().any(|n| n > 0.0)
         } else {
             values().next().is_some()
@@ -74,11 +74,11 @@ fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)])
         let cells = columns.iter().map(|figure| figure.cell(row));
         TableRow { cells: std::iter::once(name.clone()).chain(cells).collect(), segment: *segment }
     };
-    Table::of(title, &headings, 1, rows.iter().map(row).collect())
+    ReportTable::of(title, &headings, 1, rows.iter().map(row).collect())
 }
 
 /// Returns a row for each segment, and a row for the sum of all segments without warm-up and prefill.
-fn segments(account: &Account) -> Table {
+fn segments(account: &NodeReport) -> ReportTable {
     let timeline = &account.timeline;
     let summary = timeline.summary();
     let mut rows: Vec<_> = timeline
@@ -98,17 +98,17 @@ fn segments(account: &Account) -> Table {
 }
 
 /// Returns the findings, with the numbers of their segments.
-fn findings(account: &Account) -> Table {
+fn findings(account: &NodeReport) -> ReportTable {
     let row = |(finding, segments): (Finding, String)| {
         let words = finding.line();
         TableRow::of(vec![finding.short, segments, words])
     };
     let rows = of_session(&account.timeline).into_iter().map(row).collect();
-    Table::of("Findings", &["finding", "segments", "description"], 3, rows)
+    ReportTable::of("Findings", &["finding", "segments", "description"], 3, rows)
 }
 
 /// Returns a row for each operation, if there are several.
-fn operations(account: &Account) -> Table {
+fn operations(account: &NodeReport) -> ReportTable {
     let summary = account.timeline.summary();
     let sums = account.timeline.operations();
     let row = |(name, part): (&String, _)| (name.clone(), Figures::of_summary(&summary).of_operation(part));
@@ -116,12 +116,12 @@ fn operations(account: &Account) -> Table {
 }
 
 /// Returns a row for each node of a cluster with load.
-fn nodes(account: &Account) -> Table {
+fn nodes(account: &NodeReport) -> ReportTable {
     numbered("Nodes", "node", account, &account.timeline.nodes(), |node| account.timeline.address_of(node))
 }
 
 /// Returns a row for each agent of a fleet.
-fn agents(account: &Account) -> Table {
+fn agents(account: &NodeReport) -> ReportTable {
     numbered("Agents", "agent", account, &account.timeline.agents(), |agent| {
         account.timeline.agent_name(agent)
     })
@@ -130,17 +130,17 @@ fn agents(account: &Account) -> Table {
 fn numbered(
     title: &str,
     first: &str,
-    account: &Account,
+    account: &NodeReport,
     sums: &BTreeMap<u16, OperationInterval>,
     name: impl Fn(u16) -> String,
-) -> Table {
+) -> ReportTable {
     let summary = account.timeline.summary();
     let row = |(number, part): (&u16, _)| (name(*number), Figures::of_summary(&summary).of_operation(part));
     parts(title, first, sums.iter().map(row).collect())
 }
 
 /// Returns a row for each part of the load.
-fn parts(title: &str, first: &str, rows: Vec<(String, Figures)>) -> Table {
+fn parts(title: &str, first: &str, rows: Vec<(String, Figures)>) -> ReportTable {
     let rows: Vec<_> = rows.into_iter().map(|(name, row)| (name, None, row)).collect();
     let mut table = of_figures(title, first, &rows);
     table.note = "All segments except warm-up and prefill.".to_owned();
@@ -148,7 +148,7 @@ fn parts(title: &str, first: &str, rows: Vec<(String, Figures)>) -> Table {
 }
 
 /// Returns the errors of requests and connections, by kind.
-fn errors(account: &Account) -> Table {
+fn errors(account: &NodeReport) -> ReportTable {
     let summary = account.timeline.summary();
     let parts = [
         ("request", &summary.errors),
@@ -161,11 +161,11 @@ fn errors(account: &Account) -> Table {
         TableRow::of(vec![what.to_owned(), kind.to_owned(), first, units::grouped(n)])
     };
     let rows = parts.iter().flat_map(|(what, counts)| counts.iter().map(|(kind, n)| row(what, kind, *n)));
-    Table::of("Errors", &["what", "kind", "first message", "count"], 3, rows.collect())
+    ReportTable::of("Errors", &["what", "kind", "first message", "count"], 3, rows.collect())
 }
 
 /// Returns the events and marks.
-fn events(account: &Account) -> Table {
+fn events(account: &NodeReport) -> ReportTable {
     let timeline = &account.timeline;
     let events = folded(timeline.events())
         .into_iter()
@@ -177,7 +177,7 @@ fn events(account: &Account) -> Table {
     let row =
         |(t_s, name, words): (f64, String, String)| TableRow::of(vec![timeline.time_text(t_s), name, words]);
     let rows = all.into_iter().take(MOST_EVENTS).map(row).collect();
-    let mut table = Table::of("Events and marks", &["time", "what", "description"], 3, rows);
+    let mut table = ReportTable::of("Events and marks", &["time", "what", "description"], 3, rows);
     if more > 0 {
         table.note = format!("{} more are in the recording.", units::grouped(more));
     }

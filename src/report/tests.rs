@@ -11,8 +11,8 @@ use crate::{
     export::{JSON, NDJSON, Rows},
     knobs::Knobs,
     session::{
-        Arrivals, Event, Interval, Mark, Moment, OperationInterval, Received, Segment, ServerIdentity,
-        SessionStart, Span, Timeline,
+        Event, Interval, Mark, Moment, OperationInterval, ReceivedMessages, ReceiverResults, Segment,
+        ServerIdentity, SessionStart, Span, Timeline,
     },
     stats::{Latency, fixture::latency_of},
 };
@@ -35,7 +35,7 @@ fn interval(segment: u32, t_s: f64, ops: u64) -> Record {
         service: times(segment.into(), ops / share),
         ..OperationInterval::default()
     };
-    let received = Received { times: times(3, 4000), lost: 3, ..Received::default() };
+    let received = ReceivedMessages { times: times(3, 4000), lost: 3, ..ReceivedMessages::default() };
     Record::Interval(Box::new(Interval {
         t_s,
         length_s: 1.0,
@@ -46,7 +46,7 @@ fn interval(segment: u32, t_s: f64, ops: u64) -> Record {
         response: segment.is_multiple_of(2).then(|| times(t_s as u64 + 7, ops)),
         commands: [("GET".to_owned(), of(2)), (HOSTILE[1].to_owned(), of(2))].into(),
         errors: [(HOSTILE[0].to_owned(), 1)].into(),
-        arrivals: Arrivals { delivery: Some(received.into()), ..Arrivals::default() },
+        arrivals: ReceiverResults { delivery: Some(received.into()), ..ReceiverResults::default() },
         ..Interval::default()
     }))
 }
@@ -94,9 +94,9 @@ fn session(seconds: u32, ops: u64) -> Vec<Record> {
     records
 }
 
-fn made<'a>(form: Form, names: &[&str], records: impl IntoIterator<Item = &'a Record>) -> String {
+fn made<'a>(form: ReportForm, names: &[&str], records: impl IntoIterator<Item = &'a Record>) -> String {
     let sources =
-        names.iter().map(|name| Recording { name: (*name).to_owned(), segments: Vec::new() }).collect();
+        names.iter().map(|name| ReportSource { name: (*name).to_owned(), segments: Vec::new() }).collect();
     let mut report = Report::of(form, sources);
     records.into_iter().for_each(|record| drop(report.push(record)));
     report.finish().concat()
@@ -114,7 +114,7 @@ fn the_figures_of_a_page_are_those_of_the_json_export() {
     let mut json = JSON.sink(Rows::default(), None);
     records.iter().for_each(|record| drop(json.push(record)));
     let exported: Value = serde_json::from_str(&json.finish().concat()).unwrap();
-    let page = made(Form::Html, &["s.jsonl"], &records);
+    let page = made(ReportForm::Html, &["s.jsonl"], &records);
     let session = &data(&page)["sessions"][0];
     assert_eq!(session["figures"], exported);
     assert_eq!(exported["summary"]["ops"], 27 * 2000, "without the warm-up");
@@ -135,7 +135,7 @@ fn a_later_file_of_a_recording_is_drawn_from_its_start() {
     let segment = Segment::new(60.0, 7, clients(true, 10, None));
     let records =
         [Record::Session(start), Record::Segment(segment), interval(7, 61.0, 2000), interval(7, 62.0, 2000)];
-    let page = made(Form::Html, &["s-2.jsonl"], &records);
+    let page = made(ReportForm::Html, &["s-2.jsonl"], &records);
     let session = &data(&page)["sessions"][0];
     assert_eq!((&session["ends_s"], &session["segments"]), (&json!([60.0, 62.0]), &json!([[7, 60.0, 62.0]])));
     assert!(page.contains("00:02 long") && page.contains(">01:00</text>") && !page.contains(">00:50</text>"));
@@ -147,7 +147,7 @@ fn a_point_of_a_chart_is_the_interval_of_the_csv_export() {
     let mut ndjson = NDJSON.sink(Rows::Intervals, None);
     let rows: Vec<String> = records.iter().flat_map(|record| ndjson.push(record)).collect();
     let rows: Vec<Value> = rows.iter().map(|row| serde_json::from_str(row).unwrap()).collect();
-    let session = &data(&made(Form::Html, &[], &records))["sessions"][0];
+    let session = &data(&made(ReportForm::Html, &[], &records))["sessions"][0];
     let chart = |id: &str| {
         let mut all = session["charts"].as_array().unwrap().iter();
         all.find(|chart| chart["id"] == id).unwrap_or_else(|| panic!("no {id}")).clone()
@@ -178,14 +178,14 @@ fn no_recorded_text_becomes_markup() {
     let records = session(12, 100);
     for names in [&[HOSTILE[0]][..], &[HOSTILE[1], HOSTILE[2]]] {
         let twice: Vec<_> = std::iter::repeat_n(&records, names.len()).flatten().collect();
-        let page = made(Form::Html, names, twice.iter().copied());
+        let page = made(ReportForm::Html, names, twice.iter().copied());
         for hostile in ["<script>alert", "</script><script>alert", "<img", "<!--<", "\"><img"] {
             assert!(!page.contains(hostile), "{hostile}");
         }
         assert_eq!(page.matches("<script").count(), 2, "the data and the script");
         assert!(page.contains("&lt;script&gt;alert(1)"), "it is shown");
         assert_eq!(data(&page)["sessions"][0]["moments"][0][2], HOSTILE.join(" "), "as it is");
-        let ticket = made(Form::Markdown, names, twice);
+        let ticket = made(ReportForm::Markdown, names, twice);
         assert!(!ticket.contains('<') && !ticket.contains("\n|---|\n"), "{ticket}");
         assert!(ticket.contains("&lt;script&gt;alert"));
     }
@@ -195,7 +195,7 @@ fn no_recorded_text_becomes_markup() {
 fn the_policy_lets_only_its_own_script_and_style_in() {
     use base64::Engine as _;
     let knobs = Record::Segment(Segment::new(0.0, 1, clients(true, 10, None)));
-    let page = made(Form::Html, &[], &[knobs, ping(1.0)]);
+    let page = made(ReportForm::Html, &[], &[knobs, ping(1.0)]);
     let between = |from: &str, to: &str| page.split_once(from).unwrap().1.split_once(to).unwrap().0;
     let policy = between("http-equiv=\"Content-Security-Policy\" content=\"", "\"").replace("&#39;", "'");
     let hash = |text: &str| {
@@ -217,9 +217,9 @@ fn the_policy_lets_only_its_own_script_and_style_in() {
 
 #[test]
 fn a_page_of_a_day_takes_less_than_one_and_a_half_megabytes() {
-    let page = made(Form::Html, &["ten.jsonl"], &session(600, 5000));
+    let page = made(ReportForm::Html, &["ten.jsonl"], &session(600, 5000));
     assert!(page.len() < 1_500_000, "{} bytes", page.len());
-    let day = made(Form::Html, &["day.jsonl"], &session(4000, 300));
+    let day = made(ReportForm::Html, &["day.jsonl"], &session(4000, 300));
     assert!(day.len() < 1_500_000, "{} bytes", day.len());
 }
 
@@ -233,7 +233,7 @@ fn there_is_a_curve_if_exactly_one_knob_changed() {
             let Some(Record::Interval(interval)) = records.last_mut() else { unreachable!() };
             interval.segment = n;
         }
-        let page = made(Form::Html, &[], &records);
+        let page = made(ReportForm::Html, &[], &records);
         let charts = data(&page)["sessions"][0]["charts"].clone();
         charts.as_array().unwrap().iter().find(|chart| chart["id"] == "r0-knob-throughput").cloned()
     };
@@ -260,7 +260,7 @@ fn several_recordings_are_compared_with_the_first() {
     let records =
         [of(10, 1000).to_vec(), of(10, 2000).to_vec(), of(20, 2000).to_vec(), session(30, 100)].concat();
     let names = ["a", "b", "c", "d"];
-    let page = made(Form::Html, &names, &records);
+    let page = made(ReportForm::Html, &names, &records);
     for text in [
         "b against a",
         "c against a",
@@ -272,37 +272,37 @@ fn several_recordings_are_compared_with_the_first() {
     }
     let curves = &data(&page)["comparison"]["lines"];
     assert_eq!([0, 1, 2].map(|n| curves[n]["name"].as_str().unwrap().to_owned()), ["a", "b", "c"]);
-    assert!(made(Form::Markdown, &names, &records).starts_with("## Comparison\n\n### b against a\n"));
+    assert!(made(ReportForm::Markdown, &names, &records).starts_with("## Comparison\n\n### b against a\n"));
 }
 
 #[test]
 fn a_session_without_load_or_without_anything_has_a_report_too() {
     let idle = Record::Segment(Segment::new(0.0, 1, clients(false, 10, None)));
     let start = Record::Session(SessionStart::now(ServerIdentity::default()));
-    let page = made(Form::Html, &[], &[start, idle, ping(1.0), ping(2.0)]);
+    let page = made(ReportForm::Html, &[], &[start, idle, ping(1.0), ping(2.0)]);
     let charts = &data(&page)["sessions"][0]["charts"];
     assert_eq!(charts.as_array().unwrap().iter().map(|chart| &chart["id"]).collect::<Vec<_>>(), ["r0-ping"]);
-    assert!(data(&made(Form::Html, &[], &[]))["sessions"].as_array().unwrap().is_empty());
-    assert_eq!(made(Form::Markdown, &[], &[]), "");
+    assert!(data(&made(ReportForm::Html, &[], &[]))["sessions"].as_array().unwrap().is_empty());
+    assert_eq!(made(ReportForm::Markdown, &[], &[]), "");
 }
 
 #[test]
 fn a_report_of_a_running_session_can_be_made_again() {
     let records = session(20, 500);
     let (some, rest) = records.split_at(records.len() / 2);
-    let mut report = Report::of(Form::Html, Vec::new());
+    let mut report = Report::of(ReportForm::Html, Vec::new());
     some.iter().for_each(|record| drop(report.push(record)));
     assert_eq!(report.finish(), report.finish());
     rest.iter().for_each(|record| drop(report.push(record)));
-    assert_eq!(report.finish().concat(), made(Form::Html, &[], &records));
+    assert_eq!(report.finish().concat(), made(ReportForm::Html, &[], &records));
 }
 
 #[test]
 fn a_form_is_known_by_the_extension_of_a_file() {
-    let of = |name: &str| Form::of(Path::new(name));
+    let of = |name: &str| ReportForm::of(Path::new(name));
     assert_eq!(
         [of("a.html"), of("b/c.HTM"), of("x.md"), of("x.pdf"), of("html")],
-        [Some(Form::Html), Some(Form::Html), Some(Form::Markdown), None, None]
+        [Some(ReportForm::Html), Some(ReportForm::Html), Some(ReportForm::Markdown), None, None]
     );
 }
 
@@ -316,7 +316,7 @@ fn each_target_of_a_session_has_its_own_account() {
         let segment = Record::Segment(Segment::new(0.0, 1, clients(true, 10, None)));
         records.extend([segment, interval(1, 1.0, ops)].map(|record| record.at_node(target)));
     }
-    let page = made(Form::Html, &["v.jsonl"], &records);
+    let page = made(ReportForm::Html, &["v.jsonl"], &records);
     let sessions = data(&page)["sessions"].clone();
     let sums =
         [0, 1].map(|n| (sessions[n]["name"].clone(), sessions[n]["figures"]["summary"]["ops"].clone()));
@@ -340,16 +340,16 @@ fn a_report_without_load_has_findings_pings_commands_and_charts() {
         };
         records.extend([ping(t_s), Record::Server(Box::new(Moment::new(t_s, status)))]);
     }
-    let ticket = made(Form::Markdown, &["night.jsonl"], &records);
+    let ticket = made(ReportForm::Markdown, &["night.jsonl"], &records);
     assert!(!ticket.contains("### Segments"), "{ticket}");
     for part in ["| none |", "### PING", "### Worst seconds of PING", "| keys | 50 % | 1 | 500 ms | 0 |"] {
         assert!(ticket.contains(part), "{part}: {ticket}");
     }
-    let page = made(Form::Html, &["night.jsonl"], &records);
+    let page = made(ReportForm::Html, &["night.jsonl"], &records);
     let charts = &data(&page)["sessions"][0]["charts"];
     let ids: Vec<_> = charts.as_array().unwrap().iter().map(|chart| chart["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["r0-ping", "r0-clients"]);
-    let text = made(Form::Text, &["night.jsonl"], &records);
+    let text = made(ReportForm::Text, &["night.jsonl"], &records);
     assert!(text.contains("\nkeys            50 %"), "{text}");
 }
 
@@ -383,7 +383,7 @@ fn times_are_wall_clock_times_and_equal_events_share_a_line() {
     assert!(found && lines.iter().any(|line| line.starts_with("worst 14:00:59  p50")), "{lines:#?}");
     let events = &lines[lines.len() - 11..];
     assert_eq!([&events[0], &events[1]], ["events 1 more before these", "event 14:01:10 ping error: ERR 70"]);
-    let ticket = made(Form::Markdown, &["night.jsonl"], &records);
+    let ticket = made(ReportForm::Markdown, &["night.jsonl"], &records);
     for part in
         ["| 14:00:59 |", "| problem | 14:01:00 |", "| 14:01:03 | slowlog | 3 × KEYS \\*, 14.0 ms from a:1 |"]
     {

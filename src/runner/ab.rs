@@ -2,15 +2,17 @@
 
 use std::io::{self, Write as _};
 
-use super::{Failure, Listener, Plan, SessionPlan, experiment::outcome, listener::record, running::Running};
+use super::{
+    Failure, Listener, Plan, SessionPlan, experiment::outcome, listener::record, running::RunningSession,
+};
 use crate::{
     experiment::{Ab, Experiment},
     print::{
-        Said, Which,
-        ab::Lines,
+        NoticeFilter, NoticePrinter,
+        ab::AbLines,
         outlet::CLEAR,
-        printer::Form,
-        words::{StreamText, written},
+        printer::OutputForm,
+        words::{StreamText, stdout_result},
     },
     session::{Delivery, Order, Record},
 };
@@ -22,31 +24,31 @@ pub struct AbRun {
     /// The experiment.
     pub ab: Ab,
     /// The form of the output.
-    pub form: Form,
+    pub form: OutputForm,
 }
 
 impl Plan for AbRun {
     fn run(self: Box<Self>) -> Result<(), Failure> {
         let Self { plan, ab, form } = *self;
         let names = plan.names.clone();
-        let session = Running::begin(plan)?;
-        let mut alternation = Alternation {
-            progress: Progress::of(form, &ab),
+        let session = RunningSession::begin(plan)?;
+        let mut alternation = AbListener {
+            progress: ProgressForm::of(form, &ab),
             ab,
-            lines: Lines::new(form),
+            lines: AbLines::new(form),
             shown: String::new(),
             out: StreamText::stdout(),
             written: Ok(()),
             was_ended: false,
         };
         // The reason for the end of the experiment is printed when the session ends.
-        session.run(&mut [&mut alternation, &mut Said::of(names, Which::ButWhyItEnds)])
+        session.run(&mut [&mut alternation, &mut NoticePrinter::of(names, NoticeFilter::WithoutReason)])
     }
 }
 
 /// The form of the progress on stderr.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Progress {
+enum ProgressForm {
     /// One line of the terminal, which is redrawn for each change.
     Drawn,
     /// Separate lines.
@@ -55,22 +57,22 @@ enum Progress {
     None,
 }
 
-impl Progress {
-    fn of(form: Form, ab: &Ab) -> Self {
+impl ProgressForm {
+    fn of(form: OutputForm, ab: &Ab) -> Self {
         match form {
             _ if !ab.is_of_targets() => Self::None,
-            Form::Json => Self::None,
-            Form::Lines if StreamText::stderr().is_terminal => Self::Drawn,
-            Form::Lines => Self::Lines,
+            OutputForm::Json => Self::None,
+            OutputForm::Lines if StreamText::stderr().is_terminal => Self::Drawn,
+            OutputForm::Lines => Self::Lines,
         }
     }
 }
 
 /// A listener that runs an A/B and prints its output.
-struct Alternation {
+struct AbListener {
     ab: Ab,
-    lines: Lines,
-    progress: Progress,
+    lines: AbLines,
+    progress: ProgressForm,
     /// The text of the last progress on stderr.
     shown: String,
     out: StreamText,
@@ -78,7 +80,7 @@ struct Alternation {
     was_ended: bool,
 }
 
-impl Listener for Alternation {
+impl Listener for AbListener {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Some(Record::Session(session)) = record(delivery) {
             let head = self.lines.begun(session, &self.ab);
@@ -97,7 +99,7 @@ impl Listener for Alternation {
         if !self.was_ended && (self.ab.is_over() || self.written.is_err()) {
             self.was_ended = true;
             self.show("");
-            self.progress = Progress::None;
+            self.progress = ProgressForm::None;
             orders.push(Order::End);
         }
         orders
@@ -107,7 +109,7 @@ impl Listener for Alternation {
         self.out.make_room_for_last();
         let verdict = self.lines.verdict(&self.ab);
         self.print(&verdict);
-        Ok(written(std::mem::replace(&mut self.written, Ok(())))?)
+        Ok(stdout_result(std::mem::replace(&mut self.written, Ok(())))?)
     }
 
     fn verdict(&mut self) -> Result<(), Failure> {
@@ -115,18 +117,18 @@ impl Listener for Alternation {
     }
 }
 
-impl Alternation {
+impl AbListener {
     /// Prints the progress on stderr. On a terminal, the text replaces the previous text.
     fn show(&mut self, progress: &str) {
         let mut out = StreamText::stderr();
         // If stderr is gone, the progress has no reader.
         match self.progress {
-            Progress::Drawn => drop(write!(out, "{CLEAR}{progress}").and_then(|()| out.flush())),
-            Progress::Lines if !progress.is_empty() && progress != self.shown => {
+            ProgressForm::Drawn => drop(write!(out, "{CLEAR}{progress}").and_then(|()| out.flush())),
+            ProgressForm::Lines if !progress.is_empty() && progress != self.shown => {
                 progress.clone_into(&mut self.shown);
                 drop(writeln!(out, "redyno: {progress}").and_then(|()| out.flush()));
             }
-            Progress::Lines | Progress::None => {}
+            ProgressForm::Lines | ProgressForm::None => {}
         }
     }
 

@@ -22,14 +22,14 @@ use std::{
 
 use anyhow::{Context, anyhow, bail};
 
-use super::{Failure, Plan, UsageError, ends};
+use super::{Failure, Plan, UsageError, end_signals};
 use crate::{
     endpoint::{ReachError, Talk, Target, talk},
     print::words::StreamText,
     protocol::{Dialect, Reply},
     server::{Info, MOST_COMMANDS_PER_S},
     signals::Signal,
-    units::{counted, grouped},
+    units::{count_with_noun, grouped},
     untrusted,
     workload::{LENGTHS, MonitorLine, command_of, left_out_words, moved_keys, not_sent, quoted},
 };
@@ -75,11 +75,11 @@ impl Plan for CaptureRun {
             io::ErrorKind::AlreadyExists => anyhow!("-o {shown}: there is already a file; give another name"),
             _ => anyhow!("-o {shown}: {error}"),
         })?;
-        let signals = ends()?;
+        let signals = end_signals()?;
         self.begin(&mut talk).inspect_err(|_| drop(std::fs::remove_file(&self.file)))?;
         let (behind, (lines, to_write)) = (Arc::new(AtomicUsize::new(0)), mpsc::channel());
         let writer = self.writer(file, to_write, Arc::clone(&behind))?;
-        let mut reading = Reading { part: Vec::new(), lines, behind, is_over: false };
+        let mut reading = CaptureBuffer { part: Vec::new(), lines, behind, is_over: false };
         let (began, read) = (Instant::now(), self.read(&mut talk, &mut reading, &signals));
         // The writer now writes the rest and ends.
         reading.pass_on();
@@ -90,7 +90,7 @@ impl Plan for CaptureRun {
         writeln!(
             StreamText::stdout(),
             "{shown}: {} in {took_s:.1} s{}",
-            counted(written.lines, "command"),
+            count_with_noun(written.lines, "command"),
             written.rest()
         )
         .context("cannot write to stdout")?;
@@ -151,7 +151,7 @@ impl CaptureRun {
     fn read(
         &self,
         talk: &mut Talk,
-        reading: &mut Reading,
+        reading: &mut CaptureBuffer,
         signals: &Receiver<Signal>,
     ) -> Result<(), Failure> {
         let until = Instant::now() + self.duration;
@@ -182,11 +182,11 @@ impl CaptureRun {
         file: File,
         parts: Receiver<Vec<u8>>,
         behind: Arc<AtomicUsize>,
-    ) -> Result<JoinHandle<io::Result<Written>>, Failure> {
-        let mut writing = Writing {
+    ) -> Result<JoinHandle<io::Result<CaptureCounts>>, Failure> {
+        let mut writing = CaptureWriter {
             to: BufWriter::new(file),
             keeps_values: self.keeps_values,
-            written: Written::default(),
+            written: CaptureCounts::default(),
         };
         let about = format!("# redyno capture of {}\n", self.target.address);
         let write = move || {
@@ -204,7 +204,7 @@ impl CaptureRun {
 }
 
 /// The lines that were read, until they are passed to the writer.
-struct Reading {
+struct CaptureBuffer {
     part: Vec<u8>,
     lines: mpsc::Sender<Vec<u8>>,
     /// The number of bytes that the writer has not written yet.
@@ -213,7 +213,7 @@ struct Reading {
     is_over: bool,
 }
 
-impl Reading {
+impl CaptureBuffer {
     fn take(&mut self, line: &[u8]) {
         self.part.extend_from_slice(line);
         if self.part.len() >= PART {
@@ -240,13 +240,13 @@ impl Reading {
 
 /// The counts of the writer.
 #[derive(Default)]
-struct Written {
+struct CaptureCounts {
     lines: u64,
     /// The number of commands that were not written, by name.
     not_written: BTreeMap<String, u64>,
 }
 
-impl Written {
+impl CaptureCounts {
     /// Counts a command as not written.
     fn leave_out(&mut self, name: String) {
         let names = &mut self.not_written;
@@ -263,13 +263,13 @@ impl Written {
 }
 
 /// The writer of a capture's file.
-struct Writing<W: Write> {
+struct CaptureWriter<W: Write> {
     to: W,
     keeps_values: bool,
-    written: Written,
+    written: CaptureCounts,
 }
 
-impl<W: Write> Writing<W> {
+impl<W: Write> CaptureWriter<W> {
     /// Writes a line of MONITOR, or counts its command as not written.
     fn line(&mut self, line: &[u8]) -> io::Result<()> {
         let line = line.strip_prefix(b"+").unwrap_or(line);
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     fn written(keeps_values: bool, lines: &[&str]) -> (String, String) {
-        let mut writing = Writing { to: Vec::new(), keeps_values, written: Written::default() };
+        let mut writing = CaptureWriter { to: Vec::new(), keeps_values, written: CaptureCounts::default() };
         lines.iter().for_each(|line| writing.line(line.as_bytes()).unwrap());
         (String::from_utf8(writing.to).unwrap(), writing.written.rest())
     }
@@ -331,7 +331,7 @@ mod tests {
     fn a_writer_that_is_too_far_behind_ends_the_capture() {
         let (lines, parts) = mpsc::channel();
         let behind = Arc::new(AtomicUsize::new(0));
-        let mut reading = Reading { part: Vec::new(), lines, behind, is_over: false };
+        let mut reading = CaptureBuffer { part: Vec::new(), lines, behind, is_over: false };
         let line = vec![b'x'; 1 << 20];
         (0..16).for_each(|_| reading.take(&line));
         assert!(reading.check().is_ok() && !reading.is_over);

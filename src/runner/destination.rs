@@ -17,7 +17,7 @@ const LEAST_REACH_LIMIT: Duration = Duration::from_secs(1);
 const SCREEN_REACH_LIMIT: Duration = Duration::from_secs(1);
 
 /// The destination of a session.
-pub(super) struct Destination {
+pub(super) struct SessionDestination {
     /// The server.
     pub(super) target: Target,
     /// The built-in server, if the session uses it. Dropping the handle stops the server.
@@ -32,7 +32,7 @@ pub(super) struct Destination {
 /// # Errors
 /// When a server cannot be reached, except that the screen accepts temporary errors. Fails also if the built-in server
 /// does not start.
-pub(super) fn destination(plan: &SessionPlan) -> Result<Destination, Failure> {
+pub(super) fn destination(plan: &SessionPlan) -> Result<SessionDestination, Failure> {
     let commission = &plan.commission;
     let (target, has_screen) = (commission.plan.target.clone(), commission.is_attended);
     let length = commission.plan.length;
@@ -51,13 +51,13 @@ pub(super) fn destination(plan: &SessionPlan) -> Result<Destination, Failure> {
             Err(error) => return Err(Failure::Failed(error.into()).of_node(node, &plan.names)),
         }
     }
-    Ok(Destination { target, built_in: None, unreachable })
+    Ok(SessionDestination { target, built_in: None, unreachable })
 }
 
-fn built_in(wanted: &Target) -> Result<Destination, Failure> {
+fn built_in(wanted: &Target) -> Result<SessionDestination, Failure> {
     let handle = demo::Server::start(demo::Options::default()).map_err(anyhow::Error::from)?;
     let address = handle.address;
     let address = Address::Tcp { host: address.ip().to_string(), port: address.port() };
     let target = Target { address, credentials: None, tls: None, ..wanted.clone() };
-    Ok(Destination { target, built_in: Some(handle), unreachable: None })
+    Ok(SessionDestination { target, built_in: Some(handle), unreachable: None })
 }

@@ -2,20 +2,20 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, io::Write as _, time::Duration};
 
-use super::{Failure, Listener, Plan, SessionPlan, printed::Printed, running::Running};
+use super::{Failure, Listener, Plan, SessionPlan, printed::Printed, running::RunningSession};
 use crate::{
     diagnose::{Episodes, Findings, Severity},
     export::{JSON, Rows},
-    print::{Said, words::StreamText},
-    report::{Form, Recording, Report},
+    print::{NoticePrinter, words::StreamText},
+    report::{Report, ReportForm, ReportSource},
     session::{Coalesce, Delivery, Order, Sink},
     units,
 };
 
 /// Returns the writer of the page: a report, or the JSON export.
-fn sink(form: Option<Form>) -> Box<dyn Sink> {
+fn sink(form: Option<ReportForm>) -> Box<dyn Sink> {
     match form {
-        Some(form) => Box::new(Report::of(form, vec![Recording::default()])),
+        Some(form) => Box::new(Report::of(form, vec![ReportSource::default()])),
         None => JSON.sink(Rows::default(), None),
     }
 }
@@ -25,17 +25,17 @@ pub struct DoctorRun {
     /// The session, without load.
     pub plan: SessionPlan,
     /// The form of the page; `None` means one JSON object.
-    pub page: Option<Form>,
+    pub page: Option<ReportForm>,
 }
 
 impl Plan for DoctorRun {
     fn run(self: Box<Self>) -> Result<(), Failure> {
         let Self { plan, page } = *self;
         let length = plan.commission.plan.length;
-        let session = Running::begin(plan)?;
+        let session = RunningSession::begin(plan)?;
         announce(length);
-        let mut printed = Printed::page(sink(page), page == Some(Form::Text));
-        session.run(&mut [&mut printed, &mut Said::default(), &mut Verdict::default()])
+        let mut printed = Printed::page(sink(page), page == Some(ReportForm::Text));
+        session.run(&mut [&mut printed, &mut NoticePrinter::default(), &mut DoctorVerdict::default()])
     }
 }
 
@@ -51,12 +51,12 @@ fn announce(length: Option<Duration>) {
 
 /// The findings, for the exit code. The findings are computed from whole seconds, as the page is.
 #[derive(Default)]
-struct Verdict {
+struct DoctorVerdict {
     coalesce: Coalesce,
     findings: Findings,
 }
 
-impl Listener for Verdict {
+impl Listener for DoctorVerdict {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Delivery::Record(record) = delivery {
             let seconds = self.coalesce.push(record);
@@ -80,7 +80,7 @@ fn trouble(episodes: &Episodes) -> Option<String> {
     for severity in severities.filter(|severity| *severity >= Severity::Warning) {
         *counts.entry(Reverse(severity)).or_insert(0_u64) += 1;
     }
-    let words = counts.into_iter().map(|(Reverse(severity), n)| units::counted(n, severity.name()));
+    let words = counts.into_iter().map(|(Reverse(severity), n)| units::count_with_noun(n, severity.name()));
     let words: Vec<_> = words.collect();
     (!words.is_empty()).then(|| words.join(", "))
 }

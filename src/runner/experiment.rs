@@ -7,7 +7,7 @@ use crate::{
     compare::LatencyBound,
     events::EventKind,
     experiment::{Ending, Experiment},
-    print::{printer::Form, words::StreamText},
+    print::{printer::OutputForm, words::StreamText},
     session::{Delivery, Order},
 };
 
@@ -16,7 +16,7 @@ pub(super) struct Driver {
     pub(super) experiment: Box<dyn Experiment>,
     /// Whether the session ends with the experiment.
     pub(super) ends: bool,
-    pub(super) form: Form,
+    pub(super) form: OutputForm,
     /// The limit that the experiment searches for or keeps, if it has one.
     pub(super) limit: Option<LatencyBound>,
     /// The delays of this machine during the experiment.
@@ -50,7 +50,7 @@ impl Listener for Driver {
     /// Prints the result of the experiment in readable output, and returns its meaning for a script.
     fn verdict(&mut self) -> Result<(), Failure> {
         let report = self.experiment.report();
-        if self.form == Form::Lines && !report.is_empty() {
+        if self.form == OutputForm::Lines && !report.is_empty() {
             // The end of the program reports whether the result could be written.
             let _ = write!(StreamText::stdout(), "\n{report}");
         }

@@ -14,12 +14,12 @@ use super::{Failure, UsageError};
 use crate::{
     demo,
     endpoint::{Address, Cluster, Credentials, Password, ReadFrom, Target},
-    fleet::{FleetName, Layout, Terms, clear, forget, gather, is_one_of},
-    load::{Fleet, Requests},
+    fleet::{FleetName, LoadLayout, Terms, clear, gather, is_one_of, remove_streams},
+    load::{Fleet, RequestLimit},
     print::words::StreamText,
     session::{
         Notice,
-        running::{Commission, Keys},
+        running::{Commission, KeyOwner},
     },
     signals::Signal,
     untrusted,
@@ -82,7 +82,7 @@ impl Drop for OwnAgents {
             drop(child.kill());
             drop(child.wait());
         }
-        self.place.iter().for_each(|(bus, name)| forget(bus, name));
+        self.place.iter().for_each(|(bus, name)| remove_streams(bus, name));
     }
 }
 
@@ -127,10 +127,10 @@ impl FleetPlan {
             own.children = self.start_agents(target, &servers, &bus)?;
             own.place = Some((bus.clone(), self.name.clone()));
         }
-        let gathered = gather((&bus, &self.name), self.agents, signals, say, || own.check());
+        let gathered = gather((&bus, &self.name), self.agents, signals, print_line, || own.check());
         let gathered = gathered.map_err(wrong)?;
         let Some(gathered) = gathered else { return Err(Failure::Interrupted) };
-        let is_users = matches!(commission.keys, Keys::Users { .. });
+        let is_users = matches!(commission.keys, KeyOwner::Users { .. });
         let plan = &mut commission.plan;
         let db = if plan.target.db > 0 { format!("/{}", plan.target.db) } else { String::new() };
         let uri = |server: &Address| server.uri(plan.target.dialect) + &db;
@@ -144,7 +144,9 @@ impl FleetPlan {
             threads: plan.threads,
             seed: plan.seed,
             timeout: plan.timeout,
-            requests: plan.requests.map(|(Requests::InAll(requests) | Requests::Parted(requests))| requests),
+            requests: plan
+                .requests
+                .map(|(RequestLimit::Shared(requests) | RequestLimit::PerClient(requests))| requests),
         };
         commission.most_clients = gathered.most_clients();
         commission.notices.push(Notice::Info(gathered.text()));
@@ -187,19 +189,19 @@ impl FleetPlan {
 }
 
 /// Returns the servers that an order names, and how the load is divided among them.
-fn servers(target: &Target, cluster: Option<&Cluster>) -> (Vec<Address>, Layout) {
-    let Some(cluster) = cluster else { return (vec![target.address.clone()], Layout::Server) };
+fn servers(target: &Target, cluster: Option<&Cluster>) -> (Vec<Address>, LoadLayout) {
+    let Some(cluster) = cluster else { return (vec![target.address.clone()], LoadLayout::Server) };
     let topology = cluster.topology();
     let nodes = topology.nodes().map(|(_, node)| node.address.clone());
-    match (cluster.is_ring(), cluster.is_of_copies()) {
-        (true, _) => (nodes.collect(), Layout::Ring),
-        (_, true) => (vec![target.address.clone()], Layout::Copies),
-        _ => (nodes.take(MOST_NAMED).collect(), Layout::Cluster),
+    match (cluster.is_ring(), cluster.is_replication()) {
+        (true, _) => (nodes.collect(), LoadLayout::Ring),
+        (_, true) => (vec![target.address.clone()], LoadLayout::Copies),
+        _ => (nodes.take(MOST_NAMED).collect(), LoadLayout::Cluster),
     }
 }
 
 /// Prints a line about a fleet.
-pub(super) fn say(line: &str) {
+pub(super) fn print_line(line: &str) {
     // A closed stderr is no reason to end.
     drop(writeln!(StreamText::stderr(), "redyno: {line}"));
 }

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use super::{Failure, Listener, UsageError, listener::record, machine::Machine};
 use crate::{
-    compare::{Condition, Crossed, LatencyBound, Run, misfits},
+    compare::{Condition, LatencyBound, MetCondition, Run, mismatches},
     print::words::StreamText,
     session::{Delivery, Order, Reader, Timeline, figures::Row},
     untrusted,
@@ -49,13 +49,13 @@ impl Gate {
         self.conditions.iter().filter_map(Condition::latency_bound).collect()
     }
 
-    fn crossed(&self, check: impl Fn(&Condition) -> Option<Crossed>) -> Vec<Crossed> {
+    fn crossed(&self, check: impl Fn(&Condition) -> Option<MetCondition>) -> Vec<MetCondition> {
         let checked = self.conditions.iter().filter_map(|condition| Some((condition, check(condition)?)));
         checked.map(|(condition, crossed)| self.doubt(condition, crossed)).collect()
     }
 
     /// Returns a condition that is met. The condition is undecided if this machine or redyno itself was the limit.
-    fn doubt(&self, condition: &Condition, crossed: Crossed) -> Crossed {
+    fn doubt(&self, condition: &Condition, crossed: MetCondition) -> MetCondition {
         let by_machine = condition.latency_bound().and_then(|bound| self.machine.explains(&bound));
         let why = by_machine.or_else(|| self.machine.client_limit().filter(|_| condition.is_of_speed()));
         match why {
@@ -85,7 +85,7 @@ impl Listener for Gate {
                 let new = Run::of("this run", &self.timeline, None);
                 let new = new.map_err(|error| anyhow::anyhow!("--base: {error}"))?;
                 let (base, new) = ([read(base)?], [new]);
-                refuse(&misfits(&base, &new))?;
+                refuse(&mismatches(&base, &new))?;
                 self.crossed(|condition| condition.of_runs(&base, &new))
             }
         };
@@ -97,7 +97,7 @@ impl Listener for Gate {
 ///
 /// # Errors
 /// When a condition is met.
-pub fn end(crossed: &[Crossed]) -> Result<(), Failure> {
+pub fn end(crossed: &[MetCondition]) -> Result<(), Failure> {
     if is_github() {
         for crossed in crossed {
             // If this output cannot be written, the exit code still shows the failure.
@@ -109,7 +109,7 @@ pub fn end(crossed: &[Crossed]) -> Result<(), Failure> {
         }
     }
     let listed =
-        |crossed: &[&Crossed]| crossed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        |crossed: &[&MetCondition]| crossed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let (unsure, sure): (Vec<_>, Vec<_>) = crossed.iter().partition(|crossed| !crossed.is_sure);
     match (&sure[..], &unsure[..]) {
         ([], []) => Ok(()),
@@ -140,11 +140,11 @@ pub fn add_to_job_summary(markdown: &str) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When the recordings cannot be compared; the error contains the reasons.
-pub fn refuse(misfits: &[String]) -> Result<(), Failure> {
-    if misfits.is_empty() {
+pub fn refuse(mismatches: &[String]) -> Result<(), Failure> {
+    if mismatches.is_empty() {
         return Ok(());
     }
-    let reasons = misfits.join("; ");
+    let reasons = mismatches.join("; ");
     Err(anyhow::anyhow!("these runs cannot be compared: {reasons}; give --anyway to compare them").into())
 }
 

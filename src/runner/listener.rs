@@ -10,7 +10,7 @@ use std::io::Write as _;
 
 use super::Failure;
 use crate::{
-    print::{Said, YcsbStatus, words::StreamText},
+    print::{NoticePrinter, YcsbStatus, words::StreamText},
     session::{Delivery, Order, Record, Timeline, running::Peer},
 };
 
@@ -49,7 +49,7 @@ impl Listener for Timeline {
 }
 
 /// Notices are printed on stderr.
-impl Listener for Said {
+impl Listener for NoticePrinter {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Delivery::Notice(node, notice) = delivery {
             self.print(*node, notice);

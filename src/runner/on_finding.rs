@@ -43,7 +43,7 @@ const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
 
 /// The input of the command: one line of JSON.
 #[derive(Serialize)]
-struct Message<'a> {
+struct FindingMessage<'a> {
     kind: &'static str,
     target: &'a str,
     /// The start of the session as RFC 3339 in UTC. `since_s` counts from this time.
@@ -55,7 +55,7 @@ struct Message<'a> {
 
 /// The findings of the session, as at most one message per minute for each rule.
 #[derive(Default)]
-struct Folded {
+struct FindingMessages {
     findings: Findings,
     target: String,
     started: String,
@@ -64,11 +64,11 @@ struct Folded {
     sent: BTreeMap<&'static str, (f64, (f64, u32))>,
 }
 
-impl Folded {
+impl FindingMessages {
     /// Adds a record, and returns the messages to send. Each message is a line of JSON.
     fn push(&mut self, record: &Record) -> Vec<String> {
         if !record.is_of(0) {
-            self.findings.hear_other(record);
+            self.findings.push_other(record);
             return Vec::new();
         }
         if let Record::Session(session) = record {
@@ -87,7 +87,7 @@ impl Folded {
                 self.sent.insert(rule, (t_s, begun));
                 let (target, started) = (self.target.as_str(), self.started.as_str());
                 let finding = FindingRow::of(episode, self.clock);
-                let message = Message { kind: "finding", target, started, t_s, finding };
+                let message = FindingMessage { kind: "finding", target, started, t_s, finding };
                 due.extend(serde_json::to_string(&message).ok().map(|line| line + "\n"));
             }
         }
@@ -96,7 +96,7 @@ impl Folded {
 }
 
 /// A running command.
-struct Running {
+struct RunningCommand {
     child: Child,
     until: Instant,
 }
@@ -105,7 +105,7 @@ struct Running {
 struct Hook {
     command: String,
     queue: VecDeque<String>,
-    running: Option<Running>,
+    running: Option<RunningCommand>,
     runs: u64,
     failures: u64,
     last_failure: String,
@@ -113,7 +113,7 @@ struct Hook {
 
 impl Hook {
     /// Checks the running command. If none runs, starts the command for the next message.
-    fn turn(&mut self) {
+    fn advance(&mut self) {
         if let Some(mut running) = self.running.take() {
             match running.child.try_wait() {
                 Ok(None) if Instant::now() < running.until => self.running = Some(running),
@@ -131,7 +131,7 @@ impl Hook {
         {
             self.runs += 1;
             match start(&self.command, &message) {
-                Ok(child) => self.running = Some(Running { child, until: Instant::now() + LIMIT }),
+                Ok(child) => self.running = Some(RunningCommand { child, until: Instant::now() + LIMIT }),
                 Err(error) => self.fail(error.to_string()),
             }
         }
@@ -147,7 +147,7 @@ impl Hook {
     fn finish(mut self) -> Option<String> {
         let until = Instant::now() + LAST;
         while (self.running.is_some() || !self.queue.is_empty()) && Instant::now() < until {
-            self.turn();
+            self.advance();
             std::thread::sleep(LOOK);
         }
         if let Some(mut running) = self.running.take() {
@@ -158,7 +158,7 @@ impl Hook {
         let failed = (self.failures > 0)
             .then(|| format!("{} of {} failed, the last: {}", self.failures, self.runs, self.last_failure));
         let skipped = (skipped > 0)
-            .then(|| format!("{} not run: the session was over", units::counted(skipped, "command")));
+            .then(|| format!("{} not run: the session was over", units::count_with_noun(skipped, "command")));
         let all: Vec<_> = failed.into_iter().chain(skipped).collect();
         (!all.is_empty()).then(|| format!("--on-finding: {}", all.join("; ")))
     }
@@ -217,7 +217,7 @@ impl OnFinding {
 }
 
 fn watch(command: String, peer: &Peer) -> Option<String> {
-    let mut folded = Folded::default();
+    let mut folded = FindingMessages::default();
     let mut hook = Hook {
         command,
         queue: VecDeque::new(),
@@ -234,7 +234,7 @@ fn watch(command: String, peer: &Peer) -> Option<String> {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return hook.finish(),
         }
-        hook.turn();
+        hook.advance();
     }
 }
 
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_rule_has_at_most_one_message_per_minute() {
-        let mut folded = Folded::default();
+        let mut folded = FindingMessages::default();
         let (started, utc_offset_s) = ("2026-01-01T13:00:00Z".to_owned(), Some(3600));
         let start = SessionStart { started, utc_offset_s, ..SessionStart::now(ServerIdentity::default()) };
         folded.push(&Record::Session(start));

@@ -4,14 +4,14 @@ use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 
-use super::{Failure, FleetPlan, UsageError, metrics::Address, push::PushPlan};
+use super::{Failure, FleetPlan, UsageError, metrics::MetricsAddress, push::PushPlan};
 use crate::{
-    app::Program,
-    experiment::Setting,
+    app::CommandPrefix,
+    experiment::ExperimentSetting,
     export::{Format, Rows},
     knobs::Knobs,
     print::words::StreamText,
-    session::{Writer, running::Commission},
+    session::{SessionWriter, running::Commission},
 };
 
 /// A command to carry out. The command has passed all checks that are possible in advance.
@@ -40,14 +40,14 @@ impl Plan for Text {
 
 /// The other servers of a session, besides its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Company {
+pub enum OtherServers {
     /// No other servers.
-    Nobody,
+    TargetOnly,
     /// The other nodes of the target's cluster, which also get load.
     Cluster,
     /// The other nodes of the target's cluster. Without a cluster: the target's primary and replicas, which are only
     /// watched.
-    Everybody,
+    WithReplicas,
 }
 
 /// A planned session.
@@ -64,13 +64,13 @@ pub struct SessionPlan {
     /// Whether the keys of the workload are written to the built-in server before the load, so that its reads hit.
     pub fills_own: bool,
     /// The settings of the experiment, as far as they are known in advance.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<ExperimentSetting>,
     /// The options that are common to the command lines of all segments.
     pub words: ProgramWords,
     /// The outputs of the session.
     pub outputs: Outputs,
     /// The other servers of the session.
-    pub company: Company,
+    pub company: OtherServers,
     /// The names of the nodes, if there are several.
     pub names: Vec<String>,
     /// The fleet of agents that carries out the load, if there is one.
@@ -127,10 +127,10 @@ pub struct ProgramWords {
 
 impl ProgramWords {
     /// Returns the program name with these options. The built-in server needs no options of a target.
-    pub fn program(&self, is_own: bool) -> Program {
+    pub fn program(&self, is_own: bool) -> CommandPrefix {
         let target = if is_own { &[][..] } else { &self.target };
         let words = ["redyno".to_owned()].iter().chain(target).chain(&self.load).cloned().collect::<Vec<_>>();
-        Program { words: words.join(" "), has_password: self.has_password && !is_own }
+        CommandPrefix { words: words.join(" "), has_password: self.has_password && !is_own }
     }
 }
 
@@ -144,7 +144,7 @@ pub struct Outputs {
     /// The exports of the session.
     pub exports: Vec<Export>,
     /// The address at which metrics are served.
-    pub metrics: Option<Address>,
+    pub metrics: Option<MetricsAddress>,
     /// The receivers to which metrics are pushed.
     pub push: Option<PushPlan>,
     /// The shell command that runs for findings.
@@ -177,7 +177,7 @@ impl std::str::FromStr for Export {
 
 impl Export {
     /// Creates the new file.
-    pub(super) fn create(&self) -> Result<Writer, anyhow::Error> {
-        Ok(Writer::create_as(&self.file, self.format.sink(Rows::default(), None))?)
+    pub(super) fn create(&self) -> Result<SessionWriter, anyhow::Error> {
+        Ok(SessionWriter::create_as(&self.file, self.format.sink(Rows::default(), None))?)
     }
 }

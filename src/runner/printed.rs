@@ -10,8 +10,8 @@ use crate::{
     print::{
         YcsbForm,
         outlet::Outlet,
-        printer::{Form, Printer},
-        words::{StreamText, written},
+        printer::{OutputForm, Printer},
+        words::{StreamText, stdout_result},
         ycsb_summary,
     },
     session::{Delivery, Order, Record, Sink, Timeline},
@@ -29,7 +29,7 @@ pub(super) struct Printed {
 
 impl Printed {
     /// Creates a printer of this form; `files` are the files of the recording.
-    pub(super) fn new(form: Form, files: Vec<String>, has_ycsb: bool) -> Self {
+    pub(super) fn new(form: OutputForm, files: Vec<String>, has_ycsb: bool) -> Self {
         let printer = Printer::new(form, Outlet::stdout(), files);
         Self { printer, ycsb: has_ycsb.then(Timeline::default), written: Ok(()), redacts: false }
     }
@@ -66,6 +66,6 @@ impl Listener for Printed {
             }
             None => Ok(()),
         });
-        Ok(written(all)?)
+        Ok(stdout_result(all)?)
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use super::{
     Failure, SessionPlan, UsageError,
-    destination::{Destination, destination},
+    destination::{SessionDestination, destination},
     fleet::OwnAgents,
     listener::{Listener, listen},
     metrics::Serving,
@@ -14,13 +14,13 @@ use super::{
     push::{PushPlan, Pushing},
 };
 use crate::{
-    app::Program,
+    app::CommandPrefix,
     knobs::{Knobs, MAX_CLIENTS},
     load::most_clients,
     server::value_words,
     session::{
-        Kept, Notice, Writer,
-        running::{EndedBy, Keys, Peer, Session, StartError},
+        Notice, SessionRecords, SessionWriter,
+        running::{EndedBy, KeyOwner, Peer, Session, StartError},
     },
     signals::{Signal, listen as signals},
     units, untrusted,
@@ -33,26 +33,26 @@ const STAYS_BEHIND: &str = "some changes to the server were not undone; see abov
 ///
 /// # Errors
 /// When the system does not allow it.
-pub fn ends() -> Result<Receiver<Signal>, Failure> {
+pub fn end_signals() -> Result<Receiver<Signal>, Failure> {
     Ok(signals(&Signal::ENDS).context("cannot take signals")?)
 }
 
 /// A running session.
-pub(super) struct Running {
+pub(super) struct RunningSession {
     /// The session's channel to its listeners.
     pub(super) peer: Peer,
     /// The knobs at the start of the session.
     pub(super) knobs: Knobs,
     /// The command line that began the session.
-    pub(super) program: Program,
+    pub(super) program: CommandPrefix,
     /// The files of the recording.
     pub(super) files: Vec<String>,
     /// The records that are kept for exports from the screen.
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<SessionRecords>,
     /// The names of the nodes, if there are several.
     names: Vec<String>,
     session: Session,
-    destination: Destination,
+    destination: SessionDestination,
     /// The server of the session's metrics.
     metrics: Option<Serving>,
     /// The threads that push metrics.
@@ -63,17 +63,18 @@ pub(super) struct Running {
     own: OwnAgents,
 }
 
-impl Running {
+impl RunningSession {
     /// Starts the session of `plan`. Commands are sent only after all nodes have been reached.
     ///
     /// # Errors
     /// When outputs cannot be opened, a server cannot be reached, or the load is not allowed.
     pub(super) fn begin(mut plan: SessionPlan) -> Result<Self, Failure> {
         // The session itself receives the signals that end it, so the screen cannot delay them.
-        let ends = ends()?;
+        let ends = end_signals()?;
         // The recording is created first, so that its errors are reported immediately.
         let named = plan.outputs.record.iter().flatten().next();
-        let recording = named.map(|file| Writer::create(file)).transpose().map_err(anyhow::Error::from)?;
+        let recording =
+            named.map(|file| SessionWriter::create(file)).transpose().map_err(anyhow::Error::from)?;
         let exports = plan.outputs.exports.iter().map(super::Export::create);
         plan.commission.exports = exports.collect::<Result<_, _>>()?;
         let metrics = plan.outputs.metrics.as_ref().map(Serving::start).transpose()?;
@@ -95,7 +96,7 @@ impl Running {
         let count = more.iter().filter(|needs| **needs).count() + 1;
         let started = Session::start(commission, ends, count);
         let (session, mut peers) = started.map_err(|error| refused(error, &names))?;
-        let kept = peers.pop_if(|_| is_attended).map(|peer| Kept::start(&recordings, peer));
+        let kept = peers.pop_if(|_| is_attended).map(|peer| SessionRecords::start(&recordings, peer));
         if let Some((metrics, peer)) = metrics.as_ref().zip(peers.pop_if(|_| metrics.is_some())) {
             metrics.count(peer)?;
         }
@@ -171,12 +172,12 @@ impl SessionPlan {
     /// named after the destination. Returns the descriptions of the files.
     fn record_to(
         &mut self,
-        mut recording: Option<Writer>,
-        destination: &Destination,
+        mut recording: Option<SessionWriter>,
+        destination: &SessionDestination,
     ) -> Result<Vec<String>, Failure> {
         if self.outputs.record.is_some() && recording.is_none() {
             let target = destination.target.address.to_string();
-            let fresh = Writer::fresh(&self.commission.recordings_in, &target);
+            let fresh = SessionWriter::fresh(&self.commission.recordings_in, &target);
             recording = Some(fresh.map_err(anyhow::Error::from)?);
         }
         let mut files: Vec<_> = recording.iter().map(|writer| untrusted::path(writer.path())).collect();
@@ -190,15 +191,15 @@ impl SessionPlan {
     }
 
     /// Adapts the plan to its destination, and checks the result.
-    fn settle(&mut self, destination: &Destination) -> Result<(), UsageError> {
+    fn settle(&mut self, destination: &SessionDestination) -> Result<(), UsageError> {
         let commission = &mut self.commission;
         commission.plan.target = destination.target.clone();
         if destination.built_in.is_some() {
-            if matches!(commission.keys, Keys::Runs { kept: true }) {
+            if matches!(commission.keys, KeyOwner::Runs { kept: true }) {
                 let text = "--keep: the built-in server stops at the end, and its keys are lost; name a server with -h";
                 return Err(UsageError::of(text));
             }
-            commission.keys = Keys::OwnServers;
+            commission.keys = KeyOwner::OwnServers;
             commission.knobs.load |= self.loads_own;
             if self.fills_own
                 && let Ok(filled) = commission.knobs.workload.with_prefill()
@@ -208,7 +209,7 @@ impl SessionPlan {
             // Both ends of a connection to the built-in server use file descriptors of this process.
             commission.most_clients = most_clients(commission.plan.threads, 2);
         }
-        let needs_consent = commission.keys != Keys::OwnServers && !commission.is_allowed;
+        let needs_consent = commission.keys != KeyOwner::OwnServers && !commission.is_allowed;
         let mut changes = self.settings.iter().filter_map(|setting| setting.config.first());
         if let Some((parameter, to)) = changes.next().filter(|_| needs_consent) {
             return Err(UsageError::asks(format!(
@@ -222,7 +223,7 @@ impl SessionPlan {
         commission.unreachable = destination.unreachable.as_ref().map(ToString::to_string);
         let most = commission.most_clients;
         // The notice about open files matters only for a server of the user, on the screen, with a low limit.
-        let matters = commission.is_attended && commission.keys != Keys::OwnServers && most < MAX_CLIENTS;
+        let matters = commission.is_attended && commission.keys != KeyOwner::OwnServers && most < MAX_CLIENTS;
         commission.notices.extend(matters.then(|| {
             Notice::Info(format!("the limit of open files (ulimit -Hn) allows at most {most} clients"))
         }));

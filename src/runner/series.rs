@@ -13,17 +13,17 @@ use anyhow::Context as _;
 use super::{
     Failure, Listener, Plan, SessionPlan,
     listener::record,
-    running::{Running, ends},
+    running::{RunningSession, end_signals},
 };
 use crate::{
     clock::Clock,
     endpoint::Target,
-    experiment::series::{Cell, Gathered, Outcome, Series, Table},
+    experiment::series::{CellOutcome, CellSums, Series, SeriesCell, SeriesTable},
     print::{
-        Said, Which,
+        NoticeFilter, NoticePrinter,
         lines::session_line,
-        series::Lines,
-        words::{StreamText, written},
+        series::SeriesLines,
+        words::{StreamText, stdout_result},
     },
     server::Control,
     session::{Delivery, Order, Record},
@@ -46,7 +46,7 @@ pub struct SeriesRun {
     /// The target.
     pub target: Target,
     /// The form of the output.
-    pub lines: Lines,
+    pub lines: SeriesLines,
     /// The directory of the recordings.
     pub record: Option<PathBuf>,
 }
@@ -62,9 +62,9 @@ impl Plan for SeriesRun {
         if let Some(obstacle) = lacks_all(&cells, &target) {
             return Err(anyhow::anyhow!(obstacle).into());
         }
-        let mut running = Cells {
-            table: Table::new(&series, &cells, lines.is_published),
-            stop: ends()?,
+        let mut running = RunningSeries {
+            table: SeriesTable::new(&series, &cells, lines.is_published),
+            stop: end_signals()?,
             count: cells.len(),
             server: None,
             lines,
@@ -75,7 +75,7 @@ impl Plan for SeriesRun {
             return Err(failure);
         }
         StreamText::stdout().make_room_for_last();
-        let Cells { table, server, lines, .. } = running;
+        let RunningSeries { table, server, lines, .. } = running;
         if !lines.is_json {
             print(&(lines.head(&series, server.as_deref()) + &lines.table(&table, &series)))?;
         }
@@ -89,7 +89,7 @@ impl Plan for SeriesRun {
 
 /// Returns the error for a server without the module commands that the cells need. Returns `None` if a cell needs no
 /// such commands, or if the server does not answer; then the first cell reports the reason.
-fn lacks_all(cells: &[&Cell], target: &Target) -> Option<String> {
+fn lacks_all(cells: &[&SeriesCell], target: &Target) -> Option<String> {
     let modules: Vec<_> = cells.iter().map(|cell| cell.workload.commands_of_modules()).collect();
     if !target.dialect.lists_commands() || modules.iter().any(BTreeSet::is_empty) {
         return None;
@@ -102,10 +102,10 @@ fn lacks_all(cells: &[&Cell], target: &Target) -> Option<String> {
 }
 
 /// The cells, and the results so far.
-struct Cells<'a> {
+struct RunningSeries<'a> {
     series: &'a Series,
-    lines: Lines,
-    table: Table<'a>,
+    lines: SeriesLines,
+    table: SeriesTable<'a>,
     /// The signals that end the series; the session of a cell also receives them.
     stop: Receiver<Signal>,
     count: usize,
@@ -113,7 +113,7 @@ struct Cells<'a> {
     server: Option<String>,
 }
 
-impl Cells<'_> {
+impl RunningSeries<'_> {
     /// Runs all cells, one after the other.
     fn all(&mut self, planned: Vec<PlannedCell>) -> Result<(), Failure> {
         for (n, (place, plan)) in planned.into_iter().enumerate() {
@@ -150,16 +150,16 @@ impl Cells<'_> {
     }
 
     /// Runs one cell. Returns its measurements, or the reason why it has none.
-    fn one(&mut self, plan: SessionPlan, title: String) -> Result<Outcome, Failure> {
-        let session = Running::begin(plan)?;
+    fn one(&mut self, plan: SessionPlan, title: String) -> Result<CellOutcome, Failure> {
+        let session = RunningSession::begin(plan)?;
         // A signal may have arrived before the session listened for signals.
         let is_stopped = self.stop.try_recv().is_ok();
         if is_stopped {
             session.peer.order(Order::End);
         }
         let mut gathering =
-            Gathering { gathered: Gathered::new(&self.series.layout), server: &mut self.server };
-        session.run(&mut [&mut gathering, &mut Said::of(vec![title], Which::All)])?;
+            CellListener { gathered: CellSums::new(&self.series.layout), server: &mut self.server };
+        session.run(&mut [&mut gathering, &mut NoticePrinter::of(vec![title], NoticeFilter::All)])?;
         if is_stopped {
             return Err(Failure::Interrupted);
         }
@@ -168,12 +168,12 @@ impl Cells<'_> {
 }
 
 /// A listener that collects the measurements of a cell.
-struct Gathering<'a> {
-    gathered: Gathered,
+struct CellListener<'a> {
+    gathered: CellSums,
     server: &'a mut Option<String>,
 }
 
-impl Listener for Gathering<'_> {
+impl Listener for CellListener<'_> {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Some(record) = record(delivery) {
             if let Record::Session(session) = record {
@@ -186,5 +186,5 @@ impl Listener for Gathering<'_> {
 }
 
 fn print(text: &str) -> Result<(), Failure> {
-    Ok(written(StreamText::stdout().write_all(text.as_bytes()))?)
+    Ok(stdout_result(StreamText::stdout().write_all(text.as_bytes()))?)
 }

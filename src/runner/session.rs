@@ -10,14 +10,17 @@ use super::{
     listener::listen,
     machine::{self, Machine},
     printed::Printed,
-    running::Running,
+    running::RunningSession,
 };
 use crate::{
     app::Tour,
     compare::LatencyBound,
     diagnose::Episodes,
     experiment::Experiment,
-    print::{Said, Which, YcsbForm, YcsbStatus, printer::Form, summary, words::StreamText, ycsb_summary},
+    print::{
+        NoticeFilter, NoticePrinter, YcsbForm, YcsbStatus, printer::OutputForm, summary, words::StreamText,
+        ycsb_summary,
+    },
     session::{Order, Sink, Timeline, TimelineOptions},
     signals::{Signal, listen as signals},
     tui::{self, theme::Theme},
@@ -48,15 +51,15 @@ pub struct SessionRun {
 /// The output of a session: the screen or lines.
 pub enum Shows {
     /// The screen.
-    Screen(Screen),
+    Screen(ScreenOptions),
     /// Printed lines.
-    Lines(Form),
+    Lines(OutputForm),
     /// The text of a sink.
     Text(Box<dyn Sink>),
 }
 
 /// The options of a screen.
-pub struct Screen {
+pub struct ScreenOptions {
     /// The colours and characters.
     pub theme: Theme,
     /// Whether the screen uses the mouse.
@@ -85,17 +88,17 @@ impl Plan for SessionRun {
             machine::check_before(&limit.iter().cloned().chain(of_gate).collect::<Vec<_>>());
         }
         let redacts = plan.commission.redacts;
-        let mut session = Running::begin(plan)?;
+        let mut session = RunningSession::begin(plan)?;
         let (form, mut printed) = match shows {
             Shows::Lines(form) => (form, Printed::new(form, session.files.clone(), has_ycsb)),
-            Shows::Text(sink) => (Form::Lines, Printed::page(sink, true)),
+            Shows::Text(sink) => (OutputForm::Lines, Printed::page(sink, true)),
             Shows::Screen(screen) => {
                 let shown = on_screen(&screen, experiment, has_ycsb, &mut session);
                 return session.end(shown);
             }
         };
         printed.redacts = redacts;
-        let mut said = Said::default();
+        let mut said = NoticePrinter::default();
         let mut driver = experiment.map(|experiment| Driver {
             experiment,
             ends: ends_with_experiment,
@@ -116,17 +119,17 @@ impl Plan for SessionRun {
 
 /// Runs the screen until the screen or the session ends, and then prints the summary.
 fn on_screen(
-    screen: &Screen,
+    screen: &ScreenOptions,
     experiment: Option<Box<dyn Experiment>>,
     has_ycsb: bool,
-    session: &mut Running,
+    session: &mut RunningSession,
 ) -> Result<(), Failure> {
     let tour = match experiment {
         _ if screen.plays_tour => Some(Tour::that_plays()),
         None if session.is_built_in() => Some(Tour::default()),
         _ => None,
     };
-    let options = tui::Options {
+    let options = tui::ScreenSetup {
         theme: screen.theme,
         knobs: session.knobs.clone(),
         timeline: screen.timeline,
@@ -143,13 +146,13 @@ fn on_screen(
     session.peer.order(Order::End);
     let (mut timeline, episodes, files, answer, failure) = match shown {
         Ok(finished) => {
-            complain(&finished.complaints);
+            print_errors(&finished.file_errors);
             (finished.timeline, finished.episodes, finished.files, finished.answer, None)
         }
         Err(error) => (Timeline::default(), Episodes::default(), Vec::new(), None, Some(error)),
     };
     // The remaining deliveries are the last records, and notices about undone changes.
-    listen(&session.peer, &mut [&mut timeline, &mut Said::of(Vec::new(), Which::Undone)]);
+    listen(&session.peer, &mut [&mut timeline, &mut NoticePrinter::of(Vec::new(), NoticeFilter::Undone)]);
     if let Some(error) = failure {
         return Err(error.into());
     }
@@ -164,7 +167,7 @@ fn on_screen(
 }
 
 /// Prints the errors of exports on stderr.
-pub fn complain(complaints: &[String]) {
+pub fn print_errors(complaints: &[String]) {
     // The terminal may be gone, and the reader of this message with it.
     complaints.iter().for_each(|why| drop(writeln!(StreamText::stderr(), "{why}")));
 }

@@ -7,7 +7,7 @@
 //! Nearly every terminal answers the second query, so its answer shows that no answer to the first query will follow.
 //! Before the second query, redyno sends 1 kB of text without effect, which a slow connection cannot transfer within
 //! the timeout. Without an answer in time, the connection counts as slow. Keys typed during the wait are kept.
-//! [`Late`] drops an answer that arrives after the timeout.
+//! [`LateAnswerFilter`] drops an answer that arrives after the timeout.
 
 use std::{
     io,
@@ -20,7 +20,7 @@ use rustix::{
     stdio::stdin,
 };
 
-use super::wire::Wire;
+use super::output::TerminalOutput;
 
 /// The timeout for the answer. After a timeout, redyno uses the colours for a dark background.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -40,13 +40,13 @@ pub struct Background {
     /// The keys typed during the wait, without escape sequences.
     pub typed: Vec<u8>,
     /// Whether an answer was incomplete at the timeout, so that its end may still arrive.
-    pub is_cut: bool,
+    pub is_incomplete: bool,
     /// Whether the second query was answered in time, so that the connection is not slow.
     pub is_quick: bool,
 }
 
 /// Queries the terminal, which must be in raw mode. The background colour is queried only if `for_colour` is set.
-pub fn ask(wire: &mut Wire, for_colour: bool) -> Background {
+pub fn query_terminal(wire: &mut TerminalOutput, for_colour: bool) -> Background {
     let first = if for_colour { QUESTIONS[0] } else { "" };
     let question = format!("{first}{}{}", BALLAST.repeat(BALLASTS), QUESTIONS[1]);
     let mut answer = Vec::new();
@@ -54,7 +54,7 @@ pub fn ask(wire: &mut Wire, for_colour: bool) -> Background {
     if wire.send_within(question.as_bytes(), PATIENCE).is_ok() {
         while !is_whole(&answer) && read_until(deadline, &mut answer).is_ok_and(|n| n > 0) {}
     }
-    parted(&answer)
+    split_input(&answer)
 }
 
 /// Reads the available input; waits for input until `deadline`. Returns the number of bytes, or 0 at the deadline.
@@ -85,7 +85,7 @@ fn is_whole(bytes: &[u8]) -> bool {
 }
 
 /// Divides the input into the background colour and the typed keys.
-fn parted(bytes: &[u8]) -> Background {
+fn split_input(bytes: &[u8]) -> Background {
     let mut typed = bytes.to_vec();
     if let Some(place) = found(&typed, b"\x1b[?", &[b"c"]) {
         typed.drain(place);
@@ -97,7 +97,7 @@ fn parted(bytes: &[u8]) -> Background {
     // Bytes after the start of an incomplete escape sequence belong to this sequence and are not keys.
     let is_cut = escape.is_some();
     typed.truncate(escape.unwrap_or(typed.len()));
-    Background { is_light, typed, is_cut, is_quick: is_whole(bytes) }
+    Background { is_light, typed, is_incomplete: is_cut, is_quick: is_whole(bytes) }
 }
 
 /// Returns whether a colour such as `rgb:ffff/ffff/ffff` is light; `None` for another form.
@@ -120,15 +120,15 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Drops an answer that arrives after the timeout. crossterm does not recognize OSC sequences: it reports such an
 /// answer as the key Alt-] and further characters.
 #[derive(Debug, Default)]
-pub struct Late {
+pub struct LateAnswerFilter {
     /// The time of the last key of an incomplete answer.
     within: Option<Instant>,
 }
 
-impl Late {
+impl LateAnswerFilter {
     /// Creates a filter. If `background` has an incomplete answer, the filter also drops the rest of this answer.
     pub fn of(background: &Background) -> Self {
-        Self { within: background.is_cut.then(Instant::now) }
+        Self { within: background.is_incomplete.then(Instant::now) }
     }
 
     /// Returns whether `key`, pressed at `now`, is part of an answer.
@@ -155,11 +155,11 @@ mod tests {
 
     #[test]
     fn the_background_is_read_and_typed_keys_are_kept() {
-        let of = |text: &str| parted(text.as_bytes());
+        let of = |text: &str| split_input(text.as_bytes());
         let all = |is_light, typed: &str, is_quick| Background {
             is_light,
             typed: typed.into(),
-            is_cut: false,
+            is_incomplete: false,
             is_quick,
         };
         assert_eq!(of("\x1b]11;rgb:ffff/ffff/f0f0\x1b\\\x1b[?62;4c"), all(Some(true), "", true));
@@ -167,9 +167,9 @@ mod tests {
         assert_eq!(of("\x1b[?62c"), all(None, "", true));
         assert_eq!(of("\x1b]11;#ffffff\x1b\\"), all(None, "", false));
         let cut = of("q\x1b]11;rgb:18/");
-        assert_eq!(cut, Background { is_cut: true, ..all(None, "q", false) });
+        assert_eq!(cut, Background { is_incomplete: true, ..all(None, "q", false) });
         for cut in ["q\x1b", "q\x1b]", "q\x1b[?6", "q\x1b[A"] {
-            assert_eq!(of(cut), Background { is_cut: true, ..all(None, "q", false) });
+            assert_eq!(of(cut), Background { is_incomplete: true, ..all(None, "q", false) });
         }
         assert!(is_whole(b"\x1b]11;rgb:0/0/0\x1b\\\x1b[?62c") && !is_whole(b"\x1b]11;rgb:0/0/0\x1b\\"));
     }
@@ -179,7 +179,7 @@ mod tests {
         let now = Instant::now();
         let key = |c, modifiers| KeyEvent::new(KeyCode::Char(c), modifiers);
         let plain = |c| key(c, KeyModifiers::NONE);
-        let mut late = Late::default();
+        let mut late = LateAnswerFilter::default();
         assert!(!late.takes(&plain('r'), now));
         assert!(late.takes(&key(']', KeyModifiers::ALT), now));
         assert!("11;rgb:18/1b/21".chars().all(|c| late.takes(&plain(c), now)));
@@ -188,7 +188,7 @@ mod tests {
         assert!(late.takes(&key(']', KeyModifiers::ALT), now));
         assert!(!late.takes(&plain('1'), now + PAUSE), "after a pause it is a key");
         for rest in ["]11;rgb:18/1b/21", "[?62;4c", "11;rgb:1"] {
-            let mut late = Late { within: Some(now) };
+            let mut late = LateAnswerFilter { within: Some(now) };
             assert!(rest.chars().all(|c| late.takes(&plain(c), now)), "{rest}");
             assert!(!late.takes(&plain('q'), now));
         }

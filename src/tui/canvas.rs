@@ -26,7 +26,7 @@ use super::{
 };
 
 /// A screen to draw on. The canvas keeps its content and sends only changes. A write to `W` may accept only a part of
-/// the bytes, as with [`Wire`](super::wire::Wire).
+/// the bytes, as with [`TerminalOutput`](super::output::TerminalOutput).
 #[derive(Debug)]
 pub struct Canvas<W> {
     out: W,
@@ -35,7 +35,7 @@ pub struct Canvas<W> {
     repaint: bool,
     /// The bytes of the last frame, and the number of these bytes that the terminal has accepted.
     bytes: Vec<u8>,
-    taken: usize,
+    accepted: usize,
     /// The number of bytes that the terminal has accepted since the start.
     pub sent: u64,
     /// Whether the terminal reports the mouse.
@@ -57,7 +57,7 @@ impl<W: Write> Canvas<W> {
             next: Buffer::empty(area),
             repaint: true,
             bytes: Vec::new(),
-            taken: 0,
+            accepted: 0,
             sent: 0,
             mouse: false,
             aside: Vec::new(),
@@ -67,7 +67,7 @@ impl<W: Write> Canvas<W> {
     }
 
     /// Sends `bytes` with the next frame. The bytes must not draw anything.
-    pub fn aside(&mut self, bytes: &[u8]) {
+    pub fn attach(&mut self, bytes: &[u8]) {
         self.aside.extend_from_slice(bytes);
     }
 
@@ -93,7 +93,7 @@ impl<W: Write> Canvas<W> {
         if self.mouse {
             queue!(self.bytes, Print(MOUSE_ON))?;
         }
-        self.taken = 0;
+        self.accepted = 0;
         self.repaint = true;
         self.push().map(drop)
     }
@@ -103,11 +103,11 @@ impl<W: Write> Canvas<W> {
     /// # Errors
     /// When the terminal cannot be written to.
     pub fn push(&mut self) -> io::Result<bool> {
-        while self.taken < self.bytes.len() {
-            match self.out.write(&self.bytes[self.taken..]) {
+        while self.accepted < self.bytes.len() {
+            match self.out.write(&self.bytes[self.accepted..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(taken) => {
-                    self.taken += taken;
+                    self.accepted += taken;
                     self.sent += taken as u64;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
@@ -131,7 +131,7 @@ impl<W: Write> Canvas<W> {
         self.next.reset();
         paint(&mut self.next);
         self.bytes.clear();
-        self.taken = 0;
+        self.accepted = 0;
         let aside = std::mem::take(&mut self.aside);
         let is_aside = !aside.is_empty();
         self.bytes.extend(aside);
@@ -179,9 +179,9 @@ mod tests {
 
     /// A terminal that keeps each write separately.
     #[derive(Default)]
-    struct Wire(Vec<Vec<u8>>);
+    struct WriteLog(Vec<Vec<u8>>);
 
-    impl Write for Wire {
+    impl Write for WriteLog {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.push(bytes.to_vec());
             Ok(bytes.len())
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    fn say(canvas: &mut Canvas<Wire>, text: &str) {
+    fn say(canvas: &mut Canvas<WriteLog>, text: &str) {
         canvas
             .frame(usize::MAX, |buffer| {
                 buffer.set_string(0, 0, text, Style::new());
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_frame_is_one_write_inside_a_synchronized_update() {
-        let mut canvas = Canvas::new(Wire::default(), Rect::new(0, 0, 10, 2));
+        let mut canvas = Canvas::new(WriteLog::default(), Rect::new(0, 0, 10, 2));
         say(&mut canvas, "one");
         say(&mut canvas, "two");
         assert_eq!(canvas.out.0.len(), 2);
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn without_changes_nothing_is_sent_and_a_resize_sends_everything() {
-        let mut canvas = Canvas::new(Wire::default(), Rect::new(0, 0, 10, 2));
+        let mut canvas = Canvas::new(WriteLog::default(), Rect::new(0, 0, 10, 2));
         say(&mut canvas, "same");
         say(&mut canvas, "same");
         assert_eq!(canvas.out.0.len(), 1);
@@ -227,12 +227,12 @@ mod tests {
 
     /// A terminal that accepts `room` bytes, and then no more until the test gives it more room.
     #[derive(Default)]
-    struct Slow {
+    struct SlowTerminal {
         room: usize,
         seen: Vec<u8>,
     }
 
-    impl Write for Slow {
+    impl Write for SlowTerminal {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let taken = self.room.min(bytes.len());
             self.room -= taken;
@@ -247,10 +247,10 @@ mod tests {
 
     #[test]
     fn a_frame_is_drawn_only_after_the_terminal_has_accepted_the_previous_frame() {
-        let mut canvas = Canvas::new(Slow::default(), Rect::new(0, 0, 10, 2));
+        let mut canvas = Canvas::new(SlowTerminal::default(), Rect::new(0, 0, 10, 2));
         canvas.out.room = 7;
         let mut painted = Vec::new();
-        let mut draw = |canvas: &mut Canvas<Slow>, text: &str| {
+        let mut draw = |canvas: &mut Canvas<SlowTerminal>, text: &str| {
             let taken = canvas.frame(usize::MAX, |buffer| {
                 painted.push(text.to_owned());
                 buffer.set_string(0, 0, text, Style::new());
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_long_frame_is_sent_in_parts_and_every_row_is_sent_in_the_end() {
-        let mut canvas = Canvas::new(Wire::default(), Rect::new(0, 0, 1, 5));
+        let mut canvas = Canvas::new(WriteLog::default(), Rect::new(0, 0, 1, 5));
         let mut rows = Vec::new();
         for text in ["a", "b", "c", "d", "e", "f"] {
             canvas

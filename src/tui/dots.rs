@@ -29,7 +29,7 @@ impl Dots {
     }
 
     /// Returns whether a cell has more than one dot.
-    pub fn are_fine(self) -> bool {
+    pub fn is_braille(self) -> bool {
         self.high > 1
     }
 
@@ -82,7 +82,7 @@ impl Dots {
     /// Adds a dot to the braille character of its cell; without braille, draws `mark`.
     pub fn draw(self, paint: &mut Paint, (x, up): (u16, u16), mark: char, ink: Ink) {
         let (column, row) = self.cell(x, up);
-        if !self.are_fine() {
+        if !self.is_braille() {
             paint.dot(column, row, mark, ink);
             return;
         }

@@ -21,7 +21,7 @@ const BACKGROUND: u8 = 40;
 
 /// The colours and attributes of a cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Look {
+struct CellStyle {
     fg: Color,
     bg: Color,
     modifier: Modifier,
@@ -32,7 +32,7 @@ struct Look {
 /// default colours and attributes.
 pub fn encode(out: &mut Vec<u8>, cells: &[(u16, u16, &Cell)], most: usize) -> usize {
     let mut text = String::new();
-    let (mut at, mut look, mut encoded) = (None, Look::default(), 0);
+    let (mut at, mut look, mut encoded) = (None, CellStyle::default(), 0);
     for (x, y, cell) in cells.iter().copied() {
         let begins = encoded > 0 && cells[encoded - 1].1 != y;
         if begins && out.len() + text.len() >= most {
@@ -44,7 +44,7 @@ pub fn encode(out: &mut Vec<u8>, cells: &[(u16, u16, &Cell)], most: usize) -> us
             Some((here, row)) if row == y && here < x => push(&mut text, &number(x - here), 'C'),
             _ => push(&mut text, &format!("{};{}", y + 1, x + 1), 'H'),
         }
-        let wanted = Look { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };
+        let wanted = CellStyle { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };
         if wanted != look {
             push(&mut text, &look.change_to(wanted), 'm');
             look = wanted;
@@ -53,7 +53,7 @@ pub fn encode(out: &mut Vec<u8>, cells: &[(u16, u16, &Cell)], most: usize) -> us
         // After a character that is not one column wide, the position of the cursor is not relied on.
         at = (Span::raw(cell.symbol()).width() == 1).then_some((x + 1, y));
     }
-    if look != Look::default() {
+    if look != CellStyle::default() {
         push(&mut text, "", 'm');
     }
     out.extend_from_slice(text.as_bytes());
@@ -71,7 +71,7 @@ fn number(n: u16) -> String {
     if n == 1 { String::new() } else { n.to_string() }
 }
 
-impl Look {
+impl CellStyle {
     /// Returns the SGR parameters that change these colours and attributes to `wanted`.
     fn change_to(self, wanted: Self) -> String {
         if wanted == Self::default() {

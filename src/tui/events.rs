@@ -22,7 +22,7 @@ use rustix::{
     termios::isatty,
 };
 
-use super::background::{Background, Late};
+use super::background::{Background, LateAnswerFilter};
 use crate::app::{Gesture, Key, KeyCode};
 
 /// The interval at which the reader thread checks whether the screen is closed.
@@ -33,7 +33,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 
 /// An event of the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum TerminalEvent {
     /// A key was pressed.
     Key(Key),
     /// An action of the mouse at this column and row.
@@ -45,12 +45,12 @@ pub enum Event {
 }
 
 /// The source of events: the terminal, or a script in a test.
-pub trait Events {
+pub trait EventSource {
     /// Returns the next event, or `None` if no event arrives within `wait`.
     ///
     /// # Errors
     /// When the terminal is gone.
-    fn next(&mut self, wait: Duration) -> io::Result<Option<Event>>;
+    fn next(&mut self, wait: Duration) -> io::Result<Option<TerminalEvent>>;
 }
 
 /// The terminal on standard input, read by a separate thread. crossterm may block in an incomplete escape sequence,
@@ -58,21 +58,21 @@ pub trait Events {
 /// does not stop the screen.
 #[derive(Debug)]
 pub struct TerminalEvents {
-    events: Receiver<io::Result<Option<Event>>>,
+    events: Receiver<io::Result<Option<TerminalEvent>>>,
     is_over: Arc<AtomicBool>,
     /// The keys that were pressed before the thread began to read.
-    typed: VecDeque<Event>,
+    typed: VecDeque<TerminalEvent>,
 }
 
 /// Returns the key of a byte that was read from the terminal; `None` for part of an escape sequence.
-fn typed_key(byte: u8) -> Option<Event> {
+fn typed_key(byte: u8) -> Option<TerminalEvent> {
     let key = match byte {
         b'\r' => Key::plain(KeyCode::Enter),
         3 => Key { code: KeyCode::Char('c'), ctrl: true },
         b' '..=b'~' => Key::plain(KeyCode::Char(byte.into())),
         _ => return None,
     };
-    Some(Event::Key(key))
+    Some(TerminalEvent::Key(key))
 }
 
 impl TerminalEvents {
@@ -85,7 +85,7 @@ impl TerminalEvents {
         let (sender, events) = mpsc::channel();
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
-        let late = Late::of(before);
+        let late = LateAnswerFilter::of(before);
         thread::Builder::new().name("keys".into()).spawn(move || listen(&sender, late, &over))?;
         let typed = before.typed.iter().filter_map(|byte| typed_key(*byte)).collect();
         let begun = Self { events, is_over, typed };
@@ -95,8 +95,8 @@ impl TerminalEvents {
     }
 }
 
-impl Events for TerminalEvents {
-    fn next(&mut self, wait: Duration) -> io::Result<Option<Event>> {
+impl EventSource for TerminalEvents {
+    fn next(&mut self, wait: Duration) -> io::Result<Option<TerminalEvent>> {
         check_terminal()?;
         if let Some(event) = self.typed.pop_front() {
             return Ok(Some(event));
@@ -119,7 +119,11 @@ impl Drop for TerminalEvents {
 }
 
 /// Sends the terminal's events. The first message is `None` and reports that the thread reads events.
-fn listen(events: &Sender<io::Result<Option<Event>>>, mut late: Late, is_over: &AtomicBool) {
+fn listen(
+    events: &Sender<io::Result<Option<TerminalEvent>>>,
+    mut late: LateAnswerFilter,
+    is_over: &AtomicBool,
+) {
     let mut sent = events.send(event::poll(Duration::ZERO).map(|_| None));
     while sent.is_ok() && !is_over.load(Ordering::Relaxed) {
         sent = match event::poll(LOOK) {
@@ -156,10 +160,10 @@ fn gone() -> io::Error {
 
 /// Returns the event in the app's types; `None` for events that redyno ignores, such as key releases, drags, focus
 /// changes and unknown keys.
-fn decode(raw: &Raw) -> Option<Event> {
+fn decode(raw: &Raw) -> Option<TerminalEvent> {
     match raw {
-        Raw::Resize(..) => Some(Event::Resize),
-        Raw::Paste(text) => Some(Event::Paste(text.clone())),
+        Raw::Resize(..) => Some(TerminalEvent::Resize),
+        Raw::Paste(text) => Some(TerminalEvent::Paste(text.clone())),
         Raw::Mouse(mouse) => {
             let gesture = match mouse.kind {
                 MouseEventKind::Down(MouseButton::Left) => Gesture::Click,
@@ -167,9 +171,9 @@ fn decode(raw: &Raw) -> Option<Event> {
                 MouseEventKind::ScrollDown => Gesture::Wheel { up: false },
                 _ => return None,
             };
-            Some(Event::Mouse(gesture, mouse.column, mouse.row))
+            Some(TerminalEvent::Mouse(gesture, mouse.column, mouse.row))
         }
-        Raw::Key(key) if key.is_press() || key.is_repeat() => decode_key(key).map(Event::Key),
+        Raw::Key(key) if key.is_press() || key.is_repeat() => decode_key(key).map(TerminalEvent::Key),
         _ => None,
     }
 }
@@ -210,14 +214,14 @@ mod tests {
     fn key_presses_are_events_but_releases_and_alt_keys_are_not() {
         let press = |code, modifiers| decode(&Raw::Key(KeyEvent::new(code, modifiers)));
         let q = Key::plain(KeyCode::Char('q'));
-        assert_eq!(press(RawCode::Char('q'), KeyModifiers::NONE), Some(Event::Key(q)));
+        assert_eq!(press(RawCode::Char('q'), KeyModifiers::NONE), Some(TerminalEvent::Key(q)));
         assert_eq!(press(RawCode::Char('q'), KeyModifiers::ALT), None);
         let ctrl_c = Key { code: KeyCode::Char('c'), ctrl: true };
-        assert_eq!(press(RawCode::Char('c'), KeyModifiers::CONTROL), Some(Event::Key(ctrl_c)));
+        assert_eq!(press(RawCode::Char('c'), KeyModifiers::CONTROL), Some(TerminalEvent::Key(ctrl_c)));
         assert_eq!(press(RawCode::Insert, KeyModifiers::NONE), None);
         let mut release = KeyEvent::new(RawCode::Char('q'), KeyModifiers::NONE);
         release.kind = KeyEventKind::Release;
         assert_eq!(decode(&Raw::Key(release)), None);
-        assert_eq!(decode(&Raw::Resize(0, 0)), Some(Event::Resize));
+        assert_eq!(decode(&Raw::Resize(0, 0)), Some(TerminalEvent::Resize));
     }
 }

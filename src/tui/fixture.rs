@@ -37,7 +37,7 @@ fn stamped(rtt: Latency) -> Ping {
 
 /// A session that grows tick by tick.
 #[derive(Clone)]
-pub struct MadeUp {
+pub struct GeneratedSession {
     tick: u64,
     random: u64,
     segment: u32,
@@ -47,7 +47,7 @@ pub struct MadeUp {
     others: f64,
 }
 
-impl MadeUp {
+impl GeneratedSession {
     /// Creates a session with these knobs; also returns its first records.
     pub fn new(knobs: Knobs) -> (Self, Vec<Record>) {
         let target = ServerIdentity {
@@ -330,8 +330,8 @@ pub fn recorded() -> Vec<Record> {
 
 /// Returns a minute without load from redyno, in which other clients send 90 000 commands per second.
 pub fn monitored() -> Vec<Record> {
-    let (made, mut records) = MadeUp::new(Knobs::default());
-    let mut made = MadeUp { others: 90_000.0, ..made };
+    let (made, mut records) = GeneratedSession::new(Knobs::default());
+    let mut made = GeneratedSession { others: 90_000.0, ..made };
     (0..240).for_each(|_| records.extend(made.next_tick()));
     records
 }
@@ -339,7 +339,8 @@ pub fn monitored() -> Vec<Record> {
 /// Returns 35 s under load with 1.5 s without any measurement, errors, an intrinsic probe, and an outage of two
 /// seconds.
 pub fn outage() -> Vec<Record> {
-    let (mut made, mut records) = MadeUp::new(Knobs { load: true, clients: 200, ..Knobs::default() });
+    let (mut made, mut records) =
+        GeneratedSession::new(Knobs { load: true, clients: 200, ..Knobs::default() });
     for tick in 1..=140 {
         let mut of_tick = made.next_tick();
         if (104..112).contains(&tick) {

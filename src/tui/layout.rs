@@ -53,7 +53,7 @@ pub struct Columns {
 /// The layout of the screen: the areas of its parts. The layout is computed once for each frame, and used for drawing
 /// and for the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Plan {
+pub struct ScreenPlan {
     /// The whole screen.
     pub area: Rect,
     /// The class of the screen's size.
@@ -108,7 +108,7 @@ const COMPACT_MIN: (u16, u16) = (46, 14);
 /// The minimum width and height of a screen with numbers: a header, and four rows of two figures with their names.
 const NUMBERS_MIN: (u16, u16) = (24, 5);
 
-impl Plan {
+impl ScreenPlan {
     /// Returns the number of columns of the charts.
     pub fn chart_columns(&self) -> u16 {
         match self.columns.plot {
@@ -121,7 +121,7 @@ impl Plan {
 
 /// Returns the layout for a terminal with the size of `area` and charts about `subject`. If `alone` is set and there
 /// is room for charts, the layout contains only this pane.
-pub fn plan(area: Rect, subject: Subject, alone: Option<Pane>) -> Plan {
+pub fn plan(area: Rect, subject: Subject, alone: Option<Pane>) -> ScreenPlan {
     let whole = of_all(area, subject);
     match (alone, whole.tier) {
         (Some(pane), Tier::Panel | Tier::Compact) => with_one(whole, subject, pane),
@@ -130,7 +130,7 @@ pub fn plan(area: Rect, subject: Subject, alone: Option<Pane>) -> Plan {
 }
 
 /// Returns the layout with all panes.
-fn of_all(area: Rect, subject: Subject) -> Plan {
+fn of_all(area: Rect, subject: Subject) -> ScreenPlan {
     let (w, h) = (area.width, area.height);
     let tier = match () {
         () if w >= PANEL_MIN_WIDTH && h >= PANEL_MIN_HEIGHT => Tier::Panel,
@@ -140,8 +140,8 @@ fn of_all(area: Rect, subject: Subject) -> Plan {
     };
     match tier {
         Tier::Panel | Tier::Compact => charts(area, tier, subject),
-        Tier::Numbers => Plan { area, tier, columns: columns_of_numbers(w), ..Plan::default() },
-        Tier::Line => Plan { area, header: row(area, 0), ..Plan::default() },
+        Tier::Numbers => ScreenPlan { area, tier, columns: columns_of_numbers(w), ..ScreenPlan::default() },
+        Tier::Line => ScreenPlan { area, header: row(area, 0), ..ScreenPlan::default() },
     }
 }
 
@@ -218,7 +218,7 @@ const OF_SERVER: [(ChartPart, u16); 17] = [
 ];
 
 /// Divides `rows` among throughput, commands, latency and probes.
-fn granted(rows: u16, subject: Subject) -> [u16; 4] {
+fn divide_rows(rows: u16, subject: Subject) -> [u16; 4] {
     let mut granted = [0; 4];
     let mut left = rows;
     let grants: &[_] = match subject {
@@ -254,7 +254,7 @@ fn rows_below(tier: Tier, h: u16, subject: Subject) -> [u16; 3] {
     [knobs, u16::from(h >= for_news), u16::from(has_panel || h >= ROOM_FOR_LINES)]
 }
 
-fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
+fn charts(area: Rect, tier: Tier, subject: Subject) -> ScreenPlan {
     let (w, h) = (area.width, area.height);
     let panel_width = if tier == Tier::Panel { panel_width(w, subject) } else { 0 };
     // A blank column between the figures and the edge.
@@ -267,7 +267,7 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
         16..26 => 2,
         _ => 3,
     };
-    let [throughput, commands, latency, probes] = granted(body.saturating_sub(axis_rows), subject);
+    let [throughput, commands, latency, probes] = divide_rows(body.saturating_sub(axis_rows), subject);
     let probe_rule = probes > LANES_WITHOUT_RULE;
     let probe_rows = if probes > PROBE_LANES + 1 { 2 } else { 1 };
     let mut y = area.y + 2;
@@ -279,7 +279,7 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
     let [commands, throughput, latency, probes, axis] =
         [commands, throughput, latency, probes, axis_rows].map(&mut next);
     let [knob_line, news, server] = below.map(|rows| Rect { width: w, ..next(rows) });
-    Plan {
+    ScreenPlan {
         area,
         tier,
         header: row(area, 0),
@@ -303,30 +303,30 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
 
 /// Returns the layout in which `pane` replaces all charts and the panel. Below a chart, the time axis stays, as do
 /// the rows with figures of the server or of the cursor.
-fn with_one(whole: Plan, subject: Subject, pane: Pane) -> Plan {
+fn with_one(whole: ScreenPlan, subject: Subject, pane: Pane) -> ScreenPlan {
     let area = whole.area;
     let body = Rect { height: whole.axis.bottom() - whole.body.y, ..whole.body };
     let none = Rect { width: 0, height: 0, ..body };
     let (throughput, commands, latency, probes) = (none, none, none, none);
-    let alone = Plan { throughput, commands, latency, probes, axis: none, panel: none, ..whole };
+    let alone = ScreenPlan { throughput, commands, latency, probes, axis: none, panel: none, ..whole };
     let axis = whole.axis.height;
     let chart = Rect { width: area.width - 1, height: body.height - axis, ..body };
     let columns = columns(chart.width, subject);
     let axis = Rect { y: chart.bottom(), height: axis, ..chart };
     match pane {
-        Pane::Panel => Plan { panel: body, ..alone },
-        Pane::Latency => Plan { latency: chart, axis, columns, ..alone },
+        Pane::Panel => ScreenPlan { panel: body, ..alone },
+        Pane::Latency => ScreenPlan { latency: chart, axis, columns, ..alone },
         Pane::Probes => {
             let probe_rows = ((chart.height - 1) / PROBE_LANES).max(1);
-            Plan { probes: chart, probe_rows, probe_rule: true, axis, columns, ..alone }
+            ScreenPlan { probes: chart, probe_rows, probe_rule: true, axis, columns, ..alone }
         }
         Pane::Throughput if subject == Subject::Server => {
             let commands = Rect { height: chart.height / 2, ..chart };
             let throughput = Rect { y: commands.bottom(), height: chart.height - commands.height, ..chart };
-            Plan { throughput, commands, axis, columns, ..alone }
+            ScreenPlan { throughput, commands, axis, columns, ..alone }
         }
         Pane::Throughput | Pane::Curve | Pane::Percentiles | Pane::Distribution => {
-            Plan { throughput: chart, axis, columns, ..alone }
+            ScreenPlan { throughput: chart, axis, columns, ..alone }
         }
     }
 }

@@ -16,6 +16,7 @@ mod events;
 #[cfg(test)]
 mod fixture;
 mod layout;
+mod output;
 mod pace;
 mod paint;
 mod run;
@@ -25,13 +26,12 @@ pub(crate) mod svg;
 mod terminal;
 pub mod theme;
 mod widgets;
-mod wire;
 
-pub use self::run::{Finished, Options, Outcome, run};
+pub use self::run::{ScreenOutcome, ScreenResult, ScreenSetup, run};
 
 use self::{
     dots::{Dots, LogScale, linear_top},
-    layout::Plan,
+    layout::ScreenPlan,
     paint::{Paint, cut, from_column, row, wrapped},
     theme::{Glyphs, Ink},
 };
@@ -46,5 +46,5 @@ pub struct Scene<'a> {
     /// The values at the moment shown.
     pub reading: &'a Reading<'a>,
     /// The layout.
-    pub plan: &'a Plan,
+    pub plan: &'a ScreenPlan,
 }

@@ -43,19 +43,19 @@ const MOST_WRITES: usize = 256;
 /// Decides when the next frame may begin, from the start and duration of the last frame and the length of the send
 /// queue.
 #[derive(Debug, Clone)]
-pub struct Pace {
+pub struct FramePace {
     began: Instant,
     /// The time that the terminal needed for the last frame.
     took: Duration,
     /// The bytes that were sent before the last frame.
     before: u64,
-    line: Line,
+    line: OutputRate,
 }
 
-impl Pace {
+impl FramePace {
     /// Creates the pace before the first frame. `is_quick` is true if the terminal has answered a query quickly.
     pub fn new(now: Instant, is_quick: bool) -> Self {
-        let line = Line { assumed: (!is_quick).then_some(ASSUMED), ..Line::default() };
+        let line = OutputRate { assumed: (!is_quick).then_some(ASSUMED), ..OutputRate::default() };
         Self { began: now, took: Duration::ZERO, before: 0, line }
     }
 
@@ -94,7 +94,7 @@ impl Pace {
 
 /// The connection to the terminal: its rate, and the output in the send queue.
 #[derive(Debug, Clone, Default)]
-struct Line {
+struct OutputRate {
     /// The time and the number of bytes of each recent write.
     writes: VecDeque<(Instant, u64)>,
     sent: u64,
@@ -106,7 +106,7 @@ struct Line {
     assumed: Option<f64>,
 }
 
-impl Line {
+impl OutputRate {
     fn sent(&mut self, now: Instant, sent: u64, is_full: bool) {
         if sent > self.sent {
             self.writes.push_back((now, sent - self.sent));
@@ -159,7 +159,7 @@ mod tests {
 
     fn waits(took_ms: u64) -> u64 {
         let start = Instant::now();
-        let mut pace = Pace::new(start, true);
+        let mut pace = FramePace::new(start, true);
         pace.sent(start + Duration::from_millis(took_ms), 10, false);
         let allowed = |ms: &u64| pace.allows(start + Duration::from_millis(*ms));
         (took_ms..100_000).find(allowed).unwrap() - took_ms
@@ -179,7 +179,7 @@ mod tests {
     }
 
     /// A send queue of the system that a terminal reads slowly.
-    struct Slow {
+    struct SlowQueue {
         /// The size of the queue, in bytes.
         room: f64,
         /// The rate at which the terminal reads, in bytes per second.
@@ -189,10 +189,10 @@ mod tests {
 
     /// Sends a frame of 12 kB, then frames of 1500 bytes as the pace allows, for `seconds` seconds. Returns the
     /// largest number of queued bytes after the first ten seconds.
-    fn most_queued(mut slow: Slow, is_quick: bool, seconds: u64) -> f64 {
+    fn most_queued(mut slow: SlowQueue, is_quick: bool, seconds: u64) -> f64 {
         let start = Instant::now();
         let (mut pace, mut pending, mut sent, mut most) =
-            (Pace::new(start, is_quick), 12_000.0_f64, 0.0_f64, 0.0_f64);
+            (FramePace::new(start, is_quick), 12_000.0_f64, 0.0_f64, 0.0_f64);
         for ms in (0..seconds * 1000).step_by(40) {
             let now = start + Duration::from_millis(ms);
             slow.queued = (slow.queued - slow.rate * 0.04).max(0.0);
@@ -215,14 +215,14 @@ mod tests {
 
     #[test]
     fn a_slow_connection_queues_at_most_one_frame_and_a_fast_one_is_not_delayed() {
-        let slow = || Slow { room: 19_000.0, rate: 4000.0, queued: 0.0 };
+        let slow = || SlowQueue { room: 19_000.0, rate: 4000.0, queued: 0.0 };
         // A terminal may answer quickly at first and turn out to be slow once the queue is full.
         for (is_quick, seconds) in [(true, 290), (false, 1000)] {
             let most = most_queued(slow(), is_quick, seconds);
             assert!(most <= 2000.0, "{is_quick}: {most} bytes are {} s", most / 4000.0);
         }
         let start = Instant::now();
-        let mut line = Line::default();
+        let mut line = OutputRate::default();
         (0..100_u32).for_each(|n| line.sent(start + SHORTEST * n, u64::from(n) * 3000, false));
         assert_eq!(line.queue_s(start + SHORTEST * 100), 0.0);
     }

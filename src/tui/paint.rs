@@ -5,7 +5,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect, text::Span};
 
-use super::theme::{Glyphs, Ink, Theme, colours::Ground};
+use super::theme::{Glyphs, Ink, Theme, colours::CellBackground};
 use crate::app::Spot;
 
 /// From this width on, a sign at the end marks text that was cut. A narrower text needs all columns for itself.
@@ -93,17 +93,17 @@ impl<'a> Paint<'a> {
     pub fn ground(&mut self, x: u16, y: u16, step: usize) {
         let Some(cell) = self.buffer.cell_mut((x, y)) else { return };
         match self.theme.ground(step) {
-            Ground::None => {}
-            Ground::Tone(colour) => drop(cell.set_bg(colour)),
-            Ground::Character(character, style) if cell.symbol() == " " => {
+            CellBackground::None => {}
+            CellBackground::Tone(colour) => drop(cell.set_bg(colour)),
+            CellBackground::Character(character, style) if cell.symbol() == " " => {
                 cell.set_char(character).set_style(style);
             }
-            Ground::Character(..) => {}
+            CellBackground::Character(..) => {}
         }
     }
 
     /// Writes `text` over a chart from the left of `area`, and keeps the background of the cells.
-    pub fn over(&mut self, area: Rect, text: &str, ink: Ink) {
+    pub fn text_over(&mut self, area: Rect, text: &str, ink: Ink) {
         let style = self.theme.style(ink);
         for (x, character) in (area.left()..area.right()).zip(text.chars()) {
             if let Some(cell) = self.buffer.cell_mut((x, area.y)) {
@@ -123,7 +123,7 @@ impl<'a> Paint<'a> {
     }
 
     /// Writes one character into a cell if the cell is blank.
-    pub fn behind(&mut self, x: u16, y: u16, character: char, ink: Ink) {
+    pub fn dot_if_blank(&mut self, x: u16, y: u16, character: char, ink: Ink) {
         if self.at(x, y) == Some(" ") {
             self.dot(x, y, character, ink);
         }
@@ -253,7 +253,7 @@ mod tests {
         knobs::Knobs,
         session::TimelineOptions,
         tui::{
-            fixture::MadeUp,
+            fixture::GeneratedSession,
             screens,
             theme::{Colours, GlyphSet},
         },
@@ -314,7 +314,7 @@ mod tests {
         }
         let knobs = Knobs { load: true, ..Knobs::default() };
         let mut model = Model::new(knobs.clone(), TimelineOptions::default());
-        for record in MadeUp::new(knobs).1 {
+        for record in GeneratedSession::new(knobs).1 {
             update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
         }
         let (rows, spots) = drawn(&model);

@@ -16,25 +16,26 @@ use ratatui::layout::Rect;
 use super::{
     background,
     canvas::Canvas,
-    events::{Event, Events, TerminalEvents},
-    pace::Pace,
+    events::{EventSource, TerminalEvent, TerminalEvents},
+    output::TerminalOutput,
+    pace::FramePace,
     paint::Spots,
     screens,
     share::{self, Files},
     terminal::{self, Guard},
     theme::{THEMES, Theme},
-    wire::Wire,
 };
 use crate::{
     app::{
-        Course, Delivery, Effect, Model, Mouse, Msg, Notice, Playback, Program, Source, Tone, Tour, update,
+        CommandPrefix, Delivery, Effect, Model, Mouse, Msg, Notice, Playback, SessionPhase, Source, Tone,
+        Tour, update,
     },
     diagnose::Episodes,
     experiment::Experiment,
     knobs::Knobs,
-    session::{Kept, Timeline, TimelineOptions},
+    session::{SessionRecords, Timeline, TimelineOptions},
     signals::Signal,
-    workload::{Chosen, Settings},
+    workload::{Settings, WorkloadChoice},
 };
 
 /// The interval at which the source is polled and pending output is sent. New records arrive four times a second.
@@ -42,7 +43,7 @@ const POLL: Duration = Duration::from_millis(40);
 
 /// The options of the screen: its appearance and its state at the start.
 #[derive(Debug)]
-pub struct Options {
+pub struct ScreenSetup {
     /// The theme: colours and drawing characters.
     pub theme: Theme,
     /// The knobs of the source at the start.
@@ -52,7 +53,7 @@ pub struct Options {
     /// The recording that is shown; `None` if the source is live.
     pub playback: Option<Playback>,
     /// The command line with which a live session began.
-    pub program: Program,
+    pub program: CommandPrefix,
     /// Whether the terminal reports the mouse.
     pub mouse: bool,
     /// The experiment to begin with.
@@ -60,10 +61,10 @@ pub struct Options {
     /// The tour to play, on the built-in server.
     pub tour: Option<Tour>,
     /// The records for exports.
-    pub kept: Option<Kept>,
+    pub kept: Option<SessionRecords>,
 }
 
-impl Options {
+impl ScreenSetup {
     fn model(&self) -> Model {
         let model = match &self.playback {
             Some(playback) => Model::replaying(playback.clone(), self.timeline),
@@ -72,14 +73,14 @@ impl Options {
         model
             .with_themes(&THEMES)
             .of_program(self.program.clone())
-            .conducting(self.experiment.clone())
+            .with_experiment(self.experiment.clone())
             .on_tour(self.tour.clone())
     }
 }
 
 /// The reason why the screen ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ScreenOutcome {
     /// The user quit.
     Quit,
     /// The session ended by itself.
@@ -90,9 +91,9 @@ pub enum Outcome {
 
 /// The results that remain after the screen is closed.
 #[derive(Debug)]
-pub struct Finished {
+pub struct ScreenResult {
     /// The reason why the screen ended.
-    pub outcome: Outcome,
+    pub outcome: ScreenOutcome,
     /// The result of the experiment, if there was one.
     pub answer: Option<String>,
     /// All measurements of the session, for the summary.
@@ -102,16 +103,16 @@ pub struct Finished {
     /// The files of the session: its recording, exports and reports.
     pub files: Vec<String>,
     /// The error messages for files that could not be written.
-    pub complaints: Vec<String>,
+    pub file_errors: Vec<String>,
 }
 
-impl Finished {
-    fn of(model: Model, outcome: Outcome) -> Self {
+impl ScreenResult {
+    fn of(model: Model, outcome: ScreenOutcome) -> Self {
         let (files, episodes) = (model.files.to_vec(), model.episodes().clone());
         let answer = model.experiment().map(|it| (it.title(), it.answer()));
         let answer =
             answer.filter(|(_, text)| !text.is_empty()).map(|(title, text)| format!("{title}: {text}"));
-        Self { outcome, answer, episodes, files, timeline: model.into_timeline(), complaints: Vec::new() }
+        Self { outcome, answer, episodes, files, timeline: model.into_timeline(), file_errors: Vec::new() }
     }
 
     /// Waits until all files that are being written are complete; adds their paths and errors.
@@ -119,26 +120,25 @@ impl Finished {
         for made in files.rest() {
             match made {
                 Ok(written) => self.files.push(written.path),
-                Err(why) => self.complaints.push(why),
+                Err(why) => self.file_errors.push(why),
             }
         }
         self
     }
 }
 
-/// Shows `source` on the terminal until the user quits, the session ends or a signal comes. The terminal is always
-/// restored before this function returns.
+/// Shows `source` on the terminal until the user quits, the session ends or a signal comes; restores the terminal.
 ///
 /// # Errors
 /// When the terminal cannot be set to raw mode, read or written, or when another thread has panicked.
 pub fn run(
     source: &mut dyn Source,
-    mut options: Options,
+    mut options: ScreenSetup,
     signals: &Receiver<Signal>,
-) -> anyhow::Result<Finished> {
+) -> anyhow::Result<ScreenResult> {
     let guard = Guard::take().context("cannot take the terminal")?;
-    let mut wire = Wire::open().context("cannot write to the terminal")?;
-    let background = background::ask(&mut wire, options.theme.asks_for_background());
+    let mut wire = TerminalOutput::open().context("cannot write to the terminal")?;
+    let background = background::query_terminal(&mut wire, options.theme.must_query_background());
     if let Some(is_light) = background.is_light {
         options.theme = options.theme.on_background(is_light);
     }
@@ -148,7 +148,7 @@ pub fn run(
     canvas.mouse = options.mouse;
     canvas.enter().context("cannot write to the terminal")?;
     let files = Files::of(options.kept.take());
-    let mut screen = Loop {
+    let mut screen = ScreenLoop {
         canvas,
         events,
         size: terminal::size,
@@ -163,11 +163,11 @@ pub fn run(
 }
 
 /// The main loop, which never blocks on output. Tests replace the output, the events and the source.
-struct Loop<W, E> {
+struct ScreenLoop<W, E> {
     canvas: Canvas<W>,
     events: E,
     size: fn() -> Rect,
-    options: Options,
+    options: ScreenSetup,
     /// The last frame's map for the mouse.
     spots: Spots,
     /// The files that are being made from the records.
@@ -184,22 +184,22 @@ enum Due {
     Now,
 }
 
-impl<W: Write, E: Events> Loop<W, E> {
-    fn run(&mut self, source: &mut dyn Source, signals: &Receiver<Signal>) -> anyhow::Result<Finished> {
+impl<W: Write, E: EventSource> ScreenLoop<W, E> {
+    fn run(&mut self, source: &mut dyn Source, signals: &Receiver<Signal>) -> anyhow::Result<ScreenResult> {
         let mut model = self.options.model();
         let mut due = Due::Now;
-        let mut pace = Pace::new(Instant::now(), self.is_quick);
+        let mut pace = FramePace::new(Instant::now(), self.is_quick);
         let mut is_behind = false;
         loop {
             if let Some(outcome) = self.take_records(&mut model, source, &mut due)? {
-                return Ok(Finished::of(model, outcome));
+                return Ok(ScreenResult::of(model, outcome));
             }
             due = due.max(self.take_files(&mut model));
-            if model.course == Course::Over {
-                return Ok(Finished::of(model, Outcome::Ended));
+            if model.course == SessionPhase::Over {
+                return Ok(ScreenResult::of(model, ScreenOutcome::Ended));
             }
             if let Some(outcome) = self.on_signals(signals)? {
-                return Ok(Finished::of(model, outcome));
+                return Ok(ScreenResult::of(model, outcome));
             }
             if let Some(report) = terminal::panicked() {
                 anyhow::bail!("a part of redyno broke, please report it: {report}");
@@ -232,14 +232,13 @@ impl<W: Write, E: Events> Loop<W, E> {
                 pace.sent(Instant::now(), self.canvas.sent, is_behind);
                 due = Due::Nothing;
             }
-            // All queued input is handled before the next frame, so that a key that is held down does not cause a
-            // delay.
+            // All queued input is handled before the next frame, so a key that is held down causes no delay.
             let mut wait = POLL;
             while let Some(event) = self.events.next(wait).context("the terminal is gone")? {
                 due = Due::Now;
                 wait = Duration::ZERO;
                 if let Some(outcome) = self.on_event(event, &mut model, source)? {
-                    return Ok(Finished::of(model, outcome));
+                    return Ok(ScreenResult::of(model, outcome));
                 }
             }
         }
@@ -247,18 +246,18 @@ impl<W: Write, E: Events> Loop<W, E> {
 
     fn on_event(
         &mut self,
-        event: Event,
+        event: TerminalEvent,
         model: &mut Model,
         source: &mut dyn Source,
-    ) -> anyhow::Result<Option<Outcome>> {
+    ) -> anyhow::Result<Option<ScreenOutcome>> {
         let effects = match event {
-            Event::Resize => {
+            TerminalEvent::Resize => {
                 self.canvas.resize((self.size)());
                 Vec::new()
             }
-            Event::Key(key) => update(model, Msg::Key(key)),
-            Event::Paste(text) => update(model, Msg::Paste(text)),
-            Event::Mouse(gesture, x, y) => {
+            TerminalEvent::Key(key) => update(model, Msg::Key(key)),
+            TerminalEvent::Paste(text) => update(model, Msg::Paste(text)),
+            TerminalEvent::Mouse(gesture, x, y) => {
                 update(model, Msg::Mouse(Mouse { gesture, spot: self.spots.at(x, y) }))
             }
         };
@@ -270,10 +269,10 @@ impl<W: Write, E: Events> Loop<W, E> {
         effects: Vec<Effect>,
         model: &mut Model,
         source: &mut dyn Source,
-    ) -> anyhow::Result<Option<Outcome>> {
+    ) -> anyhow::Result<Option<ScreenOutcome>> {
         for effect in effects {
             match effect {
-                Effect::Quit => return Ok(Some(Outcome::Quit)),
+                Effect::Quit => return Ok(Some(ScreenOutcome::Quit)),
                 Effect::Suspend => self.suspend()?,
                 Effect::Save(form) => {
                     let picture = share::picture(form, model, self.options.theme, (self.size)());
@@ -292,7 +291,8 @@ impl<W: Write, E: Events> Loop<W, E> {
                     self.carry_out(effects, model, source)?;
                 }
                 Effect::ReadWorkload(path) => {
-                    let chosen = Chosen::find(&path, &Settings::default()).map_err(|error| error.to_string());
+                    let chosen =
+                        WorkloadChoice::find(&path, &Settings::default()).map_err(|error| error.to_string());
                     let effects = update(model, Msg::Workload(chosen));
                     self.carry_out(effects, model, source)?;
                 }
@@ -308,7 +308,7 @@ impl<W: Write, E: Events> Loop<W, E> {
         model: &mut Model,
         source: &mut dyn Source,
         due: &mut Due,
-    ) -> anyhow::Result<Option<Outcome>> {
+    ) -> anyhow::Result<Option<ScreenOutcome>> {
         for delivery in source.poll() {
             let asks = matches!(
                 delivery,
@@ -334,11 +334,11 @@ impl<W: Write, E: Events> Loop<W, E> {
     /// Reports the files that have been completed since the last call, and copies their paths to the clipboard.
     fn take_files(&mut self, model: &mut Model) -> Due {
         let mut due = Due::Nothing;
-        while let Some(mut made) = self.files.look() {
+        while let Some(mut made) = self.files.next_result() {
             if let Ok(written) = &mut made
                 && let Ok(bytes) = share::copying("its path", &written.path)
             {
-                self.canvas.aside(&bytes);
+                self.canvas.attach(&bytes);
                 written.message += "; path copied (OSC 52)";
             }
             update(model, Msg::Written(made));
@@ -349,7 +349,7 @@ impl<W: Write, E: Events> Loop<W, E> {
 
     fn copy(&mut self, model: &mut Model, what: &str, text: &str) {
         let copied = share::copying(what, text).map(|bytes| {
-            self.canvas.aside(&bytes);
+            self.canvas.attach(&bytes);
             format!("sent {what} to the clipboard (OSC 52; not every terminal takes it)")
         });
         report(model, copied);
@@ -364,12 +364,12 @@ impl<W: Write, E: Events> Loop<W, E> {
         report(model, theme.map(|_| format!("theme {name}")).map_err(|error| error.to_string()));
     }
 
-    fn on_signals(&mut self, signals: &Receiver<Signal>) -> anyhow::Result<Option<Outcome>> {
+    fn on_signals(&mut self, signals: &Receiver<Signal>) -> anyhow::Result<Option<ScreenOutcome>> {
         for signal in signals.try_iter() {
             match signal {
                 Signal::Suspend => self.suspend()?,
-                Signal::Continue => self.come_back()?,
-                end => return Ok(Some(Outcome::Signal(end))),
+                Signal::Continue => self.resume()?,
+                end => return Ok(Some(ScreenOutcome::Signal(end))),
             }
         }
         Ok(None)
@@ -377,13 +377,13 @@ impl<W: Write, E: Events> Loop<W, E> {
 
     /// Restores the terminal and stops this process, as Ctrl-Z does. After `fg`, the screen continues.
     fn suspend(&mut self) -> anyhow::Result<()> {
-        terminal::give_back();
+        terminal::restore();
         Signal::stop_here().context("cannot stop this process")?;
-        self.come_back()
+        self.resume()
     }
 
-    fn come_back(&mut self) -> anyhow::Result<()> {
-        terminal::give_back();
+    fn resume(&mut self) -> anyhow::Result<()> {
+        terminal::restore();
         terminal::take().context("cannot take the terminal again")?;
         self.canvas.enter().context("cannot write to the terminal")?;
         self.canvas.resize((self.size)());

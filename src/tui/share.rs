@@ -22,10 +22,10 @@ use ratatui::layout::Rect;
 
 use super::{screens, svg, theme::Theme};
 use crate::{
-    app::{Destination, Form, Model, Outgoing, Picture, Written},
+    app::{FileDestination, FileForm, FileRequest, Model, Picture, WrittenFile},
     export::OneSegment,
-    report::{Recording, Report},
-    session::{FileError, Kept, Sink, Writer, fresh_file},
+    report::{Report, ReportSource},
+    session::{SessionFileError, SessionRecords, SessionWriter, Sink, fresh_file},
     units, untrusted,
     workload::text_of,
 };
@@ -89,60 +89,60 @@ pub fn read(path: &Path) -> (String, Result<String, String>) {
 }
 
 /// The error message if the session keeps no records.
-const NOTHING: &str = "this session keeps no records, so nothing can be exported";
+const NO_RECORDS: &str = "this session keeps no records, so nothing can be exported";
 
 /// The result of making a file.
-type Made = Result<Written, String>;
+type FileResult = Result<WrittenFile, String>;
 
 /// The files that are being made.
 #[derive(Debug)]
 pub struct Files {
-    kept: Option<Arc<Mutex<Kept>>>,
-    under_way: VecDeque<JoinHandle<Made>>,
+    kept: Option<Arc<Mutex<SessionRecords>>>,
+    threads: VecDeque<JoinHandle<FileResult>>,
 }
 
 impl Files {
     /// Prepares to make files from these records.
-    pub fn of(kept: Option<Kept>) -> Self {
-        Self { kept: kept.map(|kept| Arc::new(Mutex::new(kept))), under_way: VecDeque::new() }
+    pub fn of(kept: Option<SessionRecords>) -> Self {
+        Self { kept: kept.map(|kept| Arc::new(Mutex::new(kept))), threads: VecDeque::new() }
     }
 
     /// Begins to make a file in the working directory, in a new thread.
     ///
     /// # Errors
     /// A message, if there are no records, or the system cannot start a thread.
-    pub fn begin(&mut self, outgoing: Outgoing) -> Result<(), String> {
-        let kept = Arc::clone(self.kept.as_ref().ok_or(NOTHING)?);
+    pub fn begin(&mut self, outgoing: FileRequest) -> Result<(), String> {
+        let kept = Arc::clone(self.kept.as_ref().ok_or(NO_RECORDS)?);
         let body = move || {
             // All threads share the read position in the file of records, so one thread reads at a time.
             let mut kept = kept.lock();
             make(&outgoing, &mut kept, Path::new("."))
         };
         let began = std::thread::Builder::new().name("export".to_owned()).spawn(body);
-        self.under_way.push_back(began.map_err(|error| format!("cannot export: {error}"))?);
+        self.threads.push_back(began.map_err(|error| format!("cannot export: {error}"))?);
         Ok(())
     }
 
     /// Returns the result of the oldest file, if this file is finished.
-    pub fn look(&mut self) -> Option<Made> {
-        self.under_way.pop_front_if(|made| made.is_finished()).map(finished)
+    pub fn next_result(&mut self) -> Option<FileResult> {
+        self.threads.pop_front_if(|made| made.is_finished()).map(finished)
     }
 
     /// Waits until all remaining files are finished; returns their results.
-    pub fn rest(self) -> impl Iterator<Item = Made> {
-        self.under_way.into_iter().map(finished)
+    pub fn rest(self) -> impl Iterator<Item = FileResult> {
+        self.threads.into_iter().map(finished)
     }
 }
 
-fn finished(thread: JoinHandle<Made>) -> Made {
+fn finished(thread: JoinHandle<FileResult>) -> FileResult {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn make(outgoing: &Outgoing, kept: &mut Kept, folder: &Path) -> Made {
+fn make(outgoing: &FileRequest, kept: &mut SessionRecords, folder: &Path) -> FileResult {
     let sink: Box<dyn Sink + Send> = match outgoing.form {
-        Form::Figures(format, rows) => format.sink(rows, None),
-        Form::Report(form) => {
-            let source = Recording { name: kept.name(), segments: Vec::new() };
+        FileForm::Figures(format, rows) => format.sink(rows, None),
+        FileForm::Report(form) => {
+            let source = ReportSource { name: kept.name(), segments: Vec::new() };
             Box::new(Report::of(form, vec![source]))
         }
     };
@@ -153,24 +153,34 @@ fn make(outgoing: &Outgoing, kept: &mut Kept, folder: &Path) -> Made {
         let _ = std::fs::remove_file(&path);
     })?;
     let (shown, path) = (untrusted::path(&path), whole(&path)?);
-    Ok(Written { path, message: format!("{shown}: {outgoing}, {}", units::bytes(size)) })
+    Ok(WrittenFile { path, message: format!("{shown}: {outgoing}, {}", units::bytes(size)) })
 }
 
-fn new_file(outgoing: &Outgoing, folder: &Path, sink: Box<dyn Sink + Send>) -> Result<Writer, FileError> {
+fn new_file(
+    outgoing: &FileRequest,
+    folder: &Path,
+    sink: Box<dyn Sink + Send>,
+) -> Result<SessionWriter, SessionFileError> {
     match &outgoing.to {
-        Destination::Named(file) => Writer::create_as(&folder.join(file), sink),
-        Destination::Fresh(name) => Writer::fresh_as(folder, name, outgoing.form.extension(), sink),
+        FileDestination::Named(file) => SessionWriter::create_as(&folder.join(file), sink),
+        FileDestination::Fresh(name) => {
+            SessionWriter::fresh_as(folder, name, outgoing.form.extension(), sink)
+        }
     }
 }
 
 /// Writes the requested records; returns the number of bytes.
-fn write(outgoing: &Outgoing, kept: &mut Kept, mut writer: Writer) -> Result<u64, String> {
+fn write(
+    outgoing: &FileRequest,
+    kept: &mut SessionRecords,
+    mut writer: SessionWriter,
+) -> Result<u64, String> {
     let mut segment = outgoing.segment.map(OneSegment::numbered);
     for record in kept.records().map_err(|error| error.to_string())? {
         let record = record.map_err(|error| error.to_string())?;
         // An export contains only the first target; a report contains all targets.
         let wanted =
-            Some(&record).filter(|record| matches!(outgoing.form, Form::Report(_)) || record.is_of(0));
+            Some(&record).filter(|record| matches!(outgoing.form, FileForm::Report(_)) || record.is_of(0));
         if let Some(wanted) =
             wanted.filter(|record| segment.as_mut().is_none_or(|segment| segment.has(record)))
         {
@@ -227,7 +237,7 @@ mod tests {
     }
 
     /// Returns a recording with two segments of one second each.
-    fn recording(folder: &Path) -> Kept {
+    fn recording(folder: &Path) -> SessionRecords {
         let mut text = line(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
         for number in [1, 2] {
             let t_s = f64::from(number);
@@ -244,25 +254,25 @@ mod tests {
         }
         let path = folder.join("session.jsonl");
         std::fs::write(&path, text).unwrap();
-        Kept::recording(vec![path])
+        SessionRecords::recording(vec![path])
     }
 
-    fn csv(segment: Option<u32>, to: Destination) -> Outgoing {
-        Outgoing { form: Form::Figures(CSV, Rows::Segments), segment, to }
+    fn csv(segment: Option<u32>, to: FileDestination) -> FileRequest {
+        FileRequest { form: FileForm::Figures(CSV, Rows::Segments), segment, to }
     }
 
     #[test]
     fn a_segment_is_written_alone_and_no_file_is_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let mut kept = recording(folder.path());
-        let lines = |written: &Written| std::fs::read_to_string(&written.path).unwrap().lines().count();
+        let lines = |written: &WrittenFile| std::fs::read_to_string(&written.path).unwrap().lines().count();
         for (segment, rows) in [(Some(2), 1), (None, 2)] {
-            let fresh = csv(segment, Destination::Fresh("a".to_owned()));
+            let fresh = csv(segment, FileDestination::Fresh("a".to_owned()));
             let written = make(&fresh, &mut kept, folder.path()).unwrap();
             assert_eq!(lines(&written), 1 + rows, "{written:?}");
             assert!(written.message.contains(&format!(": {fresh}, ")), "{written:?}");
         }
-        let named = csv(None, Destination::Named("b.csv".to_owned()));
+        let named = csv(None, FileDestination::Named("b.csv".to_owned()));
         assert_eq!(lines(&make(&named, &mut kept, folder.path()).unwrap()), 3);
         assert!(make(&named, &mut kept, folder.path()).unwrap_err().contains("b.csv is there already"));
     }
@@ -270,12 +280,12 @@ mod tests {
     #[test]
     fn records_that_cannot_be_read_leave_no_file_behind() {
         let folder = tempfile::tempdir().unwrap();
-        let mut kept = Kept::recording(vec![folder.path().join("none")]);
+        let mut kept = SessionRecords::recording(vec![folder.path().join("none")]);
         let error =
-            make(&csv(None, Destination::Fresh("a".to_owned())), &mut kept, folder.path()).unwrap_err();
+            make(&csv(None, FileDestination::Fresh("a".to_owned())), &mut kept, folder.path()).unwrap_err();
         assert!(error.contains("cannot read"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         let mut files = Files::of(None);
-        assert_eq!(files.begin(csv(None, Destination::Named("a".to_owned()))).unwrap_err(), NOTHING);
+        assert_eq!(files.begin(csv(None, FileDestination::Named("a".to_owned()))).unwrap_err(), NO_RECORDS);
     }
 }

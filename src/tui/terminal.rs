@@ -19,7 +19,7 @@ use ratatui::{
     layout::Rect,
 };
 
-use super::wire::Wire;
+use super::output::TerminalOutput;
 
 /// The escape sequences that request reports of mouse buttons and the wheel, also beyond column 223. Movements of the
 /// mouse are not requested, since their reports would burden a slow connection.
@@ -31,7 +31,7 @@ pub(super) const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
 
 /// Whether this program has set the terminal to raw mode and not restored it yet.
-static TAKEN: AtomicBool = AtomicBool::new(false);
+static IS_RAW: AtomicBool = AtomicBool::new(false);
 /// The message of a panic in any thread except the thread of the screen.
 static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 static HOOK: Once = Once::new();
@@ -54,12 +54,12 @@ impl Guard {
         HOOK.call_once(|| {
             let report = panic::take_hook();
             panic::set_hook(Box::new(move |info| {
-                if TAKEN.load(Ordering::SeqCst) && thread::current().id() != screen {
+                if IS_RAW.load(Ordering::SeqCst) && thread::current().id() != screen {
                     let name = thread::current().name().unwrap_or("without a name").to_owned();
                     PANICKED.lock().get_or_insert(format!("thread {name}: {info}"));
                     return;
                 }
-                give_back();
+                restore();
                 report(info);
             }));
         });
@@ -70,7 +70,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
@@ -81,18 +81,18 @@ pub fn panicked() -> Option<String> {
 
 /// Sets the terminal to raw mode, also after the process was stopped or the shell has changed the terminal's modes.
 pub fn take() -> io::Result<()> {
-    TAKEN.store(true, Ordering::SeqCst);
+    IS_RAW.store(true, Ordering::SeqCst);
     let taken = terminal::enable_raw_mode();
     if taken.is_err() {
-        give_back();
+        restore();
     }
     taken
 }
 
 /// Restores the terminal. If the terminal accepts no output, the function gives up after about a second. If the
 /// terminal is already restored, the function does nothing, so any code may call it.
-pub fn give_back() {
-    if !TAKEN.swap(false, Ordering::SeqCst) {
+pub fn restore() {
+    if !IS_RAW.swap(false, Ordering::SeqCst) {
         return;
     }
     let mut bytes = Vec::new();
@@ -106,7 +106,7 @@ pub fn give_back() {
         LeaveAlternateScreen
     );
     // If the terminal is gone (SIGHUP), it cannot be restored, and no error can be reported.
-    drop(queued.and_then(|()| Wire::open()?.send_last(&bytes)));
+    drop(queued.and_then(|()| TerminalOutput::open()?.send_last(&bytes)));
     drop(terminal::disable_raw_mode());
 }
 
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn restoring_a_terminal_that_was_not_taken_does_nothing() {
-        give_back();
-        assert!(!TAKEN.load(Ordering::SeqCst));
+        restore();
+        assert!(!IS_RAW.load(Ordering::SeqCst));
     }
 }

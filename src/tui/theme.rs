@@ -29,7 +29,7 @@ use ratatui::{
 };
 use thiserror::Error;
 
-use self::colours::Ground;
+use self::colours::CellBackground;
 use crate::{print::words::in_ascii, session::timeline::Level};
 
 /// The colours that may be used.
@@ -90,7 +90,7 @@ pub struct Theme {
     palette: Colours,
     glyphs: GlyphSet,
     /// Whether the palette follows the terminal's background.
-    asks: bool,
+    follows_background: bool,
 }
 
 /// Returns whether `COLORFGBG` (`0;15`, text and background) names a light background: white or grey.
@@ -101,32 +101,33 @@ fn is_light(colours: &str) -> bool {
 impl Theme {
     /// Returns a theme of these colours and characters.
     pub fn new(palette: Colours, glyphs: GlyphSet) -> Self {
-        Self { palette, glyphs, asks: false }
+        Self { palette, glyphs, follows_background: false }
     }
 
     /// Returns the theme for `choice` on the terminal that the environment variables describe. If `ascii` is set or
     /// the locale does not use UTF-8, the theme uses only ASCII characters.
-    pub fn from_env(choice: Choice, ascii: bool) -> Self {
+    pub fn from_env(choice: ThemeChoice, ascii: bool) -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
         let glyphs =
             if ascii || !Self::is_utf8(locale.as_deref()) { GlyphSet::Ascii } else { GlyphSet::Unicode };
         let is_light = variable("COLORFGBG").is_some_and(|colours| is_light(&colours));
-        let asks = choice == Choice::Auto;
-        Self { asks, ..Self::new(choice.palette(variable), glyphs) }.on_background(is_light)
+        let asks = choice == ThemeChoice::Auto;
+        Self { follows_background: asks, ..Self::new(choice.palette(variable), glyphs) }
+            .on_background(is_light)
     }
 
     /// Returns whether redyno must query the terminal for its background: the shades depend on the background, and
     /// the user has not chosen a palette.
-    pub fn asks_for_background(&self) -> bool {
-        self.asks && !matches!(self.palette, Colours::Mono | Colours::Ansi16)
+    pub fn must_query_background(&self) -> bool {
+        self.follows_background && !matches!(self.palette, Colours::Mono | Colours::Ansi16)
     }
 
     /// Returns the theme for a light or a dark background. A palette that the user has chosen stays unchanged.
     #[must_use]
     pub fn on_background(self, is_light: bool) -> Self {
         let palette = match (self.palette, is_light) {
-            _ if !self.asks => self.palette,
+            _ if !self.follows_background => self.palette,
             (Colours::Neutral, true) => Colours::Light,
             (Colours::Light, false) => Colours::Neutral,
             (Colours::Ansi256, true) => Colours::Pale256,
@@ -182,7 +183,7 @@ impl Theme {
 
     /// Returns the background of a chart's cell that contains requests. Step 0 is for the fewest requests, and step
     /// [`colours::STEPS`] − 1 for the most; higher steps have the same background.
-    pub fn ground(&self, step: usize) -> Ground {
+    pub fn ground(&self, step: usize) -> CellBackground {
         colours::ground(self.palette, self.glyphs, step)
     }
 
@@ -219,7 +220,7 @@ impl Theme {
 
 /// The value of `--theme`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Choice {
+pub enum ThemeChoice {
     /// The palette for the terminal that the environment describes.
     #[default]
     Auto,
@@ -231,12 +232,12 @@ pub enum Choice {
 pub const THEMES: [&str; 5] = ["auto", "16", "dark", "light", "mono"];
 
 /// The value for each name in [`THEMES`].
-const CHOICES: [Choice; THEMES.len()] = [
-    Choice::Auto,
-    Choice::Fixed(Colours::Ansi16),
-    Choice::Fixed(Colours::Dark),
-    Choice::Fixed(Colours::Light),
-    Choice::Fixed(Colours::Mono),
+const CHOICES: [ThemeChoice; THEMES.len()] = [
+    ThemeChoice::Auto,
+    ThemeChoice::Fixed(Colours::Ansi16),
+    ThemeChoice::Fixed(Colours::Dark),
+    ThemeChoice::Fixed(Colours::Light),
+    ThemeChoice::Fixed(Colours::Mono),
 ];
 
 /// The name of a theme that does not exist.
@@ -246,7 +247,7 @@ pub struct UnknownTheme {
     given: String,
 }
 
-impl FromStr for Choice {
+impl FromStr for ThemeChoice {
     type Err = UnknownTheme;
 
     fn from_str(text: &str) -> Result<Self, UnknownTheme> {
@@ -255,7 +256,7 @@ impl FromStr for Choice {
     }
 }
 
-impl Choice {
+impl ThemeChoice {
     /// Returns the palette for the terminal that these environment variables describe. A name from the user has
     /// precedence over the variables.
     pub fn palette(self, variable: impl Fn(&str) -> Option<String>) -> Colours {
@@ -338,9 +339,9 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_refused_with_a_list_of_all_names() {
-        assert_eq!("light".parse(), Ok(Choice::Fixed(Colours::Light)));
-        assert_eq!("auto".parse(), Ok(Choice::default()));
-        let error = "solarized".parse::<Choice>().unwrap_err().to_string();
+        assert_eq!("light".parse(), Ok(ThemeChoice::Fixed(Colours::Light)));
+        assert_eq!("auto".parse(), Ok(ThemeChoice::default()));
+        let error = "solarized".parse::<ThemeChoice>().unwrap_err().to_string();
         assert_eq!(error, "there is no theme 'solarized'; there are auto, 16, dark, light, mono");
     }
 
@@ -349,7 +350,7 @@ mod tests {
         let auto = |no_color: Option<&str>, term: &str, colorterm: Option<&str>| {
             let variables = [("NO_COLOR", no_color), ("TERM", Some(term)), ("COLORTERM", colorterm)];
             let variable = |asked: &str| variables.iter().find(|(name, _)| *name == asked)?.1;
-            Choice::Auto.palette(|name| variable(name).map(str::to_owned))
+            ThemeChoice::Auto.palette(|name| variable(name).map(str::to_owned))
         };
         assert_eq!(auto(None, "xterm", None), Colours::Ansi16);
         assert_eq!(auto(None, "linux", Some("yes")), Colours::Ansi16);
@@ -364,18 +365,20 @@ mod tests {
     #[test]
     fn only_the_theme_auto_follows_the_background() {
         assert!(is_light("0;15") && is_light("0;default;7") && !is_light("15;0") && !is_light(""));
-        let auto = |palette| Theme { asks: true, ..Theme::new(palette, GlyphSet::Unicode) };
+        let auto = |palette| Theme { follows_background: true, ..Theme::new(palette, GlyphSet::Unicode) };
         assert_eq!(auto(Colours::Neutral).on_background(true), auto(Colours::Light));
         assert_eq!(auto(Colours::Light).on_background(false), auto(Colours::Neutral));
         assert_eq!(auto(Colours::Ansi256).on_background(true), auto(Colours::Pale256));
         let chosen = Theme::new(Colours::Dark, GlyphSet::Unicode);
         assert_eq!(chosen.on_background(true), chosen);
-        assert!(auto(Colours::Neutral).asks_for_background() && !auto(Colours::Mono).asks_for_background());
+        assert!(
+            auto(Colours::Neutral).must_query_background() && !auto(Colours::Mono).must_query_background()
+        );
     }
 
     #[test]
     fn a_named_theme_has_precedence_over_no_color() {
         let no_color = |name: &str| (name == "NO_COLOR").then(|| "1".to_owned());
-        assert_eq!(Choice::Fixed(Colours::Dark).palette(no_color), Colours::Dark);
+        assert_eq!(ThemeChoice::Fixed(Colours::Dark).palette(no_color), Colours::Dark);
     }
 }

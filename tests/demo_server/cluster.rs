@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, net::SocketAddr, process::Command, time::Duration};
 
 use redyno::{
-    demo::{Cluster, Options, Size},
+    demo::{DemoCluster, Options, Size},
     knobs::Knobs,
-    load::Plan,
+    load::LoadPlan,
     workload::Workload,
 };
 
@@ -15,9 +15,9 @@ use crate::support::{
     wait_for,
 };
 
-fn cluster(faults: &[&str]) -> Cluster {
+fn cluster(faults: &[&str]) -> DemoCluster {
     let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-    Cluster::start(&Options { faults, ..Options::default() }, Size { primaries: 3, replicas: 1 }).unwrap()
+    DemoCluster::start(&Options { faults, ..Options::default() }, Size { primaries: 3, replicas: 1 }).unwrap()
 }
 
 /// The number after `field` in a node's INFO; 0 if the node does not list it.
@@ -28,14 +28,15 @@ fn number(node: SocketAddr, field: &str) -> u64 {
     digits.flatten().map_or(0, |digits| digits.parse().unwrap())
 }
 
-fn calls(cluster: &Cluster, command: &str) -> u64 {
+fn calls(cluster: &DemoCluster, command: &str) -> u64 {
     cluster.addresses.iter().map(|node| number(*node, &format!("cmdstat_{command}:calls="))).sum()
 }
 
 /// A load on all nodes.
-fn driven(cluster: &Cluster, workload: Workload) -> Driven {
+fn driven(cluster: &DemoCluster, workload: Workload) -> Driven {
     let knobs = Knobs { load: true, clients: 8, pipeline: 4, keyspace: 20_000, ..Knobs::default() };
-    let plan = Plan { timeout: Duration::from_secs(20), ..cluster_plan(cluster.addresses[0].port(), 1000) };
+    let plan =
+        LoadPlan { timeout: Duration::from_secs(20), ..cluster_plan(cluster.addresses[0].port(), 1000) };
     Driven::start(&plan, Knobs { workload: workload.into(), ..knobs })
 }
 

@@ -121,7 +121,7 @@ fn a_command_line_is_taken_or_refused_in_one_line_without_a_password() {
             taken += 1;
             continue;
         };
-        let is_shown = !told.is_empty() && !told.contains(untrusted::is_obeyed);
+        let is_shown = !told.is_empty() && !told.contains(untrusted::is_interpreted);
         assert!(is_shown && !told.contains(SECRET), "round {round}: {words:?}: {told:?}");
     }
     // Else the dice are so bad that nothing beyond the parser was asked.

@@ -325,7 +325,7 @@ fn draw(dice: &mut Dice, records: &[Arc<Record>]) {
 }
 
 pub(super) fn assert_shown(text: &str) {
-    assert!(!text.contains(untrusted::is_obeyed), "{text:?}");
+    assert!(!text.contains(untrusted::is_interpreted), "{text:?}");
 }
 
 /// Damaged lines are told, and nothing else is lost by them.

@@ -5,7 +5,7 @@ use std::{sync::mpsc::channel, thread, time::Duration};
 use redyno::{
     clock::Clock,
     endpoint::{Greeting, Target, reach},
-    probe::{Message, PingPlan, PingProbe},
+    probe::{PingPlan, PingProbe, ProbeMessage},
     protocol::{Dialect, Reply},
     server::Control,
 };
@@ -148,8 +148,8 @@ fn a_greeting_judges_any_line() {
         let dice = &mut Dice::new(round);
         let line = dice.bytes(80);
         let (mut greeter, _) = greeting.begin();
-        (0..dice.below(3)).for_each(|_| drop(greeter.hear(Reply::Value, &greeting)));
-        if let Err(turned_down) = greeter.hear(Reply::Error(&line), &greeting) {
+        (0..dice.below(3)).for_each(|_| drop(greeter.process_reply(Reply::Value, &greeting)));
+        if let Err(turned_down) = greeter.process_reply(Reply::Error(&line), &greeting) {
             assert!(turned_down.to_string().contains("was refused"), "{round}");
         }
     }
@@ -214,7 +214,7 @@ fn the_ping_survives_any_answer() {
         let plan = PingPlan { tick: Duration::from_millis(5), ..PingPlan::new(server.target()) };
         let probe = PingProbe::start(plan, Clock::start(), messages).unwrap();
         for _ in 0..5 {
-            wait_among(&heard, "a report", |message| matches!(message, Message::Ping(_)).then_some(()));
+            wait_among(&heard, "a report", |message| matches!(message, ProbeMessage::Ping(_)).then_some(()));
         }
         drop(probe);
     }

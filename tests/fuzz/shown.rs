@@ -5,7 +5,7 @@ use std::{ffi::OsString, fmt::Write as _, fs, path::Path};
 
 use redyno::{
     untrusted,
-    workload::{Chosen, Settings},
+    workload::{Settings, WorkloadChoice},
 };
 
 use super::{Dice, cases};
@@ -98,7 +98,7 @@ fn nothing_that_is_typed_or_named_is_obeyed_by_who_reads_what_is_printed() {
             } else {
                 text.clone()
             };
-            if text.contains(|c: char| c != '\n' && untrusted::is_obeyed(c)) {
+            if text.contains(|c: char| c != '\n' && untrusted::is_interpreted(c)) {
                 obeyed.push(format!("case {case}: {words:?}: {text:?}"));
             }
         }
@@ -130,11 +130,11 @@ fn a_step_of_a_workload_is_read_or_refused_whatever_stands_in_it() {
         let step = step(dice).replace('\\', "\\\\").replace("\\\\\"", "\\\"");
         fs::write(&file, format!("[keys.k]\ncount = 5\n[[operation]]\nname = \"o\"\nsteps = [\"{step}\"]\n"))
             .unwrap();
-        match Chosen::read(&file, &Settings::default()) {
+        match WorkloadChoice::read(&file, &Settings::default()) {
             Ok(_) => read += 1,
             Err(error) => {
                 let told = error.to_string();
-                assert!(!told.contains(untrusted::is_obeyed), "case {case}: {step:?}: {told:?}");
+                assert!(!told.contains(untrusted::is_interpreted), "case {case}: {step:?}: {told:?}");
             }
         }
     }

@@ -6,8 +6,8 @@ use std::fs;
 use redyno::{
     protocol::Dialect,
     workload::{
-        Draws, KeyNames, MonitorCommands, Outgoing, Program, TraceOrder, Values, Workload, command_of,
-        moved_keys, quoted,
+        Draws, KeyNames, MonitorCommands, OutgoingRequests, Program, TraceOrder, Values, Workload,
+        command_of, moved_keys, quoted,
     },
 };
 
@@ -79,7 +79,7 @@ fn commands_in(mut bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
 fn sent(workload: &Workload) -> Vec<Vec<Vec<u8>>> {
     let values = Values::new(workload, 1, 1);
     let program = Program::new(workload, Dialect::Resp2, 1, values, &KeyNames::given("p:"));
-    let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+    let (mut draws, mut out) = (Draws::new(1), OutgoingRequests::default());
     let count = workload.trace.as_ref().expect("a trace").count();
     (0..count).for_each(|_| _ = program.append(&mut draws, &mut out));
     commands_in(&out.wire(program.values()))

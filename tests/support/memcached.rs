@@ -15,7 +15,7 @@ use crate::support::{
 use redyno::{
     endpoint::Target,
     protocol::Dialect,
-    session::{End, Record},
+    session::{Record, SessionEnd},
 };
 
 pub const LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
@@ -103,7 +103,7 @@ pub fn totals(records: &[Record]) -> BTreeMap<String, [u64; 3]> {
     totals
 }
 
-pub fn end(records: &[Record]) -> &End {
+pub fn end(records: &[Record]) -> &SessionEnd {
     match records.last() {
         Some(Record::End(end)) => end,
         other => panic!("the last record is {other:?}"),

@@ -13,11 +13,11 @@ use redyno::{
     clock::Clock,
     endpoint::{Address, Cluster, Target},
     knobs::Knobs,
-    load::{ClusterPlan, FirstWords, LatencyTo, Plan, WorkerOptions},
+    load::{ClusterPlan, FirstCommands, LatencyTo, LoadPlan, WorkerOptions},
     session::{
-        Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart, TargetBeginning,
+        Interval, Live, LiveSettings, Record, ServerIdentity, SessionEnd, SessionStart, TargetSettings,
         queue::{Queue, queue},
-        running::{Commission, Keys},
+        running::{Commission, KeyOwner},
     },
     workload::{KeyNames, RunId},
 };
@@ -33,12 +33,12 @@ pub fn at_port(port: u16) -> Target {
 }
 
 /// A plan with one worker, a fixed seed and keys called `redyno:000000000000`.
-pub fn plan(target: Target) -> Plan {
+pub fn plan(target: Target) -> LoadPlan {
     let names = KeyNames::given("redyno:");
     let timeout = Duration::from_secs(5);
-    let first_words = FirstWords::Named;
+    let first_words = FirstCommands::Named;
     let latency_to = LatencyTo::LastByte;
-    Plan {
+    LoadPlan {
         target,
         first_words,
         latency_to,
@@ -55,21 +55,21 @@ pub fn plan(target: Target) -> Plan {
 }
 
 /// The same plan for the whole cluster of the node at `port`, with a limit of connections.
-pub fn cluster_plan(port: u16, max_connections: usize) -> Plan {
+pub fn cluster_plan(port: u16, max_connections: usize) -> LoadPlan {
     let target = at_port(port);
     let cluster = Arc::new(Cluster::find(&target, LIMIT).expect("a cluster"));
-    Plan { cluster: Some(ClusterPlan::new(cluster, max_connections)), ..plan(target) }
+    LoadPlan { cluster: Some(ClusterPlan::new(cluster, max_connections)), ..plan(target) }
 }
 
 /// What a session without a person is asked to do whom writing is allowed.
-pub fn commission(plan: Plan, knobs: Knobs) -> Commission {
+pub fn commission(plan: LoadPlan, knobs: Knobs) -> Commission {
     let run = RunId::random();
-    let plan = Plan { names: KeyNames::of_run(run), ..plan };
+    let plan = LoadPlan { names: KeyNames::of_run(run), ..plan };
     Commission {
         knobs,
         is_allowed: true,
         most_clients: 1000,
-        ..Commission::new(plan, run, Keys::Runs { kept: false }, redyno::diagnose::danger)
+        ..Commission::new(plan, run, KeyOwner::Runs { kept: false }, redyno::diagnose::danger)
     }
 }
 
@@ -85,22 +85,22 @@ pub struct Past {
     /// Every record, the last one included.
     pub records: Vec<Arc<Record>>,
     /// The last record.
-    pub end: End,
+    pub end: SessionEnd,
 }
 
 impl Driven {
     /// Starts a session.
-    pub fn start(plan: &Plan, knobs: Knobs) -> Self {
+    pub fn start(plan: &LoadPlan, knobs: Knobs) -> Self {
         Self::start_beside(vec![(plan.clone(), knobs)])
     }
 
     /// Starts a session with several targets.
-    pub fn start_beside(plans: Vec<(Plan, Knobs)>) -> Self {
+    pub fn start_beside(plans: Vec<(LoadPlan, Knobs)>) -> Self {
         let (listener, incoming) = queue();
         let start = SessionStart::now(ServerIdentity::default());
         let cluster =
             plans.first().and_then(|(plan, _)| plan.cluster.as_ref().map(|it| Arc::clone(&it.cluster)));
-        let target = |(plan, knobs)| TargetBeginning {
+        let target = |(plan, knobs)| TargetSettings {
             plan,
             knobs,
             heard: None,
@@ -110,7 +110,7 @@ impl Driven {
             is_watched: false,
             pings_per_s: std::num::NonZeroU32::new(100).expect("100 is not 0"),
         };
-        let beginning = Beginning {
+        let beginning = LiveSettings {
             start,
             warmup: None,
             redacts: false,
@@ -136,7 +136,7 @@ impl Driven {
     pub fn turn(&mut self, change: impl FnOnce(&mut Knobs)) -> u32 {
         let mut knobs = self.knobs();
         change(&mut knobs);
-        self.live.turn(0, knobs.clone());
+        self.live.set_knobs(0, knobs.clone());
         self.wait_for("the new segment", |records| {
             let mut segments = records.iter().filter_map(|record| match &**record {
                 Record::Segment(segment) => Some(segment),

@@ -25,7 +25,7 @@ impl Clock {
     }
 
     /// Returns a clock whose origin lies the duration `ago` in the past; `None` if the machine's own clock began later.
-    pub fn begun(ago: std::time::Duration) -> Option<Self> {
+    pub fn started_ago(ago: std::time::Duration) -> Option<Self> {
         Instant::now().checked_sub(ago).map(|origin| Self { origin })
     }
 

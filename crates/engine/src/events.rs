@@ -51,14 +51,14 @@ mod text;
 
 use std::fmt;
 
-pub use found::{Best, Found, KneeAt, SweptStep};
-pub use prefilled::Prefilled;
+pub use found::{KneeAt, SearchResult, SweepBest, SweptStep};
+pub use prefilled::PrefillResult;
 use serde::{Deserialize, Serialize};
-pub use shift::Shift;
+pub use shift::ShiftReport;
 
 use text::{after, ended, latency_s, micros, quoted_empty};
 
-use crate::units::{self, counted, were};
+use crate::units::{self, count_with_noun, lines_with_verb};
 
 macro_rules! event_kinds {
     ($(#[doc = $what:literal] $event:ident $({ $($(#[$serde:meta])? $field:ident: $of:ty),* })? $name:literal $words:expr;)*) => {
@@ -147,15 +147,15 @@ event_kinds! {
     /// A rewrite of the append-only file ended. There is no length if the rewrite also began after the last poll.
     RewriteEnded { length_s: Option<f64>, outcome: String } "aof rewrite" ended(*length_s, outcome);
     /// Keys are evicted; `keys` is the number in the first second.
-    EvictionBegan { keys: u64 } "eviction" format!("{} evicted in a second", counted(*keys, "key"));
+    EvictionBegan { keys: u64 } "eviction" format!("{} evicted in a second", count_with_noun(*keys, "key"));
     /// Evictions have ended; `keys` is the number of all evicted keys.
     EvictionEnded { keys: u64, length_s: f64 } "eviction"
-        format!("over: {} in {length_s:.0} s", counted(*keys, "key"));
+        format!("over: {} in {length_s:.0} s", count_with_noun(*keys, "key"));
     /// Far more keys expire than usual; `keys` is the number in the first second.
-    ExpiryBegan { keys: u64 } "expiry" format!("{} expired in a second", counted(*keys, "key"));
+    ExpiryBegan { keys: u64 } "expiry" format!("{} expired in a second", count_with_noun(*keys, "key"));
     /// The number of expired keys is usual again; `keys` is the number of all keys that expired meanwhile.
     ExpiryEnded { keys: u64, length_s: f64 } "expiry"
-        format!("over: {} in {length_s:.0} s", counted(*keys, "key"));
+        format!("over: {} in {length_s:.0} s", count_with_noun(*keys, "key"));
     /// The server began to load its data.
     LoadingBegan "loading" "the server loads its data";
     /// The server has loaded its data.
@@ -165,16 +165,16 @@ event_kinds! {
         format!("{name} {} → {}", quoted_empty(from), quoted_empty(to));
     /// Connections are rejected; `connections` is the number in the first second.
     RejectionBegan { connections: u64 } "maxclients"
-        format!("{} rejected", counted(*connections, "connection"));
+        format!("{} rejected", count_with_noun(*connections, "connection"));
     /// Rejections have ended; `connections` is the number of all rejected connections.
     RejectionEnded { connections: u64, length_s: f64 } "maxclients"
-        format!("over: {} rejected in {length_s:.0} s", counted(*connections, "connection"));
+        format!("over: {} rejected in {length_s:.0} s", count_with_noun(*connections, "connection"));
     /// Clients wait in a blocking command.
     BlockingBegan { clients: u64 } "blocked"
-        format!("{} {} in a blocking command", counted(*clients, "client"), if *clients == 1 { "waits" } else { "wait" });
+        format!("{} {} in a blocking command", count_with_noun(*clients, "client"), if *clients == 1 { "waits" } else { "wait" });
     /// No client waits in a blocking command any more; at most `clients` waited at the same time.
     BlockingEnded { clients: u64, length_s: f64 } "blocked"
-        format!("over: {} at the most, for {length_s:.0} s", counted(*clients, "client"));
+        format!("over: {} at the most, for {length_s:.0} s", count_with_noun(*clients, "client"));
     /// The server has another role, or another master.
     RoleChanged { from: String, to: String, master: Option<String> } "role"
         format!("{from} is now {to}{}", after(" of ", master));
@@ -202,7 +202,7 @@ event_kinds! {
         match agent { Some(agent) => format!("agent {agent}: {cause}"), None => cause.clone() };
     /// Reports of an agent are missing, so the requests in these reports are not counted.
     ReportsLost { agent: usize, reports: u64 } "reports lost"
-        format!("{} of agent {agent} did not arrive; the requests in {} are not counted", counted(*reports, "report"), if *reports == 1 { "it" } else { "them" });
+        format!("{} of agent {agent} did not arrive; the requests in {} are not counted", count_with_noun(*reports, "report"), if *reports == 1 { "it" } else { "them" });
     /// The bus of the fleet does not answer.
     BusLost { cause: String } "bus lost" cause.clone();
     /// The bus of the fleet answers again.
@@ -222,18 +222,18 @@ event_kinds! {
     LagMeasured { replica: String, markers: u64, unseen: u64, p50_us: f64, max_us: f64 } "lag" {
         let unseen = if *unseen > 0 { format!("; {unseen} not shown in time") } else { String::new() };
         let after = |us: &f64| if *us > 0.0 { format!("after {}", latency_s(us / 1e6)) } else { "at once".to_owned() };
-        let (half, all, markers) = (after(p50_us), after(max_us), counted(*markers, "marker"));
+        let (half, all, markers) = (after(p50_us), after(max_us), count_with_noun(*markers, "marker"));
         format!("{replica} showed {markers}: half of them {half}, all {all}{unseen}")
     };
     /// The recall of searches for nearest vectors cannot be measured now, because of `cause`.
     RecallUnmeasured { cause: String } "recall" format!("not measured: {cause}");
     /// The measured recall of searches for the `neighbours` nearest vectors, from 0 to 1: the mean and the lowest recall of one search.
     RecallMeasured { searches: u64, neighbours: u64, mean: f64, least: f64 } "recall"
-        format!("{mean:.4} of the {neighbours} nearest vectors, mean of {}, at least {least:.2}", counted(*searches, "sample"));
+        format!("{mean:.4} of the {neighbours} nearest vectors, mean of {}, at least {least:.2}", count_with_noun(*searches, "sample"));
     /// A replica's link to its master went up or down.
     LinkTurned { state: String } "replication" format!("the link to the master is {state}");
     /// Replicas connected or disconnected.
-    ReplicasChanged { from: u64, to: u64 } "replication" format!("{}, before {from}", counted(*to, "replica"));
+    ReplicasChanged { from: u64, to: u64 } "replication" format!("{}, before {from}", count_with_noun(*to, "replica"));
     /// The server process was restarted.
     Restarted "restart" "the server was restarted";
     /// The marker of this run, a hash on the server, was lost and is written again.
@@ -260,7 +260,7 @@ event_kinds! {
     /// The load was switched off because of `cause`.
     LoadStopped { cause: String } "load stopped" cause;
     /// The prefill has ended.
-    Prefilled { prefilled: Prefilled } "prefill" prefilled.to_string();
+    Prefilled { prefilled: PrefillResult } "prefill" prefilled.to_string();
     /// The first error of a kind; its message usually begins with the kind.
     FirstError { error: String, message: String } "error"
         if message.starts_with(error) { message.clone() } else { format!("{error}: {message}") };
@@ -281,7 +281,7 @@ event_kinds! {
             }
         };
     /// A figure left its usual level, or returned to it.
-    Shifted { shift: Shift } "shift" shift.to_string();
+    Shifted { shift: ShiftReport } "shift" shift.to_string();
     /// A search tried a rate; `level_us` is the measured percentile, and `disturbed` is the reason why the trial does not count.
     Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64, disturbed: Option<String> } "trial" {
         let held = if *is_held { "holds" } else { "does not hold" };
@@ -292,11 +292,11 @@ event_kinds! {
         format!("rate {rate}/s for {length_s:.1} s: {limit} {held}{}, {reached}{disturbed}", after(", ", &reached_level))
     };
     /// A search has a result: the highest value of the setting that keeps the limit.
-    Found { found: Found } "found" found.to_string();
+    Found { found: SearchResult } "found" found.to_string();
     /// A sweep measured one value of the setting that it varies.
     Stepped { step: SweptStep } "step" step.to_string();
     /// A sweep found the value with the most throughput.
-    BestStep { best: Best } "best" best.to_string();
+    BestStep { best: SweepBest } "best" best.to_string();
     /// A search found no value that keeps the limit.
     NothingFound { knob: String, limit: String } "found" format!("no {knob} keeps {limit}");
     /// An experiment ended early, or without a result.
@@ -304,10 +304,10 @@ event_kinds! {
     /// The recording cannot be continued.
     RecordingFailed { cause: String } "recording failed" cause;
     /// Lines are missing from the output because its reader was too slow.
-    OutputLost { lines: u64 } "output lost" format!("{} lost here, since nobody read them", were(*lines));
+    OutputLost { lines: u64 } "output lost" format!("{} lost here, since nobody read them", lines_with_verb(*lines));
     /// Records are missing from an output because its disk or its reader was too slow.
     RecordsLost { records: u64 } "output lost"
-        format!("{} left out here: the disk or the reader took too long", counted(*records, "record"));
+        format!("{} left out here: the disk or the reader took too long", count_with_noun(*records, "record"));
     /// A line of a recording is not a valid record, and is skipped.
     LineSkipped { line: u64, why: String } "recording" format!("line {line} is no record and is skipped: {why}");
     /// The number of further invalid lines of a recording; they get no event of their own.

@@ -130,15 +130,15 @@ fn hand_on(mut arriving: Signals) {
 }
 
 /// The assumed maximum delay of the signal's handler after the process continues. Any thread may run the handler.
-const HANDLED_WITHIN: Duration = Duration::from_millis(20);
+const MAX_HANDLER_DELAY: Duration = Duration::from_millis(20);
 
 /// Detects whether the process was stopped and continued.
-pub struct Continued {
+pub struct ContinueWatch {
     was_continued: Arc<AtomicBool>,
     handler: Option<SigId>,
 }
 
-impl Continued {
+impl ContinueWatch {
     /// Starts to watch for the continue signal. If the system refuses the handler, no stop will be detected.
     pub fn watch() -> Self {
         let was_continued = Arc::new(AtomicBool::new(false));
@@ -151,13 +151,13 @@ impl Continued {
     pub fn take(&self) -> bool {
         let continued = || self.was_continued.swap(false, Ordering::Relaxed);
         continued() || {
-            thread::sleep(HANDLED_WITHIN);
+            thread::sleep(MAX_HANDLER_DELAY);
             continued()
         }
     }
 }
 
-impl Drop for Continued {
+impl Drop for ContinueWatch {
     fn drop(&mut self) {
         self.handler.take().map(low_level::unregister);
     }

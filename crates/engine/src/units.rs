@@ -86,13 +86,13 @@ pub fn grouped(n: u64) -> String {
 }
 
 /// Formats a whole number with a noun: `1 key`, `1 204 331 keys`; not rounded.
-pub fn counted(n: u64, noun: &str) -> String {
+pub fn count_with_noun(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
 /// Formats a number of lines with its verb: `1 line was`, `7 lines were`.
-pub fn were(lines: u64) -> String {
-    format!("{} {}", counted(lines, "line"), if lines == 1 { "was" } else { "were" })
+pub fn lines_with_verb(lines: u64) -> String {
+    format!("{} {}", count_with_noun(lines, "line"), if lines == 1 { "was" } else { "were" })
 }
 
 /// Formats a rate of operations: `121 k/s`.

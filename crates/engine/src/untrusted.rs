@@ -63,14 +63,14 @@ pub fn lines(bytes: &[u8]) -> String {
 }
 
 /// The replacement for a redacted text without a code.
-pub const LEFT_OUT: &str = "left out (--redact)";
+pub const REDACTED: &str = "left out (--redact)";
 
-/// Returns the part of a server's error that `--redact` keeps: the code at the beginning, or [`LEFT_OUT`] if there is
+/// Returns the part of a server's error that `--redact` keeps: the code at the beginning, or [`REDACTED`] if there is
 /// no code.
 pub fn code(text: &str) -> String {
     let word = text.split(|c: char| c.is_whitespace() || c == ':').next().unwrap_or_default();
     let is_code = word.len() > 1 && word.bytes().all(|c| c.is_ascii_uppercase() || c == b'_');
-    (if is_code { word } else { LEFT_OUT }).to_owned()
+    (if is_code { word } else { REDACTED }).to_owned()
 }
 
 /// Cleans JSON: a dangerous character becomes its `\u` escape, which JSON reads as the same character.
@@ -78,7 +78,7 @@ pub fn json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            c if !is_obeyed(c) => shown.push(c),
+            c if !is_interpreted(c) => shown.push(c),
             c => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     // Writing to a string cannot fail.
@@ -92,7 +92,7 @@ pub fn json(text: &str) -> String {
 
 /// Returns whether a terminal or a page would interpret the character `c` instead of showing it, or whether `c` would
 /// move the text around it.
-pub fn is_obeyed(c: char) -> bool {
+pub fn is_interpreted(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
@@ -146,7 +146,7 @@ fn push_all(shown: &mut Bounded, bytes: &[u8]) -> bool {
                 '\n' => escape += "\\n",
                 '\r' => escape += "\\r",
                 '\t' => escape += "\\t",
-                c if !is_obeyed(c) => escape.push(c),
+                c if !is_interpreted(c) => escape.push(c),
                 c if (c as u32) < 0x100 => drop(write!(escape, "\\x{:02x}", c as u32)),
                 c => drop(write!(escape, "\\u{{{:x}}}", c as u32)),
             }
@@ -213,7 +213,7 @@ mod tests {
             longest in 40_usize..600,
         ) {
             let shown = at_most(&given, longest);
-            prop_assert!(!shown.chars().any(is_obeyed), "{shown:?}");
+            prop_assert!(!shown.chars().any(is_interpreted), "{shown:?}");
             prop_assert!(shown.chars().count() <= longest);
             prop_assert_eq!(at_most(shown.as_bytes(), longest), shown);
         }

@@ -8,7 +8,7 @@ use crate::{
         Direction::{self, Down, Up},
         Picture,
     },
-    server::KeyWay,
+    server::KeyMethod,
 };
 
 macro_rules! actions {
@@ -106,14 +106,14 @@ actions! {
         /// Move the cursor by this many columns.
         Scrub(columns: i32) format!("cursor {}", by(columns, "back", "on")),
         /// Move the cursor to a special moment, such as the next event.
-        Jump(to: Landmark) format!("jump to the {}", match to {
-            Landmark::Worst => "worst moment",
-            Landmark::NextEvent => "next event",
-            Landmark::PreviousEvent => "previous event",
-            Landmark::NextSegment => "next segment",
-            Landmark::PreviousSegment => "previous segment",
-            Landmark::Start => "start",
-            Landmark::End => "end",
+        Jump(to: JumpTarget) format!("jump to the {}", match to {
+            JumpTarget::Worst => "worst moment",
+            JumpTarget::NextEvent => "next event",
+            JumpTarget::PreviousEvent => "previous event",
+            JumpTarget::NextSegment => "next segment",
+            JumpTarget::PreviousSegment => "previous segment",
+            JumpTarget::Start => "start",
+            JumpTarget::End => "end",
         }),
         /// Select the next or previous knob.
         Select(to: Direction) either(to, "knob, previous", "knob, next"),
@@ -124,10 +124,10 @@ actions! {
         /// Change the selected parameter by a step, after a question.
         TurnParameter(to: Direction) either(to, "set the parameter a step up", "set the parameter a step down"),
         /// Sample the server's keys in this way.
-        LookAtKeys(way: KeyWay) match way {
-            KeyWay::Scan => "sample keys",
-            KeyWay::Monitor => "sample commands by MONITOR",
-            KeyWay::HotKeys => "count hot keys by HOTKEYS",
+        LookAtKeys(way: KeyMethod) match way {
+            KeyMethod::Scan => "sample keys",
+            KeyMethod::Monitor => "sample commands by MONITOR",
+            KeyMethod::HotKeys => "count hot keys by HOTKEYS",
         },
         /// Save a picture of the screen.
         Save(form: Picture) match form {
@@ -168,7 +168,7 @@ fn by(steps: i32, back: &str, on: &str) -> String {
 
 /// The destination of a jump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Landmark {
+pub enum JumpTarget {
     /// The longest service time of the session; without load, the longest ping.
     Worst,
     /// The next event or mark.

@@ -13,7 +13,7 @@ mod action;
 mod modes;
 mod screens;
 
-pub use self::action::{Action, Context, Landmark};
+pub use self::action::{Action, Context, JumpTarget};
 pub use self::screens::{Pane, Screen};
 
 use std::fmt;
@@ -24,7 +24,7 @@ pub struct Binding {
     /// The context in which the line applies.
     pub context: Context,
     /// The keys, each with its action.
-    pub keys: &'static [(Pattern, Action)],
+    pub keys: &'static [(KeyPattern, Action)],
     /// The keys as help and manual show them.
     pub written: &'static str,
     /// The hint in the footer: the keys, a word, and a rank. If the footer is too narrow, hints with a high rank are
@@ -42,21 +42,21 @@ pub fn bindings() -> impl Iterator<Item = &'static Binding> {
 }
 
 /// The keys to zoom in or out.
-const ZOOM: &[(Pattern, Action)] =
+const ZOOM: &[(KeyPattern, Action)] =
     &[(on('+'), Action::ZoomIn), (on('='), Action::ZoomIn), (on('-'), Action::ZoomOut)];
 
 /// Returns the key of a character.
-const fn on(c: char) -> Pattern {
-    Pattern::Key(KeyCode::Char(c))
+const fn on(c: char) -> KeyPattern {
+    KeyPattern::Key(KeyCode::Char(c))
 }
 
 /// Returns a key that is not a character.
-const fn key(code: KeyCode) -> Pattern {
-    Pattern::Key(code)
+const fn key(code: KeyCode) -> KeyPattern {
+    KeyPattern::Key(code)
 }
 
 /// The keys to move through the rows of a list.
-const ROWS: &[(Pattern, Action)] = &[
+const ROWS: &[(KeyPattern, Action)] = &[
     (key(KeyCode::Up), Action::SelectRow(-1)),
     (key(KeyCode::Down), Action::SelectRow(1)),
     (on('k'), Action::SelectRow(-1)),
@@ -120,7 +120,7 @@ impl Key {
 
 /// The keys that a binding matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pattern {
+pub enum KeyPattern {
     /// This key without Ctrl.
     Key(KeyCode),
     /// This letter with Ctrl.
@@ -129,7 +129,7 @@ pub enum Pattern {
     Character,
 }
 
-impl Pattern {
+impl KeyPattern {
     /// Returns whether the pattern matches `key`.
     pub fn matches(self, key: Key) -> bool {
         match (self, key) {
@@ -141,7 +141,7 @@ impl Pattern {
     }
 }
 
-impl fmt::Display for Pattern {
+impl fmt::Display for KeyPattern {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Key(code) => code.fmt(f),

@@ -1,13 +1,13 @@
 //! The keys that do not belong to one screen: keys in a frozen view, in entries and in overlays, keys that work
 //! everywhere, and keys that all screens share while no overlay is open.
 
-use super::{Action, Binding, Context, KeyCode, Landmark, Pattern, Screen, ZOOM, key, on};
+use super::{Action, Binding, Context, JumpTarget, KeyCode, KeyPattern, Screen, ZOOM, key, on};
 use crate::{
     app::{
         Direction::{Down, Up},
         Picture,
     },
-    server::KeyWay,
+    server::KeyMethod,
 };
 
 /// The bindings of frozen views, entries, overlays and experiments, and the bindings that apply everywhere.
@@ -29,17 +29,17 @@ pub(super) const KEYS: &[Binding] = key_table! {
     &[(key(KeyCode::PageUp), Action::Scrub(-10)), (key(KeyCode::PageDown), Action::Scrub(10))],
         "PgUp, PgDn", Some(("PgUp PgDn", "by 10", 6)),
         "Move the cursor by ten columns.";
-    &[(key(KeyCode::Home), Action::Jump(Landmark::Start)), (key(KeyCode::End), Action::Jump(Landmark::End))],
+    &[(key(KeyCode::Home), Action::Jump(JumpTarget::Start)), (key(KeyCode::End), Action::Jump(JumpTarget::End))],
         "Home, End", None,
         "Move the cursor to the start or the latest moment of the session.";
     ZOOM, "+, -", Some(("+-", "zoom", 4)),
         "Show a shorter or longer period around the cursor.";
-    &[(on('w'), Action::Jump(Landmark::Worst))], "w", Some(("w", "worst", 4)),
+    &[(on('w'), Action::Jump(JumpTarget::Worst))], "w", Some(("w", "worst", 4)),
         "Jump to the worst moment.";
-    &[(on('n'), Action::Jump(Landmark::NextEvent)), (on('N'), Action::Jump(Landmark::PreviousEvent))],
+    &[(on('n'), Action::Jump(JumpTarget::NextEvent)), (on('N'), Action::Jump(JumpTarget::PreviousEvent))],
         "n, N", Some(("n", "event", 5)),
         "Jump to the next event or mark, or to the previous one.";
-    &[(on('s'), Action::Jump(Landmark::NextSegment)), (on('S'), Action::Jump(Landmark::PreviousSegment))],
+    &[(on('s'), Action::Jump(JumpTarget::NextSegment)), (on('S'), Action::Jump(JumpTarget::PreviousSegment))],
         "s, S", Some(("s", "segment", 5)),
         "Jump to the next segment, or to the previous one.";
 
@@ -57,7 +57,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
         "Go to the first match from the selected line on. An empty text ends the search.";
 
     in Context::Typing;
-    &[(Pattern::Character, Action::Insert)], "any character", None,
+    &[(KeyPattern::Character, Action::Insert)], "any character", None,
         "Type the character. Pasted text is typed as well, and never triggers other keys.";
     &[(key(KeyCode::Enter), Action::Accept)], "Enter", Some(("Enter", "apply", 0)),
         "Set the value or the mark, or run the selected command. If this fails, a message shows why.";
@@ -102,12 +102,12 @@ pub(super) const KEYS: &[Binding] = key_table! {
         "Close the command line, the entry of the slow log, or the client.";
 
     in Context::Keys;
-    &[(key(KeyCode::Enter), Action::LookAtKeys(KeyWay::Scan))], "Enter", Some(("Enter", "sample", 0)),
+    &[(key(KeyCode::Enter), Action::LookAtKeys(KeyMethod::Scan))], "Enter", Some(("Enter", "sample", 0)),
         "Sample the keys with SCAN, MEMORY USAGE and PTTL, and with OBJECT FREQ if the eviction policy is LFU. This uses \
          at most 2 % of the server's main thread.";
-    &[(on('m'), Action::LookAtKeys(KeyWay::Monitor))], "m", Some(("m", "MONITOR", 0)),
+    &[(on('m'), Action::LookAtKeys(KeyMethod::Monitor))], "m", Some(("m", "MONITOR", 0)),
         "Sample the commands of one second with MONITOR, after a question. Not above 20 000 commands/s.";
-    &[(on('h'), Action::LookAtKeys(KeyWay::HotKeys))], "h", Some(("h", "HOTKEYS", 0)),
+    &[(on('h'), Action::LookAtKeys(KeyMethod::HotKeys))], "h", Some(("h", "HOTKEYS", 0)),
         "Let the server count the time of each key for 5 s with HOTKEYS, which exists since Redis 8.6.";
     &[(on('x'), Action::StopKeys)], "x", Some(("x", "stop", 0)),
         "Stop sampling. The results so far remain.";
@@ -116,9 +116,9 @@ pub(super) const KEYS: &[Binding] = key_table! {
         "Stop sampling, and close the view. Press d to see the results again.";
 
     in Context::Anywhere;
-    &[(Pattern::Ctrl('c'), Action::Quit)], "Ctrl-C", None,
+    &[(KeyPattern::Ctrl('c'), Action::Quit)], "Ctrl-C", None,
         "Quit.";
-    &[(Pattern::Ctrl('z'), Action::Suspend)], "Ctrl-Z", None,
+    &[(KeyPattern::Ctrl('z'), Action::Suspend)], "Ctrl-Z", None,
         "Suspend the process and with it the measurement; fg continues both.";
 };
 
@@ -154,7 +154,7 @@ pub(super) const STEER: &[Binding] = key_table! {
         "Freeze the view, to read it and to go back in time. The measurement continues.";
     ZOOM, "+, -", Some(("+-", "zoom", 8)),
         "Show a shorter or longer period, from 10 s to the whole session.";
-    &[(on('w'), Action::Jump(Landmark::Worst))], "w", Some(("w", "worst", 9)),
+    &[(on('w'), Action::Jump(JumpTarget::Worst))], "w", Some(("w", "worst", 9)),
         "Jump to the longest service time of the session (without load, the longest ping) and freeze there.";
     &[(on('a'), Action::FoldFinding)], "a", Some(("a", "fold finding", 9)),
         "Acknowledge the finding in the status line: the line shows the next one or the load, and the header keeps \
@@ -180,7 +180,7 @@ pub(super) const STEER: &[Binding] = key_table! {
 /// Keys to find commands, and to keep results: marks, recordings, exports, pictures.
 pub(super) const KEEP: &[Binding] = key_table! {
     in Context::Main;
-    &[(on(':'), Action::Palette), (Pattern::Ctrl('p'), Action::Palette)],
+    &[(on(':'), Action::Palette), (KeyPattern::Ctrl('p'), Action::Palette)],
         ":, Ctrl-P", Some((":", "commands", 5)),
         "Find a command by a few letters of its name, or set a knob by name: clients 200, rate 5k, backlog \
          shed, weight GET 5, distribution latest 1.2, workload get, config maxmemory 1gb. Or start an experiment: \
@@ -209,7 +209,7 @@ pub(super) const KEEP: &[Binding] = key_table! {
 };
 
 /// The keys that show the screens.
-const SHOW: &[(Pattern, Action)] = &{
+const SHOW: &[(KeyPattern, Action)] = &{
     let mut keys = [(on(' '), Action::Help); Screen::ALL.len()];
     let mut n = 0;
     while n < keys.len() {

@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use super::{Command, Offer, score};
+use super::{Offer, PaletteCommand, score};
 use crate::{
     app::{Model, value_words},
     knobs::Knobs,
-    server::{PARAMETERS, Parameter, Values},
-    units::{self, counted},
+    server::{PARAMETERS, Parameter, ParameterValues},
+    units::{self, count_with_noun},
 };
 
 /// The first word of commands that set a parameter.
@@ -26,7 +26,7 @@ impl Model {
             let help = format!("{now} now: {}", parameter.about);
             let named = Offer::to_type_on(&format!("{WORD} {}", parameter.name), help);
             let words: &[&str] = match &parameter.values {
-                Values::Words(words) => words,
+                ParameterValues::Words(words) => words,
                 _ => &[],
             };
             std::iter::once(named).chain(words.iter().map(move |word| self.parameter(parameter, word)))
@@ -42,12 +42,14 @@ impl Model {
         let parameter = Parameter::named(name).filter(|_| word == WORD && self.has_parameters())?;
         let now = self.value_now(name).unwrap_or_default();
         let usual: Vec<String> = match &parameter.values {
-            Values::Words(words) | Values::SavePoints(words) => {
+            ParameterValues::Words(words) | ParameterValues::SavePoints(words) => {
                 words.iter().map(|w| (*w).to_owned()).collect()
             }
-            Values::Numbers(steps, _) | Values::Bytes(steps) => steps.iter().map(u64::to_string).collect(),
+            ParameterValues::Numbers(steps, _) | ParameterValues::Bytes(steps) => {
+                steps.iter().map(u64::to_string).collect()
+            }
         };
-        let is_word = matches!(parameter.values, Values::Words(_));
+        let is_word = matches!(parameter.values, ParameterValues::Words(_));
         let mut offers: Vec<(bool, u32, Offer)> = usual
             .iter()
             .filter(|_| is_word || value.trim().is_empty())
@@ -62,16 +64,16 @@ impl Model {
 
     fn parameter(&self, parameter: &'static Parameter, value: &str) -> Offer {
         let written = |value: &str| match (&parameter.values, value.parse::<u64>()) {
-            (Values::Bytes(_), Ok(bytes)) if bytes > 0 => units::bytes(bytes),
+            (ParameterValues::Bytes(_), Ok(bytes)) if bytes > 0 => units::bytes(bytes),
             _ => value_words(value).to_owned(),
         };
         let can = self.parameter_typed(parameter, value).map(|setting| {
             let (from, to) = (written(&setting.from), written(&setting.to));
             if setting.to == setting.from {
                 let why = format!("{} is {from} already", parameter.name);
-                return (format!("unchanged: {from}"), Command::Refuse(why));
+                return (format!("unchanged: {from}"), PaletteCommand::Refuse(why));
             }
-            (format!("{from} now, then {to}: {}", parameter.about), Command::Configure(setting))
+            (format!("{from} now, then {to}: {}", parameter.about), PaletteCommand::Configure(setting))
         });
         Offer::or_refusal(format!("{WORD} {} {}", parameter.name, value_words(&written(value))), can)
     }
@@ -87,10 +89,10 @@ impl Model {
             made => made.map_err(|error| error.to_string()),
         };
         let can = made.map(|workload| {
-            let requests = counted(workload.prefill_requests(wanted.keyspace), "request");
+            let requests = count_with_noun(workload.prefill_requests(wanted.keyspace), "request");
             let help =
                 format!("Writes all keys that the load reads: {requests}, not counted in its figures.");
-            (help, Command::Prefill(Knobs { workload: Arc::new(workload), ..wanted.clone() }))
+            (help, PaletteCommand::Prefill(Knobs { workload: Arc::new(workload), ..wanted.clone() }))
         });
         self.playback.is_none().then(|| Offer::or_refusal("prefill the keys".to_owned(), can))
     }
@@ -100,7 +102,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Delivery, Effect, Key, KeyCode, Mode, Msg, Order, Screen, update},
+        app::{Delivery, Effect, InputMode, Key, KeyCode, Msg, Order, Screen, update},
         load::Prefilling,
         server::Status,
         session::{Moment, Record, Segment, TimelineOptions},
@@ -219,7 +221,7 @@ mod tests {
         let mut ping = model_with_prefill(&on("ping", 1000));
         assert_eq!(say(&mut ping, "prefill"), []);
         assert!(ping.message().unwrap().text.contains("no keys for a prefill"));
-        assert!(matches!(ping.mode, Mode::Typing(_)), "the palette stays open");
+        assert!(matches!(ping.mode, InputMode::Typing(_)), "the palette stays open");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The palette's list of slow log entries and clients at the moment shown. Enter shows the selected entry or client
 //! in full.
 
-use super::{Command, Offer, offers::best_first};
+use super::{Offer, PaletteCommand, offers::best_first};
 use crate::{
     app::{Model, Tone},
     clock::SECOND_NS,
@@ -20,7 +20,7 @@ impl Model {
     pub(in crate::app) fn list_entries(&mut self) {
         if self.entries().is_empty() {
             let text = "no slow command in this session, and no list of clients from the server yet";
-            return self.say(Tone::Info, text);
+            return self.show_message(Tone::Info, text);
         }
         self.open_palette(&format!("{WORD} "));
     }
@@ -46,7 +46,7 @@ impl Model {
 }
 
 fn offer(title: String, of: &'static str, text: String) -> Offer {
-    Offer::new(title, text.replace('\n', "; "), Command::Show { title: of, text })
+    Offer::new(title, text.replace('\n', "; "), PaletteCommand::Show { title: of, text })
 }
 
 fn client(row: &ClientRow) -> Offer {
@@ -66,7 +66,7 @@ fn client(row: &ClientRow) -> Offer {
     text += &row.memory.map_or_else(String::new, |n| format!("\nmemory: {}", units::bytes(n)));
     if let (Some(n), Some(read), Some(written)) = (row.commands, row.bytes_in, row.bytes_out) {
         let [read, written] = [read, written].map(units::bytes);
-        let commands = units::counted(n, "command");
+        let commands = units::count_with_noun(n, "command");
         text += &format!("\nsince the previous list: {commands}, {read} read, {written} written");
     }
     offer(title, "client", text)
@@ -76,10 +76,10 @@ fn client(row: &ClientRow) -> Offer {
 mod tests {
     use super::*;
     use crate::{
-        app::{Mode, update::tests::press},
+        app::{InputMode, update::tests::press},
         events::EventKind,
         knobs::Knobs,
-        server::{Clients, Status},
+        server::{ConnectedClients, Status},
         session::{Moment, Record, TimelineOptions},
     };
 
@@ -104,7 +104,7 @@ mod tests {
             bytes_out: Some(2048),
             ..ClientRow::default()
         };
-        let clients = Some(Clients { rows: vec![client], ..Clients::default() });
+        let clients = Some(ConnectedClients { rows: vec![client], ..ConnectedClients::default() });
         let what = EventKind::SlowCommand {
             us: 14_000,
             command: "MGET a".to_owned(),
@@ -116,13 +116,13 @@ mod tests {
         press(&mut model, "o\n");
         let text =
             "14.0 ms, reported at 00:03\ncommand: MGET a\nclient: 10.0.0.9:1\narguments: a b".to_owned();
-        assert_eq!(model.mode, Mode::InFull { title: "slow log", text });
+        assert_eq!(model.mode, InputMode::InFull { title: "slow log", text });
         press(&mut model, "\n");
         press(&mut model, "oshop\n");
         let text = "client: 10.0.0.7:51234, id 7\nname: shop\nlibrary: redis-py 5.0\nconnected for 1d 01:00:00, idle for \
                     00:00:03\nlast command: hgetall, database 0, flags N\nrequests not run yet: 0 B\nreplies not read yet: \
                     4.00 KiB\nmemory: 20.0 KiB\nsince the previous list: 1 command, 100 B read, 2.00 KiB written"
             .to_owned();
-        assert_eq!(model.mode, Mode::InFull { title: "client", text });
+        assert_eq!(model.mode, InputMode::InFull { title: "client", text });
     }
 }

@@ -3,15 +3,15 @@
 //!
 //! The palette also offers experiments: complete experiments, and continuations of a partly typed experiment.
 
-use super::{Command, Offer, offers::best_first, score};
+use super::{Offer, PaletteCommand, offers::best_first, score};
 use crate::{
     app::{
         Effect, Model, PRESETS,
-        outgoing::{Destination, Form, Outgoing},
+        outgoing::{FileDestination, FileForm, FileRequest},
     },
     experiment::ExperimentSpec,
     knobs::Adjustable,
-    server::{PARAMETERS, Parameter, Values},
+    server::{PARAMETERS, Parameter, ParameterValues},
 };
 
 /// The first word of commands that export.
@@ -33,10 +33,10 @@ impl Model {
     pub(super) fn exports(&self, file: Option<&str>) -> Vec<Offer> {
         let segment = self.outgoing_segment();
         let parts = segment.map(Some).into_iter().chain([None]);
-        parts.flat_map(|segment| Form::all().map(move |form| self.export(form, segment, file))).collect()
+        parts.flat_map(|segment| FileForm::all().map(move |form| self.export(form, segment, file))).collect()
     }
 
-    fn export(&self, form: Form, segment: Option<u32>, file: Option<&str>) -> Offer {
+    fn export(&self, form: FileForm, segment: Option<u32>, file: Option<&str>) -> Offer {
         let part = if segment.is_some() { "segment" } else { "session" };
         let title = format!("{WORD}{part} {form}");
         if let Some(why) = segment.and_then(|number| self.why_not(form, number)) {
@@ -47,17 +47,17 @@ impl Model {
             Some(file) => format!("into {file}"),
             None => format!("into {name}-TIME.{}, or add{TO}FILE", form.extension()),
         };
-        let to = file.map_or(Destination::Fresh(name), |file| Destination::Named(file.to_owned()));
-        let outgoing = Outgoing { form, segment, to };
+        let to = file.map_or(FileDestination::Fresh(name), |file| FileDestination::Named(file.to_owned()));
+        let outgoing = FileRequest { form, segment, to };
         let of = segment
             .map_or_else(|| "the whole session".to_owned(), |number| format!("segment {number} alone"));
         let help = format!("{of}, {place}: {}", form.about());
-        Offer::new(title, help, Command::Want(Effect::Write(outgoing)))
+        Offer::new(title, help, PaletteCommand::Want(Effect::Write(outgoing)))
     }
 
     /// Returns the reason why segment `number` cannot be exported alone in this form, or `None` if it can.
-    fn why_not(&self, form: Form, number: u32) -> Option<String> {
-        let includes_it = matches!(form, Form::Figures(format, _) if format.has_asides());
+    fn why_not(&self, form: FileForm, number: u32) -> Option<String> {
+        let includes_it = matches!(form, FileForm::Figures(format, _) if format.has_asides());
         let aside = self.segments().numbered(number)?.start.aside().filter(|_| !includes_it)?;
         Some(format!(
             "segment {number} is a {aside}, which is not part of sums; csv, ndjson, json and hlog contain it"
@@ -69,7 +69,7 @@ impl Model {
 const LIMITS: [&str; 3] = ["p99<1ms", "p99<10ms", "p99.9<10ms"];
 
 /// The reason why no experiment can begin in a recording.
-const ENDED: &str = "this is a recording: it cannot run an experiment";
+const IN_RECORDING: &str = "this is a recording: it cannot run an experiment";
 
 /// Examples of ranges to sweep.
 const RANGES: [&str; 7] = [
@@ -99,10 +99,12 @@ impl Model {
     fn script_in(&self, query: &str) -> Option<Offer> {
         let file = query.trim_start().strip_prefix("script ")?.trim();
         let (help, command) = match file {
-            "" => ("Continue with the name of the file.".to_owned(), Command::Type("script ".to_owned())),
+            "" => {
+                ("Continue with the name of the file.".to_owned(), PaletteCommand::Type("script ".to_owned()))
+            }
             _ => {
                 let help = format!("Changes knobs at the times in the script {file}, from now on.");
-                (help, Command::Want(Effect::Read(file.to_owned())))
+                (help, PaletteCommand::Want(Effect::Read(file.to_owned())))
             }
         };
         Some(self.unless_ended(query, Ok((help, command))))
@@ -117,8 +119,8 @@ impl Model {
         let begun =
             |(word, ..): &(&str, &str, &str)| query.trim_start().strip_prefix(word)?.strip_prefix(' ');
         let (word, ..) = ExperimentSpec::WORDS.into_iter().find(|words| begun(words).is_some())?;
-        let spelled = self.spelled(query);
-        if let Some(offer @ Offer { command: Command::Begin(_), .. }) = spelled {
+        let spelled = self.experiment_offer(query);
+        if let Some(offer @ Offer { command: PaletteCommand::Begin(_), .. }) = spelled {
             return Some(vec![offer]);
         }
         let follow = match word {
@@ -137,23 +139,27 @@ impl Model {
     }
 
     /// Returns an offer to begin the experiment in `text`, or to show the error in `text`.
-    fn spelled(&self, text: &str) -> Option<Offer> {
+    fn experiment_offer(&self, text: &str) -> Option<Offer> {
         let asked = ExperimentSpec::parse(text, &self.panel.wanted)?;
-        let can = asked.map(|asked| (asked.about(), Command::Begin(asked)));
+        let can = asked.map(|asked| (asked.about(), PaletteCommand::Begin(asked)));
         Some(self.unless_ended(text, can.map_err(|error| error.to_string())))
     }
 
     /// Returns an offer with the title `text`. While a recording is shown, the offer shows why no experiment can
     /// begin.
-    fn unless_ended(&self, text: &str, can: Result<(String, Command), String>) -> Offer {
-        let can = if self.playback.is_some() { Err(ENDED.to_owned()) } else { can };
+    fn unless_ended(&self, text: &str, can: Result<(String, PaletteCommand), String>) -> Offer {
+        let can = if self.playback.is_some() { Err(IN_RECORDING.to_owned()) } else { can };
         Offer::or_refusal(text.trim().to_owned(), can)
     }
 
     /// Returns the offer of a complete experiment, or an offer to continue an incomplete one.
     fn begun(&self, text: &str) -> Option<Offer> {
-        let Some(start) = text.strip_suffix('…') else { return self.spelled(text) };
-        Some(Offer::new(text.to_owned(), "Continue typing.".to_owned(), Command::Type(start.to_owned())))
+        let Some(start) = text.strip_suffix('…') else { return self.experiment_offer(text) };
+        Some(Offer::new(
+            text.to_owned(),
+            "Continue typing.".to_owned(),
+            PaletteCommand::Type(start.to_owned()),
+        ))
     }
 }
 
@@ -171,7 +177,7 @@ fn settings() -> Vec<String> {
 fn parameter(parameter: &Parameter) -> Vec<String> {
     let name = parameter.name;
     match parameter.values {
-        Values::Words(words) => words.iter().map(|word| format!("config {name} {word}")).collect(),
+        ParameterValues::Words(words) => words.iter().map(|word| format!("config {name} {word}")).collect(),
         _ => vec![format!("config {name} …")],
     }
 }
@@ -204,8 +210,8 @@ mod tests {
         model
     }
 
-    fn csv(segment: Option<u32>, to: Destination) -> Effect {
-        Effect::Write(Outgoing { form: Form::Figures(CSV, Rows::Intervals), segment, to })
+    fn csv(segment: Option<u32>, to: FileDestination) -> Effect {
+        Effect::Write(FileRequest { form: FileForm::Figures(CSV, Rows::Intervals), segment, to })
     }
 
     #[test]
@@ -219,26 +225,26 @@ mod tests {
                 assert_eq!(titles.iter().filter(|known| **known == title).count(), 1, "{title}");
             }
         }
-        let name = Destination::Fresh("___1__6379-segment-2".to_owned());
+        let name = FileDestination::Fresh("___1__6379-segment-2".to_owned());
         assert_eq!(press(&mut model, "seg csv\n"), [csv(Some(2), name)]);
         assert!(model.palette().is_none());
         assert_eq!(
             press(&mut model, "xsession csv\n"),
-            [csv(None, Destination::Fresh("___1__6379".to_owned()))]
+            [csv(None, FileDestination::Fresh("___1__6379".to_owned()))]
         );
     }
 
     #[test]
     fn the_report_of_the_session_takes_one_key() {
-        let form = Form::Report(report::Form::Html);
-        let to = Destination::Fresh("___1__6379".to_owned());
-        assert_eq!(press(&mut model(), "X"), [Effect::Write(Outgoing { form, segment: None, to })]);
+        let form = FileForm::Report(report::ReportForm::Html);
+        let to = FileDestination::Fresh("___1__6379".to_owned());
+        assert_eq!(press(&mut model(), "X"), [Effect::Write(FileRequest { form, segment: None, to })]);
     }
 
     #[test]
     fn a_file_name_may_be_typed_after_the_export() {
         let mut model = model();
-        let named = Destination::Named("my run.csv".to_owned());
+        let named = FileDestination::Named("my run.csv".to_owned());
         assert_eq!(press(&mut model, "xses csv to my run.csv\n"), [csv(None, named)]);
     }
 

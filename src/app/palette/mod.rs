@@ -17,20 +17,22 @@ mod exports;
 mod offers;
 mod workloads;
 
-pub use self::offers::{Command, Offer};
+pub use self::offers::{Offer, PaletteCommand};
 
-use super::{Entry, Mode, Model, Order, Purpose, Question, Tone, Typing, list::moved, update::act};
+use super::{
+    InputMode, Model, Order, Purpose, TextEntry, Tone, Typing, UserQuestion, list::moved, update::act,
+};
 
 impl Model {
     /// Opens the palette with this text in its entry.
     pub(super) fn open_palette(&mut self, typed: &str) {
-        self.begin_typing(Purpose::Command { chosen: 0 }, Entry::sentence(typed));
+        self.begin_typing(Purpose::Command { chosen: 0 }, TextEntry::sentence(typed));
     }
 
     /// Returns the typed text, the matching offers, best first, and the position of the selected offer; `None` when
     /// the palette is closed.
-    pub fn palette(&self) -> Option<(&Entry, Vec<Offer>, usize)> {
-        let Mode::Typing(Typing { purpose: Purpose::Command { chosen }, entry }) = &self.mode else {
+    pub fn palette(&self) -> Option<(&TextEntry, Vec<Offer>, usize)> {
+        let InputMode::Typing(Typing { purpose: Purpose::Command { chosen }, entry }) = &self.mode else {
             return None;
         };
         let offers = self.offers(&entry.text());
@@ -42,7 +44,7 @@ impl Model {
     pub(super) fn choose(&mut self, by: i16) {
         let Some((_, offers, now)) = self.palette() else { return };
         let then = moved(now, by, offers.len());
-        if let Mode::Typing(Typing { purpose: Purpose::Command { chosen }, .. }) = &mut self.mode {
+        if let InputMode::Typing(Typing { purpose: Purpose::Command { chosen }, .. }) = &mut self.mode {
             *chosen = then;
         }
     }
@@ -51,27 +53,29 @@ impl Model {
     pub(super) fn accept_offer(&mut self) {
         let Some((_, mut offers, chosen)) = self.palette() else { return };
         if offers.is_empty() {
-            return self.say(Tone::Warning, "no match; Esc closes, ? lists all keys");
+            return self.show_message(Tone::Warning, "no match; Esc closes, ? lists all keys");
         }
         let Offer { title, command, .. } = offers.swap_remove(chosen);
-        if !matches!(command, Command::Refuse(_)) {
+        if !matches!(command, PaletteCommand::Refuse(_)) {
             *self.used.entry(title).or_default() += 1;
-            self.mode = Mode::Screen;
+            self.mode = InputMode::Screen;
         }
         match command {
-            Command::Type(text) => self.open_palette(&text),
-            Command::Refuse(why) => self.say(Tone::Warning, why),
-            Command::Do(action) => act(self, action),
-            Command::Set(knobs) if knobs == self.panel.wanted => {
-                self.say(Tone::Info, "no change: the knobs are set to this already");
+            PaletteCommand::Type(text) => self.open_palette(&text),
+            PaletteCommand::Refuse(why) => self.show_message(Tone::Warning, why),
+            PaletteCommand::Do(action) => act(self, action),
+            PaletteCommand::Set(knobs) if knobs == self.panel.wanted => {
+                self.show_message(Tone::Info, "no change: the knobs are set to this already");
             }
-            Command::Set(knobs) => self.propose(knobs),
-            Command::Prefill(knobs) => self.put_in_force(Order::Prefill(knobs)),
-            Command::Begin(asked) => self.propose_experiment(asked),
-            Command::Want(effect) => self.ask(effect),
-            Command::Go(t_s) => self.put_cursor(t_s),
-            Command::Show { title, text } => self.mode = Mode::InFull { title, text },
-            Command::Configure(setting) => self.mode = Mode::Asking(Question::SetConfig(setting)),
+            PaletteCommand::Set(knobs) => self.propose(knobs),
+            PaletteCommand::Prefill(knobs) => self.send_order(Order::Prefill(knobs)),
+            PaletteCommand::Begin(asked) => self.propose_experiment(asked),
+            PaletteCommand::Want(effect) => self.request(effect),
+            PaletteCommand::Go(t_s) => self.put_cursor(t_s),
+            PaletteCommand::Show { title, text } => self.mode = InputMode::InFull { title, text },
+            PaletteCommand::Configure(setting) => {
+                self.mode = InputMode::Asking(UserQuestion::SetConfig(setting));
+            }
         }
     }
 }
@@ -167,7 +171,7 @@ mod tests {
         ] {
             let mut model = model();
             assert_eq!(press(&mut model, &format!(":{typed}\n")), effects, "{typed}");
-            assert_eq!(model.mode, Mode::Screen, "{typed}");
+            assert_eq!(model.mode, InputMode::Screen, "{typed}");
         }
         let mut model = model();
         press(&mut model, ":screen log\n");
@@ -179,7 +183,7 @@ mod tests {
         let mut model = model();
         model.push(&Record::Mark(Mark { t_s: 60.0, text: String::new() }));
         press(&mut model, ":at 42\n");
-        assert_eq!((model.cursor_s(), &model.mode), (Some(42.0), &Mode::Screen));
+        assert_eq!((model.cursor_s(), &model.mode), (Some(42.0), &InputMode::Screen));
         press(&mut model, ":at 14:05\n");
         assert!(model.message().unwrap().text.contains("no wall clock"));
     }
@@ -194,7 +198,7 @@ mod tests {
         assert_eq!(press(&mut model, ":xyzzy\n"), []);
         assert!(model.message().unwrap().text.starts_with("no match"));
         press(&mut model, "\x1b");
-        assert_eq!(model.mode, Mode::Screen);
+        assert_eq!(model.mode, InputMode::Screen);
     }
 
     #[test]

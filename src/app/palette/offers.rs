@@ -2,7 +2,7 @@
 
 use super::{entries, score};
 use crate::{
-    app::{Action, Context, Effect, Model, PRESETS, Screen, Setting, bindings},
+    app::{Action, Context, Effect, Model, PRESETS, ParameterChange, Screen, bindings},
     experiment::ExperimentSpec,
     knobs::{Adjustable, Knobs},
     workload::is_path,
@@ -10,7 +10,7 @@ use crate::{
 
 /// The effect of an offer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Command {
+pub enum PaletteCommand {
     /// The action of a key.
     Do(Action),
     /// Sets these knobs.
@@ -24,7 +24,7 @@ pub enum Command {
     /// Requests an effect outside of the model: to read or write a file, or to change the theme.
     Want(Effect),
     /// Sets a parameter of the server, after a question.
-    Configure(Setting),
+    Configure(ParameterChange),
     /// Moves the cursor to this moment, in seconds of the session.
     Go(f64),
     /// Shows this text in a box.
@@ -48,24 +48,24 @@ pub struct Offer {
     /// A sentence about the effect, or the reason why the offer is impossible.
     pub help: String,
     /// The effect of the offer.
-    pub command: Command,
+    pub command: PaletteCommand,
 }
 
 impl Offer {
     /// Returns an offer without a key.
-    pub(super) fn new(title: String, help: String, command: Command) -> Self {
+    pub(super) fn new(title: String, help: String, command: PaletteCommand) -> Self {
         Self { title, keys: String::new(), help, command }
     }
 
     /// Returns an offer to carry out a command, or to show why the command is impossible.
-    pub(super) fn or_refusal(title: String, can: Result<(String, Command), String>) -> Self {
-        let (help, command) = can.unwrap_or_else(|why| (why.clone(), Command::Refuse(why)));
+    pub(super) fn or_refusal(title: String, can: Result<(String, PaletteCommand), String>) -> Self {
+        let (help, command) = can.unwrap_or_else(|why| (why.clone(), PaletteCommand::Refuse(why)));
         Self::new(title, help, command)
     }
 
     /// Returns an offer to continue to type after `word`.
     pub(super) fn to_type_on(word: &str, help: String) -> Self {
-        Self::new(format!("{word} …"), help, Command::Type(format!("{word} ")))
+        Self::new(format!("{word} …"), help, PaletteCommand::Type(format!("{word} ")))
     }
 }
 
@@ -149,7 +149,9 @@ impl Model {
             |context: &Context| matches!(context, Context::Screen(screen) if *screen != Screen::Overview);
         let here = self.contexts_here().into_iter().find(is_own);
         let of_screen = |offer: &Offer| {
-            let does = |command: &Command, action: Action| *command == Command::Do(action) && !action.moves();
+            let does = |command: &PaletteCommand, action: Action| {
+                *command == PaletteCommand::Do(action) && !action.moves()
+            };
             let mut own =
                 bindings().filter(|binding| Some(binding.context) == here).flat_map(|binding| binding.keys);
             own.any(|(_, action)| does(&offer.command, *action))
@@ -187,7 +189,7 @@ impl Model {
         offers.push(Offer::to_type_on(entries::WORD, help.to_owned()));
         offers.extend(self.themes.iter().map(|theme| {
             let help = "Changes the colours of the screen.".to_owned();
-            Offer::new(format!("theme {theme}"), help, Command::Want(Effect::Theme(theme)))
+            Offer::new(format!("theme {theme}"), help, PaletteCommand::Want(Effect::Theme(theme)))
         }));
         offers
     }
@@ -197,7 +199,7 @@ impl Model {
         let wanted = &self.panel.wanted;
         let presets = PRESETS.iter().map(|preset| {
             let help = format!("{}: {}", preset.like, preset.settings());
-            Offer::new(format!("preset {}", preset.name), help, Command::Set(preset.of(wanted)))
+            Offer::new(format!("preset {}", preset.name), help, PaletteCommand::Set(preset.of(wanted)))
         });
         presets.chain(self.workloads()).collect()
     }
@@ -212,7 +214,7 @@ impl Model {
         let mut offers: Vec<Offer> = Vec::new();
         for binding in bindings().filter(|binding| holds(binding.context)) {
             for (pattern, action) in binding.keys {
-                let command = Command::Do(*action);
+                let command = PaletteCommand::Do(*action);
                 match offers.iter_mut().find(|offer| offer.command == command) {
                     Some(known) if !known.keys.split(", ").any(|key| key == pattern.to_string()) => {
                         known.keys += &format!(", {pattern}");
@@ -235,7 +237,7 @@ impl Model {
         let timeline = self.timeline();
         let moment = given.parse().map_err(str::to_owned).and_then(|moment| timeline.moment(moment));
         let help = |t_s| format!("Moves the cursor to {}.", timeline.time_text(t_s));
-        Offer::or_refusal(format!("at {given}"), moment.map(|t_s| (help(t_s), Command::Go(t_s))))
+        Offer::or_refusal(format!("at {given}"), moment.map(|t_s| (help(t_s), PaletteCommand::Go(t_s))))
     }
 
     pub(super) fn setting(&self, setting: Adjustable, value: &str) -> Offer {
@@ -243,13 +245,13 @@ impl Model {
         let title = format!("{} {value}", setting.word());
         if setting == Adjustable::Workload && is_path(value) {
             let help = format!("Uses the workload in the file {value} from now on.");
-            return Offer::new(title, help, Command::Want(Effect::ReadWorkload(value.to_owned())));
+            return Offer::new(title, help, PaletteCommand::Want(Effect::ReadWorkload(value.to_owned())));
         }
         let typed = setting.typed(wanted, value).map(|knobs| {
             let (now, then) = (setting.value(wanted), setting.value(&knobs));
             let help =
                 if now == then { format!("unchanged: {now}") } else { format!("{now} now, then {then}") };
-            (help, Command::Set(knobs))
+            (help, PaletteCommand::Set(knobs))
         });
         Offer::or_refusal(title, typed.map_err(|error| error.to_string()))
     }
@@ -275,125 +277,4 @@ fn rank(query: &str, offer: &Offer) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{app::Playback, session::TimelineOptions};
-
-    fn model() -> Model {
-        Model::new(Knobs::default(), TimelineOptions::default()).with_themes(&["auto", "mono"])
-    }
-
-    fn titles(query: &str) -> Vec<String> {
-        model().offers(query).into_iter().map(|offer| offer.title).collect()
-    }
-
-    #[test]
-    fn every_action_that_can_be_done_on_a_screen_is_offered_once_with_its_keys() {
-        let offers = model().offers("");
-        for binding in
-            bindings().filter(|binding| matches!(binding.context, Context::Main | Context::Anywhere))
-        {
-            for (pattern, action) in binding.keys {
-                let same = offers.iter().filter(|offer| offer.command == Command::Do(*action));
-                let [offer] = &same.collect::<Vec<_>>()[..] else { panic!("{action:?} is not offered once") };
-                assert!(offer.keys.split(", ").any(|key| key == pattern.to_string()), "{offer:?}");
-            }
-        }
-        let mut titles: Vec<_> = offers.iter().map(|offer| &offer.title).collect();
-        titles.sort();
-        titles.dedup();
-        assert_eq!(titles.len(), offers.len(), "two offers have one name");
-    }
-
-    #[test]
-    fn without_a_word_common_offers_come_first_then_used_ones() {
-        let first = |model: &Model| -> Vec<String> {
-            model.offers("").into_iter().map(|offer| offer.title).collect()
-        };
-        let all = first(&model());
-        for title in USUAL {
-            assert!(all.contains(&(*title).to_owned()), "'{title}' is no offer");
-        }
-        let of_screen = all.iter().position(|title| title == USUAL[0]).unwrap();
-        assert_eq!(all[of_screen..of_screen + USUAL.len()], *USUAL);
-        let replayed = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
-        for title in USUAL_IN_A_RECORDING {
-            assert!(first(&replayed).contains(&(*title).to_owned()), "'{title}' is no offer");
-        }
-        let mut segments = model();
-        segments.screen = Screen::Segments;
-        assert_eq!(first(&segments)[0], "sort by the column to the left");
-        segments.used.insert("theme mono".to_owned(), 2);
-        assert_eq!(first(&segments)[..2], ["theme mono", "sort by the column to the left"]);
-    }
-
-    #[test]
-    fn the_best_answer_comes_first() {
-        for (query, best) in [
-            ("quit", "quit"),
-            ("lat", "screen Latency"),
-            ("rate max", "rate max"),
-            ("shed", "backlog shed"),
-            ("gentle", "preset gentle"),
-            ("pr ca", "preset cache"),
-            ("wl get", "workload get"),
-            ("theme mono", "theme mono"),
-            ("clients", "clients …"),
-        ] {
-            assert_eq!(titles(query).first().map(String::as_str), Some(best), "{query}: {:?}", titles(query));
-        }
-        assert_eq!(titles("xyzzy"), [""; 0]);
-    }
-
-    #[test]
-    fn a_complete_setting_shows_its_effect_or_why_it_is_impossible() {
-        let offers = model().offers("clients 200");
-        let knobs = Knobs { clients: 200, ..Knobs::default() };
-        assert_eq!((offers.len(), &offers[0].command), (1, &Command::Set(knobs)));
-        assert_eq!(offers[0].help, "50 now, then 200");
-        let offers = model().offers("clients 0");
-        assert_eq!(offers[0].help, "clients must be between 1 and 18000, not 0");
-        assert!(matches!(&offers[0].command, Command::Refuse(_)));
-    }
-
-    #[test]
-    fn a_complete_experiment_is_the_only_offer_and_an_incomplete_one_can_be_continued() {
-        let one = |query| {
-            let mut offers = model().offers(query);
-            assert_eq!(offers.len(), 1, "{query}: {offers:?}");
-            offers.swap_remove(0)
-        };
-        let asked = |text| Command::Begin(ExperimentSpec::parse(text, &Knobs::default()).unwrap().unwrap());
-        for text in ["find p99<1ms", "find rate p99<1ms", "ab pipeline 16", "ab preset cache"] {
-            assert_eq!(one(text).command, asked(text), "{text}");
-        }
-        let wrong = one("find p98<1ms");
-        assert!(
-            matches!(&wrong.command, Command::Refuse(why) if why.starts_with("'p98' is not a percentile; give one of")),
-            "{wrong:?}"
-        );
-        assert_eq!(
-            one("ab from clients 5").command,
-            Command::Refuse(
-                "'from clients 5' has no second setting; write for example ab from clients 50 to clients 100"
-                    .to_owned()
-            )
-        );
-        assert_eq!(titles("find ")[..2], ["find p99<1ms", "find p99<10ms"]);
-        assert_eq!(titles("ab conf fsync alw"), ["ab config appendfsync always"]);
-        assert_eq!(model().offers("ab pipe")[0].command, Command::Type("ab pipeline ".to_owned()));
-        let replayed = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
-        assert!(matches!(replayed.offers("find p99<1ms")[0].command, Command::Refuse(_)));
-    }
-
-    #[test]
-    fn actions_of_recordings_are_offered_only_in_a_recording() {
-        let offers =
-            |model: &Model| model.offers("").iter().any(|offer| offer.command == Command::Do(Action::Play));
-        assert!(!offers(&model()));
-        assert!(offers(&Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default())));
-        let mut log = model();
-        log.screen = Screen::Log;
-        assert!(!log.offers("").is_empty());
-    }
-}
+mod tests;

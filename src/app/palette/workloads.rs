@@ -1,6 +1,6 @@
 //! The palette's offers for the workload: other workloads, and the weights of the operations.
 
-use super::{Command, Offer, offers::best_first};
+use super::{Offer, PaletteCommand, offers::best_first};
 use crate::{
     app::{Knob, Model},
     knobs::{Adjustable, Knobs},
@@ -14,7 +14,7 @@ impl Model {
         let offer = |workload: &Workload| {
             let offer = self.setting(Adjustable::Workload, &workload.name);
             let help = match &offer.command {
-                Command::Set(_) => about(workload),
+                PaletteCommand::Set(_) => about(workload),
                 _ => offer.help,
             };
             Offer { help, ..offer }
@@ -34,7 +34,8 @@ impl Model {
             if is_taken { format!("{}, as at the start", workload.name) } else { workload.name.clone() };
         let (workload, value_size, keyspace) = (workload.clone(), *value_size, *keyspace);
         let help = format!("the workload at the start of this session: {}", about(&workload));
-        let command = Command::Set(Knobs { workload, value_size, keyspace, ..self.panel.wanted.clone() });
+        let command =
+            PaletteCommand::Set(Knobs { workload, value_size, keyspace, ..self.panel.wanted.clone() });
         Some(Offer::new(format!("workload {name}"), help, command))
     }
 
@@ -70,7 +71,7 @@ mod tests {
     use crate::{
         app::{Effect, Msg, Order, update},
         session::TimelineOptions,
-        workload::{Chosen, Operation, preset},
+        workload::{Operation, WorkloadChoice, preset},
     };
 
     fn mine() -> Workload {
@@ -107,8 +108,8 @@ mod tests {
     fn a_path_is_a_file_that_is_read_and_used_or_reported_as_wrong() {
         let mut model = model(mine());
         let [offer] = &model.offers("workload ./other.toml")[..] else { panic!("one offer") };
-        assert_eq!(offer.command, Command::Want(Effect::ReadWorkload("./other.toml".to_owned())));
-        let chosen = Chosen { workload: preset("incr").unwrap(), ..Chosen::default() };
+        assert_eq!(offer.command, PaletteCommand::Want(Effect::ReadWorkload("./other.toml".to_owned())));
+        let chosen = WorkloadChoice { workload: preset("incr").unwrap(), ..WorkloadChoice::default() };
         let effects = update(&mut model, Msg::Workload(Ok(chosen)));
         let [Effect::Order(Order::SetKnobs(knobs))] = &effects[..] else { panic!("{effects:?}") };
         assert_eq!(knobs.workload.name, "incr");
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!(model.message().unwrap().text, wrong);
         let mut records = Workload::clone(&preset("get").unwrap());
         records.operations[0].steps[0] = "GET __field:id__".to_owned();
-        let chosen = Chosen { workload: records.into(), ..Chosen::default() };
+        let chosen = WorkloadChoice { workload: records.into(), ..WorkloadChoice::default() };
         assert_eq!(update(&mut model, Msg::Workload(Ok(chosen))), []);
         assert!(model.message().unwrap().text.contains("--dataset"));
     }
@@ -127,10 +128,10 @@ mod tests {
         let mut model = model(mine());
         let [offer] = &model.offers("workload mine")[..] else { panic!("one offer") };
         let first = model.panel.wanted.clone();
-        assert_eq!(offer.command, Command::Set(first.clone()));
+        assert_eq!(offer.command, PaletteCommand::Set(first.clone()));
         model.panel.want(Knobs { workload: preset("get").unwrap(), keyspace: 5, ..first.clone() });
-        assert_eq!(model.offers("workload mine")[0].command, Command::Set(first));
-        let drawn = preset("get").unwrap().drawn_by("zipfian".parse().unwrap());
+        assert_eq!(model.offers("workload mine")[0].command, PaletteCommand::Set(first));
+        let drawn = preset("get").unwrap().with_distribution("zipfian".parse().unwrap());
         assert_eq!(
             self::model(drawn.as_ref().clone()).first_workload().unwrap().title,
             "workload get, as at the start"

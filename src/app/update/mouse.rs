@@ -1,6 +1,6 @@
 //! The actions of the mouse. Everything that the mouse does is also possible with keys.
 
-use super::{Action, Key, KeyCode, Mode, Model, Purpose, Typing, act, action};
+use super::{Action, InputMode, Key, KeyCode, Model, Purpose, Typing, act, action};
 use crate::app::{Direction, Knob, Screen};
 
 /// The part of the screen under the mouse.
@@ -46,12 +46,16 @@ impl Model {
     /// Handles the mouse, which has no effect while a question or an entry is open.
     pub(super) fn on_mouse(&mut self, Mouse { gesture, spot }: Mouse) {
         match (&mut self.mode, gesture, spot) {
-            (Mode::Screen, Gesture::Click, _) => self.click(spot),
-            (Mode::Screen, Gesture::Wheel { up }, _) => self.wheel(spot, up),
-            (Mode::Typing(_), Gesture::Wheel { up }, _) => {
+            (InputMode::Screen, Gesture::Click, _) => self.click(spot),
+            (InputMode::Screen, Gesture::Wheel { up }, _) => self.wheel(spot, up),
+            (InputMode::Typing(_), Gesture::Wheel { up }, _) => {
                 act(self, Action::Scroll(if up { -1 } else { 1 }));
             }
-            (Mode::Typing(Typing { purpose: Purpose::Command { chosen }, .. }), _, Spot::Offer(offer)) => {
+            (
+                InputMode::Typing(Typing { purpose: Purpose::Command { chosen }, .. }),
+                _,
+                Spot::Offer(offer),
+            ) => {
                 *chosen = offer;
                 self.accept_offer();
             }
@@ -93,7 +97,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Effect, Entry, Msg, Question, View, update},
+        app::{Effect, Msg, TextEntry, UserQuestion, View, update},
         knobs::Knobs,
         session::{Mark, Record, TimelineOptions},
     };
@@ -153,7 +157,10 @@ mod tests {
         update(&mut model, Msg::Key(Key::plain(KeyCode::Char('?'))));
         wheel(&mut model, false);
         assert_eq!(model.zoom, before);
-        let help = Mode::Typing(Typing { purpose: Purpose::Help { scroll: 1 }, entry: Entry::sentence("") });
+        let help = InputMode::Typing(Typing {
+            purpose: Purpose::Help { scroll: 1 },
+            entry: TextEntry::sentence(""),
+        });
         assert_eq!(model.mode, help);
     }
 
@@ -164,7 +171,7 @@ mod tests {
         let quit = model.palette().unwrap().1.iter().position(|offer| offer.title == "quit").unwrap();
         assert_eq!(click(&mut model, Spot::Offer(quit)), [Effect::Quit]);
         let question = "Do it?".to_owned();
-        model.mode = Mode::Asking(Question::Danger(question));
+        model.mode = InputMode::Asking(UserQuestion::Danger(question));
         assert_eq!(click(&mut model, Spot::Tab(Screen::Log)), []);
         assert_eq!(model.screen, Screen::Overview);
     }

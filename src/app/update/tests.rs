@@ -72,7 +72,7 @@ fn the_caret_moves_in_the_typed_text_and_pasted_text_triggers_no_keys() {
     assert!(model.message().unwrap().text.starts_with("pasted text ignored"));
     press(&mut model, "\n25<");
     paste(&mut model, "00\n");
-    assert_eq!(model.entry(Purpose::Knob).map(Entry::text), Some("2005".to_owned()));
+    assert_eq!(model.entry(Purpose::Knob).map(TextEntry::text), Some("2005".to_owned()));
     update(&mut model, Msg::Key(Key::plain(KeyCode::End)));
     update(&mut model, Msg::Key(Key::plain(KeyCode::Backspace)));
     update(&mut model, Msg::Key(Key::plain(KeyCode::Home)));
@@ -99,7 +99,7 @@ fn no_is_the_default_answer_to_the_first_write_and_turns_the_load_off() {
     );
     deliver(&mut model, Notice::FirstWrite("There are keys. Write?".to_owned()));
     assert_eq!(press(&mut model, "y"), [Effect::Order(Order::AllowWrites(true))]);
-    assert_eq!(model.mode, Mode::Screen);
+    assert_eq!(model.mode, InputMode::Screen);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_server_parameter_is_set_only_after_a_yes() {
     let record = Record::Server(Box::new(crate::session::Moment::new(1.0, status)));
     update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
     assert_eq!(press(&mut model, ">"), []);
-    assert!(matches!(model.mode, Mode::Asking(Question::SetConfig(_))));
+    assert!(matches!(model.mode, InputMode::Asking(UserQuestion::SetConfig(_))));
     assert_eq!(press(&mut model, "\n"), [], "no is the default");
     assert_eq!(press(&mut model, "\n100mb\n"), []);
     let effects = press(&mut model, "y");
@@ -148,7 +148,7 @@ fn a_server_parameter_is_set_only_after_a_yes() {
         matches!(&effects[..], [Effect::Order(Order::SetConfig { to, .. })] if to == "104857600"),
         "{effects:?}"
     );
-    assert_eq!(model.mode, Mode::Screen);
+    assert_eq!(model.mode, InputMode::Screen);
     assert_eq!(press(&mut model, "1>").len(), 1, "on another screen the knobs turn");
 }
 

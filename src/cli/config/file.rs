@@ -48,7 +48,7 @@ const IN_CLEAR: &str = "a password in clear is refused: name a command that prin
 /// The options in a table of the file, parsed like options of the command line.
 #[derive(Debug, Default, Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
-pub struct Options {
+pub struct ConfigOptions {
     #[command(flatten)]
     pub target: TargetArgs,
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub struct ConfigFile {
     path: Option<PathBuf>,
     is_there: bool,
     tables: Table,
-    pub defaults: Options,
+    pub defaults: ConfigOptions,
     targets: BTreeMap<String, NamedTarget>,
 }
 
@@ -224,7 +224,7 @@ fn refuse_others(path: &Path, about: &Metadata) -> Result<(), String> {
 }
 
 /// Returns the options of a table. Options that are not in `known` are an error, which contains the `reason`.
-fn options(table: &Table, known: &[&str], reason: &str) -> Result<Options, String> {
+fn options(table: &Table, known: &[&str], reason: &str) -> Result<ConfigOptions, String> {
     let mut words = Vec::new();
     for (key, value) in table {
         let is_flag = FLAGS.contains(&key.as_str());
@@ -240,7 +240,7 @@ fn options(table: &Table, known: &[&str], reason: &str) -> Result<Options, Strin
             _ => return Err(format!("{key} must be a text or a number")),
         }
     }
-    Options::try_parse_from(words).map_err(|error| {
+    ConfigOptions::try_parse_from(words).map_err(|error| {
         let text = error.to_string();
         let what = text.split("\n\n").next().unwrap_or_default().split_whitespace();
         what.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned()
@@ -292,7 +292,7 @@ mod tests {
         let text = "[defaults]\ntheme = 16\nascii = true\nclients = \"1k\"\ntimeout = 0.5\n\n[targets.prod]\n\
             address = \"rediss://10.0.0.5:7000/3\"\nuser = \"ann\"\ncacert = \"ca.pem\"\nkey = \"/k\"\ncert = \"c\"";
         let config = read(text).unwrap();
-        let Options { load, look, .. } = &config.defaults;
+        let ConfigOptions { load, look, .. } = &config.defaults;
         assert_eq!((load.clients, load.timeout.map(|t| t.as_millis())), (Some(1000), Some(500)));
         assert!(look.ascii && look.theme.is_some() && !look.no_mouse);
         let prod = config.target("prod").unwrap();

@@ -24,7 +24,7 @@ const LONGEST: u64 = 64 * 1024;
 ///
 /// # Errors
 /// When the command fails, or prints no line.
-pub fn printed_by(command: &str) -> anyhow::Result<Password> {
+pub fn password_of_command(command: &str) -> anyhow::Result<Password> {
     let sh = Command::new("sh").args(["-c", command]).stdout(Stdio::piped()).spawn();
     let mut sh = sh.context("password-command: cannot start sh")?;
     let mut printed = Vec::new();
@@ -44,9 +44,9 @@ pub fn printed_by(command: &str) -> anyhow::Result<Password> {
 
 /// A terminal that does not show typed characters, and delivers each key, even Ctrl-C. Dropping the value restores the
 /// terminal.
-struct Unseen(Termios);
+struct HiddenInput(Termios);
 
-impl Unseen {
+impl HiddenInput {
     fn begin() -> io::Result<Self> {
         let usual = tcgetattr(stdin())?;
         let mut unseen = usual.clone();
@@ -58,7 +58,7 @@ impl Unseen {
     }
 }
 
-impl Drop for Unseen {
+impl Drop for HiddenInput {
     fn drop(&mut self) {
         // A terminal that is gone need not be restored.
         let _ = tcsetattr(stdin(), OptionalActions::Now, &self.0);
@@ -75,7 +75,7 @@ pub fn ask() -> Result<Password, Failure> {
         let text = "--askpass needs a terminal, and standard input is none; give the password in the environment variable REDISCLI_AUTH";
         return Err(UsageError::of(text).into());
     }
-    let _unseen = Unseen::begin().context("--askpass: cannot hide the typed characters")?;
+    let _unseen = HiddenInput::begin().context("--askpass: cannot hide the typed characters")?;
     let mut err = StreamText::stderr();
     write!(err, "Please input password: ").and_then(|()| err.flush()).context("--askpass")?;
     let mut typed = Vec::new();

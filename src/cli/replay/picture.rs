@@ -8,11 +8,11 @@ use std::{
     time::Duration,
 };
 
-use super::{ReplayArgs, source::again};
+use super::{ReplayArgs, source::excerpt_delivery};
 use crate::{
     app::{Delivery, Effect, Model, Msg, Notice, Order, Picture, Playback, update},
     runner::{Failure, UsageError},
-    session::{Night, Record, TimelineOptions},
+    session::{JoinedReader, Record, TimelineOptions},
     tui::{screens, share, svg::Animation},
 };
 
@@ -27,10 +27,10 @@ const LONGEST_S: f64 = 27.0;
 ///
 /// # Errors
 /// When the recording cannot be read or has no such moment, or when the file exists or cannot be written.
-pub fn shoot(
+pub fn take_screenshot(
     args: &ReplayArgs,
     (out, form): &(PathBuf, Picture),
-    mut reader: Night,
+    mut reader: JoinedReader,
     name: String,
 ) -> Result<(), Failure> {
     let mut model = Model::replaying(Playback::new(name), TimelineOptions::default());
@@ -38,9 +38,9 @@ pub fn shoot(
         deliver(&mut model, Delivery::Record(Arc::new(record?)));
     }
     deliver(&mut model, Delivery::Notice(0, Notice::Ended));
-    for effect in look(args, &mut model) {
+    for effect in select_screen(args, &mut model) {
         if let Effect::Order(Order::Refine(asked)) = effect {
-            deliver(&mut model, again(asked, reader.stretch(asked)));
+            deliver(&mut model, excerpt_delivery(asked, reader.stretch(asked)));
         }
     }
     if let Some(at) = args.at {
@@ -57,7 +57,7 @@ pub fn shoot(
 ///
 /// # Errors
 /// When the recording cannot be read, or when the file exists or cannot be written.
-pub fn animate(args: &ReplayArgs, out: &Path, mut reader: Night, name: String) -> Result<(), Failure> {
+pub fn animate(args: &ReplayArgs, out: &Path, mut reader: JoinedReader, name: String) -> Result<(), Failure> {
     let (mut begins_s, mut ends_s) = (0.0, 0.0_f64);
     for record in records(&mut reader) {
         let record = record?;
@@ -69,10 +69,10 @@ pub fn animate(args: &ReplayArgs, out: &Path, mut reader: Night, name: String) -
     let playback = Playback::all_within(LONGEST_S, ends_s - begins_s, name);
     let step_s = playback.speed() * FRAME.as_secs_f64();
     let mut model = Model::replaying(playback, TimelineOptions::default());
-    look(args, &mut model);
+    select_screen(args, &mut model);
     let mut animation = Animation::new(args.size, args.look.theme());
     let mut until_s = begins_s + step_s;
-    let mut reader = Night::open(&args.files).map_err(anyhow::Error::from)?;
+    let mut reader = JoinedReader::open(&args.files).map_err(anyhow::Error::from)?;
     for record in records(&mut reader) {
         let record = record?;
         while record.t_s().is_some_and(|t_s| t_s > until_s) {
@@ -86,7 +86,7 @@ pub fn animate(args: &ReplayArgs, out: &Path, mut reader: Night, name: String) -
 }
 
 /// Reads the whole recording.
-fn records(reader: &mut Night) -> impl Iterator<Item = anyhow::Result<Record>> {
+fn records(reader: &mut JoinedReader) -> impl Iterator<Item = anyhow::Result<Record>> {
     std::iter::from_fn(move || reader.next_record().map_err(anyhow::Error::from).transpose())
 }
 
@@ -95,7 +95,7 @@ fn deliver(model: &mut Model, delivery: Delivery) {
 }
 
 /// Selects the requested screen in the model, and returns the effects of this change.
-fn look(args: &ReplayArgs, model: &mut Model) -> Vec<Effect> {
+fn select_screen(args: &ReplayArgs, model: &mut Model) -> Vec<Effect> {
     model.screen = args.screen;
     let columns = screens::plan(args.size, model).chart_columns();
     update(model, Msg::Columns(columns))

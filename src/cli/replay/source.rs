@@ -20,7 +20,7 @@ use std::{
 use crate::{
     app::Source,
     session::{
-        Delivery, Night, Notice, Order, ReadError, Record,
+        Delivery, JoinedReader, Notice, Order, ReadError, Record,
         timeline::{Excerpt, Reread},
     },
 };
@@ -28,10 +28,10 @@ use crate::{
 /// The largest number of records between reader and screen: at most some megabytes, since a record may have 100 KB.
 const WAITING: usize = 32;
 /// The time limit for one poll of the reader; the screen handles keys between two polls.
-const LOOK: Duration = Duration::from_millis(25);
+const POLL_TIME_LIMIT: Duration = Duration::from_millis(25);
 
 /// A message from the reader.
-enum Read {
+enum ReaderMessage {
     /// A record, and the share of the file that has been read.
     Record(Record, f64),
     /// The reason why reading failed.
@@ -44,16 +44,16 @@ enum Read {
 
 /// A recording that is shown.
 pub struct ReplaySource {
-    read: Receiver<Read>,
+    read: Receiver<ReaderMessage>,
     again: Sender<Reread>,
     is_read: bool,
-    playing: Option<Playing>,
+    playing: Option<PlaybackClock>,
     /// Refused orders, with the reason.
     refused: Vec<Delivery>,
 }
 
 /// The playback clock.
-struct Playing {
+struct PlaybackClock {
     since: Instant,
     from_s: f64,
     speed: f64,
@@ -64,7 +64,7 @@ impl ReplaySource {
     ///
     /// # Errors
     /// When the system cannot start a thread.
-    pub fn start(reader: Night) -> io::Result<Self> {
+    pub fn start(reader: JoinedReader) -> io::Result<Self> {
         let (sender, read) = sync_channel(WAITING);
         let (again, orders) = channel();
         let body = move || {
@@ -77,18 +77,18 @@ impl ReplaySource {
     fn take_records(&mut self, deliveries: &mut Vec<Delivery>) {
         let begun = Instant::now();
         let mut share = None;
-        while let Some(left) = LOOK.checked_sub(begun.elapsed()).filter(|_| !self.is_read) {
+        while let Some(left) = POLL_TIME_LIMIT.checked_sub(begun.elapsed()).filter(|_| !self.is_read) {
             match self.read.recv_timeout(left) {
-                Ok(Read::Record(record, so_far)) => {
+                Ok(ReaderMessage::Record(record, so_far)) => {
                     deliveries.push(Delivery::Record(Arc::new(record)));
                     share = Some(so_far);
                 }
-                Ok(Read::Broken(error)) => {
+                Ok(ReaderMessage::Broken(error)) => {
                     let text = format!("{error}; what was read before is shown");
                     deliveries.push(Delivery::Notice(0, Notice::Warning(text)));
                 }
-                Ok(Read::Again(asked, result)) => deliveries.push(again(asked, result)),
-                Ok(Read::All) | Err(RecvTimeoutError::Disconnected) => self.is_read = true,
+                Ok(ReaderMessage::Again(asked, result)) => deliveries.push(excerpt_delivery(asked, result)),
+                Ok(ReaderMessage::All) | Err(RecvTimeoutError::Disconnected) => self.is_read = true,
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -101,27 +101,31 @@ impl ReplaySource {
 
 /// Runs the reader's thread: reads the whole recording, then the requested periods; returns `None` when the receiver is
 /// gone.
-fn read_all(mut reader: Night, sender: &SyncSender<Read>, orders: &Receiver<Reread>) -> Option<()> {
+fn read_all(
+    mut reader: JoinedReader,
+    sender: &SyncSender<ReaderMessage>,
+    orders: &Receiver<Reread>,
+) -> Option<()> {
     while let Some(read) = reader.next_record().transpose() {
         match read {
-            Ok(record) => sender.send(Read::Record(record, reader.share())).ok()?,
+            Ok(record) => sender.send(ReaderMessage::Record(record, reader.share())).ok()?,
             Err(error) => {
-                sender.send(Read::Broken(error)).ok()?;
+                sender.send(ReaderMessage::Broken(error)).ok()?;
                 break;
             }
         }
     }
-    sender.send(Read::All).ok()?;
+    sender.send(ReaderMessage::All).ok()?;
     loop {
         let asked = orders.recv().ok()?;
         // Only the latest request matters.
         let asked = orders.try_iter().last().unwrap_or(asked);
-        sender.send(Read::Again(asked, reader.stretch(asked))).ok()?;
+        sender.send(ReaderMessage::Again(asked, reader.stretch(asked))).ok()?;
     }
 }
 
 /// Returns the delivery for the result of reading a period again.
-pub(super) fn again(asked: Reread, result: Result<Excerpt, ReadError>) -> Delivery {
+pub(super) fn excerpt_delivery(asked: Reread, result: Result<Excerpt, ReadError>) -> Delivery {
     match result {
         Ok(stretch) => Delivery::Stretch(Arc::new(stretch)),
         Err(error) => Delivery::Refused(Order::Refine(asked), error.to_string()),
@@ -133,8 +137,8 @@ impl Source for ReplaySource {
         let mut deliveries = std::mem::take(&mut self.refused);
         if self.is_read {
             let read_again = self.read.try_iter().filter_map(|read| match read {
-                Read::Again(asked, result) => Some(again(asked, result)),
-                Read::Record(..) | Read::Broken(_) | Read::All => None,
+                ReaderMessage::Again(asked, result) => Some(excerpt_delivery(asked, result)),
+                ReaderMessage::Record(..) | ReaderMessage::Broken(_) | ReaderMessage::All => None,
             });
             deliveries.extend(read_again);
         } else {
@@ -150,7 +154,7 @@ impl Source for ReplaySource {
     fn order(&mut self, order: Order) {
         let why = match order {
             Order::Play { from_s, speed } => {
-                self.playing = Some(Playing { since: Instant::now(), from_s, speed });
+                self.playing = Some(PlaybackClock { since: Instant::now(), from_s, speed });
                 return;
             }
             Order::Pause => {
@@ -166,7 +170,7 @@ impl Source for ReplaySource {
                 "this is a recording: its knobs cannot be changed"
             }
             Order::SetConfig { .. } => "this is a recording: the server's parameters cannot be changed",
-            Order::LookAtKeys { .. } | Order::StopKeys => "this is a recording: it holds no names of keys",
+            Order::ScanKeys { .. } | Order::StopKeys => "this is a recording: it holds no names of keys",
             Order::RunIntrinsic(_) | Order::StopIntrinsic | Order::GentleIntrinsic(_) => {
                 "this is a recording: nothing is measured now"
             }
@@ -184,7 +188,7 @@ mod tests {
     use super::*;
     use crate::{
         knobs::Knobs,
-        session::{Mark, ServerIdentity, SessionStart, Writer, line},
+        session::{Mark, ServerIdentity, SessionStart, SessionWriter, line},
     };
     use std::{io::Write as _, os::fd::AsRawFd as _};
 
@@ -223,15 +227,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
         std::fs::write(&path, marks()).unwrap();
-        let mut source = ReplaySource::start(Night::open(std::slice::from_ref(&path)).unwrap()).unwrap();
+        let mut source =
+            ReplaySource::start(JoinedReader::open(std::slice::from_ref(&path)).unwrap()).unwrap();
         read(&mut source);
         for from_s in [300.0, 10.0, 590.0] {
             source.order(Order::Refine(asked(from_s)));
             let Delivery::Stretch(stretch) = next(&mut source) else { panic!("a stretch") };
-            assert_eq!(stretch.asked, asked(from_s));
+            assert_eq!(stretch.request, asked(from_s));
         }
         (0..50).for_each(|n| source.order(Order::Refine(asked(n.into()))));
-        let last = |delivery: &Delivery| matches!(delivery, Delivery::Stretch(it) if it.asked == asked(49.0));
+        let last =
+            |delivery: &Delivery| matches!(delivery, Delivery::Stretch(it) if it.request == asked(49.0));
         while !last(&next(&mut source)) {}
     }
 
@@ -240,7 +246,7 @@ mod tests {
         let (out, mut into) = std::io::pipe().unwrap();
         let writer = std::thread::spawn(move || into.write_all(marks().as_bytes()));
         let path = format!("/proc/self/fd/{}", out.as_raw_fd());
-        let mut source = ReplaySource::start(Night::open(&[path.into()]).unwrap()).unwrap();
+        let mut source = ReplaySource::start(JoinedReader::open(&[path.into()]).unwrap()).unwrap();
         drop(out);
         assert!(read(&mut source).len() > 600);
         writer.join().unwrap().unwrap();
@@ -255,12 +261,13 @@ mod tests {
     fn the_source_delivers_the_whole_recording_and_then_plays_by_the_clock() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
-        let mut writer = Writer::create(&path).unwrap();
+        let mut writer = SessionWriter::create(&path).unwrap();
         writer.write(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
         for n in 0..1000 {
             writer.write(&Record::Mark(Mark { t_s: f64::from(n), text: String::new() })).unwrap();
         }
-        let mut source = ReplaySource::start(Night::open(std::slice::from_ref(&path)).unwrap()).unwrap();
+        let mut source =
+            ReplaySource::start(JoinedReader::open(std::slice::from_ref(&path)).unwrap()).unwrap();
         let records = read(&mut source);
         let records = records.iter().filter(|delivery| matches!(delivery, Delivery::Record(_))).count();
         assert_eq!(records, 1002, "the session, its marks, and that it has no end");

@@ -2,12 +2,12 @@
 
 use clap::Args;
 
-use super::command::{Arguments, Invocation, Planned};
+use super::command::{Arguments, Invocation, PlanResult};
 use crate::{
     export::Format,
     gauge::{GAUGES, GaugeSource},
     runner::Text,
-    session::figures::{FIGURES, Figure, Unit},
+    session::figures::{FIGURES, Figure, FigureUnit},
 };
 
 const AFTER: &str = "\
@@ -44,7 +44,7 @@ fn topic(name: &str) -> Result<Topic, &'static str> {
 }
 
 impl Arguments for HelpArgs {
-    fn plan(self: Box<Self>, given: Invocation) -> Planned {
+    fn plan(self: Box<Self>, given: Invocation) -> PlanResult {
         Ok(Box::new(Text(match self.topic {
             None => (given.line)().render_long_help().to_string(),
             Some(Topic::Formats) => formats(),
@@ -57,10 +57,15 @@ fn formats() -> String {
     let formats = Format::ALL.map(|format| format!("  {:17} {}\n", format.name, format.about)).concat();
     let figure = |figure: &Figure| {
         let unit = match figure.unit {
-            Unit::Latency => ", in µs",
-            Unit::Clock => ", in seconds",
-            Unit::Ratio => ", as a share of 1",
-            Unit::Number | Unit::Shape | Unit::Setting | Unit::Count | Unit::Trouble | Unit::Bytes => "",
+            FigureUnit::Latency => ", in µs",
+            FigureUnit::Clock => ", in seconds",
+            FigureUnit::Ratio => ", as a share of 1",
+            FigureUnit::Number
+            | FigureUnit::Shape
+            | FigureUnit::Setting
+            | FigureUnit::Count
+            | FigureUnit::Trouble
+            | FigureUnit::Bytes => "",
         };
         let about = figure.about.trim().trim_end_matches('.');
         format!("  {:17} {about}{unit}\n", figure.name)

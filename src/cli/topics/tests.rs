@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::*;
 use crate::{
     gauge::Gauges,
-    host::{Process, Sample},
+    host::{HostSample, Process},
     session::{Reader, Record},
 };
 
@@ -63,7 +63,7 @@ fn every_field_of_a_recording_is_described() {
     let process = Process { core: Some(1), state: Some('R'), ..Process::default() };
     let mut gauges = Gauges::default();
     GAUGES.iter().for_each(|gauge| gauges.set(*gauge, Some(1.0)));
-    let sample = Sample {
+    let sample = HostSample {
         sample_s: Some(1.0),
         gauges,
         cores: vec![1.0],

@@ -1,6 +1,6 @@
 //! A command given by the user: how its text is parsed, and how it becomes a step.
 
-use super::asked::{Command, Pattern};
+use super::option_values::{KeyOrder, UserCommand};
 use crate::{compat::numbers::escaped, untrusted, workload::plain_words};
 
 /// The placeholder for a key, within a word.
@@ -11,11 +11,11 @@ const DATA: &[u8] = b"__data__";
 /// placeholders of other tools.
 const PLAIN: &[u8] = b":";
 
-impl Command {
+impl UserCommand {
     /// Parses a command: words separated by spaces, with quotes as in redis-cli.
     pub(super) fn read(text: &str) -> Option<Self> {
         let words = plain_words(text)?;
-        (!words.is_empty()).then_some(Self { words, ratio: 1, pattern: Pattern::default() })
+        (!words.is_empty()).then_some(Self { words, ratio: 1, pattern: KeyOrder::default() })
     }
 
     /// Returns the first word of the command in capitals.
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     fn step(text: &str) -> Option<String> {
-        Command::read(text)?.step("k")
+        UserCommand::read(text)?.step("k")
     }
 
     #[test]
@@ -67,12 +67,12 @@ mod tests {
             Some(r#""GET" "\x7b\x5f\x5frand\x5fint\x5f\x5f\x7d""#)
         );
         assert_eq!(step("SET __key__ x__data__"), None);
-        assert_eq!(Command::read("hset a b").unwrap().name(), "HSET");
+        assert_eq!(UserCommand::read("hset a b").unwrap().name(), "HSET");
     }
 
     #[test]
     fn words_are_quoted_as_in_redis_cli() {
-        let words = |text: &str| Command::read(text).map(|command| command.words);
+        let words = |text: &str| UserCommand::read(text).map(|command| command.words);
         let expected: Vec<Vec<u8>> =
             vec![b"a".into(), b"b c".into(), b"d'\\x".into(), b"\x01\n\"".into(), b"".into()];
         assert_eq!(words(r#" a "b c"  'd\'\x' "\x01\n\"" """#), Some(expected));

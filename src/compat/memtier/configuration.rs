@@ -3,14 +3,14 @@
 
 use std::path::PathBuf;
 
-use super::asked::{MemtierOptions, Pattern};
+use super::option_values::{KeyOrder, MemtierOptions};
 use crate::{
     compat::{
-        numbers::{Ratio, Span},
-        server::place,
+        numbers::{NumberRange, Ratio},
+        server::address_text,
     },
     endpoint::{Address, DEFAULT_HOST, Target, Trust},
-    export::memtier::{Json, truth},
+    export::memtier::{JsonValue, truth},
 };
 
 /// The text in place of a password.
@@ -18,14 +18,14 @@ const HIDDEN: &str = "***";
 /// The ranges that the JSON writes with `:` between their numbers, and `--show-config` with `-`.
 const SPANS: [&str; 3] = ["data_size_range", "expiry_range", "num-slaves"];
 
-type Fields = Vec<(&'static str, Json)>;
+type ConfigFields = Vec<(&'static str, JsonValue)>;
 
 /// Returns the whole configuration.
-pub(super) fn configuration(asked: &MemtierOptions, target: &Target) -> Json {
+pub(super) fn configuration(asked: &MemtierOptions, target: &Target) -> JsonValue {
     fields(asked, target).into()
 }
 
-fn fields(asked: &MemtierOptions, target: &Target) -> Fields {
+fn fields(asked: &MemtierOptions, target: &Target) -> ConfigFields {
     [connection(asked, target), load(asked), objects(asked), others(asked)].concat()
 }
 
@@ -38,23 +38,23 @@ pub(super) fn lines(asked: &MemtierOptions, target: &Target) -> String {
     let client_stats = fields.iter().position(|(name, _)| *name == "client_stats").unwrap_or(0);
     fields.splice(client_stats..client_stats, out_file);
     fields.insert(fields.len() - 1, ("json-out-file", path(asked.json_out_file.as_ref())));
-    let line = |(name, value): &(&str, Json)| {
+    let line = |(name, value): &(&str, JsonValue)| {
         let value = match value {
-            Json::Null => "(null)".to_owned(),
-            Json::Decimal(value) => format!("{value:.6}"),
-            Json::Text(text) if text == "true" => "yes".to_owned(),
-            Json::Text(text) if text == "false" => "no".to_owned(),
-            Json::Text(text) if SPANS.contains(name) => text.replace(':', "-"),
-            Json::Text(text) => text.clone(),
-            Json::Whole(value) => value.to_string(),
-            Json::Object(_) | Json::Array(_) => String::new(),
+            JsonValue::Null => "(null)".to_owned(),
+            JsonValue::Decimal(value) => format!("{value:.6}"),
+            JsonValue::Text(text) if text == "true" => "yes".to_owned(),
+            JsonValue::Text(text) if text == "false" => "no".to_owned(),
+            JsonValue::Text(text) if SPANS.contains(name) => text.replace(':', "-"),
+            JsonValue::Text(text) => text.clone(),
+            JsonValue::Whole(value) => value.to_string(),
+            JsonValue::Object(_) | JsonValue::Array(_) => String::new(),
         };
         format!("{name} = {value}\n")
     };
     fields.iter().map(line).collect()
 }
 
-fn path(path: Option<&PathBuf>) -> Json {
+fn path(path: Option<&PathBuf>) -> JsonValue {
     path.map(|path| path.display().to_string()).into()
 }
 
@@ -70,22 +70,22 @@ fn parts(uri: &str) -> Option<(&str, &str, &str)> {
     Some((before, credentials, rest))
 }
 
-fn ratio(ratio: Option<Ratio>) -> Json {
+fn ratio(ratio: Option<Ratio>) -> JsonValue {
     ratio.map_or("0:0".to_owned(), |ratio| format!("{}:{}", ratio.a, ratio.b)).into()
 }
 
-fn span(span: Option<Span>, between: char) -> Json {
+fn span(span: Option<NumberRange>, between: char) -> JsonValue {
     span.map_or(format!("0{between}0"), |span| format!("{}{between}{}", span.min, span.max)).into()
 }
 
-fn connection(asked: &MemtierOptions, target: &Target) -> Fields {
+fn connection(asked: &MemtierOptions, target: &Target) -> ConfigFields {
     let (server, port, socket) = match &target.address {
         // memtier_benchmark calls its default host localhost.
         Address::Tcp { host, port } if host == DEFAULT_HOST && asked.server.host.is_none() => {
-            ("localhost".into(), u32::from(*port), Json::Null)
+            ("localhost".into(), u32::from(*port), JsonValue::Null)
         }
-        Address::Tcp { host, port } => (host.clone().into(), u32::from(*port), Json::Null),
-        Address::Unix(_) | Address::Service(_) => (Json::Null, 0, place(target).into()),
+        Address::Tcp { host, port } => (host.clone().into(), u32::from(*port), JsonValue::Null),
+        Address::Unix(_) | Address::Service(_) => (JsonValue::Null, 0, address_text(target).into()),
     };
     let uri = asked.uris.last().map(|uri| match parts(uri) {
         Some((before, credentials, rest)) => format!("{before}{}@{rest}", masked(credentials)),
@@ -112,12 +112,12 @@ fn connection(asked: &MemtierOptions, target: &Target) -> Fields {
     ]
 }
 
-fn load(asked: &MemtierOptions) -> Fields {
+fn load(asked: &MemtierOptions) -> ConfigFields {
     vec![
         ("client_stats", asked.client_stats.clone().into()),
         ("run_count", asked.run_count.into()),
         ("debug", 0_u32.into()),
-        ("requests", asked.requests_each().unwrap_or(0).into()),
+        ("requests", asked.requests_per_client().unwrap_or(0).into()),
         ("rate_limit", asked.rate.unwrap_or(0).into()),
         ("clients", asked.clients.into()),
         ("threads", asked.threads.into()),
@@ -127,9 +127,9 @@ fn load(asked: &MemtierOptions) -> Fields {
     ]
 }
 
-fn objects(asked: &MemtierOptions) -> Fields {
+fn objects(asked: &MemtierOptions) -> ConfigFields {
     let sizes = asked.data_size_list.iter().flatten().map(|(size, weight)| format!("{size}:{weight}"));
-    let [set, get] = asked.patterns().map(Pattern::name);
+    let [set, get] = asked.patterns().map(KeyOrder::name);
     let is_imported = asked.import.file.is_some();
     let has_sizes = asked.data_size_list.is_some() || asked.data_size_range.is_some() || is_imported;
     let prefix = Some(asked.key_prefix.clone()).filter(|_| !is_imported);
@@ -152,13 +152,13 @@ fn objects(asked: &MemtierOptions) -> Fields {
         ("key_minimum", lowest.into()),
         ("key_maximum", highest.into()),
         ("key_pattern", format!("{set}:{get}").into()),
-        ("key_stddev", Json::Decimal(asked.key_stddev.unwrap_or(0.0))),
-        ("key_median", Json::Decimal(asked.key_median.unwrap_or(0.0))),
-        ("key_zipf_exp", Json::Decimal(asked.key_zipf_exp.unwrap_or(0.0))),
+        ("key_stddev", JsonValue::Decimal(asked.key_stddev.unwrap_or(0.0))),
+        ("key_median", JsonValue::Decimal(asked.key_median.unwrap_or(0.0))),
+        ("key_zipf_exp", JsonValue::Decimal(asked.key_zipf_exp.unwrap_or(0.0))),
     ]
 }
 
-fn others(asked: &MemtierOptions) -> Fields {
+fn others(asked: &MemtierOptions) -> ConfigFields {
     let of_uri = asked.uris.last().and_then(|uri| parts(uri)).map(|(_, credentials, _)| credentials);
     let credentials = of_uri.or(asked.authenticate.as_deref());
     let staircase = [

@@ -3,19 +3,19 @@
 
 use std::{fs, path::PathBuf};
 
-use super::{layout::Report, requests::USUAL};
+use super::{layout::MemtierReport, requests::DEFAULT_ROWS};
 use crate::{
     export::memtier::{Results, STEPS, ms},
     session::OperationInterval,
     stats::{
         Latency, percentile_table,
-        walks::{Level, percentile_steps},
+        walks::{IterationPoint, percentile_steps},
     },
     untrusted,
 };
 
 /// The path of an output file, its content, and a line about the file for standard error, which may be empty.
-pub(super) type Content = (PathBuf, String, String);
+pub(super) type OutputFile = (PathBuf, String, String);
 
 /// Returns the name of the file with the results of a client.
 pub(super) fn client_file(prefix: &str, run: u32, (thread, client): (usize, usize)) -> PathBuf {
@@ -51,7 +51,7 @@ pub(super) fn client_csv(rows: &[String], results: &Results, is_arbitrary: bool)
     }
     for (name, row) in all {
         text += &format!("\nFull-Test {name} Latency\nLatency (<= msec),Percent\n");
-        let line = |level: &Level| format!("{:8.3},{:.3}\n", ms(level.value_ns), level.percent);
+        let line = |level: &IterationPoint| format!("{:8.3},{:.3}\n", ms(level.value_ns), level.percent);
         text += &percentile_steps(&row.all.service, STEPS).iter().map(line).collect::<String>();
     }
     text
@@ -60,7 +60,7 @@ pub(super) fn client_csv(rows: &[String], results: &Results, is_arbitrary: bool)
 fn columns(name: &str, is_arbitrary: bool) -> &'static [&'static str] {
     let all =
         &["Requests", "Average Latency", "Total Bytes", "Total Bytes TX", "Total Bytes RX", "Misses", "Hits"];
-    match USUAL.iter().position(|usual| *usual == name).filter(|_| !is_arbitrary) {
+    match DEFAULT_ROWS.iter().position(|usual| *usual == name).filter(|_| !is_arbitrary) {
         Some(1) => all,
         Some(2) => &all[..2],
         _ => &all[..5],
@@ -81,7 +81,7 @@ fn value(column: &str, part: &OperationInterval) -> String {
 
 /// Returns the files with the latency distributions of all requests of a run and of each row. Each distribution is
 /// written as HdrHistogram's percentile text and as its log.
-pub(super) fn distributions(prefix: &str, run: u32, report: &Report) -> Vec<Content> {
+pub(super) fn distributions(prefix: &str, run: u32, report: &MemtierReport) -> Vec<OutputFile> {
     let results = report.results;
     let mut rows: Vec<_> = report.requests.rows.iter().zip(&results.rows).collect();
     if !report.is_arbitrary() {
@@ -124,7 +124,7 @@ fn log(title: &str, results: &Results, latency: &Latency) -> String {
 ///
 /// # Errors
 /// A message with the name of the first file that cannot be written.
-pub(super) fn write(files: &[Content]) -> Result<(), String> {
+pub(super) fn write(files: &[OutputFile]) -> Result<(), String> {
     files.iter().try_for_each(|(path, text, _)| {
         fs::write(path, text).map_err(|error| format!("{}: {error}", untrusted::path(path)))
     })

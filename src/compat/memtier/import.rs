@@ -8,13 +8,13 @@
 
 use std::{path::Path, time::Duration};
 
-use super::asked::MemtierOptions;
+use super::option_values::MemtierOptions;
 use crate::{
-    compat::server::plain,
+    compat::server::os_error_text,
     endpoint::{Target, talk},
     protocol::Dialect,
     untrusted,
-    workload::ReadyRequests,
+    workload::CompleteRequests,
 };
 
 /// The first line of a file.
@@ -27,9 +27,9 @@ const KEY: usize = 8;
 const DATA: usize = 9;
 
 /// The number of records that are read back at a time.
-const AT_A_TIME: usize = 256;
+const RECORDS_PER_BATCH: usize = 256;
 /// The largest number of wrong records that are named.
-const NAMED: u64 = 5;
+const MAX_NAMED_RECORDS: u64 = 5;
 
 /// The largest length of a key in memcached, in bytes.
 const LONGEST_KEY: usize = 250;
@@ -110,25 +110,25 @@ impl ImportedRecord {
 }
 
 /// Returns the SETs and the GETs of all records.
-pub(super) fn requests(asked: &MemtierOptions) -> [ReadyRequests; 2] {
+pub(super) fn requests(asked: &MemtierOptions) -> [CompleteRequests; 2] {
     let (records, dialect) = (&asked.import.records, asked.protocol.dialect());
     let [set, get] = SETS;
     [
-        ReadyRequests::new(set, records.iter().map(|record| record.set(dialect))),
-        ReadyRequests::new(get, records.iter().map(|record| record.get(dialect))),
+        CompleteRequests::new(set, records.iter().map(|record| record.set(dialect))),
+        CompleteRequests::new(get, records.iter().map(|record| record.get(dialect))),
     ]
 }
 
 /// The result of a verification.
 #[derive(Debug, Default)]
-pub(super) struct Verified {
+pub(super) struct Verification {
     pub(super) good: u64,
     pub(super) bad: u64,
     /// A line for each of the first records that differ.
     pub(super) lines: Vec<String>,
 }
 
-impl Verified {
+impl Verification {
     /// Returns the result as memtier_benchmark prints it.
     pub(super) fn text(&self) -> String {
         let Self { good, bad, .. } = self;
@@ -142,10 +142,14 @@ impl Verified {
 ///
 /// # Errors
 /// When the server cannot be reached.
-pub(super) fn verify(asked: &MemtierOptions, target: &Target, limit: Duration) -> Result<Verified, String> {
-    let mut verified = Verified::default();
+pub(super) fn verify(
+    asked: &MemtierOptions,
+    target: &Target,
+    limit: Duration,
+) -> Result<Verification, String> {
+    let mut verified = Verification::default();
     let mut talk = talk(target, limit).map_err(|error| error.to_string())?;
-    for records in asked.import.records.chunks(AT_A_TIME) {
+    for records in asked.import.records.chunks(RECORDS_PER_BATCH) {
         let questions: Vec<_> = records.iter().flat_map(|record| record.get(target.dialect)).collect();
         let mut expected = records.iter();
         let asked = talk.ask(&questions, records.len(), limit, |bytes, _| {
@@ -155,7 +159,7 @@ pub(super) fn verify(asked: &MemtierOptions, target: &Target, limit: Duration) -
                 return;
             }
             verified.bad += 1;
-            if verified.bad <= NAMED {
+            if verified.bad <= MAX_NAMED_RECORDS {
                 let key = untrusted::bytes(&record.key);
                 verified.lines.push(format!("error: key [{key}]: it is not as in the file"));
             }
@@ -168,7 +172,7 @@ pub(super) fn verify(asked: &MemtierOptions, target: &Target, limit: Duration) -
 /// Reads the records of a file.
 fn read(path: &Path) -> Result<Vec<ImportedRecord>, String> {
     let name = untrusted::path(path);
-    let bytes = std::fs::read(path).map_err(|error| format!("{name}: {}", plain(&error)))?;
+    let bytes = std::fs::read(path).map_err(|error| format!("{name}: {}", os_error_text(&error)))?;
     let mut rest = match bytes.strip_prefix(HEADING.as_bytes()) {
         Some(rest) => rest.trim_ascii_start(),
         None => return Err(format!("{name}: the first line must be: {HEADING}")),

@@ -6,30 +6,32 @@ mod tests;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{asked::MemtierOptions, configuration::configuration, import::Verified, requests::Requests};
+use super::{
+    configuration::configuration, import::Verification, option_values::MemtierOptions, requests::RunRequests,
+};
 use crate::{
     endpoint::Target,
-    export::memtier::{self, Json, Results, STEPS, kib, ms, plural},
+    export::memtier::{self, JsonValue, Results, STEPS, kib, ms, plural},
     load::Retries,
     session::{Interval, Summary},
     stats::{
         Latency,
-        walks::{Level, percentile_steps},
+        walks::{IterationPoint, percentile_steps},
     },
 };
 
 /// The results of one or several runs, with their title.
-pub(super) struct Report<'a> {
+pub(super) struct MemtierReport<'a> {
     pub(super) title: &'a str,
     pub(super) asked: &'a MemtierOptions,
-    pub(super) requests: &'a Requests,
+    pub(super) requests: &'a RunRequests,
     pub(super) results: &'a Results,
 }
 
-impl<'a> Report<'a> {
+impl<'a> MemtierReport<'a> {
     /// Returns this report in the form that the JSON export reads.
-    fn exported(&self) -> memtier::Report<'a> {
-        memtier::Report {
+    fn exported(&self) -> memtier::TitledResults<'a> {
+        memtier::TitledResults {
             title: self.title,
             rows: &self.requests.rows,
             results: self.results,
@@ -40,7 +42,7 @@ impl<'a> Report<'a> {
     }
 
     /// Returns the number of clients in each second of a staircase.
-    fn active_clients(&self) -> Json {
+    fn active_clients(&self) -> JsonValue {
         let of_second = |second: u64| {
             let clients = self.asked.clients_at(second);
             let all = u64::from(clients) * u64::from(self.asked.threads);
@@ -49,7 +51,7 @@ impl<'a> Report<'a> {
                 vec![("Clients per thread", clients.into()), ("Total clients", all.into())].into(),
             )
         };
-        Json::Object(self.results.seconds().map(of_second).collect())
+        JsonValue::Object(self.results.seconds().map(of_second).collect())
     }
 
     /// Returns whether the rows are commands given by the user.
@@ -60,7 +62,7 @@ impl<'a> Report<'a> {
 
 /// Returns the length of a run and its unit: requests per client, or seconds.
 fn amount(asked: &MemtierOptions) -> (u64, &'static str) {
-    match (asked.requests_each(), asked.test_time_s) {
+    match (asked.requests_per_client(), asked.test_time_s) {
         (Some(requests), _) => (requests, "Requests per client"),
         (None, seconds) => (seconds.unwrap_or_default(), "Seconds"),
     }
@@ -70,18 +72,18 @@ fn amount(asked: &MemtierOptions) -> (u64, &'static str) {
 pub(super) fn json(
     asked: &MemtierOptions,
     target: &Target,
-    reports: &[Report],
-    verified: Option<&Verified>,
-) -> Json {
+    reports: &[MemtierReport],
+    verified: Option<&Verification>,
+) -> JsonValue {
     let (number, unit) = amount(asked);
     let information = vec![
         ("Threads", asked.threads.into()),
         ("Connections per thread", asked.clients.into()),
         (unit, number.into()),
     ];
-    let reports: Vec<_> = reports.iter().map(Report::exported).collect();
+    let reports: Vec<_> = reports.iter().map(MemtierReport::exported).collect();
     let mut json = memtier::json(configuration(asked, target), information, &reports);
-    if let (Some(verified), Json::Object(fields)) = (verified, &mut json) {
+    if let (Some(verified), JsonValue::Object(fields)) = (verified, &mut json) {
         let counts =
             vec![("keys verified successfuly", verified.good.into()), ("keys failed", verified.bad.into())];
         fields.push(("client verifications results".to_owned(), counts.into()));
@@ -90,7 +92,7 @@ pub(super) fn json(
 }
 
 /// Returns results with their titles: of a single run; or of the best run, of the worst run, and of all runs together.
-pub(super) fn titled<'a>(
+pub(super) fn results_with_titles<'a>(
     asked: &MemtierOptions,
     runs: &'a [Results],
     together: &'a Results,
@@ -157,7 +159,7 @@ impl<'a> Progress<'a> {
     }
 
     fn percent(&self) -> f64 {
-        match (self.asked.requests_in_all(), self.asked.test_time_s) {
+        match (self.asked.total_requests(), self.asked.test_time_s) {
             (Some(requests), _) => 100.0 * self.all.ops as f64 / requests.max(1) as f64,
             (None, Some(seconds)) => 100.0 * self.all.length_s / seconds as f64,
             (None, None) => 0.0,
@@ -252,10 +254,10 @@ const RATE: usize = 12;
 const LATENCY: usize = 15;
 
 /// A cell: its text and the width of its column.
-type Cell = (String, usize);
+type TextCell = (String, usize);
 
 /// Returns the table: its title, columns and rows.
-pub(in crate::compat::memtier) fn table(report: &Report) -> String {
+pub(in crate::compat::memtier) fn table(report: &MemtierReport) -> String {
     let names = report.requests.rows.iter().map(|name| plural(name));
     let longest = report.requests.rows.iter().map(String::len).max().unwrap_or(0);
     let first = longest.max(6) + 1;
@@ -270,12 +272,12 @@ pub(in crate::compat::memtier) fn table(report: &Report) -> String {
     text + &line("Totals", first, &row(report, None))
 }
 
-fn line(name: &str, first: usize, cells: &[Cell]) -> String {
+fn line(name: &str, first: usize, cells: &[TextCell]) -> String {
     let cells: String = cells.iter().map(|(text, width)| format!("{text:>width$} ")).collect();
     format!("{name:<first$} {cells}\n")
 }
 
-fn table_head(report: &Report) -> Vec<Cell> {
+fn table_head(report: &MemtierReport) -> Vec<TextCell> {
     let rates: &[&str] =
         if report.is_arbitrary() { &["Ops/sec"] } else { &["Ops/sec", "Hits/sec", "Misses/sec"] };
     let redirected = report.results.redirected().map(|(name, _)| name);
@@ -296,7 +298,7 @@ fn digits(percentile: f64) -> String {
 }
 
 /// Returns the figures of the row with the index `place`, or those of all rows together.
-fn row(report: &Report, place: Option<usize>) -> Vec<Cell> {
+fn row(report: &MemtierReport, place: Option<usize>) -> Vec<TextCell> {
     let results = report.results;
     let sums = place.map_or(&results.totals, |place| &results.rows[place]);
     let (part, in_rate) = (&sums.all, &sums.in_rate);
@@ -334,7 +336,7 @@ fn latencies(latency: &Latency, percentiles: &[f64]) -> impl Iterator<Item = f64
 
 /// Returns the latency distribution of each row: latencies, and for each the percentage of requests that take at most
 /// this long.
-pub(in crate::compat::memtier) fn distribution(report: &Report) -> String {
+pub(in crate::compat::memtier) fn distribution(report: &MemtierReport) -> String {
     let rule = "-".repeat(72);
     let head = format!(
         "\n\nRequest Latency Distribution\n{:<6} {:>12} {:>12}\n{rule}\n",
@@ -342,7 +344,9 @@ pub(in crate::compat::memtier) fn distribution(report: &Report) -> String {
     );
     let rows = report.requests.rows.iter().zip(&report.results.rows).map(|(name, row)| {
         let levels = percentile_steps(&row.all.service, STEPS);
-        let line = |level: &Level| format!("{name:<6} {:>8.3} {:>12.3}\n", ms(level.value_ns), level.percent);
+        let line = |level: &IterationPoint| {
+            format!("{name:<6} {:>8.3} {:>12.3}\n", ms(level.value_ns), level.percent)
+        };
         levels.iter().map(line).collect::<String>()
     });
     // memtier_benchmark prints no separator after the last of the usual rows.

@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{asked::MemtierOptions, requests::Requests, run::Memtier};
+use super::{option_values::MemtierOptions, requests::RunRequests, run::Memtier};
 use crate::{
     endpoint::{Cluster, Target},
     knobs::Knobs,
-    load::{ClusterPlan, FirstWords, Fleet, LatencyTo, Plan, Requests as Sent, WorkerOptions},
+    load::{ClusterPlan, FirstCommands, Fleet, LatencyTo, LoadPlan, RequestLimit as Sent, WorkerOptions},
     workload::KeyNames,
 };
 
@@ -25,9 +25,9 @@ impl Memtier {
     }
 
     /// Returns the plan of the run with this number, from 1.
-    pub(super) fn plan(&self, number: u32) -> Plan {
+    pub(super) fn plan(&self, number: u32) -> LoadPlan {
         let asked = &self.asked;
-        Plan {
+        LoadPlan {
             cluster: self.cluster.clone().map(|cluster| {
                 // With replicas, a client has more connections.
                 let max_connections = asked.connections() as usize * cluster.topology().nodes().count();
@@ -38,7 +38,7 @@ impl Memtier {
                 }
             }),
             target: self.target.clone(),
-            first_words: FirstWords::Bare { tracks: false },
+            first_words: FirstCommands::Bare { tracks: false },
             latency_to: LatencyTo::LastByte,
             workers: WorkerOptions::default(),
             // With --client-stats, each client has its own thread, and its results are those of the thread.
@@ -52,7 +52,7 @@ impl Memtier {
                 0 => Duration::MAX,
                 seconds => Duration::from_secs(seconds),
             },
-            requests: asked.requests_in_all().map(Sent::Parted),
+            requests: asked.total_requests().map(Sent::PerClient),
             length: asked.test_time_s.map(Duration::from_secs),
             fleet: Fleet::default(),
         }
@@ -85,7 +85,7 @@ impl Memtier {
 /// When the cluster cannot be read, or an operation has keys of several servers.
 pub(super) fn find_nodes(
     asked: &MemtierOptions,
-    requests: &Requests,
+    requests: &RunRequests,
     target: &Target,
 ) -> Result<Option<Arc<Cluster>>, String> {
     if let Some(ring) = asked.server.ring(target)? {

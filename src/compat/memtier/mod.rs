@@ -9,7 +9,6 @@
 //! ```
 //! `options.txt` lists the deliberate differences below the options, and `--help` prints both.
 
-mod asked;
 mod command;
 mod configuration;
 mod files;
@@ -17,6 +16,7 @@ mod import;
 mod layout;
 mod load;
 mod monitor;
+mod option_values;
 mod options;
 mod parse;
 mod prometheus;

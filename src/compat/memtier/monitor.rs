@@ -9,8 +9,8 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{
-    asked::{Command, MemtierOptions, Pattern, Protocol},
-    requests::Requests,
+    option_values::{KeyOrder, MemtierOptions, MemtierProtocol, UserCommand},
+    requests::RunRequests,
 };
 use crate::{
     untrusted,
@@ -24,7 +24,7 @@ const MOST_NAMED: usize = 5;
 
 /// The values of the options for a file with the output of MONITOR.
 #[derive(Clone, Default)]
-pub(super) struct Monitor {
+pub(super) struct MonitorOptions {
     pub(super) file: Option<PathBuf>,
     pub(super) is_random: bool,
     /// The commands of the file that are sent; empty until the file is read.
@@ -39,7 +39,7 @@ impl MemtierOptions {
     /// A line about the first error in the file or in a placeholder.
     pub(super) fn read_monitor(&mut self) -> Result<Vec<String>, String> {
         let Some(path) = self.monitor.file.as_deref() else { return Ok(Vec::new()) };
-        if self.protocol == Protocol::MemcacheText {
+        if self.protocol == MemtierProtocol::MemcacheText {
             return Err(
                 "--monitor-input is only supported with Redis protocols (redis, resp2, resp3).".to_owned()
             );
@@ -85,12 +85,12 @@ impl MemtierOptions {
     }
 
     /// Returns whether a command stands for all commands of the file.
-    pub(super) fn is_monitored(&self, command: &Command) -> bool {
+    pub(super) fn is_monitored(&self, command: &UserCommand) -> bool {
         self.monitor.file.is_some() && command.words == [ANY]
     }
 }
 
-impl Requests {
+impl RunRequests {
     /// Adds an operation that sends `times` commands of the file in a row, and returns its index. Other operations
     /// count these requests.
     pub(super) fn add_sender(&mut self, times: u32) -> u16 {
@@ -105,7 +105,7 @@ impl Requests {
         let mut known: Vec<(String, u16)> = Vec::new();
         let mut commands = Vec::new();
         for words in &asked.monitor.commands {
-            let named = Command { words: vec![words[0].clone()], ratio: 0, pattern: Pattern::Random };
+            let named = UserCommand { words: vec![words[0].clone()], ratio: 0, pattern: KeyOrder::Random };
             let name = named.name();
             let operation = known.iter().find(|(known, _)| *known == name).map(|(_, operation)| *operation);
             let operation = operation.unwrap_or_else(|| {

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use crate::compat::options::Options;
+use crate::compat::options::OptionTable;
 
 /// The options, also those of memtier_benchmark that redyno does not have.
-pub static OPTIONS: LazyLock<Options> = LazyLock::new(|| Options::read(include_str!("options.txt")));
+pub static OPTIONS: LazyLock<OptionTable> = LazyLock::new(|| OptionTable::read(include_str!("options.txt")));
 
 /// The options that the help does not describe.
 const OWN: [&str; 2] = ["--help", "-v"];

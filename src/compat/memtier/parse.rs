@@ -6,14 +6,14 @@ pub(super) mod tests;
 use std::ffi::OsString;
 
 use super::{
-    asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol},
+    option_values::{Breakdown, KeyOrder, MemtierOptions, MemtierProtocol, UserCommand},
     options::{OPTIONS, usage, version},
     take::refused_with,
 };
 use crate::{
     compat::{
-        options::{Habit, Reader, Refusal},
-        run::Answer,
+        options::{OptionReader, OptionRefusal, ParsingStyle},
+        run::PrintedText,
     },
     endpoint::ReadFrom,
 };
@@ -25,22 +25,22 @@ const REFUSED: u8 = 2;
 ///
 /// # Errors
 /// The text to print, if the arguments are invalid or request no run.
-pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions, Answer> {
+pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions, PrintedText> {
     let mut asked = MemtierOptions::usual();
-    let read = Reader::new(Habit::Getopt, OPTIONS.all(), words).read(|given| asked.take(given));
+    let read = OptionReader::new(ParsingStyle::Getopt, OPTIONS.all(), words).read(|given| asked.take(given));
     match read.and_then(|_| asked.settle()).and_then(|()| check(&asked)) {
         Ok(()) => Ok(asked),
-        Err(Refusal::Help) => Err(Answer::of(usage(program))),
-        Err(Refusal::Version) => Err(Answer::of(version(program))),
-        Err(Refusal::Message(line)) => Err(Answer::refusal(&line, REFUSED)),
-        Err(Refusal::Wrong(_, why)) => Err(Answer::refusal(&format!("{program}: {why}"), REFUSED)),
+        Err(OptionRefusal::Help) => Err(PrintedText::of(usage(program))),
+        Err(OptionRefusal::Version) => Err(PrintedText::of(version(program))),
+        Err(OptionRefusal::Message(line)) => Err(PrintedText::refusal(&line, REFUSED)),
+        Err(OptionRefusal::Wrong(_, why)) => Err(PrintedText::refusal(&format!("{program}: {why}"), REFUSED)),
     }
 }
 
 /// Refuses options that contradict each other.
-fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
+fn check(asked: &MemtierOptions) -> Result<(), OptionRefusal> {
     let has_commands = !asked.commands.is_empty();
-    let is_parallel = |command: &&Command| command.pattern == Pattern::Parallel;
+    let is_parallel = |command: &&UserCommand| command.pattern == KeyOrder::Parallel;
     let parallel = asked.commands.iter().filter(is_parallel).count();
     let has_place = asked.server.host.is_some() || asked.server.port.is_some();
     let has_bell = asked.key_stddev.is_some() || asked.key_median.is_some();
@@ -62,7 +62,7 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
         (size && (list || range), "data-size cannot be used with data-size-list or data-size-range."),
         (list && range, "data-size-list cannot be used with data-size-range."),
         (
-            has_bell && !asked.all_patterns().any(|pattern| pattern == Pattern::Gaussian),
+            has_bell && !asked.all_patterns().any(|pattern| pattern == KeyOrder::Gaussian),
             "key-stddev and key-median are only allowed together with key-pattern set to G.",
         ),
         (asked.key_minimum > asked.key_maximum, "key-minimum must not be above key-maximum."),
@@ -74,11 +74,11 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
         ),
         (
             asked.data_offset > 0
-                && (asked.expiry_range.is_some() || asked.protocol == Protocol::MemcacheText),
+                && (asked.expiry_range.is_some() || asked.protocol == MemtierProtocol::MemcacheText),
             "data-offset can only be used with redis protocol, and cannot be used with expiry.",
         ),
         (
-            asked.protocol == Protocol::MemcacheText && asked.server.db > 0,
+            asked.protocol == MemtierProtocol::MemcacheText && asked.server.db > 0,
             "select-db can only be used with redis protocol.",
         ),
     ];
@@ -88,12 +88,12 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
 }
 
 /// Refuses the first contradiction that holds.
-fn first_of(contradictions: &[(bool, &str)]) -> Result<(), Refusal> {
+fn first_of(contradictions: &[(bool, &str)]) -> Result<(), OptionRefusal> {
     contradictions.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, line)| refused_with(line))
 }
 
 /// Checks the options of a staircase.
-fn check_staircase(asked: &MemtierOptions) -> Result<(), Refusal> {
+fn check_staircase(asked: &MemtierOptions) -> Result<(), OptionRefusal> {
     let staircase =
         [asked.clients_start, asked.clients_step, asked.step_duration_s].map(|value| value.is_some());
     first_of(&[
@@ -117,7 +117,7 @@ fn check_staircase(asked: &MemtierOptions) -> Result<(), Refusal> {
 }
 
 /// Checks the options that are used with `--scan-incremental-iteration`.
-fn check_scan(asked: &MemtierOptions) -> Result<(), Refusal> {
+fn check_scan(asked: &MemtierOptions) -> Result<(), OptionRefusal> {
     if !asked.follows_cursors {
         return Ok(());
     }
@@ -142,7 +142,7 @@ fn check_scan(asked: &MemtierOptions) -> Result<(), Refusal> {
 }
 
 /// Checks the options that are used with `--data-import`.
-fn check_import(asked: &MemtierOptions) -> Result<(), Refusal> {
+fn check_import(asked: &MemtierOptions) -> Result<(), OptionRefusal> {
     let (import, usual) = (&asked.import, MemtierOptions::usual());
     if import.file.is_none() {
         return first_of(&[
@@ -168,7 +168,7 @@ fn check_import(asked: &MemtierOptions) -> Result<(), Refusal> {
 }
 
 /// Checks the options that are used with `--cluster-mode`.
-fn check_cluster(asked: &MemtierOptions) -> Result<(), Refusal> {
+fn check_cluster(asked: &MemtierOptions) -> Result<(), OptionRefusal> {
     first_of(&[
         (
             asked.is_cluster && asked.server.db > 0,
@@ -190,7 +190,7 @@ fn check_cluster(asked: &MemtierOptions) -> Result<(), Refusal> {
         (asked.is_cluster && asked.multi_key_get > 0, "cluster mode does not support multi-key-get."),
         (asked.is_cluster && asked.wait_ratio.is_some(), "cluster mode does not support wait-ratio."),
         (
-            asked.is_cluster && asked.protocol == Protocol::MemcacheText,
+            asked.is_cluster && asked.protocol == MemtierProtocol::MemcacheText,
             "cluster mode is only supported in the redis protocols.",
         ),
         (
@@ -228,7 +228,7 @@ pub(super) fn without_effect(asked: &MemtierOptions) -> Vec<String> {
         ("--wait-timeout", asked.wait_timeout.is_some() && !waits, "without WAITs"),
         (
             "--key-zipf-exp",
-            asked.key_zipf_exp.is_some() && !patterns.contains(&Pattern::Zipf),
+            asked.key_zipf_exp.is_some() && !patterns.contains(&KeyOrder::Zipf),
             "without the pattern Z",
         ),
         (

@@ -11,19 +11,19 @@ use std::{
 
 use parking_lot::Mutex;
 
-use super::asked::MemtierOptions;
+use super::option_values::MemtierOptions;
 use crate::{
     clock,
-    compat::{numbers::number, server::plain},
+    compat::{numbers::number, server::os_error_text},
     export::buckets,
-    runner::metrics::{Address, Page, PageServer},
+    runner::metrics::{MetricsAddress, Page, PageServer},
     session::{Interval, Summary},
 };
 
 /// The content type of Prometheus' text.
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The largest age of a text that is served; an older text is replaced.
-const FRESH: Duration = Duration::from_secs(1);
+const MAX_TEXT_AGE: Duration = Duration::from_secs(1);
 /// The largest number of labels.
 const MOST_LABELS: usize = 16;
 /// The largest length of a label's name, in bytes.
@@ -138,7 +138,7 @@ fn slot(us: u64) -> u64 {
 }
 
 /// The totals of all runs, and the text about them.
-struct Sums {
+struct MetricTotals {
     began_ms: u64,
     /// The number of the current run, and below it the numbers of active threads and connections.
     run: u32,
@@ -154,7 +154,7 @@ struct Sums {
 
 /// The HTTP server for the totals.
 pub(super) struct Prometheus {
-    sums: Arc<Mutex<Sums>>,
+    sums: Arc<Mutex<MetricTotals>>,
     server: PageServer,
 }
 
@@ -166,12 +166,14 @@ impl Prometheus {
     pub(super) fn open(asked: &MemtierOptions) -> Result<Option<Self>, String> {
         let options = &asked.prometheus;
         let Some(port) = options.port else { return Ok(None) };
-        let sums = Arc::new(Mutex::new(Sums::new()));
+        let sums = Arc::new(Mutex::new(MetricTotals::new()));
         let (shared, of) = (Arc::clone(&sums), asked.clone());
         let text = Box::new(move || with(&shared, |sums| sums.text(&of)));
         let address = SocketAddr::new(options.bind.unwrap_or(Ipv4Addr::LOCALHOST.into()), port);
-        let server = PageServer::start(&Address::Tcp(address), Page { content_type: CONTENT_TYPE, text });
-        let failed = |error| format!("prometheus exporter: failed to bind {address}: {}", plain(&error));
+        let server =
+            PageServer::start(&MetricsAddress::Tcp(address), Page { content_type: CONTENT_TYPE, text });
+        let failed =
+            |error| format!("prometheus exporter: failed to bind {address}: {}", os_error_text(&error));
         Ok(Some(Self { sums, server: server.map_err(failed)? }))
     }
 
@@ -204,11 +206,11 @@ impl Prometheus {
     }
 }
 
-fn with<T>(sums: &Mutex<Sums>, act: impl FnOnce(&mut Sums) -> T) -> T {
+fn with<T>(sums: &Mutex<MetricTotals>, act: impl FnOnce(&mut MetricTotals) -> T) -> T {
     act(&mut sums.lock())
 }
 
-impl Sums {
+impl MetricTotals {
     fn new() -> Self {
         Self {
             began_ms: clock::unix_ms(),
@@ -225,7 +227,7 @@ impl Sums {
 
     /// Returns the text, which is at most a second old.
     fn text(&mut self, asked: &MemtierOptions) -> String {
-        if let Some((_, text)) = self.written.as_ref().filter(|(since, _)| since.elapsed() < FRESH) {
+        if let Some((_, text)) = self.written.as_ref().filter(|(since, _)| since.elapsed() < MAX_TEXT_AGE) {
             return text.clone();
         }
         self.writes += 1;

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 
 use super::{
-    asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol},
     import,
+    option_values::{Breakdown, KeyOrder, MemtierOptions, MemtierProtocol, UserCommand},
 };
-use crate::compat::numbers::{Ratio, Span};
-use crate::workload::{Content, Distribution, Keyset, Operation, Order, Size, ValueKind, Workload};
+use crate::compat::numbers::{NumberRange, Ratio};
+use crate::workload::{Content, Distribution, Keyset, Operation, OperationOrder, Size, ValueKind, Workload};
 
 /// The names of the rows if the user gives no commands.
-pub(super) const USUAL: [&str; 3] = ["SET", "GET", "WAIT"];
+pub(super) const DEFAULT_ROWS: [&str; 3] = ["SET", "GET", "WAIT"];
 
 /// The names of the rows for SCANs that follow their cursors.
 const SCANS: [&str; 2] = ["SCAN 0", "SCAN <cursor>"];
 
 /// The requests of a run.
 #[derive(Debug)]
-pub(super) struct Requests {
+pub(super) struct RunRequests {
     pub(super) workload: Workload,
     /// The names of the rows.
     pub(super) rows: Vec<String>,
@@ -25,7 +25,7 @@ pub(super) struct Requests {
     pub(super) row_of: BTreeMap<String, usize>,
 }
 
-impl Requests {
+impl RunRequests {
     /// Translates the options into requests.
     ///
     /// # Errors
@@ -34,8 +34,8 @@ impl Requests {
         let mut requests = Self { workload: Workload::default(), rows: Vec::new(), row_of: BTreeMap::new() };
         requests.workload.name = "memtier".to_owned();
         requests.workload.order = match asked.follows_cursors {
-            true => Order::Scan(asked.most_scans.unwrap_or(u64::MAX)),
-            false => Order::InTurn,
+            true => OperationOrder::Scan(asked.most_scans.unwrap_or(u64::MAX)),
+            false => OperationOrder::InTurn,
         };
         requests.workload.values.insert("data".to_owned(), values(asked));
         if asked.commands.is_empty() {
@@ -49,14 +49,14 @@ impl Requests {
     }
 
     fn add_usual(&mut self, asked: &MemtierOptions) -> Result<(), String> {
-        self.rows = USUAL.map(str::to_owned).into();
+        self.rows = DEFAULT_ROWS.map(str::to_owned).into();
         if !asked.import.records.is_empty() {
             return self.add_imported(asked);
         }
         for (name, pattern) in ["set", "get"].into_iter().zip(asked.patterns()) {
             self.add_keys(name, pattern, asked);
         }
-        for (turn, times) in turns(asked)? {
+        for (turn, times) in request_sequence(asked)? {
             match turn {
                 RequestKind::Set => self.add(0, set(asked), times),
                 RequestKind::Get(keys) => self.add(1, get(keys, asked), times),
@@ -69,7 +69,7 @@ impl Requests {
     /// Adds the requests for imported records. Each client sends the SETs in the order of the file, and GETs the keys
     /// by its pattern.
     fn add_imported(&mut self, asked: &MemtierOptions) -> Result<(), String> {
-        let patterns = [Pattern::Sequential, asked.patterns()[1]];
+        let patterns = [KeyOrder::Sequential, asked.patterns()[1]];
         for (name, pattern) in import::SETS.into_iter().zip(patterns) {
             self.add_keys(name, pattern, asked);
             self.workload.keys.values_mut().for_each(|keys| {
@@ -77,7 +77,7 @@ impl Requests {
             });
         }
         let [sets, gets] = import::requests(asked);
-        for (turn, times) in turns(asked)? {
+        for (turn, times) in request_sequence(asked)? {
             let (row, step, ready) = match turn {
                 RequestKind::Set => (0, "SET".to_owned(), Some(sets.clone())),
                 RequestKind::Get(_) => (1, "GET".to_owned(), Some(gets.clone())),
@@ -102,7 +102,7 @@ impl Requests {
             let step = command.step(&keys).ok_or("data placeholder can't combined with other data")?;
             self.add_keys(&keys, command.pattern, asked);
             if asked.follows_cursors {
-                let rest = Command { words: command.words[2..].to_vec(), ..command.clone() };
+                let rest = UserCommand { words: command.words[2..].to_vec(), ..command.clone() };
                 let rest = rest.step(&keys).unwrap_or_default();
                 self.rows = SCANS.map(str::to_owned).into();
                 self.add(0, step, 1);
@@ -119,7 +119,7 @@ impl Requests {
     }
 
     /// Returns the row of a command. As in memtier_benchmark, rows by line may have the same name.
-    pub(super) fn row_for(&mut self, command: &Command, asked: &MemtierOptions) -> usize {
+    pub(super) fn row_for(&mut self, command: &UserCommand, asked: &MemtierOptions) -> usize {
         let name = command.name();
         let known = self.rows.iter().position(|row| *row == name && asked.breakdown == Breakdown::Command);
         known.unwrap_or_else(|| {
@@ -135,18 +135,18 @@ impl Requests {
         operations.push(Operation { name, weight: times, steps: vec![step], ..Operation::default() });
     }
 
-    fn add_keys(&mut self, name: &str, pattern: Pattern, asked: &MemtierOptions) {
+    fn add_keys(&mut self, name: &str, pattern: KeyOrder, asked: &MemtierOptions) {
         // memtier_benchmark's zipf pattern begins at key 1.
-        let first = asked.key_minimum.max(u64::from(pattern == Pattern::Zipf));
+        let first = asked.key_minimum.max(u64::from(pattern == KeyOrder::Zipf));
         let count = Some((asked.key_maximum - first).saturating_add(1));
         let distribution = match pattern {
-            Pattern::Random => Distribution::Uniform,
-            Pattern::Sequential => Distribution::SequentialByClient,
-            Pattern::Parallel => Distribution::Partitioned,
-            Pattern::Gaussian => {
+            KeyOrder::Random => Distribution::Uniform,
+            KeyOrder::Sequential => Distribution::SequentialByClient,
+            KeyOrder::Parallel => Distribution::Partitioned,
+            KeyOrder::Gaussian => {
                 Distribution::Gaussian { median: asked.key_median, deviation: asked.key_stddev }
             }
-            Pattern::Zipf => Distribution::ZipfianInOrder(asked.key_zipf_exp.unwrap_or(1.0)),
+            KeyOrder::Zipf => Distribution::ZipfianInOrder(asked.key_zipf_exp.unwrap_or(1.0)),
         };
         let keys = Keyset { first, count, distribution, digits: 0, ..Keyset::default() };
         self.workload.keys.insert(name.to_owned(), keys);
@@ -187,7 +187,7 @@ fn wait(asked: &MemtierOptions) -> String {
     format!("WAIT {} {}", number(asked.num_slaves), number(asked.wait_timeout))
 }
 
-fn number(span: Option<Span>) -> String {
+fn number(span: Option<NumberRange>) -> String {
     span.map_or("0".to_owned(), |span| format!("{{number {}..{}}}", span.min, span.max))
 }
 
@@ -201,11 +201,11 @@ enum RequestKind {
 }
 
 /// The largest number of entries in the sequence of requests that a client repeats.
-const MOST_TURNS: usize = crate::workload::MAX_OPERATIONS;
+const MAX_SEQUENCE_LENGTH: usize = crate::workload::MAX_OPERATIONS;
 
 /// Returns the sequence of requests that a client repeats, each kind with the number of its requests: SETs, then GETs,
 /// and WAITs before SETs.
-fn turns(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
+fn request_sequence(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
     let Ratio { a: sets, b: gets } = asked.ratio();
     let gets = || {
         let keys = asked.multi_key_get;
@@ -222,7 +222,7 @@ fn turns(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
     let Some(wait) = asked.wait_ratio.filter(|wait| wait.b > 0) else {
         return Ok([vec![(RequestKind::Set, sets)], gets()].concat());
     };
-    if asked.protocol == Protocol::MemcacheText || sets == 0 {
+    if asked.protocol == MemtierProtocol::MemcacheText || sets == 0 {
         return Err("wait-ratio needs SETs of a redis protocol".to_owned());
     }
     let mut turns: Vec<(RequestKind, u32)> = Vec::new();
@@ -240,9 +240,9 @@ fn turns(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
             sent += 1;
         }
         turns.extend(gets());
-        if turns.len() > MOST_TURNS {
+        if turns.len() > MAX_SEQUENCE_LENGTH {
             return Err(format!(
-                "ratio and wait-ratio together repeat only after more than {MOST_TURNS} turns; use smaller numbers"
+                "ratio and wait-ratio together repeat only after more than {MAX_SEQUENCE_LENGTH} turns; use smaller numbers"
             ));
         }
         if sent.is_multiple_of(each) {
@@ -257,7 +257,7 @@ mod tests {
     use crate::compat::memtier::parse::tests::asked;
 
     fn operations(line: &str) -> Vec<(String, u32)> {
-        let requests = Requests::of(&asked(line)).unwrap();
+        let requests = RunRequests::of(&asked(line)).unwrap();
         let operation = |operation: Operation| (operation.steps.concat(), operation.weight);
         requests.workload.operations.into_iter().map(operation).collect()
     }
@@ -286,17 +286,19 @@ mod tests {
         let rest =
             format!("{first}, 1 {wait}, {first}, 1 GET {{get}}, 2 SET {{set}} {{data}}, 1 GET {{get}}");
         assert_eq!(written(&line.replace("3:2", "5:2")), format!("{both}, {rest}"));
-        assert!(Requests::of(&asked("--ratio 0:1 --wait-ratio 1:1")).is_err());
-        assert!(Requests::of(&asked("--ratio 1000:1 --wait-ratio 1:1")).unwrap_err().contains("256 turns"));
+        assert!(RunRequests::of(&asked("--ratio 0:1 --wait-ratio 1:1")).is_err());
+        assert!(
+            RunRequests::of(&asked("--ratio 1000:1 --wait-ratio 1:1")).unwrap_err().contains("256 turns")
+        );
     }
 
     #[test]
     fn a_scan_has_an_operation_that_follows_its_cursor() {
         let mut line = asked("--command scan --scan-incremental-max-iterations 3");
         (line.follows_cursors, line.commands) =
-            (true, vec![Command::read("scan 0 match a:* count __key__").unwrap()]);
-        let Requests { workload, rows, .. } = Requests::of(&line).unwrap();
-        assert_eq!((workload.order, rows), (Order::Scan(3), SCANS.map(str::to_owned).to_vec()));
+            (true, vec![UserCommand::read("scan 0 match a:* count __key__").unwrap()]);
+        let RunRequests { workload, rows, .. } = RunRequests::of(&line).unwrap();
+        assert_eq!((workload.order, rows), (OperationOrder::Scan(3), SCANS.map(str::to_owned).to_vec()));
         let steps: Vec<_> = workload.operations.iter().map(|operation| operation.steps.concat()).collect();
         let rest = r#""match" "a:*" "count" "{k0}""#;
         assert_eq!(steps, [format!(r#""scan" "0" {rest}"#), format!("SCAN {{cursor}} {rest}")]);
@@ -317,7 +319,7 @@ mod tests {
             let line = format!("--monitor-input {} {commands}", file.path().display());
             let mut asked = asked(&line);
             let said = asked.read_monitor()?;
-            Ok::<_, String>((Requests::of(&asked)?, said))
+            Ok::<_, String>((RunRequests::of(&asked)?, said))
         };
         let (requests, said) =
             of("--command __monitor_line3__ --command __monitor_line@__ --command-ratio 3").unwrap();
@@ -355,7 +357,7 @@ mod tests {
     #[test]
     fn rows_are_by_the_first_word_or_by_the_line() {
         let line = "--command set --command get --command set";
-        let rows = |more: &str| Requests::of(&asked(&format!("{line} {more}"))).unwrap().rows;
+        let rows = |more: &str| RunRequests::of(&asked(&format!("{line} {more}"))).unwrap().rows;
         assert_eq!(rows(""), ["SET", "GET"]);
         assert_eq!(rows("--command-stats-breakdown line"), ["SET", "GET", "SET"]);
     }
@@ -363,7 +365,7 @@ mod tests {
     #[test]
     fn keys_and_values_are_those_that_the_options_request() {
         let line = "--key-pattern Z:G --key-maximum 9 --key-median 5 --data-size-list 1:2,3:4,1:1 -R";
-        let Requests { workload, .. } = Requests::of(&asked(line)).unwrap();
+        let RunRequests { workload, .. } = RunRequests::of(&asked(line)).unwrap();
         let [get, set] = ["get", "set"].map(|name| &workload.keys[name]);
         assert_eq!((set.first, set.count, set.distribution), (1, Some(9), Distribution::ZipfianInOrder(1.0)));
         let bell = Distribution::Gaussian { median: Some(5.0), deviation: None };

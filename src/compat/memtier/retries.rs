@@ -16,13 +16,13 @@ use std::{
 use time::OffsetDateTime;
 
 use super::{
-    asked::MemtierOptions,
-    requests::Requests,
-    take::{must, refused_with},
+    option_values::MemtierOptions,
+    requests::RunRequests,
+    take::{refused_with, value_or_refusal},
 };
 use crate::{
-    compat::{numbers::number, options::Refusal, server::plain},
-    export::memtier::{Json, truth},
+    compat::{numbers::number, options::OptionRefusal, server::os_error_text},
+    export::memtier::{JsonValue, truth},
     load::{FailedRequest, Retries},
     untrusted,
 };
@@ -50,25 +50,27 @@ impl RetryOptions {
     ///
     /// # Errors
     /// What is wrong with the value.
-    pub(super) fn take(&mut self, option: &str, text: &str) -> Result<bool, Refusal> {
+    pub(super) fn take(&mut self, option: &str, text: &str) -> Result<bool, OptionRefusal> {
         let name = option.trim_start_matches('-');
         match option {
             "--retry-on-error" => self.is_on = true,
             "--max-retries" => {
                 let most = number(text).filter(|most| (-1..=i64::from(u32::MAX)).contains(most));
-                let most = must(most, "max-retries must be -1 (unlimited), 0 (no retries) or greater.")?;
+                let most =
+                    value_or_refusal(most, "max-retries must be -1 (unlimited), 0 (no retries) or greater.")?;
                 self.most = u32::try_from(most).ok();
             }
             "--retry-backoff-ms" => {
-                self.backoff_ms = must(number(text), &format!("{name} must be a number of milliseconds."))?;
+                self.backoff_ms =
+                    value_or_refusal(number(text), &format!("{name} must be a number of milliseconds."))?;
             }
             "--retry-backoff-factor" => {
                 let factor = number(text).filter(|factor: &f64| *factor >= 0.0 && factor.is_finite());
-                self.backoff_factor = must(factor, &format!("{name} must be 0 or greater."))?;
+                self.backoff_factor = value_or_refusal(factor, &format!("{name} must be 0 or greater."))?;
             }
             "--retry-on" => text.clone_into(&mut self.only),
             "--max-retry-queue" => {
-                self.queue = must(number(text), &format!("{name} must be a number."))?;
+                self.queue = value_or_refusal(number(text), &format!("{name} must be a number."))?;
             }
             "--failed-keys-file" => self.failed_keys = Some(text.into()),
             _ => return Ok(false),
@@ -80,7 +82,7 @@ impl RetryOptions {
     ///
     /// # Errors
     /// The first contradiction.
-    pub(super) fn check(&self, asked: &MemtierOptions) -> Result<(), Refusal> {
+    pub(super) fn check(&self, asked: &MemtierOptions) -> Result<(), OptionRefusal> {
         let apart = [
             (asked.follows_cursors, "scan-incremental-iteration"),
             (asked.is_transaction, "transaction"),
@@ -110,16 +112,16 @@ impl RetryOptions {
     }
 
     /// Returns the fields of the configuration, as of memtier_benchmark 2.4; none without retries.
-    pub(super) fn fields(&self) -> Vec<(&'static str, Json)> {
+    pub(super) fn fields(&self) -> Vec<(&'static str, JsonValue)> {
         if !self.is_on {
             return Vec::new();
         }
         let file = self.failed_keys.as_ref().map(|path| path.display().to_string());
         vec![
             ("retry_on_error", truth(true)),
-            ("max_retries", Json::Whole(self.most.map_or(-1, i64::from))),
+            ("max_retries", JsonValue::Whole(self.most.map_or(-1, i64::from))),
             ("retry_backoff_ms", self.backoff_ms.into()),
-            ("retry_backoff_factor", Json::Decimal(self.backoff_factor)),
+            ("retry_backoff_factor", JsonValue::Decimal(self.backoff_factor)),
             ("retry_on", self.only.clone().into()),
             ("max_retry_queue", self.queue.into()),
             ("failed_keys_file", file.unwrap_or_default().into()),
@@ -138,7 +140,7 @@ pub(super) struct Retrying {
 
 impl Retrying {
     /// Begins to write the file of failed requests, if one is given. Returns a warning as well if that is impossible.
-    pub(super) fn begin(options: &RetryOptions, requests: &Requests) -> (Self, Option<String>) {
+    pub(super) fn begin(options: &RetryOptions, requests: &RunRequests) -> (Self, Option<String>) {
         if !options.is_on {
             return (Self::default(), None);
         }
@@ -173,7 +175,7 @@ impl Retrying {
         self.retries = None;
         let written = self.writer.take()?.join();
         let error = written.unwrap_or_else(|_| Err(io::Error::other("its thread panicked"))).err()?;
-        Some(format!("warning: failed-keys-file: {}; later lines are missing", plain(&error)))
+        Some(format!("warning: failed-keys-file: {}; later lines are missing", os_error_text(&error)))
     }
 }
 
@@ -181,7 +183,7 @@ impl Retrying {
 fn write_failed(
     path: &Path,
     failed: Receiver<FailedRequest>,
-    requests: &Requests,
+    requests: &RunRequests,
 ) -> io::Result<JoinHandle<io::Result<()>>> {
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
     if file.metadata()?.len() == 0 {

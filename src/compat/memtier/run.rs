@@ -12,27 +12,27 @@ use std::{
 };
 
 use super::{
-    asked::{MemtierOptions, Requests as Asking},
     configuration, files, import,
-    layout::{self, Progress, Report},
+    layout::{self, MemtierReport, Progress},
     load::{FIND_LIMIT, find_nodes, primaries},
+    option_values::{MemtierOptions, RequestCount as Asking},
     parse::{parse, without_effect},
     prometheus::Prometheus,
-    requests::Requests,
+    requests::RunRequests,
     retries::Retrying,
     statsd::Statsd,
 };
 use crate::{
     clock::{self, Clock},
     compat::{
-        run::{LoadReport, Stop, to_its_end},
-        server::{place, plain, without_number, without_step},
+        run::{EarlyEnd, LoadReport, run_to_end},
+        server::{address_text, os_error_text, without_number, without_step},
     },
     endpoint::{Cluster, Target},
     export::memtier::Results,
     print::words::StreamText,
-    protocol::Step,
-    session::{Alone, Interval},
+    protocol::GreetingCommand,
+    session::{Interval, StandaloneLoad},
     signals::{Signal, listen},
     untrusted,
     workload::KeyNames,
@@ -51,7 +51,7 @@ const NO_REPLICA: &str = "no-replica";
 pub(in crate::compat) fn run(program: &str, words: &[OsString]) -> ExitCode {
     let ended = match parse(program, words) {
         Ok(asked) => Memtier::begin(asked).and_then(|mut memtier| memtier.run()),
-        Err(answer) => return answer.give(),
+        Err(answer) => return answer.print_text(),
     };
     ended.unwrap_or_else(|stop| stop.end("error: cannot write results"))
 }
@@ -59,7 +59,7 @@ pub(in crate::compat) fn run(program: &str, words: &[OsString]) -> ExitCode {
 /// The requested runs.
 pub(super) struct Memtier {
     pub(super) asked: MemtierOptions,
-    pub(super) requests: Requests,
+    pub(super) requests: RunRequests,
     pub(super) target: Target,
     /// The cluster (`--cluster-mode`), the servers that share the load (`--hash`), or the server whose failed requests
     /// are sent again.
@@ -81,20 +81,20 @@ pub(super) struct Memtier {
 
 impl Memtier {
     /// Opens the outputs, and prints the text before the runs.
-    fn begin(mut asked: MemtierOptions) -> Result<Self, Stop> {
-        let imported = asked.read_import().map_err(Stop::error)?;
-        let monitored = asked.read_monitor().map_err(Stop::error)?;
-        let requests = Requests::of(&asked).map_err(Stop::error)?;
+    fn begin(mut asked: MemtierOptions) -> Result<Self, EarlyEnd> {
+        let imported = asked.read_import().map_err(EarlyEnd::error)?;
+        let monitored = asked.read_monitor().map_err(EarlyEnd::error)?;
+        let requests = RunRequests::of(&asked).map_err(EarlyEnd::error)?;
         let dialect = asked.protocol.dialect();
         let checked = requests.workload.check_dialect(dialect, &KeyNames::given(&asked.key_prefix));
-        checked.map_err(Stop::error)?;
-        let target = asked.server.target(dialect).map_err(Stop::error)?;
-        let cluster = find_nodes(&asked, &requests, &target).map_err(Stop::error)?;
-        asked.check_amounts(primaries(cluster.as_deref())).map_err(Stop::error)?;
-        let interrupts = listen(&[Signal::Interrupt]).map_err(Stop::error)?;
+        checked.map_err(EarlyEnd::error)?;
+        let target = asked.server.target(dialect).map_err(EarlyEnd::error)?;
+        let cluster = find_nodes(&asked, &requests, &target).map_err(EarlyEnd::error)?;
+        asked.check_amounts(primaries(cluster.as_deref())).map_err(EarlyEnd::error)?;
+        let interrupts = listen(&[Signal::Interrupt]).map_err(EarlyEnd::error)?;
         let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(StreamText::stdout()), StreamText::stderr());
         let (statsd, said) = Statsd::open(&asked.statsd);
-        let prometheus = Prometheus::open(&asked).map_err(Stop::error)?;
+        let prometheus = Prometheus::open(&asked).map_err(EarlyEnd::error)?;
         let (retrying, unwritten) = Retrying::begin(&asked.retries, &requests);
         prometheus.iter().try_for_each(|prometheus| writeln!(out, "{}", prometheus.line()))?;
         out.flush()?;
@@ -109,10 +109,10 @@ impl Memtier {
             writeln!(err, "===================================================")?;
         }
         if asked.requests == Some(Asking::AllKeys) {
-            writeln!(out, "setting requests to {}", asked.requests_each().unwrap_or_default())?;
+            writeln!(out, "setting requests to {}", asked.requests_per_client().unwrap_or_default())?;
         }
         let json = asked.json_out_file.as_ref();
-        let json = json.map(|path| Ok::<_, Stop>((create(path)?, untrusted::path(path)))).transpose()?;
+        let json = json.map(|path| Ok::<_, EarlyEnd>((create(path)?, untrusted::path(path)))).transpose()?;
         if let Some((_, name)) = &json {
             writeln!(err, "Json file {name} created...")?;
         }
@@ -144,7 +144,7 @@ impl Memtier {
         })
     }
 
-    fn run(&mut self) -> Result<ExitCode, Stop> {
+    fn run(&mut self) -> Result<ExitCode, EarlyEnd> {
         let mut runs = Vec::new();
         let count = if self.asked.import.is_only_verified { 0 } else { self.asked.run_count };
         for number in 1..=count {
@@ -169,12 +169,12 @@ impl Memtier {
     }
 
     /// Prints the results of the runs.
-    fn report(&mut self, runs: &[Results]) -> Result<(), Stop> {
+    fn report(&mut self, runs: &[Results]) -> Result<(), EarlyEnd> {
         let together = Results::together(runs);
         let mut text = if runs.is_empty() { String::new() } else { layout::head(&self.asked) };
-        let titled = layout::titled(&self.asked, runs, &together);
+        let titled = layout::results_with_titles(&self.asked, runs, &together);
         let (asked, requests) = (&self.asked, &self.requests);
-        let report = |(title, results)| Report { title, asked, requests, results };
+        let report = |(title, results)| MemtierReport { title, asked, requests, results };
         let reports: Vec<_> = titled.iter().map(|(title, results)| report((title, *results))).collect();
         for report in &reports {
             text += &layout::table(report);
@@ -186,7 +186,7 @@ impl Memtier {
         let mut verified = None;
         if asked.import.is_verified && self.loss.is_none() {
             writeln!(self.out, "\n\nPerforming data verification...")?;
-            let results = import::verify(asked, &self.target, FIND_LIMIT).map_err(Stop::error)?;
+            let results = import::verify(asked, &self.target, FIND_LIMIT).map_err(EarlyEnd::error)?;
             for line in &results.lines {
                 writeln!(self.err, "{line}")?;
             }
@@ -207,10 +207,11 @@ impl Memtier {
     }
 
     /// Runs the load once.
-    fn measure(&mut self, number: u32) -> Result<Results, Stop> {
+    fn measure(&mut self, number: u32) -> Result<Results, EarlyEnd> {
         writeln!(self.err, "[RUN #{number}] Preparing benchmark client...")?;
         let plan = self.plan(number);
-        let mut alone = Alone::start(&plan, self.knobs(0), None, self.clock).map_err(Stop::error)?;
+        let mut alone =
+            StandaloneLoad::start(&plan, self.knobs(0), None, self.clock).map_err(EarlyEnd::error)?;
         alone.turn_later(self.steps());
         let mut of_clients = Vec::new();
         if self.asked.client_stats.is_some() {
@@ -222,10 +223,9 @@ impl Memtier {
         self.begin_metrics(number);
         let mut failed = 0;
         let mut progress = Progress::new(number, &asked, self.retrying.retries.clone());
-        let mut results = Results::none(self.requests.rows.len(), clock::unix_ms());
-        results.redirects = self.has_redirects().then(BTreeMap::new);
-        let end = to_its_end(alone, "error", |seen| match seen {
-            LoadReport::Error(kind, message) => self.fail(kind, message),
+        let mut results = self.no_results();
+        let end = run_to_end(alone, "error", |seen| match seen {
+            LoadReport::Error(kind, message) => self.handle_error(kind, message),
             LoadReport::OfWorker(client, interval) => {
                 of_clients[client].add(interval, |name| self.requests.row_of.get(name).copied());
                 Ok(ControlFlow::Continue(()))
@@ -261,7 +261,7 @@ impl Memtier {
         if let Some((line, _)) =
             self.loss.take_if(|(_, is_unreachable)| *is_unreachable && results.totals.all.ops == 0)
         {
-            return Err(Stop::Message(line));
+            return Err(EarlyEnd::Message(line));
         }
         self.draw(&(progress.line() + "\n\n"))?;
         self.end_metrics(number, &progress.metrics(true));
@@ -270,9 +270,12 @@ impl Memtier {
         Ok(results)
     }
 
-    /// Returns whether the results have columns for redirects: those of several servers.
-    fn has_redirects(&self) -> bool {
-        self.cluster.as_ref().is_some_and(|cluster| !cluster.is_of_copies())
+    /// Returns the results before the first request. Those of several servers have columns for redirects.
+    fn no_results(&self) -> Results {
+        let has_redirects = self.cluster.as_ref().is_some_and(|cluster| !cluster.is_replication());
+        let mut results = Results::none(self.requests.rows.len(), clock::unix_ms());
+        results.redirects = has_redirects.then(BTreeMap::new);
+        results
     }
 
     /// Reports the beginning of a run to StatsD and Prometheus.
@@ -288,9 +291,9 @@ impl Memtier {
     }
 
     /// Writes the files of a run: the results of its clients, and its latency distributions.
-    fn write_files(&mut self, run: u32, results: &Results, of_clients: &[Results]) -> Result<(), Stop> {
+    fn write_files(&mut self, run: u32, results: &Results, of_clients: &[Results]) -> Result<(), EarlyEnd> {
         let (asked, requests) = (&self.asked, &self.requests);
-        let report = Report { title: "", asked, requests, results };
+        let report = MemtierReport { title: "", asked, requests, results };
         let clients = asked
             .client_stats
             .iter()
@@ -309,31 +312,31 @@ impl Memtier {
             asked.client_stats.as_ref().map(|_| format!("[RUN {run}] Writing client stats files...\n"));
         let lines: String = stats.into_iter().chain(all.iter().map(|(.., line)| line.clone())).collect();
         self.draw(&lines)?;
-        files::write(&all).map_err(Stop::error)
+        files::write(&all).map_err(EarlyEnd::error)
     }
 
-    fn draw(&mut self, text: &str) -> Result<(), Stop> {
+    fn draw(&mut self, text: &str) -> Result<(), EarlyEnd> {
         self.err.write_all(text.as_bytes())?;
         Ok(self.err.flush()?)
     }
 
     /// Handles the first error of this kind. Prints an error reply. Ends the run if the error makes a connection
     /// useless.
-    fn fail(&mut self, kind: &str, message: &str) -> Result<ControlFlow<()>, Stop> {
-        let place = place(&self.target);
+    fn handle_error(&mut self, kind: &str, message: &str) -> Result<ControlFlow<()>, EarlyEnd> {
+        let place = address_text(&self.target);
         if kind == NO_REPLICA {
             self.draw("\nno replica of some primary answers; its reads go to the primary\n")?;
             return Ok(ControlFlow::Continue(()));
         }
         let line = match without_step(self.target.dialect, message) {
-            (Some(Step::Auth), error) => {
-                return Err(Stop::error(format_args!("authentication failed [-{error}]")));
+            (Some(GreetingCommand::Auth), error) => {
+                return Err(EarlyEnd::error(format_args!("authentication failed [-{error}]")));
             }
-            (Some(Step::Select), error) => {
-                return Err(Stop::Message(format!("database selection failed: {error}")));
+            (Some(GreetingCommand::Select), error) => {
+                return Err(EarlyEnd::Message(format!("database selection failed: {error}")));
             }
-            (Some(Step::Hello), error) => {
-                return Err(Stop::error(format_args!("HELLO failed [-{error}]")));
+            (Some(GreetingCommand::Hello), error) => {
+                return Err(EarlyEnd::error(format_args!("HELLO failed [-{error}]")));
             }
             (None, error) if kind.starts_with(|first: char| first.is_ascii_uppercase()) => {
                 self.draw(&format!("\nserver {place} handle error response: -{error}\n"))?;
@@ -356,7 +359,8 @@ fn failures(interval: &Interval) -> u64 {
 }
 
 /// Opens a file for results.
-fn create(path: &Path) -> Result<File, Stop> {
-    let unwritable = |error| Stop::error(format_args!("{}: {}", untrusted::path(path), plain(&error)));
+fn create(path: &Path) -> Result<File, EarlyEnd> {
+    let unwritable =
+        |error| EarlyEnd::error(format_args!("{}: {}", untrusted::path(path), os_error_text(&error)));
     File::create(path).map_err(unwritable)
 }

@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-use super::asked::MemtierOptions;
-use crate::{compat::server::plain, untrusted};
+use super::option_values::MemtierOptions;
+use crate::{compat::server::os_error_text, untrusted};
 
 /// The time limit for connecting to Graphite, and again for sending an event.
 const EVENT_LIMIT: Duration = Duration::from_secs(2);
@@ -63,14 +63,14 @@ impl Statsd {
             prefix => format!("{prefix}.{run_label}."),
         };
         let graphite_port = options.graphite_port.unwrap_or(8080);
-        match bound(host, port) {
+        match sending_socket(host, port) {
             Ok((socket, address)) => {
                 let graphite =
                     (SocketAddr::new(address.ip(), graphite_port), format!("{host}:{graphite_port}"));
                 (Some(Self { socket, address, prefix, run_label, graphite }), Some(line))
             }
             Err(error) => {
-                let error = plain(&error);
+                let error = os_error_text(&error);
                 let warning = "warning: failed to initialize StatsD client, metrics will not be sent";
                 (None, Some(format!("statsd: failed to resolve host '{shown}': {error}\n{warning}")))
             }
@@ -117,7 +117,7 @@ impl Statsd {
 }
 
 /// Returns a socket for sending, and the address of the host.
-fn bound(host: &str, port: u16) -> io::Result<(UdpSocket, SocketAddr)> {
+fn sending_socket(host: &str, port: u16) -> io::Result<(UdpSocket, SocketAddr)> {
     let address = preferred((host, port).to_socket_addrs()?).ok_or(io::ErrorKind::NotFound)?;
     let socket = UdpSocket::bind(if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
     socket.set_nonblocking(true)?;

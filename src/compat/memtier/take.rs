@@ -2,11 +2,11 @@
 
 use std::str::FromStr;
 
-use super::asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol, Requests};
+use super::option_values::{Breakdown, KeyOrder, MemtierOptions, MemtierProtocol, RequestCount, UserCommand};
 use crate::{
     compat::{
-        numbers::{Ratio, Span, number, percentiles, weights},
-        options::{Choice, Given, Refusal, invalid},
+        numbers::{NumberRange, Ratio, number, percentiles, weights},
+        options::{GivenOption, OptionRefusal, ToolOption, invalid},
     },
     endpoint::ReadFrom,
     protocol::Dialect,
@@ -17,24 +17,25 @@ const SPAN: &str = "[0-n]-[1-n]";
 
 impl MemtierOptions {
     /// Handles an option with its value.
-    pub(super) fn take(&mut self, given: &Given) -> Result<(), Refusal> {
+    pub(super) fn take(&mut self, given: &GivenOption) -> Result<(), OptionRefusal> {
         let text = given.value.as_str();
         if !given.choice.is_supported() {
-            return Err(Refusal::Message(refusal_of_absent(&given.name, given.choice)));
+            return Err(OptionRefusal::Message(unsupported_option_message(&given.name, given.choice)));
         }
         match given.choice.name() {
-            "--help" => return Err(Refusal::Help),
-            "-v" => return Err(Refusal::Version),
+            "--help" => return Err(OptionRefusal::Help),
+            "-v" => return Err(OptionRefusal::Version),
             "-p" => {
                 let port = number(text).filter(|port| *port > 0);
-                self.server.port = Some(must(port, "port must be a number in the range [1-65535].")?);
+                self.server.port =
+                    Some(value_or_refusal(port, "port must be a number in the range [1-65535].")?);
             }
             "--statsd-host" => self.statsd.host = Some(text.to_owned()),
             "--statsd-prefix" => self.statsd.prefix = Some(text.to_owned()),
             "--statsd-run-label" => self.statsd.run_label = Some(text.to_owned()),
             option @ ("--statsd-port" | "--graphite-port") => {
                 let port = number(text).filter(|port| *port > 0);
-                let port = must(port, &format!("{} must be a valid port number.", &option[2..]))?;
+                let port = value_or_refusal(port, &format!("{} must be a valid port number.", &option[2..]))?;
                 match option {
                     "--statsd-port" => self.statsd.port = Some(port),
                     _ => self.statsd.graphite_port = Some(port),
@@ -58,12 +59,13 @@ impl MemtierOptions {
             "--hide-histogram" => self.hides_histogram = true,
             "--print-percentiles" => {
                 let line = "quantiles must be expressed as [0.0-100.0],[0.0-100.0](,...)";
-                self.percentiles = must(percentiles(text), line)?;
+                self.percentiles = value_or_refusal(percentiles(text), line)?;
             }
             "--print-all-runs" => self.prints_all_runs = true,
             "--command-stats-breakdown" => {
                 let breakdown = Breakdown::ALL.into_iter().find(|known| known.name() == text);
-                self.breakdown = must(breakdown, "command-stats-breakdown must be 'command' or 'line'.")?;
+                self.breakdown =
+                    value_or_refusal(breakdown, "command-stats-breakdown must be 'command' or 'line'.")?;
             }
             option => return self.take_load(option, text),
         }
@@ -71,7 +73,7 @@ impl MemtierOptions {
     }
 
     /// Handles an option about the requests: their commands, clients, rate and duration.
-    fn take_load(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
+    fn take_load(&mut self, option: &str, text: &str) -> Result<(), OptionRefusal> {
         match option {
             "-n" | "--test-time" => {
                 match option {
@@ -88,30 +90,28 @@ impl MemtierOptions {
             "--clients-step" => self.clients_step = Some(positive(text, "clients-step")?),
             "--step-duration" => self.step_duration_s = Some(positive(text, "step-duration")?),
             "-t" => self.threads = positive(text, "threads")?,
-            "--ratio" => self.ratio = expressed(Ratio::read(text), option, "[0-n]:[0-n]")?,
+            "--ratio" => self.ratio = value_in_format(Ratio::read(text), option, "[0-n]:[0-n]")?,
             "--pipeline" => self.pipeline = positive(text, "pipeline")?,
             "--reconnect-interval" => self.reconnect_interval = Some(positive(text, "reconnect-interval")?),
             "--reconnect-on-error" => self.reconnects_on_error = true,
             "--max-reconnect-attempts" => {
-                let most = must(number(text), "max-reconnect-attempts must be a valid number.")?;
-                self.most_attempts = Some(most).filter(|most| *most > 0);
+                self.most_attempts = Some(whole(text, "max-reconnect-attempts")?).filter(|most| *most > 0);
             }
             "--reconnect-backoff-factor" => {
                 self.has_backoff_factor = finite(text, "reconnect-backoff-factor").map(|_| true)?;
             }
             "--read-preference" => self.read_from = read_preference(text)?,
-            "--connection-timeout" => {
-                self.connection_timeout_s = must(number(text), "connection-timeout must be a valid number.")?;
-            }
+            "--connection-timeout" => self.connection_timeout_s = whole(text, "connection-timeout")?,
             "--multi-key-get" => self.multi_key_get = positive(text, "multi-key-get")?,
             "--select-db" => {
-                let db: u32 = must(number(text), "select-db must be greater or equal zero.")?;
+                let db: u32 = value_or_refusal(number(text), "select-db must be greater or equal zero.")?;
                 self.server.db = db.into();
             }
             "--distinct-client-seed" => self.has_seeds_by_run = true,
             "--randomize" => self.is_randomized = true,
             "--command" => {
-                let command = must(Command::read(text), "failed to parse arbitrary command.")?;
+                let command =
+                    value_or_refusal(UserCommand::read(text), "failed to parse arbitrary command.")?;
                 self.commands.push(command);
             }
             "--command-ratio" => {
@@ -122,12 +122,13 @@ impl MemtierOptions {
                 let command = self.last_command()?;
                 let name = command.name();
                 let line = format!("key-pattern for command {name} must be in the format of [S/R/Z/G/P].");
-                command.pattern = must(Pattern::read(text), &line)?;
+                command.pattern = value_or_refusal(KeyOrder::read(text), &line)?;
             }
             "--scan-incremental-iteration" => self.follows_cursors = true,
             "--scan-incremental-max-iterations" => {
                 let most = number(text).map(|most| Some(most).filter(|most| *most > 0));
-                self.most_scans = must(most, "scan-incremental-max-iterations must be a number.")?;
+                self.most_scans =
+                    value_or_refusal(most, "scan-incremental-max-iterations must be a number.")?;
             }
             option => return self.take_objects(option, text),
         }
@@ -135,7 +136,7 @@ impl MemtierOptions {
     }
 
     /// Handles an option about keys, values and WAIT.
-    fn take_objects(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
+    fn take_objects(&mut self, option: &str, text: &str) -> Result<(), OptionRefusal> {
         let name = option.trim_start_matches('-');
         match option {
             "-d" => self.data_size = Some(positive(text, "data-size")?),
@@ -143,15 +144,15 @@ impl MemtierOptions {
             "--data-offset" => {
                 let offset = number(text).filter(|offset| *offset < 1 << 29);
                 let line = "data-offset must be a number from 0 to 536870911.";
-                self.data_offset = must(offset, line)?;
+                self.data_offset = value_or_refusal(offset, line)?;
             }
             "--data-size-range" => {
-                let range = Span::read(text).filter(|range| range.min > 0);
-                self.data_size_range = expressed(range, option, "[1-n]-[1-n]")?;
+                let range = NumberRange::read(text).filter(|range| range.min > 0);
+                self.data_size_range = value_in_format(range, option, "[1-n]-[1-n]")?;
             }
             "--data-size-list" => {
                 let form = "[size1:weight1],...[sizeN:weightN]";
-                self.data_size_list = expressed(weights(text), option, form)?;
+                self.data_size_list = value_in_format(weights(text), option, form)?;
             }
             "--data-size-pattern" => match text {
                 "R" => {}
@@ -162,12 +163,12 @@ impl MemtierOptions {
                 }
                 _ => return refused_with("data-size-pattern must be either R or S."),
             },
-            "--expiry-range" => self.expiry_range = expressed(Span::read(text), option, SPAN)?,
+            "--expiry-range" => self.expiry_range = value_in_format(NumberRange::read(text), option, SPAN)?,
             "--transaction" => self.is_transaction = true,
             "--monitor-input" => self.monitor.file = Some(text.into()),
             "--monitor-pattern" => {
                 let is_known = ["R", "S"].contains(&text);
-                self.monitor.is_random = must(
+                self.monitor.is_random = value_or_refusal(
                     is_known.then_some(text == "R"),
                     "monitor-pattern must be 'S' (sequential) or 'R' (random).",
                 )?;
@@ -184,18 +185,19 @@ impl MemtierOptions {
             "--key-median" => self.key_median = Some(finite(text, name)?),
             "--key-zipf-exp" => {
                 let exponent = number(text).filter(|exponent| *exponent > 0.0 && *exponent < 5.0);
-                self.key_zipf_exp = Some(must(exponent, "key-zipf-exp must be within interval (0, 5).")?);
+                self.key_zipf_exp =
+                    Some(value_or_refusal(exponent, "key-zipf-exp must be within interval (0, 5).")?);
             }
-            "--wait-ratio" => self.wait_ratio = expressed(Ratio::read(text), option, "[0-n]:[0-n]")?,
-            "--num-slaves" => self.num_slaves = expressed(Span::read(text), option, SPAN)?,
-            "--wait-timeout" => self.wait_timeout = expressed(Span::read(text), option, SPAN)?,
+            "--wait-ratio" => self.wait_ratio = value_in_format(Ratio::read(text), option, "[0-n]:[0-n]")?,
+            "--num-slaves" => self.num_slaves = value_in_format(NumberRange::read(text), option, SPAN)?,
+            "--wait-timeout" => self.wait_timeout = value_in_format(NumberRange::read(text), option, SPAN)?,
             option => return if self.server.take(option, text) { Ok(()) } else { Err(invalid(option)) },
         }
         Ok(())
     }
 
     /// Limits the versions of TLS.
-    fn take_tls_protocols(&mut self, text: &str) -> Result<(), Refusal> {
+    fn take_tls_protocols(&mut self, text: &str) -> Result<(), OptionRefusal> {
         let protocols: Vec<_> = text.split(',').map(str::to_ascii_lowercase).collect();
         let has = |name| protocols.iter().any(|protocol| protocol == name);
         match (has("tlsv1.2"), has("tlsv1.3")) {
@@ -210,15 +212,15 @@ impl MemtierOptions {
         Ok(())
     }
 
-    fn last_command(&mut self) -> Result<&mut Command, Refusal> {
-        must(self.commands.last_mut(), "no arbitrary command found.")
+    fn last_command(&mut self) -> Result<&mut UserCommand, OptionRefusal> {
+        value_or_refusal(self.commands.last_mut(), "no arbitrary command found.")
     }
 
     /// Applies `-a` and then `--uri` to the server, after all options are read.
     ///
     /// # Errors
     /// When a URI is invalid, or an option cannot be used with `--hash`.
-    pub(super) fn settle(&mut self) -> Result<(), Refusal> {
+    pub(super) fn settle(&mut self) -> Result<(), OptionRefusal> {
         if let Some(credentials) = &self.authenticate {
             let (user, password) = match credentials.split_once(':') {
                 Some((user, password)) => (Some(user.to_owned()), password),
@@ -242,7 +244,7 @@ impl MemtierOptions {
         let unread = if self.server.is_ring { 0 } else { self.uris.len().saturating_sub(1) };
         for uri in &self.uris[unread..] {
             match self.server.take_uri(uri) {
-                Ok(Dialect::Memcached) => self.protocol = Protocol::MemcacheText,
+                Ok(Dialect::Memcached) => self.protocol = MemtierProtocol::MemcacheText,
                 Ok(dialect) if !dialect.has_keys() => {
                     return refused_with("uri: memtier has no HTTP; write redyno URI -- GET /path");
                 }
@@ -254,47 +256,56 @@ impl MemtierOptions {
     }
 }
 
-pub(super) fn refused_with<T>(line: &str) -> Result<T, Refusal> {
-    Err(Refusal::Message(format!("error: {line}")))
+pub(super) fn refused_with<T>(line: &str) -> Result<T, OptionRefusal> {
+    Err(OptionRefusal::Message(format!("error: {line}")))
 }
 
 /// Returns the parsed value, or a refusal with the message `line`.
-pub(super) fn must<T>(read: Option<T>, line: &str) -> Result<T, Refusal> {
+pub(super) fn value_or_refusal<T>(read: Option<T>, line: &str) -> Result<T, OptionRefusal> {
     read.map_or_else(|| refused_with(line), Ok)
 }
 
 /// Returns the parsed value of an option, or a refusal that shows the format `form`.
-fn expressed<T>(read: Option<T>, option: &str, form: &str) -> Result<Option<T>, Refusal> {
+fn value_in_format<T>(read: Option<T>, option: &str, form: &str) -> Result<Option<T>, OptionRefusal> {
     let name = option.trim_start_matches('-');
-    must(read, &format!("{name} must be expressed as {form}.")).map(Some)
+    value_or_refusal(read, &format!("{name} must be expressed as {form}.")).map(Some)
 }
 
 /// Returns a whole number of at least 1.
-fn positive<N: FromStr + PartialOrd + Default>(text: &str, what: &str) -> Result<N, Refusal> {
+fn positive<N: FromStr + PartialOrd + Default>(text: &str, what: &str) -> Result<N, OptionRefusal> {
     let read = number(text).filter(|number| *number > N::default());
-    must(read, &format!("{what} must be greater than zero."))
+    value_or_refusal(read, &format!("{what} must be greater than zero."))
 }
 
-fn finite(text: &str, what: &str) -> Result<f64, Refusal> {
+/// Returns a whole number.
+fn whole(text: &str, what: &str) -> Result<u64, OptionRefusal> {
+    value_or_refusal(number(text), &format!("{what} must be a valid number."))
+}
+
+fn finite(text: &str, what: &str) -> Result<f64, OptionRefusal> {
     let read = number(text).filter(|number: &f64| *number > 0.0 && number.is_finite());
-    must(read, &format!("{what} must be greater than zero."))
+    value_or_refusal(read, &format!("{what} must be greater than zero."))
 }
 
-fn protocol(text: &str) -> Result<Protocol, Refusal> {
+fn protocol(text: &str) -> Result<MemtierProtocol, OptionRefusal> {
     if text == "memcache_binary" {
         return refused_with(
             "memcache_binary is not supported by redyno memtier: give -P memcache_text, memcached's text protocol.",
         );
     }
-    let known = Protocol::ALL.into_iter().find(|protocol| protocol.name() == text);
-    must(known, "supported protocols are 'memcache_text', 'redis', 'resp2' and 'resp3'.")
+    let known = MemtierProtocol::ALL.into_iter().find(|protocol| protocol.name() == text);
+    value_or_refusal(known, "supported protocols are 'memcache_text', 'redis', 'resp2' and 'resp3'.")
 }
 
-fn requests(text: &str) -> Result<Requests, Refusal> {
-    if text == "allkeys" { Ok(Requests::AllKeys) } else { positive(text, "requests").map(Requests::Each) }
+fn requests(text: &str) -> Result<RequestCount, OptionRefusal> {
+    if text == "allkeys" {
+        Ok(RequestCount::AllKeys)
+    } else {
+        positive(text, "requests").map(RequestCount::Each)
+    }
 }
 
-fn read_preference(text: &str) -> Result<ReadFrom, Refusal> {
+fn read_preference(text: &str) -> Result<ReadFrom, OptionRefusal> {
     match text {
         "primary" => Ok(ReadFrom::Primary),
         // If no replica answers, reads go to the primary.
@@ -306,17 +317,17 @@ fn read_preference(text: &str) -> Result<ReadFrom, Refusal> {
     }
 }
 
-fn key_pattern(text: &str) -> Result<[Pattern; 2], Refusal> {
-    let read = text.split_once(':').and_then(|(set, get)| Some([Pattern::read(set)?, Pattern::read(get)?]));
-    let patterns = must(read, "key-pattern must be in the format of [S/R/G/P/Z]:[S/R/G/P/Z].")?;
-    if patterns.contains(&Pattern::Parallel) && patterns != [Pattern::Parallel; 2] {
+fn key_pattern(text: &str) -> Result<[KeyOrder; 2], OptionRefusal> {
+    let read = text.split_once(':').and_then(|(set, get)| Some([KeyOrder::read(set)?, KeyOrder::read(get)?]));
+    let patterns = value_or_refusal(read, "key-pattern must be in the format of [S/R/G/P/Z]:[S/R/G/P/Z].")?;
+    if patterns.contains(&KeyOrder::Parallel) && patterns != [KeyOrder::Parallel; 2] {
         return refused_with("parallel key-pattern must be configured for both SET and GET commands.");
     }
     Ok(patterns)
 }
 
 /// Returns the message about an unsupported option with this name.
-pub(super) fn refusal_of_absent(name: &str, choice: &Choice) -> String {
+pub(super) fn unsupported_option_message(name: &str, choice: &ToolOption) -> String {
     let hint = if choice.help.is_empty() { String::new() } else { format!(": {}", choice.help) };
     format!("error: {name} is not supported by redyno memtier{hint}.")
 }
@@ -331,9 +342,9 @@ mod tests {
         assert_no_name_is_repeated(OPTIONS.all());
         for choice in OPTIONS.all() {
             let value = if choice.name() == "--hash" { "ketama" } else { "1" };
-            let given = Given { choice, name: choice.name().to_owned(), value: value.to_owned() };
+            let given = GivenOption { choice, name: choice.name().to_owned(), value: value.to_owned() };
             let taken = MemtierOptions::usual().take(&given);
-            assert!(!matches!(taken, Err(Refusal::Wrong(..))), "{}", choice.written);
+            assert!(!matches!(taken, Err(OptionRefusal::Wrong(..))), "{}", choice.written);
         }
     }
 }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use super::{
     Flavour,
+    command_steps::{CommandSteps, Payload},
     parse::BenchOptions,
-    words::{Payload, Steps},
 };
 use crate::{
-    compat::{numbers::atoi, options::Who},
+    compat::{numbers::atoi, options::Availability},
     protocol::Dialect,
     untrusted,
     workload::{Operation, Workload},
 };
 
 /// A row of the table of tests.
-struct Entry {
+struct TestRow {
     /// The names of the test in `-t`.
     names: &'static [&'static str],
     title: &'static str,
@@ -24,17 +24,17 @@ struct Entry {
     words: &'static str,
     /// How many times the words after the first word are repeated.
     times: usize,
-    who: Who,
+    who: Availability,
 }
 
-const fn row(names: &'static [&'static str], title: &'static str, words: &'static str) -> Entry {
-    Entry { names, title, words, times: 1, who: Who::All }
+const fn row(names: &'static [&'static str], title: &'static str, words: &'static str) -> TestRow {
+    TestRow { names, title, words, times: 1, who: Availability::All }
 }
 
 /// A PING as an inline command; all other commands are arrays.
 const INLINE: &str = "PING\r\n";
 
-const TESTS: [Entry; 24] = [
+const TESTS: [TestRow; 24] = [
     row(&["ping_inline", "ping"], "PING_INLINE", INLINE),
     row(&["ping_mbulk", "ping"], "PING_MBULK", "PING"),
     row(&["set"], "SET", "SET key:__rand_int__ <data>"),
@@ -58,42 +58,49 @@ const TESTS: [Entry; 24] = [
     row(&["lrange", "lrange_300"], "LRANGE_300 (first 300 elements)", "LRANGE mylist 0 299"),
     row(&["lrange", "lrange_500"], "LRANGE_500 (first 500 elements)", "LRANGE mylist 0 499"),
     row(&["lrange", "lrange_600"], "LRANGE_600 (first 600 elements)", "LRANGE mylist 0 599"),
-    Entry { times: 10, ..row(&["mset"], "MSET (10 keys)", "MSET key:__rand_int__ <data>") },
-    Entry { times: 10, who: Who::Valkey, ..row(&["mget"], "MGET (10 keys)", "MGET key:__rand_int__") },
+    TestRow { times: 10, ..row(&["mset"], "MSET (10 keys)", "MSET key:__rand_int__ <data>") },
+    TestRow {
+        times: 10,
+        who: Availability::Valkey,
+        ..row(&["mget"], "MGET (10 keys)", "MGET key:__rand_int__")
+    },
     row(&["xadd"], "XADD", "XADD mystream * myfield <data>"),
-    Entry { who: Who::Valkey, ..row(&["function_load"], "FUNCTION LOAD", "function load replace <library>") },
-    Entry { who: Who::Valkey, ..row(&["fcall"], "FCALL", "fcall foo1 <keys>") },
+    TestRow {
+        who: Availability::Valkey,
+        ..row(&["function_load"], "FUNCTION LOAD", "function load replace <library>")
+    },
+    TestRow { who: Availability::Valkey, ..row(&["fcall"], "FCALL", "fcall foo1 <keys>") },
 ];
 
 /// Returns the requested tests of a round of the suite; `payload` generates their values.
 pub(super) fn tests(flavour: Flavour, asked: &BenchOptions, payload: &mut Payload) -> Vec<Test> {
-    let filling = Filling { flavour, asked, data: payload.take(asked.data_size) };
+    let filling = WordReplacer { flavour, asked, data: payload.take(asked.data_size) };
     TESTS.iter().filter(|row| is_chosen(row, flavour, asked)).map(|row| filling.test(row)).collect()
 }
 
 /// Returns whether a test runs. Without `-t`, the tests of the tool's own suite run. `redyno bench` runs the suite of
 /// redis-benchmark; a test that only valkey-benchmark has runs if `-t` names it.
-fn is_chosen(row: &Entry, flavour: Flavour, asked: &BenchOptions) -> bool {
+fn is_chosen(row: &TestRow, flavour: Flavour, asked: &BenchOptions) -> bool {
     match &asked.tests {
-        None => row.who == Who::All || flavour == Flavour::Valkey,
+        None => row.who == Availability::All || flavour == Flavour::Valkey,
         Some(list) => {
-            flavour.takes(row.who) && row.names.iter().any(|name| list.contains(&format!(",{name},")))
+            flavour.supports(row.who) && row.names.iter().any(|name| list.contains(&format!(",{name},")))
         }
     }
 }
 
 /// The values that replace words in angle brackets.
-struct Filling<'a> {
+struct WordReplacer<'a> {
     flavour: Flavour,
     asked: &'a BenchOptions,
     data: Vec<u8>,
 }
 
-impl Filling<'_> {
-    fn test(&self, row: &Entry) -> Test {
+impl WordReplacer<'_> {
+    fn test(&self, row: &TestRow) -> Test {
         let size = self.asked.data_size as u64;
         if row.words == INLINE {
-            return Test::of(row.title, Steps::raw(INLINE), 1, size);
+            return Test::of(row.title, CommandSteps::raw(INLINE), 1, size);
         }
         let mut words = row.words.split(' ');
         let mut command: Vec<Vec<u8>> =
@@ -102,7 +109,7 @@ impl Filling<'_> {
         for word in (0..row.times).flat_map(|_| &rest) {
             self.fill(word, &mut command);
         }
-        let mut steps = Steps::new(self.asked, self.flavour != Flavour::Redis);
+        let mut steps = CommandSteps::new(self.asked, self.flavour != Flavour::Redis);
         steps.add(&command);
         let before = (row.title == "FCALL").then(|| {
             let script = library(1, self.asked.num_keys_in_fcall > 0);
@@ -132,7 +139,7 @@ impl Filling<'_> {
 /// The beginnings of the keys in the table of tests.
 const KEYS: [&str; 7] = ["key", "counter", "mylist", "myset", "myhash", "myzset", "mystream"];
 
-impl Filling<'_> {
+impl WordReplacer<'_> {
     /// Returns a word of the table; on a cluster, a key gets a hash tag: `key:{tag}:__rand_int__`, `mylist:{tag}`.
     fn tagged(&self, word: &str) -> String {
         let base = word.split(':').next().unwrap_or_default();
@@ -175,8 +182,8 @@ pub(super) struct Test {
 
 impl Test {
     /// Returns the test of these steps, which contain this number of commands.
-    pub(super) fn of(title: &str, steps: Steps, commands: u64, payload: u64) -> Self {
-        let (title, Steps { steps, sets, is_raw, .. }) = (title.to_owned(), steps);
+    pub(super) fn of(title: &str, steps: CommandSteps, commands: u64, payload: u64) -> Self {
+        let (title, CommandSteps { steps, sets, is_raw, .. }) = (title.to_owned(), steps);
         let operation = Operation { name: title.clone(), weight: 1, steps, is_raw, ..Operation::default() };
         let (name, operations) = (title.clone(), vec![operation]);
         let workload = Arc::new(Workload { name, keys: sets, operations, ..Workload::default() });
@@ -194,7 +201,7 @@ pub(super) fn title(asked: &BenchOptions) -> String {
 }
 
 /// Returns the test of the user's commands; `None` if there are only semicolons and no commands.
-pub(super) fn test(
+pub(super) fn user_test(
     flavour: Flavour,
     title: &str,
     asked: &BenchOptions,
@@ -204,7 +211,7 @@ pub(super) fn test(
         Flavour::Redis => vec![(1, asked.command.clone())],
         Flavour::Redyno | Flavour::Valkey => sequence(&asked.command),
     };
-    let mut steps = Steps::new(asked, flavour != Flavour::Redis);
+    let mut steps = CommandSteps::new(asked, flavour != Flavour::Redis);
     let (mut all, mut bytes) = (0, 0);
     for (times, command) in &mut commands {
         if flavour != Flavour::Redis {
@@ -289,7 +296,7 @@ mod tests {
     #[test]
     fn commands_of_a_sequence_are_repeated_and_counted_one_by_one() {
         let asked = asked("multi ; 3 set k:__rand_int__ <__data__> ; exec");
-        let test = self::test(Flavour::Redyno, &title(&asked), &asked, &mut Payload::new()).unwrap();
+        let test = self::user_test(Flavour::Redyno, &title(&asked), &asked, &mut Payload::new()).unwrap();
         assert_eq!(
             (test.commands, test.title.as_str()),
             (5, "multi ; 3 set k:__rand_int__ <__data__> ; exec")
@@ -306,8 +313,8 @@ mod tests {
     #[test]
     fn redis_benchmark_supports_neither_sequences_nor_values() {
         let asked = asked("3 set ; __data__");
-        let test = self::test(Flavour::Redis, "t", &asked, &mut Payload::new()).unwrap();
+        let test = self::user_test(Flavour::Redis, "t", &asked, &mut Payload::new()).unwrap();
         assert_eq!(test.workload.operations[0].steps, ["\"3\" \"set\" \";\" \"__data__\""]);
-        assert!(self::test(Flavour::Valkey, "t", &self::asked(";"), &mut Payload::new()).is_none());
+        assert!(self::user_test(Flavour::Valkey, "t", &self::asked(";"), &mut Payload::new()).is_none());
     }
 }

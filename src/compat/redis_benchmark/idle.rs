@@ -10,8 +10,8 @@ use rustix::event::{PollFd, PollFlags};
 
 use super::server_config::unreachable;
 use crate::{
-    compat::{run::Stop, server::plain},
-    endpoint::{NoTalk, ReachError, Talk, Target, wait_for},
+    compat::{run::EarlyEnd, server::os_error_text},
+    endpoint::{ReachError, Talk, TalkError, Target, wait_for},
     load::most_clients,
     print::words::StreamText,
     protocol::Reply,
@@ -31,12 +31,12 @@ const LISTENING: Duration = Duration::from_millis(1);
 ///
 /// # Errors
 /// When a connection was lost, or output cannot be written.
-pub(super) fn hold(
+pub(super) fn keep_open(
     target: &Target,
     server: &str,
     clients: i64,
     out: &mut StreamText,
-) -> Result<Infallible, Stop> {
+) -> Result<Infallible, EarlyEnd> {
     writeln!(out, "Creating {clients} idle connections and waiting forever (Ctrl+C when done)")?;
     // `most_clients` also raises the limit of open files.
     most_clients(1, 1);
@@ -44,34 +44,34 @@ pub(super) fn hold(
     let held: Result<Vec<_>, _> = (0..clients).map(|_| Talk::silent(target, until)).collect();
     let mut held = held.map_err(|error| match &error {
         // A server with too many clients closes further connections before it speaks TLS.
-        NoTalk::Tls(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => {
-            Stop::Message(CLOSED.to_owned())
+        TalkError::Tls(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => {
+            EarlyEnd::Message(CLOSED.to_owned())
         }
-        NoTalk::Tls(cause) if cause.kind() == io::ErrorKind::ConnectionReset => {
-            Stop::Message(format!("Error: {}", plain(cause)))
+        TalkError::Tls(cause) if cause.kind() == io::ErrorKind::ConnectionReset => {
+            EarlyEnd::Message(format!("Error: {}", os_error_text(cause)))
         }
-        error => Stop::Message(unreachable(target, server, error)),
+        error => EarlyEnd::Message(unreachable(target, server, error)),
     })?;
     loop {
         write!(out, "clients: {}\r", held.len())?;
         out.flush()?;
         let next = Instant::now() + TICK;
         while let Some(left) = next.checked_duration_since(Instant::now()) {
-            attend(&mut held, left)?;
+            handle_ready(&mut held, left)?;
         }
     }
 }
 
 /// Waits at most `limit` for data on the connections, and handles the data of all connections.
-fn attend(held: &mut [Talk], limit: Duration) -> Result<(), Stop> {
+fn handle_ready(held: &mut [Talk], limit: Duration) -> Result<(), EarlyEnd> {
     let mut polled: Vec<_> = held.iter().map(|talk| PollFd::new(talk, PollFlags::IN)).collect();
     wait_for(&mut polled, limit);
     let ready: Vec<_> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
-    held.iter_mut().zip(ready).filter(|(_, ready)| *ready).try_for_each(|(talk, _)| hear(talk))
+    held.iter_mut().zip(ready).filter(|(_, ready)| *ready).try_for_each(|(talk, _)| read_unrequested(talk))
 }
 
 /// Reads data that the server sends without a request. As in redis-benchmark, only errors matter.
-fn hear(talk: &mut Talk) -> Result<(), Stop> {
+fn read_unrequested(talk: &mut Talk) -> Result<(), EarlyEnd> {
     let mut said = None;
     let heard = talk.ask(&[], 1, LISTENING, |_, reply| {
         if let Reply::Error(line) = reply {
@@ -82,10 +82,10 @@ fn hear(talk: &mut Talk) -> Result<(), Stop> {
         Err(ReachError::Io { cause, .. }) => match cause.kind() {
             io::ErrorKind::TimedOut => None,
             io::ErrorKind::UnexpectedEof => Some(CLOSED.to_owned()),
-            _ => Some(format!("Error: {}", plain(&cause))),
+            _ => Some(format!("Error: {}", os_error_text(&cause))),
         },
         Err(error) => Some(format!("Error: {error}")),
         Ok(()) => said,
     };
-    end.map_or(Ok(()), |line| Err(Stop::Message(line)))
+    end.map_or(Ok(()), |line| Err(EarlyEnd::Message(line)))
 }

@@ -12,32 +12,32 @@ use serde::Serialize;
 use super::{
     catalogue::Test,
     masters::Masters,
-    parse::{BenchOptions, Form},
+    parse::{BenchOptions, OutputFormat},
     server_config::ServerConfig,
 };
 use crate::{
     export::benchmark_csv::{self, figures_ms},
-    session::{End, Interval, Summary},
+    session::{Interval, SessionEnd, Summary},
     stats::{
         Latency,
-        walks::{self, Level},
+        walks::{self, IterationPoint},
     },
 };
 
 /// The result of a test.
-pub(super) struct Report<'a> {
+pub(super) struct TestReport<'a> {
     pub(super) test: &'a Test,
     pub(super) asked: &'a BenchOptions,
     pub(super) config: Option<&'a ServerConfig>,
     /// The primaries of the cluster (`--cluster`).
     pub(super) masters: Option<&'a Masters>,
     /// The last record of the load, with the sum of all its intervals.
-    pub(super) end: &'a End,
+    pub(super) end: &'a SessionEnd,
     /// Requests per second in each interval of the run.
     pub(super) rates: &'a [f64],
 }
 
-impl Report<'_> {
+impl TestReport<'_> {
     /// Returns the number of requests; an operation may consist of several requests.
     fn requests(&self) -> u64 {
         self.end.summary.ops * self.test.commands
@@ -60,13 +60,13 @@ impl Report<'_> {
     pub(super) fn lines(&self) -> String {
         let (title, per_s) = (self.test.title.as_str(), self.requests_per_s());
         match self.asked.form {
-            Form::Normal => page(self),
-            Form::Quiet => {
+            OutputFormat::Normal => page(self),
+            OutputFormat::Quiet => {
                 let [_, _, p50, ..] = self.figures_ms();
                 format!("{title}: {per_s:.2} requests per second, p50={p50:.3} msec\n")
             }
-            Form::Csv => benchmark_csv::row(title, per_s, self.latency()),
-            Form::Json => {
+            OutputFormat::Csv => benchmark_csv::row(title, per_s, self.latency()),
+            OutputFormat::Json => {
                 let (requests, end) = (self.requests(), self.end);
                 let line = TestObject { kind: "end", test: title, requests, requests_per_s: per_s, end };
                 // Strings and numbers can always be encoded.
@@ -84,7 +84,7 @@ struct TestObject<'a> {
     requests: u64,
     requests_per_s: f64,
     #[serde(flatten)]
-    end: &'a End,
+    end: &'a SessionEnd,
 }
 
 /// Converts nanoseconds into milliseconds.
@@ -92,7 +92,7 @@ fn ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-pub(super) fn page(report: &Report) -> String {
+pub(super) fn page(report: &TestReport) -> String {
     let mut page = head(report) + &rates(report);
     page += "\nLatency by percentile distribution:\n";
     page += &table(report, &walks::over_percentiles(report.latency()));
@@ -101,8 +101,8 @@ pub(super) fn page(report: &Report) -> String {
     page + &summary(report)
 }
 
-fn head(report: &Report) -> String {
-    let Report { test, asked, config, masters, .. } = report;
+fn head(report: &TestReport) -> String {
+    let TestReport { test, asked, config, masters, .. } = report;
     let (requests, seconds) = (report.requests(), report.end.summary.length_s);
     let config = config.map_or_else(String::new, |ServerConfig { save, appendonly }| {
         format!("  host configuration \"save\": {save}\n  host configuration \"appendonly\": {appendonly}\n")
@@ -119,15 +119,15 @@ fn head(report: &Report) -> String {
     )
 }
 
-fn table(report: &Report, levels: &[Level]) -> String {
-    let line = |level: &Level| {
+fn table(report: &TestReport, levels: &[IterationPoint]) -> String {
+    let line = |level: &IterationPoint| {
         let (value, count) = (ms(level.value_ns), level.count * report.test.commands);
         format!("{:.3}% <= {value:.3} milliseconds (cumulative count {count})\n", level.percent)
     };
     levels.iter().map(line).collect()
 }
 
-fn summary(report: &Report) -> String {
+fn summary(report: &TestReport) -> String {
     let per_s = report.requests_per_s();
     let head = "  latency summary (msec):\n";
     format!(
@@ -144,7 +144,7 @@ fn row(figures: [f64; 6]) -> String {
 }
 
 /// Returns the summary of the rates in the intervals of the run, if a rate was requested.
-fn rates(report: &Report) -> String {
+fn rates(report: &TestReport) -> String {
     let Some(rps) = report.asked.rps.filter(|_| !report.rates.is_empty()) else { return String::new() };
     let mut rates = report.rates.to_vec();
     rates.sort_by(f64::total_cmp);
@@ -158,7 +158,7 @@ fn rates(report: &Report) -> String {
 /// The progress line.
 pub(in crate::compat::redis_benchmark) struct Progress<'a> {
     test: &'a Test,
-    pub(super) behind: Behind,
+    pub(super) behind: ProgressSuffix,
     /// The length of the last line, in characters.
     drawn: usize,
     /// The sum of the warm-up's intervals.
@@ -167,7 +167,7 @@ pub(in crate::compat::redis_benchmark) struct Progress<'a> {
 
 /// The text at the end of the progress line.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::compat::redis_benchmark) enum Behind {
+pub(in crate::compat::redis_benchmark) enum ProgressSuffix {
     Nothing,
     /// The number of requests that were sent.
     Requests,
@@ -176,7 +176,7 @@ pub(in crate::compat::redis_benchmark) enum Behind {
 }
 
 impl<'a> Progress<'a> {
-    pub(in crate::compat::redis_benchmark) fn new(test: &'a Test, behind: Behind) -> Self {
+    pub(in crate::compat::redis_benchmark) fn new(test: &'a Test, behind: ProgressSuffix) -> Self {
         Self { test, behind, drawn: 0, warm: Summary::default() }
     }
 
@@ -204,8 +204,8 @@ impl<'a> Progress<'a> {
             last.service.mean_ns() / 1e6,
             all.service.mean_ns() / 1e6,
             match self.behind {
-                Behind::Nothing if !is_warmup => String::new(),
-                Behind::Requests if !is_warmup => format!(" {} requests", all.ops * commands),
+                ProgressSuffix::Nothing if !is_warmup => String::new(),
+                ProgressSuffix::Requests if !is_warmup => format!(" {} requests", all.ops * commands),
                 _ => format!(" {:.1} seconds", all.length_s),
             },
         );

@@ -10,8 +10,8 @@ use super::{
     server_config::{ServerConfig, unreachable},
 };
 use crate::{
-    compat::server::place,
-    endpoint::{Cluster, NoTalk, Talk, Target},
+    compat::server::address_text,
+    endpoint::{Cluster, Talk, TalkError, Target},
 };
 
 /// The time limit for the connection to a node, and again for the node's report of its cluster.
@@ -39,11 +39,13 @@ impl Masters {
     /// The message to print.
     pub(super) fn find(target: &Target, flavour: Flavour, limit: Option<Duration>) -> Result<Self, String> {
         // An address without a server gets the same message as without --cluster.
-        if let Err(error @ NoTalk::Connect(_)) = Talk::silent(target, Instant::now() + limit.unwrap_or(LIMIT))
+        if let Err(error @ TalkError::Connect(_)) =
+            Talk::silent(target, Instant::now() + limit.unwrap_or(LIMIT))
         {
             return Err(unreachable(target, flavour.server(), &error));
         }
-        let failed = |error| format!("Failed to fetch cluster configuration from {}: {error}", place(target));
+        let failed =
+            |error| format!("Failed to fetch cluster configuration from {}: {error}", address_text(target));
         let cluster = Cluster::find(target, limit.unwrap_or(LIMIT)).map_err(failed)?;
         let found = Self::of(Arc::new(cluster), target, flavour, limit)?;
         if found.all.len() < 2 {
@@ -87,14 +89,14 @@ impl Masters {
     pub(super) fn warnings(&self) -> String {
         let silent = self.all.iter().filter(|master| master.config.is_none());
         silent
-            .map(|master| format!("WARN: Could not fetch node CONFIG {}\n", place(&master.target)))
+            .map(|master| format!("WARN: Could not fetch node CONFIG {}\n", address_text(&master.target)))
             .collect()
     }
 
     /// Returns the lines about the servers, which are printed above all tests.
     pub(super) fn head(&self) -> String {
         if self.cluster.is_ring() {
-            let line = |(n, target)| format!("Server {n}: {}\n", place(target));
+            let line = |(n, target)| format!("Server {n}: {}\n", address_text(target));
             let lines: String = self.targets().enumerate().map(line).collect();
             return format!("{} servers share the load by consistent hash:\n\n{lines}\n", self.all.len());
         }
@@ -103,7 +105,7 @@ impl Masters {
             Flavour::Redyno | Flavour::Redis => ("master", "Master", ""),
         };
         let line = |(n, Master { id, target, .. }): (usize, &Master)| {
-            format!("{name} {n}{end}: {id} {}\n", place(target))
+            format!("{name} {n}{end}: {id} {}\n", address_text(target))
         };
         let lines: String = self.all.iter().enumerate().map(line).collect();
         format!("Cluster has {} {role} nodes:\n\n{lines}\n", self.all.len())

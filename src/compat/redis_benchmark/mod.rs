@@ -9,6 +9,7 @@
 //! `options.txt` lists the deliberate differences below the options, and `--help` prints both.
 
 mod catalogue;
+mod command_steps;
 mod idle;
 mod layout;
 mod masters;
@@ -16,7 +17,6 @@ mod options;
 mod parse;
 mod run;
 mod server_config;
-mod words;
 
 pub use self::options::OPTIONS;
 pub use self::parse::Flavour;

@@ -4,19 +4,19 @@ use std::sync::LazyLock;
 
 use super::{
     Flavour,
-    parse::{BenchOptions, Form},
+    parse::{BenchOptions, OutputFormat},
 };
 use crate::{
     compat::{
         numbers::{atoi, seconds},
-        options::{Choice, Options, Refusal, invalid},
+        options::{OptionRefusal, OptionTable, ToolOption, invalid},
     },
     endpoint::ReadFrom,
     load::LatencyTo,
 };
 
 /// The options of all flavours.
-pub static OPTIONS: LazyLock<Options> = LazyLock::new(|| Options::read(include_str!("options.txt")));
+pub static OPTIONS: LazyLock<OptionTable> = LazyLock::new(|| OptionTable::read(include_str!("options.txt")));
 
 /// The largest number of threads.
 const MOST_THREADS: i64 = 500;
@@ -28,10 +28,10 @@ const NO_EFFECT: &str =
 
 impl BenchOptions {
     /// Handles an option with its value.
-    pub(super) fn take(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
+    pub(super) fn take(&mut self, option: &str, text: &str) -> Result<(), OptionRefusal> {
         match option {
-            "--help" => return Err(Refusal::Help),
-            "--version" => return Err(Refusal::Version),
+            "--help" => return Err(OptionRefusal::Help),
+            "--version" => return Err(OptionRefusal::Version),
             "-c" => self.clients = atoi(text),
             "-n" | "--duration" | "--warmup" | "--rps" => return self.take_length(option, text),
             "-d" => self.data_size = atoi(text).clamp(1, 1 << 30) as usize,
@@ -64,9 +64,9 @@ impl BenchOptions {
             "--num-keys-in-fcall" => self.num_keys_in_fcall = atoi(text),
             "--dataset" => self.dataset = Some(text.into()),
             "--maxdocs" => self.maxdocs = u64::try_from(atoi(text)).ok().filter(|most| *most > 0),
-            "-q" => self.form = self.form.max(Form::Quiet),
-            "--csv" => self.form = self.form.max(Form::Csv),
-            "--json" => self.form = Form::Json,
+            "-q" => self.form = self.form.max(OutputFormat::Quiet),
+            "--csv" => self.form = self.form.max(OutputFormat::Csv),
+            "--json" => self.form = OutputFormat::Json,
             "-e" => self.warnings.push(NO_EFFECT.to_owned()),
             "--compat" if text == "first-byte" => self.latency_to = LatencyTo::FirstByte,
             "--rfr" => match text {
@@ -86,7 +86,7 @@ impl BenchOptions {
     }
 
     /// Handles an option about the number of requests or the duration.
-    fn take_length(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
+    fn take_length(&mut self, option: &str, text: &str) -> Result<(), OptionRefusal> {
         let exclusive = "Options -n and --duration are mutually exclusive.";
         match option {
             "-n" => {
@@ -104,8 +104,8 @@ impl BenchOptions {
     }
 
     /// Handles an option about the server's address or credentials.
-    fn take_server(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
-        let unknown = |error| Refusal::Message(format!("{option}: {error}"));
+    fn take_server(&mut self, option: &str, text: &str) -> Result<(), OptionRefusal> {
+        let unknown = |error| OptionRefusal::Message(format!("{option}: {error}"));
         let server = &mut self.server;
         match option {
             "-p" => match u16::try_from(atoi(text)) {
@@ -127,16 +127,16 @@ impl BenchOptions {
     }
 }
 
-fn refused(line: &str) -> Result<(), Refusal> {
-    Err(Refusal::Message(line.to_owned()))
+fn refused(line: &str) -> Result<(), OptionRefusal> {
+    Err(OptionRefusal::Message(line.to_owned()))
 }
 
 /// The width of the names of options in the help.
 const NAMES: usize = 20;
 
 /// Returns the options of a flavour.
-pub(super) fn options(flavour: Flavour) -> impl Iterator<Item = &'static Choice> {
-    OPTIONS.all().filter(move |option| flavour.takes(option.of))
+pub(super) fn options(flavour: Flavour) -> impl Iterator<Item = &'static ToolOption> {
+    OPTIONS.all().filter(move |option| flavour.supports(option.of))
 }
 
 /// Returns the whole help.
@@ -146,7 +146,7 @@ pub(super) fn usage(flavour: Flavour) -> String {
     format!(
         "Usage: {program} [OPTIONS]{end} [COMMAND ARGS...]\n{}\nExamples:\n  {program} -p 6379 -t get,set -n 100000 -q\n  \
          {program} -c 200 -P 16 -r 1000000 SET key:__rand_int__ x\n",
-        OPTIONS.help(NAMES, |option| flavour.takes(option.of))
+        OPTIONS.help(NAMES, |option| flavour.supports(option.of))
     )
 }
 
@@ -168,8 +168,9 @@ mod tests {
             "ECDHE-RSA-AES128-GCM-SHA256",
         ];
         for option in OPTIONS.all() {
-            let is_taken =
-                |text| !matches!(BenchOptions::usual().take(option.name(), text), Err(Refusal::Wrong(..)));
+            let is_taken = |text| {
+                !matches!(BenchOptions::usual().take(option.name(), text), Err(OptionRefusal::Wrong(..)))
+            };
             assert!(values.into_iter().any(is_taken), "{}", option.written);
         }
     }

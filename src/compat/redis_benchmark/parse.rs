@@ -5,9 +5,9 @@ use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::PathBuf, time::Dura
 use super::options;
 use crate::{
     compat::{
-        options::{Habit, Reader, Refusal, Who},
-        run::Answer,
-        server::Server,
+        options::{Availability, OptionReader, OptionRefusal, ParsingStyle},
+        run::PrintedText,
+        server::ServerOptions,
     },
     endpoint::ReadFrom,
     load::LatencyTo,
@@ -18,10 +18,10 @@ use crate::{
 ///
 /// # Errors
 /// The text to print, if the arguments are invalid or request no run.
-pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions, Answer> {
+pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions, PrintedText> {
     let mut asked = BenchOptions::usual();
-    let habit = Habit::Command { ends_with_dashes: flavour != Flavour::Redis };
-    let read = Reader::new(habit, options::options(flavour), words)
+    let habit = ParsingStyle::Command { ends_with_dashes: flavour != Flavour::Redis };
+    let read = OptionReader::new(habit, options::options(flavour), words)
         .read(|given| asked.take(given.choice.name(), &given.value));
     let (out, last, code) = match read {
         Ok(_) if asked.server.is_ring && (asked.is_cluster || asked.is_idle) => {
@@ -32,21 +32,21 @@ pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions
             asked.command = command.iter().map(|word| word.as_bytes().to_vec()).collect();
             return Ok(asked);
         }
-        Err(Refusal::Help) => (options::usage(flavour), None, 0),
-        Err(Refusal::Version) => (flavour.version(), None, 0),
-        Err(Refusal::Message(line)) => (String::new(), Some(line), 1),
-        Err(Refusal::Wrong(option, _)) => {
+        Err(OptionRefusal::Help) => (options::usage(flavour), None, 0),
+        Err(OptionRefusal::Version) => (flavour.version(), None, 0),
+        Err(OptionRefusal::Message(line)) => (String::new(), Some(line), 1),
+        Err(OptionRefusal::Wrong(option, _)) => {
             let invalid = format!("Invalid option \"{option}\" or option argument missing\n\n");
             (invalid + &options::usage(flavour), None, 1)
         }
     };
     let err = asked.warnings.into_iter().chain(last).map(|line| line + "\n").collect();
-    Err(Answer { out, err, code })
+    Err(PrintedText { out, err, code })
 }
 
 /// The format of the output. If several formats are requested, the one that comes last in this list is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Form {
+pub(super) enum OutputFormat {
     /// A page per test.
     #[default]
     Normal,
@@ -61,7 +61,7 @@ pub(super) enum Form {
 /// The values of the options. Numbers have the limits that the benchmark itself sets.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BenchOptions {
-    pub(super) server: Server,
+    pub(super) server: ServerOptions,
     pub(super) resp3: bool,
     /// Whether `CLIENT TRACKING on` is sent.
     pub(super) tracks: bool,
@@ -76,7 +76,7 @@ pub(super) struct BenchOptions {
     pub(super) seed: Option<u64>,
     /// The list of `-t` in lower case, with a comma before and after each name.
     pub(super) tests: Option<String>,
-    pub(super) form: Form,
+    pub(super) form: OutputFormat,
     pub(super) loops: bool,
     /// Whether connections only stay open, without requests.
     pub(super) is_idle: bool,
@@ -170,8 +170,8 @@ impl Flavour {
     }
 
     /// Returns whether this flavour has an option that the tools `who` have.
-    pub(super) fn takes(self, who: Who) -> bool {
-        who != Who::Valkey || self != Self::Redis
+    pub(super) fn supports(self, who: Availability) -> bool {
+        who != Availability::Valkey || self != Self::Redis
     }
 }
 
@@ -179,7 +179,7 @@ impl Flavour {
 mod tests {
     use super::*;
 
-    fn parsed(flavour: Flavour, line: &str) -> Result<BenchOptions, Answer> {
+    fn parsed(flavour: Flavour, line: &str) -> Result<BenchOptions, PrintedText> {
         let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();
         parse(flavour, &words)
     }
@@ -188,7 +188,7 @@ mod tests {
         parsed(Flavour::Redyno, line).unwrap_or_else(|answer| panic!("{line}: {answer:?}"))
     }
 
-    fn answer(flavour: Flavour, line: &str) -> Answer {
+    fn answer(flavour: Flavour, line: &str) -> PrintedText {
         parsed(flavour, line).err().unwrap_or_else(|| panic!("{line} is taken"))
     }
 
@@ -196,7 +196,7 @@ mod tests {
     fn the_first_word_without_a_dash_begins_the_command() {
         let asked = asked("-n 10 -q lpush abc -q");
         assert_eq!(asked.command, [b"lpush".to_vec(), b"abc".to_vec(), b"-q".to_vec()]);
-        assert_eq!((asked.form, asked.requests()), (Form::Quiet, Some(10)));
+        assert_eq!((asked.form, asked.requests()), (OutputFormat::Quiet, Some(10)));
         assert_eq!(self::asked("-- -x").command, [b"-x".to_vec()]);
     }
 
@@ -218,7 +218,7 @@ mod tests {
             (Flavour::Redis, "--num-functions 3", "--num-functions"),
             (Flavour::Redis, "--", "--"),
         ] {
-            let Answer { out, err, code } = answer(flavour, line);
+            let PrintedText { out, err, code } = answer(flavour, line);
             let first = format!("Invalid option \"{name}\" or option argument missing\n\nUsage: ");
             assert!(out.starts_with(&first) && err.is_empty() && code == 1, "{out}");
         }
@@ -231,7 +231,7 @@ mod tests {
             ("-p 65536", "Invalid server port.\n"),
             ("--mptcp", "--mptcp is not supported by redyno bench yet; leave it out\n"),
         ] {
-            let Answer { out, err, code } = answer(Flavour::Redyno, line);
+            let PrintedText { out, err, code } = answer(Flavour::Redyno, line);
             assert_eq!((out.as_str(), err.as_str(), code), ("", expected, 1));
         }
     }

@@ -12,25 +12,25 @@ use std::{
 use super::{
     Flavour,
     catalogue::{self, Test},
-    idle::{CLOSED, hold},
-    layout::{Behind, CSV_HEADER, Progress, Report},
+    command_steps::Payload,
+    idle::{CLOSED, keep_open},
+    layout::{CSV_HEADER, Progress, ProgressSuffix, TestReport},
     masters::Masters,
-    parse::{BenchOptions, Form, parse},
-    server_config::{Asking, ServerConfig, unreachable},
-    words::Payload,
+    parse::{BenchOptions, OutputFormat, parse},
+    server_config::{QueryConnection, ServerConfig, unreachable},
 };
 use crate::{
     clock::Clock,
     compat::{
-        run::{LoadReport, Stop, complain, to_its_end},
-        server::{plain, without_number, without_step},
+        run::{EarlyEnd, LoadReport, complain, run_to_end},
+        server::{os_error_text, without_number, without_step},
     },
-    endpoint::{NoTalk, ReachError, Target},
+    endpoint::{ReachError, TalkError, Target},
     knobs::Knobs,
-    load::{ClusterPlan, FirstWords, Fleet, Plan, Requests, WorkerOptions},
+    load::{ClusterPlan, FirstCommands, Fleet, LoadPlan, RequestLimit, WorkerOptions},
     print::words::StreamText,
     protocol::Dialect,
-    session::{Alone, End},
+    session::{SessionEnd, StandaloneLoad},
     signals::{Signal, listen},
     untrusted,
     workload::{Dataset, DatasetError, KeyNames},
@@ -43,24 +43,24 @@ const NO_KEEP_ALIVE: &str = "WARNING: Keepalive disabled. You probably need 'ech
     Linux and 'sudo sysctl -w net.inet.tcp.msl=1000' for Mac OS X in order to use a lot of clients/requests\n";
 
 /// The segment of the warm-up.
-const FIRST: u32 = 1;
+const WARMUP_SEGMENT: u32 = 1;
 
 /// Runs the benchmark of this command line, and prints its own errors.
 pub(in crate::compat) fn run(flavour: Flavour, words: &[OsString]) -> ExitCode {
     let asked = match parse(flavour, words) {
         Ok(asked) => asked,
-        Err(answer) => return answer.give(),
+        Err(answer) => return answer.print_text(),
     };
     // The run continues when the terminal is gone, as in redis-benchmark.
     drop(listen(&[Signal::HangUp]));
-    match Bench::begin(flavour, asked).and_then(|mut bench| bench.run()) {
+    match BenchRun::begin(flavour, asked).and_then(|mut bench| bench.run()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(stop) => stop.end("cannot write to stdout"),
     }
 }
 
 /// A run of the benchmark.
-struct Bench {
+struct BenchRun {
     flavour: Flavour,
     asked: BenchOptions,
     target: Target,
@@ -75,33 +75,34 @@ struct Bench {
     out: StreamText,
 }
 
-impl Bench {
+impl BenchRun {
     /// Requests the server's configuration, and prints the warnings that come before the run.
-    fn begin(flavour: Flavour, mut asked: BenchOptions) -> Result<Self, Stop> {
+    fn begin(flavour: Flavour, mut asked: BenchOptions) -> Result<Self, EarlyEnd> {
         asked.warnings.iter().for_each(|warning| complain(&format!("{warning}\n")));
         if asked.dataset.is_some() && asked.command.is_empty() {
             return Err(without_field("a command with field placeholders"));
         }
-        let failed = |error| Stop::Message(format!("Could not negotiate a TLS connection: {error}"));
+        let failed = |error| EarlyEnd::Message(format!("Could not negotiate a TLS connection: {error}"));
         let target = asked.server.target(asked.dialect()).map_err(failed)?;
         let (mut config, mut masters) = (None, None);
         let mut out = StreamText::stdout();
-        if let Some(ring) = asked.server.ring(&target).map_err(Stop::Message)? {
-            let found = Masters::of(ring, &target, flavour, asked.duration).map_err(Stop::Message)?;
+        if let Some(ring) = asked.server.ring(&target).map_err(EarlyEnd::Message)? {
+            let found = Masters::of(ring, &target, flavour, asked.duration).map_err(EarlyEnd::Message)?;
             complain(&found.warnings());
-            if asked.form == Form::Normal {
+            if asked.form == OutputFormat::Normal {
                 out.write_all(found.head().as_bytes())?;
             }
             masters = Some(found);
         } else if asked.is_cluster {
-            let found = Masters::find(&target, flavour, asked.duration).map_err(Stop::Message)?;
+            let found = Masters::find(&target, flavour, asked.duration).map_err(EarlyEnd::Message)?;
             complain(&found.warnings());
             out.write_all(found.head().as_bytes())?;
             // As in redis-benchmark, there is a thread for each master, unless --threads sets another number.
             asked.threads = if asked.threads == 0 { found.count() as i64 } else { asked.threads };
             masters = Some(found);
         } else {
-            config = ServerConfig::fetch(&target, flavour.server(), asked.duration).map_err(Stop::Message)?;
+            config =
+                ServerConfig::fetch(&target, flavour.server(), asked.duration).map_err(EarlyEnd::Message)?;
             if config.is_none() {
                 complain("WARNING: Could not fetch server CONFIG\n");
             }
@@ -115,7 +116,9 @@ impl Bench {
         let title = catalogue::title(&asked);
         if asked.reads_stdin && !asked.command.is_empty() {
             let mut last = Vec::new();
-            io::stdin().read_to_end(&mut last).map_err(|error| Stop::Message(format!("Error: {error}")))?;
+            io::stdin()
+                .read_to_end(&mut last)
+                .map_err(|error| EarlyEnd::Message(format!("Error: {error}")))?;
             asked.command.push(last);
         }
         let seed = asked.seed.unwrap_or_else(rand::random);
@@ -123,14 +126,14 @@ impl Bench {
         Ok(Self { flavour, asked, target, config, masters, title, seed, clock, payload, out })
     }
 
-    fn run(&mut self) -> Result<(), Stop> {
+    fn run(&mut self) -> Result<(), EarlyEnd> {
         if self.asked.is_idle {
             let (server, clients) = (self.flavour.server(), self.asked.clients);
-            match hold(&self.target, server, clients, &mut self.out)? {}
+            match keep_open(&self.target, server, clients, &mut self.out)? {}
         }
         let own = self.own_test()?;
         self.check_one_key(own.as_ref())?;
-        if self.asked.form == Form::Csv {
+        if self.asked.form == OutputFormat::Csv {
             self.print(CSV_HEADER)?;
         }
         loop {
@@ -140,7 +143,7 @@ impl Bench {
                 for test in catalogue::tests(self.flavour, &self.asked, &mut self.payload) {
                     self.run_test(&test)?;
                 }
-                if self.draws() {
+                if self.shows_progress() {
                     self.print("\n")?;
                 }
             }
@@ -151,14 +154,14 @@ impl Bench {
     }
 
     /// Returns the test of the user's own command and its dataset, if there is such a command.
-    fn own_test(&mut self) -> Result<Option<Test>, Stop> {
+    fn own_test(&mut self) -> Result<Option<Test>, EarlyEnd> {
         if self.asked.command.is_empty() {
             return Ok(None);
         }
-        let mut test = catalogue::test(self.flavour, &self.title, &self.asked, &mut self.payload);
+        let mut test = catalogue::user_test(self.flavour, &self.title, &self.asked, &mut self.payload);
         if let (Some(test), Some(file)) = (&mut test, &self.asked.dataset) {
             let says = |text: String| {
-                if self.asked.form == Form::Normal {
+                if self.asked.form == OutputFormat::Normal {
                     complain(&text);
                 }
             };
@@ -172,7 +175,7 @@ impl Bench {
     }
 
     /// With `--hash`, checks that each operation of each test has keys of one server only.
-    fn check_one_key(&mut self, own: Option<&Test>) -> Result<(), Stop> {
+    fn check_one_key(&mut self, own: Option<&Test>) -> Result<(), EarlyEnd> {
         if !self.asked.server.is_ring {
             return Ok(());
         }
@@ -184,60 +187,63 @@ impl Bench {
         let is_of_several = |test: &&Test| test.workload.check_one_key(dialect).is_err();
         own.into_iter().chain(&suite).find(is_of_several).map_or(Ok(()), |test| {
             let title = untrusted::text(&test.title);
-            Err(Stop::Message(format!(
+            Err(EarlyEnd::Message(format!(
                 "{title} has several keys, which --hash may place on different servers; choose other tests with -t"
             )))
         })
     }
 
-    fn run_test(&mut self, test: &Test) -> Result<(), Stop> {
+    fn run_test(&mut self, test: &Test) -> Result<(), EarlyEnd> {
         if let Some(command) = &test.before {
             match self.masters.as_ref().filter(|masters| masters.cluster.is_ring()) {
-                Some(ring) => ring.targets().try_for_each(|target| self.ask_before(target, command))?,
-                None => self.ask_before(&self.target, command)?,
+                Some(ring) => {
+                    ring.targets().try_for_each(|target| self.send_setup_command(target, command))?;
+                }
+                None => self.send_setup_command(&self.target, command)?,
             }
         }
-        let mut progress = Progress::new(test, self.behind());
+        let mut progress = Progress::new(test, self.progress_suffix());
         let (end, rates) = self.measure(test, &mut progress)?;
         let (asked, config, masters) = (&self.asked, self.config.as_ref(), self.masters.as_ref());
-        let report = Report { test, asked, config, masters, end: &end, rates: &rates };
-        let cleared = if self.draws() { progress.clear() } else { String::new() };
+        let report = TestReport { test, asked, config, masters, end: &end, rates: &rates };
+        let cleared = if self.shows_progress() { progress.clear() } else { String::new() };
         let lines = report.lines();
         self.print(&(cleared + &lines))
     }
 
     /// Sends a command once, on a connection of its own.
-    fn ask_before(&self, target: &Target, command: &[Vec<u8>]) -> Result<(), Stop> {
+    fn send_setup_command(&self, target: &Target, command: &[Vec<u8>]) -> Result<(), EarlyEnd> {
         let words: Vec<_> = command.iter().map(Vec::as_slice).collect();
-        let asking = Asking::open(target, self.flavour.server(), self.asked.duration);
-        let why = match asking.map_err(Stop::Message)?.ask(&words) {
+        let asking = QueryConnection::open(target, self.flavour.server(), self.asked.duration);
+        let why = match asking.map_err(EarlyEnd::Message)?.ask(&words) {
             Ok(Ok(_)) => return Ok(()),
             Ok(Err(error)) => format!("Error from server: {error}"),
-            Err(ReachError::Io { cause, .. }) => format!("Error: {}", plain(&cause)),
+            Err(ReachError::Io { cause, .. }) => format!("Error: {}", os_error_text(&cause)),
             Err(error) => format!("Error: {error}"),
         };
-        Err(Stop::Message(why))
+        Err(EarlyEnd::Message(why))
     }
 
     /// Runs a test; returns its last record, and the rate in each interval, in requests per second.
-    fn measure(&mut self, test: &Test, progress: &mut Progress) -> Result<(End, Vec<f64>), Stop> {
-        let failed = |error| Stop::Message(format!("Could not start: {error}"));
+    fn measure(&mut self, test: &Test, progress: &mut Progress) -> Result<(SessionEnd, Vec<f64>), EarlyEnd> {
+        let failed = |error| EarlyEnd::Message(format!("Could not start: {error}"));
         let warmup = self.asked.warmup;
-        let alone = Alone::start(&self.plan(test), self.knobs(test), warmup, self.clock).map_err(failed)?;
+        let alone =
+            StandaloneLoad::start(&self.plan(test), self.knobs(test), warmup, self.clock).map_err(failed)?;
         let mut rates = Vec::new();
-        let end = to_its_end(alone, "Error", |seen| {
+        let end = run_to_end(alone, "Error", |seen| {
             match seen {
                 // The primary answers such a request, so it is not an error.
                 LoadReport::Error("no-replica", _) => complain(NO_REPLICA),
                 // The first error ends the whole run.
                 LoadReport::Error(kind, message) => return Err(self.error(kind, message)),
                 LoadReport::Interval(interval, Some(all)) if !interval.drain => {
-                    let is_warmup = warmup.is_some() && interval.segment == FIRST;
+                    let is_warmup = warmup.is_some() && interval.segment == WARMUP_SEGMENT;
                     if !is_warmup {
                         rates.push(interval.ops_per_s * test.commands as f64);
                     }
                     let line = progress.line(interval, all, is_warmup);
-                    if self.draws() {
+                    if self.shows_progress() {
                         self.print(&line)?;
                     }
                 }
@@ -249,19 +255,19 @@ impl Bench {
     }
 
     /// Returns whether a progress line is drawn while a test runs.
-    fn draws(&self) -> bool {
-        matches!(self.asked.form, Form::Normal | Form::Quiet)
+    fn shows_progress(&self) -> bool {
+        matches!(self.asked.form, OutputFormat::Normal | OutputFormat::Quiet)
     }
 
-    fn behind(&self) -> Behind {
+    fn progress_suffix(&self) -> ProgressSuffix {
         match self.flavour {
-            _ if self.asked.duration.is_some() => Behind::Seconds,
-            Flavour::Valkey => Behind::Requests,
-            Flavour::Redyno | Flavour::Redis => Behind::Nothing,
+            _ if self.asked.duration.is_some() => ProgressSuffix::Seconds,
+            Flavour::Valkey => ProgressSuffix::Requests,
+            Flavour::Redyno | Flavour::Redis => ProgressSuffix::Nothing,
         }
     }
 
-    fn plan(&self, test: &Test) -> Plan {
+    fn plan(&self, test: &Test) -> LoadPlan {
         let clients = usize::try_from(self.asked.clients.max(1)).unwrap_or(1);
         let cluster = |masters: &Masters| {
             // With replicas, a client has more connections.
@@ -270,10 +276,10 @@ impl Bench {
             let read_from = if self.asked.is_cluster { self.asked.read_from } else { plan.read_from };
             ClusterPlan { read_from, ..plan }
         };
-        Plan {
+        LoadPlan {
             cluster: self.masters.as_ref().map(cluster),
             target: self.target.clone(),
-            first_words: FirstWords::Bare { tracks: self.asked.tracks },
+            first_words: FirstCommands::Bare { tracks: self.asked.tracks },
             latency_to: self.asked.latency_to,
             workers: WorkerOptions::default(),
             // A thread without clients has nothing to do.
@@ -282,7 +288,10 @@ impl Bench {
             names: KeyNames::given(""),
             // redis-benchmark has no timeout.
             timeout: Duration::MAX,
-            requests: self.asked.requests().map(|requests| Requests::InAll(requests.div_ceil(test.commands))),
+            requests: self
+                .asked
+                .requests()
+                .map(|requests| RequestLimit::Shared(requests.div_ceil(test.commands))),
             length: self.asked.duration,
             fleet: Fleet::default(),
         }
@@ -303,38 +312,43 @@ impl Bench {
     }
 
     /// Returns the reason to stop for the first error of this kind.
-    fn error(&self, kind: &str, message: &str) -> Stop {
+    fn error(&self, kind: &str, message: &str) -> EarlyEnd {
         // Error prefixes of the server are in capitals.
         let is_servers = kind.starts_with(|first: char| first.is_ascii_uppercase());
         if is_servers || kind == "maxclients" {
-            return Stop::Message(format!("Error from server: {}", without_step(Dialect::Resp2, message).1));
+            return EarlyEnd::Message(format!(
+                "Error from server: {}",
+                without_step(Dialect::Resp2, message).1
+            ));
         }
         match kind {
             "refused" | "unreachable" => {
-                let error = NoTalk::Connect(io::Error::other(message.to_owned()));
-                Stop::Message(unreachable(&self.target, self.flavour.server(), &error))
+                let error = TalkError::Connect(io::Error::other(message.to_owned()));
+                EarlyEnd::Message(unreachable(&self.target, self.flavour.server(), &error))
             }
             // A server with too many clients closes further connections before it speaks TLS.
-            _ if message.starts_with("the server closed the connection") => Stop::Message(CLOSED.to_owned()),
-            "tls" => Stop::Message(format!("Could not negotiate a TLS connection: {message}")),
-            _ => Stop::Message(format!("Error: {}", without_number(message))),
+            _ if message.starts_with("the server closed the connection") => {
+                EarlyEnd::Message(CLOSED.to_owned())
+            }
+            "tls" => EarlyEnd::Message(format!("Could not negotiate a TLS connection: {message}")),
+            _ => EarlyEnd::Message(format!("Error: {}", without_number(message))),
         }
     }
 
-    fn print(&mut self, text: &str) -> Result<(), Stop> {
+    fn print(&mut self, text: &str) -> Result<(), EarlyEnd> {
         self.out.write_all(text.as_bytes())?;
         Ok(self.out.flush()?)
     }
 }
 
 /// Returns valkey-benchmark's message about a dataset that lacks `requires`.
-fn without_field(requires: &str) -> Stop {
+fn without_field(requires: &str) -> EarlyEnd {
     let example = "Example: SET doc:__rand_int__ \"__field:content__\"";
-    Stop::Message(format!("Error: Dataset mode requires {requires}\n{example}"))
+    EarlyEnd::Message(format!("Error: Dataset mode requires {requires}\n{example}"))
 }
 
 /// Returns valkey-benchmark's message about a dataset that cannot be used.
-fn unloaded(error: DatasetError) -> Stop {
+fn unloaded(error: DatasetError) -> EarlyEnd {
     let line = match error {
         DatasetError::Unused => return without_field("at least one field placeholder"),
         DatasetError::NoField { field, has, .. } => format!(
@@ -344,5 +358,5 @@ fn unloaded(error: DatasetError) -> Stop {
         DatasetError::Unreadable { file, what } => format!("Cannot open dataset file: {file}: {what}"),
         error => error.to_string(),
     };
-    Stop::Message(format!("{line}\nFailed to initialize dataset"))
+    EarlyEnd::Message(format!("{line}\nFailed to initialize dataset"))
 }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use crate::{
-    compat::server::{place, plain},
-    endpoint::{NoTalk, ReachError, Talk, Target},
+    compat::server::{address_text, os_error_text},
+    endpoint::{ReachError, Talk, TalkError, Target},
     protocol::{Dialect, Reply},
     untrusted,
 };
@@ -17,13 +17,13 @@ use crate::{
 const UNLIMITED: Duration = Duration::from_secs(365 * 86_400);
 
 /// A connection for requests that are not load.
-pub(super) struct Asking<'a> {
+pub(super) struct QueryConnection<'a> {
     target: &'a Target,
     talk: Talk,
     until: Instant,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> QueryConnection<'a> {
     /// Connects, and authenticates if there is a password. If there is a `limit`, it applies to all requests together.
     ///
     /// # Errors
@@ -36,9 +36,9 @@ impl<'a> Asking<'a> {
         let words = [Some("AUTH"), credentials.user.as_deref(), Some(credentials.password.reveal())];
         let words: Vec<_> = words.into_iter().flatten().map(str::as_bytes).collect();
         match asking.ask(&words) {
-            Ok(Err(error)) => Err(asking.replied(&error)),
+            Ok(Err(error)) => Err(asking.error_reply_message(&error)),
             Ok(Ok(_)) => Ok(asking),
-            Err(_) => Err(format!("ERROR: failed to fetch reply from {}", place(target))),
+            Err(_) => Err(format!("ERROR: failed to fetch reply from {}", address_text(target))),
         }
     }
 
@@ -59,18 +59,18 @@ impl<'a> Asking<'a> {
     }
 
     /// Returns the message about an error reply before the run.
-    fn replied(&self, error: &str) -> String {
-        format!("Node {} replied with error:\n{error}", place(self.target))
+    fn error_reply_message(&self, error: &str) -> String {
+        format!("Node {} replied with error:\n{error}", address_text(self.target))
     }
 }
 
 /// Returns the message about a server that cannot be reached.
-pub(super) fn unreachable(target: &Target, server: &str, error: &NoTalk) -> String {
+pub(super) fn unreachable(target: &Target, server: &str, error: &TalkError) -> String {
     match error {
-        NoTalk::Connect(error) => {
-            format!("Could not connect to {server} at {}: {}", place(target), plain(error))
+        TalkError::Connect(error) => {
+            format!("Could not connect to {server} at {}: {}", address_text(target), os_error_text(error))
         }
-        NoTalk::Tls(error) => format!("Could not negotiate a TLS connection: {}", plain(error)),
+        TalkError::Tls(error) => format!("Could not negotiate a TLS connection: {}", os_error_text(error)),
     }
 }
 
@@ -91,17 +91,21 @@ impl ServerConfig {
         server: &str,
         limit: Option<Duration>,
     ) -> Result<Option<Self>, String> {
-        let mut asking = Asking::open(target, server, limit)?;
+        let mut asking = QueryConnection::open(target, server, limit)?;
         let mut get = |name: &str| match asking.ask(&[b"CONFIG", b"GET", name.as_bytes()]) {
             Ok(Ok(answer)) => Ok(value(name, &answer)),
-            Ok(Err(error)) if error.starts_with("NOAUTH") => Err(asking.replied(&error)),
+            Ok(Err(error)) if error.starts_with("NOAUTH") => Err(asking.error_reply_message(&error)),
             Err(ReachError::Io { cause, .. }) if cause.kind() == io::ErrorKind::TimedOut => {
                 let s = limit.unwrap_or_default().as_secs_f64();
-                Err(format!("Error: {} accepted the connection and said nothing for {s} s", place(target)))
+                Err(format!(
+                    "Error: {} accepted the connection and said nothing for {s} s",
+                    address_text(target)
+                ))
             }
-            Err(ReachError::Memcached(_)) => {
-                Err(format!("Error: {} is a memcached, and bench speaks to Redis and Valkey", place(target)))
-            }
+            Err(ReachError::Memcached(_)) => Err(format!(
+                "Error: {} is a memcached, and bench speaks to Redis and Valkey",
+                address_text(target)
+            )),
             _ => Ok(None),
         };
         // Both settings are requested, even if the server does not report the first one.

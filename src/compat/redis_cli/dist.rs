@@ -6,8 +6,8 @@
 use std::{ops::ControlFlow, sync::mpsc::Receiver, time::Duration};
 
 use super::{
-    pinging::{Moment, windows},
-    plan::Plan,
+    pinging::{WindowChange, windows},
+    plan::OneshotPlan,
     run::Streams,
 };
 use crate::signals::Signal;
@@ -26,7 +26,7 @@ const UPPER_US: [u64; 30] = [
 ];
 /// The character of each range.
 const CHARACTERS: &str = ".-*#123456789ABCDEFGHIJKLMNOPQ?";
-const STRETCHES: usize = UPPER_US.len() + 1;
+const RANGE_COUNT: usize = UPPER_US.len() + 1;
 
 /// The colours of the 256-colour palette for shares from 0 to 100 %.
 const COLOUR: [u8; 19] =
@@ -34,14 +34,14 @@ const COLOUR: [u8; 19] =
 const GREY: [u8; 13] = [0, 233, 234, 235, 237, 239, 241, 243, 245, 247, 249, 251, 253];
 
 /// Runs the mode.
-pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
+pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
     let colours: &[u8] = if plan.is_mono { &GREY } else { &COLOUR };
     let mut rows = 0;
     windows(plan, plan.interval.unwrap_or(WINDOW), stop, streams, |streams, window, moment| {
         let worth_a_row = match moment {
-            Moment::Grew => false,
-            Moment::Full => true,
-            Moment::Cut => !window.is_empty(),
+            WindowChange::Grew => false,
+            WindowChange::Full => true,
+            WindowChange::Cut => !window.is_empty(),
         };
         if worth_a_row {
             let legend = if rows % ROWS_PER_LEGEND == 0 { legend(colours) } else { String::new() };
@@ -82,12 +82,12 @@ fn row(window: &Latency, colours: &[u8]) -> String {
 
 /// Returns the number of samples in each range. A histogram bucket is counted at its upper end, so a sample less than
 /// 0.1 % below the limit of a range may be counted in the next range.
-fn counts(window: &Latency) -> [u64; STRETCHES] {
-    let mut counts = [0; STRETCHES];
+fn counts(window: &Latency) -> [u64; RANGE_COUNT] {
+    let mut counts = [0; RANGE_COUNT];
     for &(value_ns, n) in window.cells() {
         counts[UPPER_US.partition_point(|upper_us| upper_us * 1_000 < value_ns)] += n;
     }
-    counts[STRETCHES - 1] += window.over_range();
+    counts[RANGE_COUNT - 1] += window.over_range();
     counts
 }
 
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_window_without_samples_is_an_empty_row() {
         let row = row(&Latency::default(), &COLOUR);
-        assert_eq!(row.matches("\x1b[48;5;0m").count(), STRETCHES);
+        assert_eq!(row.matches("\x1b[48;5;0m").count(), RANGE_COUNT);
     }
 
     #[test]

@@ -7,11 +7,11 @@ use std::{sync::mpsc::Receiver, time::Duration};
 
 use super::{
     keystats::{self, KeyStats},
-    plan::{Mode, Plan},
+    plan::{OneshotMode, OneshotPlan},
     run::Streams,
 };
 use crate::{
-    server::{DirectLine, ServerError},
+    server::{DirectConnection, ServerError},
     signals::Signal,
     untrusted, workload,
 };
@@ -37,29 +37,34 @@ const TYPES: [[&str; 3]; 6] = [
     ["zset", "ZCARD", "members"],
 ];
 
-pub(super) type Keys = [Vec<u8>];
+pub(super) type KeySlice = [Vec<u8>];
 /// A key, the index of its type, and its size.
 pub(super) type SizedKey<'a> = (&'a [u8], usize, u64);
 
 /// The results of a walk over all keys.
-pub(super) trait Finding {
+pub(super) trait KeyWalk {
     /// Queries the server about these keys, when `percent` of the walk is done. Returns the lines about the
     /// results.
-    fn take(&mut self, line: &mut DirectLine, keys: &Keys, percent: f64) -> Result<String, ServerError>;
+    fn take(
+        &mut self,
+        line: &mut DirectConnection,
+        keys: &KeySlice,
+        percent: f64,
+    ) -> Result<String, ServerError>;
 
     /// Returns the lines of the summary, which follow the number of sampled keys.
     fn summary(&self, sampled: u64) -> String;
 }
 
 /// Runs one of the modes.
-pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
-    let mut line = DirectLine::open(&plan.target)?;
+pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
+    let mut line = DirectConnection::open(&plan.target)?;
     let all = line.numbers(&[vec![b"DBSIZE"]])?.first().copied().flatten().unwrap_or_default();
-    let is_report = plan.mode == Mode::KeyStats;
-    let (what, mut finding): (_, Box<dyn Finding>) = match plan.mode {
-        Mode::HotKeys => ("hot", Box::new(Hottest(vec![(0, String::new()); HOTTEST]))),
-        Mode::KeyStats => ("", Box::new(KeyStats::new(plan, all, streams.is_tty))),
-        mode => ("biggest", Box::new(Biggest::new(mode == Mode::MemKeys, plan.memory_samples))),
+    let is_report = plan.mode == OneshotMode::KeyStats;
+    let (what, mut finding): (_, Box<dyn KeyWalk>) = match plan.mode {
+        OneshotMode::HotKeys => ("hot", Box::new(HottestKeys(vec![(0, String::new()); HOTTEST]))),
+        OneshotMode::KeyStats => ("", Box::new(KeyStats::new(plan, all, streams.is_tty))),
+        mode => ("biggest", Box::new(BiggestKeys::new(mode == OneshotMode::MemKeys, plan.memory_samples))),
     };
     line.go_to(plan.cursor.unwrap_or_default());
     streams.print(&if is_report {
@@ -111,7 +116,7 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
 
 /// The keys of one type.
 #[derive(Debug, Default)]
-pub(super) struct OfType {
+pub(super) struct TypeSizes {
     pub(super) name: String,
     /// The command for the size; empty if the type is unknown.
     pub(super) command: &'static str,
@@ -123,7 +128,7 @@ pub(super) struct OfType {
     pub(super) biggest_key: Option<Vec<u8>>,
 }
 
-impl OfType {
+impl TypeSizes {
     /// Counts a key. Returns whether the key is the biggest so far.
     pub(super) fn add(&mut self, key: &[u8], size: u64) -> bool {
         (self.count, self.size) = (self.count + 1, self.size + size);
@@ -136,28 +141,32 @@ impl OfType {
 }
 
 /// The biggest key of each type.
-pub(super) struct Biggest {
+pub(super) struct BiggestKeys {
     is_memory: bool,
     /// The number of elements of a collection that MEMORY USAGE samples.
     samples: Option<String>,
-    pub(super) types: Vec<OfType>,
+    pub(super) types: Vec<TypeSizes>,
     key_bytes: u64,
 }
 
-impl Biggest {
+impl BiggestKeys {
     pub(super) fn new(is_memory: bool, samples: Option<u64>) -> Self {
-        let known = |[name, command, unit]: [&'static str; 3]| OfType {
+        let known = |[name, command, unit]: [&'static str; 3]| TypeSizes {
             name: name.to_owned(),
             command,
             unit: if is_memory { "bytes" } else { unit },
-            ..OfType::default()
+            ..TypeSizes::default()
         };
         let samples = samples.map(|samples| samples.to_string());
         Self { is_memory, samples, types: TYPES.map(known).into(), key_bytes: 0 }
     }
 
     /// Returns the index of each key's type; `None` for keys that no longer exist.
-    fn types(&mut self, line: &mut DirectLine, keys: &Keys) -> Result<Vec<Option<usize>>, ServerError> {
+    fn types(
+        &mut self,
+        line: &mut DirectConnection,
+        keys: &KeySlice,
+    ) -> Result<Vec<Option<usize>>, ServerError> {
         let questions: Vec<_> = keys.iter().map(|key| vec![&b"TYPE"[..], key]).collect();
         let names = line.texts(&questions)?;
         Ok(names.iter().map(|name| self.place(name)).collect())
@@ -170,7 +179,7 @@ impl Biggest {
         let known = self.types.iter().position(|known| known.name == name);
         Some(known.unwrap_or_else(|| {
             let unit = if self.is_memory { "bytes" } else { "?" };
-            self.types.push(OfType { name: name.to_owned(), unit, ..OfType::default() });
+            self.types.push(TypeSizes { name: name.to_owned(), unit, ..TypeSizes::default() });
             self.types.len() - 1
         }))
     }
@@ -190,8 +199,8 @@ impl Biggest {
     /// Returns each key that still exists, with the index of its type and its size.
     pub(super) fn sizes<'a>(
         &mut self,
-        line: &mut DirectLine,
-        keys: &'a Keys,
+        line: &mut DirectConnection,
+        keys: &'a KeySlice,
     ) -> Result<Vec<SizedKey<'a>>, ServerError> {
         let mut tries = 0;
         loop {
@@ -214,13 +223,18 @@ impl Biggest {
     }
 }
 
-impl Finding for Biggest {
-    fn take(&mut self, line: &mut DirectLine, keys: &Keys, percent: f64) -> Result<String, ServerError> {
+impl KeyWalk for BiggestKeys {
+    fn take(
+        &mut self,
+        line: &mut DirectConnection,
+        keys: &KeySlice,
+        percent: f64,
+    ) -> Result<String, ServerError> {
         let mut text = String::new();
         for (key, place, size) in self.sizes(line, keys)? {
             self.key_bytes += key.len() as u64;
             if self.types[place].add(key, size) {
-                let (shown, OfType { name, unit, .. }) = (quoted(key), &self.types[place]);
+                let (shown, TypeSizes { name, unit, .. }) = (quoted(key), &self.types[place]);
                 text += &format!(
                     "[{percent:05.2}%] Biggest {name:<6} found so far '{shown}' with {size} {unit}\n"
                 );
@@ -236,13 +250,13 @@ impl Finding for Biggest {
             self.key_bytes,
             part(self.key_bytes as f64, sampled)
         );
-        for OfType { name, unit, biggest, biggest_key, .. } in &self.types {
+        for TypeSizes { name, unit, biggest, biggest_key, .. } in &self.types {
             if let Some(key) = biggest_key {
                 text += &format!("Biggest {name:>6} found '{}' has {biggest} {unit}\n", quoted(key));
             }
         }
         text += "\n";
-        for OfType { name, unit, count, size, .. } in &self.types {
+        for TypeSizes { name, unit, count, size, .. } in &self.types {
             let (percent, mean) = (part(100.0 * *count as f64, sampled), part(*size as f64, *count));
             text += &format!(
                 "{count} {name}s with {size} {unit} ({percent:05.2}% of keys, avg size {mean:.2})\n"
@@ -253,9 +267,9 @@ impl Finding for Biggest {
 }
 
 /// The hottest keys with their counters of an LFU policy, the hottest last. An entry without a key has the counter 0.
-struct Hottest(Vec<(u64, String)>);
+struct HottestKeys(Vec<(u64, String)>);
 
-impl Hottest {
+impl HottestKeys {
     /// Adds a key if it is among the hottest keys, and then returns its name.
     fn add(&mut self, key: &[u8], counter: u64) -> Option<&str> {
         let place = self.0.iter().take_while(|(lower, _)| counter > *lower).count().checked_sub(1)?;
@@ -269,8 +283,13 @@ impl Hottest {
     }
 }
 
-impl Finding for Hottest {
-    fn take(&mut self, line: &mut DirectLine, keys: &Keys, percent: f64) -> Result<String, ServerError> {
+impl KeyWalk for HottestKeys {
+    fn take(
+        &mut self,
+        line: &mut DirectConnection,
+        keys: &KeySlice,
+        percent: f64,
+    ) -> Result<String, ServerError> {
         let questions: Vec<_> = keys.iter().map(|key| vec![&b"OBJECT"[..], b"FREQ", key]).collect();
         let counters = line.numbers(&questions)?;
         let mut text = String::new();

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 
 use super::{
-    keys::{Biggest, Finding, Keys, OfType, quoted},
-    plan::Plan,
+    keys::{BiggestKeys, KeySlice, KeyWalk, TypeSizes, quoted},
+    plan::OneshotPlan,
     stat::size,
 };
 use crate::{
     print::outlet::CLEAR,
-    server::{DirectLine, ServerError},
+    server::{DirectConnection, ServerError},
     untrusted,
 };
 
@@ -36,8 +36,8 @@ const LENGTHS: [u64; 7] = [1 << 5, 1 << 8, 1 << 16, 1 << 20, 1 << 24, 1 << 27, 1
 
 /// The figures of the keys that the walk has visited.
 pub(super) struct KeyStats {
-    memory: Biggest,
-    elements: Biggest,
+    memory: BiggestKeys,
+    elements: BiggestKeys,
     /// The biggest keys, the biggest first: size, type, name.
     top: Vec<(u64, String, String)>,
     most: usize,
@@ -53,10 +53,10 @@ pub(super) struct KeyStats {
 }
 
 impl KeyStats {
-    pub(super) fn new(plan: &Plan, all: u64, is_tty: bool) -> Self {
+    pub(super) fn new(plan: &OneshotPlan, all: u64, is_tty: bool) -> Self {
         Self {
-            memory: Biggest::new(true, plan.stats_samples),
-            elements: Biggest::new(false, None),
+            memory: BiggestKeys::new(true, plan.stats_samples),
+            elements: BiggestKeys::new(false, None),
             top: Vec::new(),
             most: plan.top.unwrap_or(TOP),
             sizes: Histogram::new(DIGITS).expect("the digits are within the range"),
@@ -83,8 +83,8 @@ impl KeyStats {
         for (at, (bytes, type_name, key)) in self.top.iter().enumerate() {
             text += &format!("{:3} {:>8} {type_name:<10} {key}\n", at + 1, size(*bytes));
         }
-        let per_type = |stats: &Biggest, word| {
-            let line = |of_type: &OfType| {
+        let per_type = |stats: &BiggestKeys, word| {
+            let line = |of_type: &TypeSizes| {
                 let key = untrusted::bytes(of_type.biggest_key.as_ref()?);
                 Some(format!("{:<10} {key} {word} {}\n", of_type.name, amount(of_type.biggest, of_type.unit)))
             };
@@ -135,7 +135,7 @@ impl KeyStats {
                         --------- ------------ ------- -------- -------- ------------------ -----------\n"
             .to_owned();
         for memory in self.memory.types.iter().filter(|memory| memory.count > 0) {
-            let known = |elements: &&OfType| elements.name == memory.name && !elements.command.is_empty();
+            let known = |elements: &&TypeSizes| elements.name == memory.name && !elements.command.is_empty();
             let elements = self.elements.types.iter().find(known);
             let (total, mean) = elements.map_or((" - ".to_owned(), " - ".to_owned()), |elements| {
                 let mean = elements.size as f64 / elements.count.max(1) as f64;
@@ -156,8 +156,8 @@ impl KeyStats {
     }
 }
 
-impl Finding for KeyStats {
-    fn take(&mut self, line: &mut DirectLine, keys: &Keys, _: f64) -> Result<String, ServerError> {
+impl KeyWalk for KeyStats {
+    fn take(&mut self, line: &mut DirectConnection, keys: &KeySlice, _: f64) -> Result<String, ServerError> {
         let sizes = self.memory.sizes(line, keys)?;
         let elements = self.elements.sizes(line, keys)?;
         for (key, place, bytes) in sizes {
@@ -199,11 +199,11 @@ fn amount(amount: u64, unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{compat::redis_cli::Mode, endpoint::Target};
+    use crate::{compat::redis_cli::OneshotMode, endpoint::Target};
 
     #[test]
     fn the_distribution_of_sizes_is_the_one_of_redis_cli() {
-        let mut stats = KeyStats::new(&Plan::new(Target::default(), Mode::KeyStats), 33, false);
+        let mut stats = KeyStats::new(&OneshotPlan::new(Target::default(), OneshotMode::KeyStats), 33, false);
         stats.sizes.record_n(48, 20).unwrap();
         stats.sizes.record_n(64, 3).unwrap();
         for bytes in [80, 144, 304, 816, 2608, 7216, 20_528, 65_584, 196_656, 655_408] {

@@ -11,14 +11,14 @@ use anyhow::Context as _;
 
 use super::{
     line::{line, window_end},
-    pinging::{Moment, Window, windows},
-    plan::{Format, Mode, Plan},
+    pinging::{LatencyWindow, WindowChange, windows},
+    plan::{FigureFormat, OneshotMode, OneshotPlan},
     run::Streams,
 };
 use crate::{
     clock::Clock,
     print::outlet::CLEAR,
-    probe::{IntrinsicProbe, Message},
+    probe::{IntrinsicProbe, ProbeMessage},
     signals::Signal,
     stats::Latency,
 };
@@ -31,12 +31,13 @@ const HISTORY: Duration = Duration::from_secs(15);
 const UNTIL_STOPPED: Duration = Duration::from_secs(365 * 86_400);
 
 /// Runs `--latency` or `--latency-history`.
-pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
+pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
     // A line in the standard format is redrawn at each tick. A line in another format is written when the window is
     // full.
-    let format = if streams.is_tty || plan.format != Format::Standard { plan.format } else { Format::Raw };
-    let is_redrawn = format == Format::Standard;
-    let history = plan.mode == Mode::LatencyHistory;
+    let format =
+        if streams.is_tty || plan.format != FigureFormat::Standard { plan.format } else { FigureFormat::Raw };
+    let is_redrawn = format == FigureFormat::Standard;
+    let history = plan.mode == OneshotMode::LatencyHistory;
     let length = plan.interval.unwrap_or(match (history, is_redrawn) {
         (true, _) => HISTORY,
         (false, false) => ONE_LINE,
@@ -48,35 +49,35 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
         streams.print(&text)?;
         // A redrawn line marks the waits itself.
         if !is_redrawn
-            && moment != Moment::Grew
+            && moment != WindowChange::Grew
             && let Some(note) = window.note()
         {
             streams.warn(&note)?;
         }
         Ok(match moment {
-            Moment::Full if !history => ControlFlow::Break(()),
+            WindowChange::Full if !history => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         })
     })
 }
 
-fn redrawn(plan: &Plan, window: &Window, moment: Moment) -> String {
-    let history = plan.mode == Mode::LatencyHistory;
+fn redrawn(plan: &OneshotPlan, window: &LatencyWindow, moment: WindowChange) -> String {
+    let history = plan.mode == OneshotMode::LatencyHistory;
     let end = match moment {
-        Moment::Grew => String::new(),
+        WindowChange::Grew => String::new(),
         // A run that is stopped right after a full window has nothing more to print.
-        Moment::Cut if history && window.is_empty() => return CLEAR.to_owned(),
+        WindowChange::Cut if history && window.is_empty() => return CLEAR.to_owned(),
         _ if history => window_end(window.length_ns),
-        Moment::Full | Moment::Cut => "\n".to_owned(),
+        WindowChange::Full | WindowChange::Cut => "\n".to_owned(),
     };
-    format!("{CLEAR}{}{end}", line(window, &plan.percentiles, Format::Standard))
+    format!("{CLEAR}{}{end}", line(window, &plan.percentiles, FigureFormat::Standard))
 }
 
-fn written(plan: &Plan, window: &Window, moment: Moment, format: Format) -> String {
+fn written(plan: &OneshotPlan, window: &LatencyWindow, moment: WindowChange, format: FigureFormat) -> String {
     match moment {
-        Moment::Grew => String::new(),
-        Moment::Cut if window.is_empty() => String::new(),
-        Moment::Full | Moment::Cut => line(window, &plan.percentiles, format) + "\n",
+        WindowChange::Grew => String::new(),
+        WindowChange::Cut if window.is_empty() => String::new(),
+        WindowChange::Full | WindowChange::Cut => line(window, &plan.percentiles, format) + "\n",
     }
 }
 
@@ -100,7 +101,7 @@ pub(super) fn run_intrinsic(
     let mut printed_us = 0;
     // The probe sends a report every tick, so `recv` waits for a tick at most. The last report ends the loop.
     while let Ok(message) = inbox.recv() {
-        let Message::Intrinsic(report) = message else { continue };
+        let ProbeMessage::Intrinsic(report) = message else { continue };
         gaps.merge(&report.body.gaps);
         let longest_us = gaps.max_ns() / 1_000;
         if longest_us > printed_us {
@@ -133,33 +134,45 @@ mod tests {
     use super::*;
     use crate::{endpoint::Target, stats::fixture::latency_of};
 
-    fn window() -> Window {
-        Window { rtt: latency_of([104_000]), length_ns: 15_000_000_000, ..Window::default() }
+    fn window() -> LatencyWindow {
+        LatencyWindow { rtt: latency_of([104_000]), length_ns: 15_000_000_000, ..LatencyWindow::default() }
     }
 
-    fn plan(mode: Mode) -> Plan {
-        Plan::new(Target::default(), mode)
+    fn plan(mode: OneshotMode) -> OneshotPlan {
+        OneshotPlan::new(Target::default(), mode)
     }
 
     #[test]
     fn on_a_terminal_the_line_is_drawn_again_in_place() {
-        let latency = plan(Mode::Latency);
+        let latency = plan(OneshotMode::Latency);
         let drawn = "\x1b[0G\x1b[2Kmin: 0.104, max: 0.104, avg: 0.104 (1 samples)";
-        assert_eq!(redrawn(&latency, &window(), Moment::Grew), drawn);
-        assert_eq!(redrawn(&latency, &window(), Moment::Cut), format!("{drawn}\n"));
-        let history = plan(Mode::LatencyHistory);
-        assert_eq!(redrawn(&history, &window(), Moment::Full), format!("{drawn} -- 15.00 seconds range\n"));
-        assert_eq!(redrawn(&history, &Window::default(), Moment::Cut), CLEAR);
+        assert_eq!(redrawn(&latency, &window(), WindowChange::Grew), drawn);
+        assert_eq!(redrawn(&latency, &window(), WindowChange::Cut), format!("{drawn}\n"));
+        let history = plan(OneshotMode::LatencyHistory);
+        assert_eq!(
+            redrawn(&history, &window(), WindowChange::Full),
+            format!("{drawn} -- 15.00 seconds range\n")
+        );
+        assert_eq!(redrawn(&history, &LatencyWindow::default(), WindowChange::Cut), CLEAR);
     }
 
     #[test]
     fn without_a_terminal_there_is_one_line_per_window() {
-        let history = plan(Mode::LatencyHistory);
-        assert_eq!(written(&history, &window(), Moment::Grew, Format::Csv), "");
-        assert_eq!(written(&history, &window(), Moment::Full, Format::Csv), "0.104,0.104,0.104,1\n");
-        assert_eq!(written(&history, &window(), Moment::Cut, Format::Csv), "0.104,0.104,0.104,1\n");
-        assert_eq!(written(&history, &Window::default(), Moment::Full, Format::Csv), ",,,0\n");
-        assert_eq!(written(&history, &Window::default(), Moment::Cut, Format::Csv), "");
+        let history = plan(OneshotMode::LatencyHistory);
+        assert_eq!(written(&history, &window(), WindowChange::Grew, FigureFormat::Csv), "");
+        assert_eq!(
+            written(&history, &window(), WindowChange::Full, FigureFormat::Csv),
+            "0.104,0.104,0.104,1\n"
+        );
+        assert_eq!(
+            written(&history, &window(), WindowChange::Cut, FigureFormat::Csv),
+            "0.104,0.104,0.104,1\n"
+        );
+        assert_eq!(
+            written(&history, &LatencyWindow::default(), WindowChange::Full, FigureFormat::Csv),
+            ",,,0\n"
+        );
+        assert_eq!(written(&history, &LatencyWindow::default(), WindowChange::Cut, FigureFormat::Csv), "");
     }
 
     #[test]

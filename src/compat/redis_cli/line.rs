@@ -3,8 +3,8 @@
 //! Figures are in milliseconds with three decimals, so their precision is a microsecond.
 
 use super::{
-    pinging::Window,
-    plan::{Format, Percentile},
+    pinging::LatencyWindow,
+    plan::{FigureFormat, RequestedPercentile},
 };
 use crate::stats::Latency;
 
@@ -13,16 +13,20 @@ use crate::stats::Latency;
 ///
 /// PINGs that are unanswered at the end of the window are included with their wait so far. A figure that includes such
 /// a wait is a lower bound; the standard format marks it with `>`. The minimum is that of the answered PINGs only.
-pub(super) fn line(window: &Window, percentiles: &[Percentile], format: Format) -> String {
+pub(super) fn line(
+    window: &LatencyWindow,
+    percentiles: &[RequestedPercentile],
+    format: FigureFormat,
+) -> String {
     let (all, unanswered) = (window.all(), &window.unanswered);
     let absent = match format {
-        Format::Standard | Format::Raw => "-",
-        Format::Csv => "",
-        Format::Json => "null",
+        FigureFormat::Standard | FigureFormat::Raw => "-",
+        FigureFormat::Csv => "",
+        FigureFormat::Json => "null",
     };
     let figure = |of: &Latency, ns: f64, is_bound: bool| match format {
         _ if of.is_empty() => absent.to_owned(),
-        Format::Standard if is_bound => format!(">{:.3}", ns / 1e6),
+        FigureFormat::Standard if is_bound => format!(">{:.3}", ns / 1e6),
         _ => format!("{:.3}", ns / 1e6),
     };
     let min = figure(&window.rtt, window.rtt.min_ns() as f64, false);
@@ -35,7 +39,7 @@ pub(super) fn line(window: &Window, percentiles: &[Percentile], format: Format) 
         (&p.text, figure(&all, ns as f64, !unanswered.is_empty() && ns >= unanswered.min_ns()))
     });
     match format {
-        Format::Standard => {
+        FigureFormat::Standard => {
             let waiting = match unanswered.count() {
                 0 => String::new(),
                 n => format!(", {n} of them unanswered"),
@@ -44,12 +48,12 @@ pub(super) fn line(window: &Window, percentiles: &[Percentile], format: Format) 
                 percentiles.map(|(name, value)| format!(", p{name}: {value}")).collect();
             format!("min: {min}, max: {max}, avg: {avg} ({count} samples{waiting}){percentiles}")
         }
-        Format::Raw | Format::Csv => {
+        FigureFormat::Raw | FigureFormat::Csv => {
             let figures = [min, max, avg, count.to_string()].into_iter();
             let all: Vec<_> = figures.chain(percentiles.map(|(_, value)| value)).collect();
-            all.join(if format == Format::Raw { " " } else { "," })
+            all.join(if format == FigureFormat::Raw { " " } else { "," })
         }
-        Format::Json => {
+        FigureFormat::Json => {
             let mut line = format!(r#"{{"min": {min}, "max": {max}, "avg": {avg}, "count": {count}"#);
             let members: Vec<_> = percentiles.map(|(name, value)| format!(r#""{name}": {value}"#)).collect();
             if !members.is_empty() {
@@ -73,16 +77,17 @@ mod tests {
     use super::*;
     use crate::stats::fixture::latency_of;
 
-    fn window() -> Window {
-        Window { rtt: latency_of([31_000, 89_000, 89_000, 336_400]), ..Window::default() }
+    fn window() -> LatencyWindow {
+        LatencyWindow { rtt: latency_of([31_000, 89_000, 89_000, 336_400]), ..LatencyWindow::default() }
     }
 
-    fn all_formats(window: &Window, percentiles: &str) -> [String; 4] {
+    fn all_formats(window: &LatencyWindow, percentiles: &str) -> [String; 4] {
         let percentiles = match percentiles {
             "" => Vec::new(),
             list => list.split(',').map(|text| text.parse().unwrap()).collect(),
         };
-        [Format::Standard, Format::Raw, Format::Csv, Format::Json].map(|f| line(window, &percentiles, f))
+        [FigureFormat::Standard, FigureFormat::Raw, FigureFormat::Csv, FigureFormat::Json]
+            .map(|f| line(window, &percentiles, f))
     }
 
     #[test]
@@ -114,7 +119,7 @@ mod tests {
     #[test]
     fn a_window_without_samples_has_no_figures() {
         assert_eq!(
-            all_formats(&Window::default(), "99"),
+            all_formats(&LatencyWindow::default(), "99"),
             [
                 "min: -, max: -, avg: - (0 samples), p99: -",
                 "- - - 0 -",
@@ -126,7 +131,7 @@ mod tests {
 
     #[test]
     fn waits_are_in_the_figures_as_lower_bounds() {
-        let stalled = Window { unanswered: latency_of([998_000_000, 1_998_000_000]), ..window() };
+        let stalled = LatencyWindow { unanswered: latency_of([998_000_000, 1_998_000_000]), ..window() };
         assert_eq!(
             all_formats(&stalled, "50,99"),
             [
@@ -136,7 +141,7 @@ mod tests {
                 r#"{"min": 0.031, "max": 1998.000, "avg": 499.424, "count": 6, "percentiles": {"50": 0.089, "99": 1998.000}, "unanswered": 2}"#,
             ]
         );
-        let silent = Window { rtt: Latency::default(), ..stalled };
+        let silent = LatencyWindow { rtt: Latency::default(), ..stalled };
         assert_eq!(
             all_formats(&silent, "")[..2],
             [
@@ -144,8 +149,8 @@ mod tests {
                 "- 1998.000 1498.000 2"
             ]
         );
-        let over = Window { unanswered: latency_of([200_000]), ..window() };
-        assert!(line(&over, &[], Format::Standard).contains("max: 0.336, avg: >0.149 (5 samples"));
+        let over = LatencyWindow { unanswered: latency_of([200_000]), ..window() };
+        assert!(line(&over, &[], FigureFormat::Standard).contains("max: 0.336, avg: >0.149 (5 samples"));
     }
 
     #[test]

@@ -8,12 +8,12 @@ use std::{
 
 use anyhow::Context as _;
 
-use super::{plan::Plan, run::Streams, trouble::Trouble};
+use super::{plan::OneshotPlan, run::Streams, trouble::PingErrors};
 use crate::signals::Signal;
 use crate::{
     clock::Clock,
     endpoint::{ReachError, UNVERIFIED, reach},
-    probe::{Message, Ping, PingPlan, PingProbe, Report},
+    probe::{Ping, PingPlan, PingProbe, ProbeMessage, ProbeReport},
     stats::Latency,
     units,
 };
@@ -26,7 +26,7 @@ const REACH_LIMIT: Duration = Duration::from_millis(300);
 
 /// A window of round trips.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Window {
+pub(super) struct LatencyWindow {
     /// The round trips in the window so far.
     pub rtt: Latency,
     /// The waits of PINGs that are unanswered at the end of the window, if the longest wait exceeds twice the median.
@@ -35,7 +35,7 @@ pub(super) struct Window {
     pub length_ns: u64,
 }
 
-impl Window {
+impl LatencyWindow {
     /// Returns the round trips, and the waits of unanswered pings.
     pub(super) fn all(&self) -> Latency {
         Latency::merged([&self.rtt, &self.unanswered])
@@ -63,7 +63,7 @@ impl Window {
 
 /// The change of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(super) enum WindowChange {
     /// The window grew by a tick.
     Grew,
     /// The window is full; the next one begins.
@@ -78,14 +78,14 @@ pub(super) enum Moment {
 /// # Errors
 /// When there was no sample at all (with a diagnosis), or when `draw` or the streams fail.
 pub(super) fn windows(
-    plan: &Plan,
+    plan: &OneshotPlan,
     length: Duration,
     stop: &Receiver<Signal>,
     streams: &mut Streams,
-    mut draw: impl FnMut(&mut Streams, &Window, Moment) -> anyhow::Result<ControlFlow<()>>,
+    mut draw: impl FnMut(&mut Streams, &LatencyWindow, WindowChange) -> anyhow::Result<ControlFlow<()>>,
 ) -> anyhow::Result<()> {
-    let mut windows = Windows::new(length);
-    let mut trouble = Trouble::new(plan.target.address.to_string(), plan.target.dialect.words().pong);
+    let mut windows = WindowSeries::new(length);
+    let mut trouble = PingErrors::new(plan.target.address.to_string(), plan.target.dialect.words().pong);
     if plan.target.tls.as_ref().is_some_and(|tls| !tls.is_verified()) {
         streams.warn(UNVERIFIED)?;
     }
@@ -97,23 +97,23 @@ pub(super) fn windows(
         // The probe sends a report every tick, so `recv` waits for a tick at most. It fails only when the probe has
         // ended.
         let message = inbox.recv().context("the ping thread ended before its time")?;
-        trouble.hear(&message, streams)?;
-        if let Message::Ping(report) = &message {
+        trouble.handle_probe_message(&message, streams)?;
+        if let ProbeMessage::Ping(report) = &message {
             let moment = windows.add(report);
             next = draw(streams, &windows.open, moment)?;
-            windows.begin_anew_after(moment);
+            windows.start_next_after(moment);
         }
     }
     drop(probe);
     if next.is_continue() {
         // After a signal, the figures also include the tick in progress.
         for message in inbox {
-            trouble.hear(&message, streams)?;
-            if let Message::Ping(report) = &message {
+            trouble.handle_probe_message(&message, streams)?;
+            if let ProbeMessage::Ping(report) = &message {
                 windows.add(report);
             }
         }
-        let _ = draw(streams, &windows.open, Moment::Cut)?;
+        let _ = draw(streams, &windows.open, WindowChange::Cut)?;
     }
     // The diagnosis includes the counts.
     anyhow::ensure!(
@@ -127,7 +127,7 @@ pub(super) fn windows(
 
 /// Returns a cause of missing replies that PINGs alone do not show: only one side uses TLS, or the server is not of the
 /// expected kind.
-fn wrong_protocol(plan: &Plan) -> String {
+fn wrong_protocol(plan: &OneshotPlan) -> String {
     use ReachError::{Memcached, Redis, SpeaksPlain, SpeaksTls, TooOld};
     match reach(&plan.target, REACH_LIMIT) {
         Err(error @ (SpeaksTls(_) | SpeaksPlain(_) | TooOld(_) | Memcached(_) | Redis(_))) => {
@@ -138,17 +138,17 @@ fn wrong_protocol(plan: &Plan) -> String {
 }
 
 /// The current window, and the settings of all windows.
-struct Windows {
+struct WindowSeries {
     tick: Duration,
     length_ns: u64,
-    open: Window,
+    open: LatencyWindow,
     full_at_ns: u64,
     end_ns: u64,
     /// The round trips of all windows.
     answered: Latency,
 }
 
-impl Windows {
+impl WindowSeries {
     /// Creates windows of `length`, which consist of whole ticks.
     fn new(length: Duration) -> Self {
         let ticks = length.as_nanos().div_ceil(LONGEST_TICK.as_nanos()).max(1);
@@ -157,14 +157,14 @@ impl Windows {
         Self {
             tick: Duration::from_nanos(tick_ns),
             length_ns,
-            open: Window::default(),
+            open: LatencyWindow::default(),
             full_at_ns: length_ns,
             end_ns: 0,
             answered: Latency::default(),
         }
     }
 
-    fn add(&mut self, report: &Report<Ping>) -> Moment {
+    fn add(&mut self, report: &ProbeReport<Ping>) -> WindowChange {
         self.open.rtt.merge(&report.body.rtt);
         self.open.length_ns += report.end_ns.saturating_sub(report.start_ns);
         self.end_ns = report.end_ns;
@@ -173,12 +173,12 @@ impl Windows {
         let unusual_ns = self.answered.value_at_quantile(0.5).saturating_mul(2);
         let waits = &report.body.unanswered;
         self.open.unanswered = if waits.max_ns() > unusual_ns { waits.clone() } else { Latency::default() };
-        if self.end_ns >= self.full_at_ns { Moment::Full } else { Moment::Grew }
+        if self.end_ns >= self.full_at_ns { WindowChange::Full } else { WindowChange::Grew }
     }
 
-    fn begin_anew_after(&mut self, moment: Moment) {
-        if moment == Moment::Full {
-            self.open = Window::default();
+    fn start_next_after(&mut self, moment: WindowChange) {
+        if moment == WindowChange::Full {
+            self.open = LatencyWindow::default();
             self.full_at_ns = (self.end_ns / self.length_ns + 1) * self.length_ns;
         }
     }
@@ -189,10 +189,10 @@ mod tests {
     use super::*;
     use crate::stats::fixture::{latency_of, repeated};
 
-    fn moments(windows: &mut Windows, ticks: &[(u64, u64)]) -> Vec<Moment> {
+    fn moments(windows: &mut WindowSeries, ticks: &[(u64, u64)]) -> Vec<WindowChange> {
         let add = |&(start_ns, end_ns): &(u64, u64)| {
-            let moment = windows.add(&Report { start_ns, end_ns, body: Ping::default() });
-            windows.begin_anew_after(moment);
+            let moment = windows.add(&ProbeReport { start_ns, end_ns, body: Ping::default() });
+            windows.start_next_after(moment);
             moment
         };
         ticks.iter().map(add).collect()
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_window_consists_of_whole_ticks_of_at_most_a_tenth_of_a_second() {
         for (length_ms, tick_ms) in [(1_000, 100), (250, 83), (10, 10), (15_000, 100)] {
-            let windows = Windows::new(Duration::from_millis(length_ms));
+            let windows = WindowSeries::new(Duration::from_millis(length_ms));
             assert_eq!(windows.tick.as_millis() as u64, tick_ms);
             assert_eq!(windows.length_ns % windows.tick.as_nanos() as u64, 0);
         }
@@ -209,10 +209,10 @@ mod tests {
 
     #[test]
     fn waits_that_are_longer_than_usual_are_in_a_window_until_they_end() {
-        let mut windows = Windows::new(Duration::from_secs(1));
+        let mut windows = WindowSeries::new(Duration::from_secs(1));
         let mut unanswered_after = |rtt: Latency, unanswered: Latency| {
             let body = Ping { rtt, unanswered, ..Ping::default() };
-            windows.add(&Report { start_ns: 0, end_ns: 1, body });
+            windows.add(&ProbeReport { start_ns: 0, end_ns: 1, body });
             windows.open.unanswered.count()
         };
         assert_eq!(unanswered_after(repeated(100_000, 10), latency_of([150_000])), 0, "on its way");
@@ -222,9 +222,12 @@ mod tests {
 
     #[test]
     fn a_late_report_does_not_shift_the_windows_after_it() {
-        let mut windows = Windows::new(Duration::from_millis(200));
+        let mut windows = WindowSeries::new(Duration::from_millis(200));
         let tick = 100_000_000;
         let ticks = [(1, tick), (tick, 2 * tick), (2 * tick, 5 * tick), (5 * tick, 6 * tick)];
-        assert_eq!(moments(&mut windows, &ticks), [Moment::Grew, Moment::Full, Moment::Full, Moment::Full]);
+        assert_eq!(
+            moments(&mut windows, &ticks),
+            [WindowChange::Grew, WindowChange::Full, WindowChange::Full, WindowChange::Full]
+        );
     }
 }

@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// One of redis-cli's modes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum OneshotMode {
     /// `--latency`: on a terminal, one line that is redrawn until Ctrl-C or for the time of `-i`; without a terminal,
     /// one line after 1 s or `-i`.
     #[default]
@@ -39,7 +39,7 @@ pub enum Mode {
 
 /// The format of figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Format {
+pub enum FigureFormat {
     /// The format for people on a terminal; without a terminal, the same as `Raw`.
     #[default]
     Standard,
@@ -53,14 +53,14 @@ pub enum Format {
 
 /// A percentile of `--latency-percentiles`, above 0 and up to 100.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Percentile {
+pub struct RequestedPercentile {
     /// The text of the user: `99.9`.
     pub text: String,
     /// The share of samples at or below the percentile, 0 to 1.
     pub quantile: f64,
 }
 
-impl FromStr for Percentile {
+impl FromStr for RequestedPercentile {
     type Err = PlanError;
 
     fn from_str(text: &str) -> Result<Self, PlanError> {
@@ -82,28 +82,28 @@ impl FromStr for Percentile {
 
 /// The settings of a mode.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Plan {
-    /// The server; [`Mode::IntrinsicLatency`] does not connect to it.
+pub struct OneshotPlan {
+    /// The server; [`OneshotMode::IntrinsicLatency`] does not connect to it.
     pub target: Target,
     /// The mode.
-    pub mode: Mode,
+    pub mode: OneshotMode,
     /// The format of figures.
-    pub format: Format,
+    pub format: FigureFormat,
     /// `-i`: the length of a window.
     pub interval: Option<Duration>,
     /// `--latency-percentiles`; empty by default. As in redis-cli, a percentile is printed even if few samples are
     /// above it; the number of samples is printed next to the percentiles.
-    pub percentiles: Vec<Percentile>,
+    pub percentiles: Vec<RequestedPercentile>,
     /// `--memkeys-samples`: the number of elements of a collection that MEMORY USAGE samples; 0 means all, and with
     /// `None` the server decides.
     pub memory_samples: Option<u64>,
-    /// `--keystats-samples`: the number of elements of a collection that MEMORY USAGE samples for [`Mode::KeyStats`].
+    /// `--keystats-samples`: the number of elements of a collection that MEMORY USAGE samples for [`OneshotMode::KeyStats`].
     pub stats_samples: Option<u64>,
-    /// `--cursor`: the SCAN cursor at which [`Mode::KeyStats`] begins.
+    /// `--cursor`: the SCAN cursor at which [`OneshotMode::KeyStats`] begins.
     pub cursor: Option<u64>,
-    /// `--top`: the number of biggest keys that [`Mode::KeyStats`] shows; 10 by default.
+    /// `--top`: the number of biggest keys that [`OneshotMode::KeyStats`] shows; 10 by default.
     pub top: Option<usize>,
-    /// Whether [`Mode::LatencyDist`] uses shades of grey instead of colours from grey over yellow to red.
+    /// Whether [`OneshotMode::LatencyDist`] uses shades of grey instead of colours from grey over yellow to red.
     pub is_mono: bool,
 }
 
@@ -131,7 +131,7 @@ pub enum PlanError {
     Percentile(String),
 }
 
-impl Mode {
+impl OneshotMode {
     /// Returns the option of the mode.
     pub fn flag(self) -> &'static str {
         match self {
@@ -148,9 +148,9 @@ impl Mode {
     }
 }
 
-impl Plan {
+impl OneshotPlan {
     /// Creates a plan without options.
-    pub fn new(target: Target, mode: Mode) -> Self {
+    pub fn new(target: Target, mode: OneshotMode) -> Self {
         Self { target, mode, ..Self::default() }
     }
 
@@ -162,7 +162,7 @@ impl Plan {
     pub fn check(&self) -> Result<(), PlanError> {
         if let Some(option) = self.meaningless_option() {
             let instead = match self.mode {
-                Mode::LatencyDist => ": it draws a picture; --latency-history gives figures",
+                OneshotMode::LatencyDist => ": it draws a picture; --latency-history gives figures",
                 _ => "",
             };
             return Err(PlanError::NoMeaning { option, mode: self.mode.flag(), instead });
@@ -171,25 +171,27 @@ impl Plan {
             return Err(PlanError::Interval);
         }
         match self.mode {
-            Mode::IntrinsicLatency(length) if length.is_zero() || length > LONGEST => Err(PlanError::Length),
+            OneshotMode::IntrinsicLatency(length) if length.is_zero() || length > LONGEST => {
+                Err(PlanError::Length)
+            }
             _ => Ok(()),
         }
     }
 
     fn meaningless_option(&self) -> Option<&'static str> {
-        let writes_figures = matches!(self.mode, Mode::Latency | Mode::LatencyHistory);
-        let is_stats = self.mode == Mode::KeyStats;
-        let is_intrinsic = matches!(self.mode, Mode::IntrinsicLatency(_));
+        let writes_figures = matches!(self.mode, OneshotMode::Latency | OneshotMode::LatencyHistory);
+        let is_stats = self.mode == OneshotMode::KeyStats;
+        let is_intrinsic = matches!(self.mode, OneshotMode::IntrinsicLatency(_));
         let given = [
-            (self.format == Format::Raw, "--raw", writes_figures),
-            (self.format == Format::Csv, "--csv", writes_figures),
-            (self.format == Format::Json, "--json", writes_figures),
+            (self.format == FigureFormat::Raw, "--raw", writes_figures),
+            (self.format == FigureFormat::Csv, "--csv", writes_figures),
+            (self.format == FigureFormat::Json, "--json", writes_figures),
             (!self.percentiles.is_empty(), "--latency-percentiles", writes_figures),
-            (self.memory_samples.is_some(), "--memkeys-samples", self.mode == Mode::MemKeys),
+            (self.memory_samples.is_some(), "--memkeys-samples", self.mode == OneshotMode::MemKeys),
             (self.stats_samples.is_some(), "--keystats-samples", is_stats),
             (self.cursor.is_some(), "--cursor", is_stats),
             (self.top.is_some(), "--top", is_stats),
-            (self.is_mono, "--mono", self.mode == Mode::LatencyDist),
+            (self.is_mono, "--mono", self.mode == OneshotMode::LatencyDist),
             (self.interval.is_some(), "-i", !is_intrinsic),
         ];
         given
@@ -254,7 +256,7 @@ pub struct OneshotArgs {
     pub csv: bool,
     /// Also print these percentiles, such as 50,99,99.9
     #[arg(long, requires = "mode", value_name = "LIST", value_delimiter = ',')]
-    pub latency_percentiles: Vec<Percentile>,
+    pub latency_percentiles: Vec<RequestedPercentile>,
     /// Use shades of grey in the spectrum
     #[arg(long, requires = "mode")]
     pub mono: bool,
@@ -266,14 +268,14 @@ impl OneshotArgs {
     ///
     /// # Errors
     /// When options contradict each other.
-    pub fn plan(&self, target: Target, json: bool) -> Result<Option<Plan>, PlanError> {
+    pub fn plan(&self, target: Target, json: bool) -> Result<Option<OneshotPlan>, PlanError> {
         let Some(mode) = self.mode() else { return Ok(None) };
-        let plan = Plan {
+        let plan = OneshotPlan {
             format: match (self.raw, self.csv, json) {
-                (true, ..) => Format::Raw,
-                (_, true, _) => Format::Csv,
-                (.., true) => Format::Json,
-                _ => Format::Standard,
+                (true, ..) => FigureFormat::Raw,
+                (_, true, _) => FigureFormat::Csv,
+                (.., true) => FigureFormat::Json,
+                _ => FigureFormat::Standard,
             },
             interval: self.interval,
             percentiles: self.latency_percentiles.clone(),
@@ -282,29 +284,29 @@ impl OneshotArgs {
             cursor: self.cursor,
             top: self.top,
             is_mono: self.mono,
-            ..Plan::new(target, mode)
+            ..OneshotPlan::new(target, mode)
         };
         plan.check()?;
         Ok(Some(plan))
     }
 
     /// Returns the requested mode, if there is one.
-    pub fn mode(&self) -> Option<Mode> {
+    pub fn mode(&self) -> Option<OneshotMode> {
         let given = [
-            (self.latency, Mode::Latency),
-            (self.latency_history, Mode::LatencyHistory),
-            (self.latency_dist, Mode::LatencyDist),
-            (self.stat, Mode::Stat),
-            (self.bigkeys, Mode::BigKeys),
-            (self.memkeys, Mode::MemKeys),
-            (self.keystats, Mode::KeyStats),
-            (self.hotkeys, Mode::HotKeys),
+            (self.latency, OneshotMode::Latency),
+            (self.latency_history, OneshotMode::LatencyHistory),
+            (self.latency_dist, OneshotMode::LatencyDist),
+            (self.stat, OneshotMode::Stat),
+            (self.bigkeys, OneshotMode::BigKeys),
+            (self.memkeys, OneshotMode::MemKeys),
+            (self.keystats, OneshotMode::KeyStats),
+            (self.hotkeys, OneshotMode::HotKeys),
             // As in redis-cli, these two options also choose a mode.
-            (self.memkeys_samples.is_some(), Mode::MemKeys),
-            (self.keystats_samples.is_some(), Mode::KeyStats),
+            (self.memkeys_samples.is_some(), OneshotMode::MemKeys),
+            (self.keystats_samples.is_some(), OneshotMode::KeyStats),
         ];
         let given = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, mode)| mode);
-        self.intrinsic_latency.map(Mode::IntrinsicLatency).or(given)
+        self.intrinsic_latency.map(OneshotMode::IntrinsicLatency).or(given)
     }
 }
 
@@ -312,8 +314,8 @@ impl OneshotArgs {
 mod tests {
     use super::*;
 
-    fn refused(mode: Mode, change: impl Fn(&mut Plan)) -> String {
-        let mut plan = Plan::new(Target::default(), mode);
+    fn refused(mode: OneshotMode, change: impl Fn(&mut OneshotPlan)) -> String {
+        let mut plan = OneshotPlan::new(Target::default(), mode);
         assert_eq!(plan.check(), Ok(()));
         change(&mut plan);
         plan.check().unwrap_err().to_string()
@@ -321,9 +323,9 @@ mod tests {
 
     #[test]
     fn options_without_effect_are_refused_and_named() {
-        let intrinsic = Mode::IntrinsicLatency(Duration::from_secs(1));
+        let intrinsic = OneshotMode::IntrinsicLatency(Duration::from_secs(1));
         assert_eq!(
-            refused(Mode::LatencyDist, |plan| plan.format = Format::Csv),
+            refused(OneshotMode::LatencyDist, |plan| plan.format = FigureFormat::Csv),
             "--csv has no effect with --latency-dist: it draws a picture; --latency-history gives figures; leave it out"
         );
         assert_eq!(
@@ -335,7 +337,7 @@ mod tests {
             "--latency-percentiles has no effect with --intrinsic-latency; leave it out"
         );
         assert_eq!(
-            refused(Mode::Latency, |plan| plan.is_mono = true),
+            refused(OneshotMode::Latency, |plan| plan.is_mono = true),
             "--mono has no effect with --latency; leave it out"
         );
     }
@@ -343,20 +345,20 @@ mod tests {
     #[test]
     fn lengths_must_be_possible() {
         assert_eq!(
-            refused(Mode::Latency, |plan| plan.interval = Some(Duration::ZERO)),
+            refused(OneshotMode::Latency, |plan| plan.interval = Some(Duration::ZERO)),
             "-i must be between 0.01 s and a year"
         );
-        let endless = Plan::new(Target::default(), Mode::IntrinsicLatency(Duration::MAX));
+        let endless = OneshotPlan::new(Target::default(), OneshotMode::IntrinsicLatency(Duration::MAX));
         assert_eq!(endless.check(), Err(PlanError::Length));
     }
 
     #[test]
     fn percentiles_are_read_exactly_and_kept_as_written() {
-        let list = ["50", " 99", "99.90"].map(|text| text.parse::<Percentile>().unwrap());
+        let list = ["50", " 99", "99.90"].map(|text| text.parse::<RequestedPercentile>().unwrap());
         assert_eq!(list.iter().map(|p| p.text.as_str()).collect::<Vec<_>>(), ["50", "99", "99.90"]);
         assert_eq!(list.iter().map(|p| p.quantile).collect::<Vec<_>>(), [0.5, 0.99, 0.999]);
         for bad in ["", "0", "100.1", "-1", "p99", "1e1", "nan", "50,99", "."] {
-            assert!(bad.parse::<Percentile>().is_err(), "{bad:?} was taken");
+            assert!(bad.parse::<RequestedPercentile>().is_err(), "{bad:?} was taken");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     dist, keys, latency,
-    plan::{Mode, Plan},
+    plan::{OneshotMode, OneshotPlan},
     stat,
 };
 use crate::{
@@ -51,7 +51,7 @@ impl Streams<'_> {
 /// # Errors
 /// When the plan is invalid (a [`PlanError`](super::PlanError)), when no sample was taken (with a diagnosis), when stdout cannot
 /// be written, or when the system cannot start a thread.
-pub fn run(plan: &Plan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow::Result<()> {
+pub fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow::Result<()> {
     run_on(
         plan,
         stop,
@@ -63,14 +63,16 @@ pub fn run(plan: &Plan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow::Result
 ///
 /// # Errors
 /// The errors of [`run`], and when `err` cannot be written.
-pub fn run_on(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
+pub fn run_on(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
     plan.check()?;
     let done = match plan.mode {
-        Mode::Latency | Mode::LatencyHistory => latency::run(plan, stop, streams),
-        Mode::LatencyDist => dist::run(plan, stop, streams),
-        Mode::IntrinsicLatency(length) => latency::run_intrinsic(length, stop, streams),
-        Mode::Stat => stat::run(plan, stop, streams),
-        Mode::BigKeys | Mode::MemKeys | Mode::KeyStats | Mode::HotKeys => keys::run(plan, stop, streams),
+        OneshotMode::Latency | OneshotMode::LatencyHistory => latency::run(plan, stop, streams),
+        OneshotMode::LatencyDist => dist::run(plan, stop, streams),
+        OneshotMode::IntrinsicLatency(length) => latency::run_intrinsic(length, stop, streams),
+        OneshotMode::Stat => stat::run(plan, stop, streams),
+        OneshotMode::BigKeys | OneshotMode::MemKeys | OneshotMode::KeyStats | OneshotMode::HotKeys => {
+            keys::run(plan, stop, streams)
+        }
     };
     match done {
         Err(error) if is_broken_pipe(&error) => Ok(()),

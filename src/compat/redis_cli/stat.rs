@@ -5,9 +5,9 @@ use std::{
     time::Duration,
 };
 
-use super::{plan::Plan, run::Streams};
+use super::{plan::OneshotPlan, run::Streams};
 use crate::{
-    server::{DirectLine, Info},
+    server::{DirectConnection, Info},
     signals::Signal,
 };
 
@@ -19,11 +19,11 @@ const HEADING: &str = "------- data ------ --------------------- load ----------
                        keys       mem      clients blocked requests            connections          \n";
 
 /// Runs the mode until `stop` receives a signal. If the connection is lost, it is opened again for the next line.
-pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
-    let mut line = Some(DirectLine::open(&plan.target)?);
+pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
+    let mut line = Some(DirectConnection::open(&plan.target)?);
     let (mut lines, mut requests) = (0, None);
     loop {
-        let opened = line.take().map_or_else(|| DirectLine::open(&plan.target), Ok);
+        let opened = line.take().map_or_else(|| DirectConnection::open(&plan.target), Ok);
         match opened.and_then(|mut line| Ok((line.info()?, line))) {
             Ok((text, open)) => {
                 let heading = if lines % LINES == 0 { HEADING } else { "" };

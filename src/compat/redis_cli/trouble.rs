@@ -10,13 +10,13 @@
 
 use std::{collections::BTreeMap, io};
 
-use crate::{clock::seconds, probe::Message};
+use crate::{clock::seconds, probe::ProbeMessage};
 
 use super::run::Streams;
 
 /// The errors and outages so far.
 #[derive(Debug, Default)]
-pub(super) struct Trouble {
+pub(super) struct PingErrors {
     address: String,
     /// The server's name for the reply to a PING.
     pong: &'static str,
@@ -27,22 +27,26 @@ pub(super) struct Trouble {
     last_cause: Option<String>,
 }
 
-impl Trouble {
+impl PingErrors {
     /// Creates the state for the server at `address`, without errors; `pong` is its name for the reply to a PING.
     pub(super) fn new(address: String, pong: &'static str) -> Self {
         Self { address, pong, ..Self::default() }
     }
 
     /// Handles a message of the probe. Reports an error reply, a lost connection or a new connection.
-    pub(super) fn hear(&mut self, message: &Message, streams: &mut Streams) -> io::Result<()> {
+    pub(super) fn handle_probe_message(
+        &mut self,
+        message: &ProbeMessage,
+        streams: &mut Streams,
+    ) -> io::Result<()> {
         let news = match message {
-            Message::Ping(report) => {
+            ProbeMessage::Ping(report) => {
                 for (kind, n) in &report.body.errors {
                     *self.errors.entry(kind.clone()).or_default() += n;
                 }
                 return Ok(());
             }
-            Message::ErrorReply { at_ns, kind, text } => {
+            ProbeMessage::ErrorReply { at_ns, kind, text } => {
                 self.last_cause = Some(text.clone());
                 format!(
                     "the server answers with {kind} since {:.2} s: {text}{}",
@@ -50,18 +54,18 @@ impl Trouble {
                     advice(kind)
                 )
             }
-            Message::Lost { at_ns, kind, cause } => {
+            ProbeMessage::Lost { at_ns, kind, cause } => {
                 let since_ns = *self.lost_ns.get_or_insert(*at_ns);
                 self.last_cause = Some(format!("{kind}: {cause}"));
                 let (address, since) = (&self.address, seconds(since_ns));
                 format!("no connection to {address} since {since:.2} s: {kind}: {cause}{}", advice(kind))
             }
-            Message::Back { at_ns } => {
+            ProbeMessage::Back { at_ns } => {
                 let lost_ns = self.lost_ns.take().unwrap_or(*at_ns);
                 let length = seconds(at_ns.saturating_sub(lost_ns));
                 format!("connected again at {:.2} s, after {length:.2} s", seconds(*at_ns))
             }
-            redyno_engine::any_of!(Message Wake Intrinsic Host Lag Recall Event) => {
+            redyno_engine::any_of!(ProbeMessage Wake Intrinsic Host Lag Recall Event) => {
                 return Ok(());
             }
         };
@@ -108,28 +112,28 @@ fn advice(kind: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::{Ping, Report};
+    use crate::probe::{Ping, ProbeReport};
 
-    fn reported(messages: &[Message]) -> (String, Trouble) {
+    fn reported(messages: &[ProbeMessage]) -> (String, PingErrors) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut trouble = Trouble::new("127.0.0.1:6379".to_owned(), "PONG");
+        let mut trouble = PingErrors::new("127.0.0.1:6379".to_owned(), "PONG");
         let mut streams = Streams { out: &mut out, err: &mut err, is_tty: false };
         for message in messages {
-            trouble.hear(message, &mut streams).unwrap();
+            trouble.handle_probe_message(message, &mut streams).unwrap();
         }
         trouble.sum_up(&mut streams).unwrap();
         assert!(out.is_empty(), "errors are no figures");
         (String::from_utf8(err).unwrap(), trouble)
     }
 
-    fn report(kind: &str, n: u64) -> Message {
+    fn report(kind: &str, n: u64) -> ProbeMessage {
         let body = Ping { errors: BTreeMap::from([(kind.to_owned(), n)]), ..Ping::default() };
-        Message::Ping(Box::new(Report { start_ns: 0, end_ns: 1, body }))
+        ProbeMessage::Ping(Box::new(ProbeReport { start_ns: 0, end_ns: 1, body }))
     }
 
     #[test]
     fn an_outage_is_reported_with_its_cause_its_start_and_its_length() {
-        let lost = |at_ns, kind: &str, cause: &str| Message::Lost {
+        let lost = |at_ns, kind: &str, cause: &str| ProbeMessage::Lost {
             at_ns,
             kind: kind.to_owned(),
             cause: cause.to_owned(),
@@ -138,7 +142,7 @@ mod tests {
             lost(3_200_000_000, "reset", "the server closed the connection"),
             lost(3_300_000_000, "refused", "Connection refused (os error 111)"),
             report("refused", 190),
-            Message::Back { at_ns: 5_100_000_000 },
+            ProbeMessage::Back { at_ns: 5_100_000_000 },
         ]);
         assert_eq!(
             text,
@@ -154,7 +158,7 @@ mod tests {
         let kind = "NOAUTH".to_owned();
         let text = "NOAUTH Authentication required.".to_owned();
         let (text, trouble) =
-            reported(&[Message::ErrorReply { at_ns: 0, kind, text }, report("NOAUTH", 100)]);
+            reported(&[ProbeMessage::ErrorReply { at_ns: 0, kind, text }, report("NOAUTH", 100)]);
         assert!(text.starts_with(
             "redyno: the server answers with NOAUTH since 0.00 s: NOAUTH Authentication required.; give the \
              password with -a or in REDISCLI_AUTH\n"

@@ -12,7 +12,7 @@
 
 use crate::{
     diagnose::of_segment,
-    print::{Tuned, change},
+    print::{ParameterChanges, change},
     session::{
         Timeline,
         figures::{self, Figure, Row},
@@ -53,8 +53,8 @@ pub(super) struct SegmentRow<'a> {
 /// Returns the rows of all segments under load, oldest first.
 pub(super) fn rows(timeline: &Timeline) -> Vec<SegmentRow<'_>> {
     let mut rows: Vec<SegmentRow> = Vec::new();
-    let mut set = Tuned::default();
-    let mut set_before = Tuned::default();
+    let mut set = ParameterChanges::default();
+    let mut set_before = ParameterChanges::default();
     for segment in timeline.segments.iter() {
         set.take(&segment.start);
         if !segment.start.knobs.load || segment.start.prefill.is_some() {

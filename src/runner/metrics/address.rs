@@ -12,14 +12,14 @@ use crate::untrusted;
 
 /// An address to listen on: an IP address with a port, or a unix socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Address {
+pub enum MetricsAddress {
     /// An IP address and a port.
     Tcp(SocketAddr),
     /// The path of a unix socket.
     Unix(PathBuf),
 }
 
-impl FromStr for Address {
+impl FromStr for MetricsAddress {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -36,7 +36,7 @@ impl FromStr for Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for MetricsAddress {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Tcp(address) => write!(f, "{address}"),
@@ -47,13 +47,13 @@ impl fmt::Display for Address {
 
 /// A listening socket.
 #[derive(Debug)]
-pub(super) enum Listener {
+pub(super) enum MetricsListener {
     Tcp(TcpListener),
     /// A unix socket and its file.
     Unix(UnixListener, SocketFile),
 }
 
-impl Listener {
+impl MetricsListener {
     /// Returns the address with its port; `None` for a unix socket.
     pub(super) fn address(&self) -> Option<SocketAddr> {
         match self {
@@ -74,23 +74,23 @@ impl Drop for SocketFile {
     }
 }
 
-impl Address {
+impl MetricsAddress {
     /// Listens on the address.
     ///
     /// # Errors
     /// When the system refuses, because the address is taken or does not belong to this machine.
-    pub(super) fn listen(&self) -> io::Result<Listener> {
+    pub(super) fn listen(&self) -> io::Result<MetricsListener> {
         match self {
             Self::Tcp(address) => {
                 let listener = TcpListener::bind(address)?;
                 listener.set_nonblocking(true)?;
-                Ok(Listener::Tcp(listener))
+                Ok(MetricsListener::Tcp(listener))
             }
             Self::Unix(path) => {
                 remove_stale(path);
                 let listener = UnixListener::bind(path)?;
                 listener.set_nonblocking(true)?;
-                Ok(Listener::Unix(listener, SocketFile(path.clone())))
+                Ok(MetricsListener::Unix(listener, SocketFile(path.clone())))
             }
         }
     }
@@ -121,18 +121,18 @@ mod tests {
             ("[::1]:9121", "[::1]:9121"),
             ("unix:/tmp/m.sock", "unix:/tmp/m.sock"),
         ] {
-            assert_eq!(text.parse::<Address>().unwrap().to_string(), address);
+            assert_eq!(text.parse::<MetricsAddress>().unwrap().to_string(), address);
         }
         for wrong in ["", "host", "1.2.3.4", "99999", "unix:"] {
-            assert!(wrong.parse::<Address>().unwrap_err().contains("127.0.0.1:9121"), "{wrong}");
+            assert!(wrong.parse::<MetricsAddress>().unwrap_err().contains("127.0.0.1:9121"), "{wrong}");
         }
     }
 
     #[test]
     fn the_socket_of_a_killed_process_is_replaced_and_others_are_kept() {
         let folder = tempfile::tempdir().unwrap();
-        let address = Address::Unix(folder.path().join("s"));
-        let Address::Unix(path) = &address else { panic!("a socket") };
+        let address = MetricsAddress::Unix(folder.path().join("s"));
+        let MetricsAddress::Unix(path) = &address else { panic!("a socket") };
         drop(UnixListener::bind(path).unwrap());
         let listener = address.listen().unwrap();
         assert_eq!(address.listen().unwrap_err().kind(), io::ErrorKind::AddrInUse);

@@ -17,7 +17,7 @@ use anyhow::Context as _;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-pub use address::Address;
+pub use address::MetricsAddress;
 
 use super::{
     Failure, Listener,
@@ -33,9 +33,9 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 
 /// The metrics, shared by two threads: one updates them, and the other reads them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shared(Arc<Mutex<Metrics>>);
+pub(super) struct SharedMetrics(Arc<Mutex<Metrics>>);
 
-impl Shared {
+impl SharedMetrics {
     fn with<T>(&self, act: impl FnOnce(&mut Metrics) -> T) -> T {
         // After a panic of the other thread, the metrics are still valid, but may lack one record.
         act(&mut self.0.lock())
@@ -47,7 +47,7 @@ impl Shared {
     }
 }
 
-impl Listener for Shared {
+impl Listener for SharedMetrics {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Some(record) = record(delivery) {
             self.with(|sums| drop(sums.push(record)));
@@ -77,7 +77,7 @@ impl PageServer {
     ///
     /// # Errors
     /// When listening is impossible, or the system cannot start a thread.
-    pub fn start(address: &Address, page: Page) -> io::Result<Self> {
+    pub fn start(address: &MetricsAddress, page: Page) -> io::Result<Self> {
         let (until, stop) = oneshot::channel();
         let listener = address.listen()?;
         let address = listener.address();
@@ -96,7 +96,7 @@ impl PageServer {
 /// A server of a session's metrics. Dropping this value stops the server.
 pub struct Serving {
     _server: PageServer,
-    sums: Shared,
+    sums: SharedMetrics,
 }
 
 impl Serving {
@@ -104,8 +104,8 @@ impl Serving {
     ///
     /// # Errors
     /// When listening is impossible, or the system cannot start a thread.
-    pub fn start(address: &Address) -> Result<Self, Failure> {
-        let sums = Shared::default();
+    pub fn start(address: &MetricsAddress) -> Result<Self, Failure> {
+        let sums = SharedMetrics::default();
         let shared = sums.clone();
         let text = Box::new(move || shared.text());
         let server = PageServer::start(address, Page { content_type: OPENMETRICS, text });

@@ -18,7 +18,7 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-use super::{Page, address::Listener};
+use super::{Page, address::MetricsListener};
 
 /// The maximum number of open connections. Scrapers are few, and a port scanner must not exhaust the file descriptors
 /// of the process. A further connection closes the oldest one, so that silent and slow clients cannot block others.
@@ -31,14 +31,14 @@ const GRACE: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves all clients, until `stop` fires.
-pub(super) async fn serve(listener: Listener, page: Arc<Page>, stop: oneshot::Receiver<()>) {
+pub(super) async fn serve(listener: MetricsListener, page: Arc<Page>, stop: oneshot::Receiver<()>) {
     let answering = async {
         match listener {
-            Listener::Tcp(listener) => match TcpListener::from_std(listener) {
+            MetricsListener::Tcp(listener) => match TcpListener::from_std(listener) {
                 Ok(listener) => accept(async || Ok(listener.accept().await?.0), page).await,
                 Err(_) => std::future::pending().await,
             },
-            Listener::Unix(listener, _file) => match UnixListener::from_std(listener) {
+            MetricsListener::Unix(listener, _file) => match UnixListener::from_std(listener) {
                 Ok(listener) => accept(async || Ok(listener.accept().await?.0), page).await,
                 Err(_) => std::future::pending().await,
             },

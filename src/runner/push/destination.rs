@@ -12,29 +12,29 @@ use crate::{endpoint::decoded, untrusted};
 
 /// The protocol of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Protocol {
+pub(super) enum PushProtocol {
     Otlp,
     RemoteWrite,
 }
 
 /// A receiver of pushed metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Destination {
-    pub(super) protocol: Protocol,
+pub struct PushDestination {
+    pub(super) protocol: PushProtocol,
     pub(super) url: Uri,
 }
 
 const EXPECTED: &str = "it must be otlp:URL or remote-write:URL, such as otlp:http://127.0.0.1:4318 or \
                         remote-write:http://127.0.0.1:9090/api/v1/write";
 
-impl FromStr for Destination {
+impl FromStr for PushDestination {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (protocol, url) = text.split_once(':').ok_or(EXPECTED)?;
         let (protocol, path) = match protocol {
-            "otlp" => (Protocol::Otlp, "/v1/metrics"),
-            "remote-write" => (Protocol::RemoteWrite, "/api/v1/write"),
+            "otlp" => (PushProtocol::Otlp, "/v1/metrics"),
+            "remote-write" => (PushProtocol::RemoteWrite, "/api/v1/write"),
             _ => return Err(EXPECTED),
         };
         let url: Uri = url.parse().map_err(|_| EXPECTED)?;
@@ -61,12 +61,12 @@ impl FromStr for Destination {
     }
 }
 
-impl fmt::Display for Destination {
+impl fmt::Display for PushDestination {
     /// Writes `otlp:http://127.0.0.1:4318/v1/metrics`. The query of the URL is left out, since it may contain a token.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let protocol = match self.protocol {
-            Protocol::Otlp => "otlp",
-            Protocol::RemoteWrite => "remote-write",
+            PushProtocol::Otlp => "otlp",
+            PushProtocol::RemoteWrite => "remote-write",
         };
         let scheme = self.url.scheme_str().unwrap_or_default();
         let authority = self.url.authority().map_or("", |authority| authority.as_str());
@@ -136,16 +136,19 @@ mod tests {
             ("otlp:https://h/otlp/v1/metrics?key=secret", "otlp:https://h/otlp/v1/metrics"),
             ("remote-write:http://[::1]:9090/", "remote-write:http://[::1]:9090/api/v1/write"),
         ] {
-            assert_eq!(text.parse::<Destination>().unwrap().to_string(), shown);
+            assert_eq!(text.parse::<PushDestination>().unwrap().to_string(), shown);
         }
         for wrong in ["", "otlp", "otlp:h:4318", "http://h", "otlp:ftp://h", "otlp:http://", "otlp:/v1"] {
-            assert!(wrong.parse::<Destination>().unwrap_err().starts_with("it must be otlp:URL"), "{wrong}");
+            assert!(
+                wrong.parse::<PushDestination>().unwrap_err().starts_with("it must be otlp:URL"),
+                "{wrong}"
+            );
         }
         for wrong in ["otlp:http://h:99999", "otlp:http://h:/v1", "otlp:https://[::1]:", "otlp:http://h:0"] {
-            let error = wrong.parse::<Destination>().unwrap_err();
+            let error = wrong.parse::<PushDestination>().unwrap_err();
             assert_eq!(error, "the port of a URL must be a number from 1 to 65535", "{wrong}");
         }
-        assert!("otlp:http://u:p@h".parse::<Destination>().unwrap_err().contains("--push-headers"));
+        assert!("otlp:http://u:p@h".parse::<PushDestination>().unwrap_err().contains("--push-headers"));
     }
 
     #[test]

@@ -11,12 +11,12 @@ pub(super) struct Family<'a> {
     pub(super) kind: &'a str,
     pub(super) help: &'a str,
     pub(super) unit: &'a str,
-    pub(super) samples: Vec<Sample<'a>>,
+    pub(super) samples: Vec<MetricSample<'a>>,
 }
 
 /// A sample, a line of the text: a name, labels and a value.
 #[derive(Debug, PartialEq)]
-pub(super) struct Sample<'a> {
+pub(super) struct MetricSample<'a> {
     pub(super) name: &'a str,
     pub(super) labels: Labels,
     pub(super) value: f64,
@@ -50,14 +50,14 @@ pub(super) fn families(text: &str) -> Vec<Family<'_>> {
     families
 }
 
-fn sample(line: &str) -> Option<Sample<'_>> {
+fn sample(line: &str) -> Option<MetricSample<'_>> {
     let end = line.find(['{', ' '])?;
     let (name, rest) = line.split_at(end);
     let (labels, value) = match rest.strip_prefix('{') {
         Some(rest) => labels(rest)?,
         None => (Labels::new(), rest),
     };
-    Some(Sample { name, labels, value: value.trim().parse().ok()? })
+    Some(MetricSample { name, labels, value: value.trim().parse().ok()? })
 }
 
 /// Parses labels up to the closing brace, and returns them with the rest of the line.

@@ -31,12 +31,12 @@ use tokio::{
     time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout},
 };
 
-use destination::Protocol;
-pub use destination::{Destination, attributes, headers_of, otlp_headers};
+use destination::PushProtocol;
+pub use destination::{PushDestination, attributes, headers_of, otlp_headers};
 use families::{Labels, families};
-use post::{PostError, Receiver};
+use post::{PostError, PushReceiver};
 
-use super::{Failure, listener::listen, metrics::Shared};
+use super::{Failure, listener::listen, metrics::SharedMetrics};
 use crate::{print::words::StreamText, session::running::Peer, units};
 
 /// The default time between two samples.
@@ -55,7 +55,7 @@ const LAST_AGAIN: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone)]
 pub struct PushPlan {
     /// The receivers.
-    pub to: Vec<Destination>,
+    pub to: Vec<PushDestination>,
     /// The time between two samples.
     pub every: Duration,
     /// The headers of each request.
@@ -74,14 +74,14 @@ impl PushPlan {
     ///
     /// # Errors
     /// When TLS cannot be set up.
-    pub(super) fn prepare(&self) -> Result<Vec<Queue>, Failure> {
-        let queue = |to: &Destination| {
+    pub(super) fn prepare(&self) -> Result<Vec<PushQueue>, Failure> {
+        let queue = |to: &PushDestination| {
             let mut headers = self.headers.clone();
-            if to.protocol == Protocol::Otlp {
+            if to.protocol == PushProtocol::Otlp {
                 headers.extend(self.otlp_headers.clone());
             }
-            let receiver = Receiver::new(to, headers).with_context(|| format!("cannot push to {to}"))?;
-            Ok(Queue {
+            let receiver = PushReceiver::new(to, headers).with_context(|| format!("cannot push to {to}"))?;
+            Ok(PushQueue {
                 to: to.clone(),
                 every: self.every,
                 attributes: self.attributes.clone(),
@@ -102,8 +102,8 @@ impl Pushing {
     ///
     /// # Errors
     /// When the system cannot start a thread.
-    pub(super) fn start(queues: Vec<Queue>, peer: Peer) -> Result<Self, Failure> {
-        let mut sums = Shared::default();
+    pub(super) fn start(queues: Vec<PushQueue>, peer: Peer) -> Result<Self, Failure> {
+        let mut sums = SharedMetrics::default();
         let (goes_on, over) = watch::channel(());
         let mut threads = Vec::new();
         for queue in queues {
@@ -136,11 +136,11 @@ impl Pushing {
 }
 
 /// A receiver, and the samples that it has not accepted yet.
-pub(super) struct Queue {
-    to: Destination,
+pub(super) struct PushQueue {
+    to: PushDestination,
     every: Duration,
     attributes: Labels,
-    receiver: Arc<Receiver>,
+    receiver: Arc<PushReceiver>,
     /// The start of the session, in nanoseconds since 1970.
     since_ns: u64,
     samples: VecDeque<(Instant, Bytes)>,
@@ -151,9 +151,9 @@ pub(super) struct Queue {
     failure: String,
 }
 
-impl Queue {
+impl PushQueue {
     /// Takes and sends samples until the session is over. Returns a report if a sample was not delivered.
-    async fn run(mut self, sums: &Shared, over: watch::Receiver<()>) -> Option<String> {
+    async fn run(mut self, sums: &SharedMetrics, over: watch::Receiver<()>) -> Option<String> {
         let mut ends = over.clone();
         let deadline = async {
             // The sender is only dropped.
@@ -165,17 +165,17 @@ impl Queue {
             () = deadline => {}
         }
         self.lost += self.samples.len() as u64;
-        let (lost, taken) = (units::grouped(self.lost), units::counted(self.taken, "sample"));
+        let (lost, taken) = (units::grouped(self.lost), units::count_with_noun(self.taken, "sample"));
         let failure = if self.failure.is_empty() { "the receiver does not answer" } else { &self.failure };
         (self.lost > 0).then(|| format!("--push {}: {lost} of {taken} not delivered: {failure}", self.to))
     }
 
-    async fn work(&mut self, sums: &Shared, over: watch::Receiver<()>) {
+    async fn work(&mut self, sums: &SharedMetrics, over: watch::Receiver<()>) {
         let receiver = Arc::clone(&self.receiver);
         let mut ends = over.clone();
         let mut ticks = interval_at(Instant::now() + self.every, self.every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let mut schedule = Schedule { ticks, over, is_over: false };
+        let mut schedule = SampleSchedule { ticks, over, is_over: false };
         while !schedule.is_over || !self.samples.is_empty() {
             self.give_up_oldest();
             let Some((_, body)) = self.samples.front().cloned() else {
@@ -208,8 +208,8 @@ impl Queue {
     async fn beside<T>(
         &mut self,
         work: impl Future<Output = T>,
-        schedule: &mut Schedule,
-        sums: &Shared,
+        schedule: &mut SampleSchedule,
+        sums: &SharedMetrics,
     ) -> T {
         let mut work = pin!(work);
         loop {
@@ -226,7 +226,7 @@ impl Queue {
         let now_ns = now_ns();
         let mut labels = self.attributes.clone();
         let body = match self.to.protocol {
-            Protocol::Otlp => {
+            PushProtocol::Otlp => {
                 for (name, value) in
                     [("service.name", "redyno"), ("service.version", env!("CARGO_PKG_VERSION"))]
                 {
@@ -234,7 +234,7 @@ impl Queue {
                 }
                 otlp::request(&families, &labels, self.since_ns, now_ns)
             }
-            Protocol::RemoteWrite => {
+            PushProtocol::RemoteWrite => {
                 labels = labels.into_iter().map(|(name, value)| (label_of(&name), value)).collect();
                 let info = families.iter().find(|family| family.name == "redyno_session");
                 let address = info.and_then(|info| info.samples.first()?.labels.get("address")).cloned();
@@ -261,13 +261,13 @@ impl Queue {
 }
 
 /// The times at which samples are taken: at each tick, and at the end of the session.
-struct Schedule {
+struct SampleSchedule {
     ticks: Interval,
     over: watch::Receiver<()>,
     is_over: bool,
 }
 
-impl Schedule {
+impl SampleSchedule {
     /// Waits until a sample is due. After the end of the session, it waits forever.
     async fn next(&mut self) {
         if self.is_over {
@@ -296,7 +296,7 @@ fn now_ns() -> u64 {
 mod tests {
     use super::*;
 
-    fn queue(to: &str) -> Queue {
+    fn queue(to: &str) -> PushQueue {
         let plan = PushPlan {
             to: vec![to.parse().unwrap()],
             every: EVERY,
@@ -314,7 +314,7 @@ mod tests {
         let mut queue = queue(&format!("otlp:http://{}", hangs.local_addr().unwrap()));
         queue.every = Duration::from_secs(1);
         let (goes_on, over) = watch::channel(());
-        let sums = Shared::default();
+        let sums = SharedMetrics::default();
         let session = async {
             sleep(Duration::from_millis(5500)).await;
             drop(goes_on);

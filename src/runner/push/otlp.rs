@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::families::{Family, Labels, Sample};
+use super::families::{Family, Labels, MetricSample};
 
 /// The temporality of sums: they count from the start of the session, not from the previous sample.
 const CUMULATIVE: u8 = 2;
 
 /// Returns an `ExportMetricsServiceRequest` with the samples at `now_ns`, in nanoseconds since 1970.
 pub(super) fn request(families: &[Family], resource: &Labels, since_ns: u64, now_ns: u64) -> Vec<u8> {
-    let times = Times { since: since_ns.to_string(), now: now_ns.to_string() };
+    let times = PointTimes { since: since_ns.to_string(), now: now_ns.to_string() };
     let metrics: Vec<_> = families.iter().map(|family| metric(family, &times)).collect();
     let scope = json!({ "name": "redyno", "version": env!("CARGO_PKG_VERSION") });
     let resource = json!({ "attributes": attributes(resource) });
@@ -18,12 +18,12 @@ pub(super) fn request(families: &[Family], resource: &Labels, since_ns: u64, now
 }
 
 /// The start of the session and the time of a sample. In the JSON of OTLP, 64-bit numbers are text.
-struct Times {
+struct PointTimes {
     since: String,
     now: String,
 }
 
-impl Times {
+impl PointTimes {
     fn point(&self, labels: &Labels, more: Value) -> Value {
         let mut point = json!({
             "attributes": attributes(labels),
@@ -41,8 +41,8 @@ fn attributes(labels: &Labels) -> Vec<Value> {
     labels.iter().map(|(key, value)| json!({ "key": key, "value": { "stringValue": value } })).collect()
 }
 
-fn metric(family: &Family, times: &Times) -> Value {
-    let number = |sample: &Sample| times.point(&sample.labels, json!({ "asDouble": sample.value }));
+fn metric(family: &Family, times: &PointTimes) -> Value {
+    let number = |sample: &MetricSample| times.point(&sample.labels, json!({ "asDouble": sample.value }));
     let numbers = || family.samples.iter().map(number).collect::<Vec<_>>();
     let (name, kind, data) = match family.kind {
         "histogram" => {
@@ -69,9 +69,9 @@ fn metric(family: &Family, times: &Times) -> Value {
 }
 
 /// Returns the histograms. In the samples, each histogram is a sum, a count and buckets, one after the other.
-fn histograms(family: &Family, times: &Times) -> Vec<Value> {
+fn histograms(family: &Family, times: &PointTimes) -> Vec<Value> {
     let mut points = Vec::new();
-    let is_sum = |sample: &Sample| sample.name.ends_with("_sum");
+    let is_sum = |sample: &MetricSample| sample.name.ends_with("_sum");
     for lines in family.samples.chunk_by(|_, next| !is_sum(next)) {
         let [sum, count, buckets @ ..] = lines else { continue };
         let below: Vec<_> = buckets.iter().map(|bucket| bucket.value as u64).collect();

@@ -19,7 +19,7 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-use super::destination::{Destination, Protocol};
+use super::destination::{PushDestination, PushProtocol};
 use crate::endpoint::{Address, Tls, TlsError, TlsSettings};
 
 const AGENT: &str = concat!("redyno/", env!("CARGO_PKG_VERSION"));
@@ -37,22 +37,22 @@ pub(super) enum PostError {
 }
 
 /// A receiver, and the headers of its requests.
-pub(super) struct Receiver {
-    to: Destination,
+pub(super) struct PushReceiver {
+    to: PushDestination,
     headers: HeaderMap,
     tls: Option<Tls>,
 }
 
-impl Receiver {
+impl PushReceiver {
     /// Prepares requests to `to` with these headers. TLS trusts the CAs of the system, or of SSL_CERT_FILE.
-    pub(super) fn new(to: &Destination, mut headers: HeaderMap) -> Result<Self, TlsError> {
+    pub(super) fn new(to: &PushDestination, mut headers: HeaderMap) -> Result<Self, TlsError> {
         let (host, port) = host_and_port(to);
         let address = Address::Tcp { host: host.to_owned(), port };
         let is_tls = to.url.scheme_str() == Some("https");
         let tls = is_tls.then(|| Tls::new(TlsSettings::default(), &address)).transpose()?;
         let of_protocol: &[(&str, &str)] = match to.protocol {
-            Protocol::Otlp => &[("content-type", "application/json")],
-            Protocol::RemoteWrite => &[
+            PushProtocol::Otlp => &[("content-type", "application/json")],
+            PushProtocol::RemoteWrite => &[
                 ("content-type", "application/x-protobuf"),
                 ("content-encoding", "snappy"),
                 ("x-prometheus-remote-write-version", "0.1.0"),
@@ -126,7 +126,7 @@ impl Receiver {
 }
 
 /// Returns the host and the port of the URL; an IPv6 address has no brackets.
-fn host_and_port(to: &Destination) -> (&str, u16) {
+fn host_and_port(to: &PushDestination) -> (&str, u16) {
     let host = to.url.host().unwrap_or_default().trim_matches(['[', ']']);
     let default = if to.url.scheme_str() == Some("https") { 443 } else { 80 };
     (host, to.url.port_u16().unwrap_or(default))

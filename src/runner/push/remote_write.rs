@@ -8,16 +8,16 @@ use super::families::{Family, Labels};
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct WriteRequest {
     #[prost(message, repeated, tag = "1")]
-    timeseries: Vec<TimeSeries>,
+    timeseries: Vec<RemoteSeries>,
 }
 
-/// `TimeSeries` of Prometheus: labels in the order of their names, and samples.
+/// `RemoteSeries` of Prometheus: labels in the order of their names, and samples.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct TimeSeries {
+pub(super) struct RemoteSeries {
     #[prost(message, repeated, tag = "1")]
     labels: Vec<Label>,
     #[prost(message, repeated, tag = "2")]
-    samples: Vec<Sample>,
+    samples: Vec<RemoteSample>,
 }
 
 /// `Label` of Prometheus.
@@ -29,9 +29,9 @@ pub(super) struct Label {
     value: String,
 }
 
-/// `Sample` of Prometheus, with its time in ms since 1970.
+/// `RemoteSample` of Prometheus, with its time in ms since 1970.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
-pub(super) struct Sample {
+pub(super) struct RemoteSample {
     #[prost(double, tag = "1")]
     value: f64,
     #[prost(int64, tag = "2")]
@@ -48,7 +48,7 @@ pub(super) fn request(families: &[Family], common: &Labels, now_ns: u64) -> Vec<
         labels.extend(sample.labels.clone());
         labels.insert("__name__".to_owned(), sample.name.to_owned());
         let labels = labels.into_iter().map(|(name, value)| Label { name, value }).collect();
-        TimeSeries { labels, samples: vec![Sample { value: sample.value, timestamp }] }
+        RemoteSeries { labels, samples: vec![RemoteSample { value: sample.value, timestamp }] }
     });
     let request = WriteRequest { timeseries: timeseries.collect() };
     let compressed = snap::raw::Encoder::new().compress_vec(&request.encode_to_vec());
@@ -77,7 +77,7 @@ mod tests {
                 ("operation", "GET")
             ]
         );
-        assert_eq!(bucket.samples, [Sample { value: 3.0, timestamp: 2 }]);
+        assert_eq!(bucket.samples, [RemoteSample { value: 3.0, timestamp: 2 }]);
         // The field numbers of the protocol: 1 is a double, and 2 is a varint.
         assert_eq!(bucket.samples[0].encode_to_vec(), [&[9][..], &3.0_f64.to_le_bytes(), &[16, 2]].concat());
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn of(w: u16, h: u16) -> Plan {
+fn of(w: u16, h: u16) -> ScreenPlan {
     plan(Rect::new(0, 0, w, h), Subject::Load, None)
 }
 

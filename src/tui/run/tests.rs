@@ -15,16 +15,16 @@ use crate::{
 };
 
 /// Scripted events; `None` is a pause.
-struct Script(VecDeque<Option<Event>>);
+struct Script(VecDeque<Option<TerminalEvent>>);
 
-impl Events for Script {
-    fn next(&mut self, _: Duration) -> io::Result<Option<Event>> {
+impl EventSource for Script {
+    fn next(&mut self, _: Duration) -> io::Result<Option<TerminalEvent>> {
         self.0.pop_front().ok_or_else(|| io::Error::other("the script is over"))
     }
 }
 
 fn script(keys: &str) -> Script {
-    let key = |c| Some(Event::Key(Key::plain(KeyCode::Char(c))));
+    let key = |c| Some(TerminalEvent::Key(Key::plain(KeyCode::Char(c))));
     Script(keys.chars().flat_map(|c| [None, key(c), None]).collect())
 }
 
@@ -73,7 +73,7 @@ impl Frames {
     }
 }
 
-fn run(keys: &str, source: &mut Fake, signals: &[Signal]) -> (anyhow::Result<Finished>, Frames) {
+fn run(keys: &str, source: &mut Fake, signals: &[Signal]) -> (anyhow::Result<ScreenResult>, Frames) {
     run_on_tour(script(keys), source, signals, None)
 }
 
@@ -82,17 +82,17 @@ fn run_on_tour(
     source: &mut dyn Source,
     signals: &[Signal],
     tour: Option<Tour>,
-) -> (anyhow::Result<Finished>, Frames) {
+) -> (anyhow::Result<ScreenResult>, Frames) {
     let theme = Theme::new(Colours::Mono, GlyphSet::Ascii);
     let size = || Rect::new(0, 0, 100, 30);
     let mut frames = Frames::default();
     let timeline = TimelineOptions::default();
-    let options = Options {
+    let options = ScreenSetup {
         theme,
         knobs: Knobs::default(),
         timeline,
         playback: None,
-        program: Program::default(),
+        program: CommandPrefix::default(),
         mouse: true,
         experiment: None,
         tour,
@@ -103,7 +103,7 @@ fn run_on_tour(
     signals.iter().for_each(|signal| sender.send(*signal).unwrap());
     let (spots, files) = (Spots::default(), Files::of(None));
     let finished =
-        Loop { canvas, events, size, options, spots, files, is_quick: true }.run(source, &receiver);
+        ScreenLoop { canvas, events, size, options, spots, files, is_quick: true }.run(source, &receiver);
     (finished, frames)
 }
 
@@ -114,7 +114,7 @@ fn keys_become_effects_and_the_loop_ends_at_q() {
     source.deliveries.push(Delivery::Record(Arc::new(record)));
     let (finished, frames) = run("lq", &mut source, &[]);
     let finished = finished.unwrap();
-    assert_eq!(finished.outcome, Outcome::Quit);
+    assert_eq!(finished.outcome, ScreenOutcome::Quit);
     assert_eq!(finished.timeline.now_s, 3.0);
     assert_eq!(source.orders, [Order::SetKnobs(Knobs { load: true, ..Knobs::default() })]);
     assert!(frames.any_shows("commands on the server"));
@@ -136,9 +136,9 @@ fn a_refusal_is_shown() {
 #[test]
 fn signals_and_the_end_of_the_session_end_the_loop() {
     let (finished, _) = run("", &mut Fake::default(), &[Signal::Terminate]);
-    assert_eq!(finished.unwrap().outcome, Outcome::Signal(Signal::Terminate));
+    assert_eq!(finished.unwrap().outcome, ScreenOutcome::Signal(Signal::Terminate));
     let mut source = Fake { deliveries: vec![Delivery::Notice(0, Notice::Leave)], ..Fake::default() };
-    assert_eq!(run("", &mut source, &[]).0.unwrap().outcome, Outcome::Ended);
+    assert_eq!(run("", &mut source, &[]).0.unwrap().outcome, ScreenOutcome::Ended);
 }
 
 #[test]
@@ -149,9 +149,9 @@ fn a_terminal_that_is_gone_ends_the_loop_with_an_error() {
 
 /// A simulated session under load that applies changes of knobs at once. Each poll advances its time by half a
 /// second.
-struct Obedient(f64, Knobs);
+struct SimulatedSource(f64, Knobs);
 
-impl Source for Obedient {
+impl Source for SimulatedSource {
     fn poll(&mut self) -> Vec<Delivery> {
         self.0 += 0.5;
         vec![Delivery::Record(Arc::new(Record::Segment(Segment::new(self.0, 1, self.1.clone()))))]
@@ -166,9 +166,9 @@ impl Source for Obedient {
 
 #[test]
 fn a_tour_that_plays_ends_the_loop() {
-    let mut source = Obedient(0.0, Knobs { load: true, ..Knobs::default() });
+    let mut source = SimulatedSource(0.0, Knobs { load: true, ..Knobs::default() });
     let events = Script(vec![None; 1000].into());
     let (finished, _) = run_on_tour(events, &mut source, &[], Some(Tour::that_plays()));
-    assert_eq!(finished.unwrap().outcome, Outcome::Quit);
+    assert_eq!(finished.unwrap().outcome, ScreenOutcome::Quit);
     assert_eq!((source.1.clients, source.1.pipeline, source.1.rate), (50, 16, Some(5000)));
 }

@@ -29,14 +29,14 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::Model,
-    experiment::{AfterPair, Pairs, Point},
+    experiment::{AfterPair, CurvePoint, Pairs},
     session::timeline::Level,
     tui::{
         Glyphs, Ink, Paint, Scene, from_column, row,
         widgets::{
             figures::{NONE, figure},
-            knob_curve::{self, LEVELS, Over},
-            table::{Column, Table, around},
+            knob_curve::{self, AnnotatedCurve, LEVELS},
+            table::{ScreenTable, TableColumn, around},
         },
         wrapped,
     },
@@ -56,7 +56,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let Some(curve) = model.curve().filter(|curve| !curve.points.is_empty()) else {
         return nothing(paint, area, model);
     };
-    let over = knob_curve::Over::new(model, &curve);
+    let over = knob_curve::AnnotatedCurve::new(model, &curve);
     let points = if area.width >= ROOM_FOR_POINTS { POINTS } else { 0 };
     let points = if over.has_recall() { points + points.min(FIGURE) } else { points };
     let left = Rect { width: area.width - points, ..area };
@@ -76,7 +76,7 @@ pub fn draw_few(paint: &mut Paint, area: Rect, scene: &Scene) {
         return draw(paint, area, scene);
     }
     match scene.model.curve().filter(|curve| !curve.points.is_empty()) {
-        Some(curve) => points_list(paint, area, &knob_curve::Over::new(scene.model, &curve)),
+        Some(curve) => points_list(paint, area, &knob_curve::AnnotatedCurve::new(scene.model, &curve)),
         None => nothing(paint, area, scene.model),
     }
 }
@@ -110,7 +110,7 @@ const FIGURE: u16 = 8;
 const MARK: u16 = 3;
 
 /// Draws the heading and the points. If not all points fit, the points around the best point are shown.
-pub fn points_list(paint: &mut Paint, area: Rect, over: &Over) {
+pub fn points_list(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     if area.width < MARK + VALUE + FIGURE || area.height < 2 {
         return;
     }
@@ -120,8 +120,8 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &Over) {
     paint.dot(area.x, area.y, glyphs.branch_down, Ink::Faint);
     let list = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let count = 2 + LEVELS.len() + usize::from(over.has_recall());
-    let columns = (0..count).map(|n| Column::right(n, if n == 0 { VALUE } else { FIGURE }));
-    let table = Table::new(from_column(list, list.x + MARK), columns);
+    let columns = (0..count).map(|n| TableColumn::right(n, if n == 0 { VALUE } else { FIGURE }));
+    let table = ScreenTable::new(from_column(list, list.x + MARK), columns);
     let [p50, p99, p999] = LEVELS.map(Level::name);
     table
         .write(paint, 0, |n, _| ([over.name(), "ops/s", p50, p99, p999, "recall"][n].to_owned(), Ink::Faint));
@@ -147,14 +147,20 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &Over) {
 const LEAST_WORDS: usize = 3;
 
 /// Returns the conclusions from a curve, the most important first.
-pub fn curve_words(over: &Over, glyphs: &Glyphs) -> Vec<(String, Ink)> {
-    let all = [best(over, glyphs), held(over, glyphs), bounds(over), knee(over), doubts(over, glyphs)];
+pub fn curve_words(over: &AnnotatedCurve, glyphs: &Glyphs) -> Vec<(String, Ink)> {
+    let all = [
+        best(over, glyphs),
+        best_within_limit(over, glyphs),
+        bounds(over),
+        knee(over),
+        reliability_warning(over, glyphs),
+    ];
     let mut lines: Vec<_> = all.into_iter().flatten().collect();
     lines.resize(lines.len().max(LEAST_WORDS), (String::new(), Ink::Text));
     lines
 }
 
-fn described(over: &Over, point: &Point) -> String {
+fn described(over: &AnnotatedCurve, point: &CurvePoint) -> String {
     let dimension = over.curve.dimension;
     let level =
         Level::P99.of(point.latency()).map_or_else(String::new, |ns| format!(", p99 {}", units::latency(ns)));
@@ -168,12 +174,12 @@ fn described(over: &Over, point: &Point) -> String {
     )
 }
 
-fn best(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
+fn best(over: &AnnotatedCurve, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let best = over.best().filter(|_| over.curve.points.len() > 1)?;
     Some((format!("{} best throughput at {}", glyphs.best, described(over, best)), Ink::Text))
 }
 
-fn held(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
+fn best_within_limit(over: &AnnotatedCurve, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let limit = over.limit.as_ref()?;
     Some(match over.best_under_limit() {
         Some(point) => {
@@ -183,7 +189,7 @@ fn held(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
     })
 }
 
-fn bounds(over: &Over) -> Option<(String, Ink)> {
+fn bounds(over: &AnnotatedCurve) -> Option<(String, Ink)> {
     let bounds = over.bounds.as_ref()?;
     let written = |value: u64| over.curve.dimension.written(value);
     let text = match (bounds.lower, bounds.upper) {
@@ -195,7 +201,7 @@ fn bounds(over: &Over) -> Option<(String, Ink)> {
     Some((format!("{} {text}", bounds.limit), Ink::Text))
 }
 
-fn knee(over: &Over) -> Option<(String, Ink)> {
+fn knee(over: &AnnotatedCurve) -> Option<(String, Ink)> {
     let knee = over.law?.knee?;
     let at = over.curve.dimension.written(knee.at.round() as u64);
     let peak = units::rate(knee.peak);
@@ -204,9 +210,9 @@ fn knee(over: &Over) -> Option<(String, Ink)> {
 
 /// Returns a warning with the number of points that are unreliable: redyno was the limit, or the results were not
 /// steady.
-fn doubts(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
+fn reliability_warning(over: &AnnotatedCurve, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let points = &over.curve.points;
-    let count = |is: fn(&Point) -> bool| points.iter().filter(|point| is(point)).count();
+    let count = |is: fn(&CurvePoint) -> bool| points.iter().filter(|point| is(point)).count();
     let (limited, unsteady) =
         (count(|point| point.our_limit().is_some()), count(|point| point.is_steady == Some(false)));
     let all = points.len();

@@ -28,9 +28,9 @@ use crate::{
             command_table,
             figures::{figure, ping_figure},
             knobs,
-            percentiles::{self, Series},
+            percentiles::{self, LatencySeries},
             results, spent,
-            table::{Column, Table},
+            table::{ScreenTable, TableColumn},
         },
     },
 };
@@ -79,7 +79,7 @@ fn command_rows(area: Rect, model: &Model, reading: &Reading) -> u16 {
     if is_shown { 0 } else { (commands as u16 + 1).min(area.height / 3) }
 }
 
-fn all(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
+fn all(paint: &mut Paint, area: Rect, model: &Model, series: &[LatencySeries]) {
     let room = area.width.saturating_sub(LEAST_CURVE);
     let most = area.width / 2;
     let columns = (1..=series.len()).rev().find(|n| percentiles::width(*n) <= most.min(room));
@@ -98,21 +98,21 @@ fn all(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
     }
 }
 
-fn lines(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
-    paint.rule(row(area, 0), &format!("percentiles, {}", model.stretch.name()));
+fn lines(paint: &mut Paint, area: Rect, model: &Model, series: &[LatencySeries]) {
+    paint.rule(row(area, 0), &format!("percentiles, {}", model.period.name()));
     let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     percentiles::draw_curve(paint, below, series);
 }
 
-fn table(paint: &mut Paint, area: Rect, series: &[Series]) {
+fn table(paint: &mut Paint, area: Rect, series: &[LatencySeries]) {
     paint.rule(row(area, 0), "latency");
     let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     percentiles::draw_table(paint, below, series);
 }
 
-fn bars(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
+fn bars(paint: &mut Paint, area: Rect, model: &Model, series: &[LatencySeries]) {
     let Some(first) = series.first() else { return };
-    paint.rule(row(area, 0), &format!("{}, {}", first.name, model.stretch.name()));
+    paint.rule(row(area, 0), &format!("{}, {}", first.name, model.period.name()));
     let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     percentiles::draw_bars(paint, below, &percentiles::bars(&first.latency, below.height));
 }
@@ -124,20 +124,20 @@ const OPERATIONS: [Ink; 4] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Leve
 /// The number of operations with a line in the chart, if the workload has many operations.
 const MOST_LINES: usize = 3;
 
-fn one<'a>(name: &str, letter: char, ink: Ink, latency: Cow<'a, Latency>) -> Series<'a> {
-    Series { name: name.to_owned(), letter, ink, is_ghost: false, latency }
+fn one<'a>(name: &str, letter: char, ink: Ink, latency: Cow<'a, Latency>) -> LatencySeries<'a> {
+    LatencySeries { name: name.to_owned(), letter, ink, is_comparison: false, latency }
 }
 
 /// Returns the distribution of PING. If the kernel gives timestamps, also returns the distributions of the parts of a
 /// PING.
-fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
+fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<LatencySeries<'a>> {
     let parts = [
         ("ping", 'p', Ink::Ping, Measure::Ping),
         ("kernel", 'k', Ink::Throughput, Measure::PingKernel),
         ("receive", 'r', Ink::Level(Level::P999), Measure::PingPickup),
         ("send", 's', Ink::Level(Level::P99), Measure::PingSend),
     ];
-    let latency = |measure| match model.stretch {
+    let latency = |measure| match model.period {
         Lookback::Segment => Cow::Owned(reading.of_segment(measure)),
         stretch => recent(stretch, reading, measure),
     };
@@ -151,15 +151,15 @@ fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
 /// Returns all distributions to draw. Without load, these are the distributions of PING. Under load, these are
 /// service time, response time, the baseline, the time to open connections if the load reconnects, and the operations
 /// if there are several.
-fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
-    let (segment, service) = (reading.segment(), recent(model.stretch, reading, Measure::Service));
+fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<LatencySeries<'a>> {
+    let (segment, service) = (reading.segment(), recent(model.period, reading, Measure::Service));
     // The charts of the load stay for a while after the load has stopped, but the new segment has only PINGs.
     let is_over = service.is_empty() && segment.is_some_and(|segment| !segment.start.knobs.load);
     if model.subject() == Subject::Server || is_over {
         return pings(model, reading);
     }
     let mut all = vec![one("service", 's', Ink::Ping, service)];
-    let response = recent(model.stretch, reading, Measure::Response);
+    let response = recent(model.period, reading, Measure::Response);
     if !response.is_empty() {
         all.push(one("response", 'r', Ink::Level(Level::P99), response));
     }
@@ -167,7 +167,7 @@ fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     if let Some(base) = model.baseline().filter(is_other) {
         let name = format!("base {}", base.start.segment);
         let latency = Cow::Borrowed(&base.total.service);
-        all.push(Series { is_ghost: true, ..one(&name, '.', Ink::Faint, latency) });
+        all.push(LatencySeries { is_comparison: true, ..one(&name, '.', Ink::Faint, latency) });
     }
     if let Some(segment) = segment.filter(|segment| segment.start.knobs.renewal().is_some()) {
         all.extend(stages(model, reading, &segment.total));
@@ -184,7 +184,7 @@ fn busiest<'a>(
     model: &'a Model,
     reading: &'a Reading<'a>,
     segment: &'a SegmentTotal,
-) -> impl Iterator<Item = Series<'a>> {
+) -> impl Iterator<Item = LatencySeries<'a>> {
     let mut operations = segment.total.busiest();
     let is_many = operations.len() > results::FEW;
     if is_many {
@@ -192,7 +192,7 @@ fn busiest<'a>(
     }
     operations.sort_by_key(|(label, _)| *label);
     operations.into_iter().enumerate().map(move |(n, (label, part))| {
-        let latency = match seconds(model.stretch) {
+        let latency = match seconds(model.period) {
             Some(length_s) => Cow::Owned(reading.of_operation(label, length_s)),
             None => Cow::Borrowed(&part.service),
         };
@@ -211,10 +211,10 @@ fn stages<'a>(
     model: &'a Model,
     reading: &'a Reading<'a>,
     total: &'a Interval,
-) -> impl Iterator<Item = Series<'a>> {
+) -> impl Iterator<Item = LatencySeries<'a>> {
     let stages = total.opening.stages().into_iter().filter(|(_, took)| !took.is_empty());
     stages.zip([Ink::Throughput, Ink::Level(Level::P90), Ink::Machine]).map(|((name, took), ink)| {
-        let latency = match seconds(model.stretch) {
+        let latency = match seconds(model.period) {
             Some(length_s) => Cow::Owned(reading.of_stage(name, length_s)),
             None => Cow::Borrowed(took),
         };
@@ -296,11 +296,11 @@ pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &S
 fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let is_load = model.subject() == Subject::Load;
     // The first column contains the name, and each other column a period.
-    let figures = stretches(area.width).iter().map(|stretch| Column::right(Some(*stretch), FIGURE));
-    let table = Table::new(area, std::iter::once(Column::left(None, NAME, 1)).chain(figures));
+    let figures = stretches(area.width).iter().map(|stretch| TableColumn::right(Some(*stretch), FIGURE));
+    let table = ScreenTable::new(area, std::iter::once(TableColumn::left(None, NAME, 1)).chain(figures));
     table.write(paint, 0, |key, _| match key {
         None => (if is_load { "service" } else { reading.words().ping }.to_owned(), Ink::Faint),
-        Some(stretch) if stretch == model.stretch => (short_name(stretch, model, reading), Ink::Strong),
+        Some(stretch) if stretch == model.period => (short_name(stretch, model, reading), Ink::Strong),
         Some(stretch) => (short_name(stretch, model, reading), Ink::Faint),
     });
     let lines = if is_load { OF_LOAD } else { OF_PINGS };

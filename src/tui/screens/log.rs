@@ -15,7 +15,7 @@ use crate::{
         widgets::{dialog::input, table::around},
         wrapped,
     },
-    units::counted,
+    units::count_with_noun,
 };
 
 /// Draws the Log screen: the heading, the lines and the search.
@@ -29,7 +29,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     // A selected line that was cut is repeated in full below the list, which keeps at least half of the screen.
     let below = if full.len() > 1 { (full.len() as u16 + 1).min(room / 2) } else { 0 };
     let list = Rect { y: area.y + 1, height: room - below, ..area };
-    listed(paint, list, model, &lines, selected);
+    draw_list(paint, list, model, &lines, selected);
     let rest = Rect { y: list.bottom(), height: below, ..area };
     if below > 0 {
         paint.rule(row(rest, 0), "");
@@ -38,7 +38,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
         }
     }
     if search > 0 {
-        looked_for(paint, row(area, area.height - 1), model, &lines);
+        draw_search(paint, row(area, area.height - 1), model, &lines);
     }
 }
 
@@ -55,26 +55,31 @@ fn title(model: &Model, lines: &[LogLine]) -> String {
         0 => String::new(),
         n => format!("; {n} older lines are not kept"),
     };
-    format!("log: {what}, {}{follows}{forgotten}", counted(lines.len() as u64, "line"))
+    format!("log: {what}, {}{follows}{forgotten}", count_with_noun(lines.len() as u64, "line"))
 }
 
-fn listed(paint: &mut Paint, area: Rect, model: &Model, lines: &[LogLine], selected: Option<usize>) {
+fn draw_list(paint: &mut Paint, area: Rect, model: &Model, lines: &[LogLine], selected: Option<usize>) {
     let Some(selected) = selected else {
         paint.text(padded(row(area, 0)), "no line of this kind yet", Ink::Faint);
         return;
     };
     let shown = around(selected, lines.len(), area.height);
-    let needle = model.needle();
+    let needle = model.search_text();
     for (y, n) in shown.enumerate() {
         let (place, line) = (row(area, y as u16), &lines[n]);
         // Lines later than the moment shown are faint.
         let is_later = model.cursor_s().is_some_and(|cursor_s| line.t_s > cursor_s + 1e-6);
         let time = model.timeline().time_text(line.t_s);
-        draw_line(paint, place, line, &Look { is_selected: n == selected, is_later, needle: &needle, time });
+        draw_line(
+            paint,
+            place,
+            line,
+            &LogLineStyle { is_selected: n == selected, is_later, needle: &needle, time },
+        );
     }
 }
 
-struct Look<'a> {
+struct LogLineStyle<'a> {
     is_selected: bool,
     is_later: bool,
     needle: &'a str,
@@ -84,7 +89,7 @@ struct Look<'a> {
 /// The column in which the text of a line begins, after the pointer, the time and the sign.
 const WORDS: u16 = 14;
 
-fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &Look) {
+fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &LogLineStyle) {
     let glyphs = paint.glyphs();
     if look.is_selected {
         paint.dot(place.x + 1, place.y, glyphs.pointer, Ink::Selected);
@@ -130,11 +135,11 @@ fn in_full(line: &LogLine, width: u16) -> Vec<String> {
 }
 
 fn search_rows(model: &Model) -> u16 {
-    u16::from(model.entry(Purpose::Search).is_some() || !model.needle().is_empty())
+    u16::from(model.entry(Purpose::Search).is_some() || !model.search_text().is_empty())
 }
 
-fn looked_for(paint: &mut Paint, place: Rect, model: &Model, lines: &[LogLine]) {
-    let needle = model.needle();
+fn draw_search(paint: &mut Paint, place: Rect, model: &Model, lines: &[LogLine]) {
+    let needle = model.search_text();
     let hits = lines.iter().filter(|line| !line.hits(&needle).is_empty()).count();
     let place = padded(place);
     let rest = from_column(place, paint.text(place, "/", Ink::Strong));
@@ -143,7 +148,7 @@ fn looked_for(paint: &mut Paint, place: Rect, model: &Model, lines: &[LogLine]) 
         None => paint.text(rest, &needle, Ink::Strong),
     };
     if !needle.is_empty() {
-        paint.text(from_column(rest, x), &format!("   {}", counted(hits as u64, "line")), Ink::Faint);
+        paint.text(from_column(rest, x), &format!("   {}", count_with_noun(hits as u64, "line")), Ink::Faint);
     }
 }
 

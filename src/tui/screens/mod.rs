@@ -20,21 +20,21 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
     Paint, Scene,
-    layout::{self, Plan, Tier},
+    layout::{self, ScreenPlan, Tier},
     paint::Spots,
     row,
     theme::Theme,
     widgets::{
-        Lanes, command_chart, command_table, cursor, dialog, header, knobs, latency_chart, panel, probes,
-        readout, server_figures, status, throughput, time_axis,
+        ChartContext, command_chart, command_table, cursor, dialog, header, knobs, latency_chart, panel,
+        probes, readout, server_figures, status, throughput, time_axis,
     },
 };
 use crate::app::{Model, Screen, Spot, Subject};
 
 /// Returns the functions that draw each screen.
-const fn drawing(screen: Screen) -> Drawing {
-    const fn row(body: Body, few: Option<Body>) -> Drawing {
-        Drawing { body, few }
+const fn drawing(screen: Screen) -> DrawFunctions {
+    const fn row(body: Body, few: Option<Body>) -> DrawFunctions {
+        DrawFunctions { body, few }
     }
     match screen {
         Screen::Overview => row(overview, None),
@@ -48,12 +48,12 @@ const fn drawing(screen: Screen) -> Drawing {
 }
 
 /// Returns the layout of a screen that has the size of `area` and shows `model`.
-pub fn plan(area: Rect, model: &Model) -> Plan {
+pub fn plan(area: Rect, model: &Model) -> ScreenPlan {
     layout::plan(area, model.subject(), model.maximised)
 }
 
 /// Draws `model` into `buffer` with the layout `plan`; returns the map for the mouse.
-pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model, plan: &Plan) -> Spots {
+pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model, plan: &ScreenPlan) -> Spots {
     let mut paint = Paint::new(buffer, theme);
     in_frame(&mut paint, plan, model, &drawing(model.screen));
     dialog::overlay(&mut paint, plan.area, model);
@@ -71,7 +71,7 @@ pub fn picture(area: Rect, theme: Theme, model: &Model) -> Buffer {
 pub type Body = fn(&mut Paint, Rect, &Scene);
 
 /// The functions that draw a screen.
-pub struct Drawing {
+pub struct DrawFunctions {
     /// Draws the whole screen, without header and footer.
     pub body: Body,
     /// Draws the most important lines if there is no room for the whole screen; `None` to draw the numbers of the
@@ -85,7 +85,7 @@ const FEW_MIN: (u16, u16) = (30, 8);
 const ROOM_FOR_WORDS: u16 = 10;
 
 /// Draws a screen with header, status line and footer.
-pub fn in_frame(paint: &mut Paint, plan: &Plan, model: &Model, drawing: &Drawing) {
+pub fn in_frame(paint: &mut Paint, plan: &ScreenPlan, model: &Model, drawing: &DrawFunctions) {
     let area = plan.area;
     let is_enough = area.width >= FEW_MIN.0 && area.height >= FEW_MIN.1;
     let reading = model.shown();
@@ -111,7 +111,7 @@ pub fn in_frame(paint: &mut Paint, plan: &Plan, model: &Model, drawing: &Drawing
 
 /// Draws the Overview, without header and footer.
 pub fn overview(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: &Scene) {
-    let lanes = Lanes::new(reading, plan.columns, model);
+    let lanes = ChartContext::new(reading, plan.columns, model);
     match lanes.subject {
         Subject::Load => throughput::draw(paint, plan.throughput, &lanes),
         Subject::Server => {
@@ -134,7 +134,7 @@ pub fn overview(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: 
 }
 
 /// Draws the rows at the bottom: the server's own figures, or in a frozen view the values at the cursor.
-fn foot(paint: &mut Paint, plan: &Plan, lanes: &Lanes, model: &Model) {
+fn foot(paint: &mut Paint, plan: &ScreenPlan, lanes: &ChartContext, model: &Model) {
     match model.cursor_s() {
         // On a low screen, the values at the cursor replace the row of the knobs.
         Some(_) if plan.server.is_empty() => cursor::draw(paint, plan.news, plan.knob_line, lanes),

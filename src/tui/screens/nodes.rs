@@ -22,9 +22,9 @@ use crate::{
         row,
         widgets::{
             figures::{NONE, figure, ping_figure},
-            probes::{Cell, draw_column, steps},
+            probes::{LaneCell, draw_column, steps},
             status,
-            table::{Column, Table, around, fitting},
+            table::{ScreenTable, TableColumn, around, fitting},
         },
     },
     units,
@@ -51,7 +51,7 @@ const LEAST_SLOT_CPU: f64 = 0.001;
 
 /// The content of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Key {
+enum NodeTableKey {
     Mark,
     Figure(NodeColumn),
     OverTime,
@@ -99,9 +99,9 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let table = table(above, model, &rows);
     let selected = rows.iter().position(|row| row.number == model.selected_node()).unwrap_or(0);
     let visible = around(selected, rows.len(), above.height.saturating_sub(1));
-    let tall = if table.cell(0, Key::OverTime).area.width > 0 { TALLEST } else { 1 };
+    let tall = if table.cell(0, NodeTableKey::OverTime).area.width > 0 { TALLEST } else { 1 };
     let tall = (above.height.saturating_sub(1) / (visible.len().max(1) as u16)).clamp(1, tall);
-    let plot = table.cell(0, Key::OverTime).area;
+    let plot = table.cell(0, NodeTableKey::OverTime).area;
     let pings: Vec<_> =
         rows[visible.clone()].iter().map(|row| longest_pings(model, row.number, plot.width)).collect();
     let scale = LogScale::covering(pings.iter().flatten().flatten().flatten().copied());
@@ -112,9 +112,9 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
         let lane = Rect { y: table.line(n * tall).y + 1 - tall, height: tall, ..plot };
         for (x, longest) in (lane.left()..lane.right()).zip(pings) {
             let cell = match longest {
-                None => Cell::Gap,
-                Some(None) => Cell::Few,
-                Some(Some(ns)) => Cell::Step(scale.step(*ns, steps(tall))),
+                None => LaneCell::Gap,
+                Some(None) => LaneCell::Few,
+                Some(Some(ns)) => LaneCell::Step(scale.step(*ns, steps(tall))),
             };
             draw_column(paint, lane, x, cell, Ink::Ping);
         }
@@ -137,7 +137,8 @@ fn agents_table(model: &Model, width: u16) -> Vec<String> {
     }
     let lost = agents.values().filter(|agent| agent.is_lost).count();
     let lost = if lost > 0 { format!(", {lost} lost") } else { String::new() };
-    let title = format!("{}{lost}: their parts of the load", units::counted(agents.len() as u64, "agent"));
+    let title =
+        format!("{}{lost}: their parts of the load", units::count_with_noun(agents.len() as u64, "agent"));
     let mut rows = vec![AGENT_COLUMNS.map(str::to_owned).to_vec()];
     rows.extend(agents.iter().map(|(number, agent)| agent_cells(*number, agent)));
     let table = loop {
@@ -186,7 +187,7 @@ fn longest_pings(model: &Model, node: usize, columns: u16) -> Vec<Option<Option<
 }
 
 /// Returns the table with the columns that fit. The sort column is always shown.
-fn table(area: Rect, model: &Model, rows: &[NodeRow]) -> Table<Key> {
+fn table(area: Rect, model: &Model, rows: &[NodeRow]) -> ScreenTable<NodeTableKey> {
     let longest = rows.iter().map(|row| row.address.chars().count()).max().unwrap_or(0) as u16;
     let address = (longest + 2).clamp(8, ADDRESS);
     let sorted_by = model.node_table.sorted_by();
@@ -200,26 +201,29 @@ fn table(area: Rect, model: &Model, rows: &[NodeRow]) -> Table<Key> {
     let mut shown = needed[..shown].to_vec();
     shown.sort_by_key(|(column, _)| NODE_COLUMNS.iter().position(|known| known == column));
     let used: u16 = shown.iter().map(|(_, width)| *width).sum();
-    let lane = (room - used >= LANE).then(|| Column::rest(Key::OverTime, 2));
-    let first = [Column::left(Key::Mark, MARK, 1), Column::left(Key::Figure(NodeColumn::Node), address, 0)];
+    let lane = (room - used >= LANE).then(|| TableColumn::rest(NodeTableKey::OverTime, 2));
+    let first = [
+        TableColumn::left(NodeTableKey::Mark, MARK, 1),
+        TableColumn::left(NodeTableKey::Figure(NodeColumn::Node), address, 0),
+    ];
     let between = shown.iter().map(|(column, width)| match column {
-        NodeColumn::Role => Column::left(Key::Figure(*column), *width, 0),
-        NodeColumn::Event => Column::left(Key::Figure(*column), *width, 2),
-        _ => Column::right(Key::Figure(*column), *width),
+        NodeColumn::Role => TableColumn::left(NodeTableKey::Figure(*column), *width, 0),
+        NodeColumn::Event => TableColumn::left(NodeTableKey::Figure(*column), *width, 2),
+        _ => TableColumn::right(NodeTableKey::Figure(*column), *width),
     });
-    Table::new(area, first.into_iter().chain(between).chain(lane))
+    ScreenTable::new(area, first.into_iter().chain(between).chain(lane))
 }
 
-fn heading(paint: &mut Paint, table: &Table<Key>, model: &Model, scale: &LogScale) {
+fn heading(paint: &mut Paint, table: &ScreenTable<NodeTableKey>, model: &Model, scale: &LogScale) {
     let sorted = &model.node_table;
     table.write(paint, 0, |key, width| match key {
-        Key::Mark => (String::new(), Ink::Faint),
-        Key::Figure(column) if column == sorted.sorted_by() => {
+        NodeTableKey::Mark => (String::new(), Ink::Faint),
+        NodeTableKey::Figure(column) if column == sorted.sorted_by() => {
             let arrow = if sorted.is_descending() { '↓' } else { '↑' };
             (format!("{}{arrow}", heading_of(column)), Ink::Strong)
         }
-        Key::Figure(column) => (heading_of(column), Ink::Faint),
-        Key::OverTime => {
+        NodeTableKey::Figure(column) => (heading_of(column), Ink::Faint),
+        NodeTableKey::OverTime => {
             let top = units::latency(scale.highest_ns);
             let words = [
                 format!("longest PING over time, log scale to {top}"),
@@ -250,7 +254,7 @@ fn heading_of(column: NodeColumn) -> String {
     }
 }
 
-fn line(paint: &mut Paint, table: &Table<Key>, n: u16, model: &Model, node: &NodeRow) {
+fn line(paint: &mut Paint, table: &ScreenTable<NodeTableKey>, n: u16, model: &Model, node: &NodeRow) {
     let is_selected = model.selected_node() == node.number;
     let is_shown = model.node == node.number;
     let pointer = paint.glyphs().pointer;
@@ -265,10 +269,10 @@ fn line(paint: &mut Paint, table: &Table<Key>, n: u16, model: &Model, node: &Nod
         None => (NONE.to_owned(), Ink::Faint),
     };
     table.write(paint, n, |key, _| match key {
-        Key::Mark if is_selected => (pointer.to_string(), Ink::Selected),
-        Key::Mark | Key::OverTime => (String::new(), Ink::Text),
-        Key::Figure(NodeColumn::Node) => (node.address.to_owned(), name),
-        Key::Figure(column) => known(text(column, node).filter(|text| text != NONE)),
+        NodeTableKey::Mark if is_selected => (pointer.to_string(), Ink::Selected),
+        NodeTableKey::Mark | NodeTableKey::OverTime => (String::new(), Ink::Text),
+        NodeTableKey::Figure(NodeColumn::Node) => (node.address.to_owned(), name),
+        NodeTableKey::Figure(column) => known(text(column, node).filter(|text| text != NONE)),
     });
 }
 
@@ -294,7 +298,7 @@ fn draw_details(paint: &mut Paint, area: Rect, model: &Model, rows: &[NodeRow]) 
     let shown =
         if model.node == node.number { ", on all screens" } else { "; Enter shows it on all screens" };
     paint.rule(row(area, 0), &format!("node {}: {}{shown}", node.number + 1, node.address));
-    let said = said(model, rows, node);
+    let said = node_sentences(model, rows, node);
     let inside = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let lines = said
         .iter()
@@ -305,7 +309,7 @@ fn draw_details(paint: &mut Paint, area: Rect, model: &Model, rows: &[NodeRow]) 
 }
 
 /// Returns sentences about the cluster and the selected node, the most important first.
-fn said(model: &Model, rows: &[NodeRow], node: &NodeRow) -> Vec<(String, Ink)> {
+fn node_sentences(model: &Model, rows: &[NodeRow], node: &NodeRow) -> Vec<(String, Ink)> {
     let time = |t_s| model.tracks[node.number].timeline.time_text(t_s);
     let mut said: Vec<(String, Ink)> = Vec::new();
     if let Some((since_s, cause)) = &node.outage {

@@ -14,21 +14,21 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Model, Spread, ValueAxis},
-    experiment::Point,
+    app::{AxisScale, Model, ValueAxis},
+    experiment::CurvePoint,
     session::{
-        figures::{self, Figure, Row, Unit},
+        figures::{self, Figure, FigureUnit, Row},
         timeline::Level,
     },
     tui::{
         Dots, Ink, Paint, Scene, linear_top, row,
         widgets::{
             figures::{decade, trimmed},
-            knob_curve::{self, GUTTER, Over, Trace},
+            knob_curve::{self, AnnotatedCurve, CurveTrace, GUTTER},
             segment_table,
         },
     },
-    units::{self, counted},
+    units::{self, count_with_noun},
 };
 
 /// The minimum height of the table of segments above the details, with rule and heading.
@@ -39,7 +39,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let segments = model.segments();
     let n = segments.iter().count();
     let title = match segments.forgotten {
-        0 => counted(n as u64, "segment"),
+        0 => count_with_noun(n as u64, "segment"),
         older => format!("the last {n} segments; {older} older ones count only in the session's sums"),
     };
     paint.rule(row(area, 0), &title);
@@ -62,7 +62,7 @@ fn curve(paint: &mut Paint, area: Rect, rows: usize, model: &Model) -> u16 {
     }
     let Some(curve) = model.curve().filter(|curve| curve.points.len() > 1) else { return 0 };
     let place = Rect { y: area.bottom() - room, height: room, ..area };
-    figure_curve(paint, place, model, &knob_curve::Over::new(model, &curve));
+    figure_curve(paint, place, model, &knob_curve::AnnotatedCurve::new(model, &curve));
     room
 }
 
@@ -73,19 +73,19 @@ pub const LEAST_ROWS: u16 = 8;
 /// otherwise the throughput.
 fn drawn(sorted_by: Figure) -> Figure {
     match sorted_by.unit {
-        Unit::Latency | Unit::Trouble | Unit::Ratio => sorted_by,
+        FigureUnit::Latency | FigureUnit::Trouble | FigureUnit::Ratio => sorted_by,
         _ => figures::OPS_PER_S,
     }
 }
 
 /// Returns the value of the figure over all measurements of a point.
-fn value(model: &Model, point: &Point, figure: Figure) -> Option<f64> {
+fn value(model: &Model, point: &CurvePoint, figure: Figure) -> Option<f64> {
     let row = Row { server_cpu: server_cpu(model, point), ..Row::of_interval(&point.measured) };
     figure.value(&row)
 }
 
 /// Returns the mean CPU use of the server over the segments of a point, weighted by their length.
-fn server_cpu(model: &Model, point: &Point) -> Option<f64> {
+fn server_cpu(model: &Model, point: &CurvePoint) -> Option<f64> {
     let segments = point.segments.iter().filter_map(|number| model.segments().numbered(*number));
     let used = segments.filter_map(|segment| Some((segment.cpu()?, segment.total.length_s)));
     let (sum, length_s) =
@@ -94,7 +94,7 @@ fn server_cpu(model: &Model, point: &Point) -> Option<f64> {
 }
 
 /// Draws a figure as a curve. The pointer sign marks the point of the selected segment.
-pub fn figure_curve(paint: &mut Paint, area: Rect, model: &Model, over: &Over) {
+pub fn figure_curve(paint: &mut Paint, area: Rect, model: &Model, over: &AnnotatedCurve) {
     if area.height < LEAST_ROWS || area.width < GUTTER + 12 {
         return;
     }
@@ -102,7 +102,7 @@ pub fn figure_curve(paint: &mut Paint, area: Rect, model: &Model, over: &Over) {
     paint.rule(row(area, 0), &format!("{} over {}", figure.heading, over.name()));
     let plot =
         Rect { x: area.x + GUTTER, y: area.y + 1, width: area.width - GUTTER - 1, height: area.height - 3 };
-    let value = |point: &Point| value(model, point, figure);
+    let value = |point: &CurvePoint| value(model, point, figure);
     let values: Vec<f64> = over.curve.points.iter().filter_map(value).collect();
     if values.is_empty() {
         let text = format!("  {}: not measured in these segments, or too few replies", figure.heading);
@@ -114,10 +114,12 @@ pub fn figure_curve(paint: &mut Paint, area: Rect, model: &Model, over: &Over) {
             knob_curve::law(paint, plot, over, &axis);
         }
         let (selected, glyphs, ink) = (model.selected_segment(), paint.glyphs(), ink(figure));
-        let is_selected = |point: &&Point| selected.is_some_and(|number| point.segments.contains(&number));
+        let is_selected =
+            |point: &&CurvePoint| selected.is_some_and(|number| point.segments.contains(&number));
         let usual = (glyphs.lines[0], ink);
-        let mark = |point: &Point| if is_selected(&point) { (glyphs.pointer, Ink::Selected) } else { usual };
-        let trace = Trace { axis: &axis, value: &value, ink, mark: &mark };
+        let mark =
+            |point: &CurvePoint| if is_selected(&point) { (glyphs.pointer, Ink::Selected) } else { usual };
+        let trace = CurveTrace { axis: &axis, value: &value, ink, mark: &mark };
         trace.draw(paint, plot, over);
         // The selected point is drawn last, above other points at the same position.
         let dots = Dots::of(paint, plot);
@@ -134,15 +136,15 @@ fn axis(figure: Figure, values: &[f64]) -> ValueAxis {
     let least = values.iter().copied().fold(f64::MAX, f64::min);
     match figure.unit {
         // A send lag may be zero at all points.
-        Unit::Latency if least >= 1.0 => knob_curve::log_axis(least, most),
-        _ => ValueAxis { low: 0.0, high: linear_top(most) * 1.02, spread: Spread::Linear },
+        FigureUnit::Latency if least >= 1.0 => knob_curve::log_axis(least, most),
+        _ => ValueAxis { low: 0.0, high: linear_top(most) * 1.02, scale: AxisScale::Linear },
     }
 }
 
 fn label(figure: Figure, value: f64) -> String {
     match figure.unit {
-        Unit::Latency => decade(value.round() as u64),
-        Unit::Ratio => units::percent(value),
+        FigureUnit::Latency => decade(value.round() as u64),
+        FigureUnit::Ratio => units::percent(value),
         _ => trimmed(&units::count(value)),
     }
 }
@@ -152,7 +154,7 @@ fn ink(figure: Figure) -> Ink {
     let level_in = |figures: [Figure; Level::ALL.len()]| figures.iter().position(|known| *known == figure);
     match level_in(figures::SERVICE).or(level_in(figures::RESPONSE)) {
         Some(level) => Ink::Level(Level::ALL[level]),
-        None if figure.unit == Unit::Trouble => Ink::Bad,
+        None if figure.unit == FigureUnit::Trouble => Ink::Bad,
         None if figure == figures::OPS_PER_S => Ink::Throughput,
         None => Ink::Text,
     }

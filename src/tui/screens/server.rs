@@ -27,7 +27,7 @@ use crate::{
         layout::Columns,
         row,
         widgets::{
-            Lanes, command_table, cursor, dialog::input, figures::NONE, probes, server_figures,
+            ChartContext, command_table, cursor, dialog::input, figures::NONE, probes, server_figures,
             table::around, time_axis,
         },
     },
@@ -91,7 +91,7 @@ fn over_time<'a>(paint: &mut Paint, area: Rect, model: &Model, reading: &'a Read
     let gutter = if area.width >= WIDE / 2 { 10 } else { 7 };
     let plot = area.width.saturating_sub(gutter + name + value + 1);
     let columns = Columns { gutter, plot, name, values: 1, value };
-    let lanes = Lanes::new(reading, columns, model);
+    let lanes = ChartContext::new(reading, columns, model);
     let axis = if area.height > 5 { AXIS } else { 0 };
     let area = Rect { width: area.width - 1, ..area };
     paint.rule(row(area, 0), "over time");

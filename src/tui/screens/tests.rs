@@ -35,7 +35,7 @@ use crate::{
     session::{Interval, Record, TimelineOptions},
     tui::{
         canvas::Canvas,
-        fixture::{self, MadeUp},
+        fixture::{self, GeneratedSession},
         layout,
         theme::{Colours, GlyphSet, Theme},
     },
@@ -193,7 +193,7 @@ fn the_server_screen_matches_its_snapshots() {
 #[test]
 fn overlays_and_states_match_their_snapshots() {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
-    deliver(&mut model, MadeUp::new(Knobs::default()).1);
+    deliver(&mut model, GeneratedSession::new(Knobs::default()).1);
     snapshot("idle", &model, (80, 24));
     let cause = "connection refused".to_owned();
     update(&mut model, Msg::Delivery(Delivery::Notice(0, Notice::Unreachable { since_s: 4.0, cause })));
@@ -209,7 +209,7 @@ fn overlays_and_states_match_their_snapshots() {
 #[test]
 fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_not_a_latency() {
     let knobs = Knobs { load: true, ..Knobs::default() };
-    let (mut made, records) = MadeUp::new(knobs.clone());
+    let (mut made, records) = GeneratedSession::new(knobs.clone());
     let mut model = Model::new(knobs, TimelineOptions::default());
     deliver(&mut model, records);
     for tick in 0..40 {
@@ -244,7 +244,7 @@ fn figures_are_in_fixed_columns_for_values_of_any_size() {
     let theme = Theme::new(Colours::Mono, GlyphSet::Ascii);
     for (clients, pipeline) in [(1, 1), (50, 1), (10_000, 10), (10_000, 10_000)] {
         let (mut made, mut records) =
-            MadeUp::new(Knobs { load: true, clients, pipeline, ..Knobs::default() });
+            GeneratedSession::new(Knobs { load: true, clients, pipeline, ..Knobs::default() });
         (0..8).for_each(|_| records.extend(made.next_tick()));
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         deliver(&mut model, records);
@@ -320,7 +320,7 @@ proptest! {
 fn a_client_that_is_the_limit_is_reported_at_every_size() {
     let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
     let knobs = Knobs { load: true, ..Knobs::default() };
-    let (mut made, records) = MadeUp::new(knobs.clone());
+    let (mut made, records) = GeneratedSession::new(knobs.clone());
     let mut model = Model::new(knobs, TimelineOptions::default());
     deliver(&mut model, records);
     (0..8).for_each(|_| deliver(&mut model, made.next_tick_of_client(0.97)));

@@ -8,8 +8,8 @@ use ratatui::{
 };
 
 use crate::{
-    tui::theme::colours::{Paper, Rgb},
-    untrusted::is_obeyed,
+    tui::theme::colours::{PictureColours, Rgb},
+    untrusted::is_interpreted,
 };
 
 /// The distance from the top of a cell to the baseline of its letters, in pixels.
@@ -33,8 +33,8 @@ impl Layer {
 }
 
 /// Returns the elements of `buffer`. The elements of one layer do not overlap.
-pub(super) fn elements(buffer: &Buffer, paper: &Paper) -> Vec<(Layer, String)> {
-    let mut drawing = Drawing::default();
+pub(super) fn elements(buffer: &Buffer, paper: &PictureColours) -> Vec<(Layer, String)> {
+    let mut drawing = SvgElements::default();
     let columns = usize::from(buffer.area.width).max(1);
     for (y, cells) in buffer.content.chunks(columns).enumerate() {
         drawing.row(y as f64 * HEIGHT, cells, paper);
@@ -44,15 +44,15 @@ pub(super) fn elements(buffer: &Buffer, paper: &Paper) -> Vec<(Layer, String)> {
 
 /// The colours and attributes of a cell in the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Look {
+struct SvgStyle {
     ink: Rgb,
     ground: Option<Rgb>,
     bold: bool,
     underlined: bool,
 }
 
-impl Look {
-    fn of(cell: &Cell, paper: &Paper) -> Self {
+impl SvgStyle {
+    fn of(cell: &Cell, paper: &PictureColours) -> Self {
         let worn = |modifier| cell.modifier.contains(modifier);
         let mut ink = paper.rgb(cell.fg).unwrap_or(paper.text);
         let mut ground = paper.rgb(cell.bg);
@@ -67,13 +67,13 @@ impl Look {
 }
 
 #[derive(Default)]
-struct Drawing {
+struct SvgElements {
     elements: Vec<(Layer, String)>,
 }
 
-impl Drawing {
-    fn row(&mut self, y: f64, cells: &[Cell], paper: &Paper) {
-        let looks: Vec<_> = cells.iter().map(|cell| Look::of(cell, paper)).collect();
+impl SvgElements {
+    fn row(&mut self, y: f64, cells: &[Cell], paper: &PictureColours) {
+        let looks: Vec<_> = cells.iter().map(|cell| SvgStyle::of(cell, paper)).collect();
         for (from, to) in runs(cells.len(), |a, b| looks[a].ground == looks[b].ground) {
             if let Some(ground) = looks[from].ground {
                 let place = Shape::new(0.0, 0.0, (to - from) as f64 * WIDTH, HEIGHT);
@@ -91,7 +91,7 @@ impl Drawing {
     }
 
     /// Adds letters with the same colours and attributes; each word has its own position.
-    fn words(&mut self, from: usize, y: f64, cells: &[Cell], look: Look) {
+    fn words(&mut self, from: usize, y: f64, cells: &[Cell], look: SvgStyle) {
         let blank = |at: usize| cells[at].symbol().trim().is_empty();
         for (start, end) in runs(cells.len(), |a, b| blank(a) == blank(b)) {
             if blank(start) {
@@ -113,7 +113,7 @@ impl Drawing {
     }
 
     /// Adds the lines, blocks and dots of cells with the same colours and attributes.
-    fn shapes(&mut self, from: usize, y: f64, cells: &[Cell], look: Look) {
+    fn shapes(&mut self, from: usize, y: f64, cells: &[Cell], look: SvgStyle) {
         let of_cells: Vec<_> = cells.iter().map(|cell| shapes(cell.symbol()).unwrap_or_default()).collect();
         let spans = |at: usize| of_cells[at].iter().all(Shape::spans);
         // Equal cells that join without a gap become one shape, such as a rule or a row of full blocks. Other paths
@@ -171,7 +171,7 @@ fn escaped(text: &str) -> String {
             '&' => out += "&amp;",
             '<' => out += "&lt;",
             '>' => out += "&gt;",
-            c if is_obeyed(c) => out.push('?'),
+            c if is_interpreted(c) => out.push('?'),
             c => out.push(c),
         }
     }

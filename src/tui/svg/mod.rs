@@ -25,7 +25,7 @@ use ratatui::{
 };
 
 use self::elements::{HEIGHT, Layer, WIDTH, elements, hex};
-use super::theme::{Theme, colours::Paper};
+use super::theme::{Theme, colours::PictureColours};
 
 /// The margin around the screen, in pixels.
 const MARGIN: f64 = 12.0;
@@ -48,7 +48,7 @@ pub fn text(buffer: &Buffer) -> String {
 }
 
 /// Returns an SVG document for a screen with the size of `area` and the elements `drawn`, one per line.
-fn sheet(area: Rect, paper: &Paper, drawn: impl IntoIterator<Item = impl Display>) -> String {
+fn sheet(area: Rect, paper: &PictureColours, drawn: impl IntoIterator<Item = impl Display>) -> String {
     let (width, height) = (f64::from(area.width) * WIDTH, f64::from(area.height) * HEIGHT);
     let (width, height) = (width + 2.0 * MARGIN, height + 2.0 * MARGIN);
     let mut document = format!(
@@ -66,15 +66,15 @@ fn sheet(area: Rect, paper: &Paper, drawn: impl IntoIterator<Item = impl Display
 }
 
 /// The numbers of the frames at which an element appears, disappears, appears again, and so on.
-type Turns = Vec<usize>;
+type VisibilityChanges = Vec<usize>;
 
 /// A sequence of screens.
 #[derive(Debug)]
 pub struct Animation {
-    paper: Paper,
+    paper: PictureColours,
     area: Rect,
     frames: usize,
-    turns: BTreeMap<(Layer, String), Turns>,
+    turns: BTreeMap<(Layer, String), VisibilityChanges>,
 }
 
 impl Animation {
@@ -102,7 +102,7 @@ impl Animation {
     /// Returns the frames as one SVG document that repeats forever. Each frame is shown for the duration `each`, and
     /// the last frame for `pause` longer.
     pub fn render(self, each: Duration, pause: Duration) -> String {
-        let mut groups: BTreeMap<(Layer, Turns), String> = BTreeMap::new();
+        let mut groups: BTreeMap<(Layer, VisibilityChanges), String> = BTreeMap::new();
         for ((layer, element), mut turns) in self.turns {
             turns.retain(|frame| *frame < self.frames);
             let group = groups.entry((layer, turns)).or_default();

@@ -83,7 +83,7 @@ pub const STEPS: usize = 6;
 
 /// The background of a cell, behind its lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ground {
+pub enum CellBackground {
     /// No background.
     None,
     /// A colour.
@@ -93,20 +93,23 @@ pub enum Ground {
 }
 
 /// Returns the background for `step`. Steps above the last step have the background of the last step.
-pub fn ground(palette: Colours, glyphs: GlyphSet, step: usize) -> Ground {
+pub fn ground(palette: Colours, glyphs: GlyphSet, step: usize) -> CellBackground {
     let step = step.min(STEPS - 1);
-    let rgb = |(red, green, blue)| Ground::Tone(Color::Rgb(red, green, blue));
+    let rgb = |(red, green, blue)| CellBackground::Tone(Color::Rgb(red, green, blue));
     match palette {
-        Colours::Mono => Ground::None,
+        Colours::Mono => CellBackground::None,
         Colours::Ansi16 => {
             let tone = step * TONES_OF_16.len() / STEPS;
             let [in_unicode, in_ascii] = TONES_OF_16[tone];
             let character = if glyphs == GlyphSet::Unicode { in_unicode } else { in_ascii };
             let style = Style::reset().fg(Color::Blue);
-            Ground::Character(character, if tone == 0 { style.add_modifier(Modifier::DIM) } else { style })
+            CellBackground::Character(
+                character,
+                if tone == 0 { style.add_modifier(Modifier::DIM) } else { style },
+            )
         }
-        Colours::Ansi256 => Ground::Tone(Color::Indexed(GREYS[step])),
-        Colours::Pale256 => Ground::Tone(Color::Indexed(PALE_GREYS[step])),
+        Colours::Ansi256 => CellBackground::Tone(Color::Indexed(GREYS[step])),
+        Colours::Pale256 => CellBackground::Tone(Color::Indexed(PALE_GREYS[step])),
         Colours::Neutral | Colours::Dark => rgb(DARK[step]),
         Colours::Light => rgb(PALE[step]),
     }
@@ -131,7 +134,7 @@ pub type Rgb = (u8, u8, u8);
 
 /// The default colours of a picture: its background, and the text that has no colour of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Paper {
+pub struct PictureColours {
     /// The background.
     pub ground: Rgb,
     /// The text.
@@ -155,12 +158,12 @@ const ON_LIGHT: [u32; 16] = [
 impl Theme {
     /// Returns the default colours for a picture in this theme. The picture has a light background if the palette is
     /// for a light background.
-    pub fn paper(&self) -> Paper {
+    pub fn paper(&self) -> PictureColours {
         match self.palette {
             Colours::Light | Colours::Pale256 => {
-                Paper { ground: (250, 250, 247), text: (36, 40, 46), sixteen: &ON_LIGHT }
+                PictureColours { ground: (250, 250, 247), text: (36, 40, 46), sixteen: &ON_LIGHT }
             }
-            _ => Paper { ground: (24, 27, 33), text: (214, 219, 227), sixteen: &ON_DARK },
+            _ => PictureColours { ground: (24, 27, 33), text: (214, 219, 227), sixteen: &ON_DARK },
         }
     }
 }
@@ -202,7 +205,7 @@ pub fn parameters_of(colour: Color, base: u8) -> String {
     }
 }
 
-impl Paper {
+impl PictureColours {
     /// Returns `colour` as numbers; `None` for the picture's default text or background colour.
     pub fn rgb(&self, colour: Color) -> Option<Rgb> {
         match colour {
@@ -270,7 +273,7 @@ mod tests {
 
     fn tones(palette: Colours) -> Vec<f64> {
         let tone = |step| match ground(palette, GlyphSet::Unicode, step) {
-            Ground::Tone(colour) => luminance(colour),
+            CellBackground::Tone(colour) => luminance(colour),
             other => panic!("{other:?}"),
         };
         (0..STEPS).map(tone).collect()
@@ -294,13 +297,13 @@ mod tests {
     #[test]
     fn sixteen_colours_have_four_tones_mono_has_none_and_ascii_stays_ascii() {
         let all = |palette, glyphs| (0..=STEPS).map(move |step| ground(palette, glyphs, step));
-        assert!(all(Colours::Mono, GlyphSet::Unicode).all(|ground| ground == Ground::None));
+        assert!(all(Colours::Mono, GlyphSet::Unicode).all(|ground| ground == CellBackground::None));
         for glyphs in [GlyphSet::Unicode, GlyphSet::Ascii] {
             let mut tones: Vec<_> = all(Colours::Ansi16, glyphs).collect();
             tones.dedup();
             assert_eq!(tones.len(), 4);
         }
-        let is_ascii = |ground| !matches!(ground, Ground::Character(c, _) if !c.is_ascii());
+        let is_ascii = |ground| !matches!(ground, CellBackground::Character(c, _) if !c.is_ascii());
         for palette in Colours::ALL {
             assert!(all(palette, GlyphSet::Ascii).all(is_ascii), "{palette:?}");
         }

@@ -11,9 +11,9 @@
 use ratatui::layout::Rect;
 
 use super::{
-    Lanes,
+    ChartContext,
+    chart_context::{self, LegendEntry},
     figures::{NONE, trimmed},
-    lanes::{self, Entry},
 };
 use crate::{
     session::timeline::{CommandCell, Level},
@@ -25,29 +25,29 @@ use crate::{
 const INKS: [Ink; 3] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999)];
 
 /// Draws the heading, the chart, its axis and its legend.
-pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
+pub fn draw(paint: &mut Paint, area: Rect, context: &ChartContext) {
     if area.height < 2 {
         return;
     }
-    lanes.heading_of_figures(paint, row(area, 0), "commands on the server, calls/s");
+    context.heading_of_figures(paint, row(area, 0), "commands on the server, calls/s");
     let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
-    let plot = lanes.plot(chart);
-    let cells = &lanes.server;
+    let plot = context.plot(chart);
+    let cells = &context.server;
     let values = |name: Option<&str>| {
         cells.iter().map(move |cell| per_s(&cell.as_ref()?.commands, name)).collect::<Vec<_>>()
     };
     let all = values(None);
     let highest = all.iter().flatten().copied().fold(0.0, f64::max);
     if all.iter().all(Option::is_none) {
-        let waits = lanes.reading.status().is_none_or(|status| status.body.dialect().times_commands());
-        let why = if waits { "waiting for the server" } else { lanes.reading.words().no_commands };
+        let waits = context.reading.status().is_none_or(|status| status.body.dialect().times_commands());
+        let why = if waits { "waiting for the server" } else { context.reading.words().no_commands };
         paint.text(row(plot, plot.height / 2), &format!("  {why}"), Ink::Faint);
         return;
     }
     let top = linear_top(highest);
     axis(paint, chart, plot.x.saturating_sub(1), top);
     let marks = paint.glyphs().lines;
-    let busiest = busiest(lanes);
+    let busiest = busiest(context);
     let named = busiest.iter().enumerate().map(|(n, name)| (Some(*name), marks[n], INKS[n % INKS.len()]));
     let lines: Vec<CommandLook> = std::iter::once((None, marks[4], Ink::Text)).chain(named).collect();
     // The line for the sum of all commands is drawn first, below the other lines.
@@ -57,30 +57,30 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
         let height = |value: f64| (value / top * f64::from(last)).round().clamp(0.0, last.into()) as u16;
         dots.steps(paint, values(*name).into_iter().map(|value| value.map(height)), *mark, *ink);
     }
-    lanes.lines(paint, plot);
-    legend(paint, chart, lanes, lines);
+    context.lines(paint, plot);
+    legend(paint, chart, context, lines);
 }
 
 /// A line of the chart: the command (`None` for the sum of all commands), the mark, and the ink.
 type CommandLook<'a> = (Option<&'a str>, char, Ink);
 
 /// Draws the legend: the sum of all commands first, then the most frequent commands.
-fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, mut lines: Vec<CommandLook>) {
-    let commands = lanes.reading.status().map(|status| CommandCell::of(&status.body));
+fn legend(paint: &mut Paint, chart: Rect, context: &ChartContext, mut lines: Vec<CommandLook>) {
+    let commands = context.reading.status().map(|status| CommandCell::of(&status.body));
     let now = |name: Option<&str>| commands.as_ref().and_then(|cell| per_s(cell, name));
     let order = |line: &CommandLook| now(line.0).unwrap_or(0.0);
     lines[1..].sort_by(|a, b| order(b).total_cmp(&order(a)));
     lines.truncate(chart.height.into());
     let written = |rate: Option<f64>| rate.map_or_else(|| NONE.to_owned(), units::rate);
     let marks = paint.theme.marks_lines();
-    let entries = lines.iter().map(|(name, mark, ink)| Entry {
+    let entries = lines.iter().map(|(name, mark, ink)| LegendEntry {
         name: name.unwrap_or("all"),
         mark: marks.then_some(*mark),
         ink: *ink,
         row: None,
-        values: [written(now(*name)), written(per_s(&lanes.commands_minute, *name)), String::new()],
+        values: [written(now(*name)), written(per_s(&context.commands_minute, *name)), String::new()],
     });
-    lanes::legend(paint, chart, lanes, &entries.collect::<Vec<_>>());
+    chart_context::legend(paint, chart, context, &entries.collect::<Vec<_>>());
 }
 
 fn per_s(cell: &CommandCell, name: Option<&str>) -> Option<f64> {
@@ -89,9 +89,9 @@ fn per_s(cell: &CommandCell, name: Option<&str>) -> Option<f64> {
 
 /// Returns the commands that have a line, which are the commands with the most calls in the period shown. The order
 /// is by name, so that each command keeps its ink.
-pub fn busiest<'a>(lanes: &'a Lanes) -> Vec<&'a str> {
+pub fn busiest<'a>(context: &'a ChartContext) -> Vec<&'a str> {
     let mut calls: Vec<(&str, u64)> = Vec::new();
-    for (name, stat) in lanes.server.iter().flatten().flat_map(|cell| cell.commands.stats.iter()) {
+    for (name, stat) in context.server.iter().flatten().flat_map(|cell| cell.commands.stats.iter()) {
         if name == "ping" {
             continue;
         }
@@ -108,8 +108,8 @@ pub fn busiest<'a>(lanes: &'a Lanes) -> Vec<&'a str> {
 }
 
 /// Returns the ink of a command, or `None` if the command has no line.
-pub fn ink(lanes: &Lanes, name: &str) -> Option<Ink> {
-    busiest(lanes).iter().position(|known| *known == name).map(|n| INKS[n % INKS.len()])
+pub fn ink(context: &ChartContext, name: &str) -> Option<Ink> {
+    busiest(context).iter().position(|known| *known == name).map(|n| INKS[n % INKS.len()])
 }
 
 fn axis(paint: &mut Paint, chart: Rect, x: u16, top: f64) {

@@ -15,10 +15,10 @@ use ratatui::layout::Rect;
 
 use super::{
     figures::NONE,
-    table::{Column, Table, fitting},
+    table::{ScreenTable, TableColumn, fitting},
 };
 use crate::{
-    protocol::Words,
+    protocol::DialectWords,
     server::CommandStat,
     session::timeline::CommandCell,
     tui::{Ink, Paint, row},
@@ -27,7 +27,7 @@ use crate::{
 
 /// The columns of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Figure {
+enum CommandColumn {
     Name,
     Bar,
     Share,
@@ -40,10 +40,10 @@ enum Figure {
     Rejected,
 }
 
-use Figure::{Bar, Calls, Failed, Mean, Name, P50, P99, P999, Rejected, Share};
+use CommandColumn::{Bar, Calls, Failed, Mean, Name, P50, P99, P999, Rejected, Share};
 
 /// The columns from left to right, with their headings and widths.
-const FIGURES: [(Figure, &str, u16); 9] = [
+const FIGURES: [(CommandColumn, &str, u16); 9] = [
     (Bar, "", 11),
     (Share, "time", 7),
     (Calls, "calls/s", 9),
@@ -56,7 +56,7 @@ const FIGURES: [(Figure, &str, u16); 9] = [
     (Rejected, "rejected", 9),
 ];
 /// The columns, the most important first.
-const NEEDED: [Figure; 9] = [Share, Calls, Mean, P99, Bar, P50, P999, Failed, Rejected];
+const NEEDED: [CommandColumn; 9] = [Share, Calls, Mean, P99, Bar, P50, P999, Failed, Rejected];
 /// The minimum and the maximum width of names. With wider names, the figures would be too far away.
 const NAME: (u16, u16) = (15, 36);
 
@@ -69,7 +69,7 @@ pub fn draw(
     paint: &mut Paint,
     area: Rect,
     commands: &CommandCell,
-    words: &Words,
+    words: &DialectWords,
     ink: impl Fn(&str) -> Option<Ink>,
 ) {
     if area.height == 0 {
@@ -82,7 +82,7 @@ pub fn draw(
     for (figure, text, _) in FIGURES {
         table.cell(0, figure).write(paint, text, Ink::Faint);
     }
-    let (others, own) = apart(commands);
+    let (others, own) = split_own_commands(commands);
     if others.is_empty() && own.calls == 0 {
         paint.text(row(area, 1), &format!(" {}", words.no_commands), Ink::Faint);
     }
@@ -103,10 +103,11 @@ pub fn draw(
 }
 
 /// Returns the most important columns that fit into `area`.
-fn table(area: Rect, commands: &CommandCell) -> Table<Figure> {
-    let width =
-        |figure: Figure| FIGURES.iter().find(|(known, ..)| *known == figure).map_or(0, |(.., width)| *width);
-    let is_known = |figure: &Figure| match figure {
+fn table(area: Rect, commands: &CommandCell) -> ScreenTable<CommandColumn> {
+    let width = |figure: CommandColumn| {
+        FIGURES.iter().find(|(known, ..)| *known == figure).map_or(0, |(.., width)| *width)
+    };
+    let is_known = |figure: &CommandColumn| match figure {
         P50 | P99 | P999 => !has_means_only(commands),
         Bar | Share | Mean => commands.stats.is_empty() || commands.stats.values().any(|stat| stat.usec > 0),
         _ => true,
@@ -114,10 +115,10 @@ fn table(area: Rect, commands: &CommandCell) -> Table<Figure> {
     let needed: Vec<_> = NEEDED.into_iter().filter(is_known).collect();
     let fit = fitting(area.width.saturating_sub(NAME.0), needed.iter().map(|figure| width(*figure)));
     let shown = FIGURES.into_iter().filter(|(figure, ..)| needed[..fit].contains(figure));
-    let columns: Vec<_> = shown.clone().map(|(figure, _, width)| Column::right(figure, width)).collect();
+    let columns: Vec<_> = shown.clone().map(|(figure, _, width)| TableColumn::right(figure, width)).collect();
     let figures: u16 = shown.map(|(.., width)| width).sum();
     let area = Rect { width: area.width.min(NAME.1 + figures), ..area };
-    Table::new(area, std::iter::once(Column::rest(Name, 1)).chain(columns))
+    ScreenTable::new(area, std::iter::once(TableColumn::rest(Name, 1)).chain(columns))
 }
 
 /// Draws the share of the main thread's time as a bar. A full bar is 100 %.
@@ -153,7 +154,7 @@ const PINGS_PER_S: f64 = 100.0;
 
 /// Returns the commands of other clients, sorted by total time, and the sum of redyno's own commands. The PINGs of
 /// the probe count as redyno's own, unless other clients send PINGs as well.
-fn apart(commands: &CommandCell) -> (Vec<(&str, CommandStat)>, CommandStat) {
+fn split_own_commands(commands: &CommandCell) -> (Vec<(&str, CommandStat)>, CommandStat) {
     let mut own = commands.own.clone();
     let mut others = Vec::new();
     for (name, stat) in &commands.stats {
@@ -194,7 +195,7 @@ fn title(commands: &CommandCell, width: u16) -> String {
     }
 }
 
-fn written(figure: Figure, stat: &CommandStat, commands: &CommandCell) -> (String, Ink) {
+fn written(figure: CommandColumn, stat: &CommandStat, commands: &CommandCell) -> (String, Ink) {
     let text = match figure {
         Calls => Some(units::rate(stat.calls as f64 / commands.length_s)),
         Share => share(stat, commands).map(units::percent),
@@ -258,7 +259,7 @@ mod tests {
         ];
         let stats = stats.map(|(name, stat)| (name.to_owned(), stat)).into();
         let commands = CommandCell { length_s: 10.0, stats, own: stat(10, 800) };
-        let (others, own) = apart(&commands);
+        let (others, own) = split_own_commands(&commands);
         let names: Vec<_> = others.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["keys", "get", "config|get"]);
         assert_eq!(share(&others[0].1, &commands), Some(0.92));

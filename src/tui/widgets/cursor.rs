@@ -10,27 +10,27 @@
 use ratatui::layout::Rect;
 
 use super::{
-    Lanes,
+    ChartContext,
     figures::{NONE, trimmed},
     status, time_axis,
 };
 use crate::{
-    app::{Kind, Occurrence, turned},
+    app::{Occurrence, OccurrenceKind, turned},
     events::EventKind,
     gauge::Gauge,
     session::{
         Event,
         timeline::{Level, LoadCell, Measure},
     },
-    tui::{Ink, Paint, layout::Plan, row},
+    tui::{Ink, Paint, layout::ScreenPlan, row},
     units,
 };
 
 /// A piece of the text at the cursor; most pieces are shown whole or not at all.
-pub type Piece = (String, Ink);
+pub type StyledText = (String, Ink);
 
 /// Draws the line through all charts of `plan`, behind their content.
-pub fn line(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
+pub fn line(paint: &mut Paint, plan: &ScreenPlan, lanes: &ChartContext) {
     let Some(column) = lanes.cursor() else { return };
     let glyphs = paint.glyphs();
     let charts = [plan.throughput, plan.latency, plan.probes, plan.axis];
@@ -56,18 +56,18 @@ pub fn line(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
 }
 
 /// Draws the line through the charts in `area` only.
-pub fn through(paint: &mut Paint, area: Rect, lanes: &Lanes) {
+pub fn through(paint: &mut Paint, area: Rect, lanes: &ChartContext) {
     let Some(column) = lanes.cursor() else { return };
     let (plot, glyph) = (lanes.plot(area), paint.glyphs().cursor_line);
     for y in (plot.top()..plot.bottom()).filter(|_| column < plot.width) {
-        paint.behind(plot.x + column, y, glyph, Ink::Selected);
+        paint.dot_if_blank(plot.x + column, y, glyph, Ink::Selected);
         paint.restyle(plot.x + column, y, Ink::Strong);
     }
 }
 
 /// Draws the text in two rows, or in one row with the most important pieces first.
-pub fn draw(paint: &mut Paint, what: Rect, figures: Rect, lanes: &Lanes) {
-    let (events, mut shown) = (happened(lanes), self::figures(lanes));
+pub fn draw(paint: &mut Paint, what: Rect, figures: Rect, lanes: &ChartContext) {
+    let (events, mut shown) = (event_texts(lanes), self::figures(lanes));
     if what.is_empty() {
         let (first, rest) = events.split_at(events.len().saturating_sub(1));
         // The knobs are the longest piece, so they are last.
@@ -80,7 +80,7 @@ pub fn draw(paint: &mut Paint, what: Rect, figures: Rect, lanes: &Lanes) {
 }
 
 /// Writes the pieces that fit completely. The first two pieces are always shown, and cut if necessary.
-fn write(paint: &mut Paint, area: Rect, pieces: &[Piece]) {
+fn write(paint: &mut Paint, area: Rect, pieces: &[StyledText]) {
     let mut x = area.x + 1;
     for (n, (text, ink)) in pieces.iter().enumerate() {
         let place = Rect { x, width: area.right().saturating_sub(x + 1), ..area };
@@ -95,7 +95,7 @@ fn write(paint: &mut Paint, area: Rect, pieces: &[Piece]) {
 }
 
 /// Draws the latest events, while the view is live.
-pub fn news(paint: &mut Paint, area: Rect, lanes: &Lanes) {
+pub fn news(paint: &mut Paint, area: Rect, lanes: &ChartContext) {
     let reading = lanes.reading;
     // The previous event is more useful than the count of further slow log entries.
     let says = |event: &&Event| !matches!(event.what, EventKind::MoreSlowCommands { .. });
@@ -114,7 +114,7 @@ pub fn news(paint: &mut Paint, area: Rect, lanes: &Lanes) {
 }
 
 /// Returns the time of the cursor, the events at that time, and the knobs.
-pub fn happened(lanes: &Lanes) -> Vec<Piece> {
+pub fn event_texts(lanes: &ChartContext) -> Vec<StyledText> {
     let reading = lanes.reading;
     let mut pieces = vec![(reading.timeline.time_text(reading.now_s()), Ink::Strong)];
     let mut begins = false;
@@ -122,9 +122,9 @@ pub fn happened(lanes: &Lanes) -> Vec<Piece> {
         let here = lanes.occurrences.iter().filter(|(column, _)| *column == cursor);
         let mut here: Vec<_> = here.map(|(_, occurrence)| occurrence).collect();
         here.sort_by_key(|occurrence| occurrence.kind);
-        begins = here.iter().any(|occurrence| occurrence.kind == Kind::Segment);
+        begins = here.iter().any(|occurrence| occurrence.kind == OccurrenceKind::Segment);
         // The event of a stall already contains the cause.
-        if here.iter().all(|occurrence| occurrence.kind != Kind::Stall) {
+        if here.iter().all(|occurrence| occurrence.kind != OccurrenceKind::Stall) {
             pieces.extend(longest(lanes, cursor));
         }
         pieces.extend(here.iter().map(|o| (o.sentence.clone(), time_axis::ink(o.kind))));
@@ -141,13 +141,13 @@ pub fn happened(lanes: &Lanes) -> Vec<Piece> {
 }
 
 /// Returns the longest latency in a column with its cause: `602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000`.
-fn longest(lanes: &Lanes, column: u16) -> Option<Piece> {
+fn longest(lanes: &ChartContext, column: u16) -> Option<StyledText> {
     let (worst, cause) = lanes.longest(column)?;
     Some((format!("{}{cause}", units::latency(worst.ns)), Ink::Warn))
 }
 
 /// Returns the figures of the cursor's column.
-pub fn figures(lanes: &Lanes) -> Vec<Piece> {
+pub fn figures(lanes: &ChartContext) -> Vec<StyledText> {
     let mut pieces = Vec::new();
     let rate = lanes.reading.segment().and_then(|s| s.start.knobs.rate.filter(|_| s.start.knobs.load));
     if let Some(load) = lanes.load_shown() {
@@ -175,7 +175,7 @@ pub fn figures(lanes: &Lanes) -> Vec<Piece> {
 
 /// Returns the median ping of the column with its parts: `ping 229 µs (kernel 183 µs, receive delay 39.0 µs, 2 left
 /// out)`. If no ping was answered, returns the wait of the oldest ping.
-fn ping(lanes: &Lanes) -> Option<Piece> {
+fn ping(lanes: &ChartContext) -> Option<StyledText> {
     let pings = lanes.pings_shown();
     let ns = lanes.level_shown(Measure::Ping, Level::P50)?;
     if pings.answered == 0 {
@@ -208,7 +208,7 @@ fn stretch(step_s: f64) -> String {
 }
 
 /// Returns `p50 312 µs, p99 910 µs, max 7.70 ms`, without percentiles that have too few samples.
-fn latencies(lanes: &Lanes, measure: Measure, name: &str) -> Option<Piece> {
+fn latencies(lanes: &ChartContext, measure: Measure, name: &str) -> Option<StyledText> {
     let level = |level: Level| {
         let ns = lanes.level_shown(measure, level)?;
         Some(format!("{} {}", level.name(), units::latency(ns)))

@@ -17,7 +17,10 @@ use ratatui::layout::Rect;
 
 use super::{help, key_panel, table::around};
 use crate::{
-    app::{Command, Entry, Mode, Model, Offer, Purpose, Question, Setting, Spot, Typing, value_words},
+    app::{
+        InputMode, Model, Offer, PaletteCommand, ParameterChange, Purpose, Spot, TextEntry, Typing,
+        UserQuestion, value_words,
+    },
     tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
 };
 
@@ -30,20 +33,20 @@ pub fn text_width(area: Rect) -> usize {
 }
 
 /// A box with a message or a question.
-pub struct Dialog<'a> {
+pub struct DialogBox<'a> {
     /// The heading of the box.
     pub title: &'a str,
     /// The text in the box.
     pub text: &'a str,
     /// The entry below the text, if there is one.
-    pub entry: Option<&'a Entry>,
+    pub entry: Option<&'a TextEntry>,
     /// The available keys.
     pub keys: &'a str,
 }
 
 /// Draws the box in the middle of `area`.
-pub fn draw(paint: &mut Paint, area: Rect, dialog: &Dialog) {
-    let Dialog { title, text, entry, keys } = *dialog;
+pub fn draw(paint: &mut Paint, area: Rect, dialog: &DialogBox) {
+    let DialogBox { title, text, entry, keys } = *dialog;
     let lines: Vec<_> = text.lines().flat_map(|line| wrapped(line, text_width(area))).collect();
     let typed = lines.len() as u16 + 1;
     let last = typed + if entry.is_some() { 2 } else { 0 };
@@ -73,7 +76,7 @@ pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
 
 /// Returns the text before the caret, the caret, and the text after the caret. If the text before the caret exceeds
 /// `room` characters, the beginning of the text is left out.
-fn pieces(entry: &Entry, glyphs: &Glyphs, room: u16) -> [(String, Ink); 3] {
+fn pieces(entry: &TextEntry, glyphs: &Glyphs, room: u16) -> [(String, Ink); 3] {
     let (before, after) = entry.around_caret();
     let hidden = (before.chars().count() + 1).saturating_sub(room.into());
     let before = before.chars().skip(hidden).collect();
@@ -81,42 +84,42 @@ fn pieces(entry: &Entry, glyphs: &Glyphs, room: u16) -> [(String, Ink); 3] {
 }
 
 /// Draws `entry` with its caret from the left of `area`; returns the column after the entry.
-pub fn input(paint: &mut Paint, area: Rect, entry: &Entry) -> u16 {
+pub fn input(paint: &mut Paint, area: Rect, entry: &TextEntry) -> u16 {
     let pieces = pieces(entry, paint.glyphs(), area.width);
     paint.parts(area, &pieces)
 }
 
 /// Draws the overlay of the screen, if there is one.
 pub fn overlay(paint: &mut Paint, area: Rect, model: &Model) {
-    if model.mode != Mode::Screen {
+    if model.mode != InputMode::Screen {
         // Clicks have no effect on the parts below the overlay.
         paint.spot(area, Spot::Elsewhere);
     }
     match &model.mode {
-        Mode::Screen => {}
-        Mode::Asking(question) => ask(paint, area, question),
-        Mode::CommandLine(text) => command_line(paint, area, text),
-        Mode::InFull { title, text } => {
-            draw(paint, area, &Dialog { title, text, entry: None, keys: "Esc close" });
+        InputMode::Screen => {}
+        InputMode::Asking(question) => ask(paint, area, question),
+        InputMode::CommandLine(text) => command_line(paint, area, text),
+        InputMode::InFull { title, text } => {
+            draw(paint, area, &DialogBox { title, text, entry: None, keys: "Esc close" });
         }
-        Mode::Keys => key_panel::draw(paint, area, model),
-        Mode::Typing(typing) => type_in(paint, area, model, typing),
+        InputMode::Keys => key_panel::draw(paint, area, model),
+        InputMode::Typing(typing) => type_in(paint, area, model, typing),
     }
 }
 
-fn ask(paint: &mut Paint, area: Rect, question: &Question) {
+fn ask(paint: &mut Paint, area: Rect, question: &UserQuestion) {
     let (title, text) = match question {
-        Question::FirstWrite(question) => ("write to this server?", question.clone()),
-        Question::Danger(question) => ("this may do harm", question.clone()),
-        Question::Monitor(question) => ("sample commands by MONITOR?", question.clone()),
-        Question::Experiment { question, .. } => ("begin this experiment?", question.clone()),
-        Question::SetConfig(setting) => ("change this server?", change(setting)),
+        UserQuestion::FirstWrite(question) => ("write to this server?", question.clone()),
+        UserQuestion::Danger(question) => ("this may do harm", question.clone()),
+        UserQuestion::Monitor(question) => ("sample commands by MONITOR?", question.clone()),
+        UserQuestion::Experiment { question, .. } => ("begin this experiment?", question.clone()),
+        UserQuestion::SetConfig(setting) => ("change this server?", change(setting)),
     };
     let keys = "y yes    n, Enter: no (default)";
-    draw(paint, area, &Dialog { title, text: &text, entry: None, keys });
+    draw(paint, area, &DialogBox { title, text: &text, entry: None, keys });
 }
 
-fn change(Setting { parameter, from, to, harm }: &Setting) -> String {
+fn change(ParameterChange { parameter, from, to, harm }: &ParameterChange) -> String {
     let harm = harm.as_ref().map(|harm| format!("{harm}. ")).unwrap_or_default();
     format!(
         "CONFIG SET {} {} ({}; now {}). {harm}A new segment begins. The old value is restored at the end of the \
@@ -144,7 +147,7 @@ fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry
             ("intrinsic latency", text.to_owned(), "Enter start    Esc cancel")
         }
     };
-    draw(paint, area, &Dialog { title, text: &text, entry: Some(entry), keys });
+    draw(paint, area, &DialogBox { title, text: &text, entry: Some(entry), keys });
 }
 
 /// The end of a line that continues in the next line.
@@ -188,7 +191,7 @@ pub fn palette(paint: &mut Paint, area: Rect, model: &Model) {
         paint.spot(line, Spot::Offer(n));
     }
     let (help, ink) = match offers.get(chosen) {
-        Some(Offer { command: Command::Refuse(_), help, .. }) => (help.as_str(), Ink::Warn),
+        Some(Offer { command: PaletteCommand::Refuse(_), help, .. }) => (help.as_str(), Ink::Warn),
         Some(offer) => (offer.help.as_str(), Ink::Faint),
         None => ("no match; type fewer letters", Ink::Warn),
     };
@@ -236,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_caret_is_always_visible() {
-        let entry = Entry::sentence("a long text");
+        let entry = TextEntry::sentence("a long text");
         let shown = |room| pieces(&entry, GlyphSet::Ascii.glyphs(), room).map(|(text, _)| text).concat();
         assert_eq!(
             (shown(20).as_str(), shown(5).as_str(), shown(0).as_str()),

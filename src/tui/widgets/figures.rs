@@ -2,7 +2,7 @@
 
 use crate::{
     session::{
-        figures::{Figure, Row, Unit},
+        figures::{Figure, FigureUnit, Row},
         timeline::{Level, PingCell},
     },
     stats::Latency,
@@ -19,7 +19,7 @@ pub fn figure(ns: Option<u64>) -> String {
 
 /// Returns a figure of `row` as text. A sign replaces an unknown figure and zero errors.
 pub fn written(figure: Figure, row: &Row) -> String {
-    let is_nothing = figure.unit == Unit::Trouble && figure.value(row) == Some(0.0);
+    let is_nothing = figure.unit == FigureUnit::Trouble && figure.value(row) == Some(0.0);
     figure.written(row).filter(|_| !is_nothing).unwrap_or_else(|| NONE.to_owned())
 }
 

@@ -18,7 +18,7 @@ use super::{
     table::from,
 };
 use crate::{
-    app::{Binding, Context, Entry, Model, bindings},
+    app::{Binding, Context, Model, TextEntry, bindings},
     tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
 };
 
@@ -26,7 +26,7 @@ use crate::{
 const KEYS_WIDTH: usize = 13;
 
 /// Draws the help, scrolled down by this many lines; `entry` is the search.
-pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &Entry, scrolled: u16) {
+pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &TextEntry, scrolled: u16) {
     let all = sections(model, paint);
     let found: Vec<_> = all.iter().map(|section| section.found(&entry.text())).collect();
     let lines = lines(&found, text_width(area));
@@ -57,26 +57,26 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &Entry, scrolle
 }
 
 /// A heading, and the items below it.
-struct Section {
+struct HelpSection {
     title: String,
-    items: Vec<Item>,
+    items: Vec<HelpItem>,
 }
 
 /// A key, a sign or a lane with its meaning. A paragraph of text has no name.
-struct Item {
+struct HelpItem {
     name: String,
     text: String,
 }
 
-impl Section {
+impl HelpSection {
     fn of(title: &str, items: impl IntoIterator<Item = (String, String)>) -> Self {
-        let items = items.into_iter().map(|(name, text)| Item { name, text }).collect();
+        let items = items.into_iter().map(|(name, text)| HelpItem { name, text }).collect();
         Self { title: title.to_owned(), items }
     }
 
     /// Returns the section with only the items that contain every word of `query`.
-    fn found(&self, query: &str) -> (&str, Vec<&Item>) {
-        let holds = |item: &&Item| {
+    fn found(&self, query: &str) -> (&str, Vec<&HelpItem>) {
+        let holds = |item: &&HelpItem| {
             let text = format!("{} {} {}", self.title, item.name, item.text).to_lowercase();
             query.to_lowercase().split_whitespace().all(|word| text.contains(word))
         };
@@ -85,20 +85,20 @@ impl Section {
 }
 
 /// Returns all sections. The sections for the present screen are first.
-fn sections(model: &Model, paint: &Paint) -> Vec<Section> {
+fn sections(model: &Model, paint: &Paint) -> Vec<HelpSection> {
     let keys = |context: Context| {
         let here = bindings().filter(move |binding| binding.context == context);
         let item = |binding: &Binding| (paint.theme.keys(binding.written), binding.help.to_owned());
-        Section::of(context.title(), here.map(item))
+        HelpSection::of(context.title(), here.map(item))
     };
     let here: Vec<_> =
         model.contexts_here().into_iter().filter(|context| *context != Context::Main).collect();
     let others = Context::all().filter(|context| !here.contains(context));
     let words = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
     let legend = [
-        Section::of("Signs", signs(paint.glyphs()).map(|(sign, text)| (sign, text.to_owned()))),
-        Section::of("Lanes", probes::about().map(words)),
-        Section::of(
+        HelpSection::of("Signs", signs(paint.glyphs()).map(|(sign, text)| (sign, text.to_owned()))),
+        HelpSection::of("Lanes", probes::about().map(words)),
+        HelpSection::of(
             "Reading the screen",
             READING.split("\n\n").map(|text| (String::new(), text.trim_end().replace('\n', " "))),
         ),
@@ -136,14 +136,14 @@ fn signs(glyphs: &Glyphs) -> impl Iterator<Item = (String, &'static str)> {
 }
 
 /// Returns the sections as lines of at most `width` columns, with a blank line between two sections.
-fn lines(sections: &[(&str, Vec<&Item>)], width: usize) -> Vec<(String, Ink)> {
+fn lines(sections: &[(&str, Vec<&HelpItem>)], width: usize) -> Vec<(String, Ink)> {
     let mut lines: Vec<(String, Ink)> = Vec::new();
     for (title, items) in sections.iter().filter(|(_, items)| !items.is_empty()) {
         if !lines.is_empty() {
             lines.push((String::new(), Ink::Text));
         }
         lines.push(((*title).to_owned(), Ink::Strong));
-        for Item { name, text } in items {
+        for HelpItem { name, text } in items {
             let indent = if name.is_empty() { 0 } else { KEYS_WIDTH };
             let texts = wrapped(text, width.saturating_sub(indent));
             let names = if name.is_empty() { Vec::new() } else { wrapped(name, KEYS_WIDTH - 1) };

@@ -14,11 +14,11 @@ use ratatui::layout::Rect;
 
 use super::{
     dialog::{centred, padded},
-    table::{Column, Table},
+    table::{ScreenTable, TableColumn},
 };
 use crate::{
     app::Model,
-    server::{Estimate, HotUnit, KeyState, KeyWay, KeysSeen},
+    server::{Estimate, HotUnit, KeyMethod, KeyReport, KeyState},
     tui::{Ink, Paint, row, wrapped},
     units,
 };
@@ -57,14 +57,14 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
 }
 
 /// Returns a text about the progress and the cost of the sampling, with its ink.
-fn status(seen: &KeysSeen) -> (String, Ink) {
+fn status(seen: &KeyReport) -> (String, Ink) {
     let count = |n: u64| units::count(n as f64);
     let is_over = seen.state != KeyState::Running;
     let text = match (&seen.state, seen.way) {
         (KeyState::Failed(why), _) => return (why.clone(), Ink::Warn),
-        (_, KeyWay::HotKeys) if is_over => "HOTKEYS: the main thread's time by key".to_owned(),
-        (_, KeyWay::HotKeys) => "HOTKEYS: the server counts for 5 s".to_owned(),
-        (_, KeyWay::Monitor) if is_over => {
+        (_, KeyMethod::HotKeys) if is_over => "HOTKEYS: the main thread's time by key".to_owned(),
+        (_, KeyMethod::HotKeys) => "HOTKEYS: the server counts for 5 s".to_owned(),
+        (_, KeyMethod::Monitor) if is_over => {
             let cpu = seen.cpu.map_or_else(String::new, |(before, during)| {
                 let [before, during] = [before, during].map(units::percent);
                 format!("; the main thread was busy for {during} of that time, and for {before} before")
@@ -72,8 +72,10 @@ fn status(seen: &KeysSeen) -> (String, Ink) {
             let none = if seen.hottest.is_empty() { "; none of them names a key" } else { "" };
             format!("MONITOR: {} commands in 1 s at most{none}{cpu}", count(seen.sampled))
         }
-        (_, KeyWay::Monitor) => "MONITOR: measures one second without MONITOR, then one with it".to_owned(),
-        (state, KeyWay::Scan) => {
+        (_, KeyMethod::Monitor) => {
+            "MONITOR: measures one second without MONITOR, then one with it".to_owned()
+        }
+        (state, KeyMethod::Scan) => {
             let took = units::clock(seen.took_s);
             let cost =
                 format!("in {took}, with at most {} of the main thread's time", units::percent(seen.cost));
@@ -96,7 +98,7 @@ fn status(seen: &KeysSeen) -> (String, Ink) {
     (text, Ink::Text)
 }
 
-fn tables(paint: &mut Paint, area: Rect, seen: &KeysSeen) {
+fn tables(paint: &mut Paint, area: Rect, seen: &KeyReport) {
     // The lists share the rows; the list of prefixes gets twice as many rows as each other list.
     let wants = [seen.prefixes.len(), seen.largest.len(), seen.hottest.len()].map(|n| n as u16);
     let lists = wants.iter().filter(|rows| **rows > 0).count() as u16;
@@ -142,10 +144,15 @@ fn tables(paint: &mut Paint, area: Rect, seen: &KeysSeen) {
     );
 }
 
-fn prefixes(paint: &mut Paint, area: Rect, seen: &KeysSeen) {
-    let table = Table::new(
+fn prefixes(paint: &mut Paint, area: Rect, seen: &KeyReport) {
+    let table = ScreenTable::new(
         area,
-        [Column::rest(0, 0), Column::right(1, 18), Column::right(2, 24), Column::right(3, 8)],
+        [
+            TableColumn::rest(0, 0),
+            TableColumn::right(1, 18),
+            TableColumn::right(2, 24),
+            TableColumn::right(3, 8),
+        ],
     );
     let with_error = |estimate: Estimate, written: fn(f64) -> String| match estimate.error {
         error if error > 0.0 => format!("{} ±{}", written(estimate.value), written(error)),
@@ -168,7 +175,10 @@ fn prefixes(paint: &mut Paint, area: Rect, seen: &KeysSeen) {
 
 /// Draws a list of keys, each with its name, a short text and an amount.
 fn keys(paint: &mut Paint, area: Rect, title: &str, keys: impl Iterator<Item = [String; 3]>) {
-    let table = Table::new(area, [Column::rest(0, 0), Column::right(1, 10), Column::right(2, 12)]);
+    let table = ScreenTable::new(
+        area,
+        [TableColumn::rest(0, 0), TableColumn::right(1, 10), TableColumn::right(2, 12)],
+    );
     paint.text(row(area, 0), title, Ink::Faint);
     for (n, cells) in (1..area.height).zip(keys) {
         table.write(paint, n, |column: usize, _| {

@@ -21,8 +21,8 @@ use super::{
     value_axis::{self, Height},
 };
 use crate::{
-    app::{Bounds, Model, Spread, ValueAxis},
-    experiment::{Curve, Limit, Point},
+    app::{AxisScale, CurveBounds, Model, ValueAxis},
+    experiment::{Curve, CurvePoint, Limit},
     session::timeline::Level,
     stats::Usl,
     tui::{Dots, Glyphs, Ink, Paint, linear_top, row},
@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// A curve with its annotations.
-pub struct Over<'a> {
+pub struct AnnotatedCurve<'a> {
     /// The curve.
     pub curve: &'a Curve,
     /// The fit of the universal scalability law to the curve, if there is one.
@@ -38,11 +38,11 @@ pub struct Over<'a> {
     /// The limit of a search, if there was one.
     pub limit: Option<Limit>,
     /// The bounds of the search.
-    pub bounds: Option<Bounds>,
+    pub bounds: Option<CurveBounds>,
     x: ValueAxis,
 }
 
-impl<'a> Over<'a> {
+impl<'a> AnnotatedCurve<'a> {
     /// Adds the annotations that `model` has to a curve.
     pub fn new(model: &Model, curve: &'a Curve) -> Self {
         let dimension = curve.dimension;
@@ -57,12 +57,12 @@ impl<'a> Over<'a> {
     }
 
     /// Returns the point with the most throughput.
-    pub fn best(&self) -> Option<&Point> {
+    pub fn best(&self) -> Option<&CurvePoint> {
         self.curve.best(None)
     }
 
     /// Returns the point with the most throughput among the points that keep the limit.
-    pub fn best_under_limit(&self) -> Option<&Point> {
+    pub fn best_under_limit(&self) -> Option<&CurvePoint> {
         self.limit.as_ref().and_then(|limit| self.curve.best(Some(limit)))
     }
 
@@ -73,7 +73,7 @@ impl<'a> Over<'a> {
 
     /// Returns whether the curve shows response times.
     pub fn is_open(&self) -> bool {
-        self.curve.points.iter().any(Point::is_open)
+        self.curve.points.iter().any(CurvePoint::is_open)
     }
 
     /// Returns whether the recall of a point was measured.
@@ -82,8 +82,8 @@ impl<'a> Over<'a> {
     }
 
     /// Returns the mark of a point in the throughput chart.
-    pub fn mark(&self, point: &Point, glyphs: &Glyphs) -> (char, Ink) {
-        let is = |best: Option<&Point>| best.is_some_and(|best| best.segments == point.segments);
+    pub fn mark(&self, point: &CurvePoint, glyphs: &Glyphs) -> (char, Ink) {
+        let is = |best: Option<&CurvePoint>| best.is_some_and(|best| best.segments == point.segments);
         match () {
             () if is(self.best_under_limit()) => (glyphs.best_held, Ink::Good),
             () if is(self.best()) => (glyphs.best, Ink::Strong),
@@ -100,7 +100,7 @@ const BESIDE: f64 = 0.03;
 
 /// Returns a horizontal axis that contains the points of the curve, the values that an experiment will measure, and
 /// the bounds of a search.
-fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&Bounds>) -> ValueAxis {
+fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&CurveBounds>) -> ValueAxis {
     let bounds = bounds.into_iter().flat_map(|bounds| [bounds.lower, bounds.upper]).flatten();
     let values = curve.points.iter().map(|point| point.value).chain(planned.iter().copied()).chain(bounds);
     let values = values.map(|value| value as f64);
@@ -108,10 +108,10 @@ fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&Bounds>) -> ValueAxis 
         values.fold((f64::MAX, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
     if low > 0.0 && high / low >= WIDE {
         let beside = (high / low).powf(BESIDE);
-        return ValueAxis { low: low / beside, high: high * beside, spread: Spread::Log };
+        return ValueAxis { low: low / beside, high: high * beside, scale: AxisScale::Log };
     }
     let beside = ((high - low) * BESIDE).max(high * 0.01).max(0.5);
-    ValueAxis { low: low - beside, high: high + beside, spread: Spread::Linear }
+    ValueAxis { low: low - beside, high: high + beside, scale: AxisScale::Linear }
 }
 
 /// The percentiles that are drawn. The line of the lowest percentile is drawn last, above the other lines.
@@ -121,7 +121,7 @@ pub const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::P999];
 pub const GUTTER: u16 = 8;
 
 /// Draws the charts and the horizontal axis.
-pub fn draw(paint: &mut Paint, area: Rect, over: &Over) {
+pub fn draw(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     if area.height < 6 || area.width < GUTTER + 12 {
         return;
     }
@@ -162,20 +162,20 @@ fn legend(paint: &mut Paint, line: Rect) {
 }
 
 /// Returns the column of dots for a value of the knob.
-fn column(over: &Over, value: f64, dots: Dots) -> u16 {
+fn column(over: &AnnotatedCurve, value: f64, dots: Dots) -> u16 {
     let last = dots.columns().saturating_sub(1);
     (over.x.share(value).clamp(0.0, 1.0) * f64::from(last)).round() as u16
 }
 
-fn throughput(paint: &mut Paint, plot: Rect, over: &Over) {
-    let rates = over.curve.points.iter().map(Point::ops_per_s);
+fn throughput(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
+    let rates = over.curve.points.iter().map(CurvePoint::ops_per_s);
     let top = linear_top(rates.fold(0.0, f64::max));
-    let axis = ValueAxis { low: 0.0, high: top * 1.02, spread: Spread::Linear };
+    let axis = ValueAxis { low: 0.0, high: top * 1.02, scale: AxisScale::Linear };
     y_axis(paint, plot, &axis, |rate| trimmed(&units::count(rate)));
     law(paint, plot, over, &axis);
-    let (value, glyphs) = (|point: &Point| Some(point.ops_per_s()), paint.glyphs());
-    let mark = |point: &Point| over.mark(point, glyphs);
-    let trace = Trace { axis: &axis, value: &value, ink: Ink::Throughput, mark: &mark };
+    let (value, glyphs) = (|point: &CurvePoint| Some(point.ops_per_s()), paint.glyphs());
+    let mark = |point: &CurvePoint| over.mark(point, glyphs);
+    let trace = CurveTrace { axis: &axis, value: &value, ink: Ink::Throughput, mark: &mark };
     trace.draw(paint, plot, over);
     trace.names(paint, plot, over);
 }
@@ -190,20 +190,20 @@ pub fn y_axis(paint: &mut Paint, plot: Rect, axis: &ValueAxis, label: impl Fn(f6
 const FAR: u16 = 12;
 
 /// A figure to draw at the points of a curve, with its axis, ink and marks.
-pub struct Trace<'a> {
+pub struct CurveTrace<'a> {
     /// The vertical axis of the quantity.
     pub axis: &'a ValueAxis,
     /// Returns the value of the figure at a point, if known.
-    pub value: &'a dyn Fn(&Point) -> Option<f64>,
+    pub value: &'a dyn Fn(&CurvePoint) -> Option<f64>,
     /// The ink of the lines between points.
     pub ink: Ink,
     /// Returns the mark and the ink of a point.
-    pub mark: &'a dyn Fn(&Point) -> (char, Ink),
+    pub mark: &'a dyn Fn(&CurvePoint) -> (char, Ink),
 }
 
-impl Trace<'_> {
+impl CurveTrace<'_> {
     /// Draws the lines, and the points above the lines.
-    pub fn draw(&self, paint: &mut Paint, plot: Rect, over: &Over) {
+    pub fn draw(&self, paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
         let dots = Dots::of(paint, plot);
         for line in over.curve.lines() {
             line.points.windows(2).for_each(|pair| self.join(paint, over, dots, [pair[0], pair[1]]));
@@ -212,13 +212,13 @@ impl Trace<'_> {
     }
 
     /// Returns the dot of a point: its column from the left and its row from the bottom.
-    fn place(&self, over: &Over, dots: Dots, point: &Point) -> Option<(u16, u16)> {
+    fn place(&self, over: &AnnotatedCurve, dots: Dots, point: &CurvePoint) -> Option<(u16, u16)> {
         let height = Height::of((self.value)(point)?, self.axis, dots);
         Some((column(over, point.value as f64, dots), height.dot(dots)))
     }
 
     /// Joins two points with a line of dots.
-    fn join(&self, paint: &mut Paint, over: &Over, dots: Dots, ends: [&Point; 2]) {
+    fn join(&self, paint: &mut Paint, over: &AnnotatedCurve, dots: Dots, ends: [&CurvePoint; 2]) {
         let [Some(from), Some(to)] = ends.map(|point| self.place(over, dots, point)) else { return };
         let [x, y, end_x, end_y] = [from.0, from.1, to.0, to.1].map(i32::from);
         let few = paint.glyphs().few;
@@ -233,7 +233,7 @@ impl Trace<'_> {
 
     /// Draws the label of each line near its last point, if there is room: at the right or left of the point, in the
     /// same or a neighbouring row.
-    fn names(&self, paint: &mut Paint, plot: Rect, over: &Over) {
+    fn names(&self, paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
         let dots = Dots::of(paint, plot);
         for line in over.curve.lines().into_iter().filter(|line| !line.label.is_empty()) {
             let Some((x, up)) = line.points.last().and_then(|point| self.place(over, dots, point)) else {
@@ -256,7 +256,7 @@ impl Trace<'_> {
     }
 
     /// Draws one point.
-    pub fn dot(&self, paint: &mut Paint, over: &Over, dots: Dots, point: &Point) {
+    pub fn dot(&self, paint: &mut Paint, over: &AnnotatedCurve, dots: Dots, point: &CurvePoint) {
         let Some((x, up)) = self.place(over, dots, point) else { return };
         let ((x, y), (mark, ink)) = (dots.cell(x, up), (self.mark)(point));
         paint.dot(x, y, mark, ink);
@@ -264,11 +264,11 @@ impl Trace<'_> {
 }
 
 /// Draws the fit of the universal scalability law as a dashed line behind the measurements, if there is one.
-pub fn law(paint: &mut Paint, plot: Rect, over: &Over, axis: &ValueAxis) {
+pub fn law(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve, axis: &ValueAxis) {
     let Some(law) = over.law else { return };
     let dots = Dots::of(paint, plot);
     let mark = paint.glyphs().target_line;
-    for x in (0..dots.columns()).filter(|x| !dots.are_fine() || x % 4 < 2) {
+    for x in (0..dots.columns()).filter(|x| !dots.is_braille() || x % 4 < 2) {
         let value = over.x.value(f64::from(x) / f64::from(dots.columns().max(2) - 1));
         if let Height::At(up) = Height::of(law.at(value.max(1.0)), axis, dots) {
             dots.draw(paint, (x, up), mark, Ink::Faint);
@@ -276,8 +276,8 @@ pub fn law(paint: &mut Paint, plot: Rect, over: &Over, axis: &ValueAxis) {
     }
 }
 
-fn latency(paint: &mut Paint, plot: Rect, over: &Over) {
-    let value = |point: &Point, level: Level| level.of(point.latency()).map(|ns| ns.max(1) as f64);
+fn latency(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
+    let value = |point: &CurvePoint, level: Level| level.of(point.latency()).map(|ns| ns.max(1) as f64);
     let all = || over.curve.points.iter().flat_map(|point| LEVELS.map(|level| value(point, level))).flatten();
     let (low, high) = all().fold((f64::MAX, 0.0_f64), |(low, high), ns| (low.min(ns), high.max(ns)));
     if high <= 0.0 {
@@ -288,24 +288,25 @@ fn latency(paint: &mut Paint, plot: Rect, over: &Over) {
     y_axis(paint, plot, &axis, |ns| decade(ns.round() as u64));
     for level in LEVELS.into_iter().rev() {
         let look = (paint.glyphs().lines[level as usize], Ink::Level(level));
-        let value = |point: &Point| value(point, level);
-        Trace { axis: &axis, value: &value, ink: look.1, mark: &|_| look }.draw(paint, plot, over);
+        let value = |point: &CurvePoint| value(point, level);
+        CurveTrace { axis: &axis, value: &value, ink: look.1, mark: &|_| look }.draw(paint, plot, over);
     }
 }
 
-fn recall(paint: &mut Paint, plot: Rect, over: &Over) {
-    let least = over.curve.points.iter().filter_map(Point::recall).fold(1.0, f64::min);
+fn recall(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
+    let least = over.curve.points.iter().filter_map(CurvePoint::recall).fold(1.0, f64::min);
     let low = ((least * 10.0).ceil() - 1.0).max(0.0) / 10.0;
-    let axis = ValueAxis { low, high: 1.02, spread: Spread::Linear };
+    let axis = ValueAxis { low, high: 1.02, scale: AxisScale::Linear };
     y_axis(paint, plot, &axis, units::percent);
     let look = (paint.glyphs().lines[0], Ink::Server);
-    Trace { axis: &axis, value: &Point::recall, ink: look.1, mark: &|_| look }.draw(paint, plot, over);
+    CurveTrace { axis: &axis, value: &CurvePoint::recall, ink: look.1, mark: &|_| look }
+        .draw(paint, plot, over);
 }
 
 /// Returns a logarithmic axis from one round value to another. An axis between round values does not move while the
 /// last point changes.
 pub fn log_axis(low: f64, high: f64) -> ValueAxis {
-    ValueAxis { low: rounded(low, false), high: rounded(high, true), spread: Spread::Log }
+    ValueAxis { low: rounded(low, false), high: rounded(high, true), scale: AxisScale::Log }
 }
 
 /// Returns the nearest round value (1, 2 or 5 times a power of ten) above or below `value`, moved outwards by 2 %.
@@ -319,7 +320,7 @@ fn rounded(value: f64, is_up: bool) -> f64 {
 }
 
 /// Returns the vertical lines of the charts: the bounds of a search, and the knee.
-fn lines(over: &Over) -> Vec<(f64, &'static str, Ink)> {
+fn lines(over: &AnnotatedCurve) -> Vec<(f64, &'static str, Ink)> {
     let knee = over.law.and_then(|law| law.knee).map(|knee| (knee.at, "knee (model)", Ink::Faint));
     let bounds = over.bounds.as_ref();
     let lower = bounds.and_then(|bounds| bounds.lower).map(|value| (value as f64, "holds", Ink::Good));
@@ -331,18 +332,18 @@ fn lines(over: &Over) -> Vec<(f64, &'static str, Ink)> {
         .collect()
 }
 
-pub fn marks(paint: &mut Paint, plot: Rect, over: &Over) {
+pub fn marks(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
     let dots = Dots::of(paint, plot);
     let glyph = paint.glyphs().event_line;
     for (value, _, ink) in lines(over) {
         let (x, _) = dots.cell(column(over, value, dots), 0);
-        (plot.top()..plot.bottom()).for_each(|y| paint.behind(x, y, glyph, ink));
+        (plot.top()..plot.bottom()).for_each(|y| paint.dot_if_blank(x, y, glyph, ink));
     }
 }
 
 /// Draws the names of the vertical lines, each in its own row. The name of the lower bound is left of its line, and
 /// the other names are right of their lines.
-pub fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
+pub fn labels(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
     let dots = Dots::of(paint, plot);
     for (value, name, ink) in lines(over) {
         let (x, _) = dots.cell(column(over, value, dots), 0);
@@ -362,7 +363,7 @@ const LABEL: u16 = 6;
 
 /// Draws the horizontal axis with a mark and a label for each round value, and the name of the knob at the left if
 /// there is room.
-pub fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
+pub fn x_labels(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     let glyphs = paint.glyphs();
     let (line, words) = (row(area, 0), row(area, 1));
     (area.x..area.right()).for_each(|x| paint.dot(x, line.y, glyphs.horizontal, Ink::Faint));
@@ -385,7 +386,7 @@ pub fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
 
 /// Returns the values to label on the horizontal axis, ascending: round values, or for sizes in bytes the values of
 /// the points.
-fn x_ticks(over: &Over, width: u16) -> Vec<f64> {
+fn x_ticks(over: &AnnotatedCurve, width: u16) -> Vec<f64> {
     if over.curve.dimension.is_bytes() {
         return over.curve.points.iter().map(|point| point.value as f64).collect();
     }

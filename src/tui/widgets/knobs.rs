@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 
 use super::{dialog::input, panel::section, table::around};
 use crate::{
-    app::{Course, Knob, Model, Purpose, Spot, Subject},
+    app::{Knob, Model, Purpose, SessionPhase, Spot, Subject},
     tui::{Glyphs, Ink, Paint, cut, from_column, row},
 };
 
@@ -117,7 +117,8 @@ impl KnobRow {
 /// ```
 pub fn lines(paint: &mut Paint, area: Rect, model: &Model) {
     let mut first = row(area, 0);
-    if model.subject() == Subject::Server && model.course == Course::Running && model.playback.is_none() {
+    if model.subject() == Subject::Server && model.course == SessionPhase::Running && model.playback.is_none()
+    {
         let x = paint.parts(first, &[(" l", Ink::Strong), (" starts the load with", Ink::Faint)]);
         first = from_column(first, x);
     }
@@ -139,7 +140,7 @@ pub fn lines(paint: &mut Paint, area: Rect, model: &Model) {
 }
 
 /// A knob in a line: `clients 50`.
-struct Piece {
+struct KnobPiece {
     knob: Knob,
     name: String,
     text: String,
@@ -150,7 +151,7 @@ struct Piece {
 /// The room for a value that is being typed.
 const ENTRY: usize = 16;
 
-fn pieces(glyphs: &Glyphs, model: &Model) -> Vec<Piece> {
+fn pieces(glyphs: &Glyphs, model: &Model) -> Vec<KnobPiece> {
     let knobs = model.knobs_shown();
     let can_turn = model.cursor_s().is_none();
     let is_typed = model.entry(Purpose::Knob).is_some();
@@ -163,14 +164,14 @@ fn pieces(glyphs: &Glyphs, model: &Model) -> Vec<Piece> {
         };
         let ink = if is_selected { Ink::Selected } else { Ink::Faint };
         let width = if is_selected && is_typed { name.chars().count() + ENTRY } else { text.chars().count() };
-        Piece { knob, name, text, ink, width: width as u16 }
+        KnobPiece { knob, name, text, ink, width: width as u16 }
     };
     Knob::of(knobs).into_iter().map(piece).collect()
 }
 
 /// Returns the areas of the pieces that fit completely: in `first`, then in the other rows of `area`. The first piece
 /// is always included.
-fn flow(pieces: &[Piece], first: Rect, area: Rect) -> Vec<Rect> {
+fn flow(pieces: &[KnobPiece], first: Rect, area: Rect) -> Vec<Rect> {
     let (mut places, mut line, mut n) = (Vec::new(), from_column(first, first.x + 1), 0);
     for piece in pieces {
         if piece.width > line.width && n + 1 < area.height {

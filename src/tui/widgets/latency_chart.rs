@@ -19,17 +19,17 @@ use std::collections::BTreeSet;
 use ratatui::layout::Rect;
 
 use super::{
-    Lanes,
+    ChartContext,
+    chart_context::{self, LegendEntry},
     figures::{decade, figure, ping_figure},
-    lanes::{self, Entry},
     probes::unusual,
-    value_axis::{self, Clipped, Height},
+    value_axis::{self, ClippedMarks, Height},
 };
 use crate::{
     app::{Subject, ValueAxis},
     diagnose::Cause,
     session::{
-        Watched,
+        WatchedFigure,
         timeline::{Heat, Level, Measure, PingCell, Quantiles, Timed},
     },
     tui::{Dots, Ink, Paint, row, theme::colours::STEPS},
@@ -37,20 +37,20 @@ use crate::{
 };
 
 /// Draws the heading, the chart, its axis and its legend.
-pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
+pub fn draw(paint: &mut Paint, area: Rect, context: &ChartContext) {
     if area.height < 2 {
         return;
     }
     let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
-    let plot = lanes.plot(chart);
-    lanes.heading_of_figures(paint, row(area, 0), &title(lanes));
-    let Some(axis) = lanes.latency_axis else {
-        let why = match lanes.subject {
+    let plot = context.plot(chart);
+    context.heading_of_figures(paint, row(area, 0), &title(context));
+    let Some(axis) = context.latency_axis else {
+        let why = match context.subject {
             Subject::Load => "  no replies in this period".to_owned(),
-            Subject::Server => format!("  no {} answered", lanes.reading.words().ping),
+            Subject::Server => format!("  no {} answered", context.reading.words().ping),
         };
         paint.text(row(plot, plot.height / 2), &why, Ink::Faint);
-        legend(paint, chart, lanes, None);
+        legend(paint, chart, context, None);
         return;
     };
     value_axis::draw(paint, chart, plot.x.saturating_sub(1), &axis, |ns| decade(ns.round() as u64));
@@ -58,51 +58,51 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let dots = Dots::of(paint, plot);
     for level in Level::ALL.into_iter().rev() {
         let mark = paint.glyphs().lines[level as usize];
-        let heights = values(lanes, level).map(|ns| Some(Height::of(ns? as f64, &axis, dots).dot(dots)));
+        let heights = values(context, level).map(|ns| Some(Height::of(ns? as f64, &axis, dots).dot(dots)));
         dots.steps(paint, heights, mark, Ink::Level(level));
     }
-    lanes.outages(paint, plot);
-    lanes.lines(paint, plot);
-    draw_ground(paint, plot, lanes, &axis);
-    beyond(paint, plot, lanes, &axis);
-    legend(paint, chart, lanes, Some(&axis));
+    context.outages(paint, plot);
+    context.lines(paint, plot);
+    draw_ground(paint, plot, context, &axis);
+    draw_clipped(paint, plot, context, &axis);
+    legend(paint, chart, context, Some(&axis));
 }
 
-fn title(lanes: &Lanes) -> String {
-    let title = match (lanes.has_open_loop(), lanes.timed) {
+fn title(context: &ChartContext) -> String {
+    let title = match (context.has_open_loop(), context.timed) {
         (true, Timed::FromDue) => "response time; v: service time",
         (true, Timed::FromWrite) => "service time; v: response time",
         (false, _) => "latency",
     };
-    if lanes.subject == Subject::Load {
+    if context.subject == Subject::Load {
         return title.to_owned();
     }
-    let reach_s = |level| lanes.window.reach_s(level);
-    let is_longer = |level: &Level| reach_s(*level) > lanes.axis.step_s;
+    let reach_s = |level| context.window.reach_s(level);
+    let is_longer = |level: &Level| reach_s(*level) > context.axis.step_s;
     let reaching = [Level::P90, Level::P99].into_iter().filter(is_longer);
     let parts = reaching.map(|level| format!("{} over {:.0} s", level.name(), reach_s(level)));
     let parts: Vec<_> = parts.collect();
-    let ping = lanes.reading.words().ping;
+    let ping = context.reading.words().ping;
     if parts.is_empty() { format!("latency of {ping}") } else { format!("{ping}: {}", parts.join(", ")) }
 }
 
 /// Returns a percentile of each column.
-fn values(lanes: &Lanes, level: Level) -> impl Iterator<Item = Option<u64>> {
-    lanes.latency.iter().map(move |column| column.as_ref().and_then(|column: &Quantiles| column.get(level)))
+fn values(context: &ChartContext, level: Level) -> impl Iterator<Item = Option<u64>> {
+    context.latency.iter().map(move |column| column.as_ref().and_then(|column: &Quantiles| column.get(level)))
 }
 
 /// Draws marks for values above or below the axis.
-fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
+fn draw_clipped(paint: &mut Paint, plot: Rect, context: &ChartContext, axis: &ValueAxis) {
     let dots = Dots::of(paint, plot);
     let is = |height: Height| move |ns: &u64| Height::of(*ns as f64, axis, dots) == height;
-    let beyond = |level, height| values(lanes, level).map(|ns| ns.filter(is(height))).collect::<Vec<_>>();
+    let beyond = |level, height| values(context, level).map(|ns| ns.filter(is(height))).collect::<Vec<_>>();
     let borders = BTreeSet::new;
-    let below = Clipped { borders: borders(), ink: Ink::Level(Level::P50), words: None };
+    let below = ClippedMarks { borders: borders(), ink: Ink::Level(Level::P50), words: None };
     below.below(paint, plot, &beyond(Level::P50, Height::Below));
     let above = beyond(Level::Max, Height::Above);
     let longest = (0..).zip(&above).filter_map(|(n, ns)| Some((n, (*ns)?))).max_by_key(|(_, ns)| *ns);
     let words = |ns: u64| {
-        let cause = longest.filter(|(_, longest)| *longest == ns).and_then(|(n, _)| lanes.longest(n));
+        let cause = longest.filter(|(_, longest)| *longest == ns).and_then(|(n, _)| context.longest(n));
         let cause = cause.map(|(_, cause)| cause).filter(|cause| cause.explains);
         let with = |cause: &Cause| format!("{}{cause}", units::latency(ns));
         let whole = cause.as_ref().map(with);
@@ -110,17 +110,17 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
         let short = cause.map(|cause| with(&cause.in_short()));
         whole.into_iter().chain(short).chain([units::latency(ns)]).collect()
     };
-    Clipped { borders: borders(), ink: Ink::Strong, words: Some(&words) }.above(paint, plot, &above);
+    ClippedMarks { borders: borders(), ink: Ink::Strong, words: Some(&words) }.above(paint, plot, &above);
 }
 
 /// The number of last columns whose values determine the row of a line's name. With a single column, the name would
 /// jump.
 const END: usize = 12;
 
-fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis>) {
+fn legend(paint: &mut Paint, chart: Rect, context: &ChartContext, axis: Option<&ValueAxis>) {
     let dots = Dots::of(paint, chart);
-    let reading = lanes.reading;
-    let measure = lanes.measure();
+    let reading = context.reading;
+    let measure = context.measure();
     let recent = reading.recent(measure);
     let segment = reading.segment().map(|segment| &segment.total);
     let segment = segment.and_then(|total| match measure {
@@ -129,22 +129,22 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis
         _ => Some(&total.service),
     });
     // An unanswered request may have waited longer than the longest finished request.
-    let wait_ns = lanes.load_shown().and_then(|load| load.wait_beyond(Level::Max.of(&recent.now)));
+    let wait_ns = context.load_shown().and_then(|load| load.wait_beyond(Level::Max.of(&recent.now)));
     let now = |level: Level| match (wait_ns, level) {
         (Some(wait_ns), Level::Max) => format!(">{}", units::latency(wait_ns)),
         _ => figure(level.of(&recent.now)),
     };
     let entry = |level: Level, name| {
-        let end = end(lanes, level).zip(axis).map(|(ns, axis)| Height::of(ns as f64, axis, dots).dot(dots));
+        let end = end(context, level).zip(axis).map(|(ns, axis)| Height::of(ns as f64, axis, dots).dot(dots));
         let of_segment = segment.and_then(|latency| level.of(latency));
-        Entry {
+        LegendEntry {
             name,
             mark: paint.theme.marks_lines().then(|| paint.glyphs().lines[level as usize]),
             ink: Ink::Level(level),
             row: end.map(|up| dots.cell(0, up).1 - chart.y),
             values: match measure {
                 Measure::Ping => [
-                    ping_now(lanes, level),
+                    ping_now(context, level),
                     ping_figure(level, &recent.minute, reading.pings_minute()),
                     String::new(),
                 ],
@@ -152,40 +152,40 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis
             },
         }
     };
-    let names = shown(chart.height).iter().rev().map(|level| (*level, name(lanes, *level)));
+    let names = shown(chart.height).iter().rev().map(|level| (*level, name(context, *level)));
     let names: Vec<_> = names.collect();
     let entries: Vec<_> = names.iter().map(|(level, name)| entry(*level, name)).collect();
-    lanes::legend(paint, chart, lanes, &entries);
+    chart_context::legend(paint, chart, context, &entries);
 }
 
 /// Returns the name of a percentile's line. If the value is far from its usual level and there is room, the name
 /// contains the ratio: `p50×12`.
-fn name(lanes: &Lanes, level: Level) -> String {
+fn name(context: &ChartContext, level: Level) -> String {
     let watched = match level {
-        Level::P50 => Watched::PingP50,
-        Level::P99 => Watched::PingP99,
-        Level::Max => Watched::PingMax,
+        Level::P50 => WatchedFigure::PingP50,
+        Level::P99 => WatchedFigure::PingP99,
+        Level::Max => WatchedFigure::PingMax,
         Level::P90 | Level::P999 => return level.name().to_owned(),
     };
-    let ratio = lanes.reading.ratio_to_usual(&watched).filter(|_| lanes.measure() == Measure::Ping);
+    let ratio = context.reading.ratio_to_usual(&watched).filter(|_| context.measure() == Measure::Ping);
     let least = watched.smallest_shift().map_or(f64::INFINITY, |least| least.factor);
     let ratio = ratio.filter(|ratio| *ratio >= least).map(unusual);
     let name = ratio.map(|ratio| level.name().to_owned() + &ratio);
     // A cut number would be a wrong number.
-    let name = name.filter(|name| name.chars().count() + 2 <= lanes.columns.name.into());
+    let name = name.filter(|name| name.chars().count() + 2 <= context.columns.name.into());
     name.unwrap_or_else(|| level.name().to_owned())
 }
 
 /// Returns a percentile of the pings at the moment shown, as text. One second has too few pings for most percentiles,
 /// so the value at the end of the line is used.
-fn ping_now(lanes: &Lanes, level: Level) -> String {
-    let now = ping_figure(level, &lanes.reading.ping().now, lanes.reading.pings_now());
+fn ping_now(context: &ChartContext, level: Level) -> String {
+    let now = ping_figure(level, &context.reading.ping().now, context.reading.pings_now());
     if level == Level::Max || now.starts_with('>') {
         return now;
     }
-    let shown = lanes.column_shown() + 1;
+    let shown = context.column_shown() + 1;
     let answered = |pings: &Option<PingCell>| pings.is_some_and(|pings| pings.answered > 0);
-    let ends = values(lanes, level).zip(&lanes.pings).take(shown).skip(shown.saturating_sub(END));
+    let ends = values(context, level).zip(&context.pings).take(shown).skip(shown.saturating_sub(END));
     figure(ends.filter(|(_, pings)| answered(pings)).filter_map(|(ns, _)| ns).last())
 }
 
@@ -203,19 +203,19 @@ fn shown(rows: u16) -> &'static [Level] {
 
 /// Returns the value that determines the row of a percentile's name: the median of its last values in the segment
 /// shown.
-fn end(lanes: &Lanes, level: Level) -> Option<u64> {
-    let shown = lanes.column_shown() + 1;
-    let began = lanes.reading.segment().and_then(|segment| lanes.axis.column(segment.start.t_s));
+fn end(context: &ChartContext, level: Level) -> Option<u64> {
+    let shown = context.column_shown() + 1;
+    let began = context.reading.segment().and_then(|segment| context.axis.column(segment.start.t_s));
     let first = shown.saturating_sub(END).max(began.map_or(0, usize::from)).min(shown - 1);
-    let mut last: Vec<_> = values(lanes, level).take(shown).skip(first).flatten().collect();
+    let mut last: Vec<_> = values(context, level).take(shown).skip(first).flatten().collect();
     last.sort_unstable();
     last.get(last.len() / 2).copied()
 }
 
 /// Draws the background behind everything else in `plot`.
-pub fn draw_ground(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
+pub fn draw_ground(paint: &mut Paint, plot: Rect, context: &ChartContext, axis: &ValueAxis) {
     let cells = |heat: &Option<Heat>| heat.as_ref().map(|heat| rows(heat, axis, plot.height));
-    let cells: Vec<_> = lanes.heat.iter().map(cells).collect();
+    let cells: Vec<_> = context.heat.iter().map(cells).collect();
     let top = round_top(cells.iter().flatten().flatten().copied().max().unwrap_or(0));
     for (x, column) in (plot.left()..plot.right()).zip(&cells) {
         for (y, count) in (plot.top()..plot.bottom()).rev().zip(column.iter().flatten()) {

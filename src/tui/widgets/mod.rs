@@ -1,8 +1,8 @@
 //! The widgets: each file draws one part of a screen.
 
+pub mod chart_context;
 pub mod command_chart;
 pub mod command_table;
-pub mod culprits;
 pub mod cursor;
 pub mod dialog;
 pub mod figures;
@@ -11,7 +11,6 @@ pub mod help;
 pub mod key_panel;
 pub mod knob_curve;
 pub mod knobs;
-pub mod lanes;
 pub mod latency_chart;
 pub mod panel;
 pub mod percentiles;
@@ -20,6 +19,7 @@ pub mod readout;
 pub mod results;
 pub mod segment_table;
 pub mod server_figures;
+pub mod slowdown;
 pub mod spent;
 pub mod status;
 pub mod table;
@@ -28,4 +28,4 @@ pub mod throughput;
 pub mod time_axis;
 pub mod value_axis;
 
-pub use self::lanes::Lanes;
+pub use self::chart_context::ChartContext;

@@ -27,10 +27,9 @@
 use ratatui::layout::Rect;
 
 use super::{
-    culprits,
     figures::{NONE, figure, part_figure, written},
-    knobs, percentiles, results,
-    table::{Column, Table, fitting},
+    knobs, percentiles, results, slowdown,
+    table::{ScreenTable, TableColumn, fitting},
     tables,
 };
 use crate::{
@@ -60,13 +59,13 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let subject = model.subject();
     match subject {
         Subject::Load => knobs::draw(paint, &mut rest, model),
-        Subject::Server => culprits::draw(paint, &mut rest, model, reading),
+        Subject::Server => slowdown::draw(paint, &mut rest, model, reading),
     }
     if let Some(segment) = reading.segment()
         && let Some(title) = segment.start.knobs.renewal()
     {
         let place = section(paint, &mut rest, &title, opening_rows(&segment.total));
-        draw_openings(paint, roomy(place), &segment.total);
+        draw_openings(paint, without_edge(place), &segment.total);
     }
     if let Some(experiment) = model.experiment() {
         draw_experiment(paint, &mut rest, experiment);
@@ -92,7 +91,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     }
     if has_errors {
         let errors = section(paint, &mut rest, "errors", error_rows);
-        tables::errors(paint, roomy(errors), reading);
+        tables::errors(paint, without_edge(errors), reading);
     }
     if area.width >= results::MIN_WIDTH + 3 {
         match subject {
@@ -103,7 +102,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     if rest.height >= 3 {
         let room = rest.height - 1;
         let events = section(paint, &mut rest, "events", room);
-        tables::events(paint, roomy(events), reading);
+        tables::events(paint, without_edge(events), reading);
     }
 }
 
@@ -118,7 +117,7 @@ fn draw_experiment(paint: &mut Paint, rest: &mut Rect, experiment: &dyn Experime
     let rows = (lines.len() as u16).min(MOST_EXPERIMENT).min(rest.height / 2);
     let place = section(paint, rest, &experiment.title(), rows);
     for (n, line) in (0..place.height).zip(&lines) {
-        paint.text(roomy(row(place, n)), line, Ink::Text);
+        paint.text(without_edge(row(place, n)), line, Ink::Text);
     }
 }
 
@@ -135,7 +134,7 @@ fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
         let bars = percentiles::bars(&reading.ping().minute, rest.height / 3);
         let title = format!("{} answered within, 60 s", reading.words().ping);
         let place = section(paint, rest, &title, (bars.len() as u16).max(1));
-        percentiles::draw_bars(paint, roomy(place), &bars);
+        percentiles::draw_bars(paint, without_edge(place), &bars);
     }
 }
 
@@ -145,24 +144,24 @@ fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
         // The commands get a third of the rows; the distribution, the segments and the events get the rest.
         let rows = (results::count(reading) as u16).min(rest.height / 3);
         let commands = section(paint, rest, "commands, this segment", 1 + rows);
-        results::operations(paint, roomy(commands), reading);
+        results::operations(paint, without_edge(commands), reading);
         let bars = reading.segment_service().map(|service| percentiles::bars(service, rest.height / 3));
         let bars = bars.unwrap_or_default();
         let title = "service time up to, this segment";
         let place = section(paint, rest, title, (bars.len() as u16).max(1));
-        percentiles::draw_bars(paint, roomy(place), &bars);
+        percentiles::draw_bars(paint, without_edge(place), &bars);
     }
     if rest.height >= 4 {
         // The segments get two thirds of the rows; the events get the rest.
         let most = (rest.height * 2 / 3).max(3);
         let rows = 1 + reading.segments().count().min(most.into()) as u16;
         let segments = section(paint, rest, "segments", rows);
-        results::segments(paint, roomy(segments), reading);
+        results::segments(paint, without_edge(segments), reading);
     }
 }
 
 /// Returns `area` without the last column, which separates figures from the edge.
-fn roomy(area: Rect) -> Rect {
+fn without_edge(area: Rect) -> Rect {
     Rect { width: area.width.saturating_sub(1), ..area }
 }
 
@@ -209,8 +208,8 @@ fn stages(total: &Interval) -> impl Iterator<Item = (&'static str, &Latency)> {
 /// Draws the number of connections opened per second, and a row for each stage.
 pub fn draw_openings(paint: &mut Paint, area: Rect, total: &Interval) {
     let fit = fitting(area.width.saturating_sub(NAME), LEVELS.map(|_| FIGURE));
-    let levels = (1..=fit).map(|n| Column::right(n, FIGURE));
-    let table = Table::new(area, std::iter::once(Column::left(0, NAME, 1)).chain(levels));
+    let levels = (1..=fit).map(|n| TableColumn::right(n, FIGURE));
+    let table = ScreenTable::new(area, std::iter::once(TableColumn::left(0, NAME, 1)).chain(levels));
     let pace = written(figures::OPENED_PER_S, &Row::of_interval(total)) + "/s";
     table.write(paint, 0, |key, _| match key {
         0 => (pace.clone(), Ink::Strong),

@@ -33,7 +33,7 @@ use ratatui::layout::Rect;
 
 use super::{
     figures::{NONE, decade, figure},
-    table::{Column, Table, fitting},
+    table::{ScreenTable, TableColumn, fitting},
 };
 use crate::{
     stats::{Band, Latency, PERCENTILES, curve, spectrum},
@@ -54,12 +54,12 @@ pub fn width(columns: usize) -> u16 {
 }
 
 /// Draws the columns that fit, from the first one on.
-pub fn draw_table(paint: &mut Paint, area: Rect, series: &[Series]) {
+pub fn draw_table(paint: &mut Paint, area: Rect, series: &[LatencySeries]) {
     let fit = fitting(area.width.saturating_sub(NAME), series.iter().map(|_| COLUMN));
     let figures: Vec<_> = series.iter().map(|one| figures(&one.latency)).collect();
     // The first column contains the names, and each other column a distribution.
-    let distributions = (1..=fit).map(|n| Column::right(n, COLUMN));
-    let table = Table::new(area, std::iter::once(Column::left(0, NAME, 1)).chain(distributions));
+    let distributions = (1..=fit).map(|n| TableColumn::right(n, COLUMN));
+    let table = ScreenTable::new(area, std::iter::once(TableColumn::left(0, NAME, 1)).chain(distributions));
     table.write(paint, 0, |key, _| match key {
         0 => (String::new(), Ink::Text),
         n => (cut(&series[n - 1].name, usize::from(COLUMN) - 1), series[n - 1].ink),
@@ -69,7 +69,7 @@ pub fn draw_table(paint: &mut Paint, area: Rect, series: &[Series]) {
             0 => (name.to_owned(), Ink::Text),
             n => {
                 let text = &figures[n - 1][row];
-                let is_faint = text == NONE || series[n - 1].is_ghost;
+                let is_faint = text == NONE || series[n - 1].is_comparison;
                 (text.clone(), if is_faint { Ink::Faint } else { Ink::Text })
             }
         });
@@ -93,7 +93,7 @@ fn figures(latency: &Latency) -> Vec<String> {
 }
 
 /// A distribution with its name.
-pub struct Series<'a> {
+pub struct LatencySeries<'a> {
     /// The name, `service` or `GET`.
     pub name: String,
     /// The character of the line on a screen without braille.
@@ -101,7 +101,7 @@ pub struct Series<'a> {
     /// The ink of the line.
     pub ink: Ink,
     /// Whether the distribution is shown only for comparison, such as the baseline.
-    pub is_ghost: bool,
+    pub is_comparison: bool,
     /// The distribution.
     pub latency: Cow<'a, Latency>,
 }
@@ -110,7 +110,7 @@ pub struct Series<'a> {
 const GUTTER: u16 = 8;
 
 /// Draws the axes and the lines, the first line on top.
-pub fn draw_curve(paint: &mut Paint, area: Rect, series: &[Series]) {
+pub fn draw_curve(paint: &mut Paint, area: Rect, series: &[LatencySeries]) {
     if area.height < 4 || area.width < GUTTER + 8 {
         return;
     }
@@ -146,13 +146,18 @@ fn heights(dots: Dots, scale: LogScale, curve: &[Option<u64>]) -> Vec<Option<u16
 }
 
 /// Draws the line of a distribution; returns the cell in which the line ends.
-fn line(paint: &mut Paint, dots: Dots, series: &Series, heights: &[Option<u16>]) -> Option<(u16, u16)> {
+fn line(
+    paint: &mut Paint,
+    dots: Dots,
+    series: &LatencySeries,
+    heights: &[Option<u16>],
+) -> Option<(u16, u16)> {
     let mut before = None;
     let mut end = None;
     for (n, height) in (0..).zip(heights) {
         let Some(height) = *height else { break };
         // A line for comparison is dashed: two of four dots are drawn.
-        let is_gap = series.is_ghost && n % 4 > 1;
+        let is_gap = series.is_comparison && n % 4 > 1;
         let low = before.map_or(height, |before: u16| (before + 1).min(height));
         for up in low..=height {
             if !is_gap {
@@ -166,7 +171,7 @@ fn line(paint: &mut Paint, dots: Dots, series: &Series, heights: &[Option<u16>])
 }
 
 /// Writes the name of a line after the end of the line, or if there is no room in a row above or below.
-fn label(paint: &mut Paint, plot: Rect, series: &Series, x: u16, y: u16) {
+fn label(paint: &mut Paint, plot: Rect, series: &LatencySeries, x: u16, y: u16) {
     let length = series.name.chars().count() as u16;
     let Some(last) = plot.right().checked_sub(length).filter(|last| *last > plot.x) else { return };
     let is_free = |(from, y): &(u16, u16)| {
@@ -242,7 +247,7 @@ fn percentile_axis(paint: &mut Paint, plot: Rect, nines: u32) {
         let x = (plot.x + (share * f64::from(plot.width)).round() as u16).min(plot.right() - 1);
         if mark > 0.0 && x + 1 < plot.right() {
             (plot.top()..=y).for_each(|y| {
-                paint.behind(x, y, glyphs.border_line, Ink::Faint);
+                paint.dot_if_blank(x, y, glyphs.border_line, Ink::Faint);
             });
             paint.dot(x, y, glyphs.border, Ink::Faint);
         }

@@ -6,21 +6,21 @@
 use ratatui::layout::Rect;
 
 use super::{
-    Lanes,
+    ChartContext,
     figures::{NONE, decade, figure, part_figure, ping_figure, trimmed},
 };
 use crate::{
     app::Subject,
-    gauge::{Gauge, Kind, Unit},
+    gauge::{Gauge, GaugeKind, GaugeUnit},
     probe::Timing,
     session::{
-        Watched,
+        WatchedFigure,
         timeline::{ErrorCell, Level, LoadCell, Measure, PingCell, ServerCell},
     },
     stats::Latency,
     tui::{
         Ink, LogScale, Paint, from_column,
-        layout::{PROBE_LANES, Plan},
+        layout::{PROBE_LANES, ScreenPlan},
         linear_top, row,
     },
     units,
@@ -28,7 +28,7 @@ use crate::{
 
 /// The content of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shown {
+enum LaneContent {
     Ping,
     PingMax,
     Kernel,
@@ -40,14 +40,14 @@ enum Shown {
     Errors,
 }
 
-use Shown::{Errors, Intrinsic, Kernel, Of, Ping, PingMax, Received, SendLag, Wake};
+use LaneContent::{Errors, Intrinsic, Kernel, Of, Ping, PingMax, Received, SendLag, Wake};
 
-const CPU: Shown = Of(Gauge::Cpu);
-const OPS: Shown = Of(Gauge::OpsPerS);
+const CPU: LaneContent = Of(Gauge::Cpu);
+const OPS: LaneContent = Of(Gauge::OpsPerS);
 
 /// The lanes from top to bottom, each with a short and a long name: lanes for network and server, then for this
 /// machine, then for the server's own figures.
-const LANES: [(Shown, &str, &str); 16] = [
+const LANES: [(LaneContent, &str, &str); 16] = [
     (Received, "recv", "receipt"),
     (Ping, "ping", "ping p50"),
     (PingMax, " max", "ping max"),
@@ -66,7 +66,7 @@ const LANES: [(Shown, &str, &str); 16] = [
     (Errors, "errs", "errors"),
 ];
 
-impl Shown {
+impl LaneContent {
     /// Returns the lanes for `subject`, the most important first.
     fn needed(subject: Subject, is_open: bool, has_receivers: bool) -> [Self; PROBE_LANES as usize] {
         use Gauge::{BytesIn, BytesOut, Clients, EvictedKeys, HitRate, UsedMemory};
@@ -116,7 +116,7 @@ pub fn about() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Draws as many lanes as the plan has room for.
-pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
+pub fn draw(paint: &mut Paint, plan: &ScreenPlan, lanes: &ChartContext) {
     let mut area = plan.probes;
     let scale = lanes.log_scale();
     if plan.probe_rule {
@@ -133,12 +133,12 @@ pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
     }
     let rows = plan.probe_rows;
     let room = area.height.checked_div(rows).unwrap_or(0).min(PROBE_LANES);
-    let needed = Shown::needed(lanes.subject, lanes.rate_due().is_some(), lanes.has_receivers());
+    let needed = LaneContent::needed(lanes.subject, lanes.rate_due().is_some(), lanes.has_receivers());
     stack(paint, area, lanes, &needed[..room.into()], rows);
 }
 
 /// Draws as many lanes of the server's `gauges` as fit into `area`. The most important gauges come first in `gauges`.
-pub fn gauges(paint: &mut Paint, area: Rect, lanes: &Lanes, gauges: &[Gauge]) {
+pub fn gauges(paint: &mut Paint, area: Rect, lanes: &ChartContext, gauges: &[Gauge]) {
     let rows = (area.height / gauges.len().max(1) as u16).max(1);
     let fit = usize::from(area.height / rows).min(gauges.len());
     let needed: Vec<_> = gauges[..fit].iter().map(|gauge| Of(*gauge)).collect();
@@ -146,13 +146,13 @@ pub fn gauges(paint: &mut Paint, area: Rect, lanes: &Lanes, gauges: &[Gauge]) {
 }
 
 /// Draws the lanes `needed`, each with this many rows, in the order of the table of lanes.
-fn stack(paint: &mut Paint, area: Rect, lanes: &Lanes, needed: &[Shown], rows: u16) {
+fn stack(paint: &mut Paint, area: Rect, lanes: &ChartContext, needed: &[LaneContent], rows: u16) {
     let scale = lanes.log_scale();
     let shown = LANES.into_iter().filter(|(shown, ..)| needed.contains(shown));
     for (n, (shown, short, long)) in (0..).zip(shown) {
         let place = Rect { y: area.y + n * rows, height: rows, ..area };
         let name = if usize::from(lanes.columns.gutter) > long.len() + 1 { long } else { short };
-        lanes.draw(paint, place, &Lane { name, ..lane(shown, lanes, scale, rows) });
+        lanes.draw(paint, place, &ProbeLane { name, ..lane(shown, lanes, scale, rows) });
         // A lane that cannot be measured shows the reason.
         if let Some(obstacle) =
             lanes.reading.ping_timing().and_then(Timing::obstacle).filter(|_| shown == Kernel)
@@ -162,13 +162,13 @@ fn stack(paint: &mut Paint, area: Rect, lanes: &Lanes, needed: &[Shown], rows: u
     }
 }
 
-fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
+fn lane(shown: LaneContent, lanes: &ChartContext, scale: LogScale, rows: u16) -> ProbeLane {
     let reading = lanes.reading;
     let latency = |measure, level, ink, written: fn(Level, &Latency, PingCell) -> String| {
         let recent = reading.recent(measure);
         let now = written(level, &recent.now, reading.pings_now());
         let minute = written(level, &recent.minute, reading.pings_minute());
-        Lane::new(ink, lanes.cells(measure, level, scale, rows), [now, minute])
+        ProbeLane::new(ink, lanes.cells(measure, level, scale, rows), [now, minute])
     };
     match shown {
         // The figures include pings that are still waiting for a reply.
@@ -191,47 +191,54 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
 }
 
 /// Returns the lane of the largest send lag, on the scale of the latencies. A closed loop has no send lag.
-fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
+fn send_lag(lanes: &ChartContext, scale: LogScale, rows: u16) -> ProbeLane {
     let segments = lanes.reading.known_segments();
     let cell = |(column, load): (usize, &Option<LoadCell>)| {
         let end_s = lanes.axis.start_s(column as u16) + lanes.axis.step_s;
         let is_open = segments.holding_at(end_s - 1e-6).is_some_and(|s| s.start.knobs.rate.is_some());
         match load.as_ref().filter(|_| is_open) {
-            Some(load) => Cell::Step(scale.step(load.behind_us.saturating_mul(1000), steps(rows))),
-            None => Cell::Gap,
+            Some(load) => LaneCell::Step(scale.step(load.behind_us.saturating_mul(1000), steps(rows))),
+            None => LaneCell::Gap,
         }
     };
     let now = lanes.load_shown().map(|load| load.behind_us.saturating_mul(1000));
     let cells = lanes.load.iter().enumerate().map(cell).collect();
-    Lane::new(Ink::Level(Level::P99), cells, [figure(now), String::new()])
+    ProbeLane::new(Ink::Level(Level::P99), cells, [figure(now), String::new()])
 }
 
 /// Returns the lane of a gauge of the server, with the highest value of each column on a linear scale.
-fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
+fn of_gauge(gauge: Gauge, lanes: &ChartContext, rows: u16) -> ProbeLane {
     let values: Vec<_> = lanes.server.iter().map(|cell| of_column(gauge, cell.as_ref()?)).collect();
     let highest = values.iter().flatten().copied().fold(0.0, f64::max);
     let top = match gauge.about().unit {
-        Unit::Bytes => top_of_bytes(highest),
+        GaugeUnit::Bytes => top_of_bytes(highest),
         // For the hit rate, low values are important, so its scale is 0 to 1. A lane without room for its range also
         // has this scale, since the reader could not see a shorter one.
-        Unit::Ratio if gauge == Gauge::HitRate || lanes.columns.name < ROOM_FOR_RANGE => 1.0,
-        Unit::Ratio => linear_top(highest).clamp(LEAST_RATIO, 1.0_f64.max(highest)),
+        GaugeUnit::Ratio if gauge == Gauge::HitRate || lanes.columns.name < ROOM_FOR_RANGE => 1.0,
+        GaugeUnit::Ratio => linear_top(highest).clamp(LEAST_RATIO, 1.0_f64.max(highest)),
         _ => linear_top(highest.max(gauge.about().top)),
     };
     let range = format!("0–{}", trimmed(&gauge.written(top)).replace("iB", ""));
     let now = lanes.reading.status().and_then(|status| status.body.text_of(gauge)).map(|now| {
         match gauge.about().kind {
             // The lane has room for `3.91 M/s`, but not for `3.91 MiB/s`.
-            Kind::Added => now.replace("iB/", "/"),
+            GaugeKind::Added => now.replace("iB/", "/"),
             _ => now,
         }
     });
-    let cells = values.into_iter().map(|value| value.map_or(Cell::Gap, |v| linear(v, top, rows))).collect();
+    let cells =
+        values.into_iter().map(|value| value.map_or(LaneCell::Gap, |v| linear(v, top, rows))).collect();
     let range = if lanes.columns.name >= ROOM_FOR_RANGE { range } else { String::new() };
     // The ratio of a value far from its usual level replaces the range of the scale.
-    let ratio = lanes.reading.ratio_to_usual(&Watched::Gauge(gauge)).filter(|ratio| *ratio >= MUCH);
+    let ratio = lanes
+        .reading
+        .ratio_to_usual(&WatchedFigure::Gauge(gauge))
+        .filter(|ratio| *ratio >= LEAST_SHOWN_RATIO);
     let range = ratio.map_or(range, unusual);
-    Lane { range, ..Lane::new(Ink::Server, cells, [now.unwrap_or_else(|| NONE.to_owned()), String::new()]) }
+    ProbeLane {
+        range,
+        ..ProbeLane::new(Ink::Server, cells, [now.unwrap_or_else(|| NONE.to_owned()), String::new()])
+    }
 }
 
 /// Returns the top of a scale for bytes, a round number of bytes, KiB, MiB or a larger unit.
@@ -242,7 +249,7 @@ fn top_of_bytes(highest: f64) -> f64 {
 }
 
 /// The smallest ratio to the usual level that is shown. A smaller ratio is noise for many figures.
-const MUCH: f64 = 1.5;
+const LEAST_SHOWN_RATIO: f64 = 1.5;
 /// The sign before a ratio to the usual level: `×12`.
 const UNUSUAL: char = '×';
 
@@ -266,24 +273,24 @@ fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
 }
 
 /// Returns the lane with the number of errors in each column; a column without errors is blank.
-fn errors(lanes: &Lanes, rows: u16) -> Lane {
+fn errors(lanes: &ChartContext, rows: u16) -> ProbeLane {
     let errors = lanes.window.errors();
     let counts: Vec<_> = errors.iter().map(|cell| cell.as_ref().map_or(0, ErrorCell::total)).collect();
     let top = linear_top(counts.iter().copied().max().unwrap_or(0) as f64);
-    let cell = |n: &u64| if *n == 0 { Cell::Gap } else { linear(*n as f64, top, rows) };
+    let cell = |n: &u64| if *n == 0 { LaneCell::Gap } else { linear(*n as f64, top, rows) };
     let total = lanes.reading.errors().total();
     let sum = if total == 0 { "none".to_owned() } else { units::count(total as f64) };
-    Lane::new(Ink::Bad, counts.iter().map(cell).collect(), [sum, String::new()])
+    ProbeLane::new(Ink::Bad, counts.iter().map(cell).collect(), [sum, String::new()])
 }
 
-fn linear(value: f64, top: f64, rows: u16) -> Cell {
+fn linear(value: f64, top: f64, rows: u16) -> LaneCell {
     let share = (value / top).clamp(0.0, 1.0);
-    Cell::Step(1 + (share * (steps(rows) - 1) as f64).round() as usize)
+    LaneCell::Step(1 + (share * (steps(rows) - 1) as f64).round() as usize)
 }
 
 /// One column of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cell {
+pub enum LaneCell {
     /// Nothing was measured in this column.
     Gap,
     /// There are too few samples for the percentile.
@@ -293,53 +300,46 @@ pub enum Cell {
 }
 
 /// A lane, ready to be drawn.
-pub struct Lane {
+pub struct ProbeLane {
     /// The name of the lane.
     pub name: &'static str,
     /// The ink of the bars.
     pub ink: Ink,
     /// One cell for each column of the plot.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<LaneCell>,
     /// The two figures: now and over 60 s. An empty text leaves its place blank.
     pub values: [String; 2],
-    /// The range of the lane's scale, if the lane has its own scale, or the ratio of the present value to its usual
-    /// level.
+    /// The range of the lane's own scale, or the ratio of the present value to its usual level.
     pub range: String,
 }
 
-impl Lane {
+impl ProbeLane {
     /// Returns a lane without a name, on the scale of all latencies.
-    pub fn new(ink: Ink, cells: Vec<Cell>, values: [String; 2]) -> Self {
+    pub fn new(ink: Ink, cells: Vec<LaneCell>, values: [String; 2]) -> Self {
         Self { name: "", ink, cells, values, range: String::new() }
     }
 }
 
-/// Returns the number of steps in a lane of `rows` rows: eight in each row, minus one, so that the bars do not
-/// touch the lane above.
+/// Returns the number of steps in a lane: eight for each row, minus one, so that bars do not touch the lane above.
 pub fn steps(rows: u16) -> usize {
     (usize::from(rows) * 8).saturating_sub(1)
 }
 
-impl Lanes<'_> {
+impl ChartContext<'_> {
     /// Returns the common scale of the latencies in all lanes, so that heights can be compared.
     pub fn log_scale(&self) -> LogScale {
-        let shown = [
-            (Measure::Ping, Level::P50),
-            (Measure::Ping, Level::Max),
-            (Measure::PingKernel, Level::P50),
-            (Measure::Wake, Level::Max),
-            (Measure::Received, Level::P50),
-        ];
-        let values = shown.into_iter().flat_map(|(measure, level)| self.values(measure, level));
+        let medians = [Measure::Ping, Measure::PingKernel, Measure::Received].map(|of| (of, Level::P50));
+        let shown = medians.into_iter().chain([Measure::Ping, Measure::Wake].map(|of| (of, Level::Max)));
+        let values = shown.flat_map(|(measure, level)| self.values(measure, level));
         LogScale::covering(values.flatten().flatten())
     }
 
     /// Returns a cell for each column, with one percentile of a measurement.
-    pub fn cells(&self, measure: Measure, level: Level, scale: LogScale, rows: u16) -> Vec<Cell> {
+    pub fn cells(&self, measure: Measure, level: Level, scale: LogScale, rows: u16) -> Vec<LaneCell> {
         let cell = |value: Option<Option<u64>>| match value {
-            None => Cell::Gap,
-            Some(None) => Cell::Few,
-            Some(Some(ns)) => Cell::Step(scale.step(ns, steps(rows))),
+            None => LaneCell::Gap,
+            Some(None) => LaneCell::Few,
+            Some(Some(ns)) => LaneCell::Step(scale.step(ns, steps(rows))),
         };
         self.values(measure, level).map(cell).collect()
     }
@@ -349,7 +349,7 @@ impl Lanes<'_> {
     }
 
     /// Draws a lane in all of `area`, with its name and figures in the last row.
-    pub fn draw(&self, paint: &mut Paint, area: Rect, lane: &Lane) {
+    pub fn draw(&self, paint: &mut Paint, area: Rect, lane: &ProbeLane) {
         let rows = area.height;
         if rows == 0 {
             return;
@@ -368,13 +368,13 @@ impl Lanes<'_> {
     }
 }
 
-pub fn draw_column(paint: &mut Paint, plot: Rect, x: u16, cell: Cell, ink: Ink) {
+pub fn draw_column(paint: &mut Paint, plot: Rect, x: u16, cell: LaneCell, ink: Ink) {
     let glyphs = paint.glyphs();
     let bottom = plot.bottom() - 1;
     match cell {
-        Cell::Gap => {}
-        Cell::Few => paint.dot(x, bottom, glyphs.few, Ink::Faint),
-        Cell::Step(step) => {
+        LaneCell::Gap => {}
+        LaneCell::Few => paint.dot(x, bottom, glyphs.few, Ink::Faint),
+        LaneCell::Step(step) => {
             let full = step / 8;
             for y in 0..full as u16 {
                 paint.bar(x, bottom.saturating_sub(y), glyphs.bars[7], ink);
@@ -392,9 +392,8 @@ mod tests {
 
     #[test]
     fn a_scale_of_bytes_ends_at_a_round_number_in_its_unit() {
-        for (highest, written) in [(900.0, "1.00 KiB"), (1_024_000.0, "1.00 MiB"), (1_600_000.0, "1.60 MiB")]
-        {
-            assert_eq!(units::bytes(top_of_bytes(highest) as u64), written, "{highest}");
-        }
+        let tops =
+            [900.0, 1_024_000.0, 1_600_000.0].map(|highest| units::bytes(top_of_bytes(highest) as u64));
+        assert_eq!(tops, ["1.00 KiB", "1.00 MiB", "1.60 MiB"]);
     }
 }

@@ -11,15 +11,15 @@ use std::sync::Arc;
 use ratatui::layout::Rect;
 
 use super::{
-    Lanes, cursor,
+    ChartContext, cursor,
     figures::{NONE, about, about_count, figure, ping_figure},
     header, knobs, status,
 };
 use crate::{
-    app::{Model, Reachability, Spread, Subject, ValueAxis},
+    app::{AxisScale, Model, Reachability, Subject, ValueAxis},
     gauge::Gauge,
     session::timeline::{Level, LoadCell, Reading, ServerCell},
-    tui::{Ink, Paint, from_column, layout::Plan, row, wrapped},
+    tui::{Ink, Paint, from_column, layout::ScreenPlan, row, wrapped},
     units,
 };
 
@@ -60,10 +60,10 @@ fn throughput(reading: &Reading) -> String {
 
 /// Draws sparklines of the throughput and two percentiles, then other numbers in two columns, the status sentence and
 /// the selected knob. If there is too little room, the least important parts are left out.
-pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
+pub fn numbers(paint: &mut Paint, plan: &ScreenPlan, model: &Model) {
     let (area, reading) = (plan.area, model.shown());
     header::draw(paint, row(area, 0), model, &reading);
-    let lanes = Lanes::new(&reading, plan.columns, model);
+    let lanes = ChartContext::new(&reading, plan.columns, model);
     let recent = reading.recent(lanes.measure());
     // One second has too few pings for most percentiles, so their figures cover a minute.
     let is_ping = lanes.subject == Subject::Server;
@@ -111,7 +111,7 @@ pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
 /// The minimum number of rows for sparklines of two percentiles.
 const ROOM_FOR_LINES: u16 = 6;
 
-fn rate_line(paint: &mut Paint, line: Rect, lanes: &Lanes) {
+fn rate_line(paint: &mut Paint, line: Rect, lanes: &ChartContext) {
     let rate = |cell: &Option<LoadCell>| cell.as_ref().and_then(LoadCell::ops_per_s);
     let of_server = |cell: &Option<Arc<ServerCell>>| cell.as_ref()?.commands.all_per_s();
     let (now, values) = match lanes.subject {
@@ -125,7 +125,7 @@ fn rate_line(paint: &mut Paint, line: Rect, lanes: &Lanes) {
     let sparkline = Sparkline {
         label: &format!(" {now:>8}"),
         ink: Ink::Throughput,
-        spread: Spread::Linear,
+        scale: AxisScale::Linear,
         values,
         written: about_count,
     };
@@ -133,7 +133,7 @@ fn rate_line(paint: &mut Paint, line: Rect, lanes: &Lanes) {
     lanes.cursor_mark(paint, line);
 }
 
-fn latency_line(paint: &mut Paint, line: Rect, lanes: &Lanes, level: Level, now: &str) {
+fn latency_line(paint: &mut Paint, line: Rect, lanes: &ChartContext, level: Level, now: &str) {
     let values = lanes.latency.iter().map(|column| Some(column.as_ref()?.get(level)? as f64));
     let sparkline = Sparkline {
         label: &match (lanes.subject, level) {
@@ -141,7 +141,7 @@ fn latency_line(paint: &mut Paint, line: Rect, lanes: &Lanes, level: Level, now:
             _ => format!(" {} {now}", level.name()),
         },
         ink: Ink::Level(level),
-        spread: Spread::Log,
+        scale: AxisScale::Log,
         values: values.collect(),
         written: about,
     };
@@ -150,11 +150,11 @@ fn latency_line(paint: &mut Paint, line: Rect, lanes: &Lanes, level: Level, now:
 }
 
 /// Returns the values at the cursor of a frozen view, unless a message is shown.
-fn frozen(model: &Model, lanes: &Lanes) -> Option<(String, Ink)> {
+fn frozen(model: &Model, lanes: &ChartContext) -> Option<(String, Ink)> {
     if model.cursor_s().is_none() || model.message().is_some() {
         return None;
     }
-    let pieces = cursor::happened(lanes).into_iter().chain(cursor::figures(lanes));
+    let pieces = cursor::event_texts(lanes).into_iter().chain(cursor::figures(lanes));
     let texts: Vec<_> = pieces.map(|(text, _)| text).collect();
     Some((texts.join(", "), Ink::Strong))
 }
@@ -166,7 +166,7 @@ pub struct Sparkline<'a> {
     /// The ink of the bars.
     pub ink: Ink,
     /// Whether the range is linear or logarithmic.
-    pub spread: Spread,
+    pub scale: AxisScale,
     /// A value for each column.
     pub values: Vec<Option<f64>>,
     /// Returns the text for an end of the range.
@@ -206,7 +206,7 @@ impl Sparkline<'_> {
         let middle = (low * high).sqrt();
         let (low, high) =
             if high < low * LEAST { (middle / LEAST.sqrt(), middle * LEAST.sqrt()) } else { (low, high) };
-        (high > low).then_some(ValueAxis { low, high, spread: self.spread })
+        (high > low).then_some(ValueAxis { low, high, scale: self.scale })
     }
 }
 
@@ -233,7 +233,7 @@ mod tests {
         let line = Sparkline {
             label: "",
             ink: Ink::Text,
-            spread: Spread::Log,
+            scale: AxisScale::Log,
             values,
             written: |value| value.to_string(),
         };

@@ -22,13 +22,13 @@ use ratatui::layout::Rect;
 
 use super::{
     figures::{NONE, written},
-    table::{Column, Table, fitting, from},
+    table::{ScreenTable, TableColumn, fitting, from},
 };
 use crate::{
     print::segment_words,
     session::{
         OperationInterval,
-        figures::{self, Figure, Row, Unit},
+        figures::{self, Figure, FigureUnit, Row},
         timeline::Reading,
     },
     tui::{Ink, Paint, row},
@@ -62,9 +62,9 @@ pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
         let ink = if n == 0 { Ink::Strong } else { Ink::Text };
         let what = segment_words(before.map(|before| &before.start), &segment.start);
         table.write(paint, n as u16 + 1, |key, room| match key {
-            Key::Number => (segment.start.segment.to_string(), ink),
-            Key::What => (fitted(&what, room), ink),
-            Key::Figure(n) => cell(n, &figures, ink),
+            ResultTableKey::Number => (segment.start.segment.to_string(), ink),
+            ResultTableKey::What => (fitted(&what, room), ink),
+            ResultTableKey::Figure(n) => cell(n, &figures, ink),
         });
     }
 }
@@ -85,7 +85,7 @@ pub(super) fn cell(n: usize, row: &Row, ink: Ink) -> (String, Ink) {
     let text = written(figure, row);
     let ink = match figure.unit {
         _ if text == NONE => Ink::Faint,
-        Unit::Trouble => Ink::Bad,
+        FigureUnit::Trouble => Ink::Bad,
         _ => ink,
     };
     (text, ink)
@@ -93,13 +93,13 @@ pub(super) fn cell(n: usize, row: &Row, ink: Ink) -> (String, Ink) {
 
 /// The content of a column.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Key {
+pub(super) enum ResultTableKey {
     Number,
     What,
     Figure(usize),
 }
 
-impl Key {
+impl ResultTableKey {
     pub(super) fn heading(self, number: &str, what: &str) -> String {
         let name = match self {
             Self::Number => number,
@@ -111,12 +111,13 @@ impl Key {
 }
 
 /// Returns a table with as many figures as fit next to the title of a row.
-pub(super) fn table(area: Rect) -> Table<Key> {
+pub(super) fn table(area: Rect) -> ScreenTable<ResultTableKey> {
     let room = area.width.saturating_sub(NUMBER + WHAT);
     let figures = FIGURES.iter().enumerate().take(fitting(room, FIGURES.map(|(_, width)| width)));
-    let figures = figures.map(|(n, (_, width))| Column::right(Key::Figure(n), *width));
-    let first = [Column::right(Key::Number, NUMBER - 1), Column::rest(Key::What, 1)];
-    Table::new(area, first.into_iter().chain(figures))
+    let figures = figures.map(|(n, (_, width))| TableColumn::right(ResultTableKey::Figure(n), *width));
+    let first =
+        [TableColumn::right(ResultTableKey::Number, NUMBER - 1), TableColumn::rest(ResultTableKey::What, 1)];
+    ScreenTable::new(area, first.into_iter().chain(figures))
 }
 
 /// The maximum number of operations that have their own columns in the table of percentiles. More operations have a
@@ -145,10 +146,10 @@ pub fn operations_from(paint: &mut Paint, area: Rect, reading: &Reading, first: 
         _ => format!("operations {} to {} of {all} by ops/s; J, K", shown.start + 1, shown.end),
     };
     let table = table(area);
-    let names = table.cell(0, Key::What).area;
+    let names = table.cell(0, ResultTableKey::What).area;
     paint.rule(Rect { width: names.right().saturating_sub(area.x), ..row(area, 0) }, &title);
     table.write(paint, 0, |key, _| match key {
-        Key::Figure(_) => (key.heading("", ""), Ink::Faint),
+        ResultTableKey::Figure(_) => (key.heading("", ""), Ink::Faint),
         _ => (String::new(), Ink::Faint),
     });
     operation_rows(paint, area, reading, first);
@@ -162,9 +163,9 @@ fn operation_rows(paint: &mut Paint, area: Rect, reading: &Reading, first: usize
     let mut write = |n: u16, name: &str, part: &OperationInterval, ink: Ink| {
         let figures = Row::of_interval(total).of_operation(part);
         table.write(paint, n, |key, _| match key {
-            Key::Number => (String::new(), ink),
-            Key::What => (name.to_owned(), ink),
-            Key::Figure(n) => cell(n, &figures, ink),
+            ResultTableKey::Number => (String::new(), ink),
+            ResultTableKey::What => (name.to_owned(), ink),
+            ResultTableKey::Figure(n) => cell(n, &figures, ink),
         });
     };
     for (n, (label, part)) in (1..).zip(&all[shown.clone()]) {
@@ -211,7 +212,7 @@ mod tests {
     fn a_wider_table_has_more_figures_and_a_narrow_one_keeps_the_first() {
         let of = |width| {
             let table = table(Rect::new(0, 0, width, 5));
-            (table.row(1).count() - 2, table.cell(1, Key::What).area.width)
+            (table.row(1).count() - 2, table.cell(1, ResultTableKey::What).area.width)
         };
         assert_eq!(of(MIN_WIDTH), (1, WHAT));
         assert_eq!((of(40).0, of(60).0), (3, 5));

@@ -23,14 +23,14 @@ use ratatui::layout::Rect;
 use super::{
     figures::{NONE, written},
     results::fitted,
-    table::{Column, Table, around, fitting},
+    table::{ScreenTable, TableColumn, around, fitting},
 };
 use crate::{
     app::{COLUMNS, Model},
     compare::Difference,
     print::segment_words,
     session::{
-        figures::{self, Figure, Row, Unit},
+        figures::{self, Figure, FigureUnit, Row},
         timeline::SegmentTotal,
     },
     stats::Verdict,
@@ -69,17 +69,17 @@ const NEEDED: [Figure; 17] = [
 /// Returns the width of a column, with a blank before it.
 fn width(figure: Figure) -> u16 {
     match figure.unit {
-        Unit::Number => 4,
-        Unit::Clock | Unit::Latency => (figure.heading.len() as u16 + 1).max(9),
-        Unit::Shape => 12,
-        Unit::Setting | Unit::Count | Unit::Ratio => 8,
-        Unit::Trouble | Unit::Bytes => (figure.heading.len() as u16).max(5) + 2,
+        FigureUnit::Number => 4,
+        FigureUnit::Clock | FigureUnit::Latency => (figure.heading.len() as u16 + 1).max(9),
+        FigureUnit::Shape => 12,
+        FigureUnit::Setting | FigureUnit::Count | FigureUnit::Ratio => 8,
+        FigureUnit::Trouble | FigureUnit::Bytes => (figure.heading.len() as u16).max(5) + 2,
     }
 }
 
 /// The content of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Key {
+enum SegmentTableKey {
     /// The pointer to the selected row.
     Mark,
     /// The knobs that changed.
@@ -110,7 +110,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
 
 /// Returns the table with the columns that fit. Columns get room in this order: the sort column, the two most
 /// important figures, the differences from the baseline, and the other figures.
-fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> Table<Key> {
+fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> ScreenTable<SegmentTableKey> {
     let sorted_by = model.segment_table.sorted_by();
     let now_s = model.known_s();
     let is_open = rows.iter().any(|segment| figures::RATE.value(&Row::of_segment(segment, now_s)).is_some());
@@ -118,50 +118,58 @@ fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> Table<Key> {
     let only_open = [figures::RATE, figures::SEND_LAG, figures::SHED];
     let only_open = [&response[..], &only_open[..]].concat();
     let has_room = |figure: &Figure| *figure != sorted_by && (is_open || !only_open.contains(figure));
-    let mut needed: Vec<Key> = NEEDED.into_iter().filter(has_room).map(Key::Figure).collect();
-    let compared = COMPARED.into_iter().filter(|_| model.baseline().is_some()).map(Key::Difference);
+    let mut needed: Vec<SegmentTableKey> =
+        NEEDED.into_iter().filter(has_room).map(SegmentTableKey::Figure).collect();
+    let compared =
+        COMPARED.into_iter().filter(|_| model.baseline().is_some()).map(SegmentTableKey::Difference);
     needed.splice(2..2, compared);
     if sorted_by != figures::SEGMENT {
-        needed.insert(0, Key::Figure(sorted_by));
+        needed.insert(0, SegmentTableKey::Figure(sorted_by));
     }
     let room = area.width.saturating_sub(MARK + width(figures::SEGMENT) + WHAT);
     let shown = fitting(room, needed.iter().map(|key| column(*key).1));
     needed.truncate(shown);
     // From left to right, the figures are in the order of [`COLUMNS`], followed by the differences.
     needed.sort_by_key(|key| match key {
-        Key::Figure(figure) => COLUMNS.iter().position(|known| known == figure),
+        SegmentTableKey::Figure(figure) => COLUMNS.iter().position(|known| known == figure),
         _ => Some(COLUMNS.len()),
     });
-    let first = [Key::Mark, Key::Figure(figures::SEGMENT), Key::What];
-    Table::new(area, first.into_iter().chain(needed).map(|key| column(key).0))
+    let first = [SegmentTableKey::Mark, SegmentTableKey::Figure(figures::SEGMENT), SegmentTableKey::What];
+    ScreenTable::new(area, first.into_iter().chain(needed).map(|key| column(key).0))
 }
 
 /// Returns a column and its width.
-fn column(key: Key) -> (Column<Key>, u16) {
+fn column(key: SegmentTableKey) -> (TableColumn<SegmentTableKey>, u16) {
     match key {
-        Key::Mark => (Column::left(key, MARK, 1), MARK),
-        Key::What => (Column::rest(key, 1), WHAT),
-        Key::Figure(figure) => (Column::right(key, width(figure)), width(figure)),
-        Key::Difference(_) => (Column::left(key, DIFFERENCE, 2), DIFFERENCE),
+        SegmentTableKey::Mark => (TableColumn::left(key, MARK, 1), MARK),
+        SegmentTableKey::What => (TableColumn::rest(key, 1), WHAT),
+        SegmentTableKey::Figure(figure) => (TableColumn::right(key, width(figure)), width(figure)),
+        SegmentTableKey::Difference(_) => (TableColumn::left(key, DIFFERENCE, 2), DIFFERENCE),
     }
 }
 
-fn heading(paint: &mut Paint, table: &Table<Key>, model: &Model) {
+fn heading(paint: &mut Paint, table: &ScreenTable<SegmentTableKey>, model: &Model) {
     let sorted = &model.segment_table;
     let baseline = model.segment_table.baseline.unwrap_or_default();
     table.write(paint, 0, |key, _| match key {
-        Key::Mark => (String::new(), Ink::Text),
-        Key::What => ("what".to_owned(), Ink::Faint),
-        Key::Figure(figure) if figure == sorted.sorted_by() => {
+        SegmentTableKey::Mark => (String::new(), Ink::Text),
+        SegmentTableKey::What => ("what".to_owned(), Ink::Faint),
+        SegmentTableKey::Figure(figure) if figure == sorted.sorted_by() => {
             let arrow = if sorted.descending { '↓' } else { '↑' };
             (format!("{}{arrow}", figure.heading), Ink::Strong)
         }
-        Key::Figure(figure) => (figure.heading.to_owned(), Ink::Faint),
-        Key::Difference(figure) => (format!("{} vs {baseline}", figure.heading), Ink::Faint),
+        SegmentTableKey::Figure(figure) => (figure.heading.to_owned(), Ink::Faint),
+        SegmentTableKey::Difference(figure) => (format!("{} vs {baseline}", figure.heading), Ink::Faint),
     });
 }
 
-fn line(paint: &mut Paint, table: &Table<Key>, n: u16, model: &Model, segment: &SegmentTotal) {
+fn line(
+    paint: &mut Paint,
+    table: &ScreenTable<SegmentTableKey>,
+    n: u16,
+    model: &Model,
+    segment: &SegmentTotal,
+) {
     let number = segment.start.segment;
     let is_selected = model.selected_segment() == Some(number);
     let is_shown = model.shown().segment().is_some_and(|shown| shown.start.segment == number);
@@ -173,10 +181,10 @@ fn line(paint: &mut Paint, table: &Table<Key>, n: u16, model: &Model, segment: &
     let pointer = paint.glyphs().pointer;
     let baseline = model.baseline();
     table.write(paint, n, |key, room| match key {
-        Key::Mark if is_selected => (pointer.to_string(), Ink::Selected),
-        Key::Mark => (String::new(), Ink::Text),
-        Key::What => (fitted(&turned(model, segment), room), name),
-        Key::Figure(figure) => {
+        SegmentTableKey::Mark if is_selected => (pointer.to_string(), Ink::Selected),
+        SegmentTableKey::Mark => (String::new(), Ink::Text),
+        SegmentTableKey::What => (fitted(&turned(model, segment), room), name),
+        SegmentTableKey::Figure(figure) => {
             let text = written(figure, &Row::of_segment(segment, model.known_s()));
             let ink = match figure {
                 _ if text == NONE => Ink::Faint,
@@ -186,7 +194,7 @@ fn line(paint: &mut Paint, table: &Table<Key>, n: u16, model: &Model, segment: &
             };
             (text, ink)
         }
-        Key::Difference(figure) => match baseline {
+        SegmentTableKey::Difference(figure) => match baseline {
             Some(baseline) => compared(figure, segment, baseline, model.known_s()),
             None => (String::new(), Ink::Text),
         },
@@ -282,12 +290,12 @@ fn details(paint: &mut Paint, area: Rect, model: &Model, segment: &SegmentTotal,
     let applies = |figure: &Figure| *figure != figures::RESPONSE_P99 || both_open;
     // The columns are the name, both figures, the change and the verdict.
     let columns = [
-        Column::left(0, NAME, 0),
-        Column::right(1, FIGURE),
-        Column::right(2, FIGURE),
-        Column::right(3, FIGURE),
+        TableColumn::left(0, NAME, 0),
+        TableColumn::right(1, FIGURE),
+        TableColumn::right(2, FIGURE),
+        TableColumn::right(3, FIGURE),
     ];
-    let table = Table::new(area, columns.into_iter().chain([Column::rest(4, 2)]));
+    let table = ScreenTable::new(area, columns.into_iter().chain([TableColumn::rest(4, 2)]));
     for (n, figure) in (2..).zip(DETAILS.into_iter().filter(applies)) {
         let difference = Difference::of_segments(base, segment, figure, now_s);
         table.write(paint, n, |key, _| match key {

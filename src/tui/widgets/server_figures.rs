@@ -3,14 +3,14 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    gauge::{Alarm, Gauge, Group},
+    gauge::{Gauge, GaugeAlarm, GaugeGroup},
     server::Status,
     session::timeline::Reading,
     tui::{Ink, Paint, from_column, row},
 };
 
 /// The name of a figure, its value as text, and its ink, which shows whether the figure needs attention.
-struct Figure(&'static str, String, Ink);
+struct ServerFigure(&'static str, String, Ink);
 
 /// The gauges for a small screen, the most important first. Gauges that indicate a problem are shown only if they are
 /// not zero.
@@ -49,7 +49,7 @@ pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
     }
     let groups = groups(status);
     let width = area.width.saturating_sub(NAME);
-    let rows = |figures: &[Figure]| flow(figures, width).len() as u16;
+    let rows = |figures: &[ServerFigure]| flow(figures, width).len() as u16;
     let all: u16 = groups.iter().map(|(_, figures)| rows(figures)).sum();
     let most = if all <= area.height { u16::MAX } else { (area.height / groups.len().max(1) as u16).max(1) };
     let mut y = 0;
@@ -82,14 +82,14 @@ const OF_IO_THREADS: [Gauge; 3] = [Gauge::IoReads, Gauge::IoWrites, Gauge::IoBus
 /// are not zero.
 fn is_shown(status: &Status) -> impl Fn(&Gauge) -> bool {
     |gauge| {
-        let is_rare = gauge.about().alarm == Alarm::Some || OF_IO_THREADS.contains(gauge);
+        let is_rare = gauge.about().alarm == GaugeAlarm::Some || OF_IO_THREADS.contains(gauge);
         !is_rare || status.gauges[*gauge].is_some_and(|value| value > 0.0)
     }
 }
 
 /// Figures in lines.
 pub struct Flowing {
-    figures: Vec<Figure>,
+    figures: Vec<ServerFigure>,
     lines: Vec<std::ops::Range<usize>>,
 }
 
@@ -124,8 +124,9 @@ pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) {
         paint.parts(area, &[(" server ", Ink::Strong), ("has not replied yet", Ink::Faint)]);
         return;
     };
-    let figure =
-        |gauge: Gauge| Some(Figure(gauge.alone(), outside_its_group(&status.body, gauge)?.1, Ink::Text));
+    let figure = |gauge: Gauge| {
+        Some(ServerFigure(gauge.alone(), outside_its_group(&status.body, gauge)?.1, Ink::Text))
+    };
     let figures: Vec<_> = IN_A_LINE.into_iter().filter_map(figure).collect();
     let x = paint.parts(area, &[(" server", Ink::Strong), ("  ", Ink::Text)]);
     // There is a blank column between the last figure and the edge.
@@ -134,15 +135,17 @@ pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) {
 }
 
 /// Returns a gauge with a name that is clear without the name of the group.
-fn outside_its_group(status: &Status, gauge: Gauge) -> Option<Figure> {
+fn outside_its_group(status: &Status, gauge: Gauge) -> Option<ServerFigure> {
     match gauge {
-        Gauge::UsedMemory => Some(Figure(gauge.alone(), status.memory_text()?, Ink::Text)),
-        gauge => figure(status, gauge).map(|Figure(_, value, ink)| Figure(gauge.alone(), value, ink)),
+        Gauge::UsedMemory => Some(ServerFigure(gauge.alone(), status.memory_text()?, Ink::Text)),
+        gauge => {
+            figure(status, gauge).map(|ServerFigure(_, value, ink)| ServerFigure(gauge.alone(), value, ink))
+        }
     }
 }
 
-fn paint_line(paint: &mut Paint, place: Rect, figures: &[Figure]) {
-    let parts = figures.iter().flat_map(|Figure(name, value, ink)| {
+fn paint_line(paint: &mut Paint, place: Rect, figures: &[ServerFigure]) {
+    let parts = figures.iter().flat_map(|ServerFigure(name, value, ink)| {
         [(*name, Ink::Faint), (" ", Ink::Text), (value.as_str(), *ink), ("  ", Ink::Text)]
     });
     paint.parts(place, &parts.collect::<Vec<_>>());
@@ -150,10 +153,10 @@ fn paint_line(paint: &mut Paint, place: Rect, figures: &[Figure]) {
 
 /// Divides figures into lines, with two blanks between two figures. A figure that is wider than a line gets its own
 /// line.
-fn flow(figures: &[Figure], width: u16) -> Vec<std::ops::Range<usize>> {
+fn flow(figures: &[ServerFigure], width: u16) -> Vec<std::ops::Range<usize>> {
     let mut lines = Vec::new();
     let (mut from, mut used) = (0, 0);
-    for (n, Figure(name, value, _)) in figures.iter().enumerate() {
+    for (n, ServerFigure(name, value, _)) in figures.iter().enumerate() {
         let length = name.chars().count() + 1 + value.chars().count();
         if n > from && used + 2 + length > width.into() {
             lines.push(from..n);
@@ -166,8 +169,8 @@ fn flow(figures: &[Figure], width: u16) -> Vec<std::ops::Range<usize>> {
 }
 
 /// Returns the groups with their figures; a gauge that the server does not report is left out.
-fn groups(status: &Status) -> [(&'static str, Vec<Figure>); Group::OF_SERVER.len()] {
-    Group::OF_SERVER.map(|group| {
+fn groups(status: &Status) -> [(&'static str, Vec<ServerFigure>); GaugeGroup::OF_SERVER.len()] {
+    GaugeGroup::OF_SERVER.map(|group| {
         let gauges = group.gauges().filter_map(|gauge| figure(status, gauge));
         let [before, after] = words(group, status);
         (group.name(), before.into_iter().chain(gauges).chain(after).collect())
@@ -175,33 +178,37 @@ fn groups(status: &Status) -> [(&'static str, Vec<Figure>); Group::OF_SERVER.len
 }
 
 /// Returns a gauge with the short name that is used within its group.
-fn figure(status: &Status, gauge: Gauge) -> Option<Figure> {
+fn figure(status: &Status, gauge: Gauge) -> Option<ServerFigure> {
     let ink = match (gauge.about().alarm, status.gauges[gauge]?) {
-        (Alarm::Some, value) if value > 0.0 => Ink::Warn,
-        (Alarm::Zero, 0.0) => Ink::Bad,
+        (GaugeAlarm::Some, value) if value > 0.0 => Ink::Warn,
+        (GaugeAlarm::Zero, 0.0) => Ink::Bad,
         _ => Ink::Text,
     };
-    Some(Figure(gauge.about().label, status.text_of(gauge)?, ink))
+    Some(ServerFigure(gauge.about().label, status.text_of(gauge)?, ink))
 }
 
 /// Returns the figures of a group that are words: first the figures before the gauges, then the figures after the
 /// gauges.
-fn words(group: Group, status: &Status) -> [Vec<Figure>; 2] {
+fn words(group: GaugeGroup, status: &Status) -> [Vec<ServerFigure>; 2] {
     let word = |name, word: Option<&str>| {
-        word.filter(|word| !word.is_empty()).map(|word| Figure(name, word.to_owned(), Ink::Text))
+        word.filter(|word| !word.is_empty()).map(|word| ServerFigure(name, word.to_owned(), Ink::Text))
     };
-    let present = |figures: [Option<Figure>; 2]| figures.into_iter().flatten().collect();
+    let present = |figures: [Option<ServerFigure>; 2]| figures.into_iter().flatten().collect();
     match group {
-        Group::Memory => [Vec::new(), present([word("policy", status.policy.as_deref()), None])],
-        Group::Saving => [present([snapshot(status), append_only_file(status)]), Vec::new()],
-        Group::Replicas => {
+        GaugeGroup::Memory => [Vec::new(), present([word("policy", status.policy.as_deref()), None])],
+        GaugeGroup::Saving => [present([snapshot(status), append_only_file(status)]), Vec::new()],
+        GaugeGroup::Replicas => {
             [present([word("role", Some(&status.role)), word("of", status.master.as_deref())]), Vec::new()]
         }
-        Group::Work | Group::Clients | Group::Keys | Group::Host | Group::Process => [Vec::new(), Vec::new()],
+        GaugeGroup::Work
+        | GaugeGroup::Clients
+        | GaugeGroup::Keys
+        | GaugeGroup::Host
+        | GaugeGroup::Process => [Vec::new(), Vec::new()],
     }
 }
 
-fn snapshot(status: &Status) -> Option<Figure> {
+fn snapshot(status: &Status) -> Option<ServerFigure> {
     let took = status.gauges.whole(Gauge::SaveTook).map_or_else(String::new, |s| format!(", {s} s"));
     let is_ok = status.gauges.flag(Gauge::SavedOk);
     let ink = if is_ok == Some(false) { Ink::Bad } else { Ink::Text };
@@ -210,10 +217,10 @@ fn snapshot(status: &Status) -> Option<Figure> {
         (_, true) => format!("ok{took}"),
         (_, false) => format!("failed{took}"),
     };
-    Some(Figure("snapshot", text, ink))
+    Some(ServerFigure("snapshot", text, ink))
 }
 
-fn append_only_file(status: &Status) -> Option<Figure> {
+fn append_only_file(status: &Status) -> Option<ServerFigure> {
     let flag = |gauge| status.gauges.flag(gauge);
     let is_ok = flag(Gauge::AofOk) != Some(false);
     let text = match (flag(Gauge::Aof)?, flag(Gauge::Rewriting)) {
@@ -222,7 +229,7 @@ fn append_only_file(status: &Status) -> Option<Figure> {
         (true, Some(true)) => "rewriting",
         (true, _) => "on",
     };
-    Some(Figure("aof", text.to_owned(), if is_ok { Ink::Text } else { Ink::Bad }))
+    Some(ServerFigure("aof", text.to_owned(), if is_ok { Ink::Text } else { Ink::Bad }))
 }
 
 #[cfg(test)]
@@ -231,7 +238,7 @@ mod tests {
 
     #[test]
     fn figures_are_divided_into_lines_and_none_is_lost() {
-        let figure = |value: &str| Figure("a", value.to_owned(), Ink::Text);
+        let figure = |value: &str| ServerFigure("a", value.to_owned(), Ink::Text);
         let figures = [figure("12345"), figure("12"), figure("1234567890123"), figure("1")];
         assert_eq!(flow(&figures, 13), [0..2, 2..3, 3..4]);
         assert_eq!(flow(&figures, 0).len(), 4);

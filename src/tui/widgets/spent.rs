@@ -8,7 +8,7 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    diagnose::Spent,
+    diagnose::TimeSpent,
     session::timeline::Level,
     tui::{Ink, Paint, cut, from_column, row},
     units,
@@ -30,12 +30,12 @@ const FIGURES: u16 = 47;
 const ROOM_FOR_FLIGHT: u16 = 100;
 
 /// Returns the number of rows for all bars and their heading.
-pub fn rows(all: &[Spent]) -> u16 {
+pub fn rows(all: &[TimeSpent]) -> u16 {
     if all.is_empty() { 0 } else { 1 + all.len() as u16 }
 }
 
 /// Draws the names of the parts, and the bars that fit.
-pub fn draw(paint: &mut Paint, area: Rect, all: &[Spent]) {
+pub fn draw(paint: &mut Paint, area: Rect, all: &[TimeSpent]) {
     if area.is_empty() || all.is_empty() {
         return;
     }
@@ -69,7 +69,7 @@ pub fn draw(paint: &mut Paint, area: Rect, all: &[Spent]) {
 }
 
 /// Draws the parts of a request as one bar over the whole width of `area`.
-pub fn draw_bar(paint: &mut Paint, area: Rect, spent: &Spent) {
+pub fn draw_bar(paint: &mut Paint, area: Rect, spent: &TimeSpent) {
     let (mut x, mut so_far_us) = (area.x, 0.0);
     for ((mark, ink, ..), (_, us)) in PARTS.into_iter().zip(spent.parts()) {
         so_far_us += us;
@@ -82,7 +82,7 @@ pub fn draw_bar(paint: &mut Paint, area: Rect, spent: &Spent) {
 }
 
 /// Returns the name of the largest part with its share: `wire 97 %`. If `short` is set, the short name is used.
-fn largest(spent: &Spent, short: bool) -> String {
+fn largest(spent: &TimeSpent, short: bool) -> String {
     let parts = PARTS.into_iter().zip(spent.parts());
     let largest = parts.max_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b));
     let share = |us: f64| units::percent(us / spent.total_us().max(f64::MIN_POSITIVE));
@@ -92,7 +92,7 @@ fn largest(spent: &Spent, short: bool) -> String {
 }
 
 /// Returns a heading for a bar: `PING: wire 97 %`.
-pub fn heading(spent: &Spent) -> String {
+pub fn heading(spent: &TimeSpent) -> String {
     format!("{}: {}", spent.request, largest(spent, true))
 }
 
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_bar_is_divided_in_proportion_to_the_time() {
         let request = "PING".to_owned();
-        let spent = Spent {
+        let spent = TimeSpent {
             request,
             ours_us: 1000.0,
             wire_us: 6000.0,
@@ -115,7 +115,7 @@ mod tests {
             error_us: 300.0,
             in_flight: Some(2.0),
         };
-        let lines = |width, spent: &Spent| {
+        let lines = |width, spent: &TimeSpent| {
             let mut buffer = Buffer::empty(Rect::new(0, 0, width, 2));
             let theme = Theme::new(Colours::Mono, GlyphSet::Ascii);
             let area = buffer.area;
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(narrow[1].trim_end(), " PING       oowwwwwwwwwwwssssxx  10.0 ms ± 300 µs    wire 60 %");
         let wide = lines(120, &spent);
         assert!(wide[1].contains("wire 60 %") && wide[1].contains("2.0 in flight (rate × time)"), "{wide:?}");
-        let unknown = Spent { execution_us: None, waits_us: 7000.0, ..spent };
+        let unknown = TimeSpent { execution_us: None, waits_us: 7000.0, ..spent };
         assert!(lines(78, &unknown)[1].contains("  in the server 50 %"));
     }
 }

@@ -3,13 +3,13 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Course, Model, Playback, Reachability, Tone},
+    app::{Model, Playback, Reachability, SessionPhase, Tone},
     diagnose::{Finding, Severity},
-    events::{EventKind, Shift},
+    events::{EventKind, ShiftReport},
     experiment::Experiment,
     knobs::{Arrivals, Knobs},
     session::{
-        Event, Progress, Timeline,
+        Event, PrefillProgress, Timeline,
         timeline::{Level, SegmentTotal},
     },
     tui::{Ink, Paint, row, wrapped},
@@ -57,7 +57,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(playback) = &model.playback {
         return recording(model, playback, width);
     }
-    if model.course != Course::Running {
+    if model.course != SessionPhase::Running {
         return ("the session has ended; q quits".to_owned(), Ink::Strong);
     }
     if let Some(text) = model.tour_text() {
@@ -132,7 +132,7 @@ fn of_finding(finding: &Finding, timeline: &Timeline, width: usize) -> String {
 }
 
 /// Returns the time and the size of a level shift of the median PING; `None` for other events.
-fn shift_of_ping(event: &Event) -> Option<(f64, &Shift)> {
+fn shift_of_ping(event: &Event) -> Option<(f64, &ShiftReport)> {
     match &event.what {
         EventKind::Shifted { shift } if shift.figure == "ping_p50" => Some((event.t_s, shift)),
         _ => None,
@@ -174,7 +174,7 @@ fn outage(model: &Model) -> Option<String> {
 /// Returns the progress of the prefill.
 fn prefill(model: &Model) -> Option<String> {
     let current = model.timeline().segments.current()?;
-    let progress = Progress::of(&current.start, &current.total)?;
+    let progress = PrefillProgress::of(&current.start, &current.total)?;
     let errors: u64 = current.total.errors.values().sum();
     let errors = if errors > 0 { format!(", {errors} errors") } else { String::new() };
     if !model.in_force().load {
@@ -259,7 +259,7 @@ mod tests {
         probe::{Ping, Wake},
         session::{Interval, Record, Span, TimelineOptions},
         stats::fixture::latency_of,
-        tui::fixture::MadeUp,
+        tui::fixture::GeneratedSession,
         workload::preset,
     };
 
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn a_server_that_does_not_answer_is_reported_until_the_next_reply() {
         let knobs = Knobs { load: true, ..Knobs::default() };
-        let (mut made, records) = MadeUp::new(knobs.clone());
+        let (mut made, records) = GeneratedSession::new(knobs.clone());
         let mut model = Model::new(knobs, TimelineOptions::default());
         let take = |model: &mut Model, records: Vec<Record>| {
             for record in records {
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn a_server_that_does_not_answer_pings_is_reported_soon() {
         let knobs = Knobs { load: true, ..Knobs::default() };
-        let (_, records) = MadeUp::new(knobs.clone());
+        let (_, records) = GeneratedSession::new(knobs.clone());
         let mut model = Model::new(knobs, TimelineOptions::default());
         let ping = Ping { waiting_us: 480_000, ..Ping::default() };
         let wake = Wake { late: latency_of([80_000]) };
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(sentence(&model, 120), (format!("since 00:00: {text}"), Ink::Bad));
         assert_eq!(sentence(&model, 80).0, text);
         let [figure, label] = ["ping_p50", "p50 of PING"].map(str::to_owned);
-        let shift = Shift { figure, label, from: 400.0, to: 4900.0, ..Shift::default() };
+        let shift = ShiftReport { figure, label, from: 400.0, to: 4900.0, ..ShiftReport::default() };
         let shifted = Event::new(0.25, EventKind::Shifted { shift });
         update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(Record::Event(shifted)))));
         assert_eq!(sentence(&model, 120).0, format!("p50 of PING ×12 since 00:00: {text}"));
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn a_low_hit_rate_is_reported_with_the_next_step() {
         let knobs = Knobs { load: true, workload: preset("get").unwrap(), ..Knobs::default() };
-        let (_, records) = MadeUp::new(knobs.clone());
+        let (_, records) = GeneratedSession::new(knobs.clone());
         let second = |n: u32| {
             let second =
                 Interval { length_s: 1.0, segment: 1, ops: 1000, misses: 1000, ..Interval::default() };

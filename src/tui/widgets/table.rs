@@ -15,57 +15,57 @@ use crate::tui::{Ink, Paint, row};
 
 /// Whether a text is left- or right-aligned in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flush {
+enum Alignment {
     Left,
     Right,
 }
 
 /// A column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Column<K> {
+pub struct TableColumn<K> {
     key: K,
     /// The width, including the blanks before left-aligned text. `None` for the column that gets the remaining width.
     width: Option<u16>,
     blanks: u16,
-    flush: Flush,
+    flush: Alignment,
 }
 
-impl<K> Column<K> {
+impl<K> TableColumn<K> {
     /// Creates a column of figures, right-aligned in `width`.
     pub fn right(key: K, width: u16) -> Self {
-        Self { key, width: Some(width), blanks: 0, flush: Flush::Right }
+        Self { key, width: Some(width), blanks: 0, flush: Alignment::Right }
     }
 
     /// Creates a column of text in `width`, after this many `blanks`.
     pub fn left(key: K, width: u16, blanks: u16) -> Self {
-        Self { key, width: Some(width), blanks, flush: Flush::Left }
+        Self { key, width: Some(width), blanks, flush: Alignment::Left }
     }
 
     /// Creates a column of text, after this many blanks, that gets the width remaining from the other columns.
     pub fn rest(key: K, blanks: u16) -> Self {
-        Self { key, width: None, blanks, flush: Flush::Left }
+        Self { key, width: None, blanks, flush: Alignment::Left }
     }
 }
 
 /// The columns of a table, with their positions in an area.
 #[derive(Debug, Clone)]
-pub struct Table<K> {
+pub struct ScreenTable<K> {
     area: Rect,
-    places: Vec<(K, Cell)>,
+    places: Vec<(K, TableCell)>,
 }
 
-impl<K: Copy + PartialEq> Table<K> {
+impl<K: Copy + PartialEq> ScreenTable<K> {
     /// Creates a table with these columns from left to right. Columns at the right that do not fit are empty.
-    pub fn new(area: Rect, columns: impl IntoIterator<Item = Column<K>>) -> Self {
+    pub fn new(area: Rect, columns: impl IntoIterator<Item = TableColumn<K>>) -> Self {
         let columns: Vec<_> = columns.into_iter().collect();
         let fixed: u16 = columns.iter().filter_map(|column| column.width).sum();
         let rest = area.width.saturating_sub(fixed);
         let mut x = area.x;
-        let place = |column: Column<K>| {
+        let place = |column: TableColumn<K>| {
             let width = column.width.unwrap_or(rest);
             let text = Rect { x: x + column.blanks, width: width.saturating_sub(column.blanks), ..area };
             x += width;
-            (column.key, Cell { area: text.intersection(area), flush: column.flush })
+            (column.key, TableCell { area: text.intersection(area), flush: column.flush })
         };
         Self { area, places: columns.into_iter().map(place).collect() }
     }
@@ -76,10 +76,12 @@ impl<K: Copy + PartialEq> Table<K> {
     }
 
     /// Returns the cells of row `n` from left to right, each with the key of its column.
-    pub fn row(&self, n: u16) -> impl Iterator<Item = (K, Cell)> {
+    pub fn row(&self, n: u16) -> impl Iterator<Item = (K, TableCell)> {
         let line = row(self.area, n);
-        let in_row = move |cell: Cell| Rect { y: line.y, height: line.height, ..cell.area };
-        self.places.iter().map(move |(key, cell)| (*key, Cell { area: in_row(*cell), flush: cell.flush }))
+        let in_row = move |cell: TableCell| Rect { y: line.y, height: line.height, ..cell.area };
+        self.places
+            .iter()
+            .map(move |(key, cell)| (*key, TableCell { area: in_row(*cell), flush: cell.flush }))
     }
 
     /// Writes row `n`. For each column, the closure gets the key and the width, and returns the text and its ink.
@@ -91,26 +93,26 @@ impl<K: Copy + PartialEq> Table<K> {
     }
 
     /// Returns the cell of a column in row `n`, or an empty cell if there is no such column.
-    pub fn cell(&self, n: u16, key: K) -> Cell {
-        let nothing = Cell { area: Rect { width: 0, ..row(self.area, n) }, flush: Flush::Left };
+    pub fn cell(&self, n: u16, key: K) -> TableCell {
+        let nothing = TableCell { area: Rect { width: 0, ..row(self.area, n) }, flush: Alignment::Left };
         self.row(n).find(|(known, _)| *known == key).map_or(nothing, |(_, cell)| cell)
     }
 }
 
 /// A cell of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cell {
+pub struct TableCell {
     /// The area of the cell's text.
     pub area: Rect,
-    flush: Flush,
+    flush: Alignment,
 }
 
-impl Cell {
+impl TableCell {
     /// Writes `text`. Words that do not fit are cut; a number that does not fit is left out.
     pub fn write(self, paint: &mut Paint, text: &str, ink: Ink) {
         match self.flush {
-            Flush::Left => drop(paint.text(self.area, text, ink)),
-            Flush::Right => paint.right(self.area, text, ink),
+            Alignment::Left => drop(paint.text(self.area, text, ink)),
+            Alignment::Right => paint.right(self.area, text, ink),
         }
     }
 }
@@ -144,9 +146,13 @@ mod tests {
     use super::*;
 
     fn places(width: u16) -> Vec<(char, u16, u16)> {
-        let columns =
-            [Column::right('n', 4), Column::rest('w', 1), Column::right('f', 8), Column::left('d', 6, 2)];
-        let table = Table::new(Rect::new(10, 5, width, 3), columns);
+        let columns = [
+            TableColumn::right('n', 4),
+            TableColumn::rest('w', 1),
+            TableColumn::right('f', 8),
+            TableColumn::left('d', 6, 2),
+        ];
+        let table = ScreenTable::new(Rect::new(10, 5, width, 3), columns);
         table.row(1).map(|(key, cell)| (key, cell.area.x, cell.area.width)).collect()
     }
 
@@ -159,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_row_beyond_the_end_has_no_height_and_a_missing_column_no_width() {
-        let table = Table::new(Rect::new(0, 0, 9, 2), [Column::right('a', 4)]);
+        let table = ScreenTable::new(Rect::new(0, 0, 9, 2), [TableColumn::right('a', 4)]);
         assert_eq!(table.cell(1, 'a').area, Rect::new(0, 1, 4, 1));
         assert_eq!(table.cell(2, 'a').area.height, 0);
         assert_eq!(table.cell(1, 'b').area.width, 0);

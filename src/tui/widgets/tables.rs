@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{
     figures::{NONE, figure},
-    table::{Column, Table},
+    table::{ScreenTable, TableColumn},
 };
 use crate::{
     app::Model,
@@ -29,7 +29,7 @@ const PING_COLUMNS: [(&str, u16); 5] = [("min", 7), ("avg", 7), ("max", 7), ("n"
 pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
     let all = PING_COLUMNS.len();
     let shown = if area.width >= ping_columns_end(all) { all } else { 3 };
-    let table = Table::new(area, (0..shown).map(|n| Column::right(n, PING_COLUMNS[n].1)));
+    let table = ScreenTable::new(area, (0..shown).map(|n| TableColumn::right(n, PING_COLUMNS[n].1)));
     table.write(paint, 0, |key, _| (PING_COLUMNS[key].0.to_owned(), Ink::Faint));
     for (n, window) in reading.ping_windows().enumerate().take(area.height.into()) {
         ping_window(paint, &table, n as u16 + 1, &ping_texts(window, reading.timeline), window.lost);
@@ -43,7 +43,7 @@ fn ping_columns_end(n: usize) -> u16 {
 
 /// Draws a window of pings, with the number of lost pings at the left. If there is too little room, the number of
 /// lost pings replaces other figures, but never the maximum.
-fn ping_window(paint: &mut Paint, table: &Table<usize>, n: u16, texts: &[String; 5], lost: u64) {
+fn ping_window(paint: &mut Paint, table: &ScreenTable<usize>, n: u16, texts: &[String; 5], lost: u64) {
     let lost = if lost > 0 { format!("{} lost", units::count(lost as f64)) } else { String::new() };
     let taken = lost.chars().count();
     let ink = if n == 1 { Ink::Strong } else { Ink::Text };
@@ -214,7 +214,7 @@ mod tests {
         let mut buffer = Buffer::empty(area);
         let mut paint = Paint::new(&mut buffer, Theme::new(Colours::Mono, GlyphSet::Ascii));
         let columns = if width > 30 { 5 } else { 3 };
-        let table = Table::new(area, (0..columns).map(|n| Column::right(n, PING_COLUMNS[n].1)));
+        let table = ScreenTable::new(area, (0..columns).map(|n| TableColumn::right(n, PING_COLUMNS[n].1)));
         let texts = ping_texts(&window, &Timeline::default());
         ping_window(&mut paint, &table, 1, &texts, window.lost);
         let line: String = (0..width).filter_map(|x| Some(buffer.cell((x, 1))?.symbol())).collect();

@@ -21,25 +21,25 @@ use std::{collections::BTreeSet, ops::Range};
 use ratatui::layout::Rect;
 
 use super::{
-    Lanes,
+    ChartContext,
     figures::{NONE, figure, trimmed},
-    value_axis::{self, Clipped, Height},
+    value_axis::{self, ClippedMarks, Height},
 };
 use crate::{
-    app::{Spread, ValueAxis},
+    app::{AxisScale, ValueAxis},
     session::timeline::{LoadCell, SegmentTotal},
     tui::{Dots, Ink, Paint, row},
     units,
 };
 
 /// Draws the heading, the chart and its axis.
-pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
+pub fn draw(paint: &mut Paint, area: Rect, lanes: &ChartContext) {
     if area.height < 2 {
         return;
     }
-    let title = match lanes.spread {
-        Spread::Linear => "throughput, replies/s; L: log axis",
-        Spread::Log => "throughput, replies/s, log axis; L: linear",
+    let title = match lanes.throughput_scale {
+        AxisScale::Linear => "throughput, replies/s; L: log axis",
+        AxisScale::Log => "throughput, replies/s, log axis; L: linear",
     };
     paint.rule(row(area, 0), title);
     let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
@@ -53,8 +53,8 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let means = line_in_band(paint, plot, lanes, &axis);
     lanes.outages(paint, plot);
     lanes.lines(paint, plot);
-    beyond(paint, plot, lanes, &axis);
-    asked(paint, plot, lanes, &axis, &means);
+    draw_clipped(paint, plot, lanes, &axis);
+    draw_requested_rates(paint, plot, lanes, &axis, &means);
     if let Some((number, ops_per_s)) = lanes.baseline {
         let name = format!("baseline {number}");
         let reached = reached(paint, plot, &axis, ops_per_s, &means);
@@ -66,7 +66,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
 
 /// Draws the rates of the last second, of the last 60 s and of the segment. For an open loop, also draws the
 /// requested rate, the send lag and the number of shed requests. The most important figures are at the top.
-fn figures(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
+fn figures(paint: &mut Paint, chart: Rect, lanes: &ChartContext) {
     let reading = lanes.reading;
     let segment = reading.segment().map(|segment| &segment.total);
     let of_segment = segment.filter(|total| total.length_s > 0.0).map(|total| total.ops_per_s);
@@ -92,17 +92,18 @@ fn figures(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
 }
 
 /// The height of the mean in each column of dots, in dots from the bottom.
-type Means = Vec<Option<u16>>;
+type MeanHeights = Vec<Option<u16>>;
 
 /// Draws the line of the mean and the band from the slowest to the fastest quarter of a second. Returns the heights
 /// of the mean.
-fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) -> Means {
+fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &ChartContext, axis: &ValueAxis) -> MeanHeights {
     let dots = Dots::of(paint, plot);
     let columns = lanes.shown * dots.in_a_column();
     let window = lanes.reading.timeline.window(lanes.axis.from_s(), lanes.to_s, columns);
     let cells = window.until(lanes.ends_s).load();
     let up = |rate: f64| Height::of(rate, axis, dots).dot(dots);
-    let means: Means = cells.iter().map(|cell| cell.as_ref().and_then(LoadCell::ops_per_s).map(up)).collect();
+    let means: MeanHeights =
+        cells.iter().map(|cell| cell.as_ref().and_then(LoadCell::ops_per_s).map(up)).collect();
     let taken = line(paint, dots, &means);
     for (x, cell) in (0..dots.columns()).zip(&cells) {
         let Some((low, high)) = cell.as_ref().and_then(LoadCell::extremes) else { continue };
@@ -117,7 +118,7 @@ fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) 
 }
 
 /// Draws a line through these heights; returns the cells of the line.
-fn line(paint: &mut Paint, dots: Dots, heights: &Means) -> BTreeSet<(u16, u16)> {
+fn line(paint: &mut Paint, dots: Dots, heights: &MeanHeights) -> BTreeSet<(u16, u16)> {
     let (glyphs, mut cells, mut before) = (paint.glyphs(), BTreeSet::new(), None);
     let mut dot = |x, up, mark| {
         dots.draw(paint, (x, up), mark, Ink::Throughput);
@@ -129,7 +130,7 @@ fn line(paint: &mut Paint, dots: Dots, heights: &Means) -> BTreeSet<(u16, u16)> 
             (from.min(up) + 1..from.max(up)).for_each(|up| dot(x, up, glyphs.rise));
             dot(x, up, glyphs.point);
             // The line is two dots thick, since a single row of dots would be too faint.
-            if dots.are_fine() {
+            if dots.is_braille() {
                 dot(x, up.saturating_sub(1), glyphs.point);
             }
         }
@@ -140,7 +141,7 @@ fn line(paint: &mut Paint, dots: Dots, heights: &Means) -> BTreeSet<(u16, u16)> 
 
 /// Draws marks for values above or below the axis, for each segment. The value is the mean of a column, or if the
 /// mean is on the axis its slowest or fastest quarter of a second.
-fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
+fn draw_clipped(paint: &mut Paint, plot: Rect, lanes: &ChartContext, axis: &ValueAxis) {
     let dots = Dots::of(paint, plot);
     let of = |side: Height, extreme: fn((f64, f64)) -> f64| {
         let is = |rate: &f64| Height::of(*rate, axis, dots) == side;
@@ -155,22 +156,31 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     let first = |segment: &SegmentTotal| lanes.axis.column_ending(segment.start.t_s).map(|column| column + 1);
     let borders = lanes.reading.known_segments().iter().filter_map(first).collect();
     let words = |rate: u64| vec![trimmed(&units::count(rate as f64))];
-    let clipped = Clipped { borders, ink: Ink::Strong, words: Some(&words) };
+    let clipped = ClippedMarks { borders, ink: Ink::Strong, words: Some(&words) };
     clipped.above(paint, plot, &of(Height::Above, |(_, high)| high));
     clipped.below(paint, plot, &of(Height::Below, |(low, _)| low));
 }
 
 /// Returns the columns in which the line of the mean passes through `rate`.
-fn reached(paint: &Paint, plot: Rect, axis: &ValueAxis, rate: f64, means: &Means) -> BTreeSet<u16> {
+fn reached(paint: &Paint, plot: Rect, axis: &ValueAxis, rate: f64, means: &MeanHeights) -> BTreeSet<u16> {
     let dots = Dots::of(paint, plot);
     let at = Height::of(rate, axis, dots).dot(dots);
     let near = |mean: &Option<u16>| mean.is_some_and(|up| up.abs_diff(at) <= 2);
     let columns = (0..plot.width).zip(means.chunks(dots.in_a_column()));
-    columns.filter(|(_, means)| dots.are_fine() && means.iter().any(near)).map(|(column, _)| column).collect()
+    columns
+        .filter(|(_, means)| dots.is_braille() && means.iter().any(near))
+        .map(|(column, _)| column)
+        .collect()
 }
 
 /// Draws the requested rate of each open loop behind the line of the mean, over the length of the segment.
-fn asked(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis, means: &Means) {
+fn draw_requested_rates(
+    paint: &mut Paint,
+    plot: Rect,
+    lanes: &ChartContext,
+    axis: &ValueAxis,
+    means: &MeanHeights,
+) {
     let to_s = lanes.reading.known_s().min(lanes.to_s);
     for segment in lanes.reading.known_segments().iter().filter(|segment| segment.start.t_s < to_s) {
         let knobs = &segment.start.knobs;
@@ -223,7 +233,7 @@ impl LevelLine<'_> {
                 let glyph = paint.glyphs().target_line;
                 let dashes = self.columns.clone().step_by(self.every.max(1).into());
                 for column in dashes.filter(|column| !self.reached.contains(column)) {
-                    paint.behind(plot.x + column, y, glyph, Ink::Faint);
+                    paint.dot_if_blank(plot.x + column, y, glyph, Ink::Faint);
                 }
                 rows.any(|y| self.write(paint, plot, y, self.name));
             }

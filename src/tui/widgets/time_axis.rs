@@ -16,9 +16,9 @@ use std::collections::BTreeSet;
 
 use ratatui::layout::Rect;
 
-use super::Lanes;
+use super::ChartContext;
 use crate::{
-    app::{Kind, Occurrence},
+    app::{Occurrence, OccurrenceKind},
     diagnose::{Cause, Delay},
     session::timeline::{Level, Measure, Timed, Worst, episodes},
     tui::{Glyphs, Ink, Paint, row},
@@ -34,7 +34,7 @@ const ROUND_S: [f64; 17] = [
 
 /// Draws the axis. With three rows in `area`, the axis shows segments, events and times. With fewer rows, segments
 /// and events share the first row.
-pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
+pub fn draw(paint: &mut Paint, area: Rect, lanes: &ChartContext) {
     if area.is_empty() {
         return;
     }
@@ -43,9 +43,9 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     if area.height < 3 {
         event_lane(paint, plot(0), lanes, |_| true);
     } else {
-        event_lane(paint, plot(0), lanes, |kind| kind == Kind::Segment);
+        event_lane(paint, plot(0), lanes, |kind| kind == OccurrenceKind::Segment);
         paint.text(Rect { x: area.x + 1, ..row(area, 1) }, "events", Ink::Text);
-        event_lane(paint, plot(1), lanes, |kind| kind != Kind::Segment);
+        event_lane(paint, plot(1), lanes, |kind| kind != OccurrenceKind::Segment);
     }
     if area.height > 1 {
         times(paint, plot(area.height - 1), lanes);
@@ -54,7 +54,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
 
 /// Draws times of the wall clock, or times of the session if the wall clock is unknown. Each text begins in the
 /// column of its time.
-fn times(paint: &mut Paint, area: Rect, lanes: &Lanes) {
+fn times(paint: &mut Paint, area: Rect, lanes: &ChartContext) {
     let axis = lanes.axis;
     let usual = ROUND_S.into_iter().find(|round_s| *round_s >= axis.step_s * LABEL_EVERY - 1e-9);
     let every_s = usual.unwrap_or_else(|| (axis.step_s * LABEL_EVERY / 86_400.0).ceil() * 86_400.0);
@@ -74,10 +74,15 @@ fn times(paint: &mut Paint, area: Rect, lanes: &Lanes) {
 }
 
 /// Draws the events that `shown` selects, in one row.
-pub fn event_lane(paint: &mut Paint, plot: Rect, lanes: &Lanes, shown: impl Fn(Kind) -> bool) {
+pub fn event_lane(
+    paint: &mut Paint,
+    plot: Rect,
+    lanes: &ChartContext,
+    shown: impl Fn(OccurrenceKind) -> bool,
+) {
     let placed: Vec<_> = lanes.occurrences.iter().filter(|(_, occurrence)| shown(occurrence.kind)).collect();
     bars(paint, plot, lanes, &placed);
-    let row = laid(plot.width.into(), &placed, paint.glyphs());
+    let row = event_row(plot.width.into(), &placed, paint.glyphs());
     for (x, cell) in (plot.left()..plot.right()).zip(row) {
         if let Some((character, ink)) = cell {
             paint.dot(x, plot.y, character, ink);
@@ -87,7 +92,7 @@ pub fn event_lane(paint: &mut Paint, plot: Rect, lanes: &Lanes, shown: impl Fn(K
 
 /// Draws a bar for each event that lasts longer than a column, from its sign to its end. The most important events
 /// are drawn last.
-fn bars(paint: &mut Paint, plot: Rect, lanes: &Lanes, placed: &[&(u16, Occurrence)]) {
+fn bars(paint: &mut Paint, plot: Rect, lanes: &ChartContext, placed: &[&(u16, Occurrence)]) {
     let mut order: Vec<_> =
         placed.iter().filter(|(_, occurrence)| occurrence.until_s > occurrence.t_s).collect();
     order.sort_by_key(|(_, occurrence)| std::cmp::Reverse(occurrence.kind));
@@ -101,34 +106,34 @@ fn bars(paint: &mut Paint, plot: Rect, lanes: &Lanes, placed: &[&(u16, Occurrenc
 }
 
 /// Returns the ink of an event.
-pub fn ink(kind: Kind) -> Ink {
+pub fn ink(kind: OccurrenceKind) -> Ink {
     match kind {
-        Kind::Lost | Kind::Error => Ink::Bad,
-        Kind::Stall | Kind::Slow | Kind::Eviction => Ink::Warn,
-        Kind::Back => Ink::Good,
-        Kind::Mark | Kind::Segment => Ink::Strong,
-        Kind::Fork | Kind::Other => Ink::Text,
+        OccurrenceKind::Lost | OccurrenceKind::Error => Ink::Bad,
+        OccurrenceKind::Stall | OccurrenceKind::Slow | OccurrenceKind::Eviction => Ink::Warn,
+        OccurrenceKind::Back => Ink::Good,
+        OccurrenceKind::Mark | OccurrenceKind::Segment => Ink::Strong,
+        OccurrenceKind::Fork | OccurrenceKind::Other => Ink::Text,
     }
 }
 
 /// Returns the sign of an event.
-pub fn sign(kind: Kind, glyphs: &Glyphs) -> char {
+pub fn sign(kind: OccurrenceKind, glyphs: &Glyphs) -> char {
     match kind {
-        Kind::Lost | Kind::Error => glyphs.lost,
-        Kind::Stall | Kind::Slow => glyphs.slow,
-        Kind::Mark => glyphs.mark,
-        Kind::Fork => glyphs.fork,
-        Kind::Eviction => glyphs.eviction,
-        Kind::Back => glyphs.back,
-        Kind::Segment => glyphs.border,
-        Kind::Other => glyphs.event,
+        OccurrenceKind::Lost | OccurrenceKind::Error => glyphs.lost,
+        OccurrenceKind::Stall | OccurrenceKind::Slow => glyphs.slow,
+        OccurrenceKind::Mark => glyphs.mark,
+        OccurrenceKind::Fork => glyphs.fork,
+        OccurrenceKind::Eviction => glyphs.eviction,
+        OccurrenceKind::Back => glyphs.back,
+        OccurrenceKind::Segment => glyphs.border,
+        OccurrenceKind::Other => glyphs.event,
     }
 }
 
-type LaneRow = Vec<Option<(char, Ink)>>;
+type EventRow = Vec<Option<(char, Ink)>>;
 
-fn laid(width: usize, placed: &[&(u16, Occurrence)], glyphs: &Glyphs) -> LaneRow {
-    let mut row: LaneRow = vec![None; width];
+fn event_row(width: usize, placed: &[&(u16, Occurrence)], glyphs: &Glyphs) -> EventRow {
+    let mut row: EventRow = vec![None; width];
     let mut order: Vec<_> = placed.to_vec();
     order.sort_by_key(|(_, occurrence)| occurrence.kind);
     let mut signed = Vec::new();
@@ -140,7 +145,7 @@ fn laid(width: usize, placed: &[&(u16, Occurrence)], glyphs: &Glyphs) -> LaneRow
         }
     }
     for (column, occurrence) in signed {
-        let ink = if occurrence.kind == Kind::Segment { Ink::Text } else { ink(occurrence.kind) };
+        let ink = if occurrence.kind == OccurrenceKind::Segment { Ink::Text } else { ink(occurrence.kind) };
         let place = words(occurrence.kind, &occurrence.word)
             .into_iter()
             .find_map(|word| Some((room(&row, column, &word)?, word)));
@@ -156,17 +161,17 @@ const LONGEST: usize = 24;
 
 /// Returns a label and its shorter forms: the parts before each comma, the longest first, then only the first word.
 /// The shortest form for a segment includes its number.
-fn words(kind: Kind, word: &str) -> Vec<String> {
+fn words(kind: OccurrenceKind, word: &str) -> Vec<String> {
     let commas = word.rmatch_indices(", ").map(|(at, _)| &word[..at]);
     let blanks = word.match_indices(' ').map(|(at, _)| at);
-    let last = blanks.take(if kind == Kind::Segment { 2 } else { 1 }).last();
+    let last = blanks.take(if kind == OccurrenceKind::Segment { 2 } else { 1 }).last();
     let words = std::iter::once(word).chain(commas).chain(last.map(|at| &word[..at]));
     words.filter(|word| word.chars().count() <= LONGEST).map(str::to_owned).collect()
 }
 
 /// Returns the column in which to write a label: after the sign at `column`, or else before the sign, with a blank
 /// between the label and its neighbour. `None` if there is no room.
-fn room(row: &LaneRow, column: usize, word: &str) -> Option<usize> {
+fn room(row: &EventRow, column: usize, word: &str) -> Option<usize> {
     let length = word.chars().count();
     let is_free = |from: usize, to: usize| row[from..to].iter().all(Option::is_none);
     let behind = column + 1;
@@ -179,9 +184,9 @@ fn room(row: &LaneRow, column: usize, word: &str) -> Option<usize> {
 
 /// Events that are at most this many columns apart have one common line at the first event, since many lines would
 /// hide the chart.
-const TRAIN: u16 = 5;
+const EVENT_LINE_GAP: u16 = 5;
 
-impl Lanes<'_> {
+impl ChartContext<'_> {
     /// Returns the events in the period shown, with their columns. At the border of two columns, an event belongs to
     /// the earlier column, and the beginning of a segment to the later column.
     pub(super) fn occurred(&self) -> Vec<(u16, Occurrence)> {
@@ -242,18 +247,21 @@ impl Lanes<'_> {
     /// group of other events that are close together.
     pub fn lines(&self, paint: &mut Paint, plot: Rect) {
         let glyphs = paint.glyphs();
-        let is_border = |occurrence: &Occurrence| occurrence.kind == Kind::Segment;
-        let lined = |occurrence: &Occurrence| !matches!(occurrence.kind, Kind::Segment | Kind::Stall);
+        let is_border = |occurrence: &Occurrence| occurrence.kind == OccurrenceKind::Segment;
+        let lined = |occurrence: &Occurrence| {
+            !matches!(occurrence.kind, OccurrenceKind::Segment | OccurrenceKind::Stall)
+        };
         let events: BTreeSet<u16> =
             self.occurrences.iter().filter(|(_, o)| lined(o)).map(|(column, _)| *column).collect();
         let borders = self.occurrences.iter().filter(|(_, o)| is_border(o)).map(|(column, _)| *column);
         let mut lines: Vec<_> = borders.map(|column| (column, glyphs.border_line)).collect();
-        let begins = |column: &u16| events.range(column.saturating_sub(TRAIN)..*column).next().is_none();
+        let begins =
+            |column: &u16| events.range(column.saturating_sub(EVENT_LINE_GAP)..*column).next().is_none();
         lines.extend(events.iter().copied().filter(begins).map(|column| (column, glyphs.event_line)));
         for (column, glyph) in lines {
             let x = plot.x + column;
             for y in (plot.top()..plot.bottom()).filter(|_| x < plot.right()) {
-                paint.behind(x, y, glyph, Ink::Faint);
+                paint.dot_if_blank(x, y, glyph, Ink::Faint);
             }
         }
     }
@@ -263,7 +271,8 @@ impl Lanes<'_> {
         let (outages, glyph) = (&self.reading.timeline.outages, paint.glyphs().outage);
         for column in 0..plot.width.min(self.axis.columns) {
             if outages.touch(self.axis.start_s(column), self.axis.start_s(column + 1)) {
-                (plot.top()..plot.bottom()).for_each(|y| paint.behind(plot.x + column, y, glyph, Ink::Bad));
+                (plot.top()..plot.bottom())
+                    .for_each(|y| paint.dot_if_blank(plot.x + column, y, glyph, Ink::Bad));
             }
         }
     }
@@ -274,7 +283,7 @@ mod tests {
     use super::*;
     use crate::tui::theme::{Colours, GlyphSet, Theme};
 
-    fn text(width: usize, placed: &[(u16, Kind, &str)]) -> String {
+    fn text(width: usize, placed: &[(u16, OccurrenceKind, &str)]) -> String {
         let placed: Vec<_> = placed
             .iter()
             .map(|(column, kind, word)| {
@@ -283,31 +292,36 @@ mod tests {
             })
             .collect();
         let glyphs = Theme::new(Colours::Mono, GlyphSet::Ascii).glyphs();
-        let row = laid(width, &placed.iter().collect::<Vec<_>>(), glyphs);
+        let row = event_row(width, &placed.iter().collect::<Vec<_>>(), glyphs);
         row.into_iter().map(|cell| cell.map_or(' ', |(c, _)| c)).collect::<String>().trim_end().to_owned()
     }
 
     #[test]
     fn labels_are_shortened_for_more_important_events() {
-        let (slow, fork) = ((2, Kind::Slow, "slow 14.2 ms"), (9, Kind::Fork, "fork"));
+        let (slow, fork) = ((2, OccurrenceKind::Slow, "slow 14.2 ms"), (9, OccurrenceKind::Fork, "fork"));
         assert_eq!(text(30, &[slow]), "  !slow 14.2 ms");
         assert_eq!(text(30, &[fork, slow]), "  !slow  Yfork");
-        assert_eq!(text(30, &[(2, Kind::Back, "back"), (2, Kind::Lost, "lost")]), "  Xlost");
-        assert_eq!(text(30, &[slow, (4, Kind::Lost, "lost")]), "  ! Xlost");
+        assert_eq!(
+            text(30, &[(2, OccurrenceKind::Back, "back"), (2, OccurrenceKind::Lost, "lost")]),
+            "  Xlost"
+        );
+        assert_eq!(text(30, &[slow, (4, OccurrenceKind::Lost, "lost")]), "  ! Xlost");
     }
 
     #[test]
     fn a_label_without_room_after_its_sign_is_before_the_sign() {
-        let (stall, fork) = ((10, Kind::Stall, "stall 1.00 s"), (16, Kind::Fork, "fork"));
+        let (stall, fork) = ((10, OccurrenceKind::Stall, "stall 1.00 s"), (16, OccurrenceKind::Fork, "fork"));
         assert_eq!(text(30, &[stall, fork]), "     stall!     Yfork");
-        assert_eq!(text(20, &[(18, Kind::Slow, "slow 14.2 ms")]), "      slow 14.2 ms!");
-        assert_eq!(text(4, &[(3, Kind::Fork, "fork")]), "   Y");
+        assert_eq!(text(20, &[(18, OccurrenceKind::Slow, "slow 14.2 ms")]), "      slow 14.2 ms!");
+        assert_eq!(text(4, &[(3, OccurrenceKind::Fork, "fork")]), "   Y");
     }
 
     #[test]
     fn the_label_of_a_segment_contains_at_least_its_number() {
-        let segments =
-            [(0, Kind::Segment, "seg 2 50×1"), (7, Kind::Segment, "seg 3 clients 200, reads 50 %")];
+        let segments = [
+            (0, OccurrenceKind::Segment, "seg 2 50×1"),
+            (7, OccurrenceKind::Segment, "seg 3 clients 200, reads 50 %"),
+        ];
         assert_eq!(text(32, &segments), "|seg 2 |seg 3 clients 200");
         assert_eq!(text(14, &segments), "|seg 2 |seg 3");
     }

@@ -19,7 +19,7 @@ use std::{cmp::Reverse, collections::BTreeSet, ops::Range};
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Spread, ValueAxis},
+    app::{AxisScale, ValueAxis},
     tui::{Dots, Ink, Paint, row},
 };
 
@@ -68,14 +68,14 @@ pub fn draw(paint: &mut Paint, chart: Rect, x: u16, axis: &ValueAxis, label: imp
 
 /// Returns the round values to label, each with its row from the bottom. Each row has at most one value.
 pub fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
-    match axis.spread {
-        Spread::Linear => placed(axis, rows, linear_ticks(axis, rows)),
-        Spread::Log => log_ticks(axis, rows),
+    match axis.scale {
+        AxisScale::Linear => label_rows(axis, rows, linear_ticks(axis, rows)),
+        AxisScale::Log => log_ticks(axis, rows),
     }
 }
 
 /// Returns the values with their rows from the bottom. If two values are in the same row, only the first is returned.
-fn placed(axis: &ValueAxis, rows: u16, values: Vec<f64>) -> Vec<(u16, f64)> {
+fn label_rows(axis: &ValueAxis, rows: u16, values: Vec<f64>) -> Vec<(u16, f64)> {
     let mut ticks: Vec<(u16, f64)> = Vec::new();
     for value in values {
         let place = axis.share(value) * f64::from(rows);
@@ -103,12 +103,12 @@ fn log_ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     let all_of = |steps: &[f64]| {
         let values = of_steps(steps);
         let on_axis = values.iter().filter(|value| (0.0..1.0).contains(&axis.share(**value))).count();
-        Some(placed(axis, rows, values)).filter(|ticks| ticks.len() == on_axis && on_axis > 1)
+        Some(label_rows(axis, rows, values)).filter(|ticks| ticks.len() == on_axis && on_axis > 1)
     };
     STEPS
         .iter()
         .find_map(|steps| all_of(steps))
-        .unwrap_or_else(|| placed(axis, rows, of_steps(&[1.0, 5.0, 2.0])))
+        .unwrap_or_else(|| label_rows(axis, rows, of_steps(&[1.0, 5.0, 2.0])))
 }
 
 /// The lower and upper bound of the minimum number of labels on a linear axis. Between the bounds, the minimum is one
@@ -130,7 +130,7 @@ fn linear_ticks(axis: &ValueAxis, rows: u16) -> Vec<f64> {
 }
 
 /// How to draw the marks for values outside the axis.
-pub struct Clipped<'a> {
+pub struct ClippedMarks<'a> {
     /// The columns at which a new group begins, even if the value of the previous column is also outside the axis.
     pub borders: BTreeSet<u16>,
     /// The ink of marks and values.
@@ -139,7 +139,7 @@ pub struct Clipped<'a> {
     pub words: Option<&'a dyn Fn(u64) -> Vec<String>>,
 }
 
-impl Clipped<'_> {
+impl ClippedMarks<'_> {
     /// Draws marks at the top of `plot`. `columns` contains the values of the columns that are above the axis.
     pub fn above(&self, paint: &mut Paint, plot: Rect, columns: &[Option<u64>]) {
         let mut peaks = self.peaks(columns, |value| value);
@@ -160,7 +160,7 @@ impl Clipped<'_> {
     fn draw(&self, paint: &mut Paint, line: Rect, peaks: &[(u16, u64)], mark: char) {
         for (column, _) in peaks {
             let place = Rect { x: line.x + column, width: 1, ..line };
-            paint.over(place, mark.encode_utf8(&mut [0; 4]), self.ink);
+            paint.text_over(place, mark.encode_utf8(&mut [0; 4]), self.ink);
         }
         let Some(words) = self.words else { return };
         let mut taken: Vec<Range<u16>> = Vec::new();
@@ -188,7 +188,7 @@ impl Clipped<'_> {
                 || texts.last().filter(|_| n == 0).and_then(|text| Some((text, places(text).next()?)));
             if let Some((text, place)) = free.or_else(first) {
                 let area = Rect { x: line.x + place.start, width: place.end - place.start, ..line };
-                paint.over(area, text, self.ink);
+                paint.text_over(area, text, self.ink);
                 taken.push(place);
             }
         }
@@ -219,16 +219,16 @@ impl Clipped<'_> {
 mod tests {
     use super::*;
 
-    fn labelled(low: f64, high: f64, rows: u16, spread: Spread) -> Vec<f64> {
+    fn labelled(low: f64, high: f64, rows: u16, spread: AxisScale) -> Vec<f64> {
         let mut values: Vec<_> =
-            ticks(&ValueAxis { low, high, spread }, rows).into_iter().map(|(_, v)| v).collect();
+            ticks(&ValueAxis { low, high, scale: spread }, rows).into_iter().map(|(_, v)| v).collect();
         values.sort_by(f64::total_cmp);
         values
     }
 
     #[test]
     fn each_label_has_its_own_row_and_the_roundest_values_come_first() {
-        let labelled = |low, high, rows| labelled(low, high, rows, Spread::Log);
+        let labelled = |low, high, rows| labelled(low, high, rows, AxisScale::Log);
         assert_eq!(labelled(40.0, 12e3, 12), [50.0, 100.0, 200.0, 500.0, 1e3, 2e3, 5e3, 10e3]);
         assert_eq!(labelled(40.0, 12e3, 3), [100.0, 1e3, 10e3]);
         assert_eq!(labelled(150.0, 150e3, 7), [300.0, 1e3, 3e3, 10e3, 30e3, 100e3]);
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_linear_axis_has_round_labels_at_equal_distances() {
-        let labelled = |low, high, rows| labelled(low, high, rows, Spread::Linear);
+        let labelled = |low, high, rows| labelled(low, high, rows, AxisScale::Linear);
         assert_eq!(labelled(0.0, 170e3, 4), [0.0, 100e3]);
         assert_eq!(labelled(118e3, 205e3, 4), [150e3, 200e3]);
         assert_eq!(labelled(118e3, 205e3, 12), [120e3, 140e3, 160e3, 180e3, 200e3]);
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn each_group_of_values_outside_the_axis_has_one_mark_at_its_peak() {
         let columns = [None, Some(3), Some(9), Some(4), None, None, Some(5), Some(5)];
-        let clipped = |borders: &[u16]| Clipped {
+        let clipped = |borders: &[u16]| ClippedMarks {
             borders: borders.iter().copied().collect(),
             ink: Ink::Text,
             words: None,

@@ -27,27 +27,27 @@ use std::time::Duration;
 
 use self::table::SECRET;
 use super::{
-    reply::{Failure, Reply},
-    request::{Arguments, number},
-    state::{Session, State},
-    store::{Database, Kind},
+    reply::{ReplyError, ReplyWriter},
+    request::{RequestArguments, number},
+    state::{ClientSession, ServerState},
+    store::{Database, ValueType},
 };
 
 /// The result of a command: success, or the error reply.
-pub type Outcome = Result<(), Failure>;
+pub type CommandResult = Result<(), ReplyError>;
 
 /// One running command.
 pub struct Call<'a> {
     /// The arguments, the command's name first.
-    pub arguments: Arguments<'a>,
+    pub arguments: RequestArguments<'a>,
     /// The client.
     pub client: usize,
     /// The number of the command in the command table.
     pub id: CommandId,
     /// The server's state.
-    pub state: &'a mut State,
+    pub state: &'a mut ServerState,
     /// The writer of the command's reply.
-    pub reply: Reply<'a>,
+    pub reply: ReplyWriter<'a>,
 }
 
 impl<'a> Call<'a> {
@@ -77,25 +77,25 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// When there is no such argument: a syntax error, as for an option without its value.
-    pub fn argument(&self, index: usize) -> Result<&'a [u8], Failure> {
-        self.arguments.get(index).ok_or(Failure::SYNTAX)
+    pub fn argument(&self, index: usize) -> Result<&'a [u8], ReplyError> {
+        self.arguments.get(index).ok_or(ReplyError::SYNTAX)
     }
 
     /// Returns argument `index` as an integer.
     ///
     /// # Errors
     /// When the argument is not an integer.
-    pub fn integer(&self, index: usize) -> Result<i64, Failure> {
-        number(self.argument(index)?).ok_or(Failure::NOT_INTEGER)
+    pub fn integer(&self, index: usize) -> Result<i64, ReplyError> {
+        number(self.argument(index)?).ok_or(ReplyError::NOT_INTEGER)
     }
 
     /// Returns argument `index` as a count; `None` if there is no such argument.
     ///
     /// # Errors
     /// When the argument is negative or not an integer.
-    pub fn count(&self, index: usize) -> Result<Option<usize>, Failure> {
+    pub fn count(&self, index: usize) -> Result<Option<usize>, ReplyError> {
         let count = self.arguments.get(index).map(number);
-        count.map(|n| n.and_then(|n| usize::try_from(n).ok()).ok_or(Failure::NOT_POSITIVE)).transpose()
+        count.map(|n| n.and_then(|n| usize::try_from(n).ok()).ok_or(ReplyError::NOT_POSITIVE)).transpose()
     }
 
     /// Returns argument `index` in lower case, to compare it with options; an empty string if there is no such
@@ -110,17 +110,17 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the error for a wrong number of arguments; for commands whose functions check the number.
-    pub fn arity_failure(&self) -> Failure {
-        Failure::arity(COMMANDS[self.id].name)
+    pub fn arity_failure(&self) -> ReplyError {
+        ReplyError::arity(COMMANDS[self.id].name)
     }
 
     /// Returns the client.
-    pub fn session(&mut self) -> &mut Session {
+    pub fn session(&mut self) -> &mut ClientSession {
         &mut self.state.sessions[&self.client]
     }
 
     /// Returns the database that the client has selected, and the writer of the reply.
-    pub fn database(&mut self) -> (&mut Database, &mut Reply<'a>) {
+    pub fn database(&mut self) -> (&mut Database, &mut ReplyWriter<'a>) {
         let index = self.state.sessions[&self.client].database;
         let now_ms = self.state.unix_ms();
         let database = &mut self.state.databases[index];
@@ -132,7 +132,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// When the value has another type.
-    pub fn read<T: Kind>(&mut self) -> Result<(Option<&T>, &mut Reply<'a>), Failure> {
+    pub fn read<T: ValueType>(&mut self) -> Result<(Option<&T>, &mut ReplyWriter<'a>), ReplyError> {
         let key = self.argument(1)?;
         let (database, reply) = self.database();
         Ok((database.read(key)?, reply))
@@ -142,7 +142,10 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// When the value has another type.
-    pub fn change<T: Kind>(&mut self, act: impl FnOnce(&mut T, &mut Reply<'a>)) -> Result<bool, Failure> {
+    pub fn change<T: ValueType>(
+        &mut self,
+        act: impl FnOnce(&mut T, &mut ReplyWriter<'a>),
+    ) -> Result<bool, ReplyError> {
         let key = self.argument(1)?;
         let (database, reply) = self.database();
         Ok(database.change(key, |value| act(value, reply))?.is_some())
@@ -153,10 +156,10 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// When the value has another type.
-    pub fn change_or_new<T: Kind, R>(
+    pub fn change_or_new<T: ValueType, R>(
         &mut self,
-        act: impl FnOnce(&mut T, &mut Reply<'a>) -> R,
-    ) -> Result<R, Failure> {
+        act: impl FnOnce(&mut T, &mut ReplyWriter<'a>) -> R,
+    ) -> Result<R, ReplyError> {
         let key = self.argument(1)?;
         let (database, reply) = self.database();
         database.change_or_new(key, |value| act(value, reply))
@@ -164,9 +167,9 @@ impl<'a> Call<'a> {
 }
 
 /// Parses a floating-point number in Redis's syntax: no NaN, no spaces; `inf` and `-inf` are numbers.
-pub fn float(text: &[u8]) -> Result<f64, Failure> {
+pub fn float(text: &[u8]) -> Result<f64, ReplyError> {
     let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
-    value.filter(|value| !value.is_nan()).ok_or(Failure::NOT_FLOAT)
+    value.filter(|value| !value.is_nan()).ok_or(ReplyError::NOT_FLOAT)
 }
 
 /// Converts the indexes `start..=stop` of LRANGE or ZRANGE (negative: from the end) to a range of `length` items: the

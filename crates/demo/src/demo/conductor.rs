@@ -2,13 +2,13 @@
 
 use std::{net::SocketAddr, sync::Arc, thread::JoinHandle, time::Duration};
 
-use super::cluster::{Layout, Member, Shared};
+use super::cluster::{ClusterData, ClusterLayout, Member};
 use crate::{
     clock::Clock,
     demo::{
-        faults::{Fault, Kind, Script},
+        faults::{Fault, FaultKind, FaultScript},
         server::{Error, Handle, Options, Server},
-        state::Stop,
+        state::StopSignal,
     },
 };
 
@@ -32,14 +32,14 @@ pub struct Size {
 
 /// A running cluster. Dropping the cluster stops its nodes.
 #[derive(Debug)]
-pub struct Cluster {
+pub struct DemoCluster {
     /// The addresses of the nodes: the primaries first, then the first replica of each, and so on.
     pub addresses: Vec<SocketAddr>,
-    stop: Arc<Stop>,
+    stop: Arc<StopSignal>,
     thread: Option<JoinHandle<Result<(), Error>>>,
 }
 
-impl Cluster {
+impl DemoCluster {
     /// Starts a cluster. The first node listens on the address of the options. The other nodes listen on the following
     /// ports, or on free ports if these are taken.
     ///
@@ -47,7 +47,7 @@ impl Cluster {
     /// When the faults do not fit the size of the cluster, or a node does not start.
     pub fn start(options: &Options, size: Size) -> Result<Self, Error> {
         check(&options.faults, size)?;
-        let shared = Arc::new(Shared::new(Layout::new(size.primaries, size.replicas)));
+        let shared = Arc::new(ClusterData::new(ClusterLayout::new(size.primaries, size.replicas)));
         let (of_all, of_nodes) = options.faults.iter().cloned().partition(|fault| fault.kind.is_of_cluster());
         let mut conductor =
             Conductor { shared, options: Options { faults: of_nodes, ..options.clone() }, nodes: Vec::new() };
@@ -63,10 +63,10 @@ impl Cluster {
             conductor.shared.change().nodes[node].port = handle.address.port();
             conductor.nodes.push(Some(handle));
         }
-        let stop = Arc::new(Stop::default());
+        let stop = Arc::new(StopSignal::default());
         let thread = std::thread::Builder::new().name("demo-cluster".to_owned()).spawn({
             let stop = Arc::clone(&stop);
-            let script = Script::new(of_all, options.seed);
+            let script = FaultScript::new(of_all, options.seed);
             move || conductor.run(script, &stop)
         })?;
         Ok(Self { addresses, stop, thread: Some(thread) })
@@ -91,7 +91,7 @@ impl Cluster {
     }
 }
 
-impl Drop for Cluster {
+impl Drop for DemoCluster {
     fn drop(&mut self) {
         // A caller that needs the result calls `stop`.
         let _ = self.end();
@@ -107,7 +107,7 @@ fn check(faults: &[Fault], size: Size) -> Result<(), Error> {
                 "the cluster has {nodes} nodes; give a node of a fault from 1 to {nodes}"
             )));
         }
-        if matches!(fault.kind, Kind::Reshard(_)) && size.primaries == 1 {
+        if matches!(fault.kind, FaultKind::Reshard(_)) && size.primaries == 1 {
             return Err(Error::Unfit("a reshard needs two primaries; give at least --nodes 2".to_owned()));
         }
     }
@@ -116,7 +116,7 @@ fn check(faults: &[Fault], size: Size) -> Result<(), Error> {
 
 /// The thread that owns the nodes.
 struct Conductor {
-    shared: Arc<Shared>,
+    shared: Arc<ClusterData>,
     /// The options of all nodes, without the faults of the whole cluster.
     options: Options,
     /// The nodes; `None` stands for a node that is down.
@@ -135,7 +135,7 @@ impl Conductor {
     }
 
     /// Carries out the faults of the cluster when they are due, one after the other.
-    fn run(mut self, mut script: Script, stop: &Stop) -> Result<(), Error> {
+    fn run(mut self, mut script: FaultScript, stop: &StopSignal) -> Result<(), Error> {
         let clock = Clock::start();
         let mut from = 0;
         while !stop.is_requested() {
@@ -143,11 +143,11 @@ impl Conductor {
             stop.sleep(Duration::from_nanos(due_ns.saturating_sub(clock.now_ns())));
             let Some(fault) = script.take_due(clock.now_ns()) else { continue };
             match fault.kind {
-                Kind::Reshard(slots) => {
+                FaultKind::Reshard(slots) => {
                     self.reshard(slots, from, stop);
                     from = (from + 1) % self.shared.layout().primaries.len();
                 }
-                Kind::Failover => self.fail_over(fault.node.map_or(0, |node| node - 1), stop)?,
+                FaultKind::Failover => self.fail_over(fault.node.map_or(0, |node| node - 1), stop)?,
                 _ => {}
             }
         }
@@ -155,7 +155,7 @@ impl Conductor {
     }
 
     /// Moves slots from a primary to the next primary.
-    fn reshard(&self, slots: usize, from: usize, stop: &Stop) {
+    fn reshard(&self, slots: usize, from: usize, stop: &StopSignal) {
         let (to, slots) = {
             let layout = self.shared.layout();
             ((from + 1) % layout.primaries.len(), layout.slots(from).take(slots).collect::<Vec<_>>())
@@ -172,7 +172,7 @@ impl Conductor {
 
     /// Kills the primary of a node's shard. After the node timeout its first replica takes over, and the killed node
     /// starts again later.
-    fn fail_over(&mut self, node: usize, stop: &Stop) -> Result<(), Error> {
+    fn fail_over(&mut self, node: usize, stop: &StopSignal) -> Result<(), Error> {
         let shard = self.shared.layout().nodes[node].shard;
         let killed = self.shared.layout().primaries[shard];
         let Some(handle) = self.nodes[killed].take() else { return Ok(()) };

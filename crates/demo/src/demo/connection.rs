@@ -17,8 +17,8 @@ use socket2::Socket;
 
 use super::{
     engine::Engine,
-    faults::{Damage, Treatment},
-    request::{Arguments, Span, parse},
+    faults::{Damage, RequestFaults},
+    request::{ArgumentSpan, RequestArguments, parse},
 };
 
 /// While a client has more unsent bytes of replies than this, its requests wait until it has read replies.
@@ -33,12 +33,12 @@ const READ_SIZE: usize = 64 << 10;
 const GARBAGE: &[u8] = b"\x16\x03\x01\x00garbage\xff\xfe\r\n";
 
 /// The read buffer, which the connections use one after the other.
-pub struct Room {
+pub struct ReadBuffer {
     bytes: Box<[u8]>,
-    spans: Vec<Span>,
+    spans: Vec<ArgumentSpan>,
 }
 
-impl Default for Room {
+impl Default for ReadBuffer {
     fn default() -> Self {
         Self { bytes: vec![0; READ_SIZE].into(), spans: Vec::new() }
     }
@@ -46,7 +46,7 @@ impl Default for Room {
 
 /// What the event loop does next with a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum NextAction {
     /// The connection waits for an event.
     Wait,
     /// The connection may have more bytes to read; the event loop handles other connections first.
@@ -57,7 +57,7 @@ pub enum Next {
 
 /// The phase of a connection, which answers requests until a fault or an error occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answering {
+enum ServingPhase {
     /// Requests are answered.
     Serving,
     /// Requests are read and ignored.
@@ -70,15 +70,15 @@ enum Answering {
 
 /// One client's connection.
 #[derive(Debug)]
-pub struct Connection {
+pub struct DemoConnection {
     client: usize,
     socket: Socket,
     /// The bytes of requests that are incomplete, or that wait until replies have been sent.
     input: Vec<u8>,
     outbox: Outbox,
-    phase: Answering,
+    phase: ServingPhase,
     /// Whether requests wait because too many bytes of replies are unsent, or for an entry of a stream.
-    choked: bool,
+    is_paused: bool,
     /// Until when the first request waits for an entry of a stream; `None` if it does not wait.
     waits_until_ns: Option<u64>,
     /// Whether the client has closed its side of the connection: then more bytes may be readable even after a short
@@ -86,12 +86,12 @@ pub struct Connection {
     pub hung_up: bool,
 }
 
-impl Connection {
+impl DemoConnection {
     /// Returns a connection for this client on `socket`.
     pub fn new(socket: Socket, client: usize) -> Self {
         let (input, outbox) = (Vec::new(), Outbox::default());
-        let (phase, waits_until_ns) = (Answering::Serving, None);
-        Self { client, socket, input, outbox, phase, choked: false, waits_until_ns, hung_up: false }
+        let (phase, waits_until_ns) = (ServingPhase::Serving, None);
+        Self { client, socket, input, outbox, phase, is_paused: false, waits_until_ns, hung_up: false }
     }
 
     /// Returns the time at which the next delayed reply may be sent, or a wait for an entry ends; `None` if neither is the
@@ -107,7 +107,7 @@ impl Connection {
 
     /// Adds a message that is not a reply. Returns whether the client reads so slowly that it must be disconnected.
     pub fn post(&mut self, message: &[u8]) -> bool {
-        if self.phase == Answering::Serving {
+        if self.phase == ServingPhase::Serving {
             self.outbox.bytes.extend_from_slice(message);
         }
         self.outbox.unsent() > MAX_POSTED
@@ -115,54 +115,56 @@ impl Connection {
 
     /// If `reads` is set, reads from the socket once and answers the requests; then sends the replies that are not
     /// delayed.
-    pub fn go_on(&mut self, reads: bool, engine: &mut Engine, room: &mut Room) -> Next {
-        let read = if reads || self.waits() { self.read(engine, room) } else { Next::Wait };
+    pub fn process(&mut self, reads: bool, engine: &mut Engine, room: &mut ReadBuffer) -> NextAction {
+        let read = if reads || self.waits() { self.read(engine, room) } else { NextAction::Wait };
         match (self.send(engine), read) {
-            (Next::Close, _) | (_, Next::Close) => Next::Close,
+            (NextAction::Close, _) | (_, NextAction::Close) => NextAction::Close,
             // Sending may have made room for more replies.
-            (_, Next::Wait) if self.choked && !self.waits() && self.outbox.unsent() <= MAX_UNSENT => {
-                Next::Read
+            (_, NextAction::Wait)
+                if self.is_paused && !self.waits() && self.outbox.unsent() <= MAX_UNSENT =>
+            {
+                NextAction::Read
             }
             (_, read) => read,
         }
     }
 
-    fn read(&mut self, engine: &mut Engine, room: &mut Room) -> Next {
+    fn read(&mut self, engine: &mut Engine, room: &mut ReadBuffer) -> NextAction {
         // First answers the requests that wait because too many replies were unsent.
-        if std::mem::take(&mut self.choked) {
+        if std::mem::take(&mut self.is_paused) {
             self.take_in(&[], engine, &mut room.spans);
-            if self.choked {
+            if self.is_paused {
                 return self.pause();
             }
         }
         let n = match self.socket.read(&mut room.bytes) {
-            Ok(0) => return Next::Close,
+            Ok(0) => return NextAction::Close,
             Ok(n) => n,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Next::Wait,
-            Err(error) if error.kind() == ErrorKind::Interrupted => return Next::Read,
-            Err(_) => return Next::Close,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return NextAction::Wait,
+            Err(error) if error.kind() == ErrorKind::Interrupted => return NextAction::Read,
+            Err(_) => return NextAction::Close,
         };
         let net = &mut engine.state.stats.net;
         net.reads += 1;
         net.bytes_in += n as u64;
         self.take_in(&room.bytes[..n], engine, &mut room.spans);
         match self.input.len() {
-            MAX_UNREAD.. => Next::Close,
-            _ if self.choked => self.pause(),
+            MAX_UNREAD.. => NextAction::Close,
+            _ if self.is_paused => self.pause(),
             // A read that did not fill the buffer has emptied the socket; the next byte causes a new event.
-            _ if n < room.bytes.len() && !self.hung_up => Next::Wait,
-            _ => Next::Read,
+            _ if n < room.bytes.len() && !self.hung_up => NextAction::Wait,
+            _ => NextAction::Read,
         }
     }
 
     /// Returns the next action while requests wait. The connection of a waiting client that has disconnected is closed.
-    fn pause(&self) -> Next {
-        if self.waits() && self.hung_up { Next::Close } else { Next::Wait }
+    fn pause(&self) -> NextAction {
+        if self.waits() && self.hung_up { NextAction::Close } else { NextAction::Wait }
     }
 
     /// Answers the complete requests in the kept bytes and the `new` bytes, and keeps an incomplete request. Usually no
     /// bytes are copied.
-    fn take_in(&mut self, new: &[u8], engine: &mut Engine, spans: &mut Vec<Span>) {
+    fn take_in(&mut self, new: &[u8], engine: &mut Engine, spans: &mut Vec<ArgumentSpan>) {
         let mut input = std::mem::take(&mut self.input);
         if input.is_empty() {
             let used = self.answer(new, engine, spans);
@@ -176,12 +178,12 @@ impl Connection {
     }
 
     /// Answers the complete requests in `input`; returns the number of bytes of these requests.
-    fn answer(&mut self, input: &[u8], engine: &mut Engine, spans: &mut Vec<Span>) -> usize {
+    fn answer(&mut self, input: &[u8], engine: &mut Engine, spans: &mut Vec<ArgumentSpan>) -> usize {
         engine.state.read_clock();
         let (mut used, mut position) = (0, 0);
-        while self.phase == Answering::Serving && used < input.len() {
+        while self.phase == ServingPhase::Serving && used < input.len() {
             if self.outbox.unsent() > MAX_UNSENT {
-                self.choked = true;
+                self.is_paused = true;
                 return used;
             }
             let bytes = match parse(&input[used..], spans) {
@@ -189,30 +191,30 @@ impl Connection {
                 Ok(None) => return used,
                 Err(error) => {
                     engine.refuse(self.client, &error, &mut self.outbox.bytes);
-                    self.phase = Answering::Leaving;
+                    self.phase = ServingPhase::Leaving;
                     break;
                 }
             };
             if !spans.is_empty() {
                 position += 1;
                 let begin = self.outbox.bytes.len();
-                let arguments = Arguments { bytes, spans };
+                let arguments = RequestArguments { bytes, spans };
                 let fault = engine.answer((self.client, position), arguments, &mut self.outbox.bytes);
                 self.waits_until_ns = fault.waits_until_ns;
                 if self.waits() {
-                    self.choked = true;
+                    self.is_paused = true;
                     return used;
                 }
                 self.apply(&fault, begin, engine);
             }
             used += bytes.len();
         }
-        if self.phase == Answering::Serving { used } else { input.len() }
+        if self.phase == ServingPhase::Serving { used } else { input.len() }
     }
 
     /// Applies faults to the reply that begins at byte `begin` of the outbox, and records whether the client must be
     /// disconnected.
-    fn apply(&mut self, fault: &Treatment, begin: usize, engine: &Engine) {
+    fn apply(&mut self, fault: &RequestFaults, begin: usize, engine: &Engine) {
         if !fault.delay.is_zero() {
             self.outbox.hold(begin, engine.state.now_ns, fault.delay);
         }
@@ -225,35 +227,35 @@ impl Connection {
             }
             Some(Damage::Cut { close }) => {
                 bytes.truncate(begin.midpoint(bytes.len()));
-                self.phase = if close { Answering::Leaving } else { Answering::Silent };
+                self.phase = if close { ServingPhase::Leaving } else { ServingPhase::Silent };
             }
             Some(Damage::Reset) => {
                 bytes.truncate(begin);
-                self.phase = Answering::Resetting;
+                self.phase = ServingPhase::Resetting;
             }
         }
-        if self.phase == Answering::Serving && engine.state.sessions[&self.client].leaving {
-            self.phase = Answering::Leaving;
+        if self.phase == ServingPhase::Serving && engine.state.sessions[&self.client].leaving {
+            self.phase = ServingPhase::Leaving;
         }
     }
 
-    fn send(&mut self, engine: &mut Engine) -> Next {
+    fn send(&mut self, engine: &mut Engine) -> NextAction {
         if self.outbox.unsent() > 0 {
             let Ok((went, writes)) = self.outbox.send(&mut self.socket, engine.state.now_ns) else {
-                return Next::Close;
+                return NextAction::Close;
             };
             let net = &mut engine.state.stats.net;
             net.writes += writes;
             net.bytes_out += went as u64;
         }
         match self.phase {
-            Answering::Resetting => {
+            ServingPhase::Resetting => {
                 // A unix socket does not support this, so its client sees a normal close.
                 let _ = self.socket.set_linger(Some(Duration::ZERO));
-                Next::Close
+                NextAction::Close
             }
-            Answering::Leaving if self.outbox.unsent() == 0 => Next::Close,
-            _ => Next::Wait,
+            ServingPhase::Leaving if self.outbox.unsent() == 0 => NextAction::Close,
+            _ => NextAction::Wait,
         }
     }
 }
@@ -333,68 +335,4 @@ impl Outbox {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A socket that accepts at most `room` bytes.
-    struct Pipe {
-        taken: Vec<u8>,
-        room: usize,
-    }
-
-    impl Write for Pipe {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let n = bytes.len().min(self.room).min(1000);
-            if n == 0 {
-                return Err(ErrorKind::WouldBlock.into());
-            }
-            self.room -= n;
-            self.taken.extend_from_slice(&bytes[..n]);
-            Ok(n)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn a_delayed_reply_delays_only_later_replies() {
-        let mut outbox = Outbox::default();
-        let mut pipe = Pipe { taken: Vec::new(), room: usize::MAX };
-        outbox.bytes.extend_from_slice(b"one");
-        outbox.hold(3, 0, Duration::from_nanos(50));
-        outbox.bytes.extend_from_slice(b"two");
-        outbox.hold(6, 0, Duration::from_nanos(20));
-        outbox.bytes.extend_from_slice(b"three");
-        outbox.hold(11, 0, Duration::from_secs(3600));
-        outbox.bytes.extend_from_slice(b"four");
-        outbox.send(&mut pipe, 10).unwrap();
-        assert_eq!((pipe.taken.as_slice(), outbox.held_until_ns()), (b"one".as_slice(), Some(50)));
-        outbox.send(&mut pipe, 50).unwrap();
-        assert_eq!(pipe.taken.as_slice(), b"onetwothree");
-        outbox.send(&mut pipe, 3_600_000_000_000).unwrap();
-        assert_eq!((pipe.taken.as_slice(), outbox.held_until_ns()), (b"onetwothreefour".as_slice(), None));
-        assert_eq!(outbox.unsent(), 0);
-    }
-
-    #[test]
-    fn sending_continues_after_a_full_socket_and_nothing_is_lost() {
-        let mut outbox = Outbox::default();
-        let mut pipe = Pipe { taken: Vec::new(), room: 0 };
-        let mut expected = Vec::new();
-        for round in 0..100_u64 {
-            let piece = vec![round as u8; 5000];
-            if round % 10 == 3 {
-                outbox.hold(outbox.bytes.len(), round, Duration::from_nanos(4));
-            }
-            outbox.bytes.extend_from_slice(&piece);
-            expected.extend(piece);
-            pipe.room = 4700;
-            outbox.send(&mut pipe, round).unwrap();
-        }
-        pipe.room = usize::MAX;
-        outbox.send(&mut pipe, 1000).unwrap();
-        assert!(pipe.taken == expected && outbox.bytes.capacity() <= KEPT);
-    }
-}
+mod tests;

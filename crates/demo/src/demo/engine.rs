@@ -10,10 +10,10 @@ use std::{sync::Arc, time::Duration};
 use self::in_cluster::answer_in_cluster;
 use super::{
     commands::{AT_ONCE, COMMANDS, Call, CommandId, GROWS, LOAD, OPEN, WAITS, find, waits},
-    faults::{Kind, Occasion, Script, Treatment},
-    reply::{Failure, Protocol, Reply},
-    request::Arguments,
-    state::{Config, Session, State, Stop},
+    faults::{FaultKind, FaultOccasion, FaultScript, RequestFaults},
+    reply::{ReplyError, ReplyWriter, RespProtocol},
+    request::RequestArguments,
+    state::{ClientSession, ServerParameters, ServerState, StopSignal},
 };
 use crate::protocol::key_slot;
 
@@ -23,14 +23,14 @@ const HOT_CLIENT: usize = usize::MAX;
 /// The server's state and its script of faults.
 pub struct Engine {
     /// The state that commands read and change.
-    pub state: State,
-    script: Script,
+    pub state: ServerState,
+    script: FaultScript,
 }
 
 impl Engine {
     /// Creates a server without data or clients; the same `seed` gives the same random values.
-    pub fn new(config: Config, script: Script, stop: Arc<Stop>, seed: u64) -> Self {
-        let mut state = State::new(config, COMMANDS.len(), stop, seed);
+    pub fn new(config: ServerParameters, script: FaultScript, stop: Arc<StopSignal>, seed: u64) -> Self {
+        let mut state = ServerState::new(config, COMMANDS.len(), stop, seed);
         state.read_clock();
         Self { state, script }
     }
@@ -43,12 +43,12 @@ impl Engine {
     /// Returns the length of a stall that is due now, and schedules the next stall.
     pub fn take_stall(&mut self) -> Option<Duration> {
         let due = self.script.take_due(self.state.now_ns)?;
-        if let Kind::Stall(length) = due.kind { Some(length) } else { None }
+        if let FaultKind::Stall(length) = due.kind { Some(length) } else { None }
     }
 
     /// Runs the housekeeping, `hz` times a second, and the requests of simulated clients that read hot keys.
     pub fn tick(&mut self) {
-        self.state.with_data(State::tick);
+        self.state.with_data(ServerState::tick);
         for (key, per_s) in self.script.hot_keys(self.state.now_ns) {
             if self.state.member.as_ref().is_some_and(|member| member.owns(key_slot(key.as_bytes()))) {
                 self.read_often(&key, per_s / self.state.config.number("hz"));
@@ -58,8 +58,9 @@ impl Engine {
 
     fn read_often(&mut self, key: &str, times: u64) {
         let request = format!("GET {key}");
-        let arguments = Arguments { bytes: request.as_bytes(), spans: &[0..3, 4..request.len()] };
-        let session = Session { address: "hot".to_owned(), authenticated: true, ..Session::default() };
+        let arguments = RequestArguments { bytes: request.as_bytes(), spans: &[0..3, 4..request.len()] };
+        let session =
+            ClientSession { address: "hot".to_owned(), authenticated: true, ..ClientSession::default() };
         self.state.sessions.insert(HOT_CLIENT, session);
         let mut out = Vec::new();
         for _ in 0..times {
@@ -73,7 +74,9 @@ impl Engine {
     pub fn connect(&mut self, client: usize, address: String) {
         self.state.stats.net.connections += 1;
         let authenticated = self.state.config.value("requirepass").is_empty();
-        self.state.sessions.insert(client, Session { address, authenticated, ..Session::default() });
+        self.state
+            .sessions
+            .insert(client, ClientSession { address, authenticated, ..ClientSession::default() });
     }
 
     /// Executes a client's request, appends its reply to `out`, and returns the faults that apply to the reply.
@@ -81,24 +84,24 @@ impl Engine {
     pub fn answer(
         &mut self,
         (client, position): (usize, u64),
-        arguments: Arguments<'_>,
+        arguments: RequestArguments<'_>,
         out: &mut Vec<u8>,
-    ) -> Treatment {
+    ) -> RequestFaults {
         let id = match find(arguments) {
             Ok(id) => id,
             Err(failure) => {
                 self.refuse(client, &failure, out);
-                return Treatment::default();
+                return RequestFaults::default();
             }
         };
         if COMMANDS[id].has(WAITS)
             && let Some(until_ns) = waits(&mut self.state, client, arguments)
         {
-            return Treatment { waits_until_ns: Some(until_ns), ..Treatment::default() };
+            return RequestFaults { waits_until_ns: Some(until_ns), ..RequestFaults::default() };
         }
         let mut treatment = self.treatment(id, position);
         let is_open = self.state.sessions[&client].authenticated;
-        match self.objection(id, arguments.len(), is_open).or(treatment.error.take().map(Failure::other)) {
+        match self.objection(id, arguments.len(), is_open).or(treatment.error.take().map(ReplyError::other)) {
             Some(failure) => {
                 self.state.stats.commands[id].rejected += 1;
                 self.refuse(client, &failure, out);
@@ -113,34 +116,34 @@ impl Engine {
 
     /// Returns the error if a command may not run: because of its number of arguments, a missing AUTH, or the memory
     /// limit.
-    fn objection(&self, id: CommandId, words: usize, is_authenticated: bool) -> Option<Failure> {
+    fn objection(&self, id: CommandId, words: usize, is_authenticated: bool) -> Option<ReplyError> {
         let command = &COMMANDS[id];
         if !command.takes(words) {
-            Some(Failure::arity(command.name))
+            Some(ReplyError::arity(command.name))
         } else if !is_authenticated && !command.has(OPEN) {
-            Some(Failure::other("NOAUTH Authentication required."))
+            Some(ReplyError::other("NOAUTH Authentication required."))
         } else if command.has(GROWS) && !self.state.has_room() {
-            Some(Failure::other("OOM command not allowed when used memory > 'maxmemory'."))
+            Some(ReplyError::other("OOM command not allowed when used memory > 'maxmemory'."))
         } else {
             None
         }
     }
 
-    fn treatment(&mut self, id: CommandId, position: u64) -> Treatment {
+    fn treatment(&mut self, id: CommandId, position: u64) -> RequestFaults {
         if self.script.is_quiet() {
-            return Treatment::default();
+            return RequestFaults::default();
         }
-        let occasion = Occasion {
+        let occasion = FaultOccasion {
             command: COMMANDS[id].group(),
             is_load: COMMANDS[id].has(LOAD),
             position,
             now_ns: self.state.now_ns,
         };
-        self.script.judge(occasion)
+        self.script.faults_of(occasion)
     }
 
     /// Replies with an error and runs no command.
-    pub fn refuse(&mut self, client: usize, failure: &Failure, out: &mut Vec<u8>) {
+    pub fn refuse(&mut self, client: usize, failure: &ReplyError, out: &mut Vec<u8>) {
         refuse(&mut self.state, client, failure, out);
     }
 }
@@ -148,32 +151,32 @@ impl Engine {
 /// Runs a command, or queues it if the client is in a transaction. `slow` is the time by which a fault makes the command
 /// longer.
 pub fn run_or_queue(
-    state: &mut State,
+    state: &mut ServerState,
     (client, id): (usize, CommandId),
-    arguments: Arguments<'_>,
+    arguments: RequestArguments<'_>,
     slow: Duration,
     out: &mut Vec<u8>,
 ) {
     let session = &mut state.sessions[&client];
-    let mut reply = Reply::new(out, session.protocol);
+    let mut reply = ReplyWriter::new(out, session.protocol);
     match &mut session.transaction {
         Some(transaction) if !COMMANDS[id].has(AT_ONCE) => {
             transaction.queue(id, arguments, slow);
             reply.status("QUEUED");
         }
         _ => {
-            state.spend(slow);
+            state.delay_command(slow);
             Call { arguments, client, id, state, reply }.run();
         }
     }
 }
 
 /// Replies with an error and runs no command. If the client is in a transaction, EXEC will discard the transaction.
-pub fn refuse(state: &mut State, client: usize, failure: &Failure, out: &mut Vec<u8>) {
+pub fn refuse(state: &mut ServerState, client: usize, failure: &ReplyError, out: &mut Vec<u8>) {
     if let Some(transaction) = &mut state.sessions[&client].transaction {
         transaction.broken = true;
     }
-    state.fail(failure, &mut Reply::new(out, Protocol::Resp2));
+    state.fail(failure, &mut ReplyWriter::new(out, RespProtocol::Resp2));
 }
 
 #[cfg(test)]
@@ -182,11 +185,11 @@ mod tests {
 
     use crate::demo::{
         commands::testing::TestServer,
-        faults::{Damage, Script},
+        faults::{Damage, FaultScript},
     };
 
     fn with_faults(faults: &[&str]) -> TestServer {
-        TestServer::with("", Script::new(faults.iter().map(|fault| fault.parse().unwrap()).collect(), 1))
+        TestServer::with("", FaultScript::new(faults.iter().map(|fault| fault.parse().unwrap()).collect(), 1))
     }
 
     #[test]

@@ -18,9 +18,9 @@ use mio::{Events, Interest, Poll, Token, event::Event, unix::SourceFd};
 use socket2::Socket;
 
 use super::{
-    connection::{Connection, Next, Room},
+    connection::{DemoConnection, NextAction, ReadBuffer},
     engine::Engine,
-    state::Stop,
+    state::StopSignal,
     store::Map,
 };
 use crate::clock::SECOND_NS;
@@ -33,7 +33,7 @@ const LISTENER: Token = Token(1);
 const IDLE_NS: u64 = 20_000;
 
 /// A listening socket.
-pub struct Listener {
+pub struct ServerListener {
     /// The non-blocking socket.
     pub socket: Socket,
     /// The address that is shown for clients of a unix socket: its path.
@@ -43,16 +43,16 @@ pub struct Listener {
 /// The event loop, with its listeners, its connections and the engine.
 pub struct EventLoop {
     poll: Poll,
-    listeners: Vec<Listener>,
-    connections: Map<usize, Connection>,
+    listeners: Vec<ServerListener>,
+    connections: Map<usize, DemoConnection>,
     last_client: usize,
     engine: Engine,
-    stop: Arc<Stop>,
+    stop: Arc<StopSignal>,
     /// The timers of delayed replies: the time of sending, and the client.
     timers: BTreeSet<(u64, usize)>,
     /// The clients whose connections may have more bytes to read.
     again: Vec<usize>,
-    room: Room,
+    room: ReadBuffer,
     next_tick_ns: u64,
 }
 
@@ -61,7 +61,12 @@ impl EventLoop {
     ///
     /// # Errors
     /// When the listeners cannot be registered.
-    pub fn new(poll: Poll, listeners: Vec<Listener>, engine: Engine, stop: Arc<Stop>) -> io::Result<Self> {
+    pub fn new(
+        poll: Poll,
+        listeners: Vec<ServerListener>,
+        engine: Engine,
+        stop: Arc<StopSignal>,
+    ) -> io::Result<Self> {
         for listener in &listeners {
             let mut source = SourceFd(&listener.socket.as_raw_fd());
             poll.registry().register(&mut source, LISTENER, Interest::READABLE)?;
@@ -75,7 +80,7 @@ impl EventLoop {
             stop,
             timers: BTreeSet::new(),
             again: Vec::new(),
-            room: Room::default(),
+            room: ReadBuffer::default(),
             next_tick_ns: 0,
         })
     }
@@ -108,13 +113,13 @@ impl EventLoop {
                 return Ok(());
             }
             for client in std::mem::take(&mut self.again) {
-                self.go_on(client, true);
+                self.process(client, true);
             }
             self.run_timers();
             for (client, bytes) in std::mem::take(&mut self.engine.state.channels.posted) {
                 match self.connections.get_mut(&client).is_some_and(|connection| connection.post(&bytes)) {
                     true => self.close(client),
-                    false => self.go_on(client, false),
+                    false => self.process(client, false),
                 }
             }
             self.again.extend(std::mem::take(&mut self.engine.state.waiting.woken));
@@ -145,7 +150,7 @@ impl EventLoop {
         let now_ns = self.engine.state.now_ns;
         while let Some(&(_, client)) = self.timers.first().filter(|(at_ns, _)| *at_ns <= now_ns) {
             self.timers.pop_first();
-            self.go_on(client, false);
+            self.process(client, false);
         }
         if now_ns >= self.next_tick_ns {
             self.engine.tick();
@@ -160,16 +165,16 @@ impl EventLoop {
         if hung_up && let Some(connection) = self.connections.get_mut(&client) {
             connection.hung_up = true;
         }
-        self.go_on(client, hung_up || event.is_readable());
+        self.process(client, hung_up || event.is_readable());
     }
 
     /// Reads and writes on a client's connection, then keeps, queues or closes it.
-    fn go_on(&mut self, client: usize, reads: bool) {
+    fn process(&mut self, client: usize, reads: bool) {
         let Some(connection) = self.connections.get_mut(&client) else { return };
-        match connection.go_on(reads, &mut self.engine, &mut self.room) {
-            Next::Wait => {}
-            Next::Read => self.again.push(client),
-            Next::Close => return self.close(client),
+        match connection.process(reads, &mut self.engine, &mut self.room) {
+            NextAction::Wait => {}
+            NextAction::Read => self.again.push(client),
+            NextAction::Close => return self.close(client),
         }
         let until_ns = connection.held_until_ns().filter(|at_ns| *at_ns < u64::MAX);
         self.timers.extend(until_ns.map(|at_ns| (at_ns, client)));
@@ -190,7 +195,7 @@ impl EventLoop {
                 if (self.connections.len() as u64) < self.engine.state.config.number("maxclients") {
                     self.admit(socket, address);
                 } else {
-                    self.turn_away(&socket);
+                    self.reject(&socket);
                 }
             }
         }
@@ -203,19 +208,19 @@ impl EventLoop {
         // If the poll cannot register the socket, the connection is closed.
         if self.poll.registry().register(&mut source, Token(LISTENER.0 + client), both).is_ok() {
             self.last_client = client;
-            self.connections.insert(client, Connection::new(socket, client));
+            self.connections.insert(client, DemoConnection::new(socket, client));
             self.engine.connect(client, address);
         }
     }
 
-    fn turn_away(&mut self, mut socket: &Socket) {
+    fn reject(&mut self, mut socket: &Socket) {
         self.engine.state.stats.net.rejected_connections += 1;
         // If the socket does not accept the line, the close alone is enough.
         let _ = socket.write(b"-ERR max number of clients reached\r\n");
     }
 }
 
-impl Listener {
+impl ServerListener {
     /// Returns the next new connection and the client's address; `None` if no connection waits or it cannot be accepted
     /// now.
     fn next_client(&self) -> Option<(Socket, String)> {

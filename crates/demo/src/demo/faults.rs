@@ -39,7 +39,7 @@
 mod parse;
 mod script;
 
-pub use self::script::{Occasion, Script, Treatment};
+pub use self::script::{FaultOccasion, FaultScript, RequestFaults};
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
     /// The kind of fault.
-    pub kind: Kind,
+    pub kind: FaultKind,
     /// The commands to which the fault applies; unused for a stall.
     pub scope: Scope,
     /// When the fault applies.
@@ -62,13 +62,13 @@ pub struct Fault {
 impl Fault {
     /// Returns whether only a cluster can have the fault.
     pub fn needs_cluster(&self) -> bool {
-        self.node.is_some() || !(self.kind.is_of_requests() || matches!(self.kind, Kind::Stall(_)))
+        self.node.is_some() || !(self.kind.is_of_requests() || matches!(self.kind, FaultKind::Stall(_)))
     }
 }
 
 /// The kinds of faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum FaultKind {
     /// The whole server stops for this long.
     Stall(Duration),
     /// The command takes this much longer, and all clients wait for it.
@@ -92,7 +92,7 @@ pub enum Kind {
     },
 }
 
-impl Kind {
+impl FaultKind {
     /// Returns whether the fault applies to requests.
     pub fn is_of_requests(&self) -> bool {
         matches!(self, Self::Slow(_) | Self::Delay(_) | Self::Error(_) | Self::Damage(_))

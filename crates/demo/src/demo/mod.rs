@@ -27,7 +27,7 @@ mod server;
 mod state;
 mod store;
 
-pub use self::conductor::{Cluster, Size};
+pub use self::conductor::{DemoCluster, Size};
 pub use self::faults::Fault;
 pub use self::server::{Error, Handle, Options, Server};
 

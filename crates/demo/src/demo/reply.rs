@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 /// The version of the wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Protocol {
+pub enum RespProtocol {
     /// RESP2, used until the client requests RESP3 with HELLO.
     #[default]
     Resp2,
@@ -17,7 +17,7 @@ pub enum Protocol {
     Resp3,
 }
 
-impl Protocol {
+impl RespProtocol {
     /// Returns the number of the version in HELLO, 2 or 3.
     pub fn version(self) -> i64 {
         match self {
@@ -29,21 +29,21 @@ impl Protocol {
 
 /// Writes a reply: appends its values to the output for a client.
 #[derive(Debug)]
-pub struct Reply<'a> {
+pub struct ReplyWriter<'a> {
     bytes: &'a mut Vec<u8>,
     /// The format of values.
-    pub protocol: Protocol,
+    pub protocol: RespProtocol,
 }
 
-impl<'a> Reply<'a> {
+impl<'a> ReplyWriter<'a> {
     /// Creates a reply that is appended to `bytes`.
-    pub fn new(bytes: &'a mut Vec<u8>, protocol: Protocol) -> Self {
+    pub fn new(bytes: &'a mut Vec<u8>, protocol: RespProtocol) -> Self {
         Self { bytes, protocol }
     }
 
     /// Returns the writer of a reply inside this reply, such as the reply of a command inside the reply of EXEC.
-    pub fn part(&mut self, protocol: Protocol) -> Reply<'_> {
-        Reply { bytes: self.bytes, protocol }
+    pub fn part(&mut self, protocol: RespProtocol) -> ReplyWriter<'_> {
+        ReplyWriter { bytes: self.bytes, protocol }
     }
 
     /// Returns the length of the whole output that waits for the client, in bytes, including this reply.
@@ -120,7 +120,7 @@ impl<'a> Reply<'a> {
     }
 
     fn either<T>(&self, resp2: T, resp3: T) -> T {
-        if self.protocol == Protocol::Resp2 { resp2 } else { resp3 }
+        if self.protocol == RespProtocol::Resp2 { resp2 } else { resp3 }
     }
 
     /// Begins an array of `n` values.
@@ -147,16 +147,16 @@ impl<'a> Reply<'a> {
     pub fn double(&mut self, value: f64) {
         let text = value.to_string();
         match self.protocol {
-            Protocol::Resp2 => self.text(&text),
-            Protocol::Resp3 => self.line(b',', text.as_bytes()),
+            RespProtocol::Resp2 => self.text(&text),
+            RespProtocol::Resp3 => self.line(b',', text.as_bytes()),
         }
     }
 
     /// Writes a verbatim string, a text for users.
     pub fn verbatim(&mut self, text: &str) {
         match self.protocol {
-            Protocol::Resp2 => self.text(text),
-            Protocol::Resp3 => {
+            RespProtocol::Resp2 => self.text(text),
+            RespProtocol::Resp3 => {
                 self.number(b'=', text.len() + 4);
                 self.bytes.extend_from_slice(b"txt:");
                 self.bytes.extend_from_slice(text.as_bytes());
@@ -178,9 +178,9 @@ impl<'a> Reply<'a> {
 
 /// An error reply, without the leading `-`. The first word of the text is the error's prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure(pub Cow<'static, str>);
+pub struct ReplyError(pub Cow<'static, str>);
 
-impl Failure {
+impl ReplyError {
     /// The key holds a value of another type.
     pub const WRONG_TYPE: Self =
         Self::fixed("WRONGTYPE Operation against a key holding the wrong kind of value");
@@ -218,15 +218,15 @@ impl Failure {
 mod tests {
     use super::*;
 
-    fn written(protocol: Protocol, write: impl Fn(&mut Reply<'_>)) -> String {
+    fn written(protocol: RespProtocol, write: impl Fn(&mut ReplyWriter<'_>)) -> String {
         let mut bytes = Vec::new();
-        write(&mut Reply::new(&mut bytes, protocol));
+        write(&mut ReplyWriter::new(&mut bytes, protocol));
         String::from_utf8(bytes).unwrap()
     }
 
     #[test]
     fn each_value_has_the_form_of_its_protocol() {
-        type Case = (fn(&mut Reply<'_>), &'static str, &'static str);
+        type Case = (fn(&mut ReplyWriter<'_>), &'static str, &'static str);
         let cases: [Case; 10] = [
             (|r| r.null(), "$-1\r\n", "_\r\n"),
             (|r| r.null_array(), "*-1\r\n", "_\r\n"),
@@ -240,13 +240,13 @@ mod tests {
             (|r| r.status("PONG"), "+PONG\r\n", "+PONG\r\n"),
         ];
         for (write, resp2, resp3) in cases {
-            assert_eq!(written(Protocol::Resp2, write), resp2);
-            assert_eq!(written(Protocol::Resp3, write), resp3);
+            assert_eq!(written(RespProtocol::Resp2, write), resp2);
+            assert_eq!(written(RespProtocol::Resp3, write), resp3);
         }
     }
 
     #[test]
     fn a_line_end_in_an_error_cannot_end_the_reply() {
-        assert_eq!(written(Protocol::Resp2, |r| r.error("ERR a\r\nb")), "-ERR a  b\r\n");
+        assert_eq!(written(RespProtocol::Resp2, |r| r.error("ERR a\r\nb")), "-ERR a  b\r\n");
     }
 }

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use super::reply::Failure;
+use super::reply::ReplyError;
 
 /// The largest number of arguments of one request.
 const MAX_ARGUMENTS: i64 = 1 << 20;
@@ -23,18 +23,18 @@ const MAX_BULK: usize = 512 << 20;
 const MAX_LINE: usize = 64 << 10;
 
 /// The position of an argument in the bytes of its request.
-pub type Span = Range<usize>;
+pub type ArgumentSpan = Range<usize>;
 
 /// The arguments of one request, the command's name first.
 #[derive(Debug, Clone, Copy)]
-pub struct Arguments<'a> {
+pub struct RequestArguments<'a> {
     /// The bytes of the request.
     pub bytes: &'a [u8],
     /// The ranges of the arguments in `bytes`.
-    pub spans: &'a [Span],
+    pub spans: &'a [ArgumentSpan],
 }
 
-impl<'a> Arguments<'a> {
+impl<'a> RequestArguments<'a> {
     /// Returns the number of arguments, including the command's name.
     pub fn len(&self) -> usize {
         self.spans.len()
@@ -59,8 +59,8 @@ impl<'a> Arguments<'a> {
 }
 
 /// Returns Redis's error for bytes that are not a request; the connection is then closed.
-fn no_request(why: &str) -> Failure {
-    Failure::other(format!("ERR Protocol error: {why}"))
+fn no_request(why: &str) -> ReplyError {
+    ReplyError::other(format!("ERR Protocol error: {why}"))
 }
 
 /// Parses the request at the beginning of `bytes`. Returns the length of the request if it is complete; `spans` then
@@ -68,7 +68,7 @@ fn no_request(why: &str) -> Failure {
 ///
 /// # Errors
 /// When the bytes are not a request.
-pub fn parse(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Failure> {
+pub fn parse(bytes: &[u8], spans: &mut Vec<ArgumentSpan>) -> Result<Option<usize>, ReplyError> {
     spans.clear();
     match bytes.first() {
         None => Ok(None),
@@ -77,7 +77,7 @@ pub fn parse(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Failu
     }
 }
 
-fn parse_array(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Failure> {
+fn parse_array(bytes: &[u8], spans: &mut Vec<ArgumentSpan>) -> Result<Option<usize>, ReplyError> {
     let Some((count, mut at)) = header(bytes, 0, "mbulk")? else { return Ok(None) };
     let count = count
         .filter(|count| *count <= MAX_ARGUMENTS)
@@ -105,7 +105,7 @@ fn parse_array(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Fai
 
 /// Parses the line at `at`: returns the number after the line's first byte and the position of the next line, or `None`
 /// if the line is incomplete.
-fn header(bytes: &[u8], at: usize, what: &'static str) -> Result<Option<(Option<i64>, usize)>, Failure> {
+fn header(bytes: &[u8], at: usize, what: &'static str) -> Result<Option<(Option<i64>, usize)>, ReplyError> {
     let rest = &bytes[at..];
     match memchr(b'\n', rest) {
         Some(length) if length <= MAX_LINE => {
@@ -117,7 +117,7 @@ fn header(bytes: &[u8], at: usize, what: &'static str) -> Result<Option<(Option<
     }
 }
 
-fn parse_inline(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Failure> {
+fn parse_inline(bytes: &[u8], spans: &mut Vec<ArgumentSpan>) -> Result<Option<usize>, ReplyError> {
     let end = memchr(b'\n', bytes);
     if end.unwrap_or(bytes.len()) > MAX_LINE {
         return Err(no_request("too big inline request"));
@@ -158,12 +158,12 @@ mod tests {
     use super::*;
 
     /// Parses `bytes` in pieces that end at `cuts`, and returns the requests.
-    fn requests(bytes: &[u8], cuts: &[usize]) -> Result<Vec<Vec<Vec<u8>>>, Failure> {
+    fn requests(bytes: &[u8], cuts: &[usize]) -> Result<Vec<Vec<Vec<u8>>>, ReplyError> {
         let (mut start, mut spans, mut found) = (0, Vec::new(), Vec::new());
         for &end in cuts.iter().chain([&bytes.len()]) {
             while start < end {
                 let Some(length) = parse(&bytes[start..end], &mut spans)? else { break };
-                let arguments = Arguments { bytes: &bytes[start..], spans: &spans };
+                let arguments = RequestArguments { bytes: &bytes[start..], spans: &spans };
                 found.push(arguments.from(0).map(<[u8]>::to_vec).collect());
                 start += length;
             }

@@ -15,9 +15,9 @@ use thiserror::Error;
 use super::{
     cluster::Member,
     engine::Engine,
-    event_loop::{EventLoop, Listener, WAKER},
-    faults::{Fault, Script},
-    state::{Config, Stop},
+    event_loop::{EventLoop, ServerListener, WAKER},
+    faults::{Fault, FaultScript},
+    state::{ServerParameters, StopSignal},
 };
 use crate::endpoint::Password;
 
@@ -102,18 +102,19 @@ impl Server {
             _ => Error::Listen { place: options.address.to_string(), source },
         })?;
         let address = tcp.local_addr()?.as_socket().unwrap_or(options.address);
-        let mut listeners = vec![Listener { socket: tcp, name: address.to_string() }];
+        let mut listeners = vec![ServerListener { socket: tcp, name: address.to_string() }];
         if let Some(path) = &options.unix_socket {
             let socket = SockAddr::unix(path).and_then(|address| listen(&address));
             let socket =
                 socket.map_err(|source| Error::Listen { place: path.display().to_string(), source })?;
-            listeners.push(Listener { socket, name: format!("{}:0", path.display()) });
+            listeners.push(ServerListener { socket, name: format!("{}:0", path.display()) });
         }
         let unix_file = options.unix_socket.map(SocketFile);
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
-        let stop = Arc::new(Stop::default());
-        let mut config = Config::new(address.port(), options.password.as_ref().map_or("", Password::reveal));
+        let stop = Arc::new(StopSignal::default());
+        let mut config =
+            ServerParameters::new(address.port(), options.password.as_ref().map_or("", Password::reveal));
         if member.is_some() {
             config.join_cluster();
         }
@@ -121,7 +122,7 @@ impl Server {
         let thread = std::thread::Builder::new().name("demo".to_owned()).spawn({
             let stop = Arc::clone(&stop);
             move || {
-                let script = Script::new(options.faults, seed);
+                let script = FaultScript::new(options.faults, seed);
                 // The engine's clock starts here, on the server's thread.
                 let mut engine = Engine::new(config, script, Arc::clone(&stop), seed);
                 engine.state.member = member.map(Arc::new);
@@ -159,7 +160,7 @@ pub struct Handle {
     /// The address on which the server listens.
     pub address: SocketAddr,
     _unix_file: Option<SocketFile>,
-    stop: Arc<Stop>,
+    stop: Arc<StopSignal>,
     waker: Waker,
     thread: Option<JoinHandle<io::Result<()>>>,
 }

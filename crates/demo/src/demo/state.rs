@@ -11,8 +11,8 @@
 pub mod config;
 mod stats;
 
-pub use self::config::Config;
-pub use self::stats::Stats;
+pub use self::config::ServerParameters;
+pub use self::stats::ServerStats;
 
 use std::{
     collections::BTreeMap,
@@ -28,8 +28,8 @@ use self::stats::{SlowEntry, Slowlog, shortened};
 use super::{
     channels::{Channels, Tracking, Waiting},
     cluster::{Member, SlotUse},
-    reply::{Failure, Protocol, Reply},
-    request::{Arguments, Span},
+    reply::{ReplyError, ReplyWriter, RespProtocol},
+    request::{ArgumentSpan, RequestArguments},
     store::{Database, Map, databases},
 };
 use crate::clock::Clock;
@@ -50,19 +50,19 @@ pub struct Spike {
 
 /// The state that commands read and change.
 #[derive(Debug)]
-pub struct State {
+pub struct ServerState {
     /// The data.
     pub databases: Vec<Database>,
     /// The parameters.
-    pub config: Config,
+    pub config: ServerParameters,
     /// The counters.
-    pub stats: Stats,
+    pub stats: ServerStats,
     /// The slow log.
     pub slowlog: Slowlog,
     /// The events of the latency monitor, by kind.
     pub spikes: BTreeMap<&'static str, Spike>,
     /// The clients by their numbers.
-    pub sessions: Map<usize, Session>,
+    pub sessions: Map<usize, ClientSession>,
     /// The random number generator for commands that return random members.
     pub rng: Pcg64Mcg,
     /// The largest size of the data so far, in bytes.
@@ -81,23 +81,23 @@ pub struct State {
     pub channels: Channels,
     /// The clients with CLIENT TRACKING.
     pub tracking: Tracking,
-    spending: Spending,
-    stop: Arc<Stop>,
+    spending: SlowSchedule,
+    stop: Arc<StopSignal>,
     clock: Clock,
     start_unix_us: u64,
 }
 
-impl State {
+impl ServerState {
     /// Creates the state of an empty server. `commands` is the size of the command table; the same `seed` gives the
     /// same random values.
-    pub fn new(config: Config, commands: usize, stop: Arc<Stop>, seed: u64) -> Self {
+    pub fn new(config: ServerParameters, commands: usize, stop: Arc<StopSignal>, seed: u64) -> Self {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         // The id distinguishes runs, so it does not come from the seed.
         let mut id_source = rand::rng();
         Self {
             databases: databases(),
             config,
-            stats: Stats::new(commands),
+            stats: ServerStats::new(commands),
             slowlog: Slowlog::default(),
             spikes: BTreeMap::new(),
             sessions: Map::default(),
@@ -110,7 +110,7 @@ impl State {
             waiting: Waiting::default(),
             channels: Channels::default(),
             tracking: Tracking::default(),
-            spending: Spending::default(),
+            spending: SlowSchedule::default(),
             stop,
             clock: Clock::start(),
             start_unix_us: unix.as_micros() as u64,
@@ -142,7 +142,7 @@ impl State {
 
     /// Makes a command longer by `length` while all clients wait; the wait is shorter if earlier commands took too
     /// long.
-    pub fn spend(&mut self, length: Duration) {
+    pub fn delay_command(&mut self, length: Duration) {
         if length.is_zero() {
             return;
         }
@@ -211,14 +211,14 @@ impl State {
     }
 
     /// Writes an error reply and counts it by its prefix.
-    pub fn fail(&mut self, failure: &Failure, reply: &mut Reply<'_>) {
+    pub fn fail(&mut self, failure: &ReplyError, reply: &mut ReplyWriter<'_>) {
         let text = &failure.0;
         self.stats.count_error(text.split(' ').next().unwrap_or(text));
         reply.error(text);
     }
 
     /// Adds a command that took `us` to the slow log.
-    pub fn note_slow(&mut self, client: usize, arguments: Arguments<'_>, us: u64) {
+    pub fn note_slow(&mut self, client: usize, arguments: RequestArguments<'_>, us: u64) {
         let session = &self.sessions[&client];
         let entry = SlowEntry {
             at_s: self.unix_us() / 1_000_000,
@@ -234,7 +234,7 @@ impl State {
 
 /// One client.
 #[derive(Debug, Clone, Default)]
-pub struct Session {
+pub struct ClientSession {
     /// The address of the client, such as `127.0.0.1:50000`, or the path of the unix socket.
     pub address: String,
     /// The name that the client has set with CLIENT SETNAME or HELLO; empty if none.
@@ -242,7 +242,7 @@ pub struct Session {
     /// The number of the database that the client has selected.
     pub database: usize,
     /// The client's protocol.
-    pub protocol: Protocol,
+    pub protocol: RespProtocol,
     /// Whether the client is authenticated, or no password is needed.
     pub authenticated: bool,
     /// The requests that the client has queued since MULTI.
@@ -274,12 +274,12 @@ pub struct Queued {
     /// The time by which a fault makes the command longer.
     pub slow: Duration,
     bytes: Vec<u8>,
-    spans: Vec<Span>,
+    spans: Vec<ArgumentSpan>,
 }
 
 impl Transaction {
     /// Adds a request.
-    pub fn queue(&mut self, id: usize, arguments: Arguments<'_>, slow: Duration) {
+    pub fn queue(&mut self, id: usize, arguments: RequestArguments<'_>, slow: Duration) {
         let (bytes, spans) = (arguments.bytes.to_vec(), arguments.spans.to_vec());
         self.queued.push(Queued { id, slow, bytes, spans });
     }
@@ -287,8 +287,8 @@ impl Transaction {
 
 impl Queued {
     /// Returns the arguments; argument 0 is the command's name.
-    pub fn arguments(&self) -> Arguments<'_> {
-        Arguments { bytes: &self.bytes, spans: &self.spans }
+    pub fn arguments(&self) -> RequestArguments<'_> {
+        RequestArguments { bytes: &self.bytes, spans: &self.spans }
     }
 }
 
@@ -298,12 +298,12 @@ const MADE_UP_NS: u64 = 5_000_000;
 
 /// The schedule of commands that a fault makes longer.
 #[derive(Debug, Default)]
-pub(super) struct Spending {
+pub(super) struct SlowSchedule {
     /// The scheduled end of the last command; `None` if the server was idle since.
     spent_ns: Option<u64>,
 }
 
-impl Spending {
+impl SlowSchedule {
     /// Returns the scheduled end of a command that is about to run at `now_ns` and takes `length`.
     pub(super) fn spend(&mut self, now_ns: u64, length: Duration) -> u64 {
         let begin_ns = self.spent_ns.map_or(now_ns, |ns| ns.max(now_ns.saturating_sub(MADE_UP_NS)));
@@ -320,12 +320,12 @@ impl Spending {
 
 /// The request to stop, which the server's thread shares with its owner.
 #[derive(Debug, Default)]
-pub struct Stop {
+pub struct StopSignal {
     is_requested: Mutex<bool>,
     requested: Condvar,
 }
 
-impl Stop {
+impl StopSignal {
     /// Requests the server to stop.
     pub fn request(&self) {
         *self.is_requested.lock() = true;
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn waiting_commands_make_up_for_late_wake_ups() {
-        let mut spending = Spending::default();
+        let mut spending = SlowSchedule::default();
         let mut now_ns = 7 * US;
         for n in 1..=100 {
             let end_ns = spending.spend(now_ns, LENGTH);
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_single_command_is_not_shortened_and_a_stall_is_not_made_up_for() {
-        let mut spending = Spending::default();
+        let mut spending = SlowSchedule::default();
         spending.spend(0, LENGTH);
         spending.end();
         assert_eq!(spending.spend(130 * US, LENGTH), 230 * US);
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_sleep_ends_when_the_server_is_requested_to_stop() {
-        let stop = Arc::new(Stop::default());
+        let stop = Arc::new(StopSignal::default());
         let sleeper = std::thread::spawn({
             let stop = Arc::clone(&stop);
             move || stop.sleep(Duration::MAX)

@@ -85,7 +85,7 @@ impl Value {
 }
 
 /// A type of value.
-pub trait Kind: Default {
+pub trait ValueType: Default {
     /// Returns the value as this type; `None` if it has another type.
     fn of(value: &Value) -> Option<&Self>;
     /// Returns the value as this type, for a change; `None` if it has another type.
@@ -96,7 +96,7 @@ pub trait Kind: Default {
 
 macro_rules! kinds {
     ($($variant:ident $type:ty;)*) => {$(
-        impl Kind for $type {
+        impl ValueType for $type {
             fn of(value: &Value) -> Option<&Self> {
                 if let Value::$variant(value) = value { Some(value) } else { None }
             }
@@ -168,19 +168,19 @@ pub struct Stream {
     /// The id of the last entry.
     last: EntryId,
     /// The consumer groups of the stream, by name.
-    pub groups: Map<Box<[u8]>, Group>,
+    pub groups: Map<Box<[u8]>, ConsumerGroup>,
 }
 
 /// A consumer group of a stream.
 #[derive(Debug, Default)]
-pub struct Group {
+pub struct ConsumerGroup {
     /// The ID of the last entry that was delivered to a consumer.
     pub last: EntryId,
     /// The entries that are not acknowledged, each with its consumer and the Unix time of its delivery, in ms.
     pub pending: BTreeMap<EntryId, (Box<[u8]>, u64)>,
 }
 
-impl Group {
+impl ConsumerGroup {
     /// Records that a consumer got these entries, which are in ascending order.
     pub fn hand_over(&mut self, ids: &[EntryId], reader: &[u8], now_ms: u64) {
         self.last = ids.last().map_or(self.last, |id| self.last.max(*id));

@@ -21,8 +21,8 @@ use rand::RngExt;
 use thiserror::Error;
 
 use super::{
-    Address, Lulls, NodeNumber, Placement, ReachError, RingError, Role, Talk, Target, TlsError, Topology,
-    TopologyError, ring, talk,
+    Address, NodeNumber, NodeOutages, Placement, ReachError, RingError, Role, Talk, Target, TlsError,
+    Topology, TopologyError, ring, talk,
 };
 use crate::{clock::SECOND_NS, protocol::RespValue, untrusted};
 
@@ -48,20 +48,20 @@ const REPLICATION: [&[u8]; 2] = [b"INFO", b"replication"];
 /// A cluster, and its last known topology. Dropping the cluster ends its thread.
 #[derive(Debug)]
 pub struct Cluster {
-    shared: Arc<Shared>,
+    shared: Arc<ClusterFollower>,
     /// The last outage of each node: from the first refused or lost request of the load until requests for the node's
     /// slots succeed again. After a slot has moved, many clients notice it one after the other; together, their
     /// failures are one outage.
-    pub setbacks: Lulls,
+    pub load_outages: NodeOutages,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ClusterFollower {
     /// The node that was given by the user, with the credentials for all nodes.
     target: Target,
     topology: ArcSwap<Topology>,
     /// Whether the topology may be outdated.
-    is_doubted: AtomicBool,
+    is_stale: AtomicBool,
     /// Whether the thread must end.
     is_over: Mutex<bool>,
     wakes: Condvar,
@@ -115,16 +115,16 @@ impl Cluster {
     ///
     /// # Errors
     /// When the server does not reply, or is not a primary.
-    pub fn of_copies(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
+    pub fn of_replication(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
         let reply = bounded(target, limit)?.reply(&REPLICATION, limit)?;
-        Self::followed(target, Topology::of_copies(&reply, &target.address)?)
+        Self::followed(target, Topology::of_replication(&reply, &target.address)?)
     }
 
     fn followed(target: &Target, topology: Topology) -> Result<Self, ClusterError> {
-        let shared = Arc::new(Shared::new(target.clone(), topology));
+        let shared = Arc::new(ClusterFollower::new(target.clone(), topology));
         let follower = Arc::clone(&shared);
         std::thread::Builder::new().name("topology".to_owned()).spawn(move || follower.follow())?;
-        Ok(Self { shared, setbacks: Lulls::apart(SECOND_NS) })
+        Ok(Self { shared, load_outages: NodeOutages::apart(SECOND_NS) })
     }
 
     /// Returns a cluster with a fixed topology: several servers that store keys by consistent hash. The credentials of
@@ -144,8 +144,8 @@ impl Cluster {
     }
 
     fn fixed(target: &Target, topology: Topology) -> Self {
-        let shared = Arc::new(Shared::new(target.clone(), topology));
-        Self { shared, setbacks: Lulls::apart(SECOND_NS) }
+        let shared = Arc::new(ClusterFollower::new(target.clone(), topology));
+        Self { shared, load_outages: NodeOutages::apart(SECOND_NS) }
     }
 
     /// Returns whether the nodes are independent servers that store keys by consistent hash, and not a real cluster.
@@ -154,8 +154,8 @@ impl Cluster {
     }
 
     /// Returns whether the nodes are a primary outside a cluster and its replicas.
-    pub fn is_of_copies(&self) -> bool {
-        *self.topology().placement() == Placement::Copies
+    pub fn is_replication(&self) -> bool {
+        *self.topology().placement() == Placement::Replication
     }
 
     /// Returns the last known topology, without a lock.
@@ -165,8 +165,8 @@ impl Cluster {
     }
 
     /// Records that the topology may be outdated, so that the thread requests it again. Returns at once.
-    pub fn doubt(&self) {
-        if !self.shared.is_doubted.swap(true, Ordering::AcqRel) {
+    pub fn mark_stale(&self) {
+        if !self.shared.is_stale.swap(true, Ordering::AcqRel) {
             // The thread holds this lock while it decides to sleep, so that it misses no report.
             drop(self.shared.is_over.lock());
             self.shared.wakes.notify_one();
@@ -178,14 +178,14 @@ impl Cluster {
     ///
     /// # Errors
     /// When there are too many addresses.
-    pub fn meet(&self, address: &Address) -> Result<NodeNumber, TopologyError> {
+    pub fn find_or_add(&self, address: &Address) -> Result<NodeNumber, TopologyError> {
         if let Some(known) = self.topology().find(address) {
             return Ok(known);
         }
         let mut met = Ok(None);
         self.shared.topology.rcu(|topology| {
             let mut next = Topology::clone(topology);
-            met = next.meet(address).map(Some);
+            met = next.find_or_add(address).map(Some);
             next
         });
         met.map(|number| number.expect("the update ran at least once"))
@@ -206,12 +206,12 @@ impl Drop for Cluster {
     }
 }
 
-impl Shared {
+impl ClusterFollower {
     fn new(target: Target, topology: Topology) -> Self {
         Self {
             target,
             topology: ArcSwap::from_pointee(topology),
-            is_doubted: AtomicBool::new(false),
+            is_stale: AtomicBool::new(false),
             is_over: Mutex::new(false),
             wakes: Condvar::new(),
             failure: Mutex::new(None),
@@ -221,12 +221,12 @@ impl Shared {
     /// Renews the topology whenever it may be outdated, until the cluster is dropped.
     fn follow(&self) {
         let mut friend = None;
-        while self.await_doubt() {
+        while self.await_stale() {
             let asked = Instant::now();
             let failure = self.renew(&mut friend).err();
             // Without a reply, the topology may still be outdated.
             if failure.is_some() {
-                self.is_doubted.store(true, Ordering::Release);
+                self.is_stale.store(true, Ordering::Release);
             }
             *self.failure.lock() = failure;
             let pause = GAP + rand::rng().random_range(Duration::ZERO..=JITTER);
@@ -238,10 +238,10 @@ impl Shared {
 
     /// Waits until the topology may be outdated. Nothing reports a replica that has come back, so the wait for a
     /// primary outside a cluster ends after 3 s at the latest. Returns false if the cluster was dropped.
-    fn await_doubt(&self) -> bool {
-        let is_calm = |is_over: &mut bool| !*is_over && !self.is_doubted.load(Ordering::Acquire);
+    fn await_stale(&self) -> bool {
+        let is_calm = |is_over: &mut bool| !*is_over && !self.is_stale.load(Ordering::Acquire);
         let mut is_over = self.is_over.lock();
-        if *self.topology.load().placement() == Placement::Copies {
+        if *self.topology.load().placement() == Placement::Replication {
             self.wakes.wait_while_for(&mut is_over, is_calm, ASK_EVERY);
         } else {
             self.wakes.wait_while(&mut is_over, is_calm);
@@ -267,7 +267,7 @@ impl Shared {
         }
         let topology = self.topology.load_full();
         // Outside a cluster, only the primary names the replicas.
-        let asks_all = *topology.placement() != Placement::Copies;
+        let asks_all = *topology.placement() != Placement::Replication;
         let members = topology.nodes().filter(|(_, node)| asks_all && node.role != Role::Outside);
         let members = members.map(|(_, node)| self.target.at(node.address.clone()));
         let mut failure = None;
@@ -293,7 +293,7 @@ impl Shared {
 
     fn ask_and_publish(&self, target: &Target, talk: &mut Talk) -> Result<(), ClusterError> {
         // A report that arrives from now on causes another request.
-        self.is_doubted.store(false, Ordering::Release);
+        self.is_stale.store(false, Ordering::Release);
         let mut now = self.topology.load_full();
         let mut next = ask(talk, target, &now)?;
         if next.primaries().next().is_none() {
@@ -322,7 +322,7 @@ fn bounded(target: &Target, limit: Duration) -> Result<Talk, ClusterError> {
 
 /// Requests the topology; the nodes of `before` keep their numbers.
 fn ask(talk: &mut Talk, target: &Target, before: &Topology) -> Result<Topology, ClusterError> {
-    let question = if *before.placement() == Placement::Copies { REPLICATION } else { SLOTS };
+    let question = if *before.placement() == Placement::Replication { REPLICATION } else { SLOTS };
     Ok(before.read(&talk.reply(&question, LIMIT)?, &target.address)?)
 }
 

@@ -8,7 +8,7 @@ use std::{
 use rustix::event::PollFlags;
 
 use super::{Address, Endpoint, ReachError, Target, Tls, Transport};
-use crate::protocol::Words;
+use crate::protocol::DialectWords;
 
 /// Connects to the target. The TLS handshake, if there is one, is a separate step.
 pub(super) fn dial(target: &Target, tls: Option<&Tls>, deadline: Instant) -> Result<Transport, ReachError> {
@@ -65,7 +65,7 @@ fn not_found(address: &Address, cause: io::Error) -> ReachError {
     }
 }
 
-fn failed(address: &Address, words: &'static Words, cause: io::Error) -> ReachError {
+fn failed(address: &Address, words: &'static DialectWords, cause: io::Error) -> ReachError {
     match (cause.kind(), address) {
         (io::ErrorKind::NotFound, Address::Unix(path)) => {
             ReachError::NoSuchSocket { path: path.clone(), words }

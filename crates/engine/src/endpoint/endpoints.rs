@@ -99,7 +99,7 @@ impl Endpoints {
     }
 
     /// Records that a connection was lost or could not be opened: the addresses may be outdated.
-    pub fn doubt(&self, now_ns: u64) {
+    pub fn mark_stale(&self, now_ns: u64) {
         self.with(|state| {
             state.is_stale = true;
             state.look_up(&self.target, now_ns);
@@ -193,7 +193,7 @@ mod tests {
     fn after_a_loss_the_name_is_looked_up_anew_before_the_next_connection() {
         let (endpoints, answer) = by_hand();
         assert_eq!(port(endpoints.current(NOW)), Some(1), "nothing was lost");
-        endpoints.doubt(NOW);
+        endpoints.mark_stale(NOW);
         assert_eq!(port(endpoints.current(NOW)), None);
         answer.send(Ok(2)).unwrap();
         assert_eq!(settled(&endpoints, NOW), 2);
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn a_name_server_that_hangs_or_fails_delays_a_connection_by_a_second_at_most() {
         let (endpoints, answer) = by_hand();
-        endpoints.doubt(NOW);
+        endpoints.mark_stale(NOW);
         assert_eq!(port(endpoints.current(NOW + PATIENCE_NS - 1)), None);
         assert_eq!(port(endpoints.current(NOW + PATIENCE_NS)), Some(1));
         answer.send(Err(io::ErrorKind::NotFound.into())).unwrap();
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn losses_in_quick_succession_cause_one_lookup_and_a_later_loss_causes_another() {
         let (endpoints, answer) = by_hand();
-        (0..1000).for_each(|n| endpoints.doubt(NOW + n));
+        (0..1000).for_each(|n| endpoints.mark_stale(NOW + n));
         answer.send(Ok(2)).unwrap();
         assert_eq!(settled(&endpoints, NOW + 1000), 2, "no second lookup waits for an answer");
         assert_eq!(port(endpoints.current(NOW + GAP_NS)), None, "what was lost since then is in doubt");

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::Target;
 use crate::{
-    protocol::{Dialect, Introduction, Refusal, Reply, Step, error_code},
+    protocol::{Dialect, GreetingCommand, GreetingParameters, GreetingRefusal, Reply, error_code},
     untrusted,
 };
 
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Greeting {
     /// The commands in the order in which they are sent, each with the position in `bytes` at which it ends.
-    steps: Vec<(Step, usize)>,
+    steps: Vec<(GreetingCommand, usize)>,
     bytes: Vec<u8>,
     dialect: Dialect,
     /// Whether each command is sent only after the reply to the previous command.
@@ -29,15 +29,15 @@ pub struct Greeting {
 /// The server refused a command that a connection needs.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{} was refused: {reply}", .dialect.named(*step))]
-pub struct TurnedDown {
+pub struct GreetingError {
     /// The command.
-    pub step: Step,
+    pub step: GreetingCommand,
     /// The dialect.
     pub dialect: Dialect,
     /// The server's error message without the password, which some servers repeat.
     pub reply: String,
     /// The error's meaning.
-    pub refusal: Refusal,
+    pub refusal: GreetingRefusal,
 }
 
 impl Greeting {
@@ -50,11 +50,15 @@ impl Greeting {
     /// Creates the greeting that redis-benchmark sends: only the commands that the options require, possibly none. All
     /// commands are sent at once: AUTH, `CLIENT TRACKING on` if `tracks` is true, SELECT, HELLO 3.
     pub fn bare(target: &Target, tracks: bool) -> Self {
-        let tracking = || (Step::Tracking, target.dialect.encode(&[b"CLIENT", b"TRACKING", b"on"]));
+        let tracking =
+            || (GreetingCommand::Tracking, target.dialect.encode(&[b"CLIENT", b"TRACKING", b"on"]));
         let mut said = introduction(target, None);
         said.extend(tracks.then(tracking));
         said.sort_by_key(|(step, _)| {
-            [Step::Auth, Step::Tracking, Step::Select].iter().position(|s| s == step).unwrap_or(3)
+            [GreetingCommand::Auth, GreetingCommand::Tracking, GreetingCommand::Select]
+                .iter()
+                .position(|s| s == step)
+                .unwrap_or(3)
         });
         Self::of(target, said, false)
     }
@@ -67,14 +71,14 @@ impl Greeting {
     /// Creates the greeting for the first contact with `target`. Each command is sent only after the reply to the
     /// previous command, and the password only after a reply to PING.
     pub(super) fn stepwise(target: &Target) -> Self {
-        let ping = || (Step::Ping, target.dialect.ping().to_vec());
+        let ping = || (GreetingCommand::Ping, target.dialect.ping().to_vec());
         // An HTTP server may close the connection after the first reply, and one reply is enough.
         let last = target.dialect.has_keys().then(ping);
         let steps = [ping()].into_iter().chain(introduction(target, None)).chain(last);
         Self::of(target, steps.collect(), true)
     }
 
-    fn of(target: &Target, said: Vec<(Step, Vec<u8>)>, is_stepwise: bool) -> Self {
+    fn of(target: &Target, said: Vec<(GreetingCommand, Vec<u8>)>, is_stepwise: bool) -> Self {
         let password = target.credentials.as_ref().map(|who| who.password.reveal().to_owned());
         let (mut steps, mut bytes) = (Vec::new(), Vec::new());
         for (step, words) in said {
@@ -102,36 +106,38 @@ impl Greeting {
 
     /// Interprets reply number `i`, which is an error. Fails if the connection cannot be used without the refused
     /// command.
-    fn judge(&self, i: usize, line: &[u8]) -> Result<(), TurnedDown> {
+    fn judge(&self, i: usize, line: &[u8]) -> Result<(), GreetingError> {
         let refusal = self.dialect.refusal(self.steps[i].0, line);
         let step = match self.steps[i].0 {
             // Sent in reply to any command, before the server disconnects.
-            _ if refusal.turns_everybody_away() => Step::Connection,
+            _ if refusal.refuses_all_clients() => GreetingCommand::Connection,
             // The user may lack the permission, or the server may be too old.
-            Step::SetName => return Ok(()),
-            _ if refusal == Refusal::Harmless => return Ok(()),
+            GreetingCommand::SetName => return Ok(()),
+            _ if refusal == GreetingRefusal::Harmless => return Ok(()),
             // PING may be permitted after authentication; without credentials, it never will be.
-            Step::Ping if i == 0 && self.password.is_some() && refusal.asks_who_we_are() => return Ok(()),
+            GreetingCommand::Ping if i == 0 && self.password.is_some() && refusal.may_need_login() => {
+                return Ok(());
+            }
             step => step,
         };
         let reply = without_password(line, self.password.as_deref().unwrap_or_default());
-        Err(TurnedDown { step, dialect: self.dialect, reply, refusal })
+        Err(GreetingError { step, dialect: self.dialect, reply, refusal })
     }
 
     /// Returns whether the password must not be sent: reply number `i` is not an error, so the server needs no
     /// password.
     fn forbids_password(&self, i: usize) -> bool {
         let is_first = self.is_stepwise && i == 0;
-        is_first && self.password.is_some() && self.dialect.answers_only_whom_it_knows()
+        is_first && self.password.is_some() && self.dialect.reply_proves_no_password()
     }
 }
 
 /// Returns the first commands for `target`: authentication, protocol, database, client name.
-fn introduction(target: &Target, name: Option<&str>) -> Vec<(Step, Vec<u8>)> {
+fn introduction(target: &Target, name: Option<&str>) -> Vec<(GreetingCommand, Vec<u8>)> {
     let credentials = target.credentials.as_ref();
     let user = credentials.and_then(|who| who.user.as_deref());
     let password = credentials.map(|who| who.password.reveal());
-    target.dialect.introduce(&Introduction { user, password, db: target.db, name })
+    target.dialect.greeting_commands(&GreetingParameters { user, password, db: target.db, name })
 }
 
 /// The progress of a connection's greeting.
@@ -145,16 +151,16 @@ pub struct Greeter {
 #[derive(Debug, PartialEq, Eq)]
 pub enum GreetingStep<'g> {
     /// More replies are expected.
-    Listen,
+    AwaitReply,
     /// These bytes must be sent next.
-    Say(&'g [u8]),
+    SendNext(&'g [u8]),
     /// The greeting is complete; later replies belong to other requests.
     Done,
 }
 
 impl Greeter {
     /// Returns the command to which the next reply belongs. `greeting` must not be done yet.
-    pub fn awaits(&self, greeting: &Greeting) -> Step {
+    pub fn awaits(&self, greeting: &Greeting) -> GreetingCommand {
         greeting.steps[usize::from(self.answered)].0
     }
 
@@ -162,30 +168,34 @@ impl Greeter {
     ///
     /// # Errors
     /// When the reply refuses a command that the connection needs.
-    pub fn hear<'g>(&mut self, reply: Reply, greeting: &'g Greeting) -> Result<GreetingStep<'g>, TurnedDown> {
+    pub fn process_reply<'g>(
+        &mut self,
+        reply: Reply,
+        greeting: &'g Greeting,
+    ) -> Result<GreetingStep<'g>, GreetingError> {
         let place = usize::from(self.answered);
         if let Reply::Error(line) = reply {
             greeting.judge(place, line)?;
         } else if greeting.forbids_password(place) {
             let reply = "it needs no password".to_owned();
-            let (dialect, refusal) = (greeting.dialect, Refusal::PasswordNotAsked);
-            return Err(TurnedDown { step: Step::Auth, dialect, reply, refusal });
+            let (dialect, refusal) = (greeting.dialect, GreetingRefusal::NoPasswordSet);
+            return Err(GreetingError { step: GreetingCommand::Auth, dialect, reply, refusal });
         }
         self.answered += 1;
         Ok(if place + 1 == greeting.steps.len() {
             GreetingStep::Done
         } else if greeting.is_stepwise {
-            GreetingStep::Say(greeting.step(place + 1))
+            GreetingStep::SendNext(greeting.step(place + 1))
         } else {
-            GreetingStep::Listen
+            GreetingStep::AwaitReply
         })
     }
 }
 
-impl TurnedDown {
+impl GreetingError {
     /// Creates the error from a message that the server sent without a request, about the connection itself.
-    pub fn unasked(dialect: Dialect, line: &[u8]) -> Self {
-        let (step, reply) = (Step::Connection, untrusted::bytes(line));
+    pub fn from_unrequested(dialect: Dialect, line: &[u8]) -> Self {
+        let (step, reply) = (GreetingCommand::Connection, untrusted::bytes(line));
         Self { step, dialect, reply, refusal: dialect.refusal(step, line) }
     }
 
@@ -193,9 +203,9 @@ impl TurnedDown {
     /// errors are counted under the code that Redis sends in the same case, such as `NOAUTH`.
     pub fn kind(&self) -> &str {
         match self.refusal {
-            Refusal::TooManyClients => "maxclients",
-            Refusal::PasswordNeeded => "NOAUTH",
-            Refusal::WrongPassword => "WRONGPASS",
+            GreetingRefusal::TooManyClients => "maxclients",
+            GreetingRefusal::PasswordNeeded => "NOAUTH",
+            GreetingRefusal::WrongPassword => "WRONGPASS",
             _ => error_code(self.reply.as_bytes()),
         }
     }
@@ -232,12 +242,12 @@ mod tests {
     }
 
     /// Returns the result of a greeting in which reply number `i` is `error` and all replies before it are good.
-    fn heard(greeting: &Greeting, i: usize, error: &[u8]) -> Result<(), TurnedDown> {
+    fn heard(greeting: &Greeting, i: usize, error: &[u8]) -> Result<(), GreetingError> {
         let (mut greeter, _) = greeting.begin();
         for _ in 0..i {
-            greeter.hear(Reply::Value, greeting)?;
+            greeter.process_reply(Reply::Value, greeting)?;
         }
-        greeter.hear(Reply::Error(error), greeting).map(|_| ())
+        greeter.process_reply(Reply::Error(error), greeting).map(|_| ())
     }
 
     #[test]
@@ -265,10 +275,15 @@ mod tests {
     fn a_greeting_is_done_with_its_last_reply() {
         let greeting = Greeting::new(&with_password(None), "me");
         let (mut greeter, _) = greeting.begin();
-        let turns = [(); 4].map(|()| greeter.hear(Reply::Value, &greeting).unwrap());
+        let turns = [(); 4].map(|()| greeter.process_reply(Reply::Value, &greeting).unwrap());
         assert_eq!(
             turns,
-            [GreetingStep::Listen, GreetingStep::Listen, GreetingStep::Listen, GreetingStep::Done]
+            [
+                GreetingStep::AwaitReply,
+                GreetingStep::AwaitReply,
+                GreetingStep::AwaitReply,
+                GreetingStep::Done
+            ]
         );
     }
 
@@ -277,7 +292,7 @@ mod tests {
         let greeting = Greeting::stepwise(&with_password(None));
         let (mut greeter, first) = greeting.begin();
         let mut said = vec![text(first)];
-        while let GreetingStep::Say(bytes) = greeter.hear(Reply::Value, &greeting).unwrap() {
+        while let GreetingStep::SendNext(bytes) = greeter.process_reply(Reply::Value, &greeting).unwrap() {
             said.push(text(bytes));
         }
         let ping = "*1 $4 PING ";
@@ -309,12 +324,12 @@ mod tests {
         let first = Greeting::stepwise(&target);
         assert!(heard(&first, 0, b"CLIENT_ERROR unauthenticated").is_ok());
         let (mut greeter, _) = first.begin();
-        let turned_down = greeter.hear(Reply::Value, &first).unwrap_err();
-        assert_eq!(turned_down.refusal, Refusal::PasswordNotAsked);
+        let turned_down = greeter.process_reply(Reply::Value, &first).unwrap_err();
+        assert_eq!(turned_down.refusal, GreetingRefusal::NoPasswordSet);
         let wrong = heard(&said, 0, b"CLIENT_ERROR authentication failure").unwrap_err();
         assert_eq!(wrong.kind(), "WRONGPASS");
         let full = heard(&said, 0, b"ERROR Too many open connections").unwrap_err();
-        assert_eq!((full.kind(), full.step), ("maxclients", Step::Connection));
+        assert_eq!((full.kind(), full.step), ("maxclients", GreetingCommand::Connection));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rustix::event::PollFlags;
 use super::{
     Party, ReachError, Target, Tls, TlsFailure, TlsSettings, Transport, Trust,
     dial::{dial, left},
-    stranger,
+    unknown_server,
 };
 
 /// The divisor for the reserved time: a third of the time is reserved to identify a server that does not answer the TLS
@@ -22,9 +22,9 @@ const HELLO_LIMIT: Duration = Duration::from_secs(1);
 const FIRST_BYTES: usize = 64;
 
 /// A connection for a few requests with a deadline.
-pub(super) struct Stream(pub(super) Transport);
+pub(super) struct TimedStream(pub(super) Transport);
 
-impl Stream {
+impl TimedStream {
     /// Completes the TLS handshake, if TLS is required.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl Stream {
     ///
     /// # Errors
     /// `TimedOut` if the server has not accepted all bytes by `until`, or the transport's error.
-    pub(super) fn say(&mut self, mut bytes: &[u8], until: Instant) -> io::Result<()> {
+    pub(super) fn write_all_until(&mut self, mut bytes: &[u8], until: Instant) -> io::Result<()> {
         loop {
             match self.0.write(bytes) {
                 Ok(n) => bytes = &bytes[n..],
@@ -77,7 +77,7 @@ impl Stream {
     }
 
     /// Reads once. Returns the number of bytes, 0 at the end of the stream, or `None` if no data arrived by `until`.
-    pub(super) fn hear(&mut self, buffer: &mut [u8], until: Instant) -> io::Result<Option<usize>> {
+    pub(super) fn read_once(&mut self, buffer: &mut [u8], until: Instant) -> io::Result<Option<usize>> {
         while Instant::now() < until {
             match self.0.read(buffer) {
                 Ok(n) => return Ok(Some(n)),
@@ -112,7 +112,7 @@ fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
         Some(TlsFailure::NotTls) if target.dialect.answers_ping(first) => {
             ReachError::SpeaksPlain(Party::of(target))
         }
-        Some(TlsFailure::NotTls) => stranger::diagnosis(target, first),
+        Some(TlsFailure::NotTls) => unknown_server::diagnosis(target, first),
         Some(failure) => ReachError::Tls { address, failure: failure.clone() },
         None if is_closed(&error) => ReachError::ClosedToTls(address),
         None => ReachError::Io { address, cause: error },
@@ -124,15 +124,15 @@ fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
 fn silent(target: &Target, deadline: Instant) -> ReachError {
     let (party, dialect) = (Party::of(target), target.dialect);
     let ask = || {
-        let mut line = Stream(dial(target, None, deadline).ok()?);
-        line.say(dialect.ping(), deadline).ok()?;
+        let mut line = TimedStream(dial(target, None, deadline).ok()?);
+        line.write_all_until(dialect.ping(), deadline).ok()?;
         let mut first = [0; FIRST_BYTES];
-        let n = line.hear(&mut first, deadline).ok()??;
+        let n = line.read_once(&mut first, deadline).ok()??;
         Some(first[..n].to_vec())
     };
     match ask() {
         Some(first) if dialect.answers_ping(&first) => ReachError::SpeaksPlain(party),
-        Some(first) if !first.is_empty() => stranger::diagnosis(target, &first),
+        Some(first) if !first.is_empty() => unknown_server::diagnosis(target, &first),
         _ => ReachError::SilentToTls(party),
     }
 }
@@ -144,7 +144,7 @@ pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
     let settings = TlsSettings { trust: Trust::Anybody, ..TlsSettings::default() };
     let ask = || {
         let tls = Tls::new(settings, &target.address).ok()?;
-        let mut line = Stream(dial(target, Some(&tls), deadline).ok()?);
+        let mut line = TimedStream(dial(target, Some(&tls), deadline).ok()?);
         let answered = line.shake_hands(deadline).is_ok_and(|done| done);
         // A handshake or an alert, version 3.x.
         Some(answered || matches!(line.first_bytes(), [0x15 | 0x16, 0x03, ..]))

@@ -8,35 +8,35 @@ mod dial;
 mod endpoints;
 mod greeting;
 mod line;
-mod lull;
 mod neighbours;
+mod node_outage;
 mod reach;
 mod reach_error;
 mod read_from;
 mod resolve;
 mod ring;
 mod sentinel;
-mod stranger;
 mod talk;
 mod tls;
 mod topology;
 mod transport;
+mod unknown_server;
 mod uri;
 
 pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Endpoint, Password, Service};
 pub use back_off::BackOff;
 pub use cluster::{Cluster, ClusterError};
 pub use endpoints::{Endpoints, Target};
-pub use greeting::{Greeter, Greeting, GreetingStep, TurnedDown};
+pub use greeting::{Greeter, Greeting, GreetingError, GreetingStep};
 pub(crate) use line::is_closed;
-pub use lull::{Lull, Lulls};
-pub use neighbours::{Neighbours, cluster_of, neighbours};
+pub use neighbours::{RelatedServers, cluster_of, neighbours};
+pub use node_outage::{NodeOutage, NodeOutages};
 pub use reach::reach;
 pub use reach_error::{Party, ReachError};
 pub use read_from::{PingMedians, ReadFrom};
 pub use resolve::{Resolution, Resolver};
-pub use ring::{MOST_RING_SERVERS, Ring, RingError};
-pub use talk::{NoTalk, Talk, TalkStep, talk};
+pub use ring::{HashRing, MOST_RING_SERVERS, RingError};
+pub use talk::{Talk, TalkError, TalkStep, talk};
 pub use tls::{
     Ciphers, ClientCertificate, HANDSHAKE_LIMIT, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust,
     UNVERIFIED, UnknownCipher,

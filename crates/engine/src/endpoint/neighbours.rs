@@ -10,7 +10,7 @@ use crate::protocol::RespValue;
 
 /// The servers that are related to a server.
 #[derive(Debug)]
-pub enum Neighbours {
+pub enum RelatedServers {
     /// The server is a node of a cluster; an error is the reason why the topology of the cluster is unknown.
     Cluster(Result<Cluster, ClusterError>),
     /// The server is a primary or a replica. The list contains the primary, then its replicas, but not the server
@@ -23,28 +23,29 @@ pub enum Neighbours {
 ///
 /// # Errors
 /// When a server cannot be reached, or its reply about other servers is not usable.
-pub fn neighbours(target: &Target, limit: Duration) -> Result<Neighbours, ClusterError> {
-    let mut asked = Asked::new(target, limit)?;
+pub fn neighbours(target: &Target, limit: Duration) -> Result<RelatedServers, ClusterError> {
+    let mut asked = NeighbourQuery::new(target, limit)?;
     if asked.is_in_cluster()? {
-        return Ok(Neighbours::Cluster(Cluster::find(target, limit)));
+        return Ok(RelatedServers::Cluster(Cluster::find(target, limit)));
     }
     let info = asked.info("replication")?;
     let addresses = match master(&info, &target.address) {
         None => replicas(&info, &target.address),
         Some(primary) => {
             let own = asked.run_id()?;
-            let mut primary_asked = Asked::new(&target.at(primary.clone())?, limit)?;
+            let mut primary_asked = NeighbourQuery::new(&target.at(primary.clone())?, limit)?;
             let others = replicas(&primary_asked.info("replication")?, &primary);
             // A server does not know the address at which others reach it, but it knows its own run_id.
             let is_own = |address: &Address| {
-                let run = Asked::of(target, address, limit).and_then(|mut it| it.run_id()).ok().flatten();
+                let run =
+                    NeighbourQuery::of(target, address, limit).and_then(|mut it| it.run_id()).ok().flatten();
                 run.is_some() && run == own
             };
             std::iter::once(primary).chain(others.into_iter().filter(|address| !is_own(address))).collect()
         }
     };
     let others = addresses.into_iter().map(|address| Ok(target.at(address)?));
-    others.collect::<Result<_, ClusterError>>().map(Neighbours::Servers)
+    others.collect::<Result<_, ClusterError>>().map(RelatedServers::Servers)
 }
 
 /// Returns the cluster to which the server at `target` belongs; `None` if it belongs to none.
@@ -52,17 +53,17 @@ pub fn neighbours(target: &Target, limit: Duration) -> Result<Neighbours, Cluste
 /// # Errors
 /// When the server cannot be reached, or its reply about the cluster is not usable.
 pub fn cluster_of(target: &Target, limit: Duration) -> Result<Option<Cluster>, ClusterError> {
-    let is_in_cluster = Asked::new(target, limit)?.is_in_cluster()?;
+    let is_in_cluster = NeighbourQuery::new(target, limit)?.is_in_cluster()?;
     is_in_cluster.then(|| Cluster::find(target, limit)).transpose()
 }
 
 /// A connection that queries a server for the servers that are related to it.
-struct Asked {
+struct NeighbourQuery {
     talk: Talk,
     limit: Duration,
 }
 
-impl Asked {
+impl NeighbourQuery {
     fn new(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
         Ok(Self { talk: talk(target, limit)?.bounded(LONGEST), limit })
     }

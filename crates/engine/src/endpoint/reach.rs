@@ -14,13 +14,13 @@ use std::{
 };
 
 use super::{
-    Greeting, Party, ReachError, Target, TlsFailure, Transport, TurnedDown,
+    Greeting, GreetingError, Party, ReachError, Target, TlsFailure, Transport,
     dial::dial,
     greeting::{Greeter, GreetingStep},
-    line::{Stream, is_closed, speaks_tls},
-    stranger::{self, printable},
+    line::{TimedStream, is_closed, speaks_tls},
+    unknown_server::{self, printable},
 };
-use crate::protocol::{ProtocolError, Refusal, Step};
+use crate::protocol::{GreetingCommand, GreetingRefusal, ProtocolError};
 
 /// The longest accepted reply. A reply to HELLO has some hundred bytes, or some thousand if the server has many
 /// modules.
@@ -35,12 +35,12 @@ const REST_OF_LINE: Duration = Duration::from_millis(200);
 /// # Errors
 /// The diagnosis: what is wrong, and what to do about it.
 pub fn reach(target: &Target, timeout: Duration) -> Result<(), ReachError> {
-    greeted(target, Instant::now() + timeout).map(drop)
+    connect_and_greet(target, Instant::now() + timeout).map(drop)
 }
 
 /// Connects to `target` by `deadline`, with TLS if required, and authenticates.
-pub(super) fn greeted(target: &Target, deadline: Instant) -> Result<Stream, ReachError> {
-    let mut line = Stream(dial(target, target.tls.as_ref(), deadline)?);
+pub(super) fn connect_and_greet(target: &Target, deadline: Instant) -> Result<TimedStream, ReachError> {
+    let mut line = TimedStream(dial(target, target.tls.as_ref(), deadline)?);
     line.secure(target, deadline)?;
     let mut talk = Conversation { line, target, deadline, received: Vec::new() };
     talk.greet(&Greeting::stepwise(target))?;
@@ -48,7 +48,7 @@ pub(super) fn greeted(target: &Target, deadline: Instant) -> Result<Stream, Reac
 }
 
 struct Conversation<'a> {
-    line: Stream,
+    line: TimedStream,
     target: &'a Target,
     deadline: Instant,
     /// The bytes received since the last command was sent.
@@ -63,11 +63,11 @@ impl Conversation<'_> {
             let turn = self.ask(words, &mut greeter, greeting)?;
             // The first reply identifies the server.
             if !std::mem::replace(&mut is_known, true) && !self.target.dialect.answers_ping(&self.received) {
-                return Err(self.stranger());
+                return Err(self.identify());
             }
             match turn {
-                GreetingStep::Say(next) => words = next,
-                GreetingStep::Listen => words = &[],
+                GreetingStep::SendNext(next) => words = next,
+                GreetingStep::AwaitReply => words = &[],
                 GreetingStep::Done => return Ok(()),
             }
         }
@@ -80,7 +80,7 @@ impl Conversation<'_> {
         greeting: &'g Greeting,
     ) -> Result<GreetingStep<'g>, ReachError> {
         self.received.clear();
-        let sent = self.line.say(words, self.deadline);
+        let sent = self.line.write_all_until(words, self.deadline);
         // A server that rejects clients writes its reason and disconnects: its message is better than a failed write.
         match (self.answer(greeter, greeting), sent) {
             (Err(ReachError::Silent(_)), Err(cause)) if cause.kind() != io::ErrorKind::TimedOut => {
@@ -109,7 +109,7 @@ impl Conversation<'_> {
                 Ok(None) => {}
                 Ok(Some(reply)) => {
                     let turned_down = |turned_down| refusal(self.target, &turned_down);
-                    return greeter.hear(reply, greeting).map_err(turned_down);
+                    return greeter.process_reply(reply, greeting).map_err(turned_down);
                 }
                 Err(ProtocolError::LongLine) => {
                     return Err(ReachError::Endless(Party::of(self.target)));
@@ -117,7 +117,7 @@ impl Conversation<'_> {
                 Err(excess @ ProtocolError::Excess(_)) => {
                     return Err(self.broken(io::Error::other(format!("the server sent {excess}"))));
                 }
-                Err(_) => return Err(self.stranger()),
+                Err(_) => return Err(self.identify()),
             }
         }
     }
@@ -125,7 +125,7 @@ impl Conversation<'_> {
     /// Reads once, and appends the data to `received`. Returns the number of bytes, 0 at the end of the stream.
     fn read(&mut self, until: Instant) -> Result<usize, ReachError> {
         let mut buffer = [0; 4096];
-        match self.line.hear(&mut buffer, until) {
+        match self.line.read_once(&mut buffer, until) {
             Ok(None) => Err(self.out_of_time()),
             Ok(Some(n)) => {
                 self.received.extend_from_slice(&buffer[..n]);
@@ -155,7 +155,7 @@ impl Conversation<'_> {
 
     fn ended(&mut self) -> ReachError {
         if !self.received.is_empty() {
-            return self.stranger();
+            return self.identify();
         }
         let may_want_tls = matches!(self.line.0, Transport::Plain(_));
         if may_want_tls && speaks_tls(self.target, self.deadline) {
@@ -165,44 +165,46 @@ impl Conversation<'_> {
     }
 
     /// Identifies an unexpected server by its first line, and waits a short time for the rest of the line.
-    fn stranger(&mut self) -> ReachError {
+    fn identify(&mut self) -> ReachError {
         let until = self.deadline.min(Instant::now() + REST_OF_LINE);
         while !self.received.contains(&b'\n') && self.received.len() < 64 {
             if !matches!(self.read(until), Ok(1..)) {
                 break;
             }
         }
-        stranger::diagnosis(self.target, &self.received)
+        unknown_server::diagnosis(self.target, &self.received)
     }
 }
 
 /// Returns the diagnosis if the server refused a command of the first contact.
-fn refusal(target: &Target, turned_down: &TurnedDown) -> ReachError {
+fn refusal(target: &Target, turned_down: &GreetingError) -> ReachError {
     let (address, party) = (target.address.clone(), Party::of(target));
     // If AUTH does not exist on the server, for example because it was renamed, the message repeats the arguments.
     let message = turned_down.reply.split(", with args").next().unwrap_or_default().to_owned();
     let command = match turned_down.step {
-        Step::Hello => "HELLO",
-        Step::SetName | Step::Tracking => "CLIENT",
-        Step::Connection => target.dialect.words().ping,
+        GreetingCommand::Hello => "HELLO",
+        GreetingCommand::SetName | GreetingCommand::Tracking => "CLIENT",
+        GreetingCommand::Connection => target.dialect.words().ping,
         step => target.dialect.named(step),
     };
     match turned_down.refusal {
-        Refusal::TooManyClients => ReachError::TooManyClients(party),
-        Refusal::ProtectedMode => ReachError::ProtectedMode(address),
-        Refusal::PasswordNeeded => ReachError::PasswordNeeded(party),
-        Refusal::WrongPassword => {
+        GreetingRefusal::TooManyClients => ReachError::TooManyClients(party),
+        GreetingRefusal::ProtectedMode => ReachError::ProtectedMode(address),
+        GreetingRefusal::PasswordNeeded => ReachError::PasswordNeeded(party),
+        GreetingRefusal::WrongPassword => {
             let user = target.credentials.as_ref().and_then(|credentials| credentials.user.as_ref());
             let named = user.map(|user| format!("user '{user}'"));
             ReachError::WrongPassword { party, user: named.unwrap_or_else(|| "the default user".into()) }
         }
-        Refusal::PasswordNotAsked => ReachError::PasswordNotAsked(party),
-        Refusal::NotPermitted => ReachError::NotPermitted { address, command, message },
-        Refusal::Loading => ReachError::Loading(address),
-        Refusal::Busy => ReachError::Busy { address, message },
-        Refusal::NoSuchDb => ReachError::NoSuchDb { address, db: target.db, message },
-        Refusal::NoResp3 => ReachError::NoResp3(address),
-        Refusal::TooOld => ReachError::TooOld(address),
-        Refusal::Harmless | Refusal::Other => ReachError::ErrorReply { address, command, message },
+        GreetingRefusal::NoPasswordSet => ReachError::PasswordNotAsked(party),
+        GreetingRefusal::NotPermitted => ReachError::NotPermitted { address, command, message },
+        GreetingRefusal::Loading => ReachError::Loading(address),
+        GreetingRefusal::Busy => ReachError::Busy { address, message },
+        GreetingRefusal::NoSuchDb => ReachError::NoSuchDb { address, db: target.db, message },
+        GreetingRefusal::NoResp3 => ReachError::NoResp3(address),
+        GreetingRefusal::TooOld => ReachError::TooOld(address),
+        GreetingRefusal::Harmless | GreetingRefusal::Other => {
+            ReachError::ErrorReply { address, command, message }
+        }
     }
 }

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::{Address, Target, TlsFailure};
 use crate::{
-    protocol::{Dialect, Words},
+    protocol::{Dialect, DialectWords},
     untrusted::{self, code},
 };
 
@@ -26,7 +26,7 @@ impl Party {
         Self { address: target.address.clone(), dialect: target.dialect }
     }
 
-    fn words(&self) -> &'static Words {
+    fn words(&self) -> &'static DialectWords {
         self.dialect.words()
     }
 }
@@ -63,7 +63,7 @@ pub enum ReachError {
         /// The file.
         path: PathBuf,
         /// The server's own terms.
-        words: &'static Words,
+        words: &'static DialectWords,
     },
     /// The user has no permission to open the unix socket.
     #[error(
@@ -75,7 +75,7 @@ pub enum ReachError {
         /// The file.
         path: PathBuf,
         /// The server's own terms.
-        words: &'static Words,
+        words: &'static DialectWords,
     },
     /// The operating system reported another error.
     #[error("{address} cannot be reached: {cause}")]
@@ -162,7 +162,7 @@ pub enum ReachError {
     },
     /// The server answered in an unknown protocol.
     #[error("{party} is not {}: it sent \"{bytes}\"; check the port", .party.words().a_server)]
-    Stranger {
+    UnknownProtocol {
         /// The target.
         party: Party,
         /// The server's first bytes, as printable text.
@@ -251,7 +251,7 @@ impl ReachError {
             HalfAnswer { bytes: said, .. }
             | Http { line: said, .. }
             | OtherProtocol { said, .. }
-            | Stranger { bytes: said, .. }
+            | UnknownProtocol { bytes: said, .. }
             | NotPermitted { message: said, .. }
             | NoSuchDb { message: said, .. }
             | Busy { message: said, .. }

@@ -68,9 +68,9 @@ pub(super) fn check(servers: &[Target]) -> Result<(), RingError> {
 /// The points of several servers on a ring, in ascending order. An arc ends at a point, and the server of this point
 /// stores the keys of the arc.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ring(Vec<u32>);
+pub struct HashRing(Vec<u32>);
 
-impl Ring {
+impl HashRing {
     /// Returns the ring of at most [`MOST_RING_SERVERS`] servers, and the index of the server of each arc.
     pub fn of<'a>(servers: impl Iterator<Item = &'a Address>) -> (Self, Vec<u16>) {
         let mut points: Vec<(u32, u16)> = (0..)
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn a_key_is_on_the_server_on_which_libmemcached_has_it() {
         let found = |servers: &[Address]| {
-            let (ring, owners) = Ring::of(servers.iter());
+            let (ring, owners) = HashRing::of(servers.iter());
             let owner = |n: u32| owners[usize::from(ring.arc(format!("key:{n}").as_bytes()))];
             let mut counts = vec![0; servers.len()];
             (0..100_000).for_each(|n| counts[usize::from(owner(n))] += 1);
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn all_arcs_of_the_most_servers_have_numbers() {
         let servers: Vec<_> = (0..MOST_RING_SERVERS as u16).map(|port| at("h", port)).collect();
-        let (ring, owners) = Ring::of(servers.iter());
+        let (ring, owners) = HashRing::of(servers.iter());
         assert_eq!(owners.len(), 160 * MOST_RING_SERVERS);
         assert!((0..10_000_u32).all(|n| usize::from(ring.arc(&n.to_le_bytes())) < owners.len()));
     }

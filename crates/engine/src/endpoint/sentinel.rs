@@ -27,14 +27,14 @@ const LONGEST: usize = 64 * 1024;
 
 /// The answer of a Sentinel about a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Named {
+struct SentinelAnswer {
     primary: Address,
     /// The number of the failover that promoted the primary; 0 if there was no failover, or if the Sentinel does not
     /// report it.
     epoch: u64,
 }
 
-impl Named {
+impl SentinelAnswer {
     /// Parses the replies of the Sentinel at `asked` to both commands.
     fn read(address: &RespValue, properties: Option<&RespValue>, asked: &Address) -> Option<Self> {
         let number = |value: &RespValue| std::str::from_utf8(value.text()?).ok()?.parse().ok();
@@ -67,7 +67,7 @@ impl Service {
 
     /// Queries all Sentinels about the service. Of the answers that arrive in time, returns the one after the last
     /// failover.
-    fn named(&self, target: &Target) -> io::Result<Named> {
+    fn named(&self, target: &Target) -> io::Result<SentinelAnswer> {
         let (answers, answered) = channel();
         for (host, port) in &self.sentinels {
             let (answers, name) = (answers.clone(), self.name.clone());
@@ -78,7 +78,8 @@ impl Service {
             Builder::new().name("sentinel".to_owned()).spawn(ask)?;
         }
         drop(answers);
-        let (mut newest, mut why): (Option<Named>, _) = (None, "there is no Sentinel to ask".to_owned());
+        let (mut newest, mut why): (Option<SentinelAnswer>, _) =
+            (None, "there is no Sentinel to ask".to_owned());
         let mut deadline = Instant::now() + 3 * LIMIT;
         while let Ok(answer) = answered.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             match answer {
@@ -96,15 +97,16 @@ impl Service {
 }
 
 /// Queries one Sentinel about the service `name`.
-fn ask(sentinel: &Target, name: &str) -> Result<Named, String> {
+fn ask(sentinel: &Target, name: &str) -> Result<SentinelAnswer, String> {
     let failed = |error| format!("Sentinel: {error}");
     let mut replies = Vec::new();
-    let mut talk = greeted(sentinel).map_err(failed)?;
+    let mut talk = connect_to_sentinel(sentinel).map_err(failed)?;
     let questions = [&b"GET-MASTER-ADDR-BY-NAME"[..], b"MASTER"]
         .map(|question| sentinel.dialect.encode(&[b"SENTINEL", question, name.as_bytes()]));
     talk.ask(&questions.concat(), 2, LIMIT, |bytes, _| replies.push(bytes.to_vec())).map_err(failed)?;
     let replies: Vec<_> = replies.iter().filter_map(|reply| RespValue::read(reply)).collect();
-    let named = replies.first().and_then(|address| Named::read(address, replies.get(1), &sentinel.address));
+    let named =
+        replies.first().and_then(|address| SentinelAnswer::read(address, replies.get(1), &sentinel.address));
     named.ok_or_else(|| {
         let (address, name) = (&sentinel.address, crate::untrusted::text(name));
         format!(
@@ -114,7 +116,7 @@ fn ask(sentinel: &Target, name: &str) -> Result<Named, String> {
 }
 
 /// Connects to a Sentinel. Sends the servers' credentials only if the Sentinel requires a password.
-fn greeted(sentinel: &Target) -> Result<Talk, ReachError> {
+fn connect_to_sentinel(sentinel: &Target) -> Result<Talk, ReachError> {
     let dialect = if sentinel.dialect == Dialect::Resp3 { Dialect::Resp2 } else { sentinel.dialect };
     let known = Target { db: 0, dialect, ..sentinel.clone() };
     let stranger = Target { credentials: None, ..known.clone() };

@@ -11,9 +11,9 @@ use rustix::event::PollFlags;
 use super::{
     HANDSHAKE_LIMIT, Party, ReachError, Target, TlsFailure,
     dial::{connect_to_any, resolve},
-    line::{Stream, is_nothing},
-    reach::greeted,
-    stranger,
+    line::{TimedStream, is_nothing},
+    reach::connect_and_greet,
+    unknown_server,
 };
 use crate::protocol::{ProtocolError, Reply, Skipper};
 
@@ -25,7 +25,7 @@ const READ_SIZE: usize = 16 * 1024;
 
 /// A connection for requests that are not part of the load.
 pub struct Talk {
-    line: Stream,
+    line: TimedStream,
     target: Target,
     skipper: Skipper,
     unsent: Vec<u8>,
@@ -54,7 +54,7 @@ pub enum TalkStep {
 
 /// Why the connection could not be opened, with the system's message.
 #[derive(Debug)]
-pub enum NoTalk {
+pub enum TalkError {
     /// The connection could not be opened.
     Connect(io::Error),
     /// The TLS handshake failed.
@@ -68,7 +68,7 @@ pub enum NoTalk {
 /// # Errors
 /// The diagnosis: what is wrong, and what to do about it.
 pub fn talk(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
-    Ok(Talk::on(greeted(target, Instant::now() + timeout)?, target, usize::MAX))
+    Ok(Talk::on(connect_and_greet(target, Instant::now() + timeout)?, target, usize::MAX))
 }
 
 impl Talk {
@@ -90,20 +90,20 @@ impl Talk {
     ///
     /// # Errors
     /// When the target cannot be reached, or does not speak TLS as requested.
-    pub fn silent(target: &Target, deadline: Instant) -> Result<Self, NoTalk> {
-        let found = resolve(target, deadline).map_err(NoTalk::Connect)?;
+    pub fn silent(target: &Target, deadline: Instant) -> Result<Self, TalkError> {
+        let found = resolve(target, deadline).map_err(TalkError::Connect)?;
         let connected = connect_to_any(&found, target.tls.as_ref(), deadline);
-        let mut line = Stream(connected.map_err(NoTalk::Connect)?);
+        let mut line = TimedStream(connected.map_err(TalkError::Connect)?);
         let limit = Instant::now() + HANDSHAKE_LIMIT;
         match line.shake_hands(deadline.min(limit)) {
             Ok(true) => Ok(Self::on(line, target, LONGEST_OF_ANYBODY)),
-            Ok(false) if limit <= deadline => Err(NoTalk::Tls(TlsFailure::Silent.into())),
-            Ok(false) => Err(NoTalk::Tls(io::ErrorKind::TimedOut.into())),
-            Err(error) => Err(NoTalk::Tls(error)),
+            Ok(false) if limit <= deadline => Err(TalkError::Tls(TlsFailure::Silent.into())),
+            Ok(false) => Err(TalkError::Tls(io::ErrorKind::TimedOut.into())),
+            Err(error) => Err(TalkError::Tls(error)),
         }
     }
 
-    fn on(line: Stream, target: &Target, longest: usize) -> Self {
+    fn on(line: TimedStream, target: &Target, longest: usize) -> Self {
         let (target, skipper) = (target.clone(), target.dialect.skipper());
         let (unsent, received, has_bodies) = (Vec::new(), Vec::new(), target.dialect.has_keys());
         Self { line, target, skipper, unsent, failed: None, received, parsed: 0, longest, has_bodies }
@@ -174,7 +174,7 @@ impl Talk {
                 Err(excess @ ProtocolError::Excess(_)) => {
                     return Err(self.broken(io::Error::other(format!("the server sent {excess}"))));
                 }
-                Err(_) => return Err(stranger::diagnosis(&self.target, &self.received[begins..])),
+                Err(_) => return Err(unknown_server::diagnosis(&self.target, &self.received[begins..])),
             };
             self.parsed = self.received.len() - rest.len();
             let Some(reply) = reply else { break };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::{Address, ring::Ring};
+use super::{Address, ring::HashRing};
 use crate::{
     protocol::{RespValue, SLOTS},
     untrusted,
@@ -66,9 +66,9 @@ pub enum Placement {
     #[default]
     Slots,
     /// Keys are placed by consistent hash: the slots are the arcs of a ring.
-    Ring(Arc<Ring>),
+    Ring(Arc<HashRing>),
     /// All keys are on node 0, which is a primary outside a cluster, and on its replicas.
-    Copies,
+    Replication,
 }
 
 /// Why a reply is not a usable topology.
@@ -97,7 +97,7 @@ pub enum TopologyError {
 
 /// The content of a reply to CLUSTER SLOTS.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Layout {
+struct SlotsReply {
     members: Vec<Member>,
     /// The first and the last slot of each range, and the index of its owner in `members`.
     ranges: Vec<(u16, u16, usize)>,
@@ -133,10 +133,10 @@ impl Topology {
     /// # Errors
     /// When the reply is not a topology, or has too many nodes.
     pub fn first(reply: &[u8], asked: &Address, id: &str) -> Result<Self, TopologyError> {
-        let layout = Layout::read(reply, asked)?;
+        let layout = SlotsReply::read(reply, asked)?;
         let named = layout.members.iter().find(|member| !id.is_empty() && member.id == id);
         let mut none = Self::default();
-        none.meet(named.map_or(asked, |member| &member.address))?;
+        none.find_or_add(named.map_or(asked, |member| &member.address))?;
         none.read(reply, asked)
     }
 
@@ -145,14 +145,14 @@ impl Topology {
     pub fn of_ring(servers: impl Iterator<Item = Address>) -> Self {
         let node = |address| Node { address, id: String::new(), role: Role::Primary };
         let nodes: Vec<_> = servers.map(node).collect();
-        let (ring, owners) = Ring::of(nodes.iter().map(|node| &node.address));
+        let (ring, owners) = HashRing::of(nodes.iter().map(|node| &node.address));
         Self { nodes, owners, placement: Placement::Ring(Arc::new(ring)) }
     }
 
     /// Returns the topology of one server without replicas.
     pub fn of_one(server: &Address) -> Self {
         let primary = Node { address: server.clone(), id: String::new(), role: Role::Primary };
-        Self { nodes: vec![primary], owners: vec![0; usize::from(SLOTS)], placement: Placement::Copies }
+        Self { nodes: vec![primary], owners: vec![0; usize::from(SLOTS)], placement: Placement::Replication }
     }
 
     /// Parses the topology of a primary outside a cluster and its replicas from a reply to INFO replication. The
@@ -160,7 +160,7 @@ impl Topology {
     ///
     /// # Errors
     /// When the server is not a primary, or has too many replicas.
-    pub fn of_copies(reply: &[u8], asked: &Address) -> Result<Self, TopologyError> {
+    pub fn of_replication(reply: &[u8], asked: &Address) -> Result<Self, TopologyError> {
         Self::of_one(asked).read(reply, asked)
     }
 
@@ -176,7 +176,7 @@ impl Topology {
         let online: Vec<_> =
             info.lines().filter(|line| !line.starts_with("slave") || line.contains("state=online")).collect();
         for address in replicas(&online.join("\n"), asked) {
-            let number = next.meet(&address)?;
+            let number = next.find_or_add(&address)?;
             next.nodes[number.index()].role = Role::Replica(NodeNumber(0));
         }
         Ok(next)
@@ -188,16 +188,16 @@ impl Topology {
     /// # Errors
     /// When the reply is not a topology, or has too many nodes.
     pub fn read(&self, reply: &[u8], asked: &Address) -> Result<Self, TopologyError> {
-        if self.placement == Placement::Copies {
+        if self.placement == Placement::Replication {
             return self.read_copies(reply, asked);
         }
-        let layout = Layout::read(reply, asked)?;
+        let layout = SlotsReply::read(reply, asked)?;
         let mut next = self.clone();
         next.owners.fill(NOBODY);
         next.nodes.iter_mut().for_each(|node| node.role = Role::Outside);
         let mut numbers = Vec::with_capacity(layout.members.len());
         for member in &layout.members {
-            let number = next.meet(&member.address)?;
+            let number = next.find_or_add(&member.address)?;
             next.nodes[number.index()].id.clone_from(&member.id);
             numbers.push(number);
         }
@@ -215,7 +215,7 @@ impl Topology {
     ///
     /// # Errors
     /// When there are too many addresses.
-    pub fn meet(&mut self, address: &Address) -> Result<NodeNumber, TopologyError> {
+    pub fn find_or_add(&mut self, address: &Address) -> Result<NodeNumber, TopologyError> {
         if let Some(known) = self.find(address) {
             return Ok(known);
         }
@@ -263,7 +263,7 @@ impl Topology {
     }
 }
 
-impl Layout {
+impl SlotsReply {
     fn read(reply: &[u8], asked: &Address) -> Result<Self, TopologyError> {
         let malformed = TopologyError::Malformed;
         let reply = RespValue::read(reply).ok_or(malformed("it is not complete"))?;

@@ -9,7 +9,7 @@ use crate::units;
 
 /// The result of a search: the setting of a knob that keeps a limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct SearchResult {
     /// The knob.
     pub knob: String,
     /// The knob's setting.
@@ -22,7 +22,7 @@ pub struct Found {
     pub limit: String,
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for SearchResult {
     /// Writes `p99<1ms is kept up to rate 9 410, not at 9 600`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let upper = self.upper.map(|upper| format!("not at {}", units::grouped(upper)));
@@ -76,7 +76,7 @@ impl fmt::Display for SweptStep {
 /// The step of a sweep with the most throughput. If the sweep has a limit, only steps that keep the limit are
 /// compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Best {
+pub struct SweepBest {
     /// The knob.
     pub knob: String,
     /// The knob's value as a plain number; sizes are in bytes.
@@ -109,7 +109,7 @@ pub struct KneeAt {
     pub ops_per_s: f64,
 }
 
-impl fmt::Display for Best {
+impl fmt::Display for SweepBest {
     /// Writes `pipeline 16 has the most throughput: 1.21 M/s, p99 780 µs`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let under = after(" within ", &self.limit);

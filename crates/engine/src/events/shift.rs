@@ -8,7 +8,7 @@ use crate::units;
 
 /// A level shift: a figure left its usual level, and possibly came back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Shift {
+pub struct ShiftReport {
     /// The figure: the name of a gauge, `ping_p50`, `ping_p99`, `ping_max`, or `command_` with a command.
     pub figure: String,
     /// The figure's name for people, `p50 of PING`.
@@ -33,7 +33,7 @@ pub struct Shift {
     pub given_up: Option<String>,
 }
 
-impl Shift {
+impl ShiftReport {
     /// Returns the ratio of the level during the shift to the usual level; `None` if the usual level is 0.
     pub fn factor(&self) -> Option<f64> {
         (self.from > 0.0).then(|| self.to / self.from)
@@ -54,7 +54,7 @@ impl Shift {
     }
 }
 
-impl fmt::Display for Shift {
+impl fmt::Display for ShiftReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.in_short())?;
         write!(f, ": {} → {}", self.from_text, self.to_text)?;
@@ -72,24 +72,24 @@ impl fmt::Display for Shift {
 mod tests {
     use super::*;
 
-    fn shift() -> Shift {
+    fn shift() -> ShiftReport {
         let [figure, label, from_text, to_text] =
             ["ping_p50", "p50 of PING", "402 µs", "4.90 ms"].map(str::to_owned);
-        Shift { figure, label, from: 402.0, to: 4900.0, from_text, to_text, ..Shift::default() }
+        ShiftReport { figure, label, from: 402.0, to: 4900.0, from_text, to_text, ..ShiftReport::default() }
     }
 
     #[test]
     fn a_shift_is_written_with_factor_levels_and_length() {
         assert_eq!(shift().to_string(), "p50 of PING ×12: 402 µs → 4.90 ms");
-        let back = Shift { length_s: Some(38.2), back_text: Some("410 µs".to_owned()), ..shift() };
+        let back = ShiftReport { length_s: Some(38.2), back_text: Some("410 µs".to_owned()), ..shift() };
         assert_eq!(back.to_string(), "p50 of PING ×12: 402 µs → 4.90 ms, back to 410 µs after 38 s");
-        let stays = Shift { length_s: Some(180.0), back_text: None, ..shift() };
+        let stays = ShiftReport { length_s: Some(180.0), back_text: None, ..shift() };
         assert!(
             stays.to_string().ends_with("4.90 ms for 3 min, which is the usual level from now on"),
             "{stays}"
         );
-        let from_nothing = Shift { from: 0.0, ..shift() };
+        let from_nothing = ShiftReport { from: 0.0, ..shift() };
         assert_eq!(from_nothing.to_string(), "p50 of PING: 402 µs → 4.90 ms");
-        assert!(Shift { to: 100.0, ..shift() }.to_string().contains("×0.25"));
+        assert!(ShiftReport { to: 100.0, ..shift() }.to_string().contains("×0.25"));
     }
 }

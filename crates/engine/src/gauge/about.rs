@@ -2,23 +2,23 @@
 
 /// The properties of a gauge: a row of the table of gauges.
 #[derive(Debug, PartialEq)]
-pub struct About {
+pub struct GaugeSpec {
     /// The gauge's name in files and exports.
     pub name: &'static str,
     /// The gauge's panel.
-    pub group: Group,
+    pub group: GaugeGroup,
     /// The gauge's name in its panel; empty if the panel shows the gauge only as a part of another gauge.
     pub label: &'static str,
     /// The gauge's unit.
-    pub unit: Unit,
+    pub unit: GaugeUnit,
     /// How the gauge's value is computed from its source.
-    pub kind: Kind,
+    pub kind: GaugeKind,
     /// The gauge's source.
     pub source: GaugeSource,
     /// The gauge's chart begins at 0 and reaches at least this value.
     pub top: f64,
     /// When the gauge needs attention.
-    pub alarm: Alarm,
+    pub alarm: GaugeAlarm,
     /// The gauge's description, in a sentence.
     pub help: &'static str,
 }
@@ -26,7 +26,7 @@ pub struct About {
 crate::named_values! {
     /// The panels of gauges.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Group {
+    pub enum GaugeGroup {
         /// The work of the server.
         Work "work",
         /// Memory.
@@ -48,7 +48,7 @@ crate::named_values! {
 
 /// The unit of a gauge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum GaugeUnit {
     /// A number of things.
     Count,
     /// A number of things per second.
@@ -73,7 +73,7 @@ pub enum Unit {
 
 /// How the value of a gauge is computed from its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum GaugeKind {
     /// The value of the source, unchanged.
     Level,
     /// The increase since the previous sample; shown per second.
@@ -101,7 +101,7 @@ pub enum GaugeSource {
 
 /// When a gauge needs attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Alarm {
+pub enum GaugeAlarm {
     /// The gauge alone never needs attention.
     Never,
     /// The gauge needs attention when its value is not zero.
@@ -110,7 +110,7 @@ pub enum Alarm {
     Zero,
 }
 
-impl Group {
+impl GaugeGroup {
     /// The groups of the server's own figures, from top to bottom.
     pub const OF_SERVER: [Self; 6] =
         [Self::Work, Self::Memory, Self::Clients, Self::Keys, Self::Saving, Self::Replicas];

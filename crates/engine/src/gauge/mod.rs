@@ -10,6 +10,6 @@ mod sample;
 mod table;
 mod watched;
 
-pub use about::{About, Alarm, GaugeSource, Group, Kind, Unit};
+pub use about::{GaugeAlarm, GaugeGroup, GaugeKind, GaugeSource, GaugeSpec, GaugeUnit};
 pub use sample::Gauges;
 pub use table::{GAUGES, Gauge};

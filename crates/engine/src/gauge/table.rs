@@ -1,10 +1,10 @@
 //! The table of all gauges.
 
 use super::{
-    About, Alarm,
+    GaugeAlarm, GaugeGroup, GaugeKind,
     GaugeSource::{Host, Info, InfoOrStat, InfoWord, Own, Stat},
-    Group, Kind, Unit,
-    Unit::{Ago, Bytes, Count, Flag, Limit, Micros, Rate, Ratio, Seconds, Times},
+    GaugeSpec, GaugeUnit,
+    GaugeUnit::{Ago, Bytes, Count, Flag, Limit, Micros, Rate, Ratio, Seconds, Times},
 };
 use crate::units;
 
@@ -20,22 +20,22 @@ macro_rules! gauges {
         /// All gauges, in the order in which panels show them.
         pub static GAUGES: [Gauge; ABOUT.len()] = [$(Gauge::$id,)*];
 
-        const ABOUT: &[About] = &[$(About {
+        const ABOUT: &[GaugeSpec] = &[$(GaugeSpec {
             name: $name,
-            group: Group::$group,
+            group: GaugeGroup::$group,
             label: $label,
             unit: $unit,
-            kind: Kind::$kind,
+            kind: GaugeKind::$kind,
             source: $source,
             top: $top,
-            alarm: Alarm::$alarm,
+            alarm: GaugeAlarm::$alarm,
             help: $help,
         },)*];
     };
 }
 
-const YES_NO: Unit = Flag("no", "yes");
-const UP_DOWN: Unit = Flag("down", "up");
+const YES_NO: GaugeUnit = Flag("no", "yes");
+const UP_DOWN: GaugeUnit = Flag("down", "up");
 
 gauges! {
     Cpu "cpu" Work "cpu" Ratio, Share Own, 1.0 Never
@@ -254,17 +254,17 @@ gauges! {
         "TCP segments retransmitted per second on the server's connections.";
 }
 
-impl Group {
+impl GaugeGroup {
     /// Returns the gauges that the panel shows, without those that are only a part of another gauge.
     pub fn gauges(self) -> impl Iterator<Item = Gauge> {
-        let is_shown = move |about: &About| about.group == self && !about.label.is_empty();
+        let is_shown = move |about: &GaugeSpec| about.group == self && !about.label.is_empty();
         GAUGES.into_iter().filter(move |gauge| is_shown(gauge.about()))
     }
 }
 
 impl Gauge {
     /// Returns the gauge's row of the table.
-    pub fn about(self) -> &'static About {
+    pub fn about(self) -> &'static GaugeSpec {
         &ABOUT[self as usize]
     }
 

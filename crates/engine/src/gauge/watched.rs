@@ -95,14 +95,16 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::gauge::Unit;
+    use crate::gauge::GaugeUnit;
 
     #[test]
     fn work_is_watched_but_totals_and_ages_are_not() {
         let has = |gauge: Gauge| gauge.smallest_shift().is_some();
         assert!([Gauge::Cpu, Gauge::NewConnections, Gauge::HitRate, Gauge::EvictedKeys].into_iter().all(has));
         assert!(![Gauge::Uptime, Gauge::Keys, Gauge::Commands, Gauge::MaxMemory].into_iter().any(has));
-        let is_age = |gauge: &Gauge| matches!(gauge.about().unit, Unit::Ago | Unit::Seconds | Unit::Flag(..));
+        let is_age = |gauge: &Gauge| {
+            matches!(gauge.about().unit, GaugeUnit::Ago | GaugeUnit::Seconds | GaugeUnit::Flag(..))
+        };
         assert_eq!(Gauge::all_watched().find(is_age), None);
         let names: BTreeSet<_> = Gauge::all_watched().map(Gauge::in_words).collect();
         assert_eq!(names.len(), WATCHED.len());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    draft::Draft,
+    sample_builder::SampleBuilder,
     tree::{Tree, number},
 };
 use crate::gauge::Gauge;
@@ -12,12 +12,12 @@ use crate::gauge::Gauge;
 #[derive(Debug, Default)]
 pub(super) struct Cores {
     /// The previous times, by the names in `/proc/stat`: `cpu` for all cores together, `cpu0`, …
-    before: BTreeMap<String, Times>,
+    before: BTreeMap<String, CoreTimes>,
 }
 
 /// The time of a core since the machine began, in ticks.
 #[derive(Debug, Clone, Copy, Default)]
-struct Times {
+struct CoreTimes {
     busy: u64,
     interrupts: u64,
     stolen: u64,
@@ -31,7 +31,7 @@ struct Shares {
     stolen: f64,
 }
 
-impl Times {
+impl CoreTimes {
     /// Parses the numbers of a line: user, nice, system, idle, iowait, irq, softirq, steal. The times of guests are
     /// already included in user and nice.
     fn of(numbers: &str) -> Option<Self> {
@@ -57,17 +57,17 @@ impl Times {
 
 impl Cores {
     /// Reads the times of all cores, and sets the CPU gauges of the sample.
-    pub(super) fn read(&mut self, draft: &mut Draft, tree: &Tree) {
+    pub(super) fn read(&mut self, draft: &mut SampleBuilder, tree: &Tree) {
         let Some(text) = draft.known("cpu", tree.read("proc/stat")) else { return };
         // This thread itself runs while it reads the number, so it is left out.
         draft.level(Gauge::HostRunnable, number(&text, "procs_running").map(|n| (n - 1.0).max(0.0)));
         let times = |line: &str| {
             let (name, numbers) = line.split_once(' ')?;
-            Some((name.to_owned(), Times::of(numbers)?)).filter(|_| name.starts_with("cpu"))
+            Some((name.to_owned(), CoreTimes::of(numbers)?)).filter(|_| name.starts_with("cpu"))
         };
-        let now: BTreeMap<String, Times> = text.lines().filter_map(times).collect();
+        let now: BTreeMap<String, CoreTimes> = text.lines().filter_map(times).collect();
         if now.is_empty() {
-            draft.lacks("cpu", "/proc/stat has no line for a core");
+            draft.add_missing("cpu", "/proc/stat has no line for a core");
         }
         let mut interrupts = None::<f64>;
         for (name, times) in &now {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{draft::Draft, tree::Tree};
+use super::{sample_builder::SampleBuilder, tree::Tree};
 use crate::gauge::Gauge;
 
 /// The names of devices that are not disks: files, memory, CD drives.
@@ -10,11 +10,11 @@ const NO_DISKS: [&str; 5] = ["loop", "ram", "zram", "sr", "fd"];
 
 /// The last readings of all disks, by name.
 #[derive(Debug, Default)]
-pub(super) struct Disks(HashMap<String, Counters>);
+pub(super) struct Disks(HashMap<String, DiskCounters>);
 
 /// The counters of a disk since the machine began.
 #[derive(Debug, Clone, Copy, Default)]
-struct Counters {
+struct DiskCounters {
     requests: u64,
     /// The time of all requests together, in ms.
     waited_ms: u64,
@@ -22,7 +22,7 @@ struct Counters {
     busy_ms: u64,
 }
 
-impl Counters {
+impl DiskCounters {
     /// Parses the numbers after the name: requests, merged requests, sectors and ms for reads; the same four numbers
     /// for writes; requests in flight, ms with requests in flight, weighted ms; the same four numbers for discards;
     /// flushes and their ms.
@@ -43,17 +43,17 @@ impl Counters {
 
 impl Disks {
     /// Reads the counters of all disks, and sets the gauges of the busiest disk.
-    pub(super) fn read(&mut self, draft: &mut Draft, tree: &Tree) {
+    pub(super) fn read(&mut self, draft: &mut SampleBuilder, tree: &Tree) {
         let Some(text) = draft.known("disks", tree.read("proc/diskstats")) else { return };
         let now: HashMap<_, _> =
             text.lines().filter_map(disk).filter(|(name, _)| is_whole(tree, name)).collect();
         if now.is_empty() {
-            draft.lacks("disks", "/proc/diskstats has no disk");
+            draft.add_missing("disks", "/proc/diskstats has no disk");
         }
-        let mut busiest = None::<Counters>;
+        let mut busiest = None::<DiskCounters>;
         for (name, counters) in &now {
             let Some(before) = self.0.get(name) else { continue };
-            let added = Counters {
+            let added = DiskCounters {
                 requests: counters.requests.saturating_sub(before.requests),
                 waited_ms: counters.waited_ms.saturating_sub(before.waited_ms),
                 busy_ms: counters.busy_ms.saturating_sub(before.busy_ms),
@@ -73,11 +73,11 @@ impl Disks {
 }
 
 /// Parses a line of `/proc/diskstats`.
-fn disk(line: &str) -> Option<(String, Counters)> {
+fn disk(line: &str) -> Option<(String, DiskCounters)> {
     let mut words = line.split_whitespace().skip(2);
     let name = words.next()?.to_owned();
     let numbers: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
-    Some((name, Counters::of(&numbers)?))
+    Some((name, DiskCounters::of(&numbers)?))
 }
 
 /// Returns whether this is a whole disk, and not a partition.

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use tempfile::TempDir;
 
-use super::{Sample, draft::Draft, tree::Tree};
+use super::{HostSample, sample_builder::SampleBuilder, tree::Tree};
 use crate::gauge::Gauges;
 
 /// A temporary directory with files. Dropping it removes the directory.
@@ -42,11 +42,15 @@ impl Fixture {
     }
 
     /// Reads one part of a sample twice, with `later` written between, 1 s apart. Returns the second sample.
-    pub(super) fn second(&self, later: &[(&str, &str)], mut part: impl FnMut(&mut Draft, &Tree)) -> Sample {
+    pub(super) fn second(
+        &self,
+        later: &[(&str, &str)],
+        mut part: impl FnMut(&mut SampleBuilder, &Tree),
+    ) -> HostSample {
         let mut counters = Gauges::default();
-        part(&mut Draft::new(None, &mut counters), &self.tree());
+        part(&mut SampleBuilder::new(None, &mut counters), &self.tree());
         self.write(later);
-        let mut draft = Draft::new(Some(1.0), &mut counters);
+        let mut draft = SampleBuilder::new(Some(1.0), &mut counters);
         part(&mut draft, &self.tree());
         draft.sample
     }

@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use super::{
-    Sample,
-    draft::Draft,
-    pace::Pace,
+    HostSample,
+    pace::ReadingSchedule,
     processes::{Stat, own_pid},
-    sock_diag::{Listener, Sockets},
+    sample_builder::SampleBuilder,
+    sock_diag::{ListeningSocket, Sockets},
     threads::Threads,
     tree::Tree,
     waits::throttled_s,
@@ -33,21 +33,21 @@ pub struct LocalServer {
     /// The rate of retransmitted segments, followed by the time of the last reading of the sockets.
     retransmits: Option<f64>,
     read_ns: Option<u64>,
-    pace: Pace,
-    known: Option<Known>,
-    search: Pace,
+    pace: ReadingSchedule,
+    known: Option<CheckedProcess>,
+    search: ReadingSchedule,
 }
 
 /// A process that was checked, with the result.
-struct Known {
+struct CheckedProcess {
     pid: u32,
     /// Whether the process is the server.
-    verdict: Result<(), Doubt>,
+    verdict: Result<(), ProcessUnknown>,
 }
 
 /// Why the server's process is unknown, in words.
 #[derive(Debug, Clone, PartialEq)]
-enum Doubt {
+enum ProcessUnknown {
     /// The server runs on this machine, but its process is not visible.
     Unseen(String),
     /// No process or another program has the process ID here, so the server and its sockets are in a container or on
@@ -67,16 +67,16 @@ impl LocalServer {
             sockets: Err("the server listens on a unix socket".to_owned()),
             retransmits: None,
             read_ns: None,
-            pace: Pace::every(SECOND_NS),
+            pace: ReadingSchedule::every(SECOND_NS),
             known: None,
-            search: Pace::every(SEARCH_EVERY_NS),
+            search: ReadingSchedule::every(SEARCH_EVERY_NS),
         }
     }
 
     /// Sets the number of `servers` whose sockets are read, so that together they use as much CPU time as one server
     /// may use.
-    pub fn share(&mut self, servers: u64) {
-        self.pace.share(servers);
+    pub fn set_sharers(&mut self, servers: u64) {
+        self.pace.set_sharers(servers);
     }
 
     /// Returns the sample of the machine with the figures of the server at `at_ns`. `pid` is the process ID that the
@@ -86,9 +86,9 @@ impl LocalServer {
         &mut self,
         at_ns: u64,
         pid: Option<u32>,
-        machine: &Sample,
-        processes: &mut BTreeMap<u32, Sample>,
-    ) -> Sample {
+        machine: &HostSample,
+        processes: &mut BTreeMap<u32, HostSample>,
+    ) -> HostSample {
         if let Some(port) = self.port.filter(|_| self.pace.begins(at_ns)) {
             self.read_sockets(at_ns, port);
             self.pace.end(at_ns);
@@ -100,7 +100,7 @@ impl LocalServer {
         let process = found.as_ref().ok().and_then(|pid| processes.get(pid));
         let begun = process.cloned().unwrap_or_else(|| machine.clone().without(found.as_ref().ok().copied()));
         let is_read = process.is_some();
-        let mut draft = Draft::after(begun, &mut self.counters);
+        let mut draft = SampleBuilder::after(begun, &mut self.counters);
         match &found {
             Ok(_) if is_read => {}
             Ok(pid) => {
@@ -109,12 +109,12 @@ impl LocalServer {
                 draft.share(Gauge::ServerThrottled, throttled);
                 processes.insert(*pid, draft.sample.clone());
             }
-            Err(Doubt::Unseen(why) | Doubt::Elsewhere(why)) => {
-                draft.lacks("server", why);
+            Err(ProcessUnknown::Unseen(why) | ProcessUnknown::Elsewhere(why)) => {
+                draft.add_missing("server", why);
             }
         }
         match &found {
-            Err(Doubt::Elsewhere(why)) => draft.lacks("connections", why),
+            Err(ProcessUnknown::Elsewhere(why)) => draft.add_missing("connections", why),
             _ => show(&self.sockets, self.retransmits, self.pace, &mut draft),
         }
         let sample = draft.sample;
@@ -142,24 +142,24 @@ impl LocalServer {
     }
 
     /// Checks that a process is the server.
-    fn check(&mut self, pid: u32) -> Result<(), Doubt> {
+    fn check(&mut self, pid: u32) -> Result<(), ProcessUnknown> {
         if self.known.as_ref().is_none_or(|known| known.pid != pid) {
             (self.counters, self.threads) = (Gauges::default(), Threads::default());
-            self.known = Some(Known { pid, verdict: self.verdict(pid) });
+            self.known = Some(CheckedProcess { pid, verdict: self.verdict(pid) });
         }
         self.known.as_ref().map_or(Ok(()), |known| known.verdict.clone())
     }
 
-    fn verdict(&self, pid: u32) -> Result<(), Doubt> {
+    fn verdict(&self, pid: u32) -> Result<(), ProcessUnknown> {
         if pid == own_pid(&self.tree) {
-            return Err(Doubt::Unseen("the server runs within redyno's process".to_owned()));
+            return Err(ProcessUnknown::Unseen("the server runs within redyno's process".to_owned()));
         }
         let Ok(text) = self.tree.read(&format!("proc/{pid}/stat")) else {
             let is_hidden = self.tree.read("proc/1/stat").is_err();
             return Err(if is_hidden {
-                Doubt::Unseen(format!("process {pid} is hidden from redyno (hidepid)"))
+                ProcessUnknown::Unseen(format!("process {pid} is hidden from redyno (hidepid)"))
             } else {
-                Doubt::Elsewhere(format!(
+                ProcessUnknown::Elsewhere(format!(
                     "there is no process {pid} here: the server runs in a container or on another machine"
                 ))
             });
@@ -169,19 +169,19 @@ impl LocalServer {
         if listens.unwrap_or_else(|| is_server(&name)) {
             return Ok(());
         }
-        Err(Doubt::Elsewhere(format!(
+        Err(ProcessUnknown::Elsewhere(format!(
             "process {pid} is another program here: the server runs in a container or on another machine"
         )))
     }
 
-    fn listeners(&self) -> &[Listener] {
+    fn listeners(&self) -> &[ListeningSocket] {
         self.sockets.as_ref().map_or(&[], |sockets| &sockets.listeners)
     }
 
     /// Searches for the server's process, which listens on the port. Returns its process ID, if redyno may see the
     /// process.
-    fn searched(&mut self, at_ns: u64) -> Result<u32, Doubt> {
-        let unknown = || Doubt::Unseen("the server has not reported its process ID".to_owned());
+    fn searched(&mut self, at_ns: u64) -> Result<u32, ProcessUnknown> {
+        let unknown = || ProcessUnknown::Unseen("the server has not reported its process ID".to_owned());
         if self.search.begins(at_ns) {
             let is_it = |pid: &u32| {
                 let text = self.tree.read(&format!("proc/{pid}/stat")).unwrap_or_default();
@@ -189,7 +189,7 @@ impl LocalServer {
                     && owns(&self.tree, *pid, self.listeners()) == Some(true)
             };
             let found = self.tree.numbers("proc").unwrap_or_default().into_iter().find(is_it);
-            self.known = found.map(|pid| Known { pid, verdict: Ok(()) });
+            self.known = found.map(|pid| CheckedProcess { pid, verdict: Ok(()) });
             self.search.end(at_ns);
         }
         self.known.as_ref().filter(|known| known.verdict.is_ok()).map(|known| known.pid).ok_or_else(unknown)
@@ -197,7 +197,7 @@ impl LocalServer {
 }
 
 /// Returns whether a process has one of these sockets; `None` if its files may not be seen, or no socket is known.
-fn owns(tree: &Tree, pid: u32, listeners: &[Listener]) -> Option<bool> {
+fn owns(tree: &Tree, pid: u32, listeners: &[ListeningSocket]) -> Option<bool> {
     let folder = format!("proc/{pid}/fd");
     let files = tree.names(&folder).ok().filter(|_| !listeners.is_empty())?;
     let names: Vec<_> = listeners.iter().map(|listener| format!("socket:[{}]", listener.inode)).collect();
@@ -213,12 +213,17 @@ fn is_server(name: &str) -> bool {
 }
 
 /// Sets the gauges of the sockets in a sample.
-fn show(sockets: &Result<Sockets, String>, retransmits: Option<f64>, pace: Pace, draft: &mut Draft) {
+fn show(
+    sockets: &Result<Sockets, String>,
+    retransmits: Option<f64>,
+    pace: ReadingSchedule,
+    draft: &mut SampleBuilder,
+) {
     let Some(sockets) = draft.known("connections", sockets.clone()) else { return };
     if pace.rest_ns() > SECOND_NS {
         let rest_s = pace.rest_ns().div_ceil(SECOND_NS);
         let cost_ms = grouped(pace.cost_ns / 1_000_000);
-        draft.lacks(
+        draft.add_missing(
             "connections",
             format!("they are read only every {rest_s} s, because a reading takes {cost_ms} ms"),
         );

@@ -1,13 +1,13 @@
 //! Memory, swap, transparent huge pages, and the clock source.
 
 use super::{
-    draft::Draft,
+    sample_builder::SampleBuilder,
     tree::{Tree, number},
 };
 use crate::gauge::Gauge;
 
 /// Reads the memory figures of this machine into the draft.
-pub(super) fn read(draft: &mut Draft, tree: &Tree) {
+pub(super) fn read(draft: &mut SampleBuilder, tree: &Tree) {
     if let Some(text) = draft.known("memory", tree.read("proc/meminfo")) {
         let bytes = |name: &str| number(&text, name).map(|kib| kib * 1024.0);
         draft.level(Gauge::HostFreeMemory, bytes("MemAvailable"));

@@ -10,7 +10,6 @@
 
 mod cpu;
 mod disks;
-mod draft;
 #[cfg(test)]
 mod fixture;
 mod local_server;
@@ -21,6 +20,7 @@ mod own_thread;
 mod pace;
 mod processes;
 mod sample;
+mod sample_builder;
 mod sampler;
 mod sock_diag;
 mod threads;
@@ -30,7 +30,7 @@ mod waits;
 pub use local_server::LocalServer;
 pub use own_sockets::ports_to;
 pub use own_thread::{Lap, OwnThread};
-pub use sample::{Process, Sample};
+pub use sample::{HostSample, Process};
 pub use sampler::Sampler;
 
 /// Makes the allocator request each block of 32 KiB or more from the operating system, and return the block as soon as

@@ -1,13 +1,13 @@
 //! Network interfaces, and the kernel's counters of TCP. All figures are those of redyno's network namespace.
 
-use super::{draft::Draft, tree::Tree};
+use super::{sample_builder::SampleBuilder, tree::Tree};
 use crate::gauge::Gauge;
 
 /// The received bytes, dropped packets, sent bytes and dropped packets of an interface, as columns of `/proc/net/dev`.
 const COLUMNS: [usize; 4] = [0, 3, 8, 11];
 
 /// Reads the network figures of this machine into the draft.
-pub(super) fn read(draft: &mut Draft, tree: &Tree) {
+pub(super) fn read(draft: &mut SampleBuilder, tree: &Tree) {
     if let Some(text) = draft.known("network", tree.read("proc/net/dev")) {
         let [bytes_in, drops_in, bytes_out, drops_out] = sums(&text, tree);
         draft.rate(Gauge::HostNetIn, Some(bytes_in));
@@ -64,7 +64,7 @@ mod tests {
             format!("Inter-|\n face |bytes\n{lo}{bridge}{}", interface("eth0", [n * 10, n, n * 20, n]))
         };
         let fixture = Fixture::new(&[("proc/net/dev", &dev(1)), ("sys/class/net/eth0/device", "")]);
-        let read = |sample: crate::host::Sample| {
+        let read = |sample: crate::host::HostSample| {
             [Gauge::HostNetIn, Gauge::HostNetOut, Gauge::HostDrops].map(|gauge| sample.gauges[gauge])
         };
         let later = dev(3);

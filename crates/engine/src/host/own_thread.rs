@@ -33,7 +33,7 @@ pub struct Lap {
 /// The calling thread, which measures itself. The value must stay on the thread that created it.
 #[derive(Debug)]
 pub struct OwnThread {
-    queue: Queue,
+    queue: RunQueue,
     since: Instant,
     cpu_ns: u64,
     run_delay_ns: Option<u64>,
@@ -42,7 +42,7 @@ pub struct OwnThread {
 impl OwnThread {
     /// Starts to measure the calling thread: its first lap begins now.
     pub fn current() -> Self {
-        let (queue, since) = (Queue::of_this_thread(), Instant::now());
+        let (queue, since) = (RunQueue::of_this_thread(), Instant::now());
         Self { since, cpu_ns: cpu_ns(), run_delay_ns: queue.delay_ns(), queue }
     }
 
@@ -90,10 +90,10 @@ fn core() -> Option<u16> {
 /// The kernel's counter of a thread's time in the run queue.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
-struct Queue(Option<std::fs::File>);
+struct RunQueue(Option<std::fs::File>);
 
 #[cfg(target_os = "linux")]
-impl Queue {
+impl RunQueue {
     fn of_this_thread() -> Self {
         // Without /proc, or without scheduler statistics, the delay is unknown.
         Self(std::fs::File::open("/proc/thread-self/schedstat").ok())
@@ -118,10 +118,10 @@ fn run_delay_of(schedstat: &[u8]) -> Option<u64> {
 /// Systems other than Linux have no counter of the time in the run queue.
 #[cfg(not(target_os = "linux"))]
 #[derive(Debug)]
-struct Queue;
+struct RunQueue;
 
 #[cfg(not(target_os = "linux"))]
-impl Queue {
+impl RunQueue {
     fn of_this_thread() -> Self {
         Self
     }

@@ -8,7 +8,7 @@ const REST: u64 = 250;
 
 /// The schedule of a costly reading.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
+pub(super) struct ReadingSchedule {
     every_ns: u64,
     due_ns: u64,
     began_cpu_ns: u64,
@@ -18,14 +18,14 @@ pub(super) struct Pace {
     pub(super) cost_ns: u64,
 }
 
-impl Pace {
+impl ReadingSchedule {
     /// Creates the schedule of a reading that is repeated every `every_ns`, or less often if it is costly.
     pub(super) fn every(every_ns: u64) -> Self {
         Self { every_ns, due_ns: 0, began_cpu_ns: 0, sharers: 1, cost_ns: 0 }
     }
 
     /// Sets the number of readings that together may use as much CPU time as one reading.
-    pub(super) fn share(&mut self, sharers: u64) {
+    pub(super) fn set_sharers(&mut self, sharers: u64) {
         self.sharers = sharers.max(1);
     }
 
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_costly_reading_is_repeated_rarely() {
-        let mut pace = Pace::every(2 * SECOND_NS);
+        let mut pace = ReadingSchedule::every(2 * SECOND_NS);
         assert!(pace.begins(0));
         pace.end(0);
         assert!(!pace.begins(SECOND_NS));
@@ -66,7 +66,7 @@ mod tests {
         pace.end(2 * SECOND_NS);
         assert!(!pace.begins(6 * SECOND_NS));
         let alone_ns = pace.rest_ns();
-        pace.share(3);
+        pace.set_sharers(3);
         assert_eq!(pace.rest_ns() + SECOND_NS / 2, 3 * (alone_ns + SECOND_NS / 2));
     }
 }

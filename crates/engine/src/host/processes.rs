@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, fs};
 
-use super::{Process, Sample, draft::Draft, pace::Pace, tree::Tree};
+use super::{HostSample, Process, pace::ReadingSchedule, sample_builder::SampleBuilder, tree::Tree};
 use crate::{
     clock::{SECOND_NS, seconds},
     untrusted,
@@ -58,8 +58,8 @@ impl<'a> Stat<'a> {
 /// The last readings of all processes.
 #[derive(Debug)]
 pub(super) struct Processes {
-    seen: HashMap<u32, Seen>,
-    pace: Pace,
+    seen: HashMap<u32, ProcessReading>,
+    pace: ReadingSchedule,
     /// The lowest process ID of the next reading, if the last reading did not reach all processes.
     resume: u32,
     /// The time of the last reading, if it reached all processes.
@@ -71,7 +71,7 @@ pub(super) struct Processes {
 
 /// The reading of one process.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct ProcessReading {
     at_ns: u64,
     cpu_s: f64,
     /// The number of cores that the process used since the previous reading.
@@ -81,14 +81,14 @@ struct Seen {
 impl Default for Processes {
     fn default() -> Self {
         let (seen, busy) = (HashMap::new(), Vec::new());
-        Self { seen, pace: Pace::every(EVERY_NS), resume: 0, complete_ns: None, busy, lacks: None }
+        Self { seen, pace: ReadingSchedule::every(EVERY_NS), resume: 0, complete_ns: None, busy, lacks: None }
     }
 }
 
 impl Processes {
     /// Adds the busiest processes to a sample: the processes of a new reading if it is due, otherwise those of the last
     /// reading.
-    pub(super) fn read(&mut self, at_ns: u64, draft: &mut Draft, tree: &Tree) {
+    pub(super) fn read(&mut self, at_ns: u64, draft: &mut SampleBuilder, tree: &Tree) {
         if self.pace.begins(at_ns) {
             let scanned = self.scan(at_ns, tree);
             self.lacks = scanned.err().or_else(|| hidden(tree));
@@ -97,7 +97,7 @@ impl Processes {
         }
         draft.sample.busy.clone_from(&self.busy);
         if let Some(why) = &self.lacks {
-            draft.lacks("processes", why);
+            draft.add_missing("processes", why);
         }
     }
 
@@ -110,13 +110,13 @@ impl Processes {
             let Ok(text) = tree.read(&format!("proc/{pid}/stat")) else { continue };
             let Some(cpu_s) = Stat::parse(&text).map(|stat| stat.cpu_s) else { continue };
             // A process that was not in the last complete reading has begun after it.
-            let new = self.complete_ns.map(|at_ns| Seen { at_ns, cpu_s: 0.0, cpu: 0.0 });
+            let new = self.complete_ns.map(|at_ns| ProcessReading { at_ns, cpu_s: 0.0, cpu: 0.0 });
             let before = self.seen.get(pid).copied().or(new);
             let cpu = before.map_or(0.0, |before| {
                 let passed_s = seconds(at_ns.saturating_sub(before.at_ns));
                 if passed_s > 0.0 { (cpu_s - before.cpu_s) / passed_s } else { before.cpu }
             });
-            self.seen.insert(*pid, Seen { at_ns, cpu_s, cpu });
+            self.seen.insert(*pid, ProcessReading { at_ns, cpu_s, cpu });
         }
         self.resume = pids.get(MOST).copied().unwrap_or(0);
         self.complete_ns = (pids.len() <= MOST).then_some(at_ns);
@@ -129,7 +129,7 @@ impl Processes {
         let mut busy: Vec<_> =
             self.seen.iter().filter(|(pid, seen)| seen.cpu >= LEAST_CPU && **pid != own).collect();
         busy.sort_by(|(_, a), (_, b)| b.cpu.total_cmp(&a.cpu));
-        let process = |(pid, seen): (&u32, &Seen)| {
+        let process = |(pid, seen): (&u32, &ProcessReading)| {
             let text = tree.read(&format!("proc/{pid}/stat")).ok()?;
             let name = untrusted::text(Stat::parse(&text)?.name);
             Some(Process { pid: *pid, name, cpu: seen.cpu, core: core_of(tree, *pid), state: None })
@@ -138,7 +138,7 @@ impl Processes {
     }
 }
 
-impl Sample {
+impl HostSample {
     /// Removes the server's process from the busiest processes.
     pub(super) fn without(mut self, server: Option<u32>) -> Self {
         self.busy.retain(|process| Some(process.pid) != server);
@@ -186,9 +186,9 @@ mod tests {
         vec![("proc/1/stat", "1 (init) S 0"), ("proc/2/stat", "2 (kthreadd) S 0")]
     }
 
-    fn sample(processes: &mut Processes, second: u64, fixture: &Fixture) -> Sample {
+    fn sample(processes: &mut Processes, second: u64, fixture: &Fixture) -> HostSample {
         let mut counters = Gauges::default();
-        let mut draft = Draft::new(None, &mut counters);
+        let mut draft = SampleBuilder::new(None, &mut counters);
         processes.read(second * SECOND_NS, &mut draft, &fixture.tree());
         draft.sample
     }

@@ -8,7 +8,7 @@ use crate::gauge::Gauges;
 
 /// The figures of this machine since the previous sample.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct HostSample {
     /// The time since the previous sample, in seconds; `None` for the first sample, which has no rates and shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_s: Option<f64>,

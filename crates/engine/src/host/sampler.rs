@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::{
-    Sample,
+    HostSample,
     cpu::Cores,
     disks::Disks,
-    draft::Draft,
     memory, network,
     processes::Processes,
+    sample_builder::SampleBuilder,
     tree::Tree,
     waits::{Pressures, throttled_s},
 };
@@ -45,12 +45,12 @@ impl Sampler {
     }
 
     /// Takes a sample at `at_ns`.
-    pub fn sample(&mut self, at_ns: u64) -> Sample {
+    pub fn sample(&mut self, at_ns: u64) -> HostSample {
         let passed_s = self.sampled_ns.map(|before_ns| seconds(at_ns.saturating_sub(before_ns)));
         self.sampled_ns = Some(at_ns);
-        let (tree, mut draft) = (&self.tree, Draft::new(passed_s, &mut self.counters));
+        let (tree, mut draft) = (&self.tree, SampleBuilder::new(passed_s, &mut self.counters));
         if cfg!(not(target_os = "linux")) {
-            draft.lacks("host", "redyno reads this on Linux only");
+            draft.add_missing("host", "redyno reads this on Linux only");
             return draft.sample;
         }
         self.cores.read(&mut draft, tree);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     /// Returns the second sample of the server on a port.
-    fn beside(fixture: &Fixture, port: Option<u16>, pid: Option<u32>) -> Sample {
+    fn beside(fixture: &Fixture, port: Option<u16>, pid: Option<u32>) -> HostSample {
         let mut sampler = Sampler::new(fixture.root());
         let mut server = LocalServer::new(fixture.root(), port);
         let mut take = |at_ns: u64| server.sample(at_ns, pid, &sampler.sample(at_ns), &mut BTreeMap::new());

@@ -25,7 +25,7 @@ const ACTIVE_MS: u32 = 2000;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Sockets {
     /// The listening sockets.
-    pub(super) listeners: Vec<Listener>,
+    pub(super) listeners: Vec<ListeningSocket>,
     /// Bytes that were received but not read by the program.
     pub(super) unread: u64,
     /// The largest number of unread bytes in one connection.
@@ -42,7 +42,7 @@ pub(super) struct Sockets {
 
 /// A listening socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Listener {
+pub(super) struct ListeningSocket {
     /// The number of connections that the program has not accepted yet.
     pub(super) waiting: u32,
     /// The largest possible number of connections that are not accepted yet.
@@ -52,7 +52,7 @@ pub(super) struct Listener {
 }
 
 /// A message of the kernel.
-struct Message<'a> {
+struct NetlinkMessage<'a> {
     kind: u16,
     body: &'a [u8],
 }
@@ -65,7 +65,7 @@ impl Sockets {
     pub(super) fn of(port: u16) -> Result<Self, String> {
         let mut sockets = Self::default();
         let mut families = Vec::new();
-        let mut line = of_system::Line::open()?;
+        let mut line = of_system::DiagSocket::open()?;
         for family in of_system::FAMILIES {
             let listeners = sockets.listeners.len();
             line.dump(&request(family, port, 1 << LISTEN, 0), |body| sockets.add(body))?;
@@ -86,7 +86,8 @@ impl Sockets {
             return;
         };
         if *state == LISTEN {
-            let listener = u32_at(body, 68).map(|inode| Listener { waiting: received, limit: sent, inode });
+            let listener =
+                u32_at(body, 68).map(|inode| ListeningSocket { waiting: received, limit: sent, inode });
             self.listeners.extend(listener);
             return;
         }
@@ -121,7 +122,7 @@ impl Sockets {
     }
 
     /// Returns the listener with the fullest queue.
-    pub(super) fn fullest(&self) -> Option<Listener> {
+    pub(super) fn fullest(&self) -> Option<ListeningSocket> {
         self.listeners.iter().copied().max_by_key(|listener| listener.waiting)
     }
 }
@@ -146,12 +147,12 @@ fn request(family: u8, port: u16, states: u32, extensions: u8) -> [u8; HEADER + 
 }
 
 /// Removes the first message from `bytes`, and returns it.
-fn next_message<'a>(bytes: &mut &'a [u8]) -> Option<Message<'a>> {
+fn next_message<'a>(bytes: &mut &'a [u8]) -> Option<NetlinkMessage<'a>> {
     let length = u32_at(bytes, 0)? as usize;
     let kind = u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?);
     let body = bytes.get(HEADER..length)?;
     *bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
-    Some(Message { kind, body })
+    Some(NetlinkMessage { kind, body })
 }
 
 /// Returns the value of an attribute.
@@ -186,12 +187,12 @@ mod of_system {
     const PATIENCE: Duration = Duration::from_secs(1);
 
     /// A connection to the kernel.
-    pub(super) struct Line {
+    pub(super) struct DiagSocket {
         socket: Socket,
         piece: Vec<u8>,
     }
 
-    impl Line {
+    impl DiagSocket {
         pub(super) fn open() -> Result<Self, String> {
             let protocol = Some(Protocol::from(libc::NETLINK_SOCK_DIAG));
             let socket = Socket::new(Domain::from(libc::AF_NETLINK), Type::RAW, protocol);
@@ -227,9 +228,9 @@ mod of_system {
     pub(super) const FAMILIES: [u8; 0] = [];
 
     /// Systems other than Linux have no sock_diag.
-    pub(super) struct Line;
+    pub(super) struct DiagSocket;
 
-    impl Line {
+    impl DiagSocket {
         pub(super) fn open() -> Result<Self, String> {
             Err("only Linux has sock_diag".to_owned())
         }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::{
     Process,
-    draft::Draft,
     processes::{MOST_THREADS, Stat},
+    sample_builder::SampleBuilder,
     tree::{Tree, number},
 };
 use crate::{gauge::Gauge, untrusted};
@@ -13,14 +13,14 @@ use crate::{gauge::Gauge, untrusted};
 /// The last readings of a process.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
-    before: HashMap<u32, Times>,
+    before: HashMap<u32, ThreadTimes>,
     /// The CPU time of each child of the process, in seconds.
     children_s: HashMap<u32, f64>,
 }
 
 /// The counters of a thread since it began. Times are in seconds.
 #[derive(Debug, Clone, Copy)]
-struct Times {
+struct ThreadTimes {
     cpu_s: f64,
     /// The time in which the thread was ready to run, but no core was free.
     delay_s: Option<f64>,
@@ -32,13 +32,14 @@ struct Times {
     core: Option<u32>,
 }
 
-impl Times {
+impl ThreadTimes {
     fn read(tree: &Tree, pid: u32, tid: u32, has_delays: bool) -> Option<Self> {
         let folder = format!("proc/{pid}/task/{tid}");
         let text = tree.read(&format!("{folder}/stat")).ok()?;
         let stat = Stat::parse(&text)?;
         let status = tree.read(&format!("{folder}/status")).unwrap_or_default();
-        let ran = if has_delays { Ran::of(&tree.read(&format!("{folder}/schedstat")).ok()?) } else { None };
+        let ran =
+            if has_delays { SchedStat::of(&tree.read(&format!("{folder}/schedstat")).ok()?) } else { None };
         Some(Self {
             cpu_s: ran.as_ref().map_or(stat.cpu_s, |ran| ran.cpu_s),
             delay_s: ran.as_ref().map(|ran| ran.delay_s),
@@ -75,13 +76,13 @@ impl Times {
 }
 
 /// The content of a `schedstat` file.
-struct Ran {
+struct SchedStat {
     cpu_s: f64,
     delay_s: f64,
     turns: f64,
 }
 
-impl Ran {
+impl SchedStat {
     /// Parses the file: ns on a core, ns in the run queue, turns on a core.
     fn of(text: &str) -> Option<Self> {
         let mut numbers = text.split_whitespace().map_while(|number| number.parse::<f64>().ok());
@@ -98,30 +99,31 @@ impl Ran {
 
 impl Threads {
     /// Reads process `pid`.
-    pub(super) fn read(&mut self, pid: u32, draft: &mut Draft, tree: &Tree) {
+    pub(super) fn read(&mut self, pid: u32, draft: &mut SampleBuilder, tree: &Tree) {
         let text = tree.read(&format!("proc/{pid}/stat"));
         let Some(text) = draft.known("server", text) else { return };
         let Some(stat) = Stat::parse(&text) else { return };
         draft.rate(Gauge::ServerFaults, Some(stat.major_faults));
         let main = tree.read(&format!("proc/{pid}/task/{pid}/schedstat"));
         let has_delays = match main {
-            Ok(text) if Ran::of(&text).is_some_and(|ran| ran.is_kept()) => true,
+            Ok(text) if SchedStat::of(&text).is_some_and(|ran| ran.is_kept()) => true,
             Ok(_) => {
-                draft.lacks("run delay", "the kernel keeps no scheduler statistics (schedstat is zero)");
+                draft
+                    .add_missing("run delay", "the kernel keeps no scheduler statistics (schedstat is zero)");
                 false
             }
             Err(why) => {
-                draft.lacks("run delay", why);
+                draft.add_missing("run delay", why);
                 false
             }
         };
         let tids = tree.numbers(&format!("proc/{pid}/task"));
         let tids = draft.known("threads", tids).unwrap_or_default();
-        let times = |tid: &u32| Some((*tid, Times::read(tree, pid, *tid, has_delays)?));
-        let now: HashMap<u32, Times> = tids.iter().take(MOST_THREADS).filter_map(times).collect();
+        let times = |tid: &u32| Some((*tid, ThreadTimes::read(tree, pid, *tid, has_delays)?));
+        let now: HashMap<u32, ThreadTimes> = tids.iter().take(MOST_THREADS).filter_map(times).collect();
         let passed_s = draft.sample.sample_s.unwrap_or(0.0);
         let added = now.iter().filter_map(|(tid, now)| Some(now.since(*self.before.get(tid)?, passed_s)));
-        let added: Vec<Times> = added.collect();
+        let added: Vec<ThreadTimes> = added.collect();
         let busiest = added.iter().copied().max_by(|a, b| a.wanted_s().total_cmp(&b.wanted_s()));
         let mut cpu = 0.0;
         if let Some(busiest) = busiest.filter(|_| passed_s > 0.0) {
@@ -141,7 +143,7 @@ impl Threads {
 
     /// Reads the child processes that the server's main thread forked for a snapshot or for a rewrite of the
     /// append-only file.
-    fn read_children(&mut self, pid: u32, draft: &mut Draft, tree: &Tree) {
+    fn read_children(&mut self, pid: u32, draft: &mut SampleBuilder, tree: &Tree) {
         let text = tree.read(&format!("proc/{pid}/task/{pid}/children"));
         let Some(text) = draft.known("forked child", text) else { return };
         let child = |pid: u32| {
@@ -162,7 +164,7 @@ impl Threads {
 #[cfg(test)]
 mod tests {
     use super::{super::fixture::Fixture, *};
-    use crate::host::Sample;
+    use crate::host::HostSample;
 
     /// Writes a thread of process 7 with these seconds on a core and in the run queue.
     fn thread(fixture: &Fixture, tid: u32, [cpu_s, delay_s]: [f64; 2], preempted: u32) {
@@ -182,7 +184,7 @@ mod tests {
         }
     }
 
-    fn second(fixture: &Fixture, change: impl Fn()) -> Sample {
+    fn second(fixture: &Fixture, change: impl Fn()) -> HostSample {
         let mut threads = Threads::default();
         let mut turns = 0;
         fixture.second(&[], |draft, tree| {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{
-    draft::Draft,
+    sample_builder::SampleBuilder,
     tree::{Tree, number},
 };
 use crate::{
@@ -29,7 +29,7 @@ struct Total {
 
 impl Pressures {
     /// Reads the totals of pressure, and sets the pressure gauges of the sample.
-    pub(super) fn read(&mut self, at_ns: u64, draft: &mut Draft, tree: &Tree) {
+    pub(super) fn read(&mut self, at_ns: u64, draft: &mut SampleBuilder, tree: &Tree) {
         for (gauge, name) in PRESSURES {
             let text = tree.read(&format!("proc/pressure/{name}"));
             let Some(text) = draft.known("pressure", text) else { return };
@@ -97,7 +97,7 @@ mod tests {
             for name in ["cpu", "io", "memory"] {
                 fixture.write(&[(&format!("proc/pressure/{name}"), &text)]);
             }
-            let mut draft = Draft::new(None, &mut counters);
+            let mut draft = SampleBuilder::new(None, &mut counters);
             pressures.read(second * SECOND_NS, &mut draft, &fixture.tree());
             draft.sample.gauges[Gauge::HostDiskPressure]
         };

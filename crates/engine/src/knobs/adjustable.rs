@@ -2,11 +2,12 @@
 //! `backlog shed`.
 
 use super::{
-    Backlog, Knob, KnobError, Knobs, ParseLengthError, RandomLength, Rhythm, TurnError, steps::DISTRIBUTIONS,
+    Backlog, Knob, KnobChangeError, KnobError, Knobs, ParseLengthError, RandomLength, Rhythm,
+    steps::DISTRIBUTIONS,
 };
 use crate::{
     units,
-    workload::{Chosen, presets},
+    workload::{WorkloadChoice, presets},
 };
 
 /// The value of `reconnect` with which clients keep their connections.
@@ -148,14 +149,14 @@ impl Adjustable {
     ///
     /// # Errors
     /// When the value is invalid.
-    pub fn typed(self, knobs: &Knobs, value: &str) -> Result<Knobs, TurnError> {
+    pub fn typed(self, knobs: &Knobs, value: &str) -> Result<Knobs, KnobChangeError> {
         match self {
             Self::Knob(knob) => knob.typed(knobs, value),
             Self::Weight => weighed(knobs, value),
             Self::Reconnect => {
                 let after =
                     Some(value).filter(|value| *value != NEVER).map(units::parse_count).transpose()?;
-                let narrow = |n| u32::try_from(n).map_err(|_| TurnError::TooLarge("reconnect", n));
+                let narrow = |n| u32::try_from(n).map_err(|_| KnobChangeError::TooLarge("reconnect", n));
                 let reconnect = after.map(narrow).transpose()?;
                 Ok(Knobs { reconnect, ..knobs.clone() }.checked()?)
             }
@@ -165,13 +166,13 @@ impl Adjustable {
             }
             Self::Rhythm => Ok(Knobs { rhythm: value.parse()?, ..knobs.clone() }.checked()?),
             Self::Backlog => Ok(Knobs { backlog: value.parse()?, ..knobs.clone() }.checked()?),
-            Self::Workload => Ok(knobs.asking(&Chosen::of_preset(value)?)?),
+            Self::Workload => Ok(knobs.with_chosen(&WorkloadChoice::of_preset(value)?)?),
         }
     }
 }
 
 /// Parses a text such as `GET 5`, and returns `knobs` with this weight for the operation.
-fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
+fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, KnobChangeError> {
     let text = text.trim();
     let operations = &knobs.workload.operations;
     let place = |name: &str| {
@@ -182,7 +183,7 @@ fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
     let found = text.rsplit_once(' ').and_then(|(name, weight)| Some((place(name.trim())?, weight)));
     let first = operations.first().map_or("GET", |operation| &operation.name);
     let (place, weight) =
-        found.ok_or_else(|| TurnError::NoOperation(text.to_owned(), format!("weight {first}")))?;
+        found.ok_or_else(|| KnobChangeError::NoOperation(text.to_owned(), format!("weight {first}")))?;
     Knob::Weight(place as u16).typed(knobs, weight)
 }
 
@@ -192,7 +193,7 @@ impl Knobs {
     ///
     /// # Errors
     /// When a knob is out of range; the error names the first such knob.
-    pub fn asking(&self, Chosen { workload, load }: &Chosen) -> Result<Self, KnobError> {
+    pub fn with_chosen(&self, WorkloadChoice { workload, load }: &WorkloadChoice) -> Result<Self, KnobError> {
         let knobs = Self {
             workload: workload.clone(),
             clients: load.clients.unwrap_or(self.clients),

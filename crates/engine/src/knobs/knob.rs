@@ -53,7 +53,7 @@ pub enum Knob {
 
 /// Why a knob cannot be changed.
 #[derive(Debug, Error, PartialEq)]
-pub enum TurnError {
+pub enum KnobChangeError {
     /// The knob is at its limit.
     #[error("{0} is at its {1}, {2}")]
     AtTheEnd(String, &'static str, String),
@@ -142,7 +142,7 @@ impl Knob {
             Self::Distribution => !workload.keys.is_empty() && workload.trace.is_none(),
             Self::Exponent => workload.exponent().is_some(),
             Self::Receivers => workload.receivers.is_some(),
-            Self::Search(number) => workload.searched(*number).is_some(),
+            Self::Search(number) => workload.search_number(*number).is_some(),
             _ => true,
         };
         let several = workload.operations.len() > 1 && !workload.has_get_and_set_alone();
@@ -209,9 +209,11 @@ impl Knob {
             Self::Exponent => {
                 knobs.workload.exponent().map_or_else(|| "none".to_owned(), |exponent| exponent.to_string())
             }
-            Self::Receivers => knobs.workload.received().map_or_else(|| "none".to_owned(), |n| n.to_string()),
+            Self::Receivers => {
+                knobs.workload.receiver_count().map_or_else(|| "none".to_owned(), |n| n.to_string())
+            }
             Self::Search(number) => {
-                knobs.workload.searched(number).map_or_else(|| "none".to_owned(), |n| n.to_string())
+                knobs.workload.search_number(number).map_or_else(|| "none".to_owned(), |n| n.to_string())
             }
             Self::Weight(_) => {
                 self.operation(knobs).map_or_else(|| "none".to_owned(), |o| o.weight.to_string())
@@ -229,7 +231,7 @@ impl Knob {
         knobs: &Knobs,
         direction: Direction,
         ops_per_s: Option<f64>,
-    ) -> Result<Knobs, TurnError> {
+    ) -> Result<Knobs, KnobChangeError> {
         self.check_trace(knobs)?;
         let mut turned = knobs.clone();
         match self {
@@ -237,7 +239,7 @@ impl Knob {
             Self::Pipeline => turned.pipeline = stepped(knobs.pipeline, direction, MAX_PIPELINE),
             Self::Rate => turned.rate = turned_rate(knobs.rate, direction, ops_per_s),
             Self::Arrivals => {
-                knobs.rate.ok_or(TurnError::Closed)?;
+                knobs.rate.ok_or(KnobChangeError::Closed)?;
                 turned.arrivals = match (knobs.arrivals, direction) {
                     (Arrivals::Trace, Direction::Down) => Arrivals::Poisson,
                     (Arrivals::Poisson | Arrivals::Trace, Direction::Up)
@@ -250,30 +252,32 @@ impl Knob {
                 };
             }
             Self::Reads => {
-                let percent = knobs.workload.read_share().ok_or(TurnError::NoReads)? * 100.0;
+                let percent = knobs.workload.read_share().ok_or(KnobChangeError::NoReads)? * 100.0;
                 turned.workload = knobs.workload.with_read_percent(turned_percent(percent, direction));
             }
-            Self::ValueSize if knobs.workload.has_own_sizes() => return Err(TurnError::OwnSizes),
+            Self::ValueSize if knobs.workload.has_own_sizes() => return Err(KnobChangeError::OwnSizes),
             Self::ValueSize => turned.value_size = doubled(knobs.value_size, direction, MAX_VALUE_SIZE),
-            Self::Keys if knobs.workload.has_own_keys() => return Err(TurnError::OwnKeys),
+            Self::Keys if knobs.workload.has_own_keys() => return Err(KnobChangeError::OwnKeys),
             Self::Keys => turned.keyspace = step_125(knobs.keyspace, direction).clamp(1, MAX_KEYSPACE),
             Self::Distribution => {
-                let distribution = knobs.workload.distribution().ok_or(TurnError::Several)?;
-                turned.workload = knobs.workload.drawn_by(turned_distribution(distribution, direction));
+                let distribution = knobs.workload.distribution().ok_or(KnobChangeError::Several)?;
+                turned.workload =
+                    knobs.workload.with_distribution(turned_distribution(distribution, direction));
             }
             Self::Exponent => {
-                let exponent = knobs.workload.exponent().ok_or(TurnError::NoExponent)?;
+                let exponent = knobs.workload.exponent().ok_or(KnobChangeError::NoExponent)?;
                 turned.workload =
                     knobs.workload.with_exponent(turned_exponent(exponent, direction, MAX_EXPONENT));
             }
             Self::Receivers => {
-                let receivers = stepped(knobs.workload.received().unwrap_or(1), direction, MAX_RECEIVERS);
-                turned.workload = Arc::new(knobs.workload.received_by(receivers)?);
+                let receivers =
+                    stepped(knobs.workload.receiver_count().unwrap_or(1), direction, MAX_RECEIVERS);
+                turned.workload = Arc::new(knobs.workload.with_receivers(receivers)?);
             }
             Self::Search(number) => {
-                let value = knobs.workload.searched(number).unwrap_or(1);
+                let value = knobs.workload.search_number(number).unwrap_or(1);
                 let value = stepped(value, direction, MAX_SEARCH_NUMBER);
-                turned.workload = Arc::new(knobs.workload.searching(number, value)?);
+                turned.workload = Arc::new(knobs.workload.with_search_number(number, value)?);
             }
             Self::Weight(place) => {
                 let weight = self.operation(knobs).map_or(0, |operation| operation.weight);
@@ -283,7 +287,7 @@ impl Knob {
         }
         if turned == *knobs {
             let end = if direction == Direction::Up { "highest" } else { "lowest" };
-            return Err(TurnError::AtTheEnd(self.called(knobs).to_owned(), end, self.value(knobs)));
+            return Err(KnobChangeError::AtTheEnd(self.called(knobs).to_owned(), end, self.value(knobs)));
         }
         Ok(turned.checked()?)
     }
@@ -293,11 +297,11 @@ impl Knob {
     ///
     /// # Errors
     /// When the text is invalid or out of range; the message says which.
-    pub fn typed(self, knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
+    pub fn typed(self, knobs: &Knobs, text: &str) -> Result<Knobs, KnobChangeError> {
         self.check_trace(knobs)?;
         let mut typed = knobs.clone();
         let text = text.trim();
-        let narrow = |n: u64| u32::try_from(n).map_err(|_| TurnError::TooLarge(self.name(), n));
+        let narrow = |n: u64| u32::try_from(n).map_err(|_| KnobChangeError::TooLarge(self.name(), n));
         match self {
             Self::Clients => typed.clients = narrow(units::parse_count(text)?)?,
             Self::Pipeline => typed.pipeline = narrow(units::parse_count(text)?)?,
@@ -307,35 +311,35 @@ impl Knob {
                 typed.rate = Some(narrow(units::parse_count(bare)?)?);
             }
             Self::Arrivals => {
-                knobs.rate.ok_or(TurnError::Closed)?;
+                knobs.rate.ok_or(KnobChangeError::Closed)?;
                 typed.arrivals = text.parse()?;
             }
             Self::Reads => {
-                knobs.workload.read_share().ok_or(TurnError::NoReads)?;
+                knobs.workload.read_share().ok_or(KnobChangeError::NoReads)?;
                 let percent = units::parse_count(text.trim_end_matches('%').trim_end())?;
                 let percent = u32::try_from(percent).ok().filter(|p| *p <= 100);
-                let percent = percent.ok_or_else(|| TurnError::Share(percent_of(text)))?;
+                let percent = percent.ok_or_else(|| KnobChangeError::Share(percent_of(text)))?;
                 typed.workload = knobs.workload.with_read_percent(percent);
             }
-            Self::ValueSize if knobs.workload.has_own_sizes() => return Err(TurnError::OwnSizes),
+            Self::ValueSize if knobs.workload.has_own_sizes() => return Err(KnobChangeError::OwnSizes),
             Self::ValueSize => typed.value_size = narrow(units::parse_bytes(text)?)?,
-            Self::Keys if knobs.workload.has_own_keys() => return Err(TurnError::OwnKeys),
+            Self::Keys if knobs.workload.has_own_keys() => return Err(KnobChangeError::OwnKeys),
             Self::Keys => typed.keyspace = units::parse_count(text)?,
             Self::Distribution if knobs.workload.keys.is_empty() => {
                 return Err(knobs.workload.has_no_keys().into());
             }
-            Self::Distribution => typed.workload = knobs.workload.drawn_by(text.parse()?),
+            Self::Distribution => typed.workload = knobs.workload.with_distribution(text.parse()?),
             Self::Exponent => {
-                knobs.workload.exponent().ok_or(TurnError::NoExponent)?;
-                let exponent = text.parse().map_err(|_| TurnError::Exponent(text.to_owned()))?;
+                knobs.workload.exponent().ok_or(KnobChangeError::NoExponent)?;
+                let exponent = text.parse().map_err(|_| KnobChangeError::Exponent(text.to_owned()))?;
                 typed.workload = knobs.workload.with_exponent(exponent);
             }
             Self::Receivers => {
-                typed.workload = Arc::new(knobs.workload.received_by(narrow(units::parse_count(text)?)?)?);
+                typed.workload = Arc::new(knobs.workload.with_receivers(narrow(units::parse_count(text)?)?)?);
             }
             Self::Search(number) => {
                 let value = narrow(units::parse_count(text)?)?;
-                typed.workload = Arc::new(knobs.workload.searching(number, value)?);
+                typed.workload = Arc::new(knobs.workload.with_search_number(number, value)?);
             }
             Self::Weight(place) => {
                 typed = self.weighing(knobs, place.into(), narrow(units::parse_count(text)?)?)?;
@@ -345,15 +349,15 @@ impl Knob {
     }
 
     /// Refuses knobs that have no effect on the requests of a trace.
-    fn check_trace(self, knobs: &Knobs) -> Result<(), TurnError> {
+    fn check_trace(self, knobs: &Knobs) -> Result<(), KnobChangeError> {
         let applies = matches!(self, Self::Clients | Self::Pipeline | Self::Rate | Self::Arrivals);
-        if applies || knobs.workload.trace.is_none() { Ok(()) } else { Err(TurnError::Traced) }
+        if applies || knobs.workload.trace.is_none() { Ok(()) } else { Err(KnobChangeError::Traced) }
     }
 
     /// Returns `knobs` with this weight for the operation with index `place`.
-    fn weighing(self, knobs: &Knobs, place: usize, weight: u32) -> Result<Knobs, TurnError> {
-        if weight == 0 && knobs.workload.asks_alone(place) {
-            return Err(TurnError::LastOperation(self.called(knobs).to_owned()));
+    fn weighing(self, knobs: &Knobs, place: usize, weight: u32) -> Result<Knobs, KnobChangeError> {
+        if weight == 0 && knobs.workload.is_only_weighted(place) {
+            return Err(KnobChangeError::LastOperation(self.called(knobs).to_owned()));
         }
         Ok(Knobs { workload: knobs.workload.with_weight(place, weight), ..knobs.clone() })
     }

@@ -17,8 +17,8 @@ mod workload;
 
 pub use adjustable::Adjustable;
 pub use arrivals::{Arrivals, Backlog, Bursts, ParseArrivalsError, ParseChoiceError, Rhythm, SHED_AFTER_NS};
-pub use knob::{Knob, TurnError};
-pub use presets::{PRESETS, Preset};
+pub use knob::{Knob, KnobChangeError};
+pub use presets::{KnobPreset, PRESETS};
 pub use random_length::{ParseLengthError, RandomLength};
 pub use steps::Direction;
 pub use values::{KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE};

@@ -5,7 +5,7 @@ use crate::workload::Workload;
 
 /// A named combination of values for all knobs. A preset does not switch the load on or off.
 #[derive(Debug, Clone, Copy)]
-pub struct Preset {
+pub struct KnobPreset {
     /// The preset's name.
     pub name: &'static str,
     /// A short description.
@@ -21,8 +21,8 @@ fn cache() -> Knobs {
 macro_rules! presets {
     ($($name:literal $like:literal { $($knob:ident: $value:expr),* })*) => {
         /// All presets, from usual loads to extreme ones.
-        pub const PRESETS: &[Preset] =
-            &[$(Preset { name: $name, like: $like, knobs: || Knobs { $($knob: $value,)* ..cache() } },)*];
+        pub const PRESETS: &[KnobPreset] =
+            &[$(KnobPreset { name: $name, like: $like, knobs: || Knobs { $($knob: $value,)* ..cache() } },)*];
     };
 }
 
@@ -49,7 +49,7 @@ presets! {
         { clients: 200, pipeline: 32, value_size: 32 }
 }
 
-impl Preset {
+impl KnobPreset {
     /// Returns the preset's settings, with the load on or off as in `knobs`.
     pub fn of(&self, knobs: &Knobs) -> Knobs {
         Knobs { load: knobs.load, ..(self.knobs)() }
@@ -74,7 +74,7 @@ mod tests {
         }
         let names: BTreeSet<_> = PRESETS.iter().map(|preset| preset.name).collect();
         assert_eq!(names.len(), PRESETS.len());
-        let settings: BTreeSet<_> = PRESETS.iter().map(Preset::settings).collect();
+        let settings: BTreeSet<_> = PRESETS.iter().map(KnobPreset::settings).collect();
         assert_eq!(settings.len(), PRESETS.len(), "two presets are the same");
     }
 

@@ -70,7 +70,7 @@ impl Default for Knobs {
             reconnect: None,
             think: None,
             session_length: None,
-            workload: workload::usual(),
+            workload: workload::default_workload(),
             value_size: 32,
             // SETs soon write all of so few keys, and then the hit rate is steady.
             keyspace: 10_000,
@@ -281,11 +281,12 @@ mod tests {
     fn keys_are_described_with_their_distribution_unless_it_is_uniform() {
         let text = |knobs: &Knobs| Knobs { load: true, ..knobs.clone() }.to_string();
         assert!(text(&Knobs::default()).ends_with(", 32 B values, 10 k keys"));
-        let zipfian = Knobs::default().workload.drawn_by("zipfian".parse().unwrap());
+        let zipfian = Knobs::default().workload.with_distribution("zipfian".parse().unwrap());
         let zipfian = Knobs { workload: zipfian, ..Knobs::default() };
         assert!(text(&zipfian).ends_with(", 10 k keys, zipfian 0.99"), "{}", text(&zipfian));
         let wrong = "gaussian 99999 -".parse().unwrap();
-        let error = Knobs { workload: zipfian.workload.drawn_by(wrong), ..zipfian }.checked().unwrap_err();
+        let error =
+            Knobs { workload: zipfian.workload.with_distribution(wrong), ..zipfian }.checked().unwrap_err();
         assert_eq!(
             error.to_string(),
             "the keys 'key' cannot be drawn: the median of a gaussian distribution must be among the numbers of its keys, 0 to 9999, not 99999"

@@ -14,7 +14,7 @@ impl Workload {
     }
 
     /// Returns whether the operation with index `place` is the only operation with a weight.
-    pub fn asks_alone(&self, place: usize) -> bool {
+    pub fn is_only_weighted(&self, place: usize) -> bool {
         self.operations.iter().enumerate().all(|(n, operation)| (n == place) == (operation.weight > 0))
     }
 
@@ -149,11 +149,11 @@ mod tests {
         let turned = cache.with_weight(1, 7);
         assert_eq!(turned.to_string(), "SET:GET 7:10");
         let vectors = preset("vectors").unwrap();
-        assert!(vectors.has_operations_of(&vectors.searching(SearchNumber::Ef, 7).unwrap()));
+        assert!(vectors.has_operations_of(&vectors.with_search_number(SearchNumber::Ef, 7).unwrap()));
         assert!(turned.has_operations_of(&cache) && !turned.has_operations_of(&preset("ping").unwrap()));
         assert_eq!(cache.with_weight(9, 7), cache);
-        assert!(!turned.asks_alone(0) && turned.with_weight(1, 0).asks_alone(0));
-        assert!(!turned.with_weight(1, 0).asks_alone(1), "it has none itself");
+        assert!(!turned.is_only_weighted(0) && turned.with_weight(1, 0).is_only_weighted(0));
+        assert!(!turned.with_weight(1, 0).is_only_weighted(1), "it has none itself");
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn sets_of_keys_with_the_same_distribution_have_a_common_distribution() {
-        let zipfian = preset("cache").unwrap().drawn_by(Distribution::Zipfian(1.1));
+        let zipfian = preset("cache").unwrap().with_distribution(Distribution::Zipfian(1.1));
         assert_eq!(
             (zipfian.distribution(), zipfian.exponent()),
             (Some(Distribution::Zipfian(1.1)), Some(1.1))

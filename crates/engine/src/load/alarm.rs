@@ -23,14 +23,14 @@ use mio::{Registry, Token};
 
 /// A one-shot timer that a poll loop watches.
 #[cfg(target_os = "linux")]
-pub(super) struct Alarm {
+pub(super) struct WakeTimer {
     timer: rustix::fd::OwnedFd,
     set_for_ns: Option<u64>,
     lateness: Lateness,
 }
 
 #[cfg(target_os = "linux")]
-impl Alarm {
+impl WakeTimer {
     /// Creates a timer that is not set yet. The poll loop of `registry` reports the timer's expiry under `token`.
     pub(super) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
         use std::os::fd::AsRawFd;
@@ -54,7 +54,7 @@ impl Alarm {
     pub(super) fn set(&mut self, window: &RangeInclusive<u64>, now_ns: u64) -> io::Result<Option<Duration>> {
         use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
 
-        if let Some(at_ns) = moved(self.set_for_ns, window) {
+        if let Some(at_ns) = new_expiry_ns(self.set_for_ns, window) {
             let wait = Duration::from_nanos(at_ns - now_ns);
             let it_value = Timespec { tv_sec: wait.as_secs() as _, tv_nsec: wait.subsec_nanos().into() };
             let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value };
@@ -75,10 +75,10 @@ impl Alarm {
 
 /// The timer on systems without timerfd: the timeout of poll replaces it.
 #[cfg(not(target_os = "linux"))]
-pub(super) struct Alarm;
+pub(super) struct WakeTimer;
 
 #[cfg(not(target_os = "linux"))]
-impl Alarm {
+impl WakeTimer {
     /// Watches nothing.
     pub(super) fn new(_: &Registry, _: Token) -> io::Result<Self> {
         Ok(Self)
@@ -108,7 +108,7 @@ pub(super) fn window(due_ns: u64, mean_gap_ns: f64, now_ns: u64, slack_ns: u64) 
 
 /// Returns the time for which the timer is to be set; `None` if it is already set for a time within `window`.
 #[cfg(any(target_os = "linux", test))]
-pub(super) fn moved(set_for_ns: Option<u64>, window: &RangeInclusive<u64>) -> Option<u64> {
+pub(super) fn new_expiry_ns(set_for_ns: Option<u64>, window: &RangeInclusive<u64>) -> Option<u64> {
     (!set_for_ns.is_some_and(|at_ns| window.contains(&at_ns))).then_some(*window.end())
 }
 
@@ -142,12 +142,12 @@ mod tests {
 
     #[test]
     fn an_alarm_that_goes_off_within_the_window_is_not_set_again() {
-        assert_eq!(moved(None, &(10..=20)), Some(20));
+        assert_eq!(new_expiry_ns(None, &(10..=20)), Some(20));
         for stays in [10, 15, 20] {
-            assert_eq!(moved(Some(stays), &(10..=20)), None);
+            assert_eq!(new_expiry_ns(Some(stays), &(10..=20)), None);
         }
         for too_early_or_late in [9, 21] {
-            assert_eq!(moved(Some(too_early_or_late), &(10..=20)), Some(20));
+            assert_eq!(new_expiry_ns(Some(too_early_or_late), &(10..=20)), Some(20));
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn the_lateness_of_an_alarm_is_not_measured_while_the_worker_is_busy() {
         let poll = mio::Poll::new().unwrap();
-        let mut alarm = Alarm::new(poll.registry(), Token(0)).unwrap();
+        let mut alarm = WakeTimer::new(poll.registry(), Token(0)).unwrap();
         alarm.set(&(1000..=1000), 0).unwrap();
         alarm.went_off(1001, 900_000);
         assert_eq!(alarm.slack_ns(), 0);

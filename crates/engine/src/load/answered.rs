@@ -1,11 +1,11 @@
 //! The state of a connection's batch: its operations, and how many replies have arrived. An operation may have
 //! several replies.
 
-use super::replies::{Found, Replies};
+use super::replies::{Replies, ReplyResult};
 use crate::workload::OpId;
 
 /// A batch whose requests are being encoded.
-pub(super) struct Batch<'a> {
+pub(super) struct BatchBuffers<'a> {
     /// The operations of the batch.
     pub(super) operations: &'a mut Vec<OpId>,
     /// When each operation was due; empty in a closed loop.
@@ -14,7 +14,7 @@ pub(super) struct Batch<'a> {
 
 /// How much of a batch is answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Answered {
+pub(super) struct BatchProgress {
     /// How many operations have received all their replies.
     pub(super) whole: u32,
     /// How many replies the first incomplete operation has received, if it has several.
@@ -23,10 +23,10 @@ pub(super) struct Answered {
     pub(super) has_failed: bool,
 }
 
-impl Answered {
+impl BatchProgress {
     /// Counts a reply that is an error, or that is not counted together with others. Returns whether the reply
     /// completes an operation without an error.
-    pub(super) fn take_part(&mut self, op: OpId, found: Option<Found>, replies: &mut Replies) -> bool {
+    pub(super) fn take_part(&mut self, op: OpId, found: Option<ReplyResult>, replies: &mut Replies) -> bool {
         if let Some(found) = found {
             replies.count_part(op, self.replies, found);
         }

@@ -18,7 +18,7 @@ const ALL_WATCHED: usize = 64;
 
 /// The messages that the receivers of a workload got in an interval. All were sent in the same segment.
 #[derive(Debug)]
-pub struct Arrived {
+pub struct ReceivedCounts {
     /// The mechanism by which the receivers get messages.
     pub kind: ReceiverKind,
     /// How many receivers were connected at the end of the interval.
@@ -47,12 +47,12 @@ pub struct Arrived {
     /// Lost connections of receivers.
     pub reconnects: u64,
     /// Receivers that are slow, lost messages, or lost their connection.
-    pub named: Vec<OfReceiver>,
+    pub named: Vec<NotableReceiver>,
 }
 
 /// The messages that one receiver got in an interval.
 #[derive(Debug)]
-pub struct OfReceiver {
+pub struct NotableReceiver {
     /// The number of the receiver, from 1.
     pub receiver: u32,
     /// Messages that the receiver got.
@@ -67,7 +67,7 @@ pub struct OfReceiver {
 
 /// The counts of one receiver since the last tick.
 #[derive(Debug, Default)]
-pub(super) struct Own {
+pub(super) struct ReceiverCounts {
     pub(super) received: u64,
     sum_ns: u64,
     pub(super) lost: u64,
@@ -75,7 +75,7 @@ pub(super) struct Own {
     times: Option<Box<Recorder>>,
 }
 
-impl Arrived {
+impl ReceivedCounts {
     pub(super) fn new(kind: ReceiverKind) -> Self {
         Self {
             kind,
@@ -96,7 +96,7 @@ impl Arrived {
     }
 
     /// Counts a message that arrived `ns` after it was sent.
-    pub(super) fn count(&mut self, ns: u64, own: &mut Own) {
+    pub(super) fn count(&mut self, ns: u64, own: &mut ReceiverCounts) {
         self.received += 1;
         self.times.record(ns);
         own.received += 1;
@@ -105,20 +105,20 @@ impl Arrived {
     }
 
     /// Lists the receivers that are slow or had losses, and clears the counts of every receiver.
-    pub(super) fn name<'a>(&mut self, all: impl ExactSizeIterator<Item = &'a mut Own>) {
+    pub(super) fn name<'a>(&mut self, all: impl ExactSizeIterator<Item = &'a mut ReceiverCounts>) {
         let all_ns = self.times.latency();
         let stands_out =
             |ns: u64, usual_ns: u64| ns as f64 > usual_ns as f64 * FACTOR && ns > usual_ns + LEAST_NS;
         let (median_ns, are_few) = (all_ns.value_at_quantile(0.5), all.len() <= ALL_WATCHED);
         for (receiver, own) in (1..).zip(all) {
-            let Own { received, sum_ns, lost, reconnects, times } = std::mem::take(own);
+            let ReceiverCounts { received, sum_ns, lost, reconnects, times } = std::mem::take(own);
             let is_slow = |times: &Recorder| {
                 received >= FEWEST && stands_out(times.latency().value_at_quantile(0.5), median_ns)
             };
             let is_slow = times.as_deref().is_some_and(is_slow);
             let (slow, mut kept) = if is_slow { (times, None) } else { (None, times) };
             if is_slow || lost + reconnects > 0 {
-                self.named.push(OfReceiver { receiver, received, lost, reconnects, times: slow });
+                self.named.push(NotableReceiver { receiver, received, lost, reconnects, times: slow });
             }
             let is_watched = are_few || received > 0 && stands_out(sum_ns / received, median_ns);
             kept.iter_mut().for_each(|times| times.reset());
@@ -138,8 +138,9 @@ mod tests {
 
     #[test]
     fn the_receivers_with_the_most_losses_are_listed() {
-        let mut all: Vec<Own> = (0..40).map(|lost| Own { lost, ..Own::default() }).collect();
-        let mut arrived = Arrived::new(ReceiverKind::Pubsub);
+        let mut all: Vec<ReceiverCounts> =
+            (0..40).map(|lost| ReceiverCounts { lost, ..ReceiverCounts::default() }).collect();
+        let mut arrived = ReceivedCounts::new(ReceiverKind::Pubsub);
         arrived.name(all.iter_mut());
         let named: Vec<_> = arrived.named.iter().map(|one| (one.receiver, one.lost)).collect();
         assert_eq!((named[0], named[15], named.len()), ((40, 39), (25, 24), 16));

@@ -6,26 +6,26 @@ use thiserror::Error;
 
 use super::ErrorKind;
 use crate::{
-    endpoint::TurnedDown,
+    endpoint::GreetingError,
     protocol::{Dialect, ProtocolError, Reply, error_code},
 };
 
 /// Why a connection of the load ended.
 #[derive(Debug, Error)]
-pub(super) enum Broken {
+pub(super) enum ConnectionFailure {
     #[error("{}", words(.0))]
     Socket(#[from] io::Error),
     #[error("the server closed the connection")]
     Closed,
     #[error("{0}")]
-    TurnedDown(#[from] TurnedDown),
+    TurnedDown(#[from] GreetingError),
     /// The error that the server sent to a receiver's command.
     #[error("the server refused its command: {0}")]
     Refused(String),
     #[error("{0}")]
     Protocol(#[from] ProtocolError),
     #[error("a reply arrived for which there was no request")]
-    Unasked,
+    UnexpectedReply,
     #[error("no reply for {0} ms")]
     Timeout(u128),
     #[error("the session ended before the reply arrived")]
@@ -49,14 +49,14 @@ const NO_PORT: &str = "no local port is free, because each closed connection occ
     (TIME_WAIT); reconnect after more requests, lower the rate, widen net.ipv4.ip_local_port_range, or set \
     net.ipv4.tcp_tw_reuse to 1";
 
-impl Broken {
+impl ConnectionFailure {
     /// Returns why a connection ends after a reply that belongs to no request. The text of an error reply says why the
     /// server is about to close the connection.
     #[cold]
-    pub(super) fn unasked(reply: Reply, dialect: Dialect) -> Self {
+    pub(super) fn unexpected_reply(reply: Reply, dialect: Dialect) -> Self {
         match reply {
-            Reply::Error(line) => TurnedDown::unasked(dialect, line).into(),
-            _ => Self::Unasked,
+            Reply::Error(line) => GreetingError::from_unrequested(dialect, line).into(),
+            _ => Self::UnexpectedReply,
         }
     }
 
@@ -67,7 +67,7 @@ impl Broken {
             Self::Closed => ErrorKind::Reset,
             Self::TurnedDown(turned_down) => ErrorKind::Server(turned_down.kind().into()),
             Self::Refused(reply) => ErrorKind::Server(error_code(reply.as_bytes()).into()),
-            Self::Protocol(_) | Self::Unasked => ErrorKind::Protocol,
+            Self::Protocol(_) | Self::UnexpectedReply => ErrorKind::Protocol,
             Self::Timeout(_) => ErrorKind::Timeout,
             Self::Unanswered | Self::Died(_) => ErrorKind::Unanswered,
         }
@@ -80,8 +80,9 @@ mod tests {
 
     #[test]
     fn a_machine_without_a_free_port_says_so_and_what_to_do_in_one_line() {
-        let broken =
-            Broken::from(io::Error::from_raw_os_error(rustix::io::Errno::ADDRNOTAVAIL.raw_os_error()));
+        let broken = ConnectionFailure::from(io::Error::from_raw_os_error(
+            rustix::io::Errno::ADDRNOTAVAIL.raw_os_error(),
+        ));
         assert_eq!(broken.kind(), ErrorKind::NoPort);
         let text = broken.to_string();
         assert!(text.contains("no local port is free") && text.contains("ip_local_port_range"), "{text}");

@@ -13,23 +13,23 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct ByNode {
     /// The answers, in the order of their arrival.
-    answers: Vec<Answers>,
+    answers: Vec<NodeAnswers>,
     /// The other counts, by the number of the node.
-    others: Vec<Others>,
+    others: Vec<OtherCounts>,
     /// The slots with the most requests, each with its number of requests.
     pub slots: Vec<(u16, u32)>,
 }
 
 /// Operations that one read of a node's socket completed without an error.
 #[derive(Debug, Clone, Copy)]
-struct Answers {
+struct NodeAnswers {
     service_ns: u64,
     ops: u32,
     node: NodeNumber,
 }
 
 #[derive(Debug, Default)]
-struct Others {
+struct OtherCounts {
     errors: ErrorCounts,
     bytes_in: u64,
     bytes_out: u64,
@@ -53,7 +53,7 @@ pub struct NodeCounts<'a> {
 impl ByNode {
     /// Counts `n` operations without an error, each answered `service_ns` after its write.
     pub(super) fn good(&mut self, node: NodeNumber, n: u64, service_ns: u64) {
-        self.answers.push(Answers { service_ns, ops: n as u32, node });
+        self.answers.push(NodeAnswers { service_ns, ops: n as u32, node });
     }
 
     /// Counts bytes that were read.
@@ -71,10 +71,10 @@ impl ByNode {
         &mut self.other(node).errors
     }
 
-    fn other(&mut self, node: NodeNumber) -> &mut Others {
+    fn other(&mut self, node: NodeNumber) -> &mut OtherCounts {
         let place = node.index();
         if place >= self.others.len() {
-            self.others.resize_with(place + 1, Others::default);
+            self.others.resize_with(place + 1, OtherCounts::default);
         }
         &mut self.others[place]
     }
@@ -86,7 +86,7 @@ impl ByNode {
         let mut recorder = (!answers.is_empty()).then(Recorder::new);
         let mut from = 0;
         (0..).zip(&self.others).filter_map(move |(node, others)| {
-            let is_own = |answer: &&Answers| answer.node.index() == usize::from(node);
+            let is_own = |answer: &&NodeAnswers| answer.node.index() == usize::from(node);
             let length = answers[from..].iter().take_while(is_own).count();
             let own = &answers[from..from + length];
             from += length;
@@ -96,7 +96,7 @@ impl ByNode {
                     own.iter().for_each(|answer| recorder.record_n(answer.service_ns, answer.ops.into()));
                     recorder.latency()
                 });
-            let Others { errors, bytes_in, bytes_out } = others;
+            let OtherCounts { errors, bytes_in, bytes_out } = others;
             let is_used = bytes_in + bytes_out > 0 || !errors.is_empty() || length > 0;
             is_used.then_some(NodeCounts {
                 node,
@@ -135,7 +135,8 @@ mod tests {
     fn each_node_has_its_own_counts_and_a_cleared_buffer_has_none() {
         let mut by_node = ByNode::default();
         let mut topology = Topology::default();
-        let numbers = (1..9).map(|port| topology.meet(&Address::Tcp { host: "h".to_owned(), port }).unwrap());
+        let numbers =
+            (1..9).map(|port| topology.find_or_add(&Address::Tcp { host: "h".to_owned(), port }).unwrap());
         let numbers: Vec<NodeNumber> = numbers.collect();
         let [a, b, c] = [0, 7, 2].map(|place| numbers[place]);
         for (node, n, ns) in [(b, 3, 1000), (a, 1, 50), (b, 2, 9000)] {

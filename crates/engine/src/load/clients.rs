@@ -22,10 +22,10 @@ use std::{
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use super::connection::{Connection, ConnectionPhase};
+use super::connection::{ConnectionPhase, LoadConnection};
 use crate::workload::Draws;
 pub(super) use client::{Client, ClientConnection};
-use lanes::Lanes;
+use lanes::ExtraLanes;
 pub(super) use lanes::{Lane, is_extra};
 
 /// How many connections all workers together may be opening at the same time. An accept queue commonly holds 128
@@ -37,9 +37,9 @@ const MAX_OPENING: usize = 128;
 const SPARE: usize = 256;
 
 /// All clients of a worker.
-pub(super) struct Clients {
+pub(super) struct WorkerClients {
     all: Vec<Client>,
-    lanes: Lanes,
+    lanes: ExtraLanes,
     /// How many clients are wanted: the clients with an index below this number.
     wanted: usize,
     /// How many connections exist.
@@ -58,16 +58,16 @@ pub(super) struct Clients {
     /// Clients whose socket still contains data after their turn of reading.
     unread: VecDeque<usize>,
     /// Connections of the ring to be closed.
-    closing: Vec<Connection>,
+    closing: Vec<LoadConnection>,
     jitter: Pcg64Mcg,
 }
 
-impl Clients {
+impl WorkerClients {
     /// Creates an empty set of clients for one of `workers` workers.
     pub(super) fn new(seed: u64, workers: usize) -> Self {
         Self {
             all: Vec::new(),
-            lanes: Lanes::default(),
+            lanes: ExtraLanes::default(),
             wanted: 0,
             open: 0,
             opening: 0,
@@ -91,7 +91,7 @@ impl Clients {
 
     /// Returns the connection of lane `i`, if it has one.
     #[inline]
-    pub(super) fn connection(&mut self, i: usize) -> Option<&mut Connection> {
+    pub(super) fn connection(&mut self, i: usize) -> Option<&mut LoadConnection> {
         match self.lane(i) {
             Some(Lane { link: ClientConnection::Open(connection), .. }) => Some(connection),
             _ => None,
@@ -99,7 +99,7 @@ impl Clients {
     }
 
     /// Returns all connections, each with the index of its lane.
-    pub(super) fn connections(&mut self) -> impl Iterator<Item = (usize, &mut Connection)> {
+    pub(super) fn connections(&mut self) -> impl Iterator<Item = (usize, &mut LoadConnection)> {
         let own = self.all.iter_mut().map(|client| &mut client.lane).enumerate();
         own.chain(self.lanes.with_indices()).filter_map(|(i, lane)| match &mut lane.link {
             ClientConnection::Open(connection) => Some((i, connection)),
@@ -125,7 +125,9 @@ impl Clients {
     pub(super) fn want(&mut self, n: usize, draws_of: impl Fn(usize) -> Draws) {
         self.wanted = n;
         for i in (n..self.all.len()).rev() {
-            if self.all[i].owed == 0 && self.connection(i).is_none_or(|c| c.phase != ConnectionPhase::Busy) {
+            if self.all[i].unanswered == 0
+                && self.connection(i).is_none_or(|c| c.phase != ConnectionPhase::Busy)
+            {
                 self.close(i);
             }
         }
@@ -144,7 +146,7 @@ impl Clients {
     /// Frees the memory of clients that are no longer wanted and have no connection.
     fn shrink(&mut self) {
         let is_gone =
-            |client: &Client| matches!(client.lane.link, ClientConnection::Down) && client.owed == 0;
+            |client: &Client| matches!(client.lane.link, ClientConnection::Down) && client.unanswered == 0;
         while self.all.len() > self.wanted && self.all.last().is_some_and(is_gone) {
             self.all.pop();
         }
@@ -192,7 +194,7 @@ impl Clients {
     }
 
     /// Notes that a connection of lane `i` begins to open.
-    pub(super) fn opened(&mut self, i: usize, connection: Connection) {
+    pub(super) fn opened(&mut self, i: usize, connection: LoadConnection) {
         self.count_opening(i, 1);
         if let Some(client) = self.all.get_mut(i) {
             self.open += 1;
@@ -236,7 +238,7 @@ impl Clients {
         if is_extra(i) {
             return self.close_lane(i);
         }
-        if self.all[i].owed == 0 {
+        if self.all[i].unanswered == 0 {
             self.close_others(i);
         }
         self.take_connection(i);
@@ -319,7 +321,7 @@ impl Clients {
 }
 
 /// Returns whether a connection has not finished its greeting.
-pub(super) fn is_opening(connection: &Connection) -> bool {
+pub(super) fn is_opening(connection: &LoadConnection) -> bool {
     matches!(connection.phase, ConnectionPhase::Connecting | ConnectionPhase::Greeting(_))
 }
 
@@ -328,7 +330,7 @@ mod tests {
     use super::*;
 
     /// Lets every attempt to connect fail, so that all `n` clients are in back-off.
-    fn lose_all(clients: &mut Clients, n: usize) {
+    fn lose_all(clients: &mut WorkerClients, n: usize) {
         while let Some(i) = clients.next_to_open() {
             clients.lost(i, 0);
         }
@@ -337,7 +339,7 @@ mod tests {
 
     #[test]
     fn the_memory_of_ten_thousand_clients_is_freed() {
-        let mut clients = Clients::new(1, 1);
+        let mut clients = WorkerClients::new(1, 1);
         clients.want(10_000, |i| Draws::new(i as u64));
         lose_all(&mut clients, 10_000);
         clients.want(50, |i| Draws::new(i as u64));
@@ -349,7 +351,7 @@ mod tests {
 
     #[test]
     fn a_client_that_is_wanted_again_is_opened_once() {
-        let mut clients = Clients::new(1, 1);
+        let mut clients = WorkerClients::new(1, 1);
         clients.want(3, |i| Draws::new(i as u64));
         lose_all(&mut clients, 3);
         clients.want(1, |i| Draws::new(i as u64));
@@ -367,7 +369,7 @@ mod tests {
 
     #[test]
     fn a_client_that_replaces_its_connection_on_purpose_is_not_lost() {
-        let mut clients = Clients::new(1, 1);
+        let mut clients = WorkerClients::new(1, 1);
         clients.want(2, |i| Draws::new(i as u64));
         for i in 0..2 {
             assert_eq!(clients.next_to_open(), Some(i));
@@ -383,7 +385,7 @@ mod tests {
 
     #[test]
     fn the_number_of_opening_connections_is_limited_over_all_workers() {
-        assert_eq!(Clients::new(1, 16).max_opening * 16, MAX_OPENING);
-        assert_eq!(Clients::new(1, 500).max_opening, 1);
+        assert_eq!(WorkerClients::new(1, 16).max_opening * 16, MAX_OPENING);
+        assert_eq!(WorkerClients::new(1, 500).max_opening, 1);
     }
 }

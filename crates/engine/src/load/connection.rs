@@ -16,15 +16,15 @@ use mio::{Interest, Registry, Token, unix::SourceFd};
 
 use super::{
     ErrorKind, LatencyTo,
-    answered::Answered,
-    broken::Broken,
+    answered::BatchProgress,
+    broken::ConnectionFailure,
     core_waits::CoreWaits,
     expected_replies::ExpectedReplies,
     io::{Io, Tag},
     parcel::Flight,
-    segments::Segments,
+    segments::WorkerSegments,
     sequence::Sequence,
-    unsent::Unsent,
+    unsent::UnsentBytes,
 };
 use crate::{
     clock::Clock,
@@ -37,12 +37,12 @@ use crate::{
 pub(super) type FirstErrors = Vec<Vec<u8>>;
 
 /// The data of the worker that a connection needs to read replies.
-pub(super) struct Reading<'a> {
+pub(super) struct ReadContext<'a> {
     /// When the bytes arrived. For the first read, this is the time when poll returned.
     pub(super) now_ns: u64,
     pub(super) clock: Clock,
     pub(super) latency_to: LatencyTo,
-    pub(super) segments: &'a mut Segments,
+    pub(super) segments: &'a mut WorkerSegments,
     pub(super) greeting: &'a Greeting,
     /// The periods in which this thread waited for a core.
     pub(super) waits: &'a CoreWaits,
@@ -67,7 +67,7 @@ pub(super) enum ConnectionPhase {
 
 /// A connection of the load.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct LoadConnection {
     transport: Transport,
     token: Token,
     /// The number of the connection in the ring, if the ring receives for it.
@@ -78,7 +78,7 @@ pub(super) struct Connection {
     operations: Vec<OpId>,
     /// When each operation was due; empty in a closed loop.
     dues: Vec<u64>,
-    answered: Answered,
+    answered: BatchProgress,
     /// The steps of the batch, if there are several.
     sequence: Option<Box<Sequence>>,
     /// The cursor in the last reply to a SCAN, which the client's next request sends.
@@ -107,10 +107,10 @@ pub(super) struct Connection {
     /// The parcel in flight, if a cluster is driven.
     flight: Option<Box<Flight>>,
     /// Bytes that the socket did not accept yet.
-    unsent: Option<Box<Unsent>>,
+    unsent: Option<Box<UnsentBytes>>,
 }
 
-impl Connection {
+impl LoadConnection {
     /// Creates a connection over a transport that has begun to connect.
     pub(super) fn open(
         transport: Transport,
@@ -133,7 +133,7 @@ impl Connection {
             skipper: dialect.skipper(),
             operations: Vec::new(),
             dues: Vec::new(),
-            answered: Answered::default(),
+            answered: BatchProgress::default(),
             sequence: None,
             cursor: None,
             inserted: Insertions::default(),
@@ -192,12 +192,12 @@ impl Connection {
 
     /// Returns whether the connection is to be replaced before the next request, because an HTTP server closes it.
     #[inline]
-    pub(super) fn is_spent(&self) -> bool {
+    pub(super) fn must_reconnect(&self) -> bool {
         self.skipper.is_last()
     }
 
     /// Counts the unanswered operations of the batch in flight as errors of `kind`, at `now_ns`.
-    pub(super) fn count_lost(&self, kind: &ErrorKind, now_ns: u64, segments: &mut Segments) {
+    pub(super) fn count_lost(&self, kind: &ErrorKind, now_ns: u64, segments: &mut WorkerSegments) {
         // Before a batch is written, no request is in flight.
         if !matches!(self.phase, ConnectionPhase::Busy | ConnectionPhase::Between) {
             return;
@@ -235,7 +235,7 @@ impl Connection {
 
     /// Handles a writable socket, or any event while the connection opens. Continues to connect, sends the greeting, or
     /// sends the remaining bytes.
-    pub(super) fn writable(&mut self, io: &mut Io, read: &mut Reading) -> Result<(), Broken> {
+    pub(super) fn writable(&mut self, io: &mut Io, read: &mut ReadContext) -> Result<(), ConnectionFailure> {
         if self.phase == ConnectionPhase::Connecting {
             if !self.finish_connect(read)? {
                 return Ok(());
@@ -263,7 +263,7 @@ impl Connection {
     }
 
     /// Continues to connect, or continues the TLS handshake. Returns whether the connection can send now.
-    fn finish_connect(&mut self, read: &mut Reading) -> Result<bool, Broken> {
+    fn finish_connect(&mut self, read: &mut ReadContext) -> Result<bool, ConnectionFailure> {
         let openings = &mut read.segments.counts().openings;
         if !self.is_connected {
             self.is_connected = self.transport.is_connected()?;
@@ -328,7 +328,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for LoadConnection {
     /// Shuts the socket down, because a ring that still receives would keep the connection open.
     fn drop(&mut self) {
         if self.number.is_some() {

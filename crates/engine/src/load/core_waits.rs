@@ -20,7 +20,7 @@ const KEPT: usize = 512;
 
 /// A reading of the system's counter.
 #[derive(Debug, Clone, Copy)]
-struct Reading {
+struct WaitReading {
     at_ns: u64,
     /// How long the worker has waited for a core since it started.
     waited_ns: u64,
@@ -29,7 +29,7 @@ struct Reading {
 /// A worker's record of its waits for a core.
 #[derive(Debug)]
 pub(super) struct CoreWaits {
-    readings: VecDeque<Reading>,
+    readings: VecDeque<WaitReading>,
     next_ns: u64,
     /// When the worker last woke up after a wait of at least [`WORTH_NS`].
     delayed_ns: u64,
@@ -55,12 +55,12 @@ impl CoreWaits {
         if self.readings.len() == KEPT {
             self.readings.pop_front();
         }
-        self.readings.push_back(Reading { at_ns, waited_ns });
+        self.readings.push_back(WaitReading { at_ns, waited_ns });
     }
 
     /// Returns whether the worker waited for a core for at least half of the time from `since_ns` to `now_ns`.
     #[inline]
-    pub(super) fn held(&self, since_ns: u64, now_ns: u64) -> bool {
+    pub(super) fn waited_half_of(&self, since_ns: u64, now_ns: u64) -> bool {
         since_ns < self.delayed_ns
             && self.waited_since(since_ns) >= WORTH_NS.max(now_ns.saturating_sub(since_ns) / 2)
     }
@@ -90,24 +90,24 @@ mod tests {
     #[test]
     fn a_request_was_held_if_its_worker_spent_half_of_the_time_in_the_run_queue() {
         let waits = waits(&[(1, 0), (2, 0), (9, 5)]);
-        assert!(waits.held(2 * MS, 9 * MS), "5 of 7 ms");
-        assert!(waits.held(3 * MS, 9 * MS), "the reading before it began counts");
-        assert!(!waits.held(0, 12 * MS), "5 of 12 ms");
-        assert!(!waits.held(9 * MS, 10 * MS), "it began when the wait was over");
+        assert!(waits.waited_half_of(2 * MS, 9 * MS), "5 of 7 ms");
+        assert!(waits.waited_half_of(3 * MS, 9 * MS), "the reading before it began counts");
+        assert!(!waits.waited_half_of(0, 12 * MS), "5 of 12 ms");
+        assert!(!waits.waited_half_of(9 * MS, 10 * MS), "it began when the wait was over");
     }
 
     #[test]
     fn a_worker_that_never_waited_held_nothing() {
         let waits = waits(&[(1, 3), (2, 3), (300, 3)]);
-        assert!(!waits.held(MS, 300 * MS));
-        assert!(!CoreWaits::new().held(MS, 300 * MS));
+        assert!(!waits.waited_half_of(MS, 300 * MS));
+        assert!(!CoreWaits::new().waited_half_of(MS, 300 * MS));
     }
 
     #[test]
     fn a_wait_of_less_than_a_tenth_of_a_millisecond_is_ignored() {
         let mut waits = waits(&[(1, 0)]);
         waits.read(2 * MS, 90_000);
-        assert!(!waits.held(2 * MS - 100_000, 2 * MS));
+        assert!(!waits.waited_half_of(2 * MS - 100_000, 2 * MS));
     }
 
     #[test]

@@ -14,19 +14,19 @@ use mio::{Poll, Waker};
 use parking_lot::Mutex;
 
 use super::{
-    Agents, Fleet, LoadError, LoadEvent, Plan, Prefilling, Requests, RingEnd, Turn,
+    AgentSetting, Agents, Fleet, LoadError, LoadEvent, LoadPlan, Prefilling, RequestLimit, RingEnd,
     fleet::LEAD_NS,
     most_clients,
     phase::{Phase, Stops},
     quota::Quota,
-    receive::Reception,
+    receive::ReceiverHandle,
     ring,
-    setting::{Setting, fill_first, receive_first},
-    worker::{Setup, WAKE, Worker},
+    setting::{LoadSetting, fill_first, receive_first},
+    worker::{WAKE, Worker, WorkerSetup},
 };
 use crate::{
     clock::{Clock, SECOND_NS},
-    endpoint::{Endpoints, Lulls},
+    endpoint::{Endpoints, NodeOutages},
     knobs::Knobs,
     workload::{Program, Values},
 };
@@ -36,7 +36,7 @@ const AT_ONCE_NS: u64 = 10_000;
 
 /// A change of the knobs that is in effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Turned {
+pub struct SettingChange {
     /// The number of the new segment.
     pub segment: u32,
     /// When the segment began.
@@ -48,7 +48,7 @@ pub struct Turned {
 }
 
 /// The output of the engine.
-pub struct Output {
+pub struct LoadOutput {
     /// One ring of interval buffers for each worker.
     pub rings: Vec<RingEnd>,
     /// The rings of threads that are started later, such as the ring of the receivers' thread.
@@ -60,15 +60,15 @@ pub struct Output {
 /// A running load engine. Dropping this handle stops the load.
 pub struct Load {
     clock: Clock,
-    plan: Arc<Plan>,
+    plan: Arc<LoadPlan>,
     stops: Stops,
-    settings: Arc<ArcSwap<Setting>>,
+    settings: Arc<ArcSwap<LoadSetting>>,
     wakers: Vec<Arc<Waker>>,
     threads: Vec<JoinHandle<()>>,
-    setbacks: Lulls,
+    setbacks: NodeOutages,
     endpoints: Arc<Endpoints>,
     /// The receivers of the workload; `None` before the first workload with receivers.
-    reception: Mutex<Option<Reception>>,
+    reception: Mutex<Option<ReceiverHandle>>,
     /// The knobs whose receivers are being connected, and the program that sends messages to these receivers.
     coming: Mutex<Option<(Knobs, Arc<Program>)>>,
     joined: Sender<RingEnd>,
@@ -82,19 +82,19 @@ impl Load {
     /// # Errors
     /// When the host name of the target has no address, or a worker cannot be set up.
     pub fn start(
-        plan: &Plan,
+        plan: &LoadPlan,
         knobs: Knobs,
         warmup: Option<Duration>,
         clock: Clock,
-    ) -> Result<(Self, Output), LoadError> {
+    ) -> Result<(Self, LoadOutput), LoadError> {
         // This call raises the limit of open files. A connection that still exceeds the limit reports its own error.
         most_clients(plan.threads, 1);
         // This runs before the first segment begins: resolving a name and building values may take time.
         let endpoints = Arc::new(plan.endpoints(clock.now_ns())?);
         let values = Values::new(&knobs.workload, knobs.value_size, plan.seed);
         let share = |requests| match requests {
-            Requests::InAll(requests) => Requests::InAll(plan.fleet.share().part(requests)),
-            Requests::Parted(_) => requests,
+            RequestLimit::Shared(requests) => RequestLimit::Shared(plan.fleet.share().part(requests)),
+            RequestLimit::PerClient(_) => requests,
         };
         let stops = Stops { length: plan.length, quota: plan.requests.map(share).map(Quota::of) };
         let since_ns = clock.now_ns() + lead_ns(plan);
@@ -104,11 +104,11 @@ impl Load {
         let (plan, operations) = (Arc::new(plan.clone()), program.operations().count());
         // An agent's first real segment has the number that the session gives it.
         let generation = if let Fleet::Agent(_) = plan.fleet { 0 } else { 1 };
-        let first = Setting { generation, knobs, since_ns, phase, program, filled: Vec::new() };
-        plan.fleet.agents().inspect(|agents| agents.turn(first.for_agents(), clock));
+        let first = LoadSetting { generation, knobs, since_ns, phase, program, filled: Vec::new() };
+        plan.fleet.agents().inspect(|agents| agents.apply_setting(first.for_agents(), clock));
         let ((events_up, events), (joined_up, joined)) = (channel(), channel());
         let mut load = Self {
-            setbacks: plan.cluster.as_ref().map_or_else(Lulls::default, |plan| plan.cluster.setbacks.clone()),
+            setbacks: plan.outages(),
             clock,
             plan: Arc::clone(&plan),
             stops,
@@ -129,7 +129,7 @@ impl Load {
             load.wakers.push(Arc::new(Waker::new(poll.registry(), WAKE)?));
             let (ring, end) = ring::pair(operations);
             rings.push(end);
-            let setup = Setup {
+            let setup = WorkerSetup {
                 index,
                 plan: Arc::clone(&plan),
                 endpoints: Arc::clone(&endpoints),
@@ -150,12 +150,12 @@ impl Load {
             };
             load.threads.push(std::thread::Builder::new().name(format!("load-{index}")).spawn(body)?);
         }
-        Ok((load, Output { rings, joined, events }))
+        Ok((load, LoadOutput { rings, joined, events }))
     }
 
     /// Returns the periods in which requests to a node were refused or lost, for each node. Such a period ends with
     /// the next good replies of the node. A server without a cluster is node 0.
-    pub fn setbacks(&self) -> &Lulls {
+    pub fn outages(&self) -> &NodeOutages {
         &self.setbacks
     }
 
@@ -168,8 +168,8 @@ impl Load {
     /// starts to connect the receivers; [`set`](Self::set) does not wait for them.
     pub fn is_ready_for(&self, knobs: &Knobs) -> bool {
         let now = self.settings.load();
-        let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), &self.stops, self.is_filled());
-        if !knobs.load || knobs.workload.received().is_none() || phase.filling().is_some() {
+        let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), &self.stops, self.is_prefill_done());
+        if !knobs.load || knobs.workload.receiver_count().is_none() || phase.prefill().is_some() {
             return true;
         }
         let mut coming = self.coming.lock();
@@ -178,20 +178,20 @@ impl Load {
             self.receive(knobs, &program, &phase);
             *coming = Some((knobs.clone(), program));
         }
-        self.reception.lock().as_ref().is_none_or(Reception::is_ready)
+        self.reception.lock().as_ref().is_none_or(ReceiverHandle::is_ready)
     }
 
     /// Changes the knobs and wakes every worker. The change also ends a warm-up whose time is over, and a prefill
-    /// that [is done](Self::is_filled) or no longer needed. If keys of the workload are missing, the new segment
+    /// that [is done](Self::is_prefill_done) or no longer needed. If keys of the workload are missing, the new segment
     /// begins with a prefill.
-    pub fn set(&self, knobs: &Knobs) -> Turned {
-        self.turn(&self.settings.load(), knobs)
+    pub fn set(&self, knobs: &Knobs) -> SettingChange {
+        self.change_setting(&self.settings.load(), knobs)
     }
 
     /// Changes the knobs and writes the keys of the workload again: at once, or when the load is switched on.
-    pub fn fill(&self, knobs: &Knobs) -> Turned {
-        let now = Setting::clone(&self.settings.load());
-        self.turn(&now.forgetting(&knobs.workload), knobs)
+    pub fn fill(&self, knobs: &Knobs) -> SettingChange {
+        let now = LoadSetting::clone(&self.settings.load());
+        self.change_setting(&now.forgetting(&knobs.workload), knobs)
     }
 
     /// Starts the receivers for the messages of a program that is about to run, or ends the receivers of another
@@ -200,7 +200,8 @@ impl Load {
         let mut reception = self.reception.lock();
         let messages = program.messages().filter(|_| knobs.load);
         if reception.is_none() && messages.is_some() {
-            match Reception::start(&self.plan, &self.endpoints, &self.settings, self.clock, &self.events) {
+            match ReceiverHandle::start(&self.plan, &self.endpoints, &self.settings, self.clock, &self.events)
+            {
                 Ok((started, ring)) => {
                     // The collector is gone only while the session ends.
                     drop(self.joined.send(ring));
@@ -212,22 +213,22 @@ impl Load {
                 }
             }
         }
-        let receivers = knobs.workload.received().unwrap_or(0) as usize;
+        let receivers = knobs.workload.receiver_count().unwrap_or(0) as usize;
         match (&*reception, messages) {
             (Some(reception), Some(messages)) => reception.order(Some(messages), receivers),
-            (Some(reception), None) if !knobs.load || receivers == 0 && phase.filling().is_none() => {
+            (Some(reception), None) if !knobs.load || receivers == 0 && phase.prefill().is_none() => {
                 reception.order(None, 0);
             }
             _ => {}
         }
     }
 
-    fn turn(&self, now: &Setting, knobs: &Knobs) -> Turned {
+    fn change_setting(&self, now: &LoadSetting, knobs: &Knobs) -> SettingChange {
         let generation = now.generation + 1;
-        let is_filled = self.is_filled();
+        let is_filled = self.is_prefill_done();
         let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), &self.stops, is_filled);
         let coming =
-            self.coming.lock().take().filter(|(coming, _)| coming == knobs && phase.filling().is_none());
+            self.coming.lock().take().filter(|(coming, _)| coming == knobs && phase.prefill().is_none());
         let program = coming
             .map_or_else(|| now.program_for(knobs, &self.plan, &phase, self.clock), |(_, program)| program);
         self.receive(knobs, &program, &phase);
@@ -235,14 +236,14 @@ impl Load {
         self.publish(|since_ns| {
             let (phase, filled) = now.phase_for(knobs, since_ns, &self.stops, is_filled);
             let (knobs, program) = (knobs.clone(), Arc::clone(&program));
-            Setting { generation, knobs, since_ns, phase, program, filled }
+            LoadSetting { generation, knobs, since_ns, phase, program, filled }
         });
-        self.turned()
+        self.last_change()
     }
 
     /// Applies a setting of the session for which this engine is an agent. Waits until the setting takes effect, at
     /// most a second.
-    pub fn follow(&self, turn: &Turn) {
+    pub fn follow(&self, turn: &AgentSetting) {
         let now = self.settings.load_full();
         let phase = now.followed_by(turn, self.plan.fleet.share(), &self.stops);
         let program = now.program_for(&turn.knobs, &self.plan, &phase, self.clock);
@@ -251,19 +252,19 @@ impl Load {
         let (generation, since_ns) = (turn.generation, turn.since_ns);
         self.publish(|_| {
             let (knobs, phase, program) = (turn.knobs.clone(), phase.clone(), Arc::clone(&program));
-            Setting { generation, knobs, since_ns, phase, program, filled: Vec::new() }
+            LoadSetting { generation, knobs, since_ns, phase, program, filled: Vec::new() }
         });
     }
 
     /// Returns the number of the last setting, and whether its prefill or its limited load is done. Each request is
     /// then answered or given up.
     pub fn progress(&self) -> (u32, bool) {
-        (self.turned().segment, self.is_filled() || self.is_over())
+        (self.last_change().segment, self.is_prefill_done() || self.is_over())
     }
 
     /// Returns whether all requests of the current prefill are answered, or given up.
-    pub fn is_filled(&self) -> bool {
-        self.settings.load().phase.filling().is_some_and(|filling| self.is_done(&filling.quota))
+    pub fn is_prefill_done(&self) -> bool {
+        self.settings.load().phase.prefill().is_some_and(|filling| self.is_done(&filling.quota))
     }
 
     fn is_done(&self, quota: &Quota) -> bool {
@@ -280,21 +281,21 @@ impl Load {
     }
 
     /// Returns the last change of the knobs.
-    pub fn turned(&self) -> Turned {
+    pub fn last_change(&self) -> SettingChange {
         let now = self.settings.load();
         let prefill = now
             .phase
-            .filling()
+            .prefill()
             .map(|filling| Prefilling { requests: filling.quota.total, pipeline: filling.pipeline });
         let (segment, since_ns, is_warmup) = (now.generation, now.since_ns, now.phase.is_warmup());
-        Turned { segment, since_ns, is_warmup, prefill }
+        SettingChange { segment, since_ns, is_warmup, prefill }
     }
 
     /// Returns whether the load is over. The load ends when its time has passed, or when its quota is spent and every
     /// request is answered or lost.
     pub fn is_over(&self) -> bool {
         let phase = &self.settings.load().phase;
-        let quota = phase.quota().filter(|_| phase.filling().is_none());
+        let quota = phase.quota().filter(|_| phase.prefill().is_none());
         self.clock.now_ns() >= phase.load_ends_ns() || quota.is_some_and(|quota| self.is_done(quota))
     }
 
@@ -304,7 +305,7 @@ impl Load {
         let now = self.settings.load_full();
         self.publish(|now_ns| {
             let at_ns = now_ns.min(now.phase.load_ends_ns());
-            Setting { phase: Phase::Ended { at_ns }, ..Setting::clone(&now) }
+            LoadSetting { phase: Phase::Ended { at_ns }, ..LoadSetting::clone(&now) }
         });
     }
 
@@ -316,20 +317,20 @@ impl Load {
             // The panic hook has printed a worker's panic.
             drop(thread.join());
         }
-        self.reception.lock().take().into_iter().for_each(Reception::end);
+        self.reception.lock().take().into_iter().for_each(ReceiverHandle::end);
     }
 
     /// Publishes the setting that `make` builds for the current time. Workers see the setting a moment later, and
     /// until then they use the old setting. If this thread was delayed between building and publishing, it builds the
     /// setting again.
-    fn publish(&self, make: impl Fn(u64) -> Setting) {
+    fn publish(&self, make: impl Fn(u64) -> LoadSetting) {
         let made = || {
             let now_ns = self.clock.now_ns();
             (now_ns, Arc::new(make(now_ns + lead_ns(&self.plan))))
         };
         let is_new = |(made_ns, _): &(u64, _)| self.clock.now_ns() - made_ns < AT_ONCE_NS;
         let (_, setting) = (0..20).map(|_| made()).find(is_new).unwrap_or_else(made);
-        self.plan.fleet.agents().inspect(|agents| agents.turn(setting.for_agents(), self.clock));
+        self.plan.fleet.agents().inspect(|agents| agents.apply_setting(setting.for_agents(), self.clock));
         self.settings.store(setting);
         self.reception.lock().as_ref().inspect(|reception| reception.wake());
         for waker in &self.wakers {
@@ -340,7 +341,7 @@ impl Load {
 }
 
 /// Returns how long before its effect a setting is published, in ns.
-fn lead_ns(plan: &Plan) -> u64 {
+fn lead_ns(plan: &LoadPlan) -> u64 {
     plan.fleet.agents().map_or(0, |_| LEAD_NS)
 }
 

@@ -19,7 +19,7 @@ const OF_A_WORKER: u64 = 4;
 /// ends of each connection in this process: 1, or 2 with the built-in server.
 pub fn most_clients(workers: usize, ends_here: u64) -> u32 {
     let beside = BESIDE_THE_LOAD + OF_A_WORKER * workers as u64;
-    fitting(raised(u64::from(MAX_CLIENTS) * ends_here + beside), beside, ends_here)
+    clients_within(raised(u64::from(MAX_CLIENTS) * ends_here + beside), beside, ends_here)
 }
 
 /// Raises the soft limit of open files as far as the hard limit permits, so that [`MAX_CLIENTS`] clients can connect to
@@ -52,7 +52,7 @@ pub fn most_workers() -> usize {
     usize::try_from(workers).unwrap_or(usize::MAX).max(1)
 }
 
-fn fitting(files: u64, beside: u64, ends_here: u64) -> u32 {
+fn clients_within(files: u64, beside: u64, ends_here: u64) -> u32 {
     let clients = files.saturating_sub(beside) / ends_here;
     clients.min(MAX_CLIENTS.into()).try_into().unwrap_or(MAX_CLIENTS)
 }
@@ -63,9 +63,9 @@ mod tests {
 
     #[test]
     fn both_ends_of_a_connection_count_where_the_server_is_built_in() {
-        assert_eq!(fitting(1024, 67, 1), 957);
-        assert_eq!(fitting(1024, 67, 2), 478);
-        assert_eq!(fitting(20, 67, 1), 0);
-        assert_eq!(fitting(u64::MAX, 67, 1), MAX_CLIENTS);
+        assert_eq!(clients_within(1024, 67, 1), 957);
+        assert_eq!(clients_within(1024, 67, 2), 478);
+        assert_eq!(clients_within(20, 67, 1), 0);
+        assert_eq!(clients_within(u64::MAX, 67, 1), MAX_CLIENTS);
     }
 }

@@ -46,7 +46,7 @@ impl Fleet {
 /// The agents of a load.
 pub trait Agents: Debug + Send + Sync {
     /// Passes a setting on to all agents. The times of the setting are relative to `clock`, the clock of the session.
-    fn turn(&self, turn: Turn, clock: Clock);
+    fn apply_setting(&self, turn: AgentSetting, clock: Clock);
 
     /// Ends the load of all agents after the last setting. Waits for a limited time until the agents have stopped
     /// sending.
@@ -59,7 +59,7 @@ pub trait Agents: Debug + Send + Sync {
 
 /// A setting, as it is passed on to agents. The times of the setting are relative to the session's clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct AgentSetting {
     /// The number of the setting and of its segment.
     pub generation: u32,
     /// When the setting takes effect.
@@ -67,13 +67,13 @@ pub struct Turn {
     /// The settings of all agents together.
     pub knobs: Knobs,
     /// The phase of the load.
-    pub phase: TurnPhase,
+    pub phase: AgentPhase,
 }
 
 /// The phase of a load, as it is passed on to agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TurnPhase {
+pub enum AgentPhase {
     /// The prefill, which writes the keys of the workload.
     Prefill {
         /// When the prefill began.
@@ -90,7 +90,7 @@ pub enum TurnPhase {
     },
 }
 
-impl Turn {
+impl AgentSetting {
     /// Returns this setting for another clock: all times are later by `ns` nanoseconds.
     #[must_use]
     pub fn later_by(mut self, ns: i64) -> Self {
@@ -99,7 +99,7 @@ impl Turn {
         };
         shift(&mut self.since_ns);
         // The start time of a prefill identifies it and must stay the same on every clock.
-        if let TurnPhase::Load { until_ns, .. } = &mut self.phase {
+        if let AgentPhase::Load { until_ns, .. } = &mut self.phase {
             shift(until_ns);
         }
         self
@@ -114,16 +114,16 @@ mod tests {
     };
 
     use super::*;
-    use crate::load::{Load, Plan, Requests};
+    use crate::load::{Load, LoadPlan, RequestLimit};
 
     #[derive(Debug, Default)]
     struct Stub {
-        turns: Mutex<Vec<Turn>>,
+        turns: Mutex<Vec<AgentSetting>>,
         are_done: AtomicBool,
     }
 
     impl Agents for Stub {
-        fn turn(&self, turn: Turn, _: Clock) {
+        fn apply_setting(&self, turn: AgentSetting, _: Clock) {
             self.turns.lock().unwrap().push(turn);
         }
 
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn a_leading_engine_publishes_each_setting_ahead_and_sends_nothing_itself() {
         let agents = Arc::new(Stub::default());
-        let requests = Some(Requests::InAll(100));
-        let plan = Plan { fleet: Fleet::Led(Arc::clone(&agents) as _), requests, ..Plan::fixture() };
+        let requests = Some(RequestLimit::Shared(100));
+        let plan = LoadPlan { fleet: Fleet::Led(Arc::clone(&agents) as _), requests, ..LoadPlan::fixture() };
         let (clock, knobs) = (Clock::start(), Knobs { load: true, ..Knobs::default() });
         let (load, output) = Load::start(&plan, knobs.clone(), Some(Duration::ZERO), clock).unwrap();
         assert!(output.rings.is_empty());
@@ -147,17 +147,18 @@ mod tests {
         let turns = agents.turns.lock().unwrap().clone();
         let seen: Vec<_> = turns.iter().map(|turn| (turn.generation, turn.knobs.clients)).collect();
         assert_eq!(seen, [(1, 50), (2, 7), (2, 7)]);
-        let is_measured = |turn: &Turn| matches!(turn.phase, TurnPhase::Load { is_measured: true, .. });
+        let is_measured =
+            |turn: &AgentSetting| matches!(turn.phase, AgentPhase::Load { is_measured: true, .. });
         assert_eq!(turns.iter().map(is_measured).collect::<Vec<_>>(), [false, true, true]);
         assert!(turns[0].since_ns >= LEAD_NS && turns[1].since_ns > turns[0].since_ns);
-        assert!(matches!(turns[2].phase, TurnPhase::Load { until_ns, .. } if until_ns < u64::MAX));
+        assert!(matches!(turns[2].phase, AgentPhase::Load { until_ns, .. } if until_ns < u64::MAX));
     }
 
     #[test]
     fn the_load_is_over_when_all_agents_report_that_they_are_done() {
         let agents = Arc::new(Stub::default());
-        let requests = Some(Requests::InAll(100));
-        let plan = Plan { fleet: Fleet::Led(Arc::clone(&agents) as _), requests, ..Plan::fixture() };
+        let requests = Some(RequestLimit::Shared(100));
+        let plan = LoadPlan { fleet: Fleet::Led(Arc::clone(&agents) as _), requests, ..LoadPlan::fixture() };
         let (load, _output) = Load::start(&plan, Knobs::default(), None, Clock::start()).unwrap();
         assert!(!load.is_over());
         agents.are_done.store(true, Relaxed);
@@ -166,20 +167,24 @@ mod tests {
 
     #[test]
     fn an_agent_uses_the_number_of_the_setting_and_its_share_of_the_prefill() {
-        let plan = Plan { fleet: Fleet::Agent(Share { index: 1, of: 2 }), ..Plan::fixture() };
+        let plan = LoadPlan { fleet: Fleet::Agent(Share { index: 1, of: 2 }), ..LoadPlan::fixture() };
         let off = Knobs::default();
         let (load, _output) = Load::start(&plan, off.clone(), None, Clock::start()).unwrap();
-        assert_eq!(load.turned().segment, 0);
+        assert_eq!(load.last_change().segment, 0);
         let workload = off.workload.with_prefill().unwrap().into();
         let knobs = Knobs { workload, keyspace: 11, ..off };
-        let phase = TurnPhase::Prefill { since_ns: 5, pipeline: 16 };
-        let turn = Turn { generation: 3, since_ns: 0, knobs: knobs.clone(), phase };
+        let phase = AgentPhase::Prefill { since_ns: 5, pipeline: 16 };
+        let turn = AgentSetting { generation: 3, since_ns: 0, knobs: knobs.clone(), phase };
         load.follow(&turn);
-        assert_eq!(load.turned().segment, 3);
-        assert_eq!(load.turned().prefill.map(|prefill| prefill.requests), Some(5), "11 are 6 and 5");
+        assert_eq!(load.last_change().segment, 3);
+        assert_eq!(load.last_change().prefill.map(|prefill| prefill.requests), Some(5), "11 are 6 and 5");
         // The clocks are compared anew at each setting.
-        load.follow(&Turn { generation: 4, knobs: Knobs { clients: 9, ..knobs }, ..turn.later_by(1000) });
-        assert_eq!(load.turned().prefill.map(|prefill| prefill.requests), Some(5));
+        load.follow(&AgentSetting {
+            generation: 4,
+            knobs: Knobs { clients: 9, ..knobs },
+            ..turn.later_by(1000)
+        });
+        assert_eq!(load.last_change().prefill.map(|prefill| prefill.requests), Some(5));
         assert_eq!(load.progress(), (4, false));
     }
 }

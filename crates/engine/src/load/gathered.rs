@@ -12,14 +12,14 @@
 
 use std::{collections::VecDeque, mem};
 
-use super::parcel::{Kept, Parcel};
+use super::parcel::{Parcel, ParcelRequest};
 use crate::{
     endpoint::NodeNumber,
-    workload::{Outgoing, Values},
+    workload::{OutgoingRequests, Values},
 };
 
 /// The node that gets a request, and whether the node is a replica. The node is `None` if the slot has no owner.
-pub(super) type Receiver = (Option<NodeNumber>, bool);
+pub(super) type TargetNode = (Option<NodeNumber>, bool);
 
 /// The largest number of gathered bytes: 4 MiB. If a setting exceeds it, its requests are not gathered.
 const MOST_BYTES: usize = 4 << 20;
@@ -28,7 +28,7 @@ const WAITING_BATCHES: usize = 2;
 
 /// Generated requests, by node.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct GatheredRequests {
     /// The parcels of each node, at the number of the node plus 1. Parcels without a node are at 0. Only the last
     /// parcel of a node may be incomplete.
     by_node: Vec<VecDeque<Parcel>>,
@@ -39,7 +39,7 @@ pub(super) struct Gathered {
     is_refused: bool,
 }
 
-impl Gathered {
+impl GatheredRequests {
     /// Returns whether requests may be gathered.
     pub(super) fn is_possible(&self) -> bool {
         !self.is_refused
@@ -59,9 +59,9 @@ impl Gathered {
     /// Adds the request in `out` for a node, in batches of `pipeline` requests.
     pub(super) fn add(
         &mut self,
-        (node, is_for_replica): Receiver,
-        request: Kept,
-        (out, values): (&mut Outgoing, &Values),
+        (node, is_for_replica): TargetNode,
+        request: ParcelRequest,
+        (out, values): (&mut OutgoingRequests, &Values),
         pipeline: usize,
     ) {
         let place = place_of(node);
@@ -134,11 +134,11 @@ mod tests {
         workload::Draws,
     };
 
-    fn add(gathered: &mut Gathered, node: Option<NodeNumber>, request: &[u8]) {
-        let (program, mut out) = (program(), Outgoing::default());
+    fn add(gathered: &mut GatheredRequests, node: Option<NodeNumber>, request: &[u8]) {
+        let (program, mut out) = (program(), OutgoingRequests::default());
         let op = program.append(&mut Draws::new(1), &mut out);
-        let kept = Kept { op, slot: None, reads: false, end: 0 };
-        let mut out = Outgoing::whole(request.to_vec());
+        let kept = ParcelRequest { op, slot: None, reads: false, end: 0 };
+        let mut out = OutgoingRequests::whole(request.to_vec());
         gathered.add((node, false), kept, (&mut out, program.values()), 2);
     }
 
@@ -146,7 +146,7 @@ mod tests {
     fn a_complete_batch_is_for_the_clients_own_node_or_for_a_node_with_several_batches() {
         let address = Address::Tcp { host: "a".to_owned(), port: 1 };
         let own = Topology::of_ring([address].into_iter()).primaries().next();
-        let (mut gathered, other) = (Gathered::default(), None);
+        let (mut gathered, other) = (GatheredRequests::default(), None);
         for request in [b"a", b"b", b"c", b"d"] {
             assert!(gathered.take_complete(other, own, 2).is_none());
             add(&mut gathered, other, request);
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn requests_that_are_too_large_are_not_gathered_before_the_setting_changes() {
-        let mut gathered = Gathered::default();
+        let mut gathered = GatheredRequests::default();
         let large = vec![0; MOST_BYTES];
         add(&mut gathered, None, &large);
         assert!(!gathered.is_too_large());

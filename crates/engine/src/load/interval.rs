@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Arrived, ByNode, ClientCounts, ErrorCounts, Setting};
+use super::{ByNode, ClientCounts, ErrorCounts, LoadSetting, ReceivedCounts};
 use crate::{
-    protocol::Step,
+    protocol::GreetingCommand,
     stats::Recorder,
-    workload::{Operations, Outgoing},
+    workload::{Operations, OutgoingRequests},
 };
 
 /// One worker's counts of one segment during one interval. The worker sends the buffer to the collector, which
@@ -69,10 +69,10 @@ pub struct IntervalBuffer {
     /// Counts by node of a cluster; empty without a cluster.
     pub by_node: ByNode,
     /// The messages that the receivers of the workload got; `Some` only in the buffers of the receivers' thread.
-    pub arrived: Option<Box<Arrived>>,
+    pub arrived: Option<Box<ReceivedCounts>>,
     /// The data of a replaced setting, up to 300 MiB. The collector frees these data, because this would delay the
     /// worker.
-    pub(super) spent: Option<(Arc<Setting>, Outgoing)>,
+    pub(super) spent: Option<(Arc<LoadSetting>, OutgoingRequests)>,
 }
 
 /// Counts of one operation, in cache lines of their own.
@@ -187,7 +187,7 @@ pub struct Openings {
     /// Times from the end of the handshake to the last reply to the greeting.
     pub greetings: Vec<u64>,
     /// The greeting commands that were answered.
-    pub answered: Vec<Step>,
+    pub answered: Vec<GreetingCommand>,
 }
 
 impl Openings {

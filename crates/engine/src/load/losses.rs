@@ -59,13 +59,13 @@ pub struct LossReport {
 
 /// A worker's losses since its last report.
 #[derive(Debug, Default)]
-pub(super) struct Losses {
+pub(super) struct ConnectionLosses {
     report: LossReport,
     /// Whether the last report said that every connection is lost.
     is_down: bool,
 }
 
-impl Losses {
+impl ConnectionLosses {
     /// Notes that a client lost its connection.
     pub(super) fn lost(&mut self, at_ns: u64, cause: impl FnOnce() -> String) {
         if self.report.lost == 0 {
@@ -81,7 +81,7 @@ impl Losses {
     }
 
     /// Returns `is_down`, which says whether all connections are lost, if it has changed since the last call.
-    pub(super) fn turned(&mut self, is_down: bool) -> Option<bool> {
+    pub(super) fn down_change(&mut self, is_down: bool) -> Option<bool> {
         (std::mem::replace(&mut self.is_down, is_down) != is_down).then_some(is_down)
     }
 
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn losses_of_a_tick_are_one_report() {
-        let mut losses = Losses::default();
+        let mut losses = ConnectionLosses::default();
         (0..1000).for_each(|n| losses.lost(100 + n, || format!("reset {n}")));
         let report = losses.report(1000).unwrap();
         assert_eq!((report.lost, report.first_ns, report.cause.as_str()), (1000, 100, "reset 0"));
@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn that_all_are_lost_is_reported_when_it_changes() {
-        let mut losses = Losses::default();
-        let turns: Vec<_> = [false, true, true, false].map(|is_down| losses.turned(is_down)).into();
+        let mut losses = ConnectionLosses::default();
+        let turns: Vec<_> = [false, true, true, false].map(|is_down| losses.down_change(is_down)).into();
         assert_eq!(turns, [None, Some(true), None, Some(false)]);
     }
 }

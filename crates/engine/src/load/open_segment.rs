@@ -1,26 +1,26 @@
 //! A segment whose requests are being written or are in flight, and its counts.
 
-use super::{IntervalBuffer, Ring, replies::Taken};
+use super::{IntervalBuffer, WorkerRing, replies::ReadCounts};
 use crate::workload::Operations;
 
 /// The current segment, or an earlier segment with requests in flight.
-pub(super) struct Open {
+pub(super) struct OpenSegment {
     pub(super) generation: u32,
     /// Operations that wait for a reply.
     pub(super) in_flight: u64,
     pub(super) buffer: Box<IntervalBuffer>,
     /// Counts of good operations while the replies of one read are processed, by the number of the operation.
-    pub(super) taken: Vec<Taken>,
+    pub(super) taken: Vec<ReadCounts>,
 }
 
-impl Open {
+impl OpenSegment {
     pub(super) fn new(generation: u32, operations: &Operations, buffer: Box<IntervalBuffer>) -> Self {
-        let taken = operations.iter().map(Taken::none).collect();
+        let taken = operations.iter().map(ReadCounts::none).collect();
         Self { generation, in_flight: 0, buffer, taken }
     }
 
     /// Returns an empty buffer for the next counts.
-    pub(super) fn next_buffer(&self, ring: &mut Ring) -> Box<IntervalBuffer> {
+    pub(super) fn next_buffer(&self, ring: &mut WorkerRing) -> Box<IntervalBuffer> {
         let mut next = ring.empty();
         next.begin(self.generation, &self.buffer.operations, self.buffer.end_ns);
         (next.drain, next.connected) = (self.buffer.drain, self.buffer.connected);
@@ -35,7 +35,7 @@ impl Open {
     }
 
     /// Sends the counts of tick number `tick` to the collector, and continues with an empty buffer.
-    pub(super) fn hand_up(&mut self, tick: u64, ring: &mut Ring) {
+    pub(super) fn send_counts(&mut self, tick: u64, ring: &mut WorkerRing) {
         let next = self.next_buffer(ring);
         let mut full = std::mem::replace(&mut self.buffer, next);
         (full.tick, full.in_flight) = (tick, self.in_flight);

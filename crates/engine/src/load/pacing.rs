@@ -22,7 +22,7 @@ use crate::{
 
 /// The pace of one worker.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct WorkerPace {
     /// The inputs of the schedule; `None` means a closed loop, or no load.
     source: Option<ScheduleKey>,
     schedule: Option<Schedule>,
@@ -46,7 +46,7 @@ struct ScheduleKey {
     trace: Option<Trace>,
 }
 
-impl Pace {
+impl WorkerPace {
     /// Creates the pace of a closed loop.
     pub(super) fn new() -> Self {
         Self { source: None, schedule: None, backlog: Backlog::Queue, begun: false, uncounted: 0, counted: 0 }
@@ -169,7 +169,7 @@ impl Pace {
 /// The pacing of one worker in an open loop, request by request. Only the project's benchmarks use it.
 #[derive(Debug)]
 pub struct PaceStage {
-    pace: Pace,
+    pace: WorkerPace,
     now_ns: u64,
 }
 
@@ -177,7 +177,7 @@ impl PaceStage {
     /// Creates a pace of `per_second` requests a second.
     pub fn new(per_second: u32, arrivals: Arrivals) -> Self {
         let knobs = Knobs { load: true, rate: Some(per_second), arrivals, ..Knobs::default() };
-        let mut pace = Pace::new();
+        let mut pace = WorkerPace::new();
         pace.follow(&knobs, Some(Share::ALL), 0, 1);
         pace.begin(0);
         Self { pace, now_ns: 0 }
@@ -195,7 +195,7 @@ impl PaceStage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{clock::SECOND_NS, load::alarm::moved};
+    use crate::{clock::SECOND_NS, load::alarm::new_expiry_ns};
 
     const ALONE: Option<Share> = Some(Share::ALL);
 
@@ -203,14 +203,14 @@ mod tests {
         Knobs { load: true, rate: Some(rate), ..Knobs::default() }
     }
 
-    fn pace(knobs: &Knobs) -> Pace {
-        let mut pace = Pace::new();
+    fn pace(knobs: &Knobs) -> WorkerPace {
+        let mut pace = WorkerPace::new();
         assert_eq!(pace.follow(knobs, ALONE, 0, 1), 0);
         pace.begin(0);
         pace
     }
 
-    fn sent_by(pace: &mut Pace, now_ns: u64) -> usize {
+    fn sent_by(pace: &mut WorkerPace, now_ns: u64) -> usize {
         std::iter::from_fn(|| pace.is_due(now_ns).then(|| pace.take())).count()
     }
 
@@ -237,7 +237,7 @@ mod tests {
         while now_ns < SECOND_NS {
             let window = pace.wake_window(now_ns, SLACK_NS).unwrap();
             assert!(*window.start() > now_ns, "all due requests are sent");
-            if let Some(at_ns) = moved(set_for_ns, &window) {
+            if let Some(at_ns) = new_expiry_ns(set_for_ns, &window) {
                 set_for_ns = Some(at_ns);
                 sets += 1;
             }
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn each_worker_wakes_for_its_own_share_of_the_requests() {
         let window = |of| {
-            let mut pace = Pace::new();
+            let mut pace = WorkerPace::new();
             pace.follow(&at(30_000), Some(Share { index: 0, of }), 0, 1);
             pace.begin(0);
             pace.wake_window(0, SLACK_NS)
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn no_request_is_due_before_the_first_connection() {
-        let mut pace = Pace::new();
+        let mut pace = WorkerPace::new();
         pace.follow(&at(1000), ALONE, 0, 1);
         assert_eq!((pace.behind_ns(SECOND_NS), pace.give_up(SECOND_NS), pace.take_due()), (0, 0, 0));
         pace.begin(SECOND_NS);

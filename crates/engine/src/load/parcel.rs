@@ -6,12 +6,12 @@
 //!  replies            ok MOVED ──► C in a parcel for the node that MOVED names
 //! ```
 
-use super::{ErrorKind, answered::Answered, quota::Numbered};
+use super::{ErrorKind, answered::BatchProgress, quota::NumberedRequest};
 use crate::{
     endpoint::NodeNumber,
     protocol::{Reply, error_code},
     untrusted,
-    workload::{Insertions, OpId, Outgoing, Values},
+    workload::{Insertions, OpId, OutgoingRequests, Values},
 };
 
 /// Requests from one client to one node of a cluster.
@@ -41,23 +41,23 @@ pub(super) struct Parcel {
     pub(super) may_be_retried: bool,
     /// How often the requests were sent again after an error.
     pub(super) retries: u32,
-    pub(super) requests: Vec<Kept>,
+    pub(super) requests: Vec<ParcelRequest>,
     /// When each request was due; empty in a closed loop.
     pub(super) dues: Vec<u64>,
     /// The number of each request in a prefill; empty outside a prefill.
-    pub(super) numbers: Vec<Numbered>,
+    pub(super) numbers: Vec<NumberedRequest>,
     /// The bytes of all requests.
     pub(super) bytes: Vec<u8>,
     /// The new keys in the requests.
     pub(super) inserted: Insertions,
     /// The later steps and their values, if the only request of the parcel is an operation with several steps.
-    pub(super) later: Option<Box<(Vec<Outgoing>, Values)>>,
+    pub(super) later: Option<Box<(Vec<OutgoingRequests>, Values)>>,
 }
 
 /// A request in a parcel. This type is small, because with many clients and a pipeline the requests in flight exceed
 /// the processor's cache.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kept {
+pub(super) struct ParcelRequest {
     pub(super) op: OpId,
     /// The slot of the first key of the request; `None` if any node can get the request.
     pub(super) slot: Option<u16>,
@@ -74,7 +74,7 @@ impl Parcel {
     }
 
     /// Adds the request in `out`, which must be the only request in `out`.
-    pub(super) fn add(&mut self, request: Kept, out: &mut Outgoing, values: &Values) {
+    pub(super) fn add(&mut self, request: ParcelRequest, out: &mut OutgoingRequests, values: &Values) {
         let place = self.requests.len() as u32;
         out.inserted().hand_over(0, &mut self.inserted, place);
         self.later = out.take_later().map(|later| Box::new((later, values.clone())));
@@ -82,7 +82,7 @@ impl Parcel {
             Some(bytes) => self.bytes.extend_from_slice(bytes),
             None => self.bytes.extend(out.wire(values)),
         }
-        self.requests.push(Kept { end: self.bytes.len(), ..request });
+        self.requests.push(ParcelRequest { end: self.bytes.len(), ..request });
     }
 
     /// Copies the requests at these ascending places into a new parcel and returns it. The new parcel also gets the
@@ -95,7 +95,7 @@ impl Parcel {
             let request = &self.requests[*from];
             let begin = from.checked_sub(1).map_or(0, |before| self.requests[before].end);
             picked.bytes.extend_from_slice(&self.bytes[begin..request.end]);
-            picked.requests.push(Kept { end: picked.bytes.len(), ..*request });
+            picked.requests.push(ParcelRequest { end: picked.bytes.len(), ..*request });
             picked.dues.extend(self.dues.get(*from));
             picked.numbers.extend(self.numbers.get(*from));
             self.inserted.hand_over(*from as u32, &mut picked.inserted, to as u32);
@@ -109,7 +109,10 @@ impl Parcel {
     }
 
     /// Divides the parcel into one parcel for each different `key` of its requests.
-    pub(super) fn divide<K: PartialEq>(mut self, mut key: impl FnMut(usize, &Kept) -> K) -> Vec<(K, Self)> {
+    pub(super) fn divide<K: PartialEq>(
+        mut self,
+        mut key: impl FnMut(usize, &ParcelRequest) -> K,
+    ) -> Vec<(K, Self)> {
         let mut groups: Vec<(K, Vec<usize>)> = Vec::new();
         for (place, request) in self.requests.iter().enumerate() {
             let key = key(place, request);
@@ -130,7 +133,7 @@ impl Parcel {
 pub(super) struct Flight {
     pub(super) parcel: Parcel,
     /// The places of refused requests.
-    pub(super) refused: Vec<(usize, Refusal)>,
+    pub(super) refused: Vec<(usize, NodeRefusal)>,
     /// Whether the next reply belongs to ASKING or READONLY.
     pub(super) awaits_preface: bool,
     /// The error with which the node refused ASKING or READONLY.
@@ -144,7 +147,7 @@ impl Flight {
     pub(super) fn takes(
         &mut self,
         reply: Reply,
-        answered: &mut Answered,
+        answered: &mut BatchProgress,
         inserted: &mut Insertions,
         replies: u16,
     ) -> bool {
@@ -154,8 +157,10 @@ impl Flight {
             self.preface_error = Some(line.to_vec());
             return true;
         }
-        let retried = || self.parcel.may_be_retried.then(|| Refusal::Failed(line.into()));
-        let Some(refusal) = Refusal::of(line).or_else(retried).filter(|_| replies == 1) else { return false };
+        let retried = || self.parcel.may_be_retried.then(|| NodeRefusal::Failed(line.into()));
+        let Some(refusal) = NodeRefusal::of(line).or_else(retried).filter(|_| replies == 1) else {
+            return false;
+        };
         inserted.hand_over(answered.whole, &mut self.parcel.inserted, answered.whole);
         self.refused.push((answered.place(), refusal));
         answered.whole += 1;
@@ -165,7 +170,7 @@ impl Flight {
 
 /// Why a node of a cluster did not execute a request that can be executed by another node or later.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum NodeRefusal {
     /// The slot belongs to the node at this host and port.
     Moved(Box<[u8]>, u16),
     /// The slot is moving to the node at this host and port, which already has this key.
@@ -182,7 +187,7 @@ pub(super) enum Refusal {
     NoLane,
 }
 
-impl Refusal {
+impl NodeRefusal {
     /// Parses an error line; returns `None` if the error is no temporary refusal.
     #[cold]
     pub(super) fn of(line: &[u8]) -> Option<Self> {
@@ -246,13 +251,13 @@ mod tests {
 
     /// Returns a parcel of `n` requests, with their slots.
     fn parcel(n: usize) -> (Parcel, Vec<Option<u16>>) {
-        let (program, mut draws, mut out) = (program(), Draws::new(1), Outgoing::default());
+        let (program, mut draws, mut out) = (program(), Draws::new(1), OutgoingRequests::default());
         let mut parcel = Parcel::new(3, 1, 50);
         for _ in 0..n {
             out.clear();
             let op = program.append(&mut draws, &mut out);
             let slot = program.first_key(op, out.as_whole().unwrap()).map(key_slot);
-            let request = Kept { op, slot, reads: false, end: 0 };
+            let request = ParcelRequest { op, slot, reads: false, end: 0 };
             parcel.add(request, &mut out, program.values());
         }
         let slots = parcel.requests.iter().map(|request| request.slot).collect();
@@ -277,14 +282,14 @@ mod tests {
 
     #[test]
     fn temporary_refusals_of_a_node_are_distinguished_from_errors() {
-        let moved = |host: &[u8], port| Some(Refusal::Moved(host.into(), port));
-        assert_eq!(Refusal::of(b"MOVED 3999 127.0.0.1:6381"), moved(b"127.0.0.1", 6381));
-        assert_eq!(Refusal::of(b"MOVED 3999 :6381"), moved(b"", 6381));
-        assert_eq!(Refusal::of(b"MOVED 3999 2001:db8::1:6381"), moved(b"2001:db8::1", 6381));
-        assert_eq!(Refusal::of(b"ASK 3999 a.name:7"), Some(Refusal::Ask((*b"a.name").into(), 7)));
-        assert_eq!(Refusal::of(b"TRYAGAIN Multiple keys"), Some(Refusal::Later("TRYAGAIN")));
+        let moved = |host: &[u8], port| Some(NodeRefusal::Moved(host.into(), port));
+        assert_eq!(NodeRefusal::of(b"MOVED 3999 127.0.0.1:6381"), moved(b"127.0.0.1", 6381));
+        assert_eq!(NodeRefusal::of(b"MOVED 3999 :6381"), moved(b"", 6381));
+        assert_eq!(NodeRefusal::of(b"MOVED 3999 2001:db8::1:6381"), moved(b"2001:db8::1", 6381));
+        assert_eq!(NodeRefusal::of(b"ASK 3999 a.name:7"), Some(NodeRefusal::Ask((*b"a.name").into(), 7)));
+        assert_eq!(NodeRefusal::of(b"TRYAGAIN Multiple keys"), Some(NodeRefusal::Later("TRYAGAIN")));
         for line in [&b"MOVED"[..], b"MOVED 1 h:x", b"MOVED 1 h:0", b"MOVED 1 h:70000", b"OOM x", b""] {
-            assert_eq!(Refusal::of(line), None, "{}", String::from_utf8_lossy(line));
+            assert_eq!(NodeRefusal::of(line), None, "{}", String::from_utf8_lossy(line));
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) const RECEIVERS_LIMIT_NS: u64 = 10 * SECOND_NS;
 pub(super) enum Phase {
     /// The prefill, which writes the keys that a workload reads.
     Prefill {
-        filling: Filling,
+        filling: PrefillRun,
         /// The phase that follows.
         then: Box<Phase>,
     },
@@ -53,7 +53,7 @@ pub(super) enum Phase {
 
 /// The prefill, which writes the keys that a workload reads.
 #[derive(Debug, Clone)]
-pub(super) struct Filling {
+pub(super) struct PrefillRun {
     /// The requests of the prefill. A request that is lost with its connection is sent again.
     pub(super) quota: Arc<Quota>,
     /// The number of requests that a client writes before it waits for the replies.
@@ -107,7 +107,7 @@ impl Phase {
     }
 
     /// Returns the prefill, if this phase is one.
-    pub(super) fn filling(&self) -> Option<&Filling> {
+    pub(super) fn prefill(&self) -> Option<&PrefillRun> {
         if let Self::Prefill { filling, .. } = self { Some(filling) } else { None }
     }
 
@@ -158,11 +158,11 @@ mod tests {
     fn a_prefill_pauses_the_time_of_the_next_phase() {
         let stops = Stops { length: Some(Duration::from_nanos(100)), quota: None };
         let fill = |then: Phase, since_ns| {
-            let filling = Filling { quota: Quota::new(9), pipeline: 16, since_ns };
+            let filling = PrefillRun { quota: Quota::new(9), pipeline: 16, since_ns };
             Phase::Prefill { filling, then: Box::new(then) }
         };
         let first = fill(Phase::first(Some(Duration::from_nanos(50)), &stops, 10), 10);
-        let requests = first.filling().map(|filling| filling.quota.total);
+        let requests = first.prefill().map(|filling| filling.quota.total);
         assert_eq!((first.load_ends_ns(), requests), (u64::MAX, Some(9)));
         assert!(!first.at(1000, &stops).is_warmup(), "no time ends it");
         let warmup = first.without_prefill(1010);

@@ -5,10 +5,10 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Fleet, Requests, Retries, WorkerOptions, phase::Phase};
+use super::{Fleet, RequestLimit, Retries, WorkerOptions, phase::Phase};
 use crate::{
     clock::Clock,
-    endpoint::{Address, Cluster, Endpoints, Greeting, PingMedians, ReadFrom, Target},
+    endpoint::{Address, Cluster, Endpoints, Greeting, NodeOutages, PingMedians, ReadFrom, Target},
     knobs::Knobs,
     units,
     workload::{KeyNames, Program, ReceiverKind, Values},
@@ -25,11 +25,11 @@ const RESOLVE_LIMIT: Duration = Duration::from_secs(10);
 
 /// The target of the engine, and its fixed settings.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct LoadPlan {
     /// The server.
     pub target: Target,
     /// The commands that each connection sends first.
-    pub first_words: FirstWords,
+    pub first_words: FirstCommands,
     /// The event that ends a request's latency.
     pub latency_to: LatencyTo,
     /// How the workers run.
@@ -45,7 +45,7 @@ pub struct Plan {
     pub timeout: Duration,
     /// The limit on requests after the warm-up; `None` means no limit. In a closed loop, the sent requests count. In an
     /// open loop, requests that fail or are shed count as well.
-    pub requests: Option<Requests>,
+    pub requests: Option<RequestLimit>,
     /// How the nodes of a cluster get requests; `None` sends requests only to the server itself.
     pub cluster: Option<ClusterPlan>,
     /// How long the load lasts after its warm-up; `None` means that the limit on requests or the user ends the load.
@@ -83,7 +83,7 @@ pub enum LatencyTo {
 
 /// The commands that a connection sends first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum FirstWords {
+pub enum FirstCommands {
     /// Each connection sends the commands that the options require, its name [`CLIENT_NAME`], and the name of the
     /// client library.
     #[default]
@@ -125,7 +125,7 @@ impl ClusterPlan {
     }
 }
 
-impl Plan {
+impl LoadPlan {
     /// Checks that this system can run the workers as planned.
     ///
     /// # Errors
@@ -135,11 +135,16 @@ impl Plan {
         self.workers.cores.check().map_err(LoadError::Cores)
     }
 
+    /// Returns the outages that the load reports: those of the cluster, or of the server.
+    pub(super) fn outages(&self) -> NodeOutages {
+        self.cluster.as_ref().map(|plan| plan.cluster.load_outages.clone()).unwrap_or_default()
+    }
+
     /// Returns the commands that each connection sends first.
     pub(super) fn greeting(&self) -> Greeting {
         match self.first_words {
-            FirstWords::Named => Greeting::new(&self.target, CLIENT_NAME),
-            FirstWords::Bare { tracks } => Greeting::bare(&self.target, tracks),
+            FirstCommands::Named => Greeting::new(&self.target, CLIENT_NAME),
+            FirstCommands::Bare { tracks } => Greeting::bare(&self.target, tracks),
         }
     }
 
@@ -153,7 +158,7 @@ impl Plan {
     /// Returns the program that generates the requests for these knobs, in this phase, with these values.
     pub(super) fn program(&self, knobs: &Knobs, phase: &Phase, values: Values, clock: Clock) -> Program {
         let (workload, keyspace) = (&knobs.workload, knobs.keyspace);
-        let is_filling = phase.filling().is_some();
+        let is_filling = phase.prefill().is_some();
         let make = if is_filling { Program::of_prefill } else { Program::new };
         let mut program = make(workload, self.target.dialect, keyspace, values, &self.names);
         if !is_filling {
@@ -167,7 +172,7 @@ impl Plan {
     pub(super) fn fixture() -> Self {
         let timeout = Duration::from_secs(5);
         let (target, names) = (Target::default(), KeyNames::given("k:"));
-        let first_words = FirstWords::Named;
+        let first_words = FirstCommands::Named;
         Self {
             target,
             first_words,

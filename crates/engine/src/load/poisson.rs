@@ -35,14 +35,14 @@ pub(super) struct Poisson {
     /// How many blocks have begun so far.
     blocks: u64,
     /// The remaining intervals of the current block; the earliest interval is the last element.
-    ahead: Vec<Scatter>,
+    ahead: Vec<PoissonInterval>,
     /// The remaining times in the current interval, in ns; the earliest time is the last element.
     near_ns: Vec<f64>,
 }
 
 /// An interval of time, and the number of requests in it.
 #[derive(Debug, Clone)]
-struct Scatter {
+struct PoissonInterval {
     from_ns: f64,
     length_ns: f64,
     requests: u64,
@@ -88,16 +88,16 @@ impl Poisson {
         }
     }
 
-    fn next_block(&mut self) -> Scatter {
+    fn next_block(&mut self) -> PoissonInterval {
         let mut random = Pcg64Mcg::seed_from_u64(self.seed.wrapping_add(self.blocks));
         let from_ns = self.blocks as f64 * self.block_ns;
         self.blocks += 1;
         let requests = normal(BLOCK, BLOCK.sqrt(), &mut random);
-        Scatter { from_ns, length_ns: self.block_ns, requests, seed: random.next_u64() }
+        PoissonInterval { from_ns, length_ns: self.block_ns, requests, seed: random.next_u64() }
     }
 }
 
-impl Scatter {
+impl PoissonInterval {
     fn halves(&self) -> [Self; 2] {
         let mut random = Pcg64Mcg::seed_from_u64(self.seed);
         let first = heads(self.requests, &mut random);

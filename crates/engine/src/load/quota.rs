@@ -25,12 +25,12 @@ use crate::workload::part_of;
 
 /// How many requests are sent, and how they are split among clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Requests {
+pub enum RequestLimit {
     /// This many requests in total; any free client sends the next request.
-    InAll(u64),
+    Shared(u64),
     /// This many requests in nearly equal parts for the clients, in the same way as partitioned keys. The number of
     /// clients is fixed at the start.
-    Parted(u64),
+    PerClient(u64),
 }
 
 /// The largest number of requests that a worker claims at a time.
@@ -44,7 +44,7 @@ const MOST_ATTEMPTS: u8 = 5;
 
 /// A request of a quota in which every request has to be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Numbered {
+pub(super) struct NumberedRequest {
     /// The request's number, from 0.
     pub(super) number: u64,
     /// How often the request was lost.
@@ -66,14 +66,14 @@ pub(super) struct Quota {
 impl Quota {
     /// Creates a quota of `operations` operations.
     pub(super) fn new(operations: u64) -> Arc<Self> {
-        Self::of(Requests::InAll(operations))
+        Self::of(RequestLimit::Shared(operations))
     }
 
     /// Creates the quota for `requests`.
-    pub(super) fn of(requests: Requests) -> Arc<Self> {
+    pub(super) fn of(requests: RequestLimit) -> Arc<Self> {
         let (total, is_parted) = match requests {
-            Requests::InAll(operations) => (operations, false),
-            Requests::Parted(operations) => (operations, true),
+            RequestLimit::Shared(operations) => (operations, false),
+            RequestLimit::PerClient(operations) => (operations, true),
         };
         let left = AtomicU64::new(if is_parted { 0 } else { total });
         Arc::new(Self { total, is_parted, left, done: Mutex::default() })
@@ -109,7 +109,7 @@ pub(super) struct Allowance {
     quota: Option<Arc<Quota>>,
     claimed: Range<u64>,
     /// Requests to be sent again, because they were lost, or were taken and not sent.
-    again: Vec<Numbered>,
+    again: Vec<NumberedRequest>,
     /// The worker's number.
     worker: usize,
 }
@@ -155,24 +155,24 @@ impl Allowance {
 
     /// Takes the next request of the quota; requests that were put back come first.
     #[inline]
-    pub(super) fn next(&mut self) -> Option<Numbered> {
+    pub(super) fn next(&mut self) -> Option<NumberedRequest> {
         if let Some(again) = self.again.pop() {
             return Some(again);
         }
         if self.claimed.is_empty() {
             self.claimed = self.quota.as_ref()?.claim();
         }
-        self.claimed.next().map(|number| Numbered { number, lost: 0 })
+        self.claimed.next().map(|number| NumberedRequest { number, lost: 0 })
     }
 
     /// Puts back requests that were sent and lost. A request that was lost [`MOST_ATTEMPTS`] times is given up.
-    pub(super) fn give_back(&mut self, lost: &[Numbered]) {
-        let again = lost.iter().map(|request| Numbered { lost: request.lost + 1, ..*request });
+    pub(super) fn give_back(&mut self, lost: &[NumberedRequest]) {
+        let again = lost.iter().map(|request| NumberedRequest { lost: request.lost + 1, ..*request });
         self.again.extend(again.filter(|request| request.lost < MOST_ATTEMPTS));
     }
 
     /// Puts back a request that was taken and is not sent yet.
-    pub(super) fn put_back(&mut self, request: Numbered) {
+    pub(super) fn put_back(&mut self, request: NumberedRequest) {
         self.again.push(request);
     }
 
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn the_parts_of_all_clients_add_up_to_the_limit() {
         for (requests, clients) in [(100, 10), (107, 10), (3, 10), (0, 2)] {
-            let quota = Quota::of(Requests::Parted(requests));
+            let quota = Quota::of(RequestLimit::PerClient(requests));
             let parts: Vec<_> = (0..clients).map(|client| quota.part(client, clients).unwrap()).collect();
             assert_eq!(parts.iter().sum::<u64>(), requests);
             assert!(parts.iter().max().unwrap() - parts.iter().min().unwrap() <= 1, "{parts:?}");

@@ -10,7 +10,7 @@
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::watches::Watches;
+use super::watches::CheckQueue;
 use crate::{
     knobs::RandomLength,
     workload::{Share, client_seed},
@@ -21,7 +21,7 @@ use crate::{
 pub(super) struct RandomTimers {
     seed: u64,
     share: Share,
-    ends: Watches,
+    ends: CheckQueue,
     /// The random numbers of each client that has had a timer.
     generators: Vec<Option<Pcg64Mcg>>,
 }
@@ -29,7 +29,7 @@ pub(super) struct RandomTimers {
 impl RandomTimers {
     /// Creates the timers of a worker with this share of the clients.
     pub(super) fn new(seed: u64, share: Share) -> Self {
-        Self { seed, share, ends: Watches::default(), generators: Vec::new() }
+        Self { seed, share, ends: CheckQueue::default(), generators: Vec::new() }
     }
 
     /// Starts the timer of client `i` at `now_ns`, unless it is running. The first length of each client is shortened

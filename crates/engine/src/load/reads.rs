@@ -14,7 +14,7 @@ const AVOIDED_NS: u64 = 2_000_000_000;
 
 /// The division of reads over the nodes of a shard.
 #[derive(Debug, Default)]
-pub(super) struct Reads {
+pub(super) struct ReadRouter {
     from: ReadFrom,
     pings: PingMedians,
     /// The number of batches so far. The batches go to the replicas in turn.
@@ -25,7 +25,7 @@ pub(super) struct Reads {
     without_replica: u64,
 }
 
-impl Reads {
+impl ReadRouter {
     pub(super) fn new(from: ReadFrom, pings: PingMedians) -> Self {
         Self { from, pings, ..Self::default() }
     }

@@ -3,7 +3,7 @@
 use super::{ErrorKind, IntervalBuffer};
 use crate::{
     endpoint::NodeNumber,
-    protocol::{Parts, Reply},
+    protocol::{Reply, ReplyParts},
     workload::{Expected, Misses, OpId},
 };
 
@@ -12,7 +12,7 @@ const TOUCHED: usize = u64::BITS as usize;
 
 /// The result of a reply without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ReplyResult {
     /// The reply contains data.
     Something,
     /// The reply is a null or an empty list.
@@ -21,7 +21,7 @@ pub(super) enum Found {
     Conflict,
 }
 
-impl Found {
+impl ReplyResult {
     /// Returns the result of a reply; `None` if the reply is an error.
     pub(super) fn of(reply: Reply) -> Option<Self> {
         match reply {
@@ -35,7 +35,7 @@ impl Found {
 
 /// How often one read of a socket completed an operation without an error, and how the replies are counted.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct ReadCounts {
     good: u32,
     /// Bytes of the last replies.
     bytes: u32,
@@ -53,7 +53,7 @@ pub(super) struct Taken {
     is_compared: bool,
 }
 
-impl Taken {
+impl ReadCounts {
     /// Returns an empty count for an operation.
     pub(super) fn none(expected: &Expected) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl Taken {
 pub(super) struct Replies<'a> {
     in_flight: &'a mut u64,
     buffer: &'a mut IntervalBuffer,
-    taken: &'a mut [Taken],
+    taken: &'a mut [ReadCounts],
     /// Bit n is set if an entry of `taken` with an index of n modulo 64 is not empty.
     touched: u64,
     service_ns: u64,
@@ -92,7 +92,7 @@ impl<'a> Replies<'a> {
     pub(super) fn new(
         in_flight: &'a mut u64,
         buffer: &'a mut IntervalBuffer,
-        taken: &'a mut [Taken],
+        taken: &'a mut [ReadCounts],
         service_ns: u64,
     ) -> Self {
         Self { in_flight, buffer, taken, touched: 0, service_ns, held: false, node: None, is_open: false }
@@ -115,7 +115,7 @@ impl<'a> Replies<'a> {
 
     /// Returns which parts of replies are needed: elements for hits and misses, or numbers for a later request.
     #[inline]
-    pub(super) fn parts(&self) -> Parts {
+    pub(super) fn parts(&self) -> ReplyParts {
         self.buffer.operations.parts
     }
 
@@ -212,7 +212,7 @@ impl<'a> Replies<'a> {
     }
 
     /// Counts the result of reply number `reply`, for an operation whose replies are examined one by one.
-    pub(super) fn count_part(&mut self, op: OpId, reply: u16, found: Found) {
+    pub(super) fn count_part(&mut self, op: OpId, reply: u16, found: ReplyResult) {
         let misses = self.buffer.operations.of(op).requests[usize::from(reply)].misses;
         self.count_found(op, misses, found);
     }
@@ -224,17 +224,21 @@ impl<'a> Replies<'a> {
         if let Some(misses) = usize::try_from(place).ok().and_then(|place| elements.get(place))
             && is_last
         {
-            self.count_found(op, *misses, if is_null { Found::Nothing } else { Found::Something });
+            self.count_found(
+                op,
+                *misses,
+                if is_null { ReplyResult::Nothing } else { ReplyResult::Something },
+            );
         }
     }
 
-    fn count_found(&mut self, op: OpId, misses: Misses, found: Found) {
+    fn count_found(&mut self, op: OpId, misses: Misses, found: ReplyResult) {
         let counts = &mut self.buffer.counts[op.index()];
         match (misses, found) {
             (Misses::Never, _) => {}
-            (Misses::NullOrConflict, Found::Conflict) => counts.conflicts += 1,
-            (_, Found::Nothing) => counts.misses += 1,
-            (_, Found::Something | Found::Conflict) => counts.hits += 1,
+            (Misses::NullOrConflict, ReplyResult::Conflict) => counts.conflicts += 1,
+            (_, ReplyResult::Nothing) => counts.misses += 1,
+            (_, ReplyResult::Something | ReplyResult::Conflict) => counts.hits += 1,
         }
     }
 

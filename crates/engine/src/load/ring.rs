@@ -16,7 +16,7 @@ const SLOTS: usize = 256;
 const SPARE: usize = 4;
 
 /// The worker's end of the rings.
-pub(super) struct Ring {
+pub(super) struct WorkerRing {
     up: Producer<Box<IntervalBuffer>>,
     back: Consumer<Box<IntervalBuffer>>,
 }
@@ -31,15 +31,15 @@ pub struct RingEnd {
 }
 
 /// Creates both ends of the rings, with empty buffers for `operations` operations.
-pub(super) fn pair(operations: usize) -> (Ring, RingEnd) {
+pub(super) fn pair(operations: usize) -> (WorkerRing, RingEnd) {
     let (up, intervals) = RingBuffer::new(SLOTS);
     let (back_up, back) = RingBuffer::new(SLOTS);
     let mut end = RingEnd { intervals, back: back_up, newest: (0, operations) };
     (0..SPARE).for_each(|_| end.recycle(Box::default()));
-    (Ring { up, back }, end)
+    (WorkerRing { up, back }, end)
 }
 
-impl Ring {
+impl WorkerRing {
     /// Returns an empty buffer: a recycled buffer if there is one, otherwise a new buffer.
     pub(super) fn empty(&mut self) -> Box<IntervalBuffer> {
         self.back.pop().unwrap_or_else(|_| Box::default())

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::{
         protocol::Dialect,
-        workload::{Draws, KeyNames, Outgoing, Program, TraceOrder, Values, Workload},
+        workload::{Draws, KeyNames, OutgoingRequests, Program, TraceOrder, Values, Workload},
     };
 
     const ALONE: Share = Share::ALL;
@@ -301,7 +301,7 @@ mod tests {
         schedule.begin(MS_NS);
         let send = |schedule: &mut Schedule| {
             let due_ns = schedule.due_ns;
-            program.append(&mut Draws::new(1), &mut Outgoing::default());
+            program.append(&mut Draws::new(1), &mut OutgoingRequests::default());
             schedule.advance();
             due_ns / MS_NS
         };

@@ -15,33 +15,38 @@
 
 use std::sync::Arc;
 
-use super::{IntervalBuffer, Ring, Setting, open_segment::Open, replies::Replies};
+use super::{IntervalBuffer, LoadSetting, WorkerRing, open_segment::OpenSegment, replies::Replies};
 use crate::{
     clock::{next_tick_ns, tick_of},
     endpoint::NodeNumber,
-    workload::{Operations, Outgoing},
+    workload::{Operations, OutgoingRequests},
 };
 
 /// The current segment, and the earlier segments that still wait for replies.
-pub(super) struct Segments {
-    current: Open,
+pub(super) struct WorkerSegments {
+    current: OpenSegment,
     /// Earlier segments that still wait for replies, with their drains.
-    earlier: Vec<Open>,
+    earlier: Vec<OpenSegment>,
     /// Intervals that ended since the last tick. The next tick sends them to the collector.
     #[allow(clippy::vec_box, reason = "a buffer travels in its box, through the ring and back")]
     ended: Vec<Box<IntervalBuffer>>,
-    ring: Ring,
+    ring: WorkerRing,
     /// Whether the load has begun, and whether it has ended: only the time in between is time under load.
     has_begun: bool,
     is_over: bool,
 }
 
-impl Segments {
+impl WorkerSegments {
     /// Creates the segments of a worker, which begins with segment number `generation` and these operations.
-    pub(super) fn new(generation: u32, operations: &Arc<Operations>, now_ns: u64, mut ring: Ring) -> Self {
+    pub(super) fn new(
+        generation: u32,
+        operations: &Arc<Operations>,
+        now_ns: u64,
+        mut ring: WorkerRing,
+    ) -> Self {
         let mut buffer = ring.empty();
         buffer.begin(generation, operations, now_ns);
-        let current = Open::new(generation, operations, buffer);
+        let current = OpenSegment::new(generation, operations, buffer);
         Self { current, earlier: Vec::new(), ended: Vec::new(), ring, has_begun: false, is_over: false }
     }
 
@@ -61,14 +66,14 @@ impl Segments {
     }
 
     /// Continues the load as if it had not ended.
-    pub(super) fn go_on(&mut self) {
+    pub(super) fn resume(&mut self) {
         self.is_over = false;
         self.current.buffer.drain = false;
     }
 
     /// Continues an ended load at `at_ns`, at the beginning of a new segment.
     pub(super) fn begin_again(&mut self, at_ns: u64) {
-        self.go_on();
+        self.resume();
         let buffer = &mut self.current.buffer;
         (buffer.start_ns, buffer.end_ns) = (at_ns, at_ns);
     }
@@ -107,7 +112,7 @@ impl Segments {
     }
 
     /// Passes a replaced setting and an old batch to the collector, which frees their memory.
-    pub(super) fn leave(&mut self, setting: Arc<Setting>, batch: Outgoing) {
+    pub(super) fn leave(&mut self, setting: Arc<LoadSetting>, batch: OutgoingRequests) {
         self.current.buffer.spent = Some((setting, batch));
     }
 
@@ -119,7 +124,7 @@ impl Segments {
         buffer.begin(generation, operations, self.current.buffer.end_ns);
         buffer.drain = self.is_over;
         self.begin_drain();
-        let next = Open::new(generation, operations, buffer);
+        let next = OpenSegment::new(generation, operations, buffer);
         let old = std::mem::replace(&mut self.current, next);
         if old.in_flight > 0 {
             self.earlier.push(old);
@@ -191,7 +196,7 @@ impl Segments {
         for mut open in std::mem::take(&mut self.earlier) {
             open.end_drain(now_ns);
             if open.in_flight > 0 {
-                open.hand_up(tick, &mut self.ring);
+                open.send_counts(tick, &mut self.ring);
                 self.earlier.push(open);
             } else {
                 open.buffer.tick = tick;
@@ -200,7 +205,7 @@ impl Segments {
         }
         self.end_stretch(now_ns, connected);
         self.current.buffer.closes_tick = true;
-        self.current.hand_up(tick, &mut self.ring);
+        self.current.send_counts(tick, &mut self.ring);
     }
 
     /// Returns whether the ring has room for all buffers of a tick.
@@ -218,12 +223,12 @@ mod tests {
     };
 
     /// Creates a segment of GETs and SETs.
-    fn of_one() -> (Segments, RingEnd) {
+    fn of_one() -> (WorkerSegments, RingEnd) {
         let (ring, collector) = ring::pair(2);
-        (Segments::new(1, testing::program().operations(), 0, ring), collector)
+        (WorkerSegments::new(1, testing::program().operations(), 0, ring), collector)
     }
 
-    fn begun() -> (Segments, RingEnd) {
+    fn begun() -> (WorkerSegments, RingEnd) {
         let (mut segments, collector) = of_one();
         segments.begin(0);
         (segments, collector)
@@ -233,11 +238,11 @@ mod tests {
         testing::program().operations().find(label).unwrap()
     }
 
-    fn cut(segments: &mut Segments, connected: u32) {
+    fn cut(segments: &mut WorkerSegments, connected: u32) {
         segments.cut(2, testing::program().operations(), 100, connected);
     }
 
-    fn answer(segments: &mut Segments, generation: u32, label: &str, is_null: bool) {
+    fn answer(segments: &mut WorkerSegments, generation: u32, label: &str, is_null: bool) {
         let mut replies = segments.replies(generation, 130, 5);
         replies.take_good(op(label), 5, is_null, None);
         replies.settle();
@@ -329,9 +334,9 @@ mod tests {
     #[test]
     fn the_collector_frees_a_replaced_setting() {
         let (mut segments, mut collector) = of_one();
-        let setting = Arc::new(Setting::fixture(1));
+        let setting = Arc::new(LoadSetting::fixture(1));
         let old = Arc::downgrade(&setting);
-        segments.leave(setting, Outgoing::whole(vec![0; 1000]));
+        segments.leave(setting, OutgoingRequests::whole(vec![0; 1000]));
         cut(&mut segments, 1);
         segments.close_tick(1, 250, 1);
         assert!(old.upgrade().is_some());

@@ -10,16 +10,16 @@
 //! item, the step sends the number 0, which is no valid item number.
 
 use super::{
-    answered::Answered,
-    replies::{Found, Replies},
+    answered::BatchProgress,
+    replies::{Replies, ReplyResult},
 };
-use crate::workload::{OpId, Outgoing, Values};
+use crate::workload::{OpId, OutgoingRequests, Values};
 
 /// The progress of a batch in which some operations have several steps.
 #[derive(Debug)]
 pub(super) struct Sequence {
     /// The remaining requests: all second steps, then all third steps, and so on.
-    later: std::vec::IntoIter<Outgoing>,
+    later: std::vec::IntoIter<OutgoingRequests>,
     /// The values of the steps, separate from the other bytes; `None` once the last step is written.
     values: Option<Values>,
     /// The number of the last written step, from 0.
@@ -32,12 +32,12 @@ pub(super) struct Sequence {
     /// The item number in the current reply.
     cas: u64,
     /// Operations whose next step is not written yet, in their order in the batch.
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingStep>,
 }
 
 /// An operation whose next step is not written yet.
 #[derive(Debug)]
-struct Waiting {
+struct PendingStep {
     op: OpId,
     /// When the operation was due; `None` in a closed loop.
     due_ns: Option<u64>,
@@ -49,13 +49,13 @@ struct Waiting {
 impl Sequence {
     /// Creates the state of a batch of `batch` operations, whose first steps are written. `later` contains the other
     /// steps, and `values` the values of all steps.
-    pub(super) fn new(batch: u32, later: Vec<Outgoing>, values: &Values) -> Self {
+    pub(super) fn new(batch: u32, later: Vec<OutgoingRequests>, values: &Values) -> Self {
         let (later, values) = (later.into_iter(), Some(values.clone()));
         Self { later, values, step: 0, batch, failed: Vec::new(), cas: 0, waiting: Vec::new() }
     }
 
     /// Returns whether another step is to be written after the current replies.
-    pub(super) fn goes_on(&self) -> bool {
+    pub(super) fn has_next_step(&self) -> bool {
         !self.waiting.is_empty()
     }
 
@@ -69,8 +69,8 @@ impl Sequence {
     pub(super) fn take_step(
         &mut self,
         (op, due_ns): (OpId, Option<u64>),
-        found: Option<Found>,
-        answered: &mut Answered,
+        found: Option<ReplyResult>,
+        answered: &mut BatchProgress,
         replies: &mut Replies,
     ) -> bool {
         if let Some(found) = found {
@@ -81,7 +81,7 @@ impl Sequence {
         let has_failed = std::mem::replace(&mut answered.has_failed, next_has_failed);
         if self.step + 1 < replies.replies_of(op) {
             answered.whole += 1;
-            self.waiting.push(Waiting { op, due_ns, has_failed, cas });
+            self.waiting.push(PendingStep { op, due_ns, has_failed, cas });
             return false;
         }
         if has_failed {
@@ -102,8 +102,8 @@ impl Sequence {
         &mut self,
         operations: &mut Vec<OpId>,
         dues: &mut Vec<u64>,
-        answered: &mut Answered,
-    ) -> Option<(Outgoing, Values)> {
+        answered: &mut BatchProgress,
+    ) -> Option<(OutgoingRequests, Values)> {
         let mut next = self.later.next()?;
         next.put_in(|place, out| {
             out.extend_from_slice(itoa::Buffer::new().format(self.waiting[place].cas).as_bytes());
@@ -114,12 +114,12 @@ impl Sequence {
         operations.clear();
         dues.clear();
         self.failed.clear();
-        for Waiting { op, due_ns, has_failed, .. } in self.waiting.drain(..) {
+        for PendingStep { op, due_ns, has_failed, .. } in self.waiting.drain(..) {
             operations.push(op);
             dues.extend(due_ns);
             self.failed.push(has_failed);
         }
-        *answered = Answered { has_failed: self.has_failed(0), ..Answered::default() };
+        *answered = BatchProgress { has_failed: self.has_failed(0), ..BatchProgress::default() };
         Some((next, values?))
     }
 
@@ -128,7 +128,7 @@ impl Sequence {
     pub(super) fn unanswered(
         &self,
         unanswered: &[OpId],
-        answered: Answered,
+        answered: BatchProgress,
     ) -> impl Iterator<Item = (OpId, bool)> {
         let written = unanswered.iter().enumerate().map(move |(n, op)| match n {
             0 => (*op, answered.has_failed),

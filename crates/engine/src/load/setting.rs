@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{
-    Plan,
-    fleet::{Turn, TurnPhase},
-    phase::{Filling, Phase, Stops},
+    LoadPlan,
+    fleet::{AgentPhase, AgentSetting},
+    phase::{Phase, PrefillRun, Stops},
     quota::Quota,
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 
 /// The workers' current setting.
 #[derive(Debug, Clone)]
-pub(super) struct Setting {
+pub(super) struct LoadSetting {
     /// The number of the segment; each change of the knobs increases it by 1.
     pub(super) generation: u32,
     pub(super) knobs: Knobs,
@@ -31,36 +31,36 @@ pub(super) struct Setting {
     pub(super) filled: Vec<Arc<Workload>>,
 }
 
-impl Setting {
+impl LoadSetting {
     /// Returns how many requests a client writes before it waits for the replies.
     #[inline]
     pub(super) fn pipeline(&self) -> u32 {
-        self.phase.filling().map_or(self.knobs.pipeline, |filling| filling.pipeline)
+        self.phase.prefill().map_or(self.knobs.pipeline, |filling| filling.pipeline)
     }
 
     /// Returns the number of replies after which a client opens a new connection; `None` during a prefill.
     #[inline]
     pub(super) fn reconnect(&self) -> Option<u32> {
-        self.knobs.reconnect.filter(|_| self.phase.filling().is_none())
+        self.knobs.reconnect.filter(|_| self.phase.prefill().is_none())
     }
 
     /// Returns how long a client pauses between its batches; `None` during a prefill.
     #[inline]
     pub(super) fn think(&self) -> Option<RandomLength> {
-        self.knobs.think.filter(|_| self.phase.filling().is_none())
+        self.knobs.think.filter(|_| self.phase.prefill().is_none())
     }
 
     /// Returns how long a client's sessions last; `None` during a prefill.
     #[inline]
     pub(super) fn session_length(&self) -> Option<RandomLength> {
-        self.knobs.session_length.filter(|_| self.phase.filling().is_none())
+        self.knobs.session_length.filter(|_| self.phase.prefill().is_none())
     }
 
     /// Returns whether the current prefill continues with `knobs`, because the keys stay the same.
-    fn goes_on_filling(&self, knobs: &Knobs) -> bool {
+    fn continues_prefill(&self, knobs: &Knobs) -> bool {
         let is_same =
             self.knobs.keyspace == knobs.keyspace && has_same_prefill(&self.knobs.workload, &knobs.workload);
-        self.phase.filling().is_some() && is_same
+        self.phase.prefill().is_some() && is_same
     }
 
     /// Returns the phase after a change to `knobs` at `since_ns`, and the workloads whose prefill is done at this time.
@@ -74,7 +74,7 @@ impl Setting {
     ) -> (Phase, Vec<Arc<Workload>>) {
         let mut filled = self.filled.clone();
         let goes_on_waiting = !knobs.load && matches!(self.phase, Phase::Waiting { .. });
-        if goes_on_waiting || self.goes_on_filling(knobs) && !is_filled {
+        if goes_on_waiting || self.continues_prefill(knobs) && !is_filled {
             return (self.phase.clone(), filled);
         }
         if is_filled {
@@ -95,14 +95,14 @@ impl Setting {
     pub(super) fn program_for(
         &self,
         knobs: &Knobs,
-        plan: &Plan,
+        plan: &LoadPlan,
         phase: &Phase,
         clock: Clock,
     ) -> Arc<Program> {
         let clients = |knobs: &Knobs| knobs.workload.depends_on_clients().then_some(knobs.clients);
         let asks =
             |knobs: &Knobs| (knobs.value_size, knobs.keyspace, clients(knobs), Arc::clone(&knobs.workload));
-        let is_same_phase = phase.filling().is_some() == self.phase.filling().is_some();
+        let is_same_phase = phase.prefill().is_some() == self.phase.prefill().is_some();
         if is_same_phase && asks(knobs) == asks(&self.knobs) {
             return Arc::clone(&self.program);
         }
@@ -111,31 +111,36 @@ impl Setting {
     }
 
     /// Returns this setting in the form in which it is sent to agents.
-    pub(super) fn for_agents(&self) -> Turn {
+    pub(super) fn for_agents(&self) -> AgentSetting {
         let phase = match &self.phase {
-            Phase::Prefill { filling: Filling { since_ns, pipeline, .. }, .. } => {
-                TurnPhase::Prefill { since_ns: *since_ns, pipeline: *pipeline }
+            Phase::Prefill { filling: PrefillRun { since_ns, pipeline, .. }, .. } => {
+                AgentPhase::Prefill { since_ns: *since_ns, pipeline: *pipeline }
             }
-            phase => TurnPhase::Load { is_measured: !phase.is_warmup(), until_ns: phase.load_ends_ns() },
+            phase => AgentPhase::Load { is_measured: !phase.is_warmup(), until_ns: phase.load_ends_ns() },
         };
-        Turn { generation: self.generation, since_ns: self.since_ns, knobs: self.knobs.clone(), phase }
+        AgentSetting {
+            generation: self.generation,
+            since_ns: self.since_ns,
+            knobs: self.knobs.clone(),
+            phase,
+        }
     }
 
     /// Returns the phase of an agent after it has changed from this setting to `turn`. `share` is the agent's share of
     /// the load.
-    pub(super) fn followed_by(&self, turn: &Turn, share: Share, stops: &Stops) -> Phase {
+    pub(super) fn followed_by(&self, turn: &AgentSetting, share: Share, stops: &Stops) -> Phase {
         let quota = stops.quota.clone();
         match turn.phase {
-            TurnPhase::Prefill { since_ns, pipeline } => {
-                let goes_on = |filling: &&Filling| filling.since_ns == since_ns;
-                let filling = self.phase.filling().filter(goes_on).cloned().unwrap_or_else(|| {
+            AgentPhase::Prefill { since_ns, pipeline } => {
+                let goes_on = |filling: &&PrefillRun| filling.since_ns == since_ns;
+                let filling = self.phase.prefill().filter(goes_on).cloned().unwrap_or_else(|| {
                     let requests = turn.knobs.workload.prefill_requests(turn.knobs.keyspace);
-                    Filling { quota: Quota::new(share.part(requests)), pipeline, since_ns }
+                    PrefillRun { quota: Quota::new(share.part(requests)), pipeline, since_ns }
                 });
                 Phase::Prefill { filling, then: Box::new(Phase::Measured { until_ns: None, quota }) }
             }
-            TurnPhase::Load { is_measured: false, .. } => Phase::WarmUp { until_ns: u64::MAX },
-            TurnPhase::Load { until_ns, .. } => {
+            AgentPhase::Load { is_measured: false, .. } => Phase::WarmUp { until_ns: u64::MAX },
+            AgentPhase::Load { until_ns, .. } => {
                 Phase::Measured { until_ns: Some(until_ns).filter(|until_ns| *until_ns < u64::MAX), quota }
             }
         }
@@ -164,13 +169,13 @@ pub(super) fn fill_first(phase: Phase, knobs: &Knobs, since_ns: u64, filled: &[A
         return phase;
     }
     let quota = Quota::new(workload.prefill_requests(knobs.keyspace));
-    let filling = Filling { quota, pipeline: prefill_pipeline(knobs), since_ns };
+    let filling = PrefillRun { quota, pipeline: prefill_pipeline(knobs), since_ns };
     Phase::Prefill { filling, then: Box::new(phase) }
 }
 
 /// Returns `phase` and `knobs`. If the load has receivers, a wait for them precedes the phase, and the load is off.
 pub(super) fn receive_first(phase: Phase, knobs: Knobs, since_ns: u64) -> (Phase, Knobs) {
-    if !knobs.load || knobs.workload.received().is_none() || phase.filling().is_some() {
+    if !knobs.load || knobs.workload.receiver_count().is_none() || phase.prefill().is_some() {
         return (phase, knobs);
     }
     (Phase::Waiting { since_ns, then: Box::new(phase) }, Knobs { load: false, ..knobs })
@@ -195,9 +200,9 @@ mod tests {
 
     #[test]
     fn a_change_of_the_knobs_builds_only_the_changed_parts_again() {
-        let setting = Setting::fixture(1);
+        let setting = LoadSetting::fixture(1);
         let knobs = setting.knobs.clone();
-        let plan = Plan::fixture();
+        let plan = LoadPlan::fixture();
         let phase = setting.phase.clone();
         let program_for = |knobs| setting.program_for(&knobs, &plan, &phase, Clock::start());
         let same = program_for(Knobs { clients: 200, pipeline: 16, ..knobs.clone() });
@@ -210,13 +215,13 @@ mod tests {
 
     #[test]
     fn partitioned_keys_are_divided_again_when_the_number_of_clients_changes() {
-        let setting = Setting::fixture(1);
-        let workload = setting.knobs.workload.drawn_by(Distribution::Partitioned);
+        let setting = LoadSetting::fixture(1);
+        let workload = setting.knobs.workload.with_distribution(Distribution::Partitioned);
         let knobs = Knobs { workload, ..setting.knobs.clone() };
-        let program = setting.program_for(&knobs, &Plan::fixture(), &setting.phase, Clock::start());
-        let setting = Setting { knobs: knobs.clone(), program, ..setting };
+        let program = setting.program_for(&knobs, &LoadPlan::fixture(), &setting.phase, Clock::start());
+        let setting = LoadSetting { knobs: knobs.clone(), program, ..setting };
         let more = Knobs { clients: 200, ..knobs };
-        let more = setting.program_for(&more, &Plan::fixture(), &setting.phase, Clock::start());
+        let more = setting.program_for(&more, &LoadPlan::fixture(), &setting.phase, Clock::start());
         assert!(!Arc::ptr_eq(&more, &setting.program));
     }
 }

@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, io, sync::Arc};
 
 use super::{
-    ClusterPlan, Plan, Retries,
-    gathered::{Gathered, Receiver},
-    parcel::{Kept, Parcel, Refusal},
-    reads::Reads,
+    ClusterPlan, LoadPlan, Retries,
+    gathered::{GatheredRequests, TargetNode},
+    parcel::{NodeRefusal, Parcel, ParcelRequest},
+    reads::ReadRouter,
     slot_counts::SlotCounts,
 };
 use crate::{
@@ -26,21 +26,21 @@ const FIRST_PAUSE_NS: u64 = 2_000_000;
 const LONGEST_PAUSE_NS: u64 = 100_000_000;
 
 /// A worker's state of a cluster.
-pub(super) struct Spread {
+pub(super) struct WorkerCluster {
     pub(super) cluster: Arc<Cluster>,
     /// The node that the user gave. All other nodes have the same credentials.
     target: Target,
     /// The resolved addresses of the nodes, by the number of the node.
     doors: Vec<Option<Endpoints>>,
     /// Waiting parcels. The key consists of the time until which a parcel waits, and a unique number.
-    held: BTreeMap<(u64, u64), (Parcel, Refusal)>,
+    held: BTreeMap<(u64, u64), (Parcel, NodeRefusal)>,
     /// Requests that are generated and not sent.
-    pub(super) gathered: Gathered,
+    pub(super) gathered: GatheredRequests,
     entries: u64,
     /// The number of requests without a key so far. Requests without a key go to all primaries in turn.
     keyless: usize,
     /// How reads are divided over the nodes.
-    pub(super) reads: Reads,
+    pub(super) reads: ReadRouter,
     /// How keys are placed on the nodes.
     placement: Placement,
     /// How failed requests are sent again.
@@ -53,9 +53,9 @@ pub(super) struct Spread {
     pub(super) gives_back_after: u32,
 }
 
-impl Spread {
+impl WorkerCluster {
     /// Creates the state of a cluster for a worker of this plan; `None` without a cluster.
-    pub(super) fn of(plan: &Plan) -> Option<Self> {
+    pub(super) fn of(plan: &LoadPlan) -> Option<Self> {
         let ClusterPlan { cluster, max_connections, read_from, pings, retries } = plan.cluster.clone()?;
         Some(Self {
             placement: cluster.topology().placement().clone(),
@@ -63,10 +63,10 @@ impl Spread {
             target: plan.target.clone(),
             doors: Vec::new(),
             held: BTreeMap::new(),
-            gathered: Gathered::default(),
+            gathered: GatheredRequests::default(),
             entries: 0,
             keyless: 0,
-            reads: Reads::new(read_from, pings),
+            reads: ReadRouter::new(read_from, pings),
             retries,
             slots: SlotCounts::new(),
             most_lanes: (max_connections / plan.threads).max(1),
@@ -78,7 +78,7 @@ impl Spread {
     pub(super) fn slot(&mut self, key: &[u8]) -> u16 {
         match &self.placement {
             Placement::Ring(ring) => return ring.arc(key),
-            Placement::Copies => return 0,
+            Placement::Replication => return 0,
             Placement::Slots => {}
         }
         let slot = key_slot(key);
@@ -96,7 +96,12 @@ impl Spread {
     }
 
     /// Returns the node for a request: the owner of its slot, or a replica of the owner.
-    pub(super) fn receiver(&mut self, topology: &Topology, request: &Kept, now_ns: u64) -> Receiver {
+    pub(super) fn receiver(
+        &mut self,
+        topology: &Topology,
+        request: &ParcelRequest,
+        now_ns: u64,
+    ) -> TargetNode {
         let owner = match request.slot {
             Some(slot) => topology.owner(slot),
             None => {
@@ -119,9 +124,9 @@ impl Spread {
 
     /// Returns the node for a client's own connection: each primary in turn. With a single primary, returns the
     /// primary and its replicas in turn, so that clients can read while the primary is away.
-    pub(super) fn home(&self, turn: usize) -> Option<NodeNumber> {
+    pub(super) fn own_node(&self, turn: usize) -> Option<NodeNumber> {
         let topology = self.cluster.topology();
-        if self.placement != Placement::Copies {
+        if self.placement != Placement::Replication {
             return nth_primary(&topology, turn);
         }
         let members = || topology.nodes().filter(|(_, node)| node.role != Role::Outside);
@@ -132,24 +137,26 @@ impl Spread {
     ///
     /// # Errors
     /// When the cluster has reported too many addresses.
-    pub(super) fn named(
+    pub(super) fn redirect_target(
         &self,
-        redirect: &Refusal,
+        redirect: &NodeRefusal,
         by: NodeNumber,
     ) -> Result<Option<NodeNumber>, TopologyError> {
-        let (Refusal::Moved(host, port) | Refusal::Ask(host, port)) = redirect else { return Ok(None) };
+        let (NodeRefusal::Moved(host, port) | NodeRefusal::Ask(host, port)) = redirect else {
+            return Ok(None);
+        };
         let address = {
             let topology = self.cluster.topology();
             node_address(host, *port, &topology.node(by).address)
         };
-        address.map(|address| self.cluster.meet(&address)).transpose()
+        address.map(|address| self.cluster.find_or_add(&address)).transpose()
     }
 
     /// Returns the address of a node for attempt number `attempt`, or `None` while the node's host name is looked up.
     ///
     /// # Errors
     /// When the host name has no address.
-    pub(super) fn door(
+    pub(super) fn endpoint(
         &mut self,
         node: NodeNumber,
         attempt: usize,
@@ -168,11 +175,11 @@ impl Spread {
     }
 
     /// Looks up the host name of a node and the topology again, because a connection to the node was lost.
-    pub(super) fn doubt(&self, node: NodeNumber, now_ns: u64) {
+    pub(super) fn look_up_again(&self, node: NodeNumber, now_ns: u64) {
         if let Some(Some(door)) = self.doors.get(node.index()) {
-            door.doubt(now_ns);
+            door.mark_stale(now_ns);
         }
-        self.cluster.doubt();
+        self.cluster.mark_stale();
     }
 
     fn address(&self, node: NodeNumber) -> Address {
@@ -180,20 +187,20 @@ impl Spread {
     }
 
     /// Keeps a parcel until it may be sent again, at most until `end_ns`. Each further pause of a parcel is longer.
-    pub(super) fn hold(&mut self, mut parcel: Parcel, why: Refusal, (now_ns, end_ns): (u64, u64)) {
+    pub(super) fn delay(&mut self, mut parcel: Parcel, why: NodeRefusal, (now_ns, end_ns): (u64, u64)) {
         let pause_ns = (FIRST_PAUSE_NS << parcel.pauses.min(10)).min(LONGEST_PAUSE_NS);
         parcel.pauses += 1;
         self.hold_until((now_ns + pause_ns).min(end_ns), parcel, why);
     }
 
     /// Keeps a parcel until `at_ns`.
-    pub(super) fn hold_until(&mut self, at_ns: u64, parcel: Parcel, why: Refusal) {
+    pub(super) fn hold_until(&mut self, at_ns: u64, parcel: Parcel, why: NodeRefusal) {
         self.entries += 1;
         self.held.insert((at_ns, self.entries), (parcel, why));
     }
 
     /// Returns how failed requests are sent again, if this refusal is such a failure. The redirects of a cluster are not.
-    pub(super) fn retries_after(&self, refusal: &Refusal) -> Option<&Arc<Retries>> {
+    pub(super) fn retries_after(&self, refusal: &NodeRefusal) -> Option<&Arc<Retries>> {
         let is_redirect = refusal.is_redirect() && self.placement == Placement::Slots;
         self.retries.as_ref().filter(|_| !is_redirect)
     }
@@ -204,7 +211,7 @@ impl Spread {
     }
 
     /// Removes and returns a waiting parcel that may be sent again at `now_ns`.
-    pub(super) fn next_held(&mut self, now_ns: u64) -> Option<(Parcel, Refusal)> {
+    pub(super) fn next_delayed(&mut self, now_ns: u64) -> Option<(Parcel, NodeRefusal)> {
         self.next_ns().filter(|at_ns| *at_ns <= now_ns)?;
         self.held.pop_first().map(|(_, held)| held)
     }

@@ -2,29 +2,29 @@
 
 use std::io::{self, IoSlice, Write};
 
-use crate::workload::{Outgoing, Values};
+use crate::workload::{OutgoingRequests, Values};
 
 /// The largest number of slices in one write call.
 const PIECES: usize = 16;
 
 /// The bytes of a write that are not written yet.
 #[derive(Debug)]
-pub(super) struct Unsent {
-    rest: Outgoing,
+pub(super) struct UnsentBytes {
+    rest: OutgoingRequests,
     /// The values of the requests, which `rest` does not contain.
     values: Option<Values>,
     /// How many bytes of `rest` and `values` together are written.
     written: usize,
 }
 
-impl Unsent {
+impl UnsentBytes {
     /// Creates the rest of a write from a copy of these bytes.
     pub(super) fn whole(bytes: &[u8]) -> Self {
-        Self { rest: Outgoing::whole(bytes.to_vec()), values: None, written: 0 }
+        Self { rest: OutgoingRequests::whole(bytes.to_vec()), values: None, written: 0 }
     }
 
     /// Creates the rest of a write whose values are in `values`. The other bytes are few, and are copied.
-    pub(super) fn apart(out: &Outgoing, values: &Values) -> Self {
+    pub(super) fn apart(out: &OutgoingRequests, values: &Values) -> Self {
         Self { rest: out.clone(), values: Some(values.clone()), written: 0 }
     }
 

@@ -8,13 +8,13 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// When each client is to be checked.
 #[derive(Debug, Default)]
-pub(super) struct Watches {
+pub(super) struct CheckQueue {
     /// The clients that have an entry, by index.
     watched: Vec<bool>,
     looks: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
-impl Watches {
+impl CheckQueue {
     /// Returns whether a check of client `i` is planned.
     #[inline]
     pub(super) fn is_watched(&self, i: usize) -> bool {
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_connection_is_checked_once_per_deadline_however_often_it_writes() {
-        let mut watches = Watches::default();
+        let mut watches = CheckQueue::default();
         for written_ns in 0..1000 {
             watches.watch(1, 5000 + written_ns);
             watches.watch(0, 4000 + written_ns);

@@ -19,12 +19,12 @@ use std::{
 use crate::{
     clock::Clock,
     endpoint::{Endpoint, Resolution, Target},
-    host::{LocalServer, Sample, Sampler},
+    host::{HostSample, LocalServer, Sampler},
 };
 
 use super::{
-    Message,
-    thread::{ProbeThread, Stop},
+    ProbeMessage,
+    thread::{ProbeThread, StopFlag},
     ticker::Ticker,
 };
 
@@ -79,9 +79,9 @@ impl HostProbe {
     ///
     /// # Errors
     /// When the system cannot start a thread.
-    pub fn start(plan: HostPlan, clock: Clock, reports: Sender<Message>) -> io::Result<Self> {
+    pub fn start(plan: HostPlan, clock: Clock, reports: Sender<ProbeMessage>) -> io::Result<Self> {
         let (added, news) = channel();
-        let body = move |stop: Stop| watch(&stop, plan, &news, (&clock, &reports));
+        let body = move |stop: StopFlag| watch(&stop, plan, &news, (&clock, &reports));
         Ok(Self { added, _thread: ProbeThread::start("host", body)? })
     }
 
@@ -93,13 +93,13 @@ impl HostProbe {
 }
 
 fn watch(
-    stop: &Stop,
+    stop: &StopFlag,
     HostPlan { root, servers }: HostPlan,
     added: &Receiver<WatchedServer>,
-    (clock, reports): (&Clock, &Sender<Message>),
+    (clock, reports): (&Clock, &Sender<ProbeMessage>),
 ) {
     let mut sampler = Sampler::new(&root);
-    let mut servers: Vec<_> = servers.into_iter().map(|server| Watched::begin(server, &root)).collect();
+    let mut servers: Vec<_> = servers.into_iter().map(|server| LocatedServer::begin(server, &root)).collect();
     let mut ticker = Ticker::new(EVERY, clock.now_ns());
     let mut is_due = true;
     while !stop.is_asked() {
@@ -111,17 +111,18 @@ fn watch(
             continue;
         }
         is_due = false;
-        servers.extend(added.try_iter().map(|server| Watched::begin(server, &root)));
+        servers.extend(added.try_iter().map(|server| LocatedServer::begin(server, &root)));
         let (machine, mut processes) = (sampler.sample(now_ns), BTreeMap::new());
-        let here = servers.iter().filter(|watched| matches!(watched.place, Place::Here(_))).count() as u64;
+        let here =
+            servers.iter().filter(|watched| matches!(watched.place, ServerPlace::Here(_))).count() as u64;
         for (server, watched) in servers.iter_mut().enumerate() {
-            if let Place::Here(own) = &mut watched.place {
-                own.share(here);
+            if let ServerPlace::Here(own) = &mut watched.place {
+                own.set_sharers(here);
             }
             let Some(sample) = watched.sample(now_ns, &machine, &mut processes, server == 0) else {
                 continue;
             };
-            let message = Message::Host { at_ns: now_ns, server, sample: Box::new(sample) };
+            let message = ProbeMessage::Host { at_ns: now_ns, server, sample: Box::new(sample) };
             if reports.send(message).is_err() {
                 return;
             }
@@ -130,24 +131,25 @@ fn watch(
 }
 
 /// A server, and where it runs.
-struct Watched<'a> {
+struct LocatedServer<'a> {
     root: &'a Path,
     server: WatchedServer,
-    place: Place,
+    place: ServerPlace,
 }
 
 /// Where a server runs.
-enum Place {
+enum ServerPlace {
     /// The name of the server is being looked up.
     Sought(Resolution),
     Here(Box<LocalServer>),
     Elsewhere(String),
 }
 
-impl<'a> Watched<'a> {
+impl<'a> LocatedServer<'a> {
     fn begin(server: WatchedServer, root: &'a Path) -> Self {
         let sought = server.target.resolve();
-        let place = sought.map_or_else(|error| Place::Elsewhere(error.to_string()), Place::Sought);
+        let place =
+            sought.map_or_else(|error| ServerPlace::Elsewhere(error.to_string()), ServerPlace::Sought);
         Self { root, server, place }
     }
 
@@ -156,25 +158,25 @@ impl<'a> Watched<'a> {
     fn sample(
         &mut self,
         at_ns: u64,
-        machine: &Sample,
-        processes: &mut BTreeMap<u32, Sample>,
+        machine: &HostSample,
+        processes: &mut BTreeMap<u32, HostSample>,
         is_first: bool,
-    ) -> Option<Sample> {
-        if let Place::Sought(resolution) = &mut self.place {
+    ) -> Option<HostSample> {
+        if let ServerPlace::Sought(resolution) = &mut self.place {
             match resolution.wait(Duration::ZERO) {
                 Ok(Some(mut found)) => self.place = self.place_of(found.make_contiguous()),
                 Ok(None) => {}
                 Err(error) => {
-                    self.place = Place::Elsewhere(format!("the server's address is unknown: {error}"));
+                    self.place = ServerPlace::Elsewhere(format!("the server's address is unknown: {error}"));
                 }
             }
         }
         let why = match &mut self.place {
-            Place::Here(server) => {
+            ServerPlace::Here(server) => {
                 return Some(server.sample(at_ns, self.server.pid.get(), machine, processes));
             }
-            Place::Sought(_) => "the server's name is being looked up",
-            Place::Elsewhere(why) => why,
+            ServerPlace::Sought(_) => "the server's name is being looked up",
+            ServerPlace::Elsewhere(why) => why,
         };
         is_first.then(|| {
             let mut sample = machine.clone();
@@ -183,14 +185,14 @@ impl<'a> Watched<'a> {
         })
     }
 
-    fn place_of(&self, found: &[Endpoint]) -> Place {
+    fn place_of(&self, found: &[Endpoint]) -> ServerPlace {
         let port = |endpoint: &Endpoint| match endpoint {
             Endpoint::Unix(_) => Some(None),
             Endpoint::Tcp(address) => is_local(address.ip()).then_some(Some(address.port())),
         };
         match found.iter().find_map(port) {
-            Some(port) => Place::Here(Box::new(LocalServer::new(self.root, port))),
-            None => Place::Elsewhere("the server runs on another machine".to_owned()),
+            Some(port) => ServerPlace::Here(Box::new(LocalServer::new(self.root, port))),
+            None => ServerPlace::Elsewhere("the server runs on another machine".to_owned()),
         }
     }
 }
@@ -222,8 +224,8 @@ mod tests {
         let probe = HostProbe::start(plan, Clock::start(), sender).unwrap();
         let samples = [receiver.recv().unwrap(), receiver.recv().unwrap()];
         drop(probe);
-        let reason = |message: &Message| match message {
-            Message::Host { server, sample, .. } => (*server, sample.missing.get("server").cloned()),
+        let reason = |message: &ProbeMessage| match message {
+            ProbeMessage::Host { server, sample, .. } => (*server, sample.missing.get("server").cloned()),
             other => panic!("the host's thread sent {other:?}"),
         };
         let [first, second] = samples.each_ref().map(reason);

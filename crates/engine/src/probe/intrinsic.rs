@@ -26,7 +26,7 @@ use std::{
 use rand::RngExt;
 
 use self::turn::Shuffle;
-use super::{Intrinsic, Message, ticker::Ticker};
+use super::{Intrinsic, ProbeMessage, ticker::Ticker};
 use crate::{
     clock::{Clock, seconds},
     stats::Recorder,
@@ -44,12 +44,12 @@ const LOOK_EVERY_NS: u64 = 1_000_000;
 #[derive(Debug)]
 pub struct IntrinsicProbe {
     /// The channel to the thread. The field is `None` only during the drop: closing the channel ends the thread.
-    commands: Option<Sender<Command>>,
+    commands: Option<Sender<IntrinsicCommand>>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Command {
+enum IntrinsicCommand {
     Run(Duration),
     Stop,
     Gentle(bool),
@@ -61,7 +61,7 @@ impl IntrinsicProbe {
     ///
     /// # Errors
     /// When the system cannot start a thread.
-    pub fn start(tick: Duration, clock: Clock, reports: Sender<Message>) -> io::Result<Self> {
+    pub fn start(tick: Duration, clock: Clock, reports: Sender<ProbeMessage>) -> io::Result<Self> {
         let (commands, inbox) = channel();
         let body = move || Loop::new(tick, clock, reports).live(&inbox);
         let thread = Builder::new().name("intrinsic".to_owned()).spawn(body)?;
@@ -71,20 +71,20 @@ impl IntrinsicProbe {
     /// Runs the busy loop for `length` from now on; a run in progress starts over. The last report of a run has
     /// `remaining_s` 0, even if the run was stopped early.
     pub fn run(&self, length: Duration) {
-        self.send(Command::Run(length));
+        self.send(IntrinsicCommand::Run(length));
     }
 
     /// Ends a run on demand early.
     pub fn stop(&self) {
-        self.send(Command::Stop);
+        self.send(IntrinsicCommand::Stop);
     }
 
     /// Turns the gentle form on or off. If a run on demand is in progress, the change takes effect after the run.
     pub fn gentle(&self, on: bool) {
-        self.send(Command::Gentle(on));
+        self.send(IntrinsicCommand::Gentle(on));
     }
 
-    fn send(&self, command: Command) {
+    fn send(&self, command: IntrinsicCommand) {
         if let Some(commands) = &self.commands {
             // The thread ends early only if the receiver of its reports is gone: then the command is not needed.
             let _ = commands.send(command);
@@ -112,11 +112,11 @@ enum Mode {
 }
 
 /// The thread must end, because its handle was dropped or the receiver of its reports is gone.
-struct Ended;
+struct LoopEnded;
 
 struct Loop {
     clock: Clock,
-    reports: Sender<Message>,
+    reports: Sender<ProbeMessage>,
     ticker: Ticker,
     turn: Shuffle,
     gaps: Recorder,
@@ -126,7 +126,7 @@ struct Loop {
 }
 
 impl Loop {
-    fn new(tick: Duration, clock: Clock, reports: Sender<Message>) -> Self {
+    fn new(tick: Duration, clock: Clock, reports: Sender<ProbeMessage>) -> Self {
         Self {
             clock,
             reports,
@@ -138,7 +138,7 @@ impl Loop {
         }
     }
 
-    fn live(mut self, inbox: &Receiver<Command>) {
+    fn live(mut self, inbox: &Receiver<IntrinsicCommand>) {
         while self.step(inbox).is_ok() {}
         let now_ns = self.clock.now_ns();
         if self.mode != Mode::Off {
@@ -148,17 +148,17 @@ impl Loop {
     }
 
     /// Does one step in the current mode: waits for a command, or runs the busy loop for a while.
-    fn step(&mut self, inbox: &Receiver<Command>) -> Result<(), Ended> {
+    fn step(&mut self, inbox: &Receiver<IntrinsicCommand>) -> Result<(), LoopEnded> {
         match self.mode {
             Mode::Off => {
-                let command = inbox.recv().map_err(|_| Ended)?;
-                self.obey(command)
+                let command = inbox.recv().map_err(|_| LoopEnded)?;
+                self.execute(command)
             }
             Mode::Run(until_ns) => {
                 match self.work(until_ns.min(self.ticker.end_ns), inbox)? {
-                    Some(command) => self.obey(command),
+                    Some(command) => self.execute(command),
                     // The last report of a run marks the end, and is the only one to do so.
-                    None if self.clock.now_ns() >= until_ns => self.obey(Command::Stop),
+                    None if self.clock.now_ns() >= until_ns => self.execute(IntrinsicCommand::Stop),
                     None => self.close_tick_if_over(),
                 }
             }
@@ -173,24 +173,24 @@ impl Loop {
                     command = self.wait(slot_ns + BURST_EVERY_NS, inbox)?;
                 }
                 self.close_tick_if_over()?;
-                command.map_or(Ok(()), |command| self.obey(command))
+                command.map_or(Ok(()), |command| self.execute(command))
             }
         }
     }
 
-    fn obey(&mut self, command: Command) -> Result<(), Ended> {
+    fn execute(&mut self, command: IntrinsicCommand) -> Result<(), LoopEnded> {
         let before = self.mode;
         let now_ns = self.clock.now_ns();
-        if let Command::Gentle(on) = command {
+        if let IntrinsicCommand::Gentle(on) = command {
             self.gentle = on;
         }
         let resting = if self.gentle { Mode::Gentle } else { Mode::Off };
         let after = match (command, before) {
-            (Command::Run(length), _) => {
+            (IntrinsicCommand::Run(length), _) => {
                 Mode::Run(now_ns.saturating_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)))
             }
-            (Command::Gentle(_), Mode::Run(_)) => before,
-            (Command::Gentle(_) | Command::Stop, _) => resting,
+            (IntrinsicCommand::Gentle(_), Mode::Run(_)) => before,
+            (IntrinsicCommand::Gentle(_) | IntrinsicCommand::Stop, _) => resting,
         };
         if after == before {
             return Ok(());
@@ -208,14 +208,18 @@ impl Loop {
     }
 
     /// Runs the busy loop until `until_ns`, or until a command arrives.
-    fn work(&mut self, until_ns: u64, inbox: &Receiver<Command>) -> Result<Option<Command>, Ended> {
+    fn work(
+        &mut self,
+        until_ns: u64,
+        inbox: &Receiver<IntrinsicCommand>,
+    ) -> Result<Option<IntrinsicCommand>, LoopEnded> {
         let mut before_ns = self.clock.now_ns();
         let mut look_ns = before_ns;
         while before_ns < until_ns {
             if before_ns >= look_ns {
                 match inbox.try_recv() {
                     Ok(command) => return Ok(Some(command)),
-                    Err(TryRecvError::Disconnected) => return Err(Ended),
+                    Err(TryRecvError::Disconnected) => return Err(LoopEnded),
                     Err(TryRecvError::Empty) => look_ns = before_ns + LOOK_EVERY_NS,
                 }
             }
@@ -227,27 +231,31 @@ impl Loop {
         Ok(None)
     }
 
-    fn wait(&self, until_ns: u64, inbox: &Receiver<Command>) -> Result<Option<Command>, Ended> {
+    fn wait(
+        &self,
+        until_ns: u64,
+        inbox: &Receiver<IntrinsicCommand>,
+    ) -> Result<Option<IntrinsicCommand>, LoopEnded> {
         let rest = Duration::from_nanos(until_ns.saturating_sub(self.clock.now_ns()));
         match inbox.recv_timeout(rest) {
             Ok(command) => Ok(Some(command)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Err(Ended),
+            Err(RecvTimeoutError::Disconnected) => Err(LoopEnded),
         }
     }
 
-    fn close_tick_if_over(&mut self) -> Result<(), Ended> {
+    fn close_tick_if_over(&mut self) -> Result<(), LoopEnded> {
         let now_ns = self.clock.now_ns();
         let (mode, gaps) = (self.mode, &mut self.gaps);
         match self.ticker.close_if_over(now_ns, || drain(mode, gaps, now_ns)) {
-            Some(report) => self.reports.send(Message::Intrinsic(report)).map_err(|_| Ended),
+            Some(report) => self.reports.send(ProbeMessage::Intrinsic(report)).map_err(|_| LoopEnded),
             None => Ok(()),
         }
     }
 
-    fn report_until(&mut self, now_ns: u64) -> Result<(), Ended> {
+    fn report_until(&mut self, now_ns: u64) -> Result<(), LoopEnded> {
         let report = self.ticker.close(now_ns, drain(self.mode, &mut self.gaps, now_ns));
-        self.reports.send(Message::Intrinsic(report)).map_err(|_| Ended)
+        self.reports.send(ProbeMessage::Intrinsic(report)).map_err(|_| LoopEnded)
     }
 }
 
@@ -270,29 +278,29 @@ fn drain(mode: Mode, gaps: &mut Recorder, now_ns: u64) -> Intrinsic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{clock::SECOND_NS, probe::Report};
+    use crate::{clock::SECOND_NS, probe::ProbeReport};
 
     const TICK: Duration = Duration::from_millis(20);
 
-    fn started() -> (IntrinsicProbe, Receiver<Message>) {
+    fn started() -> (IntrinsicProbe, Receiver<ProbeMessage>) {
         let (sender, receiver) = channel();
         (IntrinsicProbe::start(TICK, Clock::start(), sender).unwrap(), receiver)
     }
 
-    fn next(receiver: &Receiver<Message>) -> Report<Intrinsic> {
+    fn next(receiver: &Receiver<ProbeMessage>) -> ProbeReport<Intrinsic> {
         intrinsic(receiver.recv().unwrap())
     }
 
-    fn intrinsic(message: Message) -> Report<Intrinsic> {
+    fn intrinsic(message: ProbeMessage) -> ProbeReport<Intrinsic> {
         match message {
-            Message::Intrinsic(report) => report,
+            ProbeMessage::Intrinsic(report) => report,
             other => panic!("the intrinsic probe said {other:?}"),
         }
     }
 
-    fn until_the_end(receiver: &Receiver<Message>) -> Vec<Report<Intrinsic>> {
+    fn until_the_end(receiver: &Receiver<ProbeMessage>) -> Vec<ProbeReport<Intrinsic>> {
         let mut reports = Vec::new();
-        while reports.last().is_none_or(|r: &Report<Intrinsic>| r.body.remaining_s != Some(0.0)) {
+        while reports.last().is_none_or(|r: &ProbeReport<Intrinsic>| r.body.remaining_s != Some(0.0)) {
             reports.push(next(receiver));
         }
         reports
@@ -351,7 +359,9 @@ mod tests {
         assert!(next(&receiver).body.gentle);
         probe.gentle(false);
         drop(probe);
-        assert!(receiver.iter().all(|message| matches!(message, Message::Intrinsic(r) if r.body.gentle)));
+        assert!(
+            receiver.iter().all(|message| matches!(message, ProbeMessage::Intrinsic(r) if r.body.gentle))
+        );
     }
 
     #[test]
@@ -362,7 +372,7 @@ mod tests {
         drop(probe);
         let mut end_ns = started_ns;
         for message in receiver {
-            if let Message::Intrinsic(report) = message {
+            if let ProbeMessage::Intrinsic(report) = message {
                 end_ns = report.end_ns;
             }
         }

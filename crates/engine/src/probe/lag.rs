@@ -21,8 +21,8 @@ use std::{
 use parking_lot::Mutex;
 
 use super::{
-    Message,
-    thread::{ProbeThread, Stop},
+    ProbeMessage,
+    thread::{ProbeThread, StopFlag},
 };
 use crate::{
     clock::{Clock, TICK_NS},
@@ -81,11 +81,11 @@ impl LagProbe {
     ///
     /// # Errors
     /// When the system cannot start a thread.
-    pub fn start(plan: LagPlan, clock: Clock, messages: Sender<Message>) -> io::Result<Self> {
+    pub fn start(plan: LagPlan, clock: Clock, messages: Sender<ProbeMessage>) -> io::Result<Self> {
         let LagPlan { cluster, names, nodes } = plan;
         let nodes = Arc::new(Mutex::new(nodes));
         let known = Arc::clone(&nodes);
-        let body = move |stop: Stop| {
+        let body = move |stop: StopFlag| {
             LagWatch { cluster, names, nodes: known, clock, messages, stop, measured: Mutex::default() }
                 .run();
         };
@@ -104,8 +104,8 @@ struct LagWatch {
     names: KeyNames,
     nodes: Arc<Mutex<Vec<Target>>>,
     clock: Clock,
-    messages: Sender<Message>,
-    stop: Stop,
+    messages: Sender<ProbeMessage>,
+    stop: StopFlag,
     /// The numbers of the replicas that have a thread.
     measured: Mutex<BTreeSet<usize>>,
 }
@@ -214,7 +214,7 @@ impl LagWatch {
             if is_shown || asked_ns >= reported_ns + TICK_NS {
                 reported_ns = asked_ns;
                 // The receiver is gone only while the session ends.
-                drop(self.messages.send(Message::Lag { node, lag_ns }));
+                drop(self.messages.send(ProbeMessage::Lag { node, lag_ns }));
             }
             if is_shown {
                 lags.seen.record_n(lag_ns, 1);
@@ -237,7 +237,7 @@ impl LagWatch {
     }
 
     fn report(&self, node: usize, what: EventKind) {
-        drop(self.messages.send(Message::Event { at_ns: self.clock.now_ns(), node, what }));
+        drop(self.messages.send(ProbeMessage::Event { at_ns: self.clock.now_ns(), node, what }));
     }
 }
 

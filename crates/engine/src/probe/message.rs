@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{Intrinsic, Ping, Report, Wake};
-use crate::{events::EventKind, host::Sample, workload::Workload};
+use super::{Intrinsic, Ping, ProbeReport, Wake};
+use crate::{events::EventKind, host::HostSample, workload::Workload};
 
 /// One message of a probe.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message {
+pub enum ProbeMessage {
     /// The ping probe's results of a tick.
-    Ping(Box<Report<Ping>>),
+    Ping(Box<ProbeReport<Ping>>),
     /// The wake probe's results of a tick.
-    Wake(Report<Wake>),
+    Wake(ProbeReport<Wake>),
     /// The intrinsic probe's results of a tick. Reports are sent only while the probe runs.
-    Intrinsic(Report<Intrinsic>),
+    Intrinsic(ProbeReport<Intrinsic>),
     /// A sample of this machine, and of a server that runs on it.
     Host {
         /// When the sample was taken, in ns.
@@ -21,7 +21,7 @@ pub enum Message {
         /// The number of the server in the session.
         server: usize,
         /// The sample.
-        sample: Box<Sample>,
+        sample: Box<HostSample>,
     },
     /// The replication lag of a replica: how long the last write to the primary has not been readable from the replica.
     Lag {

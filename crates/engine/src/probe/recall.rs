@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    Message,
-    thread::{ProbeThread, Stop},
+    ProbeMessage,
+    thread::{ProbeThread, StopFlag},
 };
 use crate::{
     clock::Clock,
@@ -48,12 +48,12 @@ impl RecallProbe {
         target: Target,
         (search, of): (VectorSearch, (Arc<Workload>, u64)),
         clock: Clock,
-        messages: Sender<Message>,
+        messages: Sender<ProbeMessage>,
     ) -> io::Result<Self> {
-        let body = move |stop: Stop| {
+        let body = move |stop: StopFlag| {
             let send = |message| drop(messages.send(message)); // the receiver is gone only while the session ends
             let stored = search.stored(|| stop.is_asked());
-            let (mut talk, mut draws, mut sums) = (None, Draws::new(1), Sums::default());
+            let (mut talk, mut draws, mut sums) = (None, Draws::new(1), RecallSums::default());
             let mut trouble = None;
             while !stop.is_asked() {
                 let began = Instant::now();
@@ -64,13 +64,13 @@ impl RecallProbe {
                         let recall = search.recall(&query, &stored, &reply);
                         trouble = None;
                         sums.push(recall, query.neighbours);
-                        send(Message::Recall { recall, of: of.clone() });
+                        send(ProbeMessage::Recall { recall, of: of.clone() });
                         stop.pause_until((began + EVERY).max(begun + PAUSES * begun.elapsed()));
                     }
                     Err(cause) => {
                         if trouble.as_ref() != Some(&cause) {
                             let what = EventKind::RecallUnmeasured { cause: cause.clone() };
-                            send(Message::Event { at_ns: clock.now_ns(), node: 0, what });
+                            send(ProbeMessage::Event { at_ns: clock.now_ns(), node: 0, what });
                         }
                         trouble = Some(cause);
                         stop.pause_until(began + AGAIN);
@@ -78,7 +78,7 @@ impl RecallProbe {
                 }
             }
             if let Some(what) = sums.summary() {
-                send(Message::Event { at_ns: clock.now_ns(), node: 0, what });
+                send(ProbeMessage::Event { at_ns: clock.now_ns(), node: 0, what });
             }
         };
         Ok(Self { _thread: ProbeThread::start("recall", body)? })
@@ -106,14 +106,14 @@ fn ask(target: &Target, line: &mut Option<Talk>, query: &VectorQuery) -> Result<
 
 /// The sums over all searches so far.
 #[derive(Default)]
-struct Sums {
+struct RecallSums {
     searches: u64,
     sum: f64,
     least: Option<f64>,
     neighbours: usize,
 }
 
-impl Sums {
+impl RecallSums {
     fn push(&mut self, recall: f64, neighbours: usize) {
         self.searches += 1;
         self.sum += recall;

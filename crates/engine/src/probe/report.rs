@@ -8,7 +8,7 @@ use crate::stats::Latency;
 
 /// The report of one probe over one interval.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report<T> {
+pub struct ProbeReport<T> {
     /// When the interval began, in ns.
     pub start_ns: u64,
     /// When the interval ended, in ns.

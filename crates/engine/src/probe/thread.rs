@@ -22,9 +22,9 @@ pub(super) struct ProbeThread {
 
 /// The request to a thread to end.
 #[derive(Debug)]
-pub(super) struct Stop(Arc<AtomicBool>);
+pub(super) struct StopFlag(Arc<AtomicBool>);
 
-impl Stop {
+impl StopFlag {
     /// Returns whether the thread should end.
     pub(super) fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -42,11 +42,11 @@ impl Stop {
 }
 
 impl ProbeThread {
-    /// Starts a thread. `body` must check the [`Stop`] at least every 100 ms, because a drop of the handle
+    /// Starts a thread. `body` must check the [`StopFlag`] at least every 100 ms, because a drop of the handle
     /// waits for the thread.
-    pub(super) fn start(name: &str, body: impl FnOnce(Stop) + Send + 'static) -> io::Result<Self> {
+    pub(super) fn start(name: &str, body: impl FnOnce(StopFlag) + Send + 'static) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
-        let seen = Stop(Arc::clone(&stop));
+        let seen = StopFlag(Arc::clone(&stop));
         let thread = Builder::new().name(name.to_owned()).spawn(move || body(seen))?;
         Ok(Self { stop, thread: Some(thread) })
     }

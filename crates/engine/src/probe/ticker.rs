@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::Report;
+use super::ProbeReport;
 
 /// The current tick of a probe.
 #[derive(Debug)]
@@ -32,7 +32,11 @@ impl Ticker {
 
     /// Closes the tick if it is over at `now_ns`. A thread that slept through several ticks gets one report for all of
     /// them, because it is unknown to which tick each sample belongs.
-    pub(super) fn close_if_over<T>(&mut self, now_ns: u64, body: impl FnOnce() -> T) -> Option<Report<T>> {
+    pub(super) fn close_if_over<T>(
+        &mut self,
+        now_ns: u64,
+        body: impl FnOnce() -> T,
+    ) -> Option<ProbeReport<T>> {
         if now_ns < self.end_ns {
             return None;
         }
@@ -40,8 +44,8 @@ impl Ticker {
     }
 
     /// Closes the tick at `at_ns`, before its end.
-    pub(super) fn close<T>(&mut self, at_ns: u64, body: T) -> Report<T> {
-        let report = Report { start_ns: self.start_ns, end_ns: at_ns, body };
+    pub(super) fn close<T>(&mut self, at_ns: u64, body: T) -> ProbeReport<T> {
+        let report = ProbeReport { start_ns: self.start_ns, end_ns: at_ns, body };
         self.restart(at_ns);
         report
     }

@@ -12,9 +12,9 @@ use crate::{
 };
 
 use super::{
-    Message, Wake,
+    ProbeMessage, Wake,
     sleep::{Sleeper, sharpen_timers},
-    thread::{ProbeThread, Stop},
+    thread::{ProbeThread, StopFlag},
     ticker::Ticker,
 };
 
@@ -33,8 +33,8 @@ impl WakeProbe {
     ///
     /// # Errors
     /// When the system cannot start a thread.
-    pub fn start(tick: Duration, clock: Clock, reports: Sender<Message>) -> io::Result<Self> {
-        let body = move |stop: Stop| watch(&stop, tick, &clock, &reports);
+    pub fn start(tick: Duration, clock: Clock, reports: Sender<ProbeMessage>) -> io::Result<Self> {
+        let body = move |stop: StopFlag| watch(&stop, tick, &clock, &reports);
         Ok(Self { _thread: ProbeThread::start("wake", body)? })
     }
 }
@@ -66,7 +66,7 @@ pub fn wake_delays(length: Duration) -> io::Result<Latency> {
     Ok(thread.join().unwrap_or_default())
 }
 
-fn watch(stop: &Stop, tick: Duration, clock: &Clock, reports: &Sender<Message>) {
+fn watch(stop: &StopFlag, tick: Duration, clock: &Clock, reports: &Sender<ProbeMessage>) {
     sharpen_timers();
     let sleeper = Sleeper::new(clock);
     let mut late = Recorder::new();
@@ -78,7 +78,7 @@ fn watch(stop: &Stop, tick: Duration, clock: &Clock, reports: &Sender<Message>) 
         now_ns = clock.now_ns();
         late.record(now_ns.saturating_sub(deadline_ns));
         if let Some(report) = ticker.close_if_over(now_ns, || drain(&mut late)) {
-            if reports.send(Message::Wake(report)).is_err() {
+            if reports.send(ProbeMessage::Wake(report)).is_err() {
                 return;
             }
             // The time needed for the report is not the scheduler's delay.
@@ -86,7 +86,7 @@ fn watch(stop: &Stop, tick: Duration, clock: &Clock, reports: &Sender<Message>) 
         }
     }
     // The receiver may be gone, which is no failure at the end.
-    let _ = reports.send(Message::Wake(ticker.close(now_ns, drain(&mut late))));
+    let _ = reports.send(ProbeMessage::Wake(ticker.close(now_ns, drain(&mut late))));
 }
 
 fn drain(late: &mut Recorder) -> Wake {
@@ -100,11 +100,11 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::probe::Report;
+    use crate::probe::ProbeReport;
 
-    fn wake(message: Message) -> Report<Wake> {
+    fn wake(message: ProbeMessage) -> ProbeReport<Wake> {
         match message {
-            Message::Wake(report) => report,
+            ProbeMessage::Wake(report) => report,
             other => panic!("the wake probe said {other:?}"),
         }
     }

@@ -11,14 +11,14 @@ const MAX_ELEMENTS: u64 = 1 << 18;
 
 /// Counts the elements and levels of a reply that a decoder will read.
 #[derive(Debug, Default)]
-pub(super) struct Bounds {
+pub(super) struct ReplyBounds {
     /// The number of elements at all levels, according to the headers so far.
     elements: u64,
     /// The number of elements that follow each list. The lists are those that have not ended, and some that have ended.
     behind: Vec<u64>,
 }
 
-impl Bounds {
+impl ReplyBounds {
     /// Counts a list of `n` elements. `open` is the number of elements that have not ended, including the list;
     /// `begins_reply` is true if the list is the reply itself.
     pub(super) fn add(&mut self, n: u64, open: u64, begins_reply: bool) -> Result<(), ProtocolError> {

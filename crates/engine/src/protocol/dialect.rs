@@ -12,8 +12,9 @@
 //! In every dialect a request has one reply.
 
 use super::{
-    HttpSite, Introduction, Part, Refusal, Skipper, Step, Unspoken, Words, http, memcached,
-    request_parts::Laid, resp, resp_skipper::RespSkipper, words,
+    ArgumentPart, DialectWords, GreetingCommand, GreetingParameters, GreetingRefusal, HttpSite, Skipper,
+    UnsupportedCommand, http, memcached, request_parts::LayoutElement, resp, resp_skipper::RespSkipper,
+    words,
 };
 
 /// A protocol that servers speak.
@@ -38,8 +39,8 @@ const SCHEMES: [(&str, bool, Dialect); 8] = [
     ("valkeys", true, Dialect::Resp2),
     ("memcached", false, Dialect::Memcached),
     ("memcacheds", true, Dialect::Memcached),
-    ("http", false, Dialect::Http(&http::NOWHERE)),
-    ("https", true, Dialect::Http(&http::NOWHERE)),
+    ("http", false, Dialect::Http(&http::NO_SITE)),
+    ("https", true, Dialect::Http(&http::NO_SITE)),
 ];
 
 impl Dialect {
@@ -66,7 +67,7 @@ impl Dialect {
     }
 
     /// Returns the words for messages about servers of this dialect.
-    pub fn words(self) -> &'static Words {
+    pub fn words(self) -> &'static DialectWords {
         match self {
             Self::Resp2 | Self::Resp3 => &words::REDIS,
             Self::Memcached => &words::MEMCACHED,
@@ -78,7 +79,7 @@ impl Dialect {
     pub fn of_server(name: &str) -> Self {
         match name.split(' ').next() {
             Some("memcached") => Self::Memcached,
-            Some("http") => Self::Http(&http::NOWHERE),
+            Some("http") => Self::Http(&http::NO_SITE),
             _ => Self::default(),
         }
     }
@@ -126,7 +127,10 @@ impl Dialect {
     ///
     /// # Errors
     /// When the dialect does not have the command.
-    pub(super) fn lay_out<'a>(self, words: &[Vec<Part<'a>>]) -> Result<Vec<Laid<'a>>, Unspoken> {
+    pub(super) fn lay_out<'a>(
+        self,
+        words: &[Vec<ArgumentPart<'a>>],
+    ) -> Result<Vec<LayoutElement<'a>>, UnsupportedCommand> {
         match self {
             Self::Resp2 | Self::Resp3 => Ok(resp::lay_out(words)),
             Self::Memcached => memcached::lay_out(words),
@@ -138,7 +142,7 @@ impl Dialect {
     ///
     /// # Errors
     /// When the dialect does not have the command; the error gives the reason.
-    pub fn check(self, words: &[Vec<Part>]) -> Result<(), Unspoken> {
+    pub fn check(self, words: &[Vec<ArgumentPart>]) -> Result<(), UnsupportedCommand> {
         self.lay_out(words).map(|_| ())
     }
 
@@ -174,7 +178,7 @@ impl Dialect {
     }
 
     /// Returns the commands of a connection's greeting in order. Each command has one reply.
-    pub fn introduce(self, who: &Introduction) -> Vec<(Step, Vec<u8>)> {
+    pub fn greeting_commands(self, who: &GreetingParameters) -> Vec<(GreetingCommand, Vec<u8>)> {
         match self {
             Self::Resp2 => resp::introduce(who, false),
             Self::Resp3 => resp::introduce(who, true),
@@ -184,19 +188,19 @@ impl Dialect {
     }
 
     /// Returns the meaning of an error reply to a command of the greeting.
-    pub fn refusal(self, step: Step, line: &[u8]) -> Refusal {
+    pub fn refusal(self, step: GreetingCommand, line: &[u8]) -> GreetingRefusal {
         match self {
             Self::Resp2 | Self::Resp3 => resp::refusal(step, line),
             Self::Memcached => memcached::refusal(step, line),
             // A reply with any status shows that the server speaks HTTP.
-            Self::Http(_) if step == Step::Ping => Refusal::Harmless,
-            Self::Http(_) => Refusal::Other,
+            Self::Http(_) if step == GreetingCommand::Ping => GreetingRefusal::Harmless,
+            Self::Http(_) => GreetingRefusal::Other,
         }
     }
 
     /// Returns whether a good reply before authentication shows that the server needs no password. After such a reply,
     /// the password is not sent.
-    pub fn answers_only_whom_it_knows(self) -> bool {
+    pub fn reply_proves_no_password(self) -> bool {
         self == Self::Memcached
     }
 }
@@ -221,7 +225,10 @@ impl Dialect {
     ///
     /// # Errors
     /// When the methods cannot be sent together; the error gives the reason.
-    pub fn check_together<'m>(self, methods: impl Iterator<Item = &'m str>) -> Result<(), Unspoken> {
+    pub fn check_together<'m>(
+        self,
+        methods: impl Iterator<Item = &'m str>,
+    ) -> Result<(), UnsupportedCommand> {
         if self.site().is_some() { http::check_alone(methods) } else { Ok(()) }
     }
 
@@ -324,16 +331,16 @@ impl Dialect {
 
 impl Dialect {
     /// Returns the name of the command that a step of the greeting sends, without its arguments.
-    pub fn named(self, step: Step) -> &'static str {
+    pub fn named(self, step: GreetingCommand) -> &'static str {
         match (self, step) {
-            (_, Step::Ping) => self.words().ping,
-            (Self::Memcached, Step::Auth) => "the password",
-            (_, Step::Auth) => "AUTH",
-            (_, Step::Hello) => "HELLO 3",
-            (_, Step::Tracking) => "CLIENT TRACKING",
-            (_, Step::Select) => "SELECT",
-            (_, Step::SetName) => "CLIENT SETNAME",
-            (_, Step::Connection) => "the connection",
+            (_, GreetingCommand::Ping) => self.words().ping,
+            (Self::Memcached, GreetingCommand::Auth) => "the password",
+            (_, GreetingCommand::Auth) => "AUTH",
+            (_, GreetingCommand::Hello) => "HELLO 3",
+            (_, GreetingCommand::Tracking) => "CLIENT TRACKING",
+            (_, GreetingCommand::Select) => "SELECT",
+            (_, GreetingCommand::SetName) => "CLIENT SETNAME",
+            (_, GreetingCommand::Connection) => "the connection",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// What a client sends in its greeting: user, password, database and name.
 #[derive(Debug, Clone, Copy)]
-pub struct Introduction<'a> {
+pub struct GreetingParameters<'a> {
     /// The user; `None` is the default user.
     pub user: Option<&'a str>,
     /// The password; `None` if there is none.
@@ -15,7 +15,7 @@ pub struct Introduction<'a> {
 
 /// One command of a greeting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum GreetingCommand {
     /// Checks that the server speaks the dialect, before sending any credentials.
     Ping,
     /// Authenticates.
@@ -32,7 +32,7 @@ pub enum Step {
     Connection,
 }
 
-impl Step {
+impl GreetingCommand {
     /// Returns the command's name in the server's statistics, in capitals; `None` if no command was sent.
     pub fn command(self) -> Option<&'static str> {
         match self {
@@ -49,7 +49,7 @@ impl Step {
 
 /// The meaning of an error reply, independent of the dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum GreetingRefusal {
     /// The server's client limit is reached. The server sends this error in reply to any command, and
     /// disconnects.
     TooManyClients,
@@ -61,7 +61,7 @@ pub enum Refusal {
     /// The password is wrong for this user.
     WrongPassword,
     /// A password was sent, but the server does not use a password.
-    PasswordNotAsked,
+    NoPasswordSet,
     /// The user has no permission for the command.
     NotPermitted,
     /// The server is loading its data.
@@ -80,14 +80,14 @@ pub enum Refusal {
     Other,
 }
 
-impl Refusal {
+impl GreetingRefusal {
     /// Returns whether the server sends the error in reply to any command, and disconnects.
-    pub fn turns_everybody_away(self) -> bool {
+    pub fn refuses_all_clients(self) -> bool {
         matches!(self, Self::TooManyClients | Self::ProtectedMode)
     }
 
     /// Returns whether the command may succeed after authentication.
-    pub fn asks_who_we_are(self) -> bool {
+    pub fn may_need_login(self) -> bool {
         matches!(self, Self::PasswordNeeded | Self::NotPermitted)
     }
 }

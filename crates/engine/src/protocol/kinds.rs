@@ -12,9 +12,9 @@ pub const OTHER: &str = "other";
 /// The first [`MAX_KINDS`] kinds of errors in server replies. Without the limit, a server that sends ever new kinds
 /// could fill the memory and the recording. redyno's own kinds, such as `timeout`, are in lower case and have no limit.
 #[derive(Debug, Default)]
-pub struct Kinds(BTreeSet<String>);
+pub struct ErrorKinds(BTreeSet<String>);
 
-impl Kinds {
+impl ErrorKinds {
     /// Adds a kind. Returns whether the kind is new and is counted separately.
     pub fn is_new(&mut self, kind: &str) -> bool {
         let is_new = !self.0.contains(kind) && (is_ours(kind) || self.0.len() < MAX_KINDS);
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn the_first_kinds_keep_their_names_and_no_error_is_lost() {
-        let mut kinds = Kinds::default();
+        let mut kinds = ErrorKinds::default();
         let mut sum = 0;
         for tick in 0..100 {
             let new = (0..10).map(|n| (format!("E{}", tick * 10 + n), 1));
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_new_kind_is_reported_once_even_beyond_the_limit_if_it_is_ours() {
-        let mut kinds = Kinds::default();
+        let mut kinds = ErrorKinds::default();
         let new = (0..1000).filter(|n| kinds.is_new(&format!("E{}", n % 500))).count();
         assert_eq!(new, MAX_KINDS);
         assert_eq!(

@@ -16,7 +16,7 @@ pub enum Reply<'a> {
 
 /// The parts of replies that a skipper returns before the reply itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Parts {
+pub enum ReplyParts {
     /// No parts.
     #[default]
     None,
@@ -30,7 +30,7 @@ pub enum Parts {
 
 /// What a skipper returns: a complete reply, or a part of a reply if parts are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum ReplyPiece<'a> {
     /// An element of the current reply that is not nested and not an error.
     Element {
         /// The index of the element in the reply, from 0.

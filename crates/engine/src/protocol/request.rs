@@ -11,12 +11,12 @@
 mod making;
 
 use super::{
-    Derived, Dialect, Fill, KeyPart, Part, Unspoken, append_vector,
+    ArgumentPart, Derived, Dialect, FillSlots, KeyPart, UnsupportedCommand, append_vector,
     digits::digits,
-    request_parts::{Head, Laid, java_hash},
+    request_parts::{ArgumentHead, LayoutElement, java_hash},
     resp,
 };
-use making::Making;
+use making::TemplateBuilder;
 
 /// The size of a block in bytes. A GET or an INCR fits into one block.
 const BLOCK: usize = 64;
@@ -24,55 +24,55 @@ const BLOCK: usize = 64;
 /// A template: encoded commands that are sent together, with any number of slots.
 #[derive(Debug, Clone)]
 pub struct Template {
-    pieces: Vec<Piece>,
+    pieces: Vec<TemplatePiece>,
 }
 
 /// A part of a template: bytes of a known length, and the slot after these bytes.
 #[derive(Debug, Clone)]
-struct Piece {
+struct TemplatePiece {
     /// The bytes, padded to whole blocks.
     blocks: Vec<[u8; BLOCK]>,
     length: usize,
     /// The position of each slot of digits in the bytes, and the source of its number.
     digits: Vec<(usize, u16)>,
-    then: Then,
+    then: NextSlot,
 }
 
 /// The slot after a piece.
 #[derive(Debug, Clone)]
-enum Then {
+enum NextSlot {
     /// No slot: the next piece or the end of the template follows.
     Piece,
     /// A value of this kind. The bytes of the piece contain its length.
     Value(u16),
     /// Any other kind of slot.
-    Slot(Box<Slot>),
+    Slot(Box<RareSlot>),
 }
 
 /// The less frequent kinds of slots. A separate function fills these slots, which keeps the code for most requests
 /// short.
 #[derive(Debug, Clone)]
-enum Slot {
+enum RareSlot {
     /// An argument that is a value of this kind, with its length before it.
-    Sized(Head<Fragment>, u16),
+    Sized(ArgumentHead<SlotPart>, u16),
     /// A number, without its length.
-    Plain(Fragment),
+    Plain(SlotPart),
     /// An argument that is a number of this source, with its length before it.
     SizedNumber(u16),
     /// Any other argument. The length of the argument is known only when it is filled.
-    Argument(Head<Fragment>, Vec<Fragment>),
+    Argument(ArgumentHead<SlotPart>, Vec<SlotPart>),
     /// A key of memcached or a path of HTTP, and the function that checks the filled bytes.
-    Key(Vec<Fragment>, fn(&[u8]) -> bool),
+    Key(Vec<SlotPart>, fn(&[u8]) -> bool),
 }
 
 /// A part of an argument or a key that is filled for each request.
 #[derive(Debug, Clone)]
-enum Fragment {
+enum SlotPart {
     Text(Vec<u8>),
     Digits(u16),
     Number(u16),
     Padded(u16, u8),
-    OfKey(OfKey),
+    OfKey(DerivedSlot),
     Value(u16),
     /// A number that is inserted later: the number from the reply to the previous request.
     Awaited,
@@ -80,7 +80,7 @@ enum Fragment {
 
 /// A part of a request that is derived from a key.
 #[derive(Debug, Clone)]
-struct OfKey {
+struct DerivedSlot {
     /// The key prefix (the text before the number), and the hash of the prefix.
     prefix: String,
     hash: i32,
@@ -89,7 +89,7 @@ struct OfKey {
     derived: Derived<Vec<u8>>,
 }
 
-impl OfKey {
+impl DerivedSlot {
     fn new(key: KeyPart, derived: Derived<Vec<u8>>) -> Self {
         let KeyPart { prefix, source, digits } = key;
         Self { prefix: prefix.to_owned(), hash: java_hash(0, prefix.encode_utf16()), source, digits, derived }
@@ -128,20 +128,20 @@ impl Template {
     ///
     /// # Errors
     /// When the dialect does not have one of the commands.
-    pub fn new(dialect: Dialect, commands: &[Vec<Vec<Part>>]) -> Result<Self, Unspoken> {
-        let mut making = Making::default();
+    pub fn new(dialect: Dialect, commands: &[Vec<Vec<ArgumentPart>>]) -> Result<Self, UnsupportedCommand> {
+        let mut making = TemplateBuilder::default();
         for arguments in commands {
             dialect.lay_out(arguments)?.into_iter().for_each(|laid| making.add(laid));
         }
-        making.end_piece(Then::Piece);
+        making.end_piece(NextSlot::Piece);
         Ok(Self { pieces: making.pieces })
     }
 
     /// Creates a template of these bytes, unchanged.
     pub fn raw(bytes: &[u8]) -> Self {
-        let mut making = Making::default();
-        making.add(Laid::Bytes(bytes.to_vec()));
-        making.end_piece(Then::Piece);
+        let mut making = TemplateBuilder::default();
+        making.add(LayoutElement::Bytes(bytes.to_vec()));
+        making.end_piece(NextSlot::Piece);
         Self { pieces: making.pieces }
     }
 
@@ -150,12 +150,12 @@ impl Template {
     pub fn has_only_digits(&self, sources: usize) -> bool {
         let [only] = self.pieces.as_slice() else { return false };
         let digits = only.digits.iter().all(|(_, source)| usize::from(*source) < sources);
-        digits && matches!(only.then, Then::Piece)
+        digits && matches!(only.then, NextSlot::Piece)
     }
 
     /// Appends the commands to `out`; `fill` fills their slots.
     #[inline(always)]
-    pub fn append(&self, fill: &mut impl Fill, out: &mut Vec<u8>) {
+    pub fn append(&self, fill: &mut impl FillSlots, out: &mut Vec<u8>) {
         for piece in &self.pieces {
             let start = out.len();
             for block in &piece.blocks {
@@ -167,20 +167,20 @@ impl Template {
             }
             out.truncate(start + piece.length);
             match &piece.then {
-                Then::Piece => {}
-                Then::Value(kind) => {
+                NextSlot::Piece => {}
+                NextSlot::Value(kind) => {
                     let (value, _) = fill.value(*kind);
                     fill.write(value, out);
                 }
-                Then::Slot(slot) => slot.append(fill, out),
+                NextSlot::Slot(slot) => slot.append(fill, out),
             }
         }
     }
 }
 
-impl Slot {
+impl RareSlot {
     #[inline(never)]
-    fn append(&self, fill: &mut impl Fill, out: &mut Vec<u8>) {
+    fn append(&self, fill: &mut impl FillSlots, out: &mut Vec<u8>) {
         match self {
             Self::Sized(head, kind) => {
                 let (value, length) = fill.value(*kind);
@@ -217,10 +217,10 @@ fn append_sized_number(number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(digits);
 }
 
-impl Head<Fragment> {
+impl ArgumentHead<SlotPart> {
     /// Appends the bytes that precede an argument of `length` bytes.
     #[inline]
-    fn append(&self, length: usize, fill: &mut impl Fill, out: &mut Vec<u8>) {
+    fn append(&self, length: usize, fill: &mut impl FillSlots, out: &mut Vec<u8>) {
         match self {
             Self::Bulk => resp::append_header(b'$', length, out),
             Self::Line(fragments) => {
@@ -235,10 +235,10 @@ impl Head<Fragment> {
     }
 }
 
-impl Fragment {
+impl SlotPart {
     /// Appends the fragment. Returns how many bytes of the fragment are not in `out`, because they are sent from
     /// elsewhere.
-    fn append(&self, fill: &mut impl Fill, out: &mut Vec<u8>) -> usize {
+    fn append(&self, fill: &mut impl FillSlots, out: &mut Vec<u8>) -> usize {
         match self {
             Self::Text(text) => out.extend_from_slice(text),
             Self::Digits(source) => out.extend_from_slice(&digits(fill.number(*source))),
@@ -256,7 +256,12 @@ impl Fragment {
 }
 
 /// Appends an argument, and then inserts its length before it.
-fn append_argument(head: &Head<Fragment>, fragments: &[Fragment], fill: &mut impl Fill, out: &mut Vec<u8>) {
+fn append_argument(
+    head: &ArgumentHead<SlotPart>,
+    fragments: &[SlotPart],
+    fill: &mut impl FillSlots,
+    out: &mut Vec<u8>,
+) {
     let start = out.len();
     let left_out: usize = fragments.iter().map(|fragment| fragment.append(fill, out)).sum();
     let end = out.len();
@@ -267,7 +272,12 @@ fn append_argument(head: &Head<Fragment>, fragments: &[Fragment], fill: &mut imp
 }
 
 /// Appends a key. Reports the key to `fill` if it is not valid.
-fn append_key(fragments: &[Fragment], is_good: fn(&[u8]) -> bool, fill: &mut impl Fill, out: &mut Vec<u8>) {
+fn append_key(
+    fragments: &[SlotPart],
+    is_good: fn(&[u8]) -> bool,
+    fill: &mut impl FillSlots,
+    out: &mut Vec<u8>,
+) {
     let start = out.len();
     let left_out: usize = fragments.iter().map(|fragment| fragment.append(fill, out)).sum();
     if left_out > 0 || !is_good(&out[start..]) {
@@ -276,123 +286,4 @@ fn append_key(fragments: &[Fragment], is_good: fn(&[u8]) -> bool, fill: &mut imp
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::protocol::KEY_DIGITS;
-
-    fn text(bytes: &[u8]) -> String {
-        String::from_utf8(bytes.to_vec()).unwrap()
-    }
-
-    /// Fills slots with known sequences. The numbers of source n are 10·n, 10·n+1, … Values of kind n grow by n bytes
-    /// with each value.
-    #[derive(Default)]
-    struct Counting([u64; 4], usize);
-
-    impl Fill for Counting {
-        type Value = &'static str;
-
-        fn number(&mut self, source: u16) -> u64 {
-            let count = &mut self.0[usize::from(source)];
-            *count += 1;
-            *count - 1 + 10 * u64::from(source)
-        }
-
-        fn value(&mut self, kind: u16) -> (&'static str, usize) {
-            self.1 += 1;
-            let length = 3 + usize::from(kind) * self.1;
-            (&"abcdefghijklm"[..length], length)
-        }
-
-        fn write(&mut self, value: &'static str, out: &mut Vec<u8>) -> usize {
-            out.extend_from_slice(value.as_bytes());
-            0
-        }
-
-        fn await_number(&mut self, _: usize) {}
-
-        fn moved(&mut self, _: usize, _: usize, _: usize) {}
-
-        fn refuse(&mut self, _: &[u8]) {}
-    }
-
-    const THREE: Part = Part::Value { kind: 0, size: Some(3) };
-    const DRAWN: Part = Part::Value { kind: 4, size: None };
-
-    fn filled(times: usize, commands: &[Vec<Vec<Part>>]) -> String {
-        let (template, mut fill, mut out) =
-            (Template::new(Dialect::Resp2, commands).unwrap(), Counting::default(), Vec::new());
-        (0..times).for_each(|_| template.append(&mut fill, &mut out));
-        text(&out)
-    }
-
-    fn word(text: &str) -> Vec<Part<'_>> {
-        vec![Part::Text(text.as_bytes())]
-    }
-
-    #[test]
-    fn key_and_value_slots_are_filled_in_each_request() {
-        let key = vec![Part::Text(b"k:"), Part::Digits(1)];
-        assert_eq!(
-            filled(2, &[vec![word("SET"), key, vec![THREE]]]),
-            "*3\r\n$3\r\nSET\r\n$14\r\nk:000000000010\r\n$3\r\nabc\r\n\
-             *3\r\n$3\r\nSET\r\n$14\r\nk:000000000011\r\n$3\r\nabc\r\n"
-        );
-    }
-
-    #[test]
-    fn slots_may_be_in_any_order_and_inside_text_and_may_repeat() {
-        let json = vec![Part::Text(b"<"), THREE, Part::Text(b">"), Part::Digits(0)];
-        let mixed = vec![Part::Text(b"n"), Part::Number(1), THREE, Part::Digits(0)];
-        assert_eq!(
-            filled(1, &[vec![json, vec![Part::Number(1)], mixed, vec![Part::Digits(2), Part::Digits(2)]]]),
-            "*4\r\n$17\r\n<abc>000000000000\r\n$2\r\n10\r\n$18\r\nn11abc000000000001\r\n\
-             $24\r\n000000000020000000000021\r\n"
-        );
-    }
-
-    #[test]
-    fn a_random_length_precedes_its_argument() {
-        let words = vec![word("SET"), vec![DRAWN], word("EX"), vec![Part::Number(3)]];
-        let mixed = vec![vec![Part::Text(b"<"), DRAWN, Part::Digits(0), Part::Text(b">")]];
-        assert_eq!(
-            filled(1, &[words, mixed]),
-            "*4\r\n$3\r\nSET\r\n$7\r\nabcdefg\r\n$2\r\nEX\r\n$2\r\n30\r\n\
-             *1\r\n$25\r\n<abcdefghijk000000000000>\r\n"
-        );
-    }
-
-    #[test]
-    fn a_padded_number_has_at_least_its_number_of_digits() {
-        let key = |digits| vec![Part::Text(b"k"), Part::Padded(1, digits)];
-        assert_eq!(
-            filled(1, &[vec![key(4), key(1), vec![Part::Padded(1, 20)]]]),
-            "*3\r\n$5\r\nk0010\r\n$3\r\nk11\r\n$20\r\n00000000000000000012\r\n"
-        );
-    }
-
-    #[test]
-    fn several_commands_are_sent_together() {
-        assert_eq!(
-            filled(1, &[vec![word("MULTI")], vec![word("INCR"), vec![Part::Digits(0)]], vec![word("EXEC")]]),
-            "*1\r\n$5\r\nMULTI\r\n*2\r\n$4\r\nINCR\r\n$12\r\n000000000000\r\n*1\r\n$4\r\nEXEC\r\n"
-        );
-    }
-
-    #[test]
-    fn raw_bytes_are_sent_as_they_are() {
-        let (template, mut out) = (Template::raw(b"PING\r\n"), Vec::new());
-        (0..2).for_each(|_| template.append(&mut Counting::default(), &mut out));
-        assert_eq!(text(&out), "PING\r\nPING\r\n");
-    }
-
-    #[test]
-    fn a_piece_of_any_length_is_whole() {
-        for length in [0, 1, 40, 55, 56, 57, 64, 119, 120, 200] {
-            let prefix = "k".repeat(length);
-            let key = vec![Part::Text(prefix.as_bytes()), Part::Digits(0)];
-            let expected = format!("*2\r\n$3\r\nGET\r\n${}\r\n{prefix}000000000000\r\n", length + KEY_DIGITS);
-            assert_eq!(filled(1, &[vec![word("GET"), key]]), expected);
-        }
-    }
-}
+mod tests;

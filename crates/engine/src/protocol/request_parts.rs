@@ -7,11 +7,11 @@ use super::digits::KEY_DIGITS;
 /// The error for a command that a dialect does not have, or for arguments that the dialect does not accept.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
-pub struct Unspoken(pub(super) String);
+pub struct UnsupportedCommand(pub(super) String);
 
 /// A part of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part<'a> {
+pub enum ArgumentPart<'a> {
     /// Literal bytes.
     Text(&'a [u8]),
     /// A number from this source with [`KEY_DIGITS`] digits.
@@ -75,7 +75,7 @@ pub struct KeyPart<'a> {
     pub digits: u8,
 }
 
-impl Part<'_> {
+impl ArgumentPart<'_> {
     /// Returns the length of the part in bytes; `None` if the length is unknown before the part is filled.
     pub(super) fn length(&self) -> Option<usize> {
         match *self {
@@ -94,21 +94,21 @@ pub(crate) fn java_hash(before: i32, text: impl IntoIterator<Item = u16>) -> i32
 }
 
 /// An element of a command's layout. Elements are in the order in which they are sent.
-pub(super) enum Laid<'a> {
+pub(super) enum LayoutElement<'a> {
     /// Literal bytes.
     Bytes(Vec<u8>),
     /// A part that is sent without a length before it.
-    Plain(Part<'a>),
+    Plain(ArgumentPart<'a>),
     /// An argument that is sent after its length.
-    Measured(Head<Part<'a>>, Vec<Part<'a>>),
+    Measured(ArgumentHead<ArgumentPart<'a>>, Vec<ArgumentPart<'a>>),
     /// A key of memcached or a path of HTTP, which is sent without a length before it. The function checks its bytes
     /// after they are filled.
-    Key(Vec<Part<'a>>, fn(&[u8]) -> bool),
+    Key(Vec<ArgumentPart<'a>>, fn(&[u8]) -> bool),
 }
 
 /// The bytes before an argument; they contain the length of the argument.
 #[derive(Debug, Clone)]
-pub(super) enum Head<P> {
+pub(super) enum ArgumentHead<P> {
     /// `$`, the length, and the end of a line.
     Bulk,
     /// A space, the length, and these parts. The parts include the end of the line.
@@ -117,10 +117,10 @@ pub(super) enum Head<P> {
 
 /// Fills the slots of a request. The slots are filled in the order in which they are sent, except that a value of
 /// random size is drawn before its length is written. `source` and `kind` are the indices that the template uses.
-pub trait Fill {
+pub trait FillSlots {
     /// A value that was drawn and is not written yet.
     type Value: Copy;
-    /// Returns the next number of a source. A number for [`Part::Digits`] must be below 10^12.
+    /// Returns the next number of a source. A number for [`ArgumentPart::Digits`] must be below 10^12.
     fn number(&mut self, source: u16) -> u64;
     /// Draws the next value of a kind. Returns the value with its size in bytes.
     fn value(&mut self, kind: u16) -> (Self::Value, usize);

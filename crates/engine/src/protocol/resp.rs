@@ -1,9 +1,9 @@
 //! Encodes commands in RESP, and returns the commands of the greeting.
 
 use super::{
-    Introduction, Part, Refusal, Step,
+    ArgumentPart, GreetingCommand, GreetingParameters, GreetingRefusal,
     digits::{NINE_DIGITS, few_digits},
-    request_parts::{Head, Laid},
+    request_parts::{ArgumentHead, LayoutElement},
 };
 
 /// The end of a line, and of a bulk string.
@@ -25,12 +25,13 @@ pub(super) fn encode(words: &[&[u8]]) -> Vec<u8> {
 }
 
 /// Returns the layout of a command: an array of bulk strings.
-pub(super) fn lay_out<'a>(arguments: &[Vec<Part<'a>>]) -> Vec<Laid<'a>> {
+pub(super) fn lay_out<'a>(arguments: &[Vec<ArgumentPart<'a>>]) -> Vec<LayoutElement<'a>> {
     let mut head = Vec::new();
     append_header(b'*', arguments.len(), &mut head);
-    let argument =
-        |parts: &Vec<Part<'a>>| [Laid::Measured(Head::Bulk, parts.clone()), Laid::Bytes(END.to_vec())];
-    [Laid::Bytes(head)].into_iter().chain(arguments.iter().flat_map(argument)).collect()
+    let argument = |parts: &Vec<ArgumentPart<'a>>| {
+        [LayoutElement::Measured(ArgumentHead::Bulk, parts.clone()), LayoutElement::Bytes(END.to_vec())]
+    };
+    [LayoutElement::Bytes(head)].into_iter().chain(arguments.iter().flat_map(argument)).collect()
 }
 
 /// Returns word number `word` of command number `command` in encoded commands, both counted from 0. `None` if there is
@@ -81,47 +82,53 @@ pub(crate) fn append_header(kind: u8, n: usize, out: &mut Vec<u8>) {
 }
 
 /// Returns the greeting: authentication, protocol, database, client name.
-pub(super) fn introduce(who: &Introduction, in_resp3: bool) -> Vec<(Step, Vec<u8>)> {
+pub(super) fn introduce(who: &GreetingParameters, in_resp3: bool) -> Vec<(GreetingCommand, Vec<u8>)> {
     let mut steps = Vec::new();
     let mut say = |step, words: &[&[u8]]| steps.push((step, encode(words)));
     match (who.user, who.password) {
-        (Some(user), Some(password)) => say(Step::Auth, &[b"AUTH", user.as_bytes(), password.as_bytes()]),
-        (None, Some(password)) => say(Step::Auth, &[b"AUTH", password.as_bytes()]),
+        (Some(user), Some(password)) => {
+            say(GreetingCommand::Auth, &[b"AUTH", user.as_bytes(), password.as_bytes()]);
+        }
+        (None, Some(password)) => say(GreetingCommand::Auth, &[b"AUTH", password.as_bytes()]),
         (_, None) => {}
     }
     if in_resp3 {
-        say(Step::Hello, &[b"HELLO", b"3"]);
+        say(GreetingCommand::Hello, &[b"HELLO", b"3"]);
     }
     if who.db != 0 {
-        say(Step::Select, &[b"SELECT", who.db.to_string().as_bytes()]);
+        say(GreetingCommand::Select, &[b"SELECT", who.db.to_string().as_bytes()]);
     }
     if let Some(name) = who.name {
-        say(Step::SetName, &[b"CLIENT", b"SETNAME", name.as_bytes()]);
+        say(GreetingCommand::SetName, &[b"CLIENT", b"SETNAME", name.as_bytes()]);
     }
     steps
 }
 
 /// Returns the meaning of an error reply to a command of the greeting.
-pub(super) fn refusal(step: Step, line: &[u8]) -> Refusal {
+pub(super) fn refusal(step: GreetingCommand, line: &[u8]) -> GreetingRefusal {
     if line.starts_with(TOO_MANY) {
-        return Refusal::TooManyClients;
+        return GreetingRefusal::TooManyClients;
     }
     let says = |text: &str| memchr::memmem::find(line, text.as_bytes()).is_some();
     match (step, line.split(|byte| *byte == b' ').next().unwrap_or_default()) {
-        (_, b"DENIED") => Refusal::ProtectedMode,
-        (Step::Auth, b"WRONGPASS") => Refusal::WrongPassword,
-        (Step::Auth, _) if line.starts_with(b"ERR invalid password") => Refusal::WrongPassword,
-        (Step::Auth, _) if says("without any password configured") || says("no password is set") => {
-            Refusal::PasswordNotAsked
+        (_, b"DENIED") => GreetingRefusal::ProtectedMode,
+        (GreetingCommand::Auth, b"WRONGPASS") => GreetingRefusal::WrongPassword,
+        (GreetingCommand::Auth, _) if line.starts_with(b"ERR invalid password") => {
+            GreetingRefusal::WrongPassword
         }
-        (Step::Hello, b"NOPROTO") => Refusal::NoResp3,
-        (Step::Hello, _) if line.starts_with(b"ERR unknown command") => Refusal::NoResp3,
-        (Step::Select, b"ERR") => Refusal::NoSuchDb,
-        (_, b"NOAUTH") => Refusal::PasswordNeeded,
-        (_, b"NOPERM") => Refusal::NotPermitted,
-        (_, b"LOADING") => Refusal::Loading,
-        (_, b"BUSY" | b"MASTERDOWN" | b"CLUSTERDOWN" | b"TRYAGAIN") => Refusal::Busy,
-        _ => Refusal::Other,
+        (GreetingCommand::Auth, _)
+            if says("without any password configured") || says("no password is set") =>
+        {
+            GreetingRefusal::NoPasswordSet
+        }
+        (GreetingCommand::Hello, b"NOPROTO") => GreetingRefusal::NoResp3,
+        (GreetingCommand::Hello, _) if line.starts_with(b"ERR unknown command") => GreetingRefusal::NoResp3,
+        (GreetingCommand::Select, b"ERR") => GreetingRefusal::NoSuchDb,
+        (_, b"NOAUTH") => GreetingRefusal::PasswordNeeded,
+        (_, b"NOPERM") => GreetingRefusal::NotPermitted,
+        (_, b"LOADING") => GreetingRefusal::Loading,
+        (_, b"BUSY" | b"MASTERDOWN" | b"CLUSTERDOWN" | b"TRYAGAIN") => GreetingRefusal::Busy,
+        _ => GreetingRefusal::Other,
     }
 }
 

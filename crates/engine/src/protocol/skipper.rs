@@ -1,7 +1,7 @@
 //! Finds the ends of replies in any dialect, across any number of reads, without storing the replies.
 
 use super::{
-    Parts, Piece, Reply,
+    Reply, ReplyParts, ReplyPiece,
     header::{ProtocolError, whole_reply},
     http::HttpSkipper,
     memcached::MemcachedSkipper,
@@ -30,12 +30,12 @@ impl Skipper {
     pub fn advance<'r, 'i: 'r>(
         &'r mut self,
         input: &mut &'i [u8],
-        parts: Parts,
-    ) -> Result<Option<Piece<'r>>, ProtocolError> {
+        parts: ReplyParts,
+    ) -> Result<Option<ReplyPiece<'r>>, ProtocolError> {
         match self {
             Self::Resp(skipper) => skipper.advance(input, parts),
-            Self::Memcached(skipper) => skipper.advance(input, parts != Parts::None),
-            Self::Http(skipper) => skipper.advance(input, parts != Parts::Headers),
+            Self::Memcached(skipper) => skipper.advance(input, parts != ReplyParts::None),
+            Self::Http(skipper) => skipper.advance(input, parts != ReplyParts::Headers),
         }
     }
 
@@ -70,8 +70,8 @@ impl Skipper {
         input: &mut &'i [u8],
         has_bodies: bool,
     ) -> Result<Option<Reply<'r>>, ProtocolError> {
-        Ok(match self.advance(input, if has_bodies { Parts::None } else { Parts::Headers })? {
-            Some(Piece::Reply(reply)) => Some(reply),
+        Ok(match self.advance(input, if has_bodies { ReplyParts::None } else { ReplyParts::Headers })? {
+            Some(ReplyPiece::Reply(reply)) => Some(reply),
             _ => None,
         })
     }

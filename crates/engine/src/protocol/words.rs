@@ -2,7 +2,7 @@
 
 /// The words that messages to the user contain for servers of one dialect.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Words {
+pub struct DialectWords {
     /// The name of the server.
     pub server: &'static str,
     /// The name of a server with its article.
@@ -31,7 +31,7 @@ pub struct Words {
     pub password: &'static str,
 }
 
-pub(super) static REDIS: Words = Words {
+pub(super) static REDIS: DialectWords = DialectWords {
     server: "Redis",
     a_server: "a Redis",
     ping: "PING",
@@ -47,7 +47,7 @@ pub(super) static REDIS: Words = Words {
     password: "-a and REDISCLI_AUTH",
 };
 
-pub(super) static MEMCACHED: Words = Words {
+pub(super) static MEMCACHED: DialectWords = DialectWords {
     server: "memcached",
     a_server: "a memcached",
     ping: "mn",
@@ -63,7 +63,7 @@ pub(super) static MEMCACHED: Words = Words {
     password: "--user and -a",
 };
 
-pub(super) static HTTP: Words = Words {
+pub(super) static HTTP: DialectWords = DialectWords {
     server: "HTTP",
     a_server: "an HTTP server",
     ping: "HEAD",

@@ -35,7 +35,7 @@ const LONGEST_GAP_S: f64 = 5.0;
 
 /// The usual level of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Usual {
+pub struct UsualLevel {
     /// The median.
     pub level: f64,
     /// The spread of the values around the median, comparable to a standard deviation.
@@ -47,9 +47,9 @@ pub struct Usual {
 pub struct Baseline {
     opened_s: f64,
     open: Vec<f64>,
-    cells: VecDeque<Usual>,
+    cells: VecDeque<UsualLevel>,
     /// The usual level; `None` during the first 10 s.
-    pub usual: Option<Usual>,
+    pub usual: Option<UsualLevel>,
 }
 
 impl Baseline {
@@ -62,16 +62,16 @@ impl Baseline {
         if t_s - self.opened_s < CELL_S - 1.0 || self.open.len() < LEAST_VALUES {
             return;
         }
-        self.cells.extend(around(&self.open));
+        self.cells.extend(usual_level(&self.open));
         self.open.clear();
         if self.cells.len() > CELLS {
             self.cells.pop_front();
         }
         let levels: Vec<_> = self.cells.iter().map(|cell| cell.level).collect();
         let within: Vec<_> = self.cells.iter().map(|cell| cell.spread).collect();
-        self.usual = around(&levels).map(|between| {
+        self.usual = usual_level(&levels).map(|between| {
             let spread = between.spread.max(quantile(&within, 0.5).unwrap_or(0.0));
-            Usual { spread: spread.max(between.level.abs() * LEAST_SPREAD), ..between }
+            UsualLevel { spread: spread.max(between.level.abs() * LEAST_SPREAD), ..between }
         });
     }
 
@@ -82,9 +82,9 @@ impl Baseline {
 }
 
 /// Returns the median of `values` and their spread around it.
-fn around(values: &[f64]) -> Option<Usual> {
+fn usual_level(values: &[f64]) -> Option<UsualLevel> {
     let [low, level, high] = [0.25, 0.5, 0.75].map(|share| quantile(values, share));
-    Some(Usual { level: level?, spread: (high? - low?) / QUARTILES_TO_DEVIATION })
+    Some(UsualLevel { level: level?, spread: (high? - low?) / QUARTILES_TO_DEVIATION })
 }
 
 /// Returns the quantile of `values` for `share`, 0 to 1, rounded to the nearest value.
@@ -98,17 +98,17 @@ fn quantile(values: &[f64], share: f64) -> Option<f64> {
 /// The smallest difference from the usual level that counts as a shift. A shift must have both the ratio and the
 /// difference.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Difference {
+pub struct ShiftThreshold {
     /// The smallest ratio of the higher and the lower level.
     pub factor: f64,
     /// The smallest difference of the levels, in the unit of the figure.
     pub least: f64,
 }
 
-impl Difference {
+impl ShiftThreshold {
     /// Returns 1 if `value` is above the usual level, -1 if it is below, and 0 if it is inside. Only the share `part`
     /// of the smallest difference is required.
-    fn side(self, usual: Usual, value: f64, part: f64) -> i8 {
+    fn side(self, usual: UsualLevel, value: f64, part: f64) -> i8 {
         let away = value - usual.level;
         let is_far = away.abs() >= self.least * part && away.abs() >= SPREADS * part * usual.spread;
         let (low, high) = (value.min(usual.level), value.max(usual.level));
@@ -145,7 +145,7 @@ pub enum ShiftEnd {
 /// Watches one figure for level shifts.
 #[derive(Debug, Clone, Default)]
 pub struct LevelWatch {
-    difference: Difference,
+    difference: ShiftThreshold,
     baseline: Baseline,
     last: Option<(f64, f64)>,
     /// The current shift, and the baseline of its values.
@@ -159,19 +159,19 @@ pub struct LevelWatch {
 
 impl LevelWatch {
     /// Creates a watch of a figure without earlier values.
-    pub fn new(difference: Difference) -> Self {
+    pub fn new(difference: ShiftThreshold) -> Self {
         Self { difference, ..Self::default() }
     }
 
     /// Creates a watch of a figure that was 0 until `until_s`, in seconds of the session.
-    pub fn after_zero(difference: Difference, until_s: f64) -> Self {
-        let zero = Usual { level: 0.0, spread: 0.0 };
+    pub fn after_zero(difference: ShiftThreshold, until_s: f64) -> Self {
+        let zero = UsualLevel { level: 0.0, spread: 0.0 };
         let baseline = Baseline { cells: [zero].into(), usual: Some(zero), ..Baseline::default() };
         Self { baseline, last: Some((until_s, 0.0)), ..Self::new(difference) }
     }
 
     /// Returns the last value, and the usual level before the current shift.
-    pub fn standing(&self) -> Option<(f64, Usual)> {
+    pub fn last_and_usual(&self) -> Option<(f64, UsualLevel)> {
         self.last.map(|(_, value)| value).zip(self.baseline.usual)
     }
 
@@ -228,7 +228,7 @@ impl LevelWatch {
         self.doubtful.drain(..).for_each(|(t_s, value)| self.baseline.push(t_s, value));
     }
 
-    fn begin(&mut self, usual: Usual) -> LevelShift {
+    fn begin(&mut self, usual: UsualLevel) -> LevelShift {
         let mut during = Baseline::default();
         self.doubtful.drain(..).for_each(|(t_s, value)| during.push(t_s, value));
         let to = during.level().unwrap_or(usual.level);
@@ -253,7 +253,7 @@ impl LevelWatch {
 mod tests {
     use super::*;
 
-    const LATENCY: Difference = Difference { factor: 2.0, least: 0.2 };
+    const LATENCY: ShiftThreshold = ShiftThreshold { factor: 2.0, least: 0.2 };
 
     /// Returns the begins and ends of shifts in a series with one value per second.
     fn shifts(values: impl IntoIterator<Item = f64>) -> Vec<(usize, LevelShift)> {

@@ -144,12 +144,12 @@ pub fn explained_by_slope(one: &Blocks, other: &Blocks) -> f64 {
 
 /// How much the means of two series with the same setting may differ.
 #[derive(Debug, Clone)]
-pub struct Doubt {
+pub struct Uncertainty {
     /// For each of [`RATIOS`], the posterior weight and the standard error of the difference.
     errors: [(f64, f64); RATIOS.len()],
 }
 
-impl Doubt {
+impl Uncertainty {
     /// Computes the uncertainty of the difference between `one` and `other`, which may be in any order.
     pub fn between(one: &Blocks, other: &Blocks) -> Self {
         let is_first = one.0[0].middle_s <= other.0[0].middle_s;
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn the_uncertainty_grows_with_a_slope_and_with_the_distance_of_the_series() {
-        let half = |one: &Blocks, other: &Blocks| Doubt::between(one, other).exceeded_with(0.025);
+        let half = |one: &Blocks, other: &Blocks| Uncertainty::between(one, other).exceeded_with(0.025);
         let steady = half(&zigzag(0.0, 60, 0.0), &zigzag(60.0, 60, 0.0));
         let walking = half(&zigzag(0.0, 60, 0.001), &zigzag(60.0, 60, 0.001));
         assert!(walking > 4.0 * steady, "{walking} against {steady}");
@@ -228,7 +228,7 @@ mod tests {
         assert!(Blocks::of(0.0, 1.0, 1, &[1.0; 9]).is_none());
         assert!(Blocks::of(0.0, 0.0, 1, &[1.0; 10]).is_none());
         let equal = Blocks::of(0.0, 1.0, 1, &[1.0; 10]).unwrap();
-        let doubt = Doubt::between(&equal, &Blocks::of(10.0, 1.0, 1, &[1.0; 10]).unwrap());
+        let doubt = Uncertainty::between(&equal, &Blocks::of(10.0, 1.0, 1, &[1.0; 10]).unwrap());
         assert!(doubt.exceeded_with(0.025) < 1e-5 && doubt.chance(0.01) < 1e-6);
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
     if cells.is_empty() {
         return String::new();
     }
-    let counts = counts(Layout::new(digits.into(), 1, HIGHEST_NS), cells);
+    let counts = counts(CellLayout::new(digits.into(), 1, HIGHEST_NS), cells);
     let mut body = UNPACKED.to_vec();
     body.extend((counts.len() as u32).to_be_bytes());
     body.extend([0; 4]);
@@ -72,7 +72,7 @@ pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
 
 /// Converts `cells` to a layout with `digits` significant digits. Encoding and decoding return the same cells.
 pub(super) fn in_cells_of(digits: u8, cells: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    let layout = Layout::new(digits.into(), 1, HIGHEST_NS);
+    let layout = CellLayout::new(digits.into(), 1, HIGHEST_NS);
     let together = cells.chunk_by(|a, b| layout.index(a.0) == layout.index(b.0));
     let cell = |cells: &[(u64, u64)]| {
         (layout.upper(layout.index(cells[0].0)), cells.iter().map(|(_, n)| n).sum::<u64>())
@@ -81,7 +81,7 @@ pub(super) fn in_cells_of(digits: u8, cells: &[(u64, u64)]) -> Vec<(u64, u64)> {
 }
 
 /// Encodes the counts of all cells as bytes, from the first cell on. A negative number -n represents n empty cells.
-fn counts(layout: Layout, cells: &[(u64, u64)]) -> Vec<u8> {
+fn counts(layout: CellLayout, cells: &[(u64, u64)]) -> Vec<u8> {
     let (mut bytes, mut next) = (Vec::new(), 0);
     for together in cells.chunk_by(|a, b| layout.index(a.0) == layout.index(b.0)) {
         let index = layout.index(together[0].0);
@@ -142,7 +142,7 @@ pub(super) fn decode(text: &str) -> Result<Vec<(u64, u64)>, DecodeError> {
     }
     let packed = BASE64.decode(text)?;
     let unpacked = unpack(&packed)?;
-    let (layout, counts) = Layout::read(&unpacked)?;
+    let (layout, counts) = CellLayout::read(&unpacked)?;
     cells(layout, counts)
 }
 
@@ -165,7 +165,7 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, DecodeError> {
 
 /// How values map to cells.
 #[derive(Debug, Clone, Copy)]
-struct Layout {
+struct CellLayout {
     /// The binary logarithm of the lowest value that can be distinguished from 0.
     unit_bits: u32,
     /// The binary logarithm of half the number of cells in a bucket.
@@ -174,7 +174,7 @@ struct Layout {
     cells: usize,
 }
 
-impl Layout {
+impl CellLayout {
     /// Reads the layout from the header. Returns the layout and the remaining bytes.
     fn read(unpacked: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
         let Some((header, counts)) = unpacked.split_first_chunk::<HEADER>() else {
@@ -227,7 +227,7 @@ impl Layout {
 }
 
 /// Decodes the counts of the cells from the first cell on. A negative number -n skips n empty cells.
-fn cells(layout: Layout, mut counts: &[u8]) -> Result<Vec<(u64, u64)>, DecodeError> {
+fn cells(layout: CellLayout, mut counts: &[u8]) -> Result<Vec<(u64, u64)>, DecodeError> {
     let mut cells = Vec::new();
     let (mut index, mut sum) = (0_usize, 0);
     while !counts.is_empty() {

@@ -11,7 +11,7 @@ use super::comparison::{Better, CLOSE, Comparison, SMALLEST};
 
 /// The probability that the interval misses the true difference as long as more pairs may follow. This probability is
 /// small because each of many results may end the test.
-const LOOK: f64 = 0.005;
+const INTERIM: f64 = 0.005;
 /// The probability that the interval misses the true difference after the last pair. With the probabilities of this
 /// module, equal settings are called different in at most 5 of 100 runs, which the tests verify.
 const LAST: f64 = 0.025;
@@ -19,7 +19,7 @@ const LAST: f64 = 0.025;
 /// Compares two settings by the differences of logarithms of all pairs; `is_last` says that no more pairs follow. The
 /// sides are the same if the interval excludes differences above 2 %, or after the last pair differences above 5 %.
 pub fn compare(differences: &[f64], better: Better, is_last: bool) -> Comparison {
-    let (outside, close) = if is_last { (LAST, CLOSE) } else { (LOOK, SMALLEST) };
+    let (outside, close) = if is_last { (LAST, CLOSE) } else { (INTERIM, SMALLEST) };
     match shift(differences, outside) {
         Some((estimate, interval)) => Comparison::of(estimate, interval, better, close),
         None => Comparison::NOTHING,
@@ -38,12 +38,12 @@ fn shift(differences: &[f64], outside: f64) -> Option<(f64, Option<(f64, f64)>)>
     let count = means.len();
     let last = count.checked_sub(1)?;
     let estimate = f64::midpoint(means[last / 2], means[count / 2]);
-    Some((estimate, left_out(differences.len(), outside).map(|n| (means[n], means[last - n]))))
+    Some((estimate, means_outside(differences.len(), outside).map(|n| (means[n], means[last - n]))))
 }
 
 /// Returns how many of the ordered means are outside the interval on each side. The interval misses the true difference
 /// with a probability of at most `outside`. Returns `None` if even the widest interval misses it more often.
-fn left_out(pairs: usize, outside: f64) -> Option<usize> {
+fn means_outside(pairs: usize, outside: f64) -> Option<usize> {
     // For each sum, the share of the 2^n sign patterns whose positive ranks have this sum.
     let mut ways = vec![1.0];
     for rank in 1..=pairs {
@@ -83,10 +83,10 @@ mod tests {
     fn the_intervals_agree_with_published_tables() {
         // Hollander and Wolfe, table A.4: the number of means outside on each side, for at most 95 %.
         for (pairs, out) in [(6, 0), (7, 2), (8, 3), (9, 5), (10, 8), (15, 25), (20, 52)] {
-            assert_eq!(left_out(pairs, 0.05), Some(out), "{pairs}");
+            assert_eq!(means_outside(pairs, 0.05), Some(out), "{pairs}");
         }
-        assert_eq!((left_out(5, 0.05), left_out(8, LOOK)), (None, None));
-        assert!(left_out(9, LOOK).is_some());
+        assert_eq!((means_outside(5, 0.05), means_outside(8, INTERIM)), (None, None));
+        assert!(means_outside(9, INTERIM).is_some());
     }
 
     #[test]

@@ -40,12 +40,12 @@ pub fn compare(base: &[f64], new: &[f64], better: Better) -> Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{Verdict, simulated::Chance};
+    use crate::stats::{Verdict, simulated::NoiseSource};
 
     /// Returns the share of simulated comparisons with this verdict, with three runs of each side; `more` is the true
     /// difference, `noise` the deviation of a run.
     fn share(is_so: impl Fn(Verdict) -> bool, more: f64, noise: f64) -> f64 {
-        let mut chance = Chance::new(11);
+        let mut chance = NoiseSource::new(11);
         let times = 2000;
         let mut runs =
             |level: f64| (0..3).map(|_| level * (noise * chance.normal()).exp()).collect::<Vec<_>>();

@@ -45,7 +45,7 @@ impl Trial {
 
 /// The next step of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Next {
+pub enum SearchStep {
     /// Run this trial.
     Trial(Trial),
     /// The search is over: both bounds are confirmed and close enough to each other.
@@ -168,16 +168,16 @@ impl Search {
     }
 
     /// Returns the next step.
-    pub fn next(&self) -> Next {
-        let short = |load: f64| Next::Trial(Trial { load: load.round(), is_full: false });
-        let full = |load| Next::Trial(Trial { load, is_full: true });
+    pub fn next(&self) -> SearchStep {
+        let short = |load: f64| SearchStep::Trial(Trial { load: load.round(), is_full: false });
+        let full = |load| SearchStep::Trial(Trial { load, is_full: true });
         match self.nearest() {
             (_, Some(bad)) if bad.is_doubtful() => short(bad.load),
             (None, Some(bad)) if bad.is_untried() && bad.load > 1.0 => {
                 short((bad.load * FIRST).min(bad.load - 1.0))
             }
             (None, Some(bad)) if bad.is_untried() => short(bad.load),
-            (None, Some(bad)) if bad.load <= self.least => Next::Nothing,
+            (None, Some(bad)) if bad.load <= self.least => SearchStep::Nothing,
             (None, Some(bad)) => short(bad.load / 2.0),
             (Some(good), None) => short((good.load * RAISE).max(good.load + 1.0)),
             (Some(good), Some(bad)) if !self.is_near(good, bad) => {
@@ -190,9 +190,9 @@ impl Search {
             }
             (Some(good), Some(_)) if good.class() != Class::Lower => full(good.load),
             (Some(_), Some(bad)) if bad.class() != Class::Upper => full(bad.load),
-            (Some(_), Some(_)) => Next::Found,
+            (Some(_), Some(_)) => SearchStep::Found,
             // This never happens, since a search begins with one load.
-            (None, None) => Next::Nothing,
+            (None, None) => SearchStep::Nothing,
         }
     }
 
@@ -218,7 +218,7 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::simulated::{Chance, Kind};
+    use crate::stats::simulated::{NoiseKind, NoiseSource};
 
     /// Searches from `guess`; `is_good` decides the result of each trial. Returns the result of the search, and the
     /// total length of the trials in seconds.
@@ -226,14 +226,14 @@ mod tests {
         let (mut search, mut took_s) = (Search::new(guess), 0.0);
         for _ in 0..100 {
             match search.next() {
-                Next::Trial(trial) => {
+                SearchStep::Trial(trial) => {
                     took_s += trial.length_s();
                     search.count(trial, is_good(trial));
                 }
-                Next::Found => {
+                SearchStep::Found => {
                     return (search.lower().zip(search.upper()).map(|(l, u)| (l.load, u.load)), took_s);
                 }
-                Next::Nothing => return (None, took_s),
+                SearchStep::Nothing => return (None, took_s),
             }
         }
         panic!("it does not end: {search:?}");
@@ -257,12 +257,12 @@ mod tests {
     fn the_first_load_is_nine_tenths_of_the_guess_and_a_bad_first_trial_is_repeated() {
         let mut search = Search::new(1000.0);
         let first = Trial { load: 900.0, is_full: false };
-        assert_eq!(search.next(), Next::Trial(first));
+        assert_eq!(search.next(), SearchStep::Trial(first));
         search.count(first, false);
-        assert_eq!(search.next(), Next::Trial(first));
+        assert_eq!(search.next(), SearchStep::Trial(first));
         search.count(first, true);
-        assert!(matches!(search.next(), Next::Trial(trial) if trial.load > first.load));
-        assert_eq!(Search::new(1.0).next(), Next::Trial(Trial { load: 1.0, is_full: false }));
+        assert!(matches!(search.next(), SearchStep::Trial(trial) if trial.load > first.load));
+        assert_eq!(Search::new(1.0).next(), SearchStep::Trial(Trial { load: 1.0, is_full: false }));
     }
 
     /// An earlier version ended a slow search with only a lower bound, and reported a result without a trial at a
@@ -272,7 +272,7 @@ mod tests {
         for is_closing in [false, true] {
             let (mut search, mut full_bad) = (Search::new(1000.0), false);
             for _ in 0..100 {
-                let Next::Trial(trial) = search.next() else { break };
+                let SearchStep::Trial(trial) = search.next() else { break };
                 let is_good = trial.load <= 970.0;
                 full_bad |= trial.is_full && !is_good;
                 search.count(trial, is_good);
@@ -280,7 +280,7 @@ mod tests {
                     search.close();
                 }
             }
-            assert_eq!((search.next(), full_bad), (Next::Found, true));
+            assert_eq!((search.next(), full_bad), (SearchStep::Found, true));
             let (lower, upper) = (search.lower().unwrap().load, search.upper().unwrap().load);
             let width = if is_closing { WIDTH.1 } else { WIDTH.0 };
             assert!(lower <= 970.0 && upper > 970.0 && upper - lower <= width * upper, "{lower} {upper}");
@@ -307,7 +307,7 @@ mod tests {
         for (stall_from, least) in [(1.28, 195), (0.52, 170)] {
             let (mut near, mut took) = (0, Vec::new());
             for run in 0..200 {
-                let noise = Chance::new(run).run(Kind::Repeats(0.0), 400);
+                let noise = NoiseSource::new(run).run(NoiseKind::Repeats(0.0), 400);
                 let mut noise = noise.into_iter();
                 let (found, took_s) = search(1000.0, |trial| {
                     let (jitter, stall) = (noise.next().unwrap(), noise.next().unwrap());

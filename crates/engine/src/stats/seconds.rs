@@ -17,7 +17,7 @@
 
 use super::{
     comparison::{Better, CLOSE, Comparison, Reason, SMALLEST, TOUCHES, Verdict},
-    drift::{BLOCKS, Blocks, Doubt, explained_by_slope},
+    drift::{BLOCKS, Blocks, Uncertainty, explained_by_slope},
 };
 
 /// The probability that the confidence interval misses the true difference.
@@ -39,12 +39,12 @@ pub struct TimeSeries<'a> {
 /// Compares `other` with `baseline`.
 pub fn compare(baseline: TimeSeries, other: TimeSeries, better: Better) -> Comparison {
     let values = (baseline.measured(), other.measured());
-    let measured = baseline.levelled(better).zip(other.levelled(better));
+    let measured = baseline.level_and_blocks(better).zip(other.level_and_blocks(better));
     let Some(((base_level, base), (level, blocks))) = measured else {
         return Comparison { verdict: more_seconds(BLOCKS as f64, values), ..Comparison::NOTHING };
     };
     let difference = level - base_level;
-    let doubt = Doubt::between(&base, &blocks);
+    let doubt = Uncertainty::between(&base, &blocks);
     let half = doubt.exceeded_with(OUTSIDE);
     let share = |logarithm: f64| logarithm.exp_m1();
     let without_slope = difference - explained_by_slope(&base, &blocks);
@@ -92,7 +92,7 @@ impl TimeSeries<'_> {
 
     /// Returns the logarithm of the series' level, and the series in blocks. The blocks are relative to the level or
     /// contain logarithms.
-    fn levelled(&self, better: Better) -> Option<(f64, Blocks)> {
+    fn level_and_blocks(&self, better: Better) -> Option<(f64, Blocks)> {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let (level, relative): (f64, Vec<f64>) = match better {
             Better::Higher => {

@@ -2,7 +2,7 @@
 
 /// When the series has this many values, neighbours are merged in pairs. A long series keeps at least half of this
 /// number.
-const KEPT: usize = 256;
+const MOST_VALUES: usize = 256;
 
 /// Values in the order in which they were added. When there are too many values, each pair of neighbours is replaced by
 /// its mean. From then on, each stored value is the mean of twice as many added values. So no value is lost, and slow
@@ -33,7 +33,7 @@ impl Series {
         }
         self.values.push(self.rest.0 / f64::from(self.each));
         self.rest = (0.0, 0);
-        if self.values.len() == KEPT {
+        if self.values.len() == MOST_VALUES {
             self.values = self.values.chunks_exact(2).map(|pair| (pair[0] + pair[1]) / 2.0).collect();
             self.each = self.each.saturating_mul(2);
         }

@@ -5,7 +5,7 @@ use rand_pcg::Pcg64Mcg;
 
 /// How each second depends on earlier seconds, relative to a standard deviation of 1.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum NoiseKind {
     /// AR(1): each second repeats this share of the deviation of the previous second.
     Repeats(f64),
     /// White noise on a random walk with steps of this size.
@@ -21,9 +21,9 @@ pub enum Kind {
 }
 
 /// A reproducible source of random numbers.
-pub struct Chance(Pcg64Mcg);
+pub struct NoiseSource(Pcg64Mcg);
 
-impl Chance {
+impl NoiseSource {
     /// Creates the source with this seed.
     pub fn new(seed: u64) -> Self {
         Self(Pcg64Mcg::seed_from_u64(seed))
@@ -60,16 +60,16 @@ impl Chance {
     }
 
     /// Generates `n` consecutive values.
-    pub fn run(&mut self, kind: Kind, n: usize) -> Vec<f64> {
+    pub fn run(&mut self, kind: NoiseKind, n: usize) -> Vec<f64> {
         match kind {
-            Kind::Repeats(share) => self.repeating(share, n),
-            Kind::Walks(step) => added(&self.repeating(0.0, n), &self.walking(step, n), 1.0),
-            Kind::OnlyWalks => self.walking(1.0, n),
-            Kind::RepeatsAndWalks(share, step) => {
+            NoiseKind::Repeats(share) => self.repeating(share, n),
+            NoiseKind::Walks(step) => added(&self.repeating(0.0, n), &self.walking(step, n), 1.0),
+            NoiseKind::OnlyWalks => self.walking(1.0, n),
+            NoiseKind::RepeatsAndWalks(share, step) => {
                 added(&self.repeating(share, n), &self.walking(step, n), 1.0)
             }
-            Kind::Pink => self.pink(n),
-            Kind::AboutPink(size) => added(&self.repeating(0.0, n), &self.pink(n), size),
+            NoiseKind::Pink => self.pink(n),
+            NoiseKind::AboutPink(size) => added(&self.repeating(0.0, n), &self.pink(n), size),
         }
     }
 }

@@ -30,12 +30,12 @@ pub fn is_steady(values: &[f64], within: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::simulated::{Chance, Kind};
+    use crate::stats::simulated::{NoiseKind, NoiseSource};
 
     /// Returns how many of 100 series of `n` values around 1 are steady within 2 %.
-    fn steady(kind: Kind, noise: f64, n: usize) -> usize {
+    fn steady(kind: NoiseKind, noise: f64, n: usize) -> usize {
         let is = |seed: &u64| {
-            let values = Chance::new(*seed).run(kind, n);
+            let values = NoiseSource::new(*seed).run(kind, n);
             is_steady(&values.iter().map(|value| 1.0 + noise * value).collect::<Vec<_>>(), 0.02)
         };
         (0..100).filter(is).count()
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_series_with_more_noise_needs_more_values() {
-        let white = Kind::Repeats(0.0);
+        let white = NoiseKind::Repeats(0.0);
         assert_eq!((steady(white, 0.01, 11), steady(white, 0.01, 12)), (0, 100));
         assert!(steady(white, 0.05, 12) < 20, "{}", steady(white, 0.05, 12));
         assert!(steady(white, 0.05, 60) > 95, "{}", steady(white, 0.05, 60));
@@ -51,7 +51,8 @@ mod tests {
 
     #[test]
     fn a_series_of_dependent_values_needs_more_values() {
-        let (white, repeats) = (steady(Kind::Repeats(0.0), 0.03, 24), steady(Kind::Repeats(0.8), 0.03, 24));
+        let (white, repeats) =
+            (steady(NoiseKind::Repeats(0.0), 0.03, 24), steady(NoiseKind::Repeats(0.8), 0.03, 24));
         assert!(white > 90 && repeats < 40, "{white} {repeats}");
     }
 

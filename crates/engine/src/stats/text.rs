@@ -27,7 +27,7 @@ const COARSE_DIGITS: u8 = 1;
 
 /// The fields of the JSON object.
 #[derive(Serialize, Deserialize)]
-struct Wire {
+struct LatencyJson {
     count: u64,
     /// The sum of all latencies as a whole number, so that adding sums is exact. If the sum exceeds 64 bits, it is
     /// `None`, and the mean is used instead.
@@ -73,9 +73,9 @@ impl Latency {
         Self::from_parts(cells, self.over_range(), self.sum_ns(), self.min_ns(), self.max_ns())
     }
 
-    fn to_wire(&self, digits: u8) -> Wire {
+    fn to_wire(&self, digits: u8) -> LatencyJson {
         let percentile = |quantile| self.percentile(quantile).map(us);
-        Wire {
+        LatencyJson {
             count: self.count(),
             sum_ns: self.sum_ns().try_into().ok(),
             min_us: us(self.min_ns()),
@@ -92,7 +92,7 @@ impl Latency {
         }
     }
 
-    fn from_wire(wire: &Wire) -> Result<Self, DecodeError> {
+    fn from_wire(wire: &LatencyJson) -> Result<Self, DecodeError> {
         let cells = hdr::decode(&wire.hdr)?;
         let in_cells: u64 = cells.iter().map(|(_, n)| n).sum();
         if in_cells.checked_add(wire.over_range) != Some(wire.count) || wire.count > hdr::MOST {
@@ -166,7 +166,7 @@ pub mod coarse {
 
 impl<'de> Deserialize<'de> for Latency {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::from_wire(&Wire::deserialize(deserializer)?).map_err(D::Error::custom)
+        Self::from_wire(&LatencyJson::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 

@@ -139,7 +139,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::stats::simulated::{Chance, Kind};
+    use crate::stats::simulated::{NoiseKind, NoiseSource};
 
     const CLIENTS: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
 
@@ -153,7 +153,7 @@ mod tests {
 
     /// Returns points of the law with white noise of this share.
     fn noisy(law: Usl, noise: f64, seed: u64) -> Vec<(f64, f64)> {
-        let shifts = Chance::new(seed).run(Kind::Repeats(0.0), CLIENTS.len());
+        let shifts = NoiseSource::new(seed).run(NoiseKind::Repeats(0.0), CLIENTS.len());
         let noisy = |((n, x), shift): ((f64, f64), f64)| (n, x * (noise * shift).exp());
         points(law, &CLIENTS).into_iter().zip(shifts).map(noisy).collect()
     }

@@ -11,7 +11,7 @@ const LONG_STEP_NS: u64 = 1_000_000;
 
 /// A point of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Level {
+pub struct IterationPoint {
     /// The share of values up to this point, in percent. In an iteration over percentiles, it is the target percentile
     /// instead.
     pub percent: f64,
@@ -23,7 +23,7 @@ pub struct Level {
 
 /// Iterates over percentiles like redis-benchmark. Each percentile is in the middle between the previous percentile and
 /// 100, and percentiles in the same cell are skipped. The last value appears twice, because it is also the end.
-pub fn over_percentiles(latency: &Latency) -> Vec<Level> {
+pub fn over_percentiles(latency: &Latency) -> Vec<IterationPoint> {
     let mut levels = percentile_steps(latency, 1);
     levels.dedup_by(|next, before| next.count == before.count && next.count < latency.count());
     levels
@@ -31,21 +31,21 @@ pub fn over_percentiles(latency: &Latency) -> Vec<Level> {
 
 /// Iterates over percentiles in `steps` steps, at least 1, for each half of the distance to 100. The last value appears
 /// twice, because it is also the end.
-pub fn percentile_steps(latency: &Latency, steps: u32) -> Vec<Level> {
+pub fn percentile_steps(latency: &Latency, steps: u32) -> Vec<IterationPoint> {
     let (mut levels, mut seen, mut last_ns, mut percent) = (Vec::new(), 0, 0, 0.0);
     for (value_ns, n) in cells(latency) {
         seen += n;
         last_ns = value_ns;
         let reached = 100.0 * seen as f64 / latency.count() as f64;
         while percent <= reached {
-            levels.push(Level { percent, value_ns, count: seen });
+            levels.push(IterationPoint { percent, value_ns, count: seen });
             percent += 100.0 / (f64::from(steps) * half_distance(percent));
             if seen == latency.count() {
                 break;
             }
         }
     }
-    levels.push(Level { percent: 100.0, value_ns: last_ns, count: seen });
+    levels.push(IterationPoint { percent: 100.0, value_ns: last_ns, count: seen });
     levels
 }
 
@@ -55,9 +55,9 @@ fn half_distance(percent: f64) -> f64 {
 }
 
 /// Iterates over values in even steps, and skips steps without values.
-pub fn over_values(latency: &Latency) -> Vec<Level> {
+pub fn over_values(latency: &Latency) -> Vec<IterationPoint> {
     let mut cells = cells(latency).peekable();
-    let (mut levels, mut seen): (Vec<Level>, u64) = (Vec::new(), 0);
+    let (mut levels, mut seen): (Vec<IterationPoint>, u64) = (Vec::new(), 0);
     let (mut at_ns, mut step_ns) = (STEP_NS, STEP_NS);
     while seen < latency.count() {
         let value_ns = cell_end(at_ns);
@@ -66,7 +66,7 @@ pub fn over_values(latency: &Latency) -> Vec<Level> {
         }
         if levels.last().is_none_or(|level| level.count != seen) {
             let percent = 100.0 * seen as f64 / latency.count() as f64;
-            levels.push(Level { percent, value_ns, count: seen });
+            levels.push(IterationPoint { percent, value_ns, count: seen });
         }
         at_ns += step_ns;
         if value_ns > LONG_FROM_NS {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::stats::fixture::latency_of;
 
-    fn rows(levels: &[Level]) -> Vec<(String, u64)> {
+    fn rows(levels: &[IterationPoint]) -> Vec<(String, u64)> {
         levels.iter().map(|level| (format!("{:.3}", level.percent), level.count)).collect()
     }
 

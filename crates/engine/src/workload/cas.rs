@@ -7,7 +7,7 @@
 
 use super::{
     Misses, Together, Workload, WorkloadError, commands,
-    step::{Fragment, Step},
+    step::{CommandStep, Fragment},
 };
 use crate::protocol::Dialect;
 
@@ -20,10 +20,10 @@ impl Workload {
     /// Checks that `{cas}` is used only if the protocol has CAS numbers, and only after a reply with such a number.
     pub(super) fn check_cas(&self, dialect: Dialect) -> Result<(), WorkloadError> {
         let unspoken = |whose: &str, why: &str| Err(WorkloadError::of(format!("{whose}: {{cas}} {why}")));
-        for (operation, compiled) in self.read_operations().filter(|(operation, _)| !operation.is_raw) {
+        for (operation, compiled) in self.compiled_operations().filter(|(operation, _)| !operation.is_raw) {
             let steps = &compiled.steps;
             let whose = format!("the operation '{}'", operation.name);
-            if !dialect.has_cas() && steps.iter().any(Step::awaits_cas) {
+            if !dialect.has_cas() && steps.iter().any(CommandStep::awaits_cas) {
                 return unspoken(&whose, "is memcached's number of an item, which Redis does not have");
             }
             check_steps(steps, operation.together).or_else(|why| unspoken(&whose, why))?;
@@ -31,7 +31,7 @@ impl Workload {
         for (whose, steps) in
             [("the setup", &self.compiled().setup), ("the prefill", &self.compiled().prefill)]
         {
-            if steps.iter().any(Step::awaits_cas) {
+            if steps.iter().any(CommandStep::awaits_cas) {
                 return unspoken(whose, "belongs to operations");
             }
         }
@@ -40,7 +40,7 @@ impl Workload {
 }
 
 /// Checks that the step before each `{cas}` returns a CAS number, and that the command with `{cas}` accepts one.
-fn check_steps(steps: &[Step], together: Together) -> Result<(), &'static str> {
+fn check_steps(steps: &[CommandStep], together: Together) -> Result<(), &'static str> {
     for (n, step) in steps.iter().enumerate().filter(|(_, step)| step.awaits_cas()) {
         let before = n.checked_sub(1).map(|before| &steps[before]);
         if together != Together::Sequence || !before.is_some_and(returns_cas) {
@@ -57,7 +57,7 @@ fn check_steps(steps: &[Step], together: Together) -> Result<(), &'static str> {
 }
 
 /// Returns whether the reply to a step includes the item's CAS number.
-fn returns_cas(step: &Step) -> bool {
+fn returns_cas(step: &CommandStep) -> bool {
     match step.command().as_deref() {
         Some("GETS" | "GATS") => true,
         Some("MG" | "MA" | "MS") => has_flag(step, RETURNS),
@@ -66,7 +66,7 @@ fn returns_cas(step: &Step) -> bool {
 }
 
 /// Returns whether a step has exactly one `{cas}`, at a place where memcached expects the CAS number.
-fn takes_cas(step: &Step) -> bool {
+fn takes_cas(step: &CommandStep) -> bool {
     let compares = [Fragment::Text(vec![COMPARES]), Fragment::Cas];
     let is_taken = match step.command().as_deref() {
         Some("CAS") => step.0.get(2).is_some_and(|word| *word == [Fragment::Cas]),
@@ -77,18 +77,18 @@ fn takes_cas(step: &Step) -> bool {
 }
 
 /// Returns the flags of a meta command: the words after the key, or for `ms` the words after the value.
-fn flags(step: &Step) -> impl Iterator<Item = &Vec<Fragment>> {
+fn flags(step: &CommandStep) -> impl Iterator<Item = &Vec<Fragment>> {
     let before = if step.command().as_deref() == Some("MS") { 3 } else { 2 };
     step.0.iter().skip(before)
 }
 
-fn has_flag(step: &Step, flag: u8) -> bool {
+fn has_flag(step: &CommandStep, flag: u8) -> bool {
     let is_it = |word: &Vec<Fragment>| matches!(word.first(), Some(Fragment::Text(text)) if text.first() == Some(&flag));
     flags(step).any(is_it)
 }
 
 /// Returns which replies of memcached to a step count as misses.
-pub(super) fn misses(step: &Step) -> Misses {
+pub(super) fn misses(step: &CommandStep) -> Misses {
     match step.command().as_deref() {
         Some("CAS") => Misses::NullOrConflict,
         Some("MS" | "MD" | "MA") if has_flag(step, COMPARES) => Misses::NullOrConflict,
@@ -100,7 +100,7 @@ pub(super) fn misses(step: &Step) -> Misses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Draws, KeyNames, Operation, Outgoing, Program, Values};
+    use crate::workload::{Draws, KeyNames, Operation, OutgoingRequests, Program, Values};
 
     fn sequence(steps: &[&str]) -> Workload {
         let operation = Operation {
@@ -167,7 +167,7 @@ mod tests {
             assert_eq!(error(&workload, Dialect::Memcached), "");
             let values = Values::new(&workload, 4, 1);
             let program = Program::new(&workload, Dialect::Memcached, 1, values, &KeyNames::given("k:"));
-            let (mut draws, mut out) = (Draws::new(7), Outgoing::default());
+            let (mut draws, mut out) = (Draws::new(7), OutgoingRequests::default());
             (0..3).for_each(|_| _ = program.append(&mut draws, &mut out));
             let mut later = out.take_later().unwrap().remove(0);
             later.put_in(|place, out| {
@@ -202,7 +202,7 @@ mod tests {
             ("get {key}", Misses::Null),
             ("set {key} x", Misses::Never),
         ] {
-            assert_eq!(misses(&Step::read(step, &Workload::default()).unwrap()), expected, "{step}");
+            assert_eq!(misses(&CommandStep::read(step, &Workload::default()).unwrap()), expected, "{step}");
         }
     }
 }

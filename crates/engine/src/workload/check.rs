@@ -8,9 +8,9 @@ use super::{
     compiled::Compiled,
     key_form::MAX_DIGITS,
     same_slot::FEWEST_KEYS,
-    step::{Fragment, Step},
+    step::{CommandStep, Fragment},
 };
-use crate::untrusted::is_obeyed;
+use crate::untrusted::is_interpreted;
 
 /// The maximum number of operations in a workload.
 pub const MAX_OPERATIONS: usize = 256;
@@ -52,12 +52,12 @@ impl Workload {
         self.check_steps((&self.setup.steps, setup), || "the setup".to_owned(), is_bad)?;
         self.check_steps((&self.prefill.steps, prefill), || "the prefill".to_owned(), changes_connection)?;
         for (whose, steps) in [("setup", setup), ("prefill", prefill)] {
-            if let Some(portion) = steps.iter().flat_map(Step::portions).next() {
+            if let Some(portion) = steps.iter().flat_map(CommandStep::portions).next() {
                 return Err(WorkloadError::of(format!(
                     "the {whose} sends {portion} of a record, which only operations can do"
                 )));
             }
-            let new = steps.iter().flat_map(Step::fragments).find_map(Fragment::inserts);
+            let new = steps.iter().flat_map(CommandStep::fragments).find_map(Fragment::inserts);
             if let Some(set) = new {
                 let keys = self.keyset(set).0;
                 return Err(WorkloadError::of(format!(
@@ -65,14 +65,14 @@ impl Workload {
                 )));
             }
         }
-        let draws = |step: &Step| step.fragments().any(|fragment| fragment.draws().is_some());
+        let draws = |step: &CommandStep| step.fragments().any(|fragment| fragment.draws().is_some());
         if let Some((step, _)) = self.prefill.steps.iter().zip(prefill).find(|(_, step)| !draws(step)) {
             let why =
                 "uses no key, so it is unknown how often it should run; use a set of keys such as {key}";
             return Err(WorkloadError::of(format!("the prefill step '{step}' {why}")));
         }
         self.check_receivers(1)?;
-        if self.asked().next().is_none() {
+        if self.active_operations().next().is_none() {
             let next = "give at least one operation a weight";
             return Err(WorkloadError::of(format!("the workload '{}' sends nothing; {next}", self.name)));
         }
@@ -101,7 +101,7 @@ impl Workload {
                 "the weights of operations must be at most {MAX_WEIGHT}, but '{name}' has more"
             )));
         }
-        if !(1..=LONGEST_NAME).contains(&name.len()) || name.chars().any(is_obeyed) {
+        if !(1..=LONGEST_NAME).contains(&name.len()) || name.chars().any(is_interpreted) {
             let has = format!("must have 1 to {LONGEST_NAME} bytes and no control characters");
             let name = name.escape_debug();
             return Err(WorkloadError::of(format!("the name of an operation {has}, unlike '{name}'")));
@@ -133,7 +133,7 @@ impl Workload {
         let fits = |keys: &Keyset| keys.distribution.check_over(&keys.numbers(keyspace));
         let mut wrong = self.keys.iter().filter_map(|(name, keys)| Some((name, fits(keys).err()?)));
         wrong.next().map_or(Ok(()), |(name, error)| Err(undrawn(name, &error)))?;
-        let fragments = self.asked_steps().chain(&self.compiled().prefill).flat_map(Step::fragments);
+        let fragments = self.active_steps().chain(&self.compiled().prefill).flat_map(CommandStep::fragments);
         let by_slot =
             |fragment: &Fragment| if let Fragment::SameSlot(set) = *fragment { Some(set) } else { None };
         fragments.filter_map(by_slot).map(|set| self.keyset(set)).try_for_each(|(name, keys)| {
@@ -166,7 +166,7 @@ impl Workload {
 
     fn check_steps(
         &self,
-        (texts, steps): (&[String], &[Step]),
+        (texts, steps): (&[String], &[CommandStep]),
         whose: impl Fn() -> String,
         is_bad: impl Fn(&str) -> bool,
     ) -> Result<(), WorkloadError> {
@@ -214,7 +214,7 @@ fn undrawn(keys: &str, error: &WorkloadError) -> WorkloadError {
 impl Keyset {
     /// Checks the set of keys called `name` for a load with `keyspace` keys.
     pub(super) fn check(&self, name: &str, keyspace: u64) -> Result<(), WorkloadError> {
-        if self.prefix.len() > LONGEST_PREFIX || self.prefix.chars().any(is_obeyed) {
+        if self.prefix.len() > LONGEST_PREFIX || self.prefix.chars().any(is_interpreted) {
             let has = format!("must have at most {LONGEST_PREFIX} bytes and no control characters");
             return Err(WorkloadError::of(format!("the prefix of keys {has}, unlike that of '{name}'")));
         }

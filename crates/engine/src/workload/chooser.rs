@@ -20,7 +20,7 @@ use rand_pcg::Pcg64Mcg;
 use super::{
     Distribution, KeyForm, KeyNames, Keyset, Share, Workload,
     compiled::CompiledKeyset,
-    growth::{Growth, Inserted},
+    growth::{InsertedKey, NewKeys},
     key_form::SetNames,
     same_slot,
     zipf::{YcsbZipf, Zipf, scattered, ycsb_hash},
@@ -35,11 +35,11 @@ pub(super) const EXPONENTIAL_MEAN: f64 = EXPONENTIAL_PART / EXPONENTIAL_LOGARITH
 
 /// The counters of a set of keys, shared by all clients. A new program continues with the counters of the previous one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Counters {
+pub(super) struct KeyCounters {
     /// The number of keys drawn in sequence so far.
     drawn: Arc<AtomicU64>,
     /// The keys that the load has inserted. Sets with the same keys share this list.
-    growth: Arc<Growth>,
+    growth: Arc<NewKeys>,
 }
 
 /// Chooses the keys of one set.
@@ -49,7 +49,7 @@ pub(super) struct Chooser {
     first: u64,
     /// The number of keys before the load inserts new keys, at least 1.
     count: u64,
-    how: How,
+    how: PreparedDistribution,
     form: KeyForm,
     /// Whether operations insert new keys.
     grows: bool,
@@ -58,12 +58,12 @@ pub(super) struct Chooser {
     /// The share of this process in sequential keys and in new keys.
     pub(super) share: Share,
     /// The counters that all clients share.
-    pub(super) counters: Counters,
+    pub(super) counters: KeyCounters,
 }
 
 /// A distribution with precomputed values.
 #[derive(Debug, Clone, Copy)]
-enum How {
+enum PreparedDistribution {
     Uniform,
     Sequential,
     Partitioned,
@@ -85,19 +85,19 @@ impl Chooser {
         let count = numbers.end - numbers.start;
         let zipf = |exponent| Zipf::new(count, exponent);
         let how = match keys.distribution {
-            Distribution::Uniform => How::Uniform,
-            Distribution::Sequential => How::Sequential,
-            Distribution::Partitioned => How::Partitioned,
-            Distribution::SequentialByClient => How::SequentialByClient,
-            Distribution::Zipfian(exponent) => How::Zipfian(zipf(exponent)),
-            Distribution::ZipfianInOrder(exponent) => How::ZipfianInOrder(zipf(exponent)),
-            Distribution::YcsbZipfian => How::YcsbZipfian(YcsbZipf::new()),
-            Distribution::Latest(exponent) => How::Latest(zipf(exponent)),
-            Distribution::Hotspot { keys, share } => How::Hotspot { keys, share },
-            Distribution::Exponential => How::Exponential,
+            Distribution::Uniform => PreparedDistribution::Uniform,
+            Distribution::Sequential => PreparedDistribution::Sequential,
+            Distribution::Partitioned => PreparedDistribution::Partitioned,
+            Distribution::SequentialByClient => PreparedDistribution::SequentialByClient,
+            Distribution::Zipfian(exponent) => PreparedDistribution::Zipfian(zipf(exponent)),
+            Distribution::ZipfianInOrder(exponent) => PreparedDistribution::ZipfianInOrder(zipf(exponent)),
+            Distribution::YcsbZipfian => PreparedDistribution::YcsbZipfian(YcsbZipf::new()),
+            Distribution::Latest(exponent) => PreparedDistribution::Latest(zipf(exponent)),
+            Distribution::Hotspot { keys, share } => PreparedDistribution::Hotspot { keys, share },
+            Distribution::Exponential => PreparedDistribution::Exponential,
             Distribution::Gaussian { median, deviation } => {
                 let median = median.map(|median| median - numbers.start as f64);
-                How::Gaussian { median, deviation }
+                PreparedDistribution::Gaussian { median, deviation }
             }
         };
         Self {
@@ -108,7 +108,7 @@ impl Chooser {
             grows,
             clients: 1,
             share: Share::ALL,
-            counters: Counters::default(),
+            counters: KeyCounters::default(),
         }
     }
 
@@ -119,10 +119,10 @@ impl Chooser {
 
     /// Returns the next new key: the number in its name, and a handle. When operation number `operation` of the batch
     /// is answered, the handle makes the key available for drawing.
-    pub(super) fn insert(&self, operation: u32) -> (u64, Inserted) {
+    pub(super) fn insert(&self, operation: u32) -> (u64, InsertedKey) {
         let growth = Arc::clone(&self.counters.growth);
         let number = self.share.nth(growth.insert());
-        (self.form.named(self.first + self.count + number), Inserted { growth, number, operation })
+        (self.form.named(self.first + self.count + number), InsertedKey { growth, number, operation })
     }
 
     /// Returns the next key in the slot of the key with this number in its name. Keys that the load inserted are not
@@ -143,7 +143,11 @@ impl Chooser {
             return self.choose_grown(set, draws);
         }
         let n = self.count;
-        let place = if let How::Uniform = self.how { draws.below(n) } else { self.place(n, set, draws) };
+        let place = if let PreparedDistribution::Uniform = self.how {
+            draws.below(n)
+        } else {
+            self.place(n, set, draws)
+        };
         self.form.named(self.first + place)
     }
 
@@ -161,23 +165,25 @@ impl Chooser {
     #[inline(never)]
     fn place(&self, n: u64, set: usize, draws: &mut Draws) -> u64 {
         match self.how {
-            How::Uniform => draws.below(n),
-            How::Sequential => self.share.nth(self.counters.drawn.fetch_add(1, Ordering::Relaxed)) % n,
-            How::Partitioned => self.in_own_part(n, set, draws),
-            How::SequentialByClient => draws.step(set) % n,
-            How::Zipfian(zipf) => scattered(zipf.over(n).draw(|| draws.unit()) - 1, n),
-            How::ZipfianInOrder(zipf) => zipf.over(n).draw(|| draws.unit()) - 1,
-            How::YcsbZipfian(zipf) => self.ycsb(zipf, n, draws),
-            How::Latest(zipf) => n - zipf.over(n).draw(|| draws.unit()),
-            How::Hotspot { keys, share } => {
+            PreparedDistribution::Uniform => draws.below(n),
+            PreparedDistribution::Sequential => {
+                self.share.nth(self.counters.drawn.fetch_add(1, Ordering::Relaxed)) % n
+            }
+            PreparedDistribution::Partitioned => self.in_own_part(n, set, draws),
+            PreparedDistribution::SequentialByClient => draws.step(set) % n,
+            PreparedDistribution::Zipfian(zipf) => scattered(zipf.over(n).draw(|| draws.unit()) - 1, n),
+            PreparedDistribution::ZipfianInOrder(zipf) => zipf.over(n).draw(|| draws.unit()) - 1,
+            PreparedDistribution::YcsbZipfian(zipf) => self.ycsb(zipf, n, draws),
+            PreparedDistribution::Latest(zipf) => n - zipf.over(n).draw(|| draws.unit()),
+            PreparedDistribution::Hotspot { keys, share } => {
                 let hot = hot_keys(keys, n);
                 if hot == n || draws.unit() < share { draws.below(hot) } else { hot + draws.below(n - hot) }
             }
-            How::Exponential => {
+            PreparedDistribution::Exponential => {
                 let mean = n as f64 * EXPONENTIAL_MEAN;
                 n - 1 - first_below(n, || -draws.unit().ln() * mean)
             }
-            How::Gaussian { median, deviation } => {
+            PreparedDistribution::Gaussian { median, deviation } => {
                 let median = median.unwrap_or(n as f64 / 2.0);
                 let deviation = deviation.unwrap_or(n as f64 / 6.0);
                 first_below(n, || median + deviation * draws.normal())

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, sync::OnceLock};
 
-use super::step::Step;
+use super::step::CommandStep;
 
 #[derive(Debug)]
 pub(super) struct Compiled {
@@ -13,9 +13,9 @@ pub(super) struct Compiled {
     /// The kinds of values that the steps send, by number.
     pub(super) values: BTreeSet<u16>,
     /// The setup's steps.
-    pub(super) setup: Vec<Step>,
+    pub(super) setup: Vec<CommandStep>,
     /// The prefill's steps.
-    pub(super) prefill: Vec<Step>,
+    pub(super) prefill: Vec<CommandStep>,
     /// The first step with unmatched quotes. A step with unmatched quotes is treated as empty.
     pub(super) unread: Option<String>,
 }
@@ -23,9 +23,9 @@ pub(super) struct Compiled {
 /// The parsed text of an operation.
 #[derive(Debug)]
 pub(super) struct CompiledOperation {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<CommandStep>,
     /// The expected reply to the first step.
-    pub(super) expects: Option<Step>,
+    pub(super) expects: Option<CommandStep>,
     /// Whether the operation changes the server's data. A command that is not known as read-only is assumed to write.
     pub(super) writes: bool,
 }

@@ -11,18 +11,18 @@ use super::{
     commands::is_of_module,
     compiled::{Compiled, CompiledKeyset, CompiledOperation},
     inline::is_drawn_once,
-    step::{Fragment, Step},
+    step::{CommandStep, Fragment},
     trace::is_harmless,
 };
 
 impl Compiled {
     fn of(workload: &Workload) -> Self {
         let mut unread = None;
-        let mut read = |steps: &[String]| -> Vec<Step> {
+        let mut read = |steps: &[String]| -> Vec<CommandStep> {
             let read = steps.iter().map(|text| {
-                Step::read(text, workload).unwrap_or_else(|_| {
+                CommandStep::read(text, workload).unwrap_or_else(|_| {
                     unread.get_or_insert_with(|| text.clone());
-                    Step(Vec::new())
+                    CommandStep(Vec::new())
                 })
             });
             read.collect()
@@ -38,9 +38,9 @@ impl Compiled {
             .collect();
         let (setup, prefill) = (read(&workload.setup.steps), read(&workload.prefill.steps));
         let of_operations = || operations.iter().flat_map(|operation| &operation.steps);
-        let values = of_operations().chain(&setup).chain(&prefill).flat_map(Step::values).collect();
+        let values = of_operations().chain(&setup).chain(&prefill).flat_map(CommandStep::values).collect();
         let same = same_keys(workload);
-        let inserted = of_operations().flat_map(Step::fragments).filter_map(Fragment::inserts);
+        let inserted = of_operations().flat_map(CommandStep::fragments).filter_map(Fragment::inserts);
         let grown: BTreeSet<_> = inserted.map(|set| same[usize::from(set)]).collect();
         let keyset = |same| CompiledKeyset { same, grows: grown.contains(&same) };
         Self { keysets: same.into_iter().map(keyset).collect(), operations, values, setup, prefill, unread }
@@ -77,34 +77,37 @@ impl Workload {
     }
 
     /// Returns the workload's operations, each with its parsed text.
-    pub(super) fn read_operations(&self) -> impl Iterator<Item = (&Operation, &CompiledOperation)> {
+    pub(super) fn compiled_operations(&self) -> impl Iterator<Item = (&Operation, &CompiledOperation)> {
         self.operations.iter().zip(&self.compiled().operations)
     }
 
     /// Returns the parsed operations with a weight above 0.
-    pub(super) fn read_asked(&self) -> impl Iterator<Item = &CompiledOperation> {
-        let asked = self.read_operations().filter(|(operation, _)| operation.weight > 0);
+    pub(super) fn active_compiled(&self) -> impl Iterator<Item = &CompiledOperation> {
+        let asked = self.compiled_operations().filter(|(operation, _)| operation.weight > 0);
         asked.map(|(_, compiled)| compiled)
     }
 
     /// Returns the steps of all operations with a weight above 0.
-    pub(super) fn asked_steps(&self) -> impl Iterator<Item = &Step> {
-        self.read_asked().flat_map(|operation| &operation.steps)
+    pub(super) fn active_steps(&self) -> impl Iterator<Item = &CommandStep> {
+        self.active_compiled().flat_map(|operation| &operation.steps)
     }
 
     /// Returns whether every operation with a weight above 0 may write.
     pub fn only_writes(&self) -> bool {
-        self.read_asked().all(|operation| operation.writes)
+        self.active_compiled().all(|operation| operation.writes)
     }
 
     /// Returns the steps of all operations that have a weight above 0 and may write.
-    pub(super) fn writing_steps(&self) -> impl Iterator<Item = &Step> {
-        self.read_asked().filter(|operation| operation.writes).flat_map(|operation| &operation.steps)
+    pub(super) fn writing_steps(&self) -> impl Iterator<Item = &CommandStep> {
+        self.active_compiled().filter(|operation| operation.writes).flat_map(|operation| &operation.steps)
     }
 
     /// Returns the steps of an operation as they are sent. A placeholder that is drawn once per operation repeats its
     /// first key.
-    pub(super) fn drawn_once<'a>(&self, steps: impl IntoIterator<Item = &'a Step>) -> Vec<Step> {
+    pub(super) fn drawn_once<'a>(
+        &self,
+        steps: impl IntoIterator<Item = &'a CommandStep>,
+    ) -> Vec<CommandStep> {
         let mut drawn = BTreeSet::new();
         let mut steps: Vec<_> = steps.into_iter().cloned().collect();
         for fragment in steps.iter_mut().flat_map(|step| &mut step.0).flatten() {
@@ -128,9 +131,9 @@ impl Workload {
     pub fn written_keys(&self) -> impl Iterator<Item = (&Keyset, bool)> {
         let Compiled { keysets, setup, prefill, .. } = self.compiled();
         let before = setup.iter().chain(prefill).filter(|step| !step.only_reads());
-        let fragments = self.writing_steps().chain(before).flat_map(Step::fragments);
+        let fragments = self.writing_steps().chain(before).flat_map(CommandStep::fragments);
         let written: BTreeSet<_> = fragments.filter_map(Fragment::draws).collect();
-        let is_moved_to = move |keys: &Keyset| self.moved_to().is_some_and(|to| std::ptr::eq(to, keys));
+        let is_moved_to = move |keys: &Keyset| self.second_queues().is_some_and(|to| std::ptr::eq(to, keys));
         let sets = (0..).zip(self.keys.values().zip(keysets));
         let sets = sets.filter(move |(set, (keys, _))| written.contains(set) || is_moved_to(keys));
         sets.filter(|(_, (keys, _))| !keys.bare).map(|(_, (keys, compiled))| (keys, compiled.grows))
@@ -138,26 +141,26 @@ impl Workload {
 
     /// Returns the commands that may write keys that do not belong to the run: a literal key (`SET foo`), or unknown
     /// keys (`FLUSHALL`). The commands of the prefill, and of operations with a weight above 0, are checked.
-    pub fn written_by_name(&self) -> BTreeSet<String> {
+    pub fn literal_writes(&self) -> BTreeSet<String> {
         let steps = self.writing_steps().chain(&self.compiled().prefill);
-        steps.flat_map(|step| step.written_by_name(|set| self.keyset(set).1.bare)).collect()
+        steps.flat_map(|step| step.literal_writes(|set| self.keyset(set).1.bare)).collect()
     }
 
     /// Returns the commands that may administer the server, run code, block, or write keys that do not belong to the
     /// run. The commands of the prefill, and of operations with a weight above 0, are checked.
     pub fn privileged_commands(&self) -> BTreeSet<String> {
-        let steps = self.asked_steps().chain(&self.compiled().prefill);
+        let steps = self.active_steps().chain(&self.compiled().prefill);
         let privileged = steps.filter_map(|step| match step.command() {
             Some(name) if is_harmless(&name, |word| step.has_word(word)) => None,
             name => Some(name.unwrap_or_else(|| "a command with a drawn name".to_owned())),
         });
-        privileged.chain(self.written_by_name()).collect()
+        privileged.chain(self.literal_writes()).collect()
     }
 
     /// Returns the module commands of the setup, the prefill, and the operations with a weight above 0.
     pub fn commands_of_modules(&self) -> BTreeSet<String> {
         let Compiled { setup, prefill, .. } = self.compiled();
-        let names = self.asked_steps().chain(setup).chain(prefill).filter_map(Step::command);
+        let names = self.active_steps().chain(setup).chain(prefill).filter_map(CommandStep::command);
         names.filter(|name| is_of_module(name)).collect()
     }
 }
@@ -171,10 +174,11 @@ mod tests {
         let steps = ["A __rand_int__ __rand_1st__-__rand_1st__ __rand_int__", "B __rand_1st__ __rand_2nd__"];
         let operation =
             Operation { weight: 1, steps: steps.map(str::to_owned).into(), ..Operation::default() };
-        let workload = Workload { operations: vec![operation], ..Workload::default() }.with_inline();
+        let workload =
+            Workload { operations: vec![operation], ..Workload::default() }.with_step_definitions();
         let read = &workload.compiled().operations[0].steps;
         let sent = workload.drawn_once(read);
-        let drawn = sent.iter().flat_map(Step::fragments);
+        let drawn = sent.iter().flat_map(CommandStep::fragments);
         let drawn: Vec<_> = drawn.filter(|fragment| !matches!(fragment, Fragment::Text(_))).collect();
         let [first, second, any] = [0, 1, 2].map(Fragment::Key);
         let same = Fragment::Same(0);

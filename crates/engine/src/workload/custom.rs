@@ -20,7 +20,7 @@ impl Workload {
         }
         let unnamed = Self::custom(operations);
         let mut named: Vec<Operation> = Vec::new();
-        for (operation, read) in unnamed.read_operations() {
+        for (operation, read) in unnamed.compiled_operations() {
             let command = read.steps[0].command().map(|command| command.replace('|', " "));
             let name = command.unwrap_or_else(|| operation.name.clone());
             let name = match named.iter().filter(|other| is_named(other, &name)).count() {
@@ -41,7 +41,7 @@ impl Workload {
 
     fn custom(operations: Vec<Operation>) -> Self {
         let keys = [("key".to_owned(), Keyset::default())].into();
-        Self { name: "custom".to_owned(), keys, operations, ..Self::default() }.with_inline()
+        Self { name: "custom".to_owned(), keys, operations, ..Self::default() }.with_step_definitions()
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::{
         protocol::Dialect,
-        workload::{Draws, KeyNames, Outgoing, Program, Values},
+        workload::{Draws, KeyNames, OutgoingRequests, Program, Values},
     };
 
     fn read(words: &[&str]) -> Result<Workload, WorkloadError> {
@@ -116,7 +116,7 @@ mod tests {
         workload.check().unwrap();
         let values = Values::new(&workload, 3, 1);
         let program = Program::new(&workload, Dialect::Resp2, 1, values, &KeyNames::given("k:"));
-        let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+        let (mut draws, mut out) = (Draws::new(1), OutgoingRequests::default());
         program.append(&mut draws, &mut out);
         let mut slices = [std::io::IoSlice::new(&[]); 1];
         out.slices(None, 0, &mut slices);

@@ -5,10 +5,10 @@ use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Dataset, Distribution, HttpFields, KeyForm, KeyNaming, ReadyRequests, Receivers, Trace, ValueKind,
+    CompleteRequests, Dataset, Distribution, HttpFields, KeyForm, KeyNaming, Receivers, Trace, ValueKind,
     compiled::CompiledOnce,
     quantity::{is_default, quantity, some_quantity},
-    step::Step,
+    step::CommandStep,
 };
 
 /// The requests of a load: weighted operations, and the keys and values that they use.
@@ -44,7 +44,7 @@ pub struct Workload {
     pub http: HttpFields,
     /// The order in which each client sends its operations. Workload files and recordings never contain this setting.
     #[serde(skip)]
-    pub order: Order,
+    pub order: OperationOrder,
     /// The dataset, if the workload sends records. Workload files and recordings do not contain the dataset.
     #[serde(skip)]
     pub dataset: Option<Dataset>,
@@ -60,7 +60,7 @@ pub struct Workload {
 
 /// The order in which a client sends its operations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum OperationOrder {
     /// Each operation is drawn at random according to the weights.
     #[default]
     Random,
@@ -185,7 +185,7 @@ pub struct Operation {
     /// Complete requests that replace the operation's step. The step then only names the command. Workload files never
     /// contain this setting.
     #[serde(skip)]
-    pub ready: Option<ReadyRequests>,
+    pub ready: Option<CompleteRequests>,
 }
 
 /// How the steps of an operation are combined.
@@ -218,20 +218,20 @@ impl Operation {
 
     /// Returns whether the operation with these parsed steps changes the server's data. A command that is not known as
     /// read-only is assumed to write.
-    pub(super) fn changes_data(&self, steps: &[Step]) -> bool {
-        self.writes.unwrap_or_else(|| !steps.iter().all(Step::only_reads))
+    pub(super) fn changes_data(&self, steps: &[CommandStep]) -> bool {
+        self.writes.unwrap_or_else(|| !steps.iter().all(CommandStep::only_reads))
     }
 }
 
 impl Workload {
     /// Returns the operations with a weight above 0.
-    pub fn asked(&self) -> impl Iterator<Item = &Operation> {
+    pub fn active_operations(&self) -> impl Iterator<Item = &Operation> {
         self.operations.iter().filter(|operation| operation.weight > 0)
     }
 
     /// Returns a copy of the workload in which every set of keys has this `distribution`.
     #[must_use]
-    pub fn drawn_by(&self, distribution: Distribution) -> Arc<Self> {
+    pub fn with_distribution(&self, distribution: Distribution) -> Arc<Self> {
         let mut workload = self.clone();
         workload.keys.values_mut().for_each(|keys| keys.distribution = distribution);
         Arc::new(workload)
@@ -281,7 +281,7 @@ impl Workload {
     /// Returns the names and weights in the order of the operations, such as `GET:SET 10:1`. Programs that read
     /// redyno's exports rely on this order.
     pub fn in_own_order(&self) -> String {
-        self.listed(&self.asked().collect::<Vec<_>>())
+        self.listed(&self.active_operations().collect::<Vec<_>>())
     }
 
     fn listed(&self, operations: &[&Operation]) -> String {
@@ -300,7 +300,7 @@ impl fmt::Display for Workload {
     /// in `--ratio`. A single operation is written as its name, and many operations as their number: `ycsb (20
     /// operations)`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let mut asked: Vec<_> = self.asked().collect();
+        let mut asked: Vec<_> = self.active_operations().collect();
         if matches!(asked[..], [get, set] if get.name == "GET" && set.name == "SET") {
             asked.reverse();
         }
@@ -341,7 +341,7 @@ mod tests {
         with_values.values.extend(kinds.map(|kind| (kind.to_owned(), kind.parse().unwrap())));
         let users = Keyset { digits: 0, naming: KeyNaming::Ycsb, ..Keyset::default() };
         let mut with_users =
-            Workload::clone(&Workload::ratio(1, 10).drawn_by("zipfian 1.1".parse().unwrap()));
+            Workload::clone(&Workload::ratio(1, 10).with_distribution("zipfian 1.1".parse().unwrap()));
         with_users.keys.insert("user".to_owned(), users);
         let others = [&with_setup, &with_values, &with_users];
         for workload in presets().map(|preset| &**preset).chain(others) {

@@ -26,7 +26,7 @@ const LONGEST: u64 = 1 << 20;
 
 /// A workload with the load settings that it suggests.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Chosen {
+pub struct WorkloadChoice {
     /// The workload.
     pub workload: Arc<Workload>,
     /// The suggested load settings.
@@ -35,7 +35,7 @@ pub struct Chosen {
 
 /// An error in a file, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileError {
+pub struct WorkloadFileError {
     /// The path of the file.
     pub file: String,
     /// The number of the line, from 1, if it is known.
@@ -44,9 +44,9 @@ pub struct FileError {
     pub cause: String,
 }
 
-impl std::error::Error for FileError {}
+impl std::error::Error for WorkloadFileError {}
 
-impl fmt::Display for FileError {
+impl fmt::Display for WorkloadFileError {
     /// Writes the error in the form `mine.toml:3: unknown field …`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self.line {
@@ -59,7 +59,7 @@ impl fmt::Display for FileError {
 /// The content of a workload file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WorkloadFile {
     name: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     about: String,
@@ -84,8 +84,8 @@ struct Written {
     http: HttpFields,
 }
 
-impl Written {
-    fn of(Chosen { workload, load }: &Chosen) -> Self {
+impl WorkloadFile {
+    fn of(WorkloadChoice { workload, load }: &WorkloadChoice) -> Self {
         let Workload { name, about, keys, values, receivers, operations, setup, prefill, http, .. } =
             Workload::clone(workload);
         Self {
@@ -127,12 +127,12 @@ fn anywhere<T>(value: T) -> Spanned<T> {
 }
 
 /// An error with its position in a text.
-pub struct Wrong {
+pub struct PositionedError {
     at: Option<usize>,
     cause: String,
 }
 
-impl Wrong {
+impl PositionedError {
     /// Creates an error at byte `at` of the text.
     pub fn at(at: usize, cause: impl fmt::Display) -> Self {
         Self { at: Some(at), cause: cause.to_string() }
@@ -144,25 +144,25 @@ impl Wrong {
     }
 
     /// Returns the error with the name of the file and the line number in `text`.
-    pub fn in_file(self, file: &str, text: &str) -> FileError {
+    pub fn in_file(self, file: &str, text: &str) -> WorkloadFileError {
         let line = |at| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
-        FileError { file: file.to_owned(), line: self.at.map(line), cause: self.cause }
+        WorkloadFileError { file: file.to_owned(), line: self.at.map(line), cause: self.cause }
     }
 }
 
-impl From<toml::de::Error> for Wrong {
+impl From<toml::de::Error> for PositionedError {
     fn from(error: toml::de::Error) -> Self {
         let cause = error.message().replace('\n', ", ");
         Self { at: error.span().map(|span| span.start), cause }
     }
 }
 
-impl Chosen {
+impl WorkloadChoice {
     /// Reads the workload file `path`, with these values for its parameters.
     ///
     /// # Errors
     /// The error names the file, and the line if it is known.
-    pub fn read(path: &Path, settings: &Settings) -> Result<Self, FileError> {
+    pub fn read(path: &Path, settings: &Settings) -> Result<Self, WorkloadFileError> {
         let file = path.display().to_string();
         let text = text_of(path)?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -186,7 +186,7 @@ impl Chosen {
         text: &str,
         (file, name): (&str, &str),
         settings: &Settings,
-    ) -> Result<Self, FileError> {
+    ) -> Result<Self, WorkloadFileError> {
         parse(text, name, settings).map_err(|wrong| wrong.in_file(file, text))
     }
 }
@@ -195,8 +195,8 @@ impl Chosen {
 ///
 /// # Errors
 /// When the file cannot be read, or is too long.
-pub fn text_of(path: &Path) -> Result<String, FileError> {
-    let wrong = |cause| FileError { file: path.display().to_string(), line: None, cause };
+pub fn text_of(path: &Path) -> Result<String, WorkloadFileError> {
+    let wrong = |cause| WorkloadFileError { file: path.display().to_string(), line: None, cause };
     let mut bytes = Vec::new();
     // The reported size of a device or a pipe has no meaning.
     let read = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes));
@@ -207,11 +207,13 @@ pub fn text_of(path: &Path) -> Result<String, FileError> {
     text.map_err(|error| wrong(error.to_string()))
 }
 
-fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
+fn parse(text: &str, name: &str, settings: &Settings) -> Result<WorkloadChoice, PositionedError> {
     let table: toml::Table = text.parse()?;
-    let filled = parameters::fill(text, &table, settings).map_err(Wrong::anywhere)?;
-    let written: Written = toml::from_str(&filled)?;
-    let at = |span: std::ops::Range<usize>, error| Wrong::at(line_start(text, &filled, span.start), error);
+    let filled = parameters::fill(text, &table, settings).map_err(PositionedError::anywhere)?;
+    let written: WorkloadFile = toml::from_str(&filled)?;
+    let at = |span: std::ops::Range<usize>, error| {
+        PositionedError::at(line_start(text, &filled, span.start), error)
+    };
     for (name, keys) in &written.keys {
         keys.get_ref().check(name, 1).map_err(|error| at(keys.span(), error))?;
     }
@@ -220,10 +222,10 @@ fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
     }
     let spans: Vec<_> = written.operation.iter().map(Spanned::span).collect();
     let load = written.load.clone();
-    let workload = written.workload(name).with_inline();
+    let workload = written.workload(name).with_step_definitions();
     workload.check_operations().map_err(|(place, error)| at(spans[place].clone(), error))?;
-    workload.check().map_err(Wrong::anywhere)?;
-    Ok(Chosen { workload: Arc::new(workload), load })
+    workload.check().map_err(PositionedError::anywhere)?;
+    Ok(WorkloadChoice { workload: Arc::new(workload), load })
 }
 
 /// Converts a position in `filled`, the text with replaced parameters, to the beginning of the same line in `text`.
@@ -233,10 +235,10 @@ pub fn line_start(text: &str, filled: &str, at: usize) -> usize {
     text.match_indices('\n').nth(line.wrapping_sub(1)).map_or(0, |(end, _)| end + 1)
 }
 
-impl fmt::Display for Chosen {
+impl fmt::Display for WorkloadChoice {
     /// Writes the workload and its load settings as the text of a workload file.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&toml::to_string_pretty(&Written::of(self)).map_err(|_| fmt::Error)?)
+        f.write_str(&toml::to_string_pretty(&WorkloadFile::of(self)).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -274,9 +276,9 @@ steps = ["SET {post} {value} EX {number 60..$oldest}", "EVAL 'return $posts_of' 
 steps = ["SET {post} {value}"]
 "#;
 
-    fn read(text: &str, settings: &[&str]) -> Result<Chosen, String> {
+    fn read(text: &str, settings: &[&str]) -> Result<WorkloadChoice, String> {
         let settings = settings.iter().map(|set| set.parse().unwrap()).collect::<Vec<_>>();
-        Chosen::parse(text, ("mine.toml", "mine"), &Settings::from(settings))
+        WorkloadChoice::parse(text, ("mine.toml", "mine"), &Settings::from(settings))
             .map_err(|error| error.to_string())
     }
 
@@ -336,7 +338,7 @@ steps = ["SET {post} {value}"]
     #[test]
     fn every_printed_preset_is_read_back() {
         for preset in presets() {
-            let chosen = Chosen { workload: Arc::clone(preset), load: Suggested::default() };
+            let chosen = WorkloadChoice { workload: Arc::clone(preset), load: Suggested::default() };
             assert_eq!(read(&chosen.to_string(), &[]), Ok(chosen), "{}", preset.name);
         }
         let chosen = read(FILE, &[]).unwrap();

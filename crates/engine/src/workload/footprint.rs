@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Workload,
-    step::{Fragment, Step},
+    step::{CommandStep, Fragment},
 };
 
 /// A number of keys and the size of their values.
@@ -31,8 +31,9 @@ impl Workload {
         let kinds: Vec<_> = self.value_kinds().map(|kind| kind.size.mean(value_size)).collect();
         let mut largest = BTreeMap::<_, f64>::new();
         let prefill = &self.compiled().prefill;
-        let written = |step: &Step| -> f64 { step.values().map(|kind| kinds[usize::from(kind)]).sum() };
-        let writing = self.read_asked().filter(|operation| operation.writes);
+        let written =
+            |step: &CommandStep| -> f64 { step.values().map(|kind| kinds[usize::from(kind)]).sum() };
+        let writing = self.active_compiled().filter(|operation| operation.writes);
         let of_operations = writing.map(|operation| operation.steps.iter().map(written).sum());
         let each = of_operations.chain(prefill.iter().map(written)).fold(0.0, f64::max);
         for step in self.writing_steps().chain(prefill) {

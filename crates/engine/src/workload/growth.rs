@@ -19,14 +19,14 @@ const KEPT: u64 = 1 << 16;
 
 /// The new keys of a set, shared by all clients.
 #[derive(Debug, Default)]
-pub(super) struct Growth {
+pub(super) struct NewKeys {
     inserted: AtomicU64,
     answered: AtomicU64,
     /// The number of each key plus 1. A 0 means that the key was counted, and that its number is not stored yet.
     newest: OnceLock<Box<[AtomicU64]>>,
 }
 
-impl Growth {
+impl NewKeys {
     /// Counts a new key. Returns the number of the key.
     pub(super) fn insert(&self) -> u64 {
         self.inserted.fetch_add(1, Ordering::Relaxed)
@@ -56,8 +56,8 @@ impl Growth {
 
 /// A new key in a request that has no reply yet.
 #[derive(Debug, Clone)]
-pub struct Inserted {
-    pub(super) growth: Arc<Growth>,
+pub struct InsertedKey {
+    pub(super) growth: Arc<NewKeys>,
     pub(super) number: u64,
     /// The index of the key's operation in its batch.
     pub(super) operation: u32,
@@ -65,7 +65,7 @@ pub struct Inserted {
 
 /// The new keys in a batch that have no reply yet.
 #[derive(Debug, Clone, Default)]
-pub struct Insertions(Vec<Inserted>);
+pub struct Insertions(Vec<InsertedKey>);
 
 impl Insertions {
     /// Returns whether there are no new keys.
@@ -86,7 +86,7 @@ impl Insertions {
         self.0.append(&mut other.0);
     }
 
-    pub(super) fn push(&mut self, inserted: Inserted) {
+    pub(super) fn push(&mut self, inserted: InsertedKey) {
         self.0.push(inserted);
     }
 
@@ -100,7 +100,7 @@ impl Insertions {
     /// Moves the new keys of operation `from` to the batch `other`. There the operation has the index `to`.
     pub fn hand_over(&mut self, from: u32, other: &mut Self, to: u32) {
         let moved = self.0.extract_if(.., |inserted| inserted.operation == from);
-        other.0.extend(moved.map(|inserted| Inserted { operation: to, ..inserted }));
+        other.0.extend(moved.map(|inserted| InsertedKey { operation: to, ..inserted }));
     }
 
     /// Removes the new keys of an operation that failed. `None` removes the new keys of all operations.
@@ -115,9 +115,9 @@ mod tests {
 
     #[test]
     fn new_keys_are_listed_in_the_order_of_their_replies_without_failed_inserts() {
-        let growth = Arc::new(Growth::default());
+        let growth = Arc::new(NewKeys::default());
         let batch = |numbers: &[(u64, u32)]| {
-            let of = |(number, operation): &(u64, u32)| Inserted {
+            let of = |(number, operation): &(u64, u32)| InsertedKey {
                 growth: Arc::clone(&growth),
                 number: *number,
                 operation: *operation,
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn only_the_last_replies_are_stored() {
-        let growth = Growth::default();
+        let growth = NewKeys::default();
         (0..2 * KEPT).for_each(|n| growth.take_answer(n ^ 1));
         let all = growth.answered();
         assert_eq!((growth.nth(0, all), growth.nth(KEPT - 1, all)), (None, None));
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn threads_publish_each_key_once() {
-        let growth = Growth::default();
+        let growth = NewKeys::default();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| (0..1000).for_each(|_| growth.take_answer(growth.insert())));

@@ -14,7 +14,7 @@ const HOTTEST: u64 = 100;
 
 /// The shares of the hottest keys in all draws, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hottest {
+pub struct HottestShares {
     /// The share of the draws that the hottest key gets.
     pub key: f64,
     /// The share of the draws that the hottest hundredth of the keys gets.
@@ -26,10 +26,10 @@ pub struct Hottest {
 impl Distribution {
     /// Returns the shares of the hottest keys in the draws, for a set of keys with these numbers. The set must have at
     /// least one key.
-    pub fn hottest(self, numbers: &Range<u64>) -> Hottest {
+    pub fn hottest(self, numbers: &Range<u64>) -> HottestShares {
         let keys = ((numbers.end - numbers.start) / HOTTEST).max(1);
         let share = |of| self.share_of_hottest(of, numbers);
-        Hottest { key: share(1), hundredth: share(keys), keys }
+        HottestShares { key: share(1), hundredth: share(keys), keys }
     }
 
     /// Returns the share of the draws that the `m` hottest keys get.

@@ -57,7 +57,7 @@ pub(super) fn braced(text: &str) -> Option<(&str, &str)> {
 impl Workload {
     /// Returns the workload with the sets of keys and kinds of values that its steps define.
     #[must_use]
-    pub(super) fn with_inline(mut self) -> Self {
+    pub(super) fn with_step_definitions(mut self) -> Self {
         let operations = self.operations.iter().flat_map(|operation| &operation.steps);
         let steps: Vec<_> = operations.chain(&self.setup.steps).chain(&self.prefill.steps).cloned().collect();
         for step in steps {
@@ -157,7 +157,8 @@ mod tests {
 
     fn with(step: &str) -> Workload {
         let keys = [("key".to_owned(), Keyset { prefix: "k:".to_owned(), ..Keyset::default() })].into();
-        Workload { keys, operations: vec![Operation::command(step, 1)], ..Workload::default() }.with_inline()
+        Workload { keys, operations: vec![Operation::command(step, 1)], ..Workload::default() }
+            .with_step_definitions()
     }
 
     #[test]

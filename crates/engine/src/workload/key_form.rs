@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::zipf::ycsb_hash;
 use crate::{
-    protocol::{KEY_DIGITS, KeyPart, Part},
+    protocol::{ArgumentPart, KEY_DIGITS, KeyPart},
     untrusted,
 };
 
@@ -121,14 +121,14 @@ impl SetNames {
     }
 
     /// Returns a key as the parts of a template. Source number `source` supplies the number of the key.
-    pub(super) fn parts(&self, source: u16) -> Vec<Part<'_>> {
+    pub(super) fn parts(&self, source: u16) -> Vec<ArgumentPart<'_>> {
         let number = match self.form.digits {
-            _ if self.form.padded(0).is_empty() => return vec![Part::Text(self.prefix.as_bytes())],
-            0 | 1 => Part::Number(source),
-            _ if self.form == KeyForm::default() && !self.grows => Part::Digits(source),
-            digits => Part::Padded(source, digits),
+            _ if self.form.padded(0).is_empty() => return vec![ArgumentPart::Text(self.prefix.as_bytes())],
+            0 | 1 => ArgumentPart::Number(source),
+            _ if self.form == KeyForm::default() && !self.grows => ArgumentPart::Digits(source),
+            digits => ArgumentPart::Padded(source, digits),
         };
-        vec![Part::Text(self.prefix.as_bytes()), number]
+        vec![ArgumentPart::Text(self.prefix.as_bytes()), number]
     }
 
     /// Returns the description of a key for parts that are derived from it.

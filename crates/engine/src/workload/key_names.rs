@@ -49,7 +49,7 @@ impl RunId {
 
     /// Returns the run that created the resource with this name on an HTTP server. `None` if no run can have created
     /// it, for instance if the text lists several names.
-    pub fn of_made_by_http(name: &str) -> Option<Self> {
+    pub fn of_http_resource(name: &str) -> Option<Self> {
         let is_plain =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
         let rest = name.strip_prefix(BY_HTTP).filter(|_| name.bytes().all(is_plain))?;

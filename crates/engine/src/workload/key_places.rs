@@ -3,10 +3,10 @@
 //! operation can have only one key.
 
 use super::{
-    Operation, Outgoing, Together, Workload, WorkloadError,
+    Operation, OutgoingRequests, Together, Workload, WorkloadError,
     command_keys::keys_of,
     compiled::CompiledOperation,
-    step::{Fragment, Step},
+    step::{CommandStep, Fragment},
 };
 use crate::{
     protocol::{Dialect, key_slot},
@@ -33,7 +33,7 @@ pub(super) struct KeyPlaces {
 
 impl KeyPlaces {
     /// Returns the positions of the keys of `operation`. The keys in raw bytes are unknown.
-    pub(super) fn of(operation: &Operation, steps: &[Step], dialect: Dialect) -> Self {
+    pub(super) fn of(operation: &Operation, steps: &[CommandStep], dialect: Dialect) -> Self {
         if operation.is_raw {
             return Self::default();
         }
@@ -64,7 +64,7 @@ impl KeyPlaces {
 
     /// Returns whether the keys of a filled operation have different slots. A cluster refuses such an operation. Always
     /// false for memcached, which has no clusters.
-    pub(super) fn cross_slots(&self, out: &Outgoing) -> bool {
+    pub(super) fn cross_slots(&self, out: &OutgoingRequests) -> bool {
         if !self.dialect.has_collections() {
             return false;
         }
@@ -78,7 +78,7 @@ impl KeyPlaces {
 }
 
 /// Returns the position of word number `word` of a step in the encoded command.
-fn written(step: &Step, word: usize, dialect: Dialect) -> usize {
+fn written(step: &CommandStep, word: usize, dialect: Dialect) -> usize {
     // `GETEX KEY EX SECONDS` is memcached's `gat SECONDS KEY`.
     let is_swapped = !dialect.has_collections() && step.command().as_deref() == Some("GETEX");
     if is_swapped { word + 1 } else { word }
@@ -92,7 +92,7 @@ impl Workload {
     pub fn check_one_key(&self, dialect: Dialect) -> Result<(), WorkloadError> {
         let asked = self.operations.iter().zip(&self.compiled().operations);
         let several = |(operation, compiled): &(&Operation, &CompiledOperation)| {
-            let of_step = |step: &Step| {
+            let of_step = |step: &CommandStep| {
                 keys(step, dialect).into_iter().map(|word| step.0[word].clone()).collect::<Vec<_>>()
             };
             let mut keys = compiled.steps.iter().flat_map(of_step);
@@ -125,7 +125,7 @@ fn repeated(fragment: &Fragment) -> Fragment {
 }
 
 /// Returns the positions of a step's keys. The only key of an unknown command is its first argument.
-fn keys(step: &Step, dialect: Dialect) -> Vec<usize> {
+fn keys(step: &CommandStep, dialect: Dialect) -> Vec<usize> {
     let text = |place: usize| match step.0.get(place)?.as_slice() {
         [Fragment::Text(text)] => Some(untrusted::bytes(text).to_ascii_uppercase()),
         _ => None,
@@ -150,7 +150,7 @@ mod tests {
     use crate::{
         protocol::Dialect,
         workload::{
-            Draws, KeyNames, Outgoing, Program, Values,
+            Draws, KeyNames, OutgoingRequests, Program, Values,
             testing::{described, of, program},
         },
     };
@@ -184,7 +184,11 @@ mod tests {
             ("DEL", &[]),
         ];
         for (step, places) in cases {
-            assert_eq!(keys(&Step::read(step, &described()).unwrap(), Dialect::Resp2), places, "{step}");
+            assert_eq!(
+                keys(&CommandStep::read(step, &described()).unwrap(), Dialect::Resp2),
+                places,
+                "{step}"
+            );
         }
     }
 
@@ -192,7 +196,7 @@ mod tests {
         let steps = steps.iter().map(|step| (*step).to_owned()).collect();
         let operation = Operation { together, steps, ..Operation::command("x", 1) };
         let program = program(&of(vec![operation]), 1);
-        let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+        let (mut draws, mut out) = (Draws::new(1), OutgoingRequests::default());
         let op = program.append(&mut draws, &mut out);
         program.first_key(op, &out.bytes).map(key_slot)
     }
@@ -216,7 +220,8 @@ mod tests {
         let crosses = |together, steps: &[&str]| {
             let steps = steps.iter().map(|step| (*step).to_owned()).collect();
             let operation = Operation { together, steps, ..Operation::command("x", 1) };
-            let weighed = program(&of(vec![operation]), 1000).weighed(50, &mut Draws::new(1)).unwrap();
+            let weighed =
+                program(&of(vec![operation]), 1000).operation_figures(50, &mut Draws::new(1)).unwrap();
             weighed[0].crosses_slots
         };
         assert!(!crosses(Pipeline, &["MSET {key} 1 {key.same_slot} 2 {key.same_slot} 3"]));
@@ -263,7 +268,7 @@ mod tests {
             let workload = of(vec![operation]);
             let (values, names) = (Values::new(&workload, 4, 1), KeyNames::given("k:"));
             let program = Program::new(&workload, Dialect::Memcached, 1, values, &names);
-            let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+            let (mut draws, mut out) = (Draws::new(1), OutgoingRequests::default());
             let op = program.append(&mut draws, &mut out);
             program.first_key(op, &out.bytes).map(|key| String::from_utf8_lossy(key).into_owned())
         };
@@ -284,7 +289,7 @@ mod tests {
     #[test]
     fn raw_bytes_have_no_slot() {
         let raw = Operation { is_raw: true, ..Operation::command("GET foo\r\n", 1) };
-        let steps = [Step::read("GET foo", &described()).unwrap()];
+        let steps = [CommandStep::read("GET foo", &described()).unwrap()];
         assert_eq!(KeyPlaces::of(&raw, &steps, Dialect::Resp2), KeyPlaces::default());
         assert_eq!(Dialect::Resp2.request_word(&Dialect::Resp2.encode(&[b"GET"]), 0, 1), None);
     }

@@ -78,7 +78,7 @@ impl Messages {
             issued: zeros(all.len()),
             times_ns: zeros(if kind.is_of_keys() { all.len() * RECENT as usize } else { 0 }),
             names: all,
-            moved_to: workload.moved_to().map(named).unwrap_or_default(),
+            moved_to: workload.second_queues().map(named).unwrap_or_default(),
             prefix: [names.prefix(), &keys.prefix].concat().into_bytes(),
         })
     }
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::{
         protocol::Dialect,
-        workload::{Chosen, Draws, Outgoing, Program, Settings, Values},
+        workload::{Draws, OutgoingRequests, Program, Settings, Values, WorkloadChoice},
     };
 
     const FILE: &str = r#"
@@ -169,8 +169,8 @@ name = "publish"
 steps = ["PUBLISH {channel} {stamp}{value}"]
 "#;
 
-    fn read(text: &str) -> Result<Chosen, String> {
-        Chosen::parse(text, ("m.toml", "m"), &Settings::default()).map_err(|error| error.to_string())
+    fn read(text: &str) -> Result<WorkloadChoice, String> {
+        WorkloadChoice::parse(text, ("m.toml", "m"), &Settings::default()).map_err(|error| error.to_string())
     }
 
     fn program(kind: &str) -> Program {
@@ -189,7 +189,7 @@ steps = ["PUBLISH {channel} {stamp}{value}"]
         let program = program("pubsub");
         let messages = program.messages().unwrap();
         assert_eq!(messages.names, [b"k:000000000005", b"k:000000000006"]);
-        let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+        let (mut draws, mut out) = (Draws::new(1), OutgoingRequests::default());
         (0..5).for_each(|_| assert_eq!(program.append(&mut draws, &mut out).index(), 0));
         let text = String::from_utf8(out.bytes).unwrap();
         let stamps: Vec<_> = text.split("\r\n").filter_map(|word| messages.stamp(word.as_bytes())).collect();

@@ -1,7 +1,7 @@
 //! The operations of a program: their names, their requests on the wire, and the counting of their replies.
 
-use super::{Misses, Operation, Together, commands, spoken, step::Step};
-use crate::protocol::{Dialect, Parts};
+use super::{Misses, Operation, Together, commands, dialect_check, step::CommandStep};
+use crate::protocol::{Dialect, ReplyParts};
 
 /// The first and the last request of a transaction.
 pub(super) const MULTI: &str = "MULTI";
@@ -25,7 +25,7 @@ pub struct Operations {
     all: Vec<Expected>,
     /// The parts of replies that the load needs: elements that show whether keys were found, or numbers for a later
     /// request.
-    pub parts: Parts,
+    pub parts: ReplyParts,
 }
 
 /// The requests of one operation, and their expected replies.
@@ -57,18 +57,19 @@ pub struct Request {
 
 impl Operations {
     /// Creates the operations from their steps for this dialect, in the order of their numbers.
-    pub(super) fn of_all(operations: &[(&Operation, &[Step])], dialect: Dialect) -> Self {
+    pub(super) fn of_all(operations: &[(&Operation, &[CommandStep])], dialect: Dialect) -> Self {
         let expected = operations.iter().map(|(operation, steps)| Expected::of(operation, steps, dialect));
         let all: Vec<_> = expected.collect();
-        let any = |is: fn(&Step) -> bool| operations.iter().any(|(_, steps)| steps.iter().any(is));
-        let has_elements = any(Step::awaits_cas) || all.iter().any(|expected| !expected.elements.is_empty());
+        let any = |is: fn(&CommandStep) -> bool| operations.iter().any(|(_, steps)| steps.iter().any(is));
+        let has_elements =
+            any(CommandStep::awaits_cas) || all.iter().any(|expected| !expected.elements.is_empty());
         let is_bodiless = |request: &Request| dialect.is_bodiless(&request.command);
-        let parts = match (any(Step::has_cursor), has_elements) {
-            (true, _) => Parts::Cursors,
-            (false, true) => Parts::Elements,
+        let parts = match (any(CommandStep::has_cursor), has_elements) {
+            (true, _) => ReplyParts::Cursors,
+            (false, true) => ReplyParts::Elements,
             // If one request is HEAD, all requests of the workload are HEAD.
-            _ if all.iter().flat_map(|expected| &expected.requests).any(is_bodiless) => Parts::Headers,
-            (false, false) => Parts::None,
+            _ if all.iter().flat_map(|expected| &expected.requests).any(is_bodiless) => ReplyParts::Headers,
+            (false, false) => ReplyParts::None,
         };
         Self { all, parts }
     }
@@ -98,12 +99,12 @@ impl Operations {
 }
 
 impl Expected {
-    fn of(operation: &Operation, steps: &[Step], dialect: Dialect) -> Self {
+    fn of(operation: &Operation, steps: &[CommandStep], dialect: Dialect) -> Self {
         let commands = steps.iter().map(|step| step.command().unwrap_or_default());
         // A script that only reads according to the workload replies with null if it found nothing.
-        let misses = |step: &Step| match step.command().as_deref() {
+        let misses = |step: &CommandStep| match step.command().as_deref() {
             Some("EVAL") if operation.writes == Some(false) => Misses::Null,
-            _ => spoken::misses(dialect, step),
+            _ => dialect_check::misses(dialect, step),
         };
         let misses: Vec<_> = steps.iter().map(misses).collect();
         let request = |(command, misses)| Request { command, misses };

@@ -7,7 +7,7 @@
 
 use std::io::IoSlice;
 
-use super::{DatasetError, Insertions, Values, dataset::Taken, values::Cut};
+use super::{DatasetError, Insertions, Values, dataset::CurrentRecord, values::ValueCut};
 
 /// The largest size in bytes of a value that is copied.
 pub(super) const LARGE: usize = 64 * 1024;
@@ -16,16 +16,16 @@ const LONGEST_NUMBER: usize = 20;
 
 /// The encoded requests that are sent next. Large values are not part of the bytes.
 #[derive(Debug, Clone, Default)]
-pub struct Outgoing {
+pub struct OutgoingRequests {
     pub(super) bytes: Vec<u8>,
     /// The large values that are missing from `bytes`, in the order of their positions.
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) left_out: Vec<LargeValue>,
     /// For each set of keys, the key that the current operation can repeat.
     pub(super) noted: Vec<u64>,
     /// The record that the last operation used, if it used a record.
-    pub(super) record: Taken,
+    pub(super) record: CurrentRecord,
     /// The CAS numbers that must still be inserted, in the order of their positions.
-    pub(super) awaited: Vec<Awaited>,
+    pub(super) awaited: Vec<AwaitedNumber>,
     /// Only for a later step: the number of operations that have this step.
     pub(super) operations: usize,
     /// Only for a later step: the length of `bytes` before the step of the last operation.
@@ -40,29 +40,29 @@ pub struct Outgoing {
     pub(super) expected: (Vec<u8>, usize),
     /// The requests that must wait for replies, in operations whose steps wait for each other: all second steps, then
     /// all third steps, and so on.
-    pub(super) later: Vec<Outgoing>,
+    pub(super) later: Vec<OutgoingRequests>,
 }
 
 /// A large value that is missing from the bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LeftOut {
+pub(super) struct LargeValue {
     /// The value's position in `bytes`.
     pub(super) at: usize,
-    pub(super) cut: Cut,
+    pub(super) cut: ValueCut,
     /// The total length of the missing values up to and including this value.
     pub(super) upto: usize,
 }
 
 /// A CAS number that is unknown until the reply to the previous step arrives.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Awaited {
+pub(super) struct AwaitedNumber {
     /// The position at which the number is inserted.
     pub(super) at: usize,
     /// The index of the operation among the operations that have this step.
     pub(super) operation: usize,
 }
 
-impl Outgoing {
+impl OutgoingRequests {
     /// Creates requests from complete bytes.
     pub fn whole(bytes: Vec<u8>) -> Self {
         Self { bytes, ..Self::default() }
@@ -146,7 +146,7 @@ impl Outgoing {
         }
         let mut bytes = Vec::with_capacity(self.bytes.len() + LONGEST_NUMBER * self.awaited.len());
         let (mut copied, mut left_out) = (0, self.left_out.iter_mut().peekable());
-        for Awaited { at, operation } in self.awaited.drain(..) {
+        for AwaitedNumber { at, operation } in self.awaited.drain(..) {
             while let Some(left_out) = left_out.next_if(|left_out| left_out.at < at) {
                 left_out.at += bytes.len() - copied;
             }
@@ -206,7 +206,7 @@ impl Outgoing {
         let ends = self.left_out.iter().map(|left_out| left_out.at);
         let (starts, ends) = ([0].into_iter().chain(ends.clone()), ends.chain([self.bytes.len()]));
         let texts = starts.zip(ends).map(|(from, to)| &self.bytes[from..to]);
-        let bytes = |left_out: &LeftOut| values.map_or(&[][..], |values| values.bytes(left_out.cut));
+        let bytes = |left_out: &LargeValue| values.map_or(&[][..], |values| values.bytes(left_out.cut));
         let lying = self.left_out.iter().map(bytes);
         let lying = lying.chain([&[][..]]);
         let left = texts.zip(lying).flat_map(|(text, value)| [text, value]).filter_map(|piece| {
@@ -231,7 +231,7 @@ mod tests {
     /// Returns the bytes of requests after the first `written` bytes. The flag is true if no value is missing from
     /// `bytes`.
     fn wire(program: &Program, requests: usize, seed: u64, written: usize) -> (bool, Vec<u8>) {
-        let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());
+        let (mut draws, mut out) = (Draws::new(seed), OutgoingRequests::default());
         (0..requests).for_each(|_| _ = program.append(&mut draws, &mut out));
         let mut slices = [IoSlice::new(&[]); 64];
         let n = out.slices(Some(program.values()), written, &mut slices);

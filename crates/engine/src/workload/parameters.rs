@@ -11,7 +11,7 @@ use super::WorkloadError;
 
 /// The name and the value in one `--set NAME=VALUE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
+pub struct ParameterValue {
     /// The name of the parameter.
     pub name: String,
     /// The value of the parameter.
@@ -22,7 +22,7 @@ pub struct Setting {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings(BTreeMap<String, String>);
 
-impl FromStr for Setting {
+impl FromStr for ParameterValue {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
@@ -33,8 +33,8 @@ impl FromStr for Setting {
     }
 }
 
-impl From<Vec<Setting>> for Settings {
-    fn from(settings: Vec<Setting>) -> Self {
+impl From<Vec<ParameterValue>> for Settings {
+    fn from(settings: Vec<ParameterValue>) -> Self {
         Self(settings.into_iter().map(|setting| (setting.name, setting.value)).collect())
     }
 }
@@ -73,19 +73,19 @@ impl Settings {
 /// Replaces each `$name` in the text of a file by the value of the parameter. Unknown names stay unchanged.
 pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Result<String, WorkloadError> {
     let defaults = file.get("parameters").and_then(toml::Value::as_table);
-    let defaults = defaults.into_iter().flatten().map(|(name, value)| (name.as_str(), written(value)));
+    let defaults = defaults.into_iter().flatten().map(|(name, value)| (name.as_str(), value_text(value)));
     let mut values: BTreeMap<&str, String> = defaults.collect();
     settings.only(values.keys().copied())?;
     for (name, value) in &mut values {
         if let Some(set) = settings.get(name) {
-            settable(name, set)?.clone_into(value);
+            check_value(name, set)?.clone_into(value);
         }
     }
-    Ok(filled(text, &values))
+    Ok(replace_parameters(text, &values))
 }
 
 /// Checks a value for a parameter, and returns it.
-pub fn settable<'a>(name: &str, value: &'a str) -> Result<&'a str, WorkloadError> {
+pub fn check_value<'a>(name: &str, value: &'a str) -> Result<&'a str, WorkloadError> {
     // The value may be inserted into a quoted text on one line.
     if value.contains(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\')) {
         return Err(wrong_value(name, value, "it must not have quotes, backslashes or control characters"));
@@ -99,7 +99,7 @@ pub(super) fn wrong_value(name: &str, value: &str, cause: impl fmt::Display) -> 
 }
 
 /// Replaces each `$name` in a text by the value of the name. Unknown names stay unchanged.
-pub fn filled(text: &str, values: &BTreeMap<&str, String>) -> String {
+pub fn replace_parameters(text: &str, values: &BTreeMap<&str, String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once('$') {
@@ -118,6 +118,6 @@ pub fn filled(text: &str, values: &BTreeMap<&str, String>) -> String {
 }
 
 /// Returns a parameter's value as text.
-pub fn written(value: &toml::Value) -> String {
+pub fn value_text(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -6,12 +6,12 @@ use std::{collections::BTreeSet, ops::Range};
 use super::{
     KeySpan, NameSet, Operation, Steps, Workload, WorkloadError,
     commands::{keeps_keys, only_reads, reads_strings},
-    step::{Fragment, Step},
+    step::{CommandStep, Fragment},
 };
 
 /// A step of the prefill, with the keys for which the step runs.
-pub(super) struct Filled {
-    pub(super) step: Step,
+pub(super) struct PrefillStep {
+    pub(super) step: CommandStep,
     pub(super) numbers: Range<u64>,
     /// The number of the set to which these keys belong.
     pub(super) set: u16,
@@ -25,7 +25,7 @@ impl Workload {
         let compiled = &self.compiled().prefill;
         let operation = |(place, text): (usize, &String)| {
             let operation = Operation::command(text, 1);
-            let is_same = |step: &&Step| step.command() == compiled[place].command();
+            let is_same = |step: &&CommandStep| step.command() == compiled[place].command();
             match compiled[..place].iter().filter(is_same).count() {
                 0 => operation,
                 same => Operation { name: format!("{} {}", operation.name, same + 1), ..operation },
@@ -36,16 +36,16 @@ impl Workload {
 
     /// Returns the set of keys for which a step runs: the first set in the step with several keys, or else the first
     /// set.
-    fn filled_by(&self, step: &Step) -> Option<u16> {
+    fn prefill_keyset(&self, step: &CommandStep) -> Option<u16> {
         let sets = || step.fragments().filter_map(Fragment::draws);
         sets().find(|set| self.keyset(*set).1.count != Some(1)).or_else(|| sets().next())
     }
 
     /// Returns the steps of the prefill for a load with `keyspace` keys, and the keys for which each step runs.
-    pub(super) fn fillings(&self, keyspace: u64) -> impl Iterator<Item = Filled> {
-        let filled = move |step: &Step| {
+    pub(super) fn prefill_steps(&self, keyspace: u64) -> impl Iterator<Item = PrefillStep> {
+        let filled = move |step: &CommandStep| {
             let mut step = self.drawn_once([step]).pop()?;
-            let set = self.filled_by(&step)?;
+            let set = self.prefill_keyset(&step)?;
             let first = step.0.iter_mut().flatten().find(|fragment| fragment.draws() == Some(set))?;
             match first {
                 Fragment::Derived(_, key, _) => **key = Fragment::Given(set),
@@ -53,30 +53,30 @@ impl Workload {
             }
             let keys = self.keyset(set).1;
             let is_whole = !keys.bare && step.0.contains(&vec![Fragment::Given(set)]);
-            Some(Filled { step, numbers: keys.numbers(keyspace), set, is_whole })
+            Some(PrefillStep { step, numbers: keys.numbers(keyspace), set, is_whole })
         };
         self.compiled().prefill.iter().filter_map(filled)
     }
 
     /// Returns the number of requests in the prefill of a load with `keyspace` keys.
     pub fn prefill_requests(&self, keyspace: u64) -> u64 {
-        let requests = self.fillings(keyspace).map(|filled| filled.numbers.end - filled.numbers.start);
+        let requests = self.prefill_steps(keyspace).map(|filled| filled.numbers.end - filled.numbers.start);
         requests.fold(0, u64::saturating_add)
     }
 
     /// Returns the keys that the prefill writes for a load with `keyspace` keys.
     pub fn prefilled_keys(&self, keyspace: u64) -> KeySpan {
-        self.fillings(keyspace).map(|filled| self.made_by(filled)).collect()
+        self.prefill_steps(keyspace).map(|filled| self.made_by(filled)).collect()
     }
 
     /// Returns the keys of the prefill whose existence can be checked, because a key is a complete argument of a
     /// command.
     pub fn prefilled_names(&self, keyspace: u64) -> KeySpan {
-        let whole = self.fillings(keyspace).filter(|filled| filled.is_whole);
+        let whole = self.prefill_steps(keyspace).filter(|filled| filled.is_whole);
         whole.map(|filled| self.made_by(filled)).collect()
     }
 
-    fn made_by(&self, filled: Filled) -> NameSet {
+    fn made_by(&self, filled: PrefillStep) -> NameSet {
         let keys = self.keyset(filled.set).1;
         let (prefix, form) = (keys.prefix.clone(), keys.form());
         NameSet { prefix, form, numbers: filled.numbers, is_open: false }
@@ -98,8 +98,8 @@ impl Workload {
         if !self.prefill.is_empty() {
             return Ok(self.clone());
         }
-        let drawn = |is_wanted: fn(&&Step) -> bool| -> BTreeSet<usize> {
-            let fragments = self.asked_steps().filter(is_wanted).flat_map(Step::fragments);
+        let drawn = |is_wanted: fn(&&CommandStep) -> bool| -> BTreeSet<usize> {
+            let fragments = self.active_steps().filter(is_wanted).flat_map(CommandStep::fragments);
             fragments.filter_map(Fragment::draws).map(|set| self.first_of(set)).collect()
         };
         let read = drawn(|step| step.command().is_some_and(|command| only_reads(&command)));
@@ -108,7 +108,7 @@ impl Workload {
             let text = format!("the workload '{}' has no keys for a prefill; leave --prefill out", self.name);
             return Err(WorkloadError::of(text));
         }
-        let steps = sets.into_iter().map(|set| self.maker(set)).collect::<Result<_, _>>()?;
+        let steps = sets.into_iter().map(|set| self.writing_step(set)).collect::<Result<_, _>>()?;
         Ok(Self { prefill: Steps { steps }, ..self.clone() })
     }
 
@@ -118,14 +118,15 @@ impl Workload {
     }
 
     /// Returns the step that writes the keys of `set`. `set` must be the first set with these keys.
-    fn maker(&self, set: usize) -> Result<String, WorkloadError> {
+    fn writing_step(&self, set: usize) -> Result<String, WorkloadError> {
         let is_of_these = |set_of_step: u16| self.first_of(set_of_step) == set;
-        let makes = |(_, step): &(&String, &Step)| {
+        let makes = |(_, step): &(&String, &CommandStep)| {
             let repeats = step.fragments().any(|fragment| fragment.repeats().is_some());
             let makes = step.command().is_some_and(|command| !only_reads(&command) && !keeps_keys(&command));
-            makes && !repeats && self.filled_by(step).is_some_and(is_of_these)
+            makes && !repeats && self.prefill_keyset(step).is_some_and(is_of_these)
         };
-        let mut steps = self.read_operations().flat_map(|(said, read)| said.steps.iter().zip(&read.steps));
+        let mut steps =
+            self.compiled_operations().flat_map(|(said, read)| said.steps.iter().zip(&read.steps));
         if let Some((text, _)) = steps.find(makes) {
             return Ok(text.clone());
         }
@@ -136,15 +137,15 @@ impl Workload {
                 self.name
             ))
         };
-        let draws = |step: &&Step| step.fragments().filter_map(Fragment::draws).any(is_of_these);
-        let reading: Vec<_> = self.asked_steps().filter(draws).collect();
+        let draws = |step: &&CommandStep| step.fragments().filter_map(Fragment::draws).any(is_of_these);
+        let reading: Vec<_> = self.active_steps().filter(draws).collect();
         let command =
             reading.iter().filter_map(|step| step.command()).find(|command| !reads_strings(command));
         if let Some(command) = command {
             return Err(unknown(&format!("by {command}"), "them"));
         }
         let is_bare = self.keys.get(&keys).is_some_and(|keys| keys.bare);
-        let is_whole = |step: &Step| {
+        let is_whole = |step: &CommandStep| {
             step.0.iter().any(|word| matches!(word.as_slice(), [one] if one.draws().is_some_and(is_of_these)))
         };
         if is_bare || !reading.into_iter().all(is_whole) {
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
     use crate::{
         protocol::Dialect,
-        workload::{Draws, KeyNames, Keyset, Outgoing, Program, Values, preset},
+        workload::{Draws, KeyNames, Keyset, OutgoingRequests, Program, Values, preset},
     };
 
     fn of(operations: &[&str], prefill: &[&str]) -> Workload {
@@ -180,7 +181,7 @@ mod tests {
         let values = Values::new(&workload, 4, 1);
         let program = Program::of_prefill(&workload, Dialect::Resp2, 10, values, &names);
         let asked = |number| {
-            let mut out = Outgoing::default();
+            let mut out = OutgoingRequests::default();
             let op = program.append_nth(number, &mut Draws::new(1), &mut out);
             let text = String::from_utf8(out.bytes).unwrap();
             let words: Vec<_> = text.split("\r\n").skip(1).skip(1).step_by(2).map(str::to_owned).collect();
@@ -199,11 +200,11 @@ mod tests {
     fn a_step_with_a_single_key_runs_for_the_keys_of_the_other_set() {
         let mut workload = of(&["GET {a}"], &["ZADD {index} 0 {a}", "SET {index} 0"]);
         workload.keys.insert("index".to_owned(), Keyset { count: Some(1), ..Keyset::default() });
-        let numbers: Vec<_> = workload.fillings(10).map(|filled| filled.numbers).collect();
+        let numbers: Vec<_> = workload.prefill_steps(10).map(|filled| filled.numbers).collect();
         assert_eq!(numbers, [0..3, 0..1]);
         let values = Values::new(&workload, 4, 1);
         let program = Program::of_prefill(&workload, Dialect::Resp2, 10, values, &KeyNames::given("k:"));
-        let mut out = Outgoing::default();
+        let mut out = OutgoingRequests::default();
         program.append_nth(2, &mut Draws::new(1), &mut out);
         let text = String::from_utf8(out.bytes).unwrap();
         assert!(
@@ -228,11 +229,11 @@ mod tests {
         let error = made(of(&["HGET {a} f"], &[])).unwrap_err().to_string();
         assert!(error.contains("reads its keys 'a' by HGET") && error.contains("[prefill] table"), "{error}");
         assert_eq!(made(of(&["GET {a}"], &["SET {a} mine"])), Ok(vec!["SET {a} mine".to_owned()]));
-        let twice = of(&["GET {a}", "GET {a latest}", "SET {a} x"], &[]).with_inline();
+        let twice = of(&["GET {a}", "GET {a latest}", "SET {a} x"], &[]).with_step_definitions();
         assert_eq!(made(twice), Ok(vec!["SET {a} x".to_owned()]), "two sets that are the same keys");
         let parts = made(of(&["GET app:{a}"], &[])).unwrap_err().to_string();
         assert!(parts.contains("reads its keys 'a' as parts of other names"), "{parts}");
-        let numbers = of(&["GET key:__rand_int__"], &[]).with_inline();
+        let numbers = of(&["GET key:__rand_int__"], &[]).with_step_definitions();
         let error = made(numbers).unwrap_err().to_string();
         assert!(
             error.contains(" as parts of other names, but none of its operations makes these: "),

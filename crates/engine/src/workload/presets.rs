@@ -12,12 +12,12 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use super::{Chosen, Keyset, MAX_WEIGHT, Operation, Settings, Workload, WorkloadError};
+use super::{Keyset, MAX_WEIGHT, Operation, Settings, Workload, WorkloadChoice, WorkloadError};
 
 /// A built-in workload.
-struct Preset {
+struct BuiltInWorkload {
     /// The workload with the default values of its parameters.
-    usual: Chosen,
+    usual: WorkloadChoice,
     source: PresetText,
 }
 
@@ -30,7 +30,7 @@ enum PresetText {
 }
 
 /// All presets, in the order in which they are listed.
-static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
+static PRESETS: LazyLock<Vec<BuiltInWorkload>> = LazyLock::new(|| {
     let files = FILES.iter().map(|(name, text)| of_file(name, text));
     files.chain(ycsb::ALL.into_iter().map(made)).collect()
 });
@@ -72,17 +72,20 @@ files!(
     "timeline-cas"
 );
 
-fn of_file(name: &'static str, text: &'static str) -> Preset {
-    let usual = Chosen::parse(text, (name, name), &Settings::default());
-    Preset { usual: usual.expect("a test reads every preset's file"), source: PresetText::File(text) }
+fn of_file(name: &'static str, text: &'static str) -> BuiltInWorkload {
+    let usual = WorkloadChoice::parse(text, (name, name), &Settings::default());
+    BuiltInWorkload {
+        usual: usual.expect("a test reads every preset's file"),
+        source: PresetText::File(text),
+    }
 }
 
-fn made(make: ycsb::Make) -> Preset {
+fn made(make: ycsb::Make) -> BuiltInWorkload {
     let usual = make(&Settings::default()).expect("a test makes every preset");
-    Preset { usual, source: PresetText::Made(make) }
+    BuiltInWorkload { usual, source: PresetText::Made(make) }
 }
 
-impl Chosen {
+impl WorkloadChoice {
     /// Returns the preset called `text`. If `text` has a `/` or ends with `.toml`, returns the workload in the file
     /// with this path instead. The settings are values for the workload's parameters.
     ///
@@ -139,7 +142,7 @@ pub fn is_path(text: &str) -> bool {
     text.contains('/') || Path::new(text).extension().is_some_and(|end| end == "toml")
 }
 
-fn found(name: &str) -> Result<&'static Preset, WorkloadError> {
+fn found(name: &str) -> Result<&'static BuiltInWorkload, WorkloadError> {
     PRESETS.iter().find(|preset| preset.usual.workload.name == name).ok_or_else(|| {
         WorkloadError::of(format!("there is no workload '{name}'; give one of {}", preset_names()))
     })
@@ -166,7 +169,7 @@ pub fn preset_names() -> String {
 }
 
 /// Returns the default workload: one SET for every ten GETs, as in memtier_benchmark.
-pub fn usual() -> Arc<Workload> {
+pub fn default_workload() -> Arc<Workload> {
     Arc::clone(&PRESETS[0].usual.workload)
 }
 
@@ -234,7 +237,7 @@ mod tests {
         assert_eq!(said[..asks.len()], asks.map(|asked| (Ok(()), asked.to_owned())));
         assert!(said.iter().all(|(checked, _)| checked.is_ok()), "{said:?}");
         // For HTTP, every method that may change data counts as a command with literal keys.
-        let named = |preset: &Workload| !preset.written_by_name().is_empty();
+        let named = |preset: &Workload| !preset.literal_writes().is_empty();
         assert!(
             presets()
                 .all(|preset| !preset.about.is_empty() && named(preset) == (preset.name == "opensearch"))

@@ -8,11 +8,11 @@
 use std::collections::BTreeSet;
 
 use super::{
-    DatasetError, Distribution, Draws, Hottest, KeyNames, KeyNaming, Operation, Outgoing, Program, Size,
-    Values, Workload, client_seed,
-    program::Weighed,
+    DatasetError, Distribution, Draws, HottestShares, KeyNames, KeyNaming, Operation, OutgoingRequests,
+    Program, Size, Values, Workload, client_seed,
+    program::OperationFigures,
     readable::{self, THEN, readable},
-    step::{Fragment, Step},
+    step::{CommandStep, Fragment},
 };
 use crate::{protocol::Dialect, untrusted};
 
@@ -23,7 +23,7 @@ const SAMPLES: usize = 12;
 const DRAWS: u64 = 500;
 /// The parameters of a run that is previewed.
 #[derive(Debug, Clone, Copy)]
-pub struct Asking<'a> {
+pub struct PreviewInput<'a> {
     /// The workload. The workload must be [valid](Workload::check), and the dialect must
     /// [support](Workload::check_dialect) it.
     pub workload: &'a Workload,
@@ -53,7 +53,7 @@ pub struct Preview {
     /// The prefill, if there is one.
     pub prefill: Option<PrefillPreview>,
     /// Examples: the first requests of the first client.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<RequestSample>,
 }
 
 /// The preview of an operation.
@@ -87,7 +87,7 @@ pub struct KeysPreview {
     /// The distribution; `None` if operations use only new keys.
     pub distribution: Option<Distribution>,
     /// The shares of the hottest keys in the draws, before the load inserts new keys. `None` if no closed form exists.
-    pub hottest: Option<Hottest>,
+    pub hottest: Option<HottestShares>,
 }
 
 /// The preview of a dataset.
@@ -125,7 +125,7 @@ impl PrefillPreview {
 
 /// An example of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sample {
+pub struct RequestSample {
     /// The request's operation.
     pub operation: String,
     /// The number of bytes on the wire.
@@ -139,7 +139,7 @@ impl Preview {
     ///
     /// # Errors
     /// When the workload sends records that can no longer be read.
-    pub fn new(asking: &Asking) -> Result<Self, DatasetError> {
+    pub fn new(asking: &PreviewInput) -> Result<Self, DatasetError> {
         let prefill = (!asking.workload.prefill.is_empty()).then(|| asking.prefill()).transpose()?;
         Ok(Self {
             operations: asking.operations()?,
@@ -156,13 +156,13 @@ impl Preview {
     }
 }
 
-impl Asking<'_> {
+impl PreviewInput<'_> {
     fn draws(&self) -> Draws {
         Draws::of_client(client_seed(self.seed, 0), 0)
     }
 
     /// Creates a program that uses the records of the dataset from the first record on.
-    fn program(&self, make: Make, workload: &Workload) -> Program {
+    fn program(&self, make: CompileWorkload, workload: &Workload) -> Program {
         let dataset = workload.dataset.as_ref().map(|dataset| dataset.first(DRAWS));
         let workload = &Workload { dataset, ..workload.clone() };
         let values = Values::new(workload, self.value_size, self.seed);
@@ -171,9 +171,9 @@ impl Asking<'_> {
     }
 
     /// Returns the operations of a program with their shares and their mean numbers of bytes.
-    fn weighed(&self, make: Make) -> Result<Vec<Weighed>, DatasetError> {
+    fn weighed(&self, make: CompileWorkload) -> Result<Vec<OperationFigures>, DatasetError> {
         let program = self.program(make, &levelled(self.workload));
-        program.weighed(DRAWS, &mut self.draws())
+        program.operation_figures(DRAWS, &mut self.draws())
     }
 
     fn dataset(&self) -> Option<DatasetPreview> {
@@ -191,7 +191,7 @@ impl Asking<'_> {
     }
 
     fn operations(&self) -> Result<Vec<OperationPreview>, DatasetError> {
-        let ahead = |Weighed { place, share, bytes, crosses_slots }| {
+        let ahead = |OperationFigures { place, share, bytes, crosses_slots }| {
             let operation: &Operation = &self.workload.operations[place];
             OperationPreview {
                 name: untrusted::text(&operation.name),
@@ -204,11 +204,11 @@ impl Asking<'_> {
         Ok(self.weighed(Program::new)?.into_iter().map(ahead).collect())
     }
 
-    fn samples(&self) -> Result<Vec<Sample>, DatasetError> {
+    fn samples(&self) -> Result<Vec<RequestSample>, DatasetError> {
         let program = self.program(Program::new, self.workload);
         let mut draws = self.draws();
         let sample = |_| {
-            let mut out = Outgoing::default();
+            let mut out = OutgoingRequests::default();
             let op = program.append(&mut draws, &mut out);
             if let Some(failure) = out.failure() {
                 return Err(failure.clone());
@@ -220,7 +220,7 @@ impl Asking<'_> {
             let steps: Vec<_> =
                 steps.iter().map(|step| readable(&step.wire(program.values()), self.dialect)).collect();
             let operation = untrusted::text(&program.operations().of(op).label);
-            Ok(Sample { operation, bytes, request: steps.join(THEN) })
+            Ok(RequestSample { operation, bytes, request: steps.join(THEN) })
         };
         (0..SAMPLES).map(sample).collect()
     }
@@ -228,7 +228,7 @@ impl Asking<'_> {
     /// Returns the sets of keys that operations with a weight above 0 use.
     fn keys(&self) -> Vec<KeysPreview> {
         let workload = self.workload;
-        let fragments: Vec<_> = workload.asked_steps().flat_map(Step::fragments).collect();
+        let fragments: Vec<_> = workload.active_steps().flat_map(CommandStep::fragments).collect();
         let drawn: BTreeSet<_> = fragments.iter().copied().filter_map(Fragment::draws).collect();
         let (_, names) = workload.sets(self.keyspace, self.names);
         let of_set = |set: u16| {
@@ -269,7 +269,7 @@ impl Asking<'_> {
 }
 
 /// A function that compiles a workload to a program.
-type Make = fn(&Workload, Dialect, u64, Values, &KeyNames) -> Program;
+type CompileWorkload = fn(&Workload, Dialect, u64, Values, &KeyNames) -> Program;
 
 /// Returns the workload in which every value has the mean size of its kind.
 fn levelled(workload: &Workload) -> Workload {
@@ -283,117 +283,4 @@ fn levelled(workload: &Workload) -> Workload {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::workload::Together;
-    use crate::workload::preset;
-
-    fn of(workload: &Workload, dialect: Dialect) -> Preview {
-        let names = KeyNames::given("k:");
-        workload.check().unwrap();
-        workload.check_dialect(dialect, &names).unwrap();
-        let (keyspace, value_size, clients) = (1000, 32, 2);
-        Preview::new(&Asking { workload, dialect, keyspace, value_size, clients, names: &names, seed: 7 })
-            .unwrap()
-    }
-
-    fn with(values: &[(&str, &str)], steps: &[&str], prefill: &[&str]) -> Workload {
-        let operations = steps.iter().map(|step| Operation::command(step, 1)).collect();
-        let values = values.iter().map(|(name, kind)| ((*name).to_owned(), kind.parse().unwrap()));
-        let prefill = super::super::Steps { steps: prefill.iter().map(|&step| step.to_owned()).collect() };
-        Workload { values: values.collect(), operations, prefill, ..Workload::clone(&Workload::ratio(1, 1)) }
-    }
-
-    #[test]
-    fn previewed_bytes_are_equal_to_the_bytes_on_the_wire() {
-        let preview = of(&preset("cache").unwrap(), Dialect::Resp2);
-        let get = "*2\r\n$3\r\nGET\r\n$14\r\nk:000000000000\r\n".len() as f64;
-        let set = "*3\r\n$3\r\nSET\r\n$14\r\nk:000000000000\r\n$32\r\n\r\n".len() as f64 + 32.0;
-        let sizes: Vec<_> = preview.operations.iter().map(|o| (o.name.as_str(), o.bytes)).collect();
-        assert_eq!(sizes.iter().find(|(name, _)| *name == "GET"), Some(&("GET", get)));
-        assert_eq!(sizes.iter().find(|(name, _)| *name == "SET"), Some(&("SET", set)));
-        assert!((preview.bytes() - (10.0 * get + set) / 11.0).abs() < 1e-9);
-        let shares: f64 = preview.operations.iter().map(|operation| operation.share).sum();
-        assert!((shares - 1.0).abs() < 1e-12);
-        let lines: Vec<_> = preview.samples.iter().map(|sample| (sample.bytes as f64, sample)).collect();
-        assert!(
-            lines.iter().all(|(bytes, sample)| *bytes == if sample.operation == "GET" { get } else { set })
-        );
-    }
-
-    #[test]
-    fn the_previewed_mean_size_is_the_mean_of_sent_sizes() {
-        let steps = ["SET {key} {text}", "SETRANGE {key} {number 1..99999} {text}"];
-        let workload = with(&[("text", "64..1024")], &steps, &[]);
-        let mean = of(&workload, Dialect::Resp2).bytes();
-        let values = Values::new(&workload, 32, 1);
-        let program = Program::new(&workload, Dialect::Resp2, 1000, values, &KeyNames::given("k:"));
-        let (mut draws, mut out) = (Draws::new(3), Outgoing::default());
-        (0..20_000).for_each(|_| _ = program.append(&mut draws, &mut out));
-        let drawn = out.length() as f64 / 20_000.0;
-        // The limit is five standard deviations of the mean size.
-        assert!((mean - drawn).abs() < 5.0 * 277.0 / 20_000.0_f64.sqrt(), "{mean} previewed, {drawn} drawn");
-    }
-
-    #[test]
-    fn the_samples_are_the_first_requests_of_the_first_client() {
-        let workload = preset("mixed").unwrap();
-        let preview = of(&workload, Dialect::Memcached);
-        assert_eq!(preview.samples.len(), SAMPLES);
-        let values = Values::new(&workload, 32, 7);
-        let program = Program::new(&workload, Dialect::Memcached, 1000, values, &KeyNames::given("k:"));
-        let (mut draws, mut out) = (Draws::of_client(client_seed(7, 0), 0), Outgoing::default());
-        (0..SAMPLES).for_each(|_| _ = program.append(&mut draws, &mut out));
-        let shown: Vec<_> = preview.samples.iter().map(|sample| sample.request.as_str()).collect();
-        assert_eq!(shown.concat(), untrusted::at_most(out.as_whole().unwrap(), 10_000));
-    }
-
-    #[test]
-    fn waiting_steps_are_shown_in_order_and_counted_together() {
-        let mut workload = with(&[], &["GET {key}"], &[]);
-        workload.operations[0].together = Together::Sequence;
-        workload.operations[0].steps.push("SET {key.same} {value}".to_owned());
-        let preview = of(&workload, Dialect::Resp2);
-        let sample = &preview.samples[0];
-        let (read, write) = sample.request.split_once(" then ").unwrap();
-        assert!(write.starts_with(&read.replace("GET", "SET")), "{sample:?}");
-        assert_eq!(preview.operations[0].bytes, sample.bytes as f64);
-        assert_eq!(preview.operations[0].commands, "GET {key} then SET {key.same} {value}");
-    }
-
-    #[test]
-    fn a_prefill_is_counted_in_keys_and_bytes() {
-        let workload = with(&[("text", "64..1024")], &["GET {key}"], &["SET {key} {text} EX 60"]);
-        let made = of(&workload, Dialect::Resp2).prefill.unwrap();
-        assert_eq!((made.requests, made.keys), (1000, 1000));
-        let wire =
-            "*5\r\n$3\r\nSET\r\n$14\r\nk:000000000000\r\n$544\r\n\r\n$2\r\nEX\r\n$2\r\n60\r\n".len() + 544;
-        assert_eq!((made.bytes, made.memory()), (1000.0 * wire as f64, 1000.0 * (wire + 64) as f64));
-        assert_eq!(of(&with(&[], &["GET {key}"], &[]), Dialect::Resp2).prefill, None);
-    }
-
-    #[test]
-    fn only_used_sets_of_keys_are_shown() {
-        let mut workload =
-            with(&[], &["GET {key}", "SET {new.new} {value}", "STRLEN {grown}", "APPEND {grown.new} x"], &[]);
-        let keys = |prefix: &str, distribution: &str| super::super::Keyset {
-            prefix: prefix.to_owned(),
-            first: 5,
-            digits: 1,
-            distribution: distribution.parse().unwrap(),
-            ..Default::default()
-        };
-        workload.keys.insert("new".to_owned(), keys("n", "zipfian"));
-        workload.keys.insert("grown".to_owned(), keys("g", "ycsb-zipfian"));
-        workload.keys.insert("unused".to_owned(), keys("u", "zipfian"));
-        let sets = of(&workload, Dialect::Resp2).keys;
-        let names: Vec<_> =
-            sets.iter().map(|set| (set.name.as_str(), set.first.as_str(), set.last.as_str())).collect();
-        let usual = ("key", "k:000000000000", "k:000000000999");
-        assert_eq!(names, [("grown", "k:g5", "k:g1004"), usual, ("new", "k:n5", "k:n1004")]);
-        assert_eq!(sets[0].distribution, Some(Distribution::YcsbZipfian));
-        assert!(sets[0].grows && sets[0].hottest.is_none());
-        assert_eq!(sets[1].hottest, Some(Hottest { key: 0.001, hundredth: 0.01, keys: 10 }));
-        assert!(sets[2].grows && sets[2].distribution.is_none() && sets[2].hottest.is_none());
-    }
-}
+mod tests;

@@ -8,19 +8,19 @@
 
 mod filling;
 mod numbering;
-mod weighed;
+mod operation_figures;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-pub(super) use self::weighed::Weighed;
+pub(super) use self::operation_figures::OperationFigures;
 use super::{
-    Dataset, Draws, KeyNames, Messages, OpId, Operations, Order, Outgoing, ReadyRequests, Share, Values,
-    Workload,
-    chooser::{Chooser, Counters},
+    CompleteRequests, Dataset, Draws, KeyNames, Messages, OpId, OperationOrder, Operations, OutgoingRequests,
+    Share, Values, Workload,
+    chooser::{Chooser, KeyCounters},
     key_form::SetNames,
     slots::{NumberSource, Sources},
     templates::Templates,
-    traced::Traced,
+    trace_encoder::TraceEncoder,
 };
 
 use crate::protocol::Dialect;
@@ -38,19 +38,19 @@ pub struct Program {
     /// The name of each set of keys, and the prefix before their numbers.
     called: Vec<SetName>,
     /// The counters that all clients share, for each set of keys of this program and of earlier programs.
-    counted: BTreeMap<SetName, Counters>,
+    counted: BTreeMap<SetName, KeyCounters>,
     /// The messages of earlier programs.
     numbered: Vec<Arc<Messages>>,
     /// The order in which each client sends its operations.
-    order: Order,
+    order: OperationOrder,
     /// The dataset, if operations use records.
     dataset: Option<Dataset>,
     /// The share of this process in the requests of a prefill.
     share: Share,
     /// The operations with complete requests, each with the number of the set of keys that chooses the next request.
-    ready: Vec<(OpId, usize, ReadyRequests)>,
+    ready: Vec<(OpId, usize, CompleteRequests)>,
     /// The trace, if commands of a trace are sent in place of the operations' steps.
-    pub(super) traced: Option<Traced>,
+    pub(super) traced: Option<TraceEncoder>,
 }
 
 impl Program {
@@ -63,7 +63,7 @@ impl Program {
         values: Values,
         names: &KeyNames,
     ) -> Self {
-        let traced = workload.trace.clone().map(|trace| Traced::new(trace, names.prefix()));
+        let traced = workload.trace.clone().map(|trace| TraceEncoder::new(trace, names.prefix()));
         let (sets, names) = workload.sets(keyspace, names);
         let templates = Templates::of_operations(workload, dialect, &names, &values);
         assert!(templates.0.total > 0, "a workload that can be run has an operation with a weight");
@@ -170,17 +170,17 @@ impl Program {
     }
 
     /// Draws the next operation and appends it to `out`. Returns the number of the operation. Nothing is appended if
-    /// the operation [needs a record](Outgoing::awaits_record) that has not been read yet.
+    /// the operation [needs a record](OutgoingRequests::awaits_record) that has not been read yet.
     #[inline]
-    pub fn append(&self, draws: &mut Draws, out: &mut Outgoing) -> OpId {
+    pub fn append(&self, draws: &mut Draws, out: &mut OutgoingRequests) -> OpId {
         let asked = match self.templates.asked.as_slice() {
             [only] => only,
             several => {
                 let total = self.templates.total;
                 let drawn = match self.order {
-                    Order::Random => draws.below(total),
-                    Order::InTurn => draws.turn(total),
-                    Order::Scan(most) => draws.turn_of_scan(most),
+                    OperationOrder::Random => draws.below(total),
+                    OperationOrder::InTurn => draws.turn(total),
+                    OperationOrder::Scan(most) => draws.turn_of_scan(most),
                 };
                 let next = several.iter().find(|(upto, ..)| drawn < *upto);
                 next.expect("the last sum is the total, above every draw")
@@ -193,7 +193,7 @@ impl Program {
     }
 
     /// Appends the request of a prefill with this number. Returns the number of its operation.
-    pub fn append_nth(&self, number: u64, draws: &mut Draws, out: &mut Outgoing) -> OpId {
+    pub fn append_nth(&self, number: u64, draws: &mut Draws, out: &mut OutgoingRequests) -> OpId {
         let number = self.share.nth(number);
         let place = self.templates.asked.partition_point(|(upto, ..)| *upto <= number);
         let before = place.checked_sub(1).map_or(0, |before| self.templates.asked[before].0);
@@ -204,7 +204,7 @@ impl Program {
     /// node of a cluster can get the operation.
     pub fn first_key<'a>(&self, op: OpId, bytes: &'a [u8]) -> Option<&'a [u8]> {
         if self.traced.as_ref().is_some_and(|traced| traced.has(op)) {
-            return Traced::first_key(bytes);
+            return TraceEncoder::first_key(bytes);
         }
         self.templates.keys[op.index()].first(bytes)
     }
@@ -233,7 +233,7 @@ mod tests {
     fn operations_in_turn_are_repeated_as_often_as_their_weight() {
         let operations = [("SET {key} {value}", 1), ("PING", 0), ("GET {key}", 3)];
         let operations = operations.map(|(step, weight)| Operation::command(step, weight)).into();
-        let (labels, _) = drawn(&Workload { order: Order::InTurn, ..of(operations) }, 10, 9, 3);
+        let (labels, _) = drawn(&Workload { order: OperationOrder::InTurn, ..of(operations) }, 10, 9, 3);
         assert_eq!(labels, ["SET", "GET", "GET", "GET", "SET", "GET", "GET", "GET", "SET"]);
     }
 
@@ -255,9 +255,9 @@ mod tests {
 
     #[test]
     fn shared_counters_continue_in_later_programs() {
-        let walk = preset("get").unwrap().drawn_by(Distribution::Sequential);
+        let walk = preset("get").unwrap().with_distribution(Distribution::Sequential);
         let next = |program: &Program| {
-            let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+            let (mut draws, mut out) = (Draws::new(1), OutgoingRequests::default());
             program.append(&mut draws, &mut out);
             let text = String::from_utf8(out.bytes).unwrap();
             text.split("\r\n").nth(4).unwrap()[2..].parse::<u64>().unwrap()
@@ -274,10 +274,10 @@ mod tests {
     fn sets_with_the_same_keys_grow_together() {
         let of = |read: &str| {
             let steps = ["SET {key.new} x", read].map(|step| Operation::command(step, 1));
-            of(steps.into()).with_inline()
+            of(steps.into()).with_step_definitions()
         };
         let highest = |program: &Program| {
-            let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+            let (mut draws, mut out) = (Draws::new(1), OutgoingRequests::default());
             for n in 1..=200 {
                 program.append(&mut draws, &mut out);
                 out.inserted.answer(n);
@@ -322,8 +322,9 @@ mod tests {
     fn a_batch_is_drawn_again_from_a_copy_of_the_draws() {
         let program = program(&preset("mixed").unwrap(), 1000);
         let mut draws = Draws::new(9);
-        program.append(&mut draws, &mut Outgoing::default());
-        let (mut again, mut out, mut same) = (draws.clone(), Outgoing::default(), Outgoing::default());
+        program.append(&mut draws, &mut OutgoingRequests::default());
+        let (mut again, mut out, mut same) =
+            (draws.clone(), OutgoingRequests::default(), OutgoingRequests::default());
         for _ in 0..50 {
             assert_eq!(program.append(&mut draws, &mut out), program.append(&mut again, &mut same));
         }

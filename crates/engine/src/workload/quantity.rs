@@ -10,16 +10,16 @@ pub const MAX_WEIGHT: u32 = 1_000_000;
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a whole number of at least 0, or a text such as \"1M\"")]
-enum Written {
+enum NumberOrText {
     Number(u64),
     Text(String),
 }
 
 /// Parses a whole number that fits the type of its field.
 pub fn quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<N, D::Error> {
-    let number = match Written::deserialize(from)? {
-        Written::Number(number) => number,
-        Written::Text(text) => parse_count(&text).map_err(de::Error::custom)?,
+    let number = match NumberOrText::deserialize(from)? {
+        NumberOrText::Number(number) => number,
+        NumberOrText::Text(text) => parse_count(&text).map_err(de::Error::custom)?,
     };
     N::try_from(number).map_err(|_| de::Error::custom(format!("{number} is too large")))
 }

@@ -8,8 +8,8 @@
 
 use super::{
     Dataset, DatasetError, Workload, WorkloadError,
-    dataset::Taken,
-    step::{Fragment, Step},
+    dataset::CurrentRecord,
+    step::{CommandStep, Fragment},
 };
 use crate::{protocol::Dialect, untrusted};
 
@@ -19,8 +19,8 @@ pub struct ReadBack {
     dataset: Dataset,
     /// The number of records that have not been read back yet.
     left: u64,
-    taken: Taken,
-    steps: Vec<Step>,
+    taken: CurrentRecord,
+    steps: Vec<CommandStep>,
 }
 
 /// A command that reads a record back, with its expected replies as bytes of RESP2.
@@ -48,7 +48,7 @@ impl Workload {
         let dataset = self.dataset.as_ref().ok_or_else(|| {
             WorkloadError::of("--verify reads the records of a file back; give the file with --dataset")
         })?;
-        let mut asked = self.read_operations().filter(|(operation, _)| operation.weight > 0);
+        let mut asked = self.compiled_operations().filter(|(operation, _)| operation.weight > 0);
         let (Some((operation, compiled)), None) = (asked.next(), asked.next()) else {
             return Err(WorkloadError::of(SEVERAL));
         };
@@ -61,11 +61,11 @@ impl Workload {
             )));
         }
         let dataset = dataset.first(u64::MAX);
-        Ok(ReadBack { left: dataset.records(), dataset, taken: Taken::default(), steps })
+        Ok(ReadBack { left: dataset.records(), dataset, taken: CurrentRecord::default(), steps })
     }
 }
 
-fn can_be_read_back(step: &Step) -> bool {
+fn can_be_read_back(step: &CommandStep) -> bool {
     let has_form = match (step.command().as_deref(), step.0.len()) {
         (Some("SET"), words) => words == 3,
         (Some("HSET" | "HMSET"), words) => words >= 4 && words % 2 == 0,
@@ -90,10 +90,10 @@ impl ReadBack {
         if let Some(failure) = self.taken.failure() {
             return Err(failure.clone());
         }
-        Ok(self.steps.iter().map(|step| self.asked(step)).collect())
+        Ok(self.steps.iter().map(|step| self.check_of(step)).collect())
     }
 
-    fn asked(&self, step: &Step) -> RecordCheck {
+    fn check_of(&self, step: &CommandStep) -> RecordCheck {
         let words: Vec<_> = step.0.iter().map(|word| self.word(word)).collect();
         // Only HSET has fields. If a command contains a field twice, the last value counts.
         let mut fields: Vec<(&[u8], &[u8])> = Vec::new();

@@ -49,7 +49,7 @@ fn line(commands: &[Vec<&[u8]>]) -> String {
         }
     }
     if left_out > 0 {
-        line += &format!(" … and {}", crate::units::counted(left_out, "word"));
+        line += &format!(" … and {}", crate::units::count_with_noun(left_out, "word"));
     }
     line
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 /// The complete requests of an operation. A key number, drawn from a set of keys, chooses the next request; the key
 /// itself is not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadyRequests {
+pub struct CompleteRequests {
     /// The name of the set of keys. The numbers of this set begin at 0.
     pub set: String,
     /// All requests, one after the other.
@@ -14,7 +14,7 @@ pub struct ReadyRequests {
     ends: Arc<[usize]>,
 }
 
-impl ReadyRequests {
+impl CompleteRequests {
     /// Creates the requests of an operation. The set `set` must have one key per request.
     pub fn new(set: &str, requests: impl Iterator<Item = Vec<u8>>) -> Self {
         let (mut bytes, mut ends) = (Vec::new(), Vec::new());
@@ -36,27 +36,27 @@ impl ReadyRequests {
 #[cfg(test)]
 mod tests {
     use crate::workload::{
-        Distribution, Draws, KeyNames, Keyset, Operation, Order, Outgoing, Program, ReadyRequests, Values,
-        Workload,
+        CompleteRequests, Distribution, Draws, KeyNames, Keyset, Operation, OperationOrder, OutgoingRequests,
+        Program, Values, Workload,
     };
 
     #[test]
     fn each_client_sends_the_requests_in_the_order_of_the_keys() {
-        let ready = ReadyRequests::new("row", ["a", "bb", ""].map(Vec::from).into_iter());
+        let ready = CompleteRequests::new("row", ["a", "bb", ""].map(Vec::from).into_iter());
         let operation = Operation { is_raw: true, ready: Some(ready), ..Operation::command("SET", 1) };
         let row =
             Keyset { count: Some(3), distribution: Distribution::SequentialByClient, ..Keyset::default() };
         let workload = Workload {
             operations: vec![operation, Operation::command("PING", 1)],
             keys: [("row".to_owned(), row)].into(),
-            order: Order::InTurn,
+            order: OperationOrder::InTurn,
             ..Workload::default()
         };
         workload.check().unwrap();
         let values = Values::new(&workload, 1, 1);
         let dialect = crate::protocol::Dialect::Resp2;
         let program = Program::new(&workload, dialect, 1, values, &KeyNames::given(""));
-        let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+        let (mut draws, mut out) = (Draws::new(1), OutgoingRequests::default());
         let taken = (0..10).map(|_| program.append(&mut draws, &mut out).index());
         assert_eq!(taken.collect::<Vec<_>>(), [0, 1].repeat(5));
         let ping = "*1\r\n$4\r\nPING\r\n";

@@ -2,7 +2,7 @@
 
 use super::{
     Keyset, MAX_RECEIVERS, ReceiverKind, Receivers, Workload, WorkloadError,
-    step::{Fragment, Step},
+    step::{CommandStep, Fragment},
 };
 
 /// The maximum number of channels, queues, streams or keys for which receivers wait.
@@ -47,7 +47,7 @@ impl Workload {
             ));
         }
         let is_stamp = |fragment: &Fragment| matches!(fragment, Fragment::Stamp(..));
-        if !self.asked_steps().flat_map(Step::fragments).any(is_stamp) {
+        if !self.active_steps().flat_map(CommandStep::fragments).any(is_stamp) {
             return wrong(format!(
                 "receivers find no message without a stamp; send {{stamp}} after {{{keys}}}"
             ));
@@ -56,7 +56,7 @@ impl Workload {
     }
 
     /// Returns the number of receivers; `None` if the workload has no receivers.
-    pub fn received(&self) -> Option<u32> {
+    pub fn receiver_count(&self) -> Option<u32> {
         self.receivers.as_ref().map(|receivers| receivers.count)
     }
 
@@ -64,7 +64,7 @@ impl Workload {
     ///
     /// # Errors
     /// When the workload has no receivers.
-    pub fn received_by(&self, count: u32) -> Result<Self, WorkloadError> {
+    pub fn with_receivers(&self, count: u32) -> Result<Self, WorkloadError> {
         let none = || {
             WorkloadError::of("this workload has no receivers; choose one that has, such as pubsub or queue")
         };
@@ -73,13 +73,13 @@ impl Workload {
     }
 
     /// Returns the number of the set of keys for which receivers wait.
-    pub(super) fn received_set(&self) -> Option<u16> {
+    pub(super) fn receiver_keyset(&self) -> Option<u16> {
         let keys = &self.receivers.as_ref()?.keys;
         self.keys.keys().position(|name| name == keys).map(|place| place as u16)
     }
 
     /// Returns the set of second queues, to which receivers move messages.
-    pub(super) fn moved_to(&self) -> Option<&Keyset> {
+    pub(super) fn second_queues(&self) -> Option<&Keyset> {
         let receivers = self.receivers.as_ref().filter(|receivers| receivers.kind == ReceiverKind::Move)?;
         self.keys.get(receivers.to.as_ref()?)
     }

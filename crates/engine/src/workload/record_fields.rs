@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::{
     Dataset, DatasetError, Portion, Workload,
-    step::{Fragment, Step},
+    step::{CommandStep, Fragment},
 };
 
-impl Step {
+impl CommandStep {
     /// Returns the parts of a record that the step sends.
     pub(super) fn portions(&self) -> impl Iterator<Item = &Portion> {
         self.fragments().filter_map(|fragment| match fragment {
@@ -27,7 +27,7 @@ impl Workload {
     pub fn portions(&self) -> Vec<Portion> {
         let mut portions: Vec<Portion> = Vec::new();
         let steps = self.compiled().operations.iter().flat_map(|operation| &operation.steps);
-        for portion in steps.flat_map(Step::portions) {
+        for portion in steps.flat_map(CommandStep::portions) {
             if !portions.contains(portion) {
                 portions.push(portion.clone());
             }
@@ -37,7 +37,7 @@ impl Workload {
 
     /// Returns whether every operation with a weight above 0 uses a record.
     pub fn is_of_records(&self) -> bool {
-        self.read_asked().all(|operation| operation.steps.iter().any(Step::is_of_record))
+        self.active_compiled().all(|operation| operation.steps.iter().any(CommandStep::is_of_record))
     }
 
     /// Returns the workload with a dataset of the first `most` records of a file. Reads the file once.
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::{
         protocol::Dialect,
-        workload::{Draws, KeyNames, Outgoing, Program, Together, Values},
+        workload::{Draws, KeyNames, OutgoingRequests, Program, Together, Values},
     };
 
     fn of(commands: &[&str]) -> Workload {
@@ -74,7 +74,7 @@ mod tests {
         let workload = &Workload { dataset, ..workload.clone() };
         let program =
             Program::new(workload, Dialect::Resp2, 1, Values::new(workload, 3, 1), &KeyNames::given("k:"));
-        let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+        let (mut draws, mut out) = (Draws::new(1), OutgoingRequests::default());
         (0..times).for_each(|_| _ = program.append(&mut draws, &mut out));
         let later = out.take_later().unwrap_or_default();
         let all = [&out].into_iter().chain(&later);

@@ -58,7 +58,7 @@ impl SearchNumber {
 
 impl Workload {
     /// Returns the value of the number in the first search that contains the number.
-    pub fn searched(&self, number: SearchNumber) -> Option<u32> {
+    pub fn search_number(&self, number: SearchNumber) -> Option<u32> {
         let mut steps = self.operations.iter().flat_map(|operation| &operation.steps);
         steps.find_map(|step| step[number.places(step).into_iter().next()?].parse().ok())
     }
@@ -67,9 +67,9 @@ impl Workload {
     ///
     /// # Errors
     /// When no search has the number, or the value is out of range.
-    pub fn searching(&self, number: SearchNumber, value: u32) -> Result<Self, WorkloadError> {
+    pub fn with_search_number(&self, number: SearchNumber, value: u32) -> Result<Self, WorkloadError> {
         let name = number.name();
-        if self.searched(number).is_none() {
+        if self.search_number(number).is_none() {
             let words =
                 number.words().iter().take(2).map(|word| word.trim()).collect::<Vec<_>>().join(" or ");
             return Err(WorkloadError::of(format!(
@@ -99,13 +99,17 @@ mod tests {
         for name in ["vectors", "vector-set"] {
             let workload = preset(name).unwrap();
             assert_eq!(
-                (workload.searched(neighbours), workload.searched(ef)),
+                (workload.search_number(neighbours), workload.search_number(ef)),
                 (Some(10), Some(50)),
                 "{name}"
             );
         }
-        let changed =
-            preset("vectors").unwrap().searching(neighbours, 100).unwrap().searching(ef, 7).unwrap();
+        let changed = preset("vectors")
+            .unwrap()
+            .with_search_number(neighbours, 100)
+            .unwrap()
+            .with_search_number(ef, 7)
+            .unwrap();
         assert_eq!(
             changed.operations[0].steps[0],
             "FT.SEARCH {index} '*=>[KNN 100 @v $query EF_RUNTIME 7]' PARAMS 2 query {vector query 128} NOCONTENT \
@@ -113,10 +117,11 @@ mod tests {
         );
         let of =
             |step: &str| Workload { operations: vec![Operation::command(step, 1)], ..Workload::default() };
-        assert_eq!(of("vsim s ELE a count 3 REEF 9").searched(neighbours), Some(3));
-        assert_eq!(of("vsim s ELE a count 3 REEF 9").searched(ef), None);
-        assert_eq!(of("XREAD COUNT 10 STREAMS s 0").searched(neighbours), None);
-        let error = |workload: &Workload, value| workload.searching(ef, value).unwrap_err().to_string();
+        assert_eq!(of("vsim s ELE a count 3 REEF 9").search_number(neighbours), Some(3));
+        assert_eq!(of("vsim s ELE a count 3 REEF 9").search_number(ef), None);
+        assert_eq!(of("XREAD COUNT 10 STREAMS s 0").search_number(neighbours), None);
+        let error =
+            |workload: &Workload, value| workload.with_search_number(ef, value).unwrap_err().to_string();
         assert_eq!(error(&changed, 0), "ef must be between 1 and 1000000, not 0");
         assert_eq!(
             error(&of("PING"), 5),

@@ -5,8 +5,8 @@
 //! command. These commands are not counted as operations.
 
 use super::{
-    Draws, KeyNames, Operation, Outgoing, Program, Together, Values, Workload, data::notifications,
-    readable::commands, step::Step,
+    Draws, KeyNames, Operation, OutgoingRequests, Program, Together, Values, Workload, data::notifications,
+    readable::commands, step::CommandStep,
 };
 use crate::{
     protocol::{Dialect, HttpSite},
@@ -35,7 +35,7 @@ impl SetupCommand {
 impl Workload {
     /// Returns the names of the setup's commands in order, without duplicates.
     pub fn setup_names(&self) -> Vec<String> {
-        let mut names: Vec<_> = self.compiled().setup.iter().filter_map(Step::command).collect();
+        let mut names: Vec<_> = self.compiled().setup.iter().filter_map(CommandStep::command).collect();
         let mut seen = std::collections::HashSet::new();
         names.retain(|name| seen.insert(name.clone()));
         names
@@ -62,11 +62,11 @@ impl Workload {
         let alone = Self { operations: vec![operation], ..self.without_prefill() };
         let values = Values::new(&alone, value_size, seed);
         let program = Program::new(&alone, Dialect::Resp2, keyspace, values, names);
-        let mut first = Outgoing::default();
+        let mut first = OutgoingRequests::default();
         program.append(&mut Draws::new(seed), &mut first);
         let later = first.take_later().unwrap_or_default();
         let wires = [first].into_iter().chain(later).map(|step| step.wire(program.values()));
-        let command = |(step, wire): (&Step, Vec<u8>)| SetupCommand {
+        let command = |(step, wire): (&CommandStep, Vec<u8>)| SetupCommand {
             name: step.command().unwrap_or_default(),
             site: self.http.of(dialect).site(),
             words: commands(&wire).into_iter().flatten().flatten().map(<[u8]>::to_vec).collect(),

@@ -7,12 +7,12 @@ use rand::Rng;
 use super::{
     Draws, Insertions, Messages, Values,
     chooser::Chooser,
-    dataset::Taken,
-    outgoing::{LARGE, LeftOut},
+    dataset::CurrentRecord,
+    outgoing::{LARGE, LargeValue},
     step::{Fragment, StampPart},
-    values::Cut,
+    values::ValueCut,
 };
-use crate::{clock, protocol::Fill};
+use crate::{clock, protocol::FillSlots};
 
 /// The source of the number in a slot. The sets of keys are separate sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,17 +77,17 @@ pub(super) struct Sources {
 }
 
 /// The state of an operation whose slots are being filled.
-pub(super) struct Filling<'a> {
+pub(super) struct SlotFiller<'a> {
     pub(super) sources: &'a Sources,
     pub(super) draws: &'a mut Draws,
     /// The list of large values, which are not copied.
-    pub(super) left_out: &'a mut Vec<LeftOut>,
+    pub(super) left_out: &'a mut Vec<LargeValue>,
     /// For each set of keys, the key that this operation can repeat.
     pub(super) noted: &'a mut Vec<u64>,
     /// The list of new keys, and the index of this operation in its batch.
     pub(super) inserted: (&'a mut Insertions, u32),
     /// The record of the operation, if the operation uses records.
-    pub(super) record: &'a Taken,
+    pub(super) record: &'a CurrentRecord,
     /// In a prefill, the number of the next key in order.
     pub(super) given: u64,
     /// The position at which a CAS number must be inserted later.
@@ -96,12 +96,12 @@ pub(super) struct Filling<'a> {
     pub(super) refused: Option<Vec<u8>>,
 }
 
-impl Filling<'_> {
+impl SlotFiller<'_> {
     /// Draws a key of a set, and stores it for repetition in the same operation.
-    pub(super) fn note(&mut self, set: u16) -> u64 {
+    pub(super) fn draw_key(&mut self, set: u16) -> u64 {
         let place = usize::from(set);
         let drawn = self.sources.sets[place].choose(place, self.draws);
-        self.keep(set, drawn)
+        self.store_key(set, drawn)
     }
 
     /// Draws the next new key of a set, and stores it for repetition in the same operation.
@@ -109,7 +109,7 @@ impl Filling<'_> {
         let (insertions, operation) = &mut self.inserted;
         let (key, inserted) = self.sources.sets[usize::from(set)].insert(*operation);
         insertions.push(inserted);
-        self.keep(set, key)
+        self.store_key(set, key)
     }
 
     /// Returns the next number from a source that is not a set of keys.
@@ -118,20 +118,22 @@ impl Filling<'_> {
         match source {
             NumberSource::Number(from, to) => self.between(from, to),
             NumberSource::Inserted(set) => self.insert(set),
-            NumberSource::Repeated { set, is_new: true } => self.note(set),
+            NumberSource::Repeated { set, is_new: true } => self.draw_key(set),
             NumberSource::Repeated { set, is_new: false } => self.noted[usize::from(set)],
             NumberSource::SameSlot(set) => {
                 let place = usize::from(set);
-                self.keep(set, self.sources.sets[place].next_in_slot(self.noted[place]))
+                self.store_key(set, self.sources.sets[place].next_in_slot(self.noted[place]))
             }
-            NumberSource::Given(set) => self.keep(set, self.sources.sets[usize::from(set)].named(self.given)),
+            NumberSource::Given(set) => {
+                self.store_key(set, self.sources.sets[usize::from(set)].named(self.given))
+            }
             NumberSource::Now => clock::unix_ms(),
             NumberSource::Cursor => std::mem::take(&mut self.draws.cursor),
             NumberSource::MessageNumber(set) => {
                 let issued = self.sources.messages.as_ref();
                 let (number, now_ns) = issued.map_or((0, 0), |it| it.issue(self.noted[usize::from(set)]));
                 // The time is stored after the keys of all sets.
-                self.keep(self.sources.sets.len() as u16, now_ns);
+                self.store_key(self.sources.sets.len() as u16, now_ns);
                 number
             }
             NumberSource::MessageTime => self.noted[self.sources.sets.len()],
@@ -139,7 +141,7 @@ impl Filling<'_> {
     }
 
     /// Stores a key of a set for repetition in the same operation.
-    fn keep(&mut self, set: u16, key: u64) -> u64 {
+    fn store_key(&mut self, set: u16, key: u64) -> u64 {
         let place = usize::from(set);
         self.noted.resize(self.noted.len().max(place + 1), 0);
         self.noted[place] = key;
@@ -149,7 +151,7 @@ impl Filling<'_> {
     /// Appends a field of a record, a large value, or a value with text around it. Returns the number of bytes that are
     /// not copied: the size of a large value, or 0.
     #[inline(never)]
-    fn write_other(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
+    fn write_other(&mut self, cut: ValueCut, out: &mut Vec<u8>) -> usize {
         if cut.kind >= FIELDS {
             out.extend_from_slice(self.record.field(usize::from(cut.kind - FIELDS)));
             return 0;
@@ -159,7 +161,7 @@ impl Filling<'_> {
         let is_large = cut.size() > LARGE;
         if is_large {
             let before = self.left_out.last().map_or(0, |last| last.upto);
-            self.left_out.push(LeftOut { at: out.len(), cut, upto: before + cut.size() });
+            self.left_out.push(LargeValue { at: out.len(), cut, upto: before + cut.size() });
         } else {
             out.extend_from_slice(self.sources.values.bytes(cut));
         }
@@ -174,8 +176,8 @@ impl Filling<'_> {
     }
 }
 
-impl Fill for Filling<'_> {
-    type Value = Cut;
+impl FillSlots for SlotFiller<'_> {
+    type Value = ValueCut;
 
     #[inline]
     fn number(&mut self, source: u16) -> u64 {
@@ -187,16 +189,16 @@ impl Fill for Filling<'_> {
     }
 
     #[inline(always)]
-    fn value(&mut self, kind: u16) -> (Cut, usize) {
+    fn value(&mut self, kind: u16) -> (ValueCut, usize) {
         if kind >= FIELDS {
             let length = self.record.field(usize::from(kind - FIELDS)).len();
-            return (Cut::whole(kind, length), length);
+            return (ValueCut::whole(kind, length), length);
         }
         self.sources.values.draw(kind, self.draws.random.next_u64())
     }
 
     #[inline(always)]
-    fn write(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
+    fn write(&mut self, cut: ValueCut, out: &mut Vec<u8>) -> usize {
         if cut.kind < FIELDS && self.sources.values.append_bare(cut, LARGE, out) {
             0
         } else {

@@ -5,7 +5,7 @@ use crate::{protocol::Derived, untrusted};
 
 /// A command as a list of words. Each word is a list of fragments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Step(pub(super) Vec<Vec<Fragment>>);
+pub(super) struct CommandStep(pub(super) Vec<Vec<Fragment>>);
 
 /// A part of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Fragment {
     }
 }
 
-impl Step {
+impl CommandStep {
     /// Returns the kinds of values that the step sends, in their order on the wire.
     pub(super) fn values(&self) -> impl Iterator<Item = u16> {
         self.fragments()
@@ -108,7 +108,7 @@ impl Step {
 
     /// Returns the writes of the step to keys that do not belong to the run: the command with each such key, or the
     /// command alone if its keys are unknown. `is_bare` returns whether a set of keys has no prefix.
-    pub(super) fn written_by_name(&self, is_bare: impl Fn(u16) -> bool) -> Vec<String> {
+    pub(super) fn literal_writes(&self, is_bare: impl Fn(u16) -> bool) -> Vec<String> {
         let Some(command) = self.command() else { return vec![self.beginning(0)] };
         if self.only_reads() {
             return Vec::new();
@@ -185,7 +185,7 @@ mod tests {
             ("gat 10 {key}", false),
             ("{key} x", false),
         ] {
-            assert_eq!(Step::read(written, &described()).unwrap().only_reads(), reads, "{written}");
+            assert_eq!(CommandStep::read(written, &described()).unwrap().only_reads(), reads, "{written}");
         }
     }
 
@@ -201,7 +201,11 @@ mod tests {
             ("", None),
             ("\"\"", None),
         ] {
-            assert_eq!(Step::read(written, &described()).unwrap().command().as_deref(), name, "{written}");
+            assert_eq!(
+                CommandStep::read(written, &described()).unwrap().command().as_deref(),
+                name,
+                "{written}"
+            );
         }
     }
 
@@ -233,8 +237,8 @@ mod tests {
             ("HSET {key}:__field:id__ title x", vec!["HSET \u{2026}"]),
         ] {
             let workload = described();
-            let step = Step::read(written, &workload).unwrap();
-            assert_eq!(step.written_by_name(|set| workload.keyset(set).1.bare), expected, "{written}");
+            let step = CommandStep::read(written, &workload).unwrap();
+            assert_eq!(step.literal_writes(|set| workload.keyset(set).1.bare), expected, "{written}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The syntax of a step: words, quotes, and placeholders in braces or between underscores.
 
 use super::{
-    MAX_VALUE_SIZE, Order, Portion, Workload, inline,
-    step::{Fragment, StampPart, Step},
+    MAX_VALUE_SIZE, OperationOrder, Portion, Workload, inline,
+    step::{CommandStep, Fragment, StampPart},
 };
 use crate::protocol::{Derived, MOST_DIMENSIONS};
 
@@ -10,7 +10,7 @@ use crate::protocol::{Derived, MOST_DIMENSIONS};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BadQuotes;
 
-impl Step {
+impl CommandStep {
     /// Parses the words of `text`, which are separated by spaces. Placeholders can be anywhere in a word: `{value}`,
     /// `{now}`, `{cas}`, `{number FROM..TO}`, `{number below N}`, and the names of keys and values of the `workload` in
     /// braces. `{stamp}` is the stamp of a message, if the workload has receivers. `{NAME.new}` is a new key of the
@@ -23,7 +23,7 @@ impl Step {
     /// is a plain character, so JSON needs no escapes.
     pub(super) fn read(text: &str, workload: &Workload) -> Result<Self, BadQuotes> {
         let text = inline::written_out(text);
-        let mut reading = Reading::default();
+        let mut reading = StepParser::default();
         let mut rest = text.as_str();
         while let Some(next) = rest.chars().next() {
             if let Some((stamp, behind)) = stamp(rest, workload) {
@@ -44,7 +44,7 @@ impl Step {
 /// Parses the words of a command like redis-cli, with quotes but without placeholders. Returns `None` if a quote is
 /// never closed, or is closed within a word.
 pub fn plain_words(text: &str) -> Option<Vec<Vec<u8>>> {
-    let mut reading = Reading { is_plain: true, ..Reading::default() };
+    let mut reading = StepParser { is_plain: true, ..StepParser::default() };
     let mut rest = text;
     while let Some(next) = rest.chars().next() {
         rest = reading.take(next, &rest[next.len_utf8()..]).ok()?;
@@ -58,7 +58,7 @@ pub fn plain_words(text: &str) -> Option<Vec<Vec<u8>>> {
 /// Returns an HTTP step without the query of its path, because a query may contain a token. `None` if the path has no
 /// query.
 pub fn without_query(step: &str) -> Option<String> {
-    let (mut reading, mut rest, mut cut) = (Reading::default(), step, None);
+    let (mut reading, mut rest, mut cut) = (StepParser::default(), step, None);
     while let Some(next) = rest.chars().next().filter(|_| reading.words.len() < 2) {
         if next == '?' && reading.words.len() == 1 {
             cut.get_or_insert((step.len() - rest.len(), reading.quote));
@@ -82,7 +82,7 @@ pub fn without_query(step: &str) -> Option<String> {
 
 /// The state of the parser.
 #[derive(Default)]
-struct Reading {
+struct StepParser {
     words: Vec<Vec<Fragment>>,
     /// The word that is being parsed.
     word: Option<Vec<Fragment>>,
@@ -94,7 +94,7 @@ struct Reading {
     is_plain: bool,
 }
 
-impl Reading {
+impl StepParser {
     fn word(&mut self) -> &mut Vec<Fragment> {
         self.word.get_or_insert_default()
     }
@@ -171,7 +171,7 @@ fn escaped(text: &str) -> Result<(Vec<u8>, &str), BadQuotes> {
 /// Parses `{stamp}` at the beginning of `text`. Returns the parts of the stamp and the text after the placeholder.
 fn stamp<'a>(text: &'a str, workload: &Workload) -> Option<([Fragment; 6], &'a str)> {
     let behind = text.strip_prefix("{stamp}")?;
-    let set = workload.received_set()?;
+    let set = workload.receiver_keyset()?;
     let [point, end] = [b".", b";"].map(|text| Fragment::Text(text.to_vec()));
     let [number, time, channel] =
         [StampPart::Number, StampPart::Time, StampPart::Channel].map(|part| Fragment::Stamp(part, set));
@@ -207,7 +207,7 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
             }
             None if name == "now" => Fragment::Now,
             None if name == "cas" => Fragment::Cas,
-            None if name == "cursor" && matches!(workload.order, Order::Scan(_)) => Fragment::Cursor,
+            None if name == "cursor" && matches!(workload.order, OperationOrder::Scan(_)) => Fragment::Cursor,
             None => match name.rsplit_once('.')? {
                 (name, "same") => Fragment::Same(set(name)?),
                 (name, "same_slot") => Fragment::SameSlot(set(name)?),
@@ -245,8 +245,8 @@ mod tests {
     use super::*;
     use crate::workload::{Keyset, testing::described};
 
-    fn step(text: &str) -> Result<Step, BadQuotes> {
-        Step::read(text, &described())
+    fn step(text: &str) -> Result<CommandStep, BadQuotes> {
+        CommandStep::read(text, &described())
     }
 
     fn read(text: &str) -> Vec<Vec<Fragment>> {
@@ -345,7 +345,7 @@ mod tests {
     fn placeholders_of_other_tools_need_a_set_in_the_workload() {
         let keys = ["__rand_int__", "__rand_1st__"].map(|name| (name.to_owned(), Keyset::default()));
         let workload = Workload { keys: keys.into(), ..Workload::default() };
-        let read = |text| Step::read(text, &workload).unwrap().0;
+        let read = |text| CommandStep::read(text, &workload).unwrap().0;
         let (first, any) = (Fragment::Key(0), Fragment::Key(1));
         assert_eq!(
             read("k:__rand_int__:x __rand_int__"),

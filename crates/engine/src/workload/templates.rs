@@ -14,9 +14,9 @@ use super::{
     operations::{EXEC, MULTI},
     same_slot,
     slots::{FIELDS, NumberSource},
-    step::{Fragment, Step},
+    step::{CommandStep, Fragment},
 };
-use crate::protocol::{Dialect, Part, Template};
+use crate::protocol::{ArgumentPart, Dialect, Template};
 
 /// The templates of operations.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl Templates {
         names: &[SetNames],
         values: &Values,
     ) -> (Self, Vec<NumberSource>) {
-        let all = workload.read_operations().map(|(operation, read)| (operation, read.steps.as_slice()));
+        let all = workload.compiled_operations().map(|(operation, read)| (operation, read.steps.as_slice()));
         let all: Vec<_> = all.collect();
         let asked = all.iter().enumerate().filter(|(_, (operation, _))| operation.weight > 0);
         let asked = asked.map(|(place, (operation, steps))| OperationSpec {
@@ -56,7 +56,7 @@ impl Templates {
             place,
             steps: workload.drawn_once(steps.iter().chain(&workload.compiled().operations[place].expects)),
         });
-        Self::of(asked, &all, Making::new(workload, dialect, names, values))
+        Self::of(asked, &all, TemplateCompiler::new(workload, dialect, names, values))
     }
 
     /// Compiles the steps of a prefill like operations, for a load with `keyspace` keys.
@@ -67,14 +67,14 @@ impl Templates {
         names: &[SetNames],
         values: &Values,
     ) -> (Self, Vec<NumberSource>) {
-        let filled: Vec<_> = workload.fillings(keyspace).collect();
+        let filled: Vec<_> = workload.prefill_steps(keyspace).collect();
         let firsts = filled.iter().map(|filled| filled.numbers.start).collect();
         let asked = filled.into_iter().enumerate().map(|(place, filled)| OperationSpec {
             share: filled.numbers.end - filled.numbers.start,
             place,
             steps: vec![filled.step],
         });
-        let making = Making::new(workload, dialect, names, values);
+        let making = TemplateCompiler::new(workload, dialect, names, values);
         let operations = workload.prefill_operations();
         let all: Vec<_> = operations.iter().zip(workload.compiled().prefill.chunks(1)).collect();
         let (templates, sources) = Self::of(asked, &all, making);
@@ -83,8 +83,8 @@ impl Templates {
 
     fn of(
         asked: impl Iterator<Item = OperationSpec>,
-        all: &[(&Operation, &[Step])],
-        mut making: Making,
+        all: &[(&Operation, &[CommandStep])],
+        mut making: TemplateCompiler,
     ) -> (Self, Vec<NumberSource>) {
         let operations = Arc::new(Operations::of_all(all, making.dialect));
         let keys = all.iter().map(|(operation, steps)| KeyPlaces::of(operation, steps, making.dialect));
@@ -93,7 +93,7 @@ impl Templates {
         for OperationSpec { share, place, steps } in asked {
             made.total = made.total.saturating_add(share);
             let (op, (operation, _)) = (OpId(place as u16), all[place]);
-            if steps.iter().any(Step::is_of_record) {
+            if steps.iter().any(CommandStep::is_of_record) {
                 made.of_records.push(op);
             }
             let templates = match operation.is_raw {
@@ -120,11 +120,11 @@ struct OperationSpec {
     share: u64,
     /// The operation's index among all operations.
     place: usize,
-    steps: Vec<Step>,
+    steps: Vec<CommandStep>,
 }
 
 /// The context of the compilation: the names of keys, and the sources of numbers and values.
-struct Making<'v> {
+struct TemplateCompiler<'v> {
     /// The sources of numbers that templates have used so far.
     sources: Vec<NumberSource>,
     names: &'v [SetNames],
@@ -133,20 +133,20 @@ struct Making<'v> {
     dialect: Dialect,
 }
 
-impl<'v> Making<'v> {
+impl<'v> TemplateCompiler<'v> {
     fn new(workload: &'v Workload, dialect: Dialect, names: &'v [SetNames], values: &'v Values) -> Self {
         let dialect = workload.http.of(dialect);
         Self { sources: Vec::new(), names, values, dataset: workload.dataset.as_ref(), dialect }
     }
 
     /// Compiles the templates of an operation. Each template is written after the reply to the previous template.
-    fn templates(&mut self, steps: &[Step], together: Together) -> Vec<Template> {
-        let fragments = || steps.iter().flat_map(Step::fragments);
+    fn templates(&mut self, steps: &[CommandStep], together: Together) -> Vec<Template> {
+        let fragments = || steps.iter().flat_map(CommandStep::fragments);
         let repeated: BTreeSet<_> = fragments().filter_map(Fragment::repeats).collect();
         let repeated: Vec<_> = repeated.into_iter().collect();
         let sources = fragments().filter_map(|fragment| NumberSource::of(fragment, &repeated));
         sources.for_each(|source| self.add(source));
-        let alone = |word: &'static str| vec![vec![Part::Text(word.as_bytes())]];
+        let alone = |word: &'static str| vec![vec![ArgumentPart::Text(word.as_bytes())]];
         let parts = |fragment| self.parts(fragment, &repeated);
         let inner = steps.iter().map(|step| {
             let arguments = step.0.iter().map(|word| word.iter().flat_map(parts).collect());
@@ -174,14 +174,14 @@ impl<'v> Making<'v> {
     }
 
     /// Returns the parts of a fragment. `repeated` contains the sets whose keys the operation repeats.
-    fn parts<'a>(&'a self, fragment: &'a Fragment, repeated: &[u16]) -> Vec<Part<'a>> {
+    fn parts<'a>(&'a self, fragment: &'a Fragment, repeated: &[u16]) -> Vec<ArgumentPart<'a>> {
         let number = || {
             let source = NumberSource::of(fragment, repeated)?;
             let place = self.sources.iter().position(|known| *known == source)?;
             Some((self.names.len() + place) as u16)
         };
         match fragment {
-            Fragment::Text(text) => vec![Part::Text(text)],
+            Fragment::Text(text) => vec![ArgumentPart::Text(text)],
             Fragment::Key(set)
             | Fragment::Given(set)
             | Fragment::New(set)
@@ -189,18 +189,18 @@ impl<'v> Making<'v> {
             | Fragment::SameSlot(set) => self.names[usize::from(*set)].parts(number().unwrap_or(*set)),
             Fragment::Derived(set, _, derived) => {
                 let key = self.names[usize::from(*set)].key_part(number().unwrap_or(*set));
-                vec![Part::Derived(key, derived.with_field(Vec::as_slice))]
+                vec![ArgumentPart::Derived(key, derived.with_field(Vec::as_slice))]
             }
             Fragment::Value(kind) => {
-                vec![Part::Value { kind: *kind, size: self.values.fixed_size(*kind) }]
+                vec![ArgumentPart::Value { kind: *kind, size: self.values.fixed_size(*kind) }]
             }
             Fragment::OfRecord(portion) => match self.dataset.and_then(|dataset| dataset.number(portion)) {
-                Some(number) => vec![Part::Value { kind: FIELDS + number, size: None }],
-                None => portion.placeholder().map(|part| Part::Text(part.as_bytes())).into(),
+                Some(number) => vec![ArgumentPart::Value { kind: FIELDS + number, size: None }],
+                None => portion.placeholder().map(|part| ArgumentPart::Text(part.as_bytes())).into(),
             },
-            Fragment::Cas => vec![Part::Awaited],
+            Fragment::Cas => vec![ArgumentPart::Awaited],
             Fragment::Number(..) | Fragment::Now | Fragment::Cursor | Fragment::Stamp(..) => {
-                vec![Part::Number(number().expect("its source was added before"))]
+                vec![ArgumentPart::Number(number().expect("its source was added before"))]
             }
         }
     }
@@ -212,7 +212,7 @@ mod tests {
     use crate::{
         protocol::key_slot,
         workload::{
-            Draws, KeyNames, KeyNaming, Keyset, Misses, Outgoing, Program, preset,
+            Draws, KeyNames, KeyNaming, Keyset, Misses, OutgoingRequests, Program, preset,
             testing::{drawn, of, program},
         },
     };
@@ -222,7 +222,7 @@ mod tests {
         let (workload, names) = (preset("mixed").unwrap(), KeyNames::given("k:"));
         let values = Values::new(&workload, 4, 1);
         let program = Program::new(&workload, Dialect::Memcached, 1000, values, &names);
-        let (mut draws, mut out) = (Draws::new(7), Outgoing::default());
+        let (mut draws, mut out) = (Draws::new(7), OutgoingRequests::default());
         (0..3).for_each(|_| assert!(program.append(&mut draws, &mut out).index() < 2));
         assert_eq!(
             String::from_utf8(out.bytes).unwrap(),
@@ -329,7 +329,7 @@ mod tests {
         let text = |prefix: &str| {
             let values = Values::new(&workload, 4, 1);
             let program = Program::new(&workload, Dialect::Resp2, 1, values, &KeyNames::given(prefix));
-            let mut out = Outgoing::default();
+            let mut out = OutgoingRequests::default();
             program.append(&mut Draws::new(1), &mut out);
             String::from_utf8(out.bytes)
                 .unwrap()

@@ -1,6 +1,6 @@
 //! Creates programs and workloads for the tests of this module.
 
-use super::{Draws, KeyNames, Keyset, Operation, Outgoing, Program, ValueKind, Values, Workload};
+use super::{Draws, KeyNames, Keyset, Operation, OutgoingRequests, Program, ValueKind, Values, Workload};
 use crate::protocol::Dialect;
 
 /// Returns the program of a workload in RESP2, with keys called `k:…` and values of 4 bytes.
@@ -12,7 +12,7 @@ pub(super) fn program(workload: &Workload, keyspace: u64) -> Program {
 /// answered before the next operation is drawn.
 pub(super) fn drawn(workload: &Workload, keyspace: u64, n: usize, seed: u64) -> (Vec<String>, String) {
     let program = program(workload, keyspace);
-    let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());
+    let (mut draws, mut out) = (Draws::new(seed), OutgoingRequests::default());
     let next = |_| {
         let op = program.append(&mut draws, &mut out);
         out.inserted.answer(u32::MAX);

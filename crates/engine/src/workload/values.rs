@@ -11,7 +11,7 @@
 
 mod cutting;
 
-pub(super) use self::cutting::Cut;
+pub(super) use self::cutting::ValueCut;
 pub use self::cutting::Values;
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::{Content, ValueKind, Workload, WorkloadError, chooser::share, step::Step};
+use super::{Content, ValueKind, Workload, WorkloadError, chooser::share, step::CommandStep};
 
 impl Workload {
     /// Returns the maximum number of value bytes in an operation or in a step of the prefill, if the load's value size
@@ -28,8 +28,8 @@ impl Workload {
         let traced = self.trace.as_ref().map_or(0, super::Trace::largest);
         let kinds: Vec<_> = self.value_kinds().collect();
         let largest = |kind: u16| u64::from(*kinds[usize::from(kind)].size.bounds(value_size).end());
-        let asked = self.read_asked().map(|operation| operation.steps.as_slice());
-        let of = |steps: &[Step]| steps.iter().flat_map(Step::values).map(largest).sum();
+        let asked = self.active_compiled().map(|operation| operation.steps.as_slice());
+        let of = |steps: &[CommandStep]| steps.iter().flat_map(CommandStep::values).map(largest).sum();
         asked.chain(self.compiled().prefill.chunks(1)).map(of).max().unwrap_or(0).max(traced)
     }
 
@@ -42,7 +42,7 @@ impl Workload {
 
     /// Returns whether an operation with a weight above 0 draws a key.
     pub fn draws_keys(&self) -> bool {
-        self.asked_steps().flat_map(Step::fragments).any(|fragment| fragment.draws().is_some())
+        self.active_steps().flat_map(CommandStep::fragments).any(|fragment| fragment.draws().is_some())
     }
 
     /// Returns whether the workload sends values whose kinds all define their sizes, so that the load's value size has
@@ -79,9 +79,9 @@ pub(super) const SPREAD: usize = 64 * 1024;
 const ALPHABET: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 
 /// The length of a section of compressible bytes. The first bytes of a section are random, and the others are equal.
-const STRETCH: f64 = 128.0;
+const SECTION_LENGTH: f64 = 128.0;
 /// The number of bytes to which deflate compresses the equal bytes of a section.
-const ALIKE: f64 = 1.5;
+const EQUAL_BYTES_COST: f64 = 1.5;
 
 /// The words in texts, with the most frequent words first.
 const WORDS: &str = "the of and to a in is that it was for on are as with his they at be this have from or one had by \
@@ -166,9 +166,9 @@ fn write_text(bytes: &mut [u8], random: &mut Pcg64Mcg) -> Vec<u16> {
 /// Fills `bytes` with sections of random bytes followed by equal bytes. Deflate compresses the result to `share` of its
 /// size.
 fn write_stretches(bytes: &mut [u8], share: f64, random: &mut Pcg64Mcg) {
-    let by_chance = if share < 1.0 { share * STRETCH - ALIKE } else { STRETCH };
+    let by_chance = if share < 1.0 { share * SECTION_LENGTH - EQUAL_BYTES_COST } else { SECTION_LENGTH };
     let mut owed = 0.0;
-    for stretch in bytes.chunks_mut(STRETCH as usize) {
+    for stretch in bytes.chunks_mut(SECTION_LENGTH as usize) {
         owed += by_chance;
         let whole = owed as usize;
         owed -= whole as f64;

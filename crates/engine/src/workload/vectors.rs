@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    Draws, KeyNames, Outgoing, Program, Values, Workload,
-    step::{Fragment, Step},
+    Draws, KeyNames, OutgoingRequests, Program, Values, Workload,
+    step::{CommandStep, Fragment},
 };
 use crate::protocol::{Derived, Dialect, RespValue, append_vector, vector_of};
 
@@ -49,12 +49,12 @@ impl Workload {
         keyspace: u64,
         names: &KeyNames,
     ) -> Result<Option<VectorSearch>, String> {
-        let stored = self.fillings(keyspace).find_map(|filled| {
+        let stored = self.prefill_steps(keyspace).find_map(|filled| {
             let of_filled = |(set, dimensions)| (set == filled.set).then_some((set, dimensions));
             Some((vectors(&filled.step).find_map(of_filled)?, filled.numbers))
         });
         let Some(((set, dimensions), numbers)) = stored else { return Ok(None) };
-        let searches = |steps: &[Step]| match steps {
+        let searches = |steps: &[CommandStep]| match steps {
             [step] => vectors(step).any(|other| other.0 != set && other.1 == dimensions),
             _ => false,
         };
@@ -74,7 +74,7 @@ impl Workload {
 }
 
 /// Returns the set and the number of dimensions of each vector in a step.
-fn vectors(step: &Step) -> impl Iterator<Item = (u16, usize)> {
+fn vectors(step: &CommandStep) -> impl Iterator<Item = (u16, usize)> {
     step.fragments().filter_map(|fragment| match fragment {
         Fragment::Derived(_, _, Derived::Vector(set, dimensions)) => Some((*set, *dimensions)),
         _ => None,
@@ -84,7 +84,7 @@ fn vectors(step: &Step) -> impl Iterator<Item = (u16, usize)> {
 impl VectorSearch {
     /// Draws a search. Returns `None` if the vector is not a complete argument of the command.
     pub fn draw(&self, draws: &mut Draws) -> Option<VectorQuery> {
-        let mut out = Outgoing::default();
+        let mut out = OutgoingRequests::default();
         self.program.append(draws, &mut out);
         let request = out.wire(self.program.values());
         let value = RespValue::read(&request)?;
@@ -148,7 +148,7 @@ fn neighbours(words: &[&[u8]]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Chosen, Settings};
+    use crate::workload::{Settings, WorkloadChoice};
 
     const TEXT: &str = r#"
         [keys.doc]
@@ -167,7 +167,7 @@ mod tests {
     "#;
 
     fn search(text: &str, keyspace: u64) -> Result<Option<VectorSearch>, String> {
-        let workload = Chosen::parse(text, ("w", "w"), &Settings::default()).unwrap().workload;
+        let workload = WorkloadChoice::parse(text, ("w", "w"), &Settings::default()).unwrap().workload;
         workload.vector_search(Dialect::Resp2, keyspace, &KeyNames::given("k:"))
     }
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Difference, Run, Sides, Table,
+    Difference, DifferenceTable, Run, Sides,
     difference::{better, stretches},
-    fit::misfits,
+    fit::mismatches,
 };
 use crate::{
-    session::figures::{self, Figure, Unit},
+    session::figures::{self, Figure, FigureUnit},
     stats::{Reason, Verdict, repeats, seconds},
 };
 
@@ -36,11 +36,11 @@ const OF_OPERATION: [Figure; 3] = [figures::OPS_PER_S, figures::SERVICE_P50, fig
 
 /// The comparison of the runs of two sides.
 #[derive(Debug, Clone)]
-pub struct Compared {
+pub struct RunComparison {
     /// The differences: first for all operations together, then for each operation.
-    pub table: Table,
+    pub table: DifferenceTable,
     /// The settings that differ between the sides but must be equal; empty if the sides can be compared.
-    pub misfits: Vec<String>,
+    pub mismatches: Vec<String>,
     /// Whether all runs of one side came before all runs of the other side; each difference then includes any drift of
     /// the machine.
     pub is_sequential: bool,
@@ -48,7 +48,7 @@ pub struct Compared {
     is_one_session: bool,
 }
 
-impl Compared {
+impl RunComparison {
     /// Compares `new` with `base`; both must have at least one run.
     pub fn of(base: &[Run], new: &[Run]) -> Self {
         let is_open = base.iter().chain(new).all(Run::is_open);
@@ -69,8 +69,8 @@ impl Compared {
             rows.extend(names.iter().flat_map(of));
         }
         Self {
-            table: Table { sides: Sides::BaseNew, rows },
-            misfits: misfits(base, new),
+            table: DifferenceTable { sides: Sides::BaseNew, rows },
+            mismatches: mismatches(base, new),
             is_sequential: is_sequential(base, new),
             is_one_run_each: base.len() == 1 && new.len() == 1,
             is_one_session: base[0].session == new[0].session,
@@ -79,8 +79,8 @@ impl Compared {
 
     /// Returns the notes about the comparison.
     pub fn notes(&self) -> Vec<String> {
-        let misfits = (!self.misfits.is_empty())
-            .then(|| format!("different kinds of runs: {}", self.misfits.join("; ")));
+        let misfits = (!self.mismatches.is_empty())
+            .then(|| format!("different kinds of runs: {}", self.mismatches.join("; ")));
         let repeated = match (self.is_one_run_each, self.is_one_session) {
             (true, true) => None,
             (true, false) => Some(
@@ -103,7 +103,7 @@ fn is_sequential(base: &[Run], new: &[Run]) -> bool {
 /// Compares a figure of both sides; `None` as `operation` means all operations together.
 pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figure: Figure) -> Difference {
     let [base_values, new_values] = [base, new].map(|runs| values(runs, operation, figure));
-    let is_count = figure.unit == Unit::Trouble;
+    let is_count = figure.unit == FigureUnit::Trouble;
     let mean = if is_count { arithmetic } else { geometric };
     let measured = Difference::unjudged(operation, figure, [mean(&base_values), mean(&new_values)]);
     let is_known =

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::{Run, compared::compared};
 use crate::{
-    session::figures::{self, FIGURES, Figure, Row, Unit},
+    session::figures::{self, FIGURES, Figure, FigureUnit, Row},
     stats::{PERCENTILES, Verdict},
     units::{self, parse_duration},
 };
@@ -16,7 +16,7 @@ use crate::{
 pub struct Condition {
     /// The condition as written.
     text: String,
-    what: What,
+    what: TestedFigure,
     /// Whether values above the bound meet the condition; if false, values below the bound do.
     pub is_above: bool,
     bound: Bound,
@@ -24,7 +24,7 @@ pub struct Condition {
 
 /// The figure that a condition tests.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum What {
+enum TestedFigure {
     /// A latency figure: of the response time if the load has a rate, otherwise of the service time.
     Level {
         service: Figure,
@@ -77,7 +77,7 @@ pub struct LatencyBound {
 
 /// A condition that is met, or that may be met.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Crossed {
+pub struct MetCondition {
     /// The condition as written.
     pub condition: String,
     /// The measured value, as text.
@@ -86,7 +86,7 @@ pub struct Crossed {
     pub is_sure: bool,
 }
 
-impl Crossed {
+impl MetCondition {
     /// Marks the condition as uncertain, and appends the text `why`: something other than the server may be the cause.
     #[must_use]
     pub fn doubted(mut self, why: &str) -> Self {
@@ -96,21 +96,21 @@ impl Crossed {
     }
 }
 
-impl fmt::Display for Crossed {
+impl fmt::Display for MetCondition {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}: {}", self.condition, self.measured)
     }
 }
 
-const fn level(service: Figure, response: Figure) -> What {
-    What::Level { service, response }
+const fn level(service: Figure, response: Figure) -> TestedFigure {
+    TestedFigure::Level { service, response }
 }
 
 /// Short names of figures.
-const SHORT: [(&str, What); 11] = [
-    ("ops", What::Figure(figures::OPS_PER_S)),
-    ("errors", What::Figure(figures::ERRORS)),
-    ("misses", What::Figure(figures::MISSES)),
+const SHORT: [(&str, TestedFigure); 11] = [
+    ("ops", TestedFigure::Figure(figures::OPS_PER_S)),
+    ("errors", TestedFigure::Figure(figures::ERRORS)),
+    ("misses", TestedFigure::Figure(figures::MISSES)),
     ("mean", level(figures::SERVICE_MEAN, figures::RESPONSE_MEAN)),
     ("p50", level(figures::SERVICE_P50, figures::RESPONSE_P50)),
     ("p90", level(figures::SERVICE_P90, figures::RESPONSE_P90)),
@@ -133,14 +133,15 @@ impl FromStr for Condition {
             return Err(form());
         }
         let short = SHORT.iter().find(|(short, _)| *short == name).map(|(_, what)| *what);
-        let long = || FIGURES.iter().find(|figure| figure.name == name).map(|figure| What::Figure(*figure));
+        let long =
+            || FIGURES.iter().find(|figure| figure.name == name).map(|figure| TestedFigure::Figure(*figure));
         let what = short.or_else(long).ok_or_else(|| ConditionError::Figure(name.to_owned()))?;
         let bound = what.bound(name, bound)?;
         Ok(Self { text: text.trim().to_owned(), what, is_above, bound })
     }
 }
 
-impl What {
+impl TestedFigure {
     fn figure(self, is_open: bool) -> Figure {
         match self {
             Self::Level { response, .. } if is_open => response,
@@ -152,19 +153,21 @@ impl What {
         let wrong =
             |expected| ConditionError::Bound { bound: text.to_owned(), figure: name.to_owned(), expected };
         let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-        if let Some(percent) = text.strip_suffix('%').filter(|_| self.figure(false).unit != Unit::Trouble) {
+        if let Some(percent) =
+            text.strip_suffix('%').filter(|_| self.figure(false).unit != FigureUnit::Trouble)
+        {
             return number(percent)
                 .map(|percent| Bound::Change(percent / 100.0))
                 .ok_or_else(|| wrong("a change such as +10%"));
         }
         match self.figure(false).unit {
-            Unit::Latency => {
+            FigureUnit::Latency => {
                 let duration = parse_duration(text)
                     .map_err(|_| wrong("a duration such as 2ms, or a change such as +10%"));
                 Ok(Bound::Value(duration?.as_nanos() as f64))
             }
             // A change from zero cannot be a share.
-            Unit::Trouble => number(text).map(Bound::Value).ok_or_else(|| wrong("a number")),
+            FigureUnit::Trouble => number(text).map(Bound::Value).ok_or_else(|| wrong("a number")),
             _ => number(text).map(Bound::Value).ok_or_else(|| wrong("a number, or a change such as +10%")),
         }
     }
@@ -178,7 +181,9 @@ impl Condition {
 
     /// Returns the upper limit that the condition sets for a percentile or the maximum of a latency.
     pub fn latency_bound(&self) -> Option<LatencyBound> {
-        let (What::Level { service, .. }, Bound::Value(ns)) = (self.what, self.bound) else { return None };
+        let (TestedFigure::Level { service, .. }, Bound::Value(ns)) = (self.what, self.bound) else {
+            return None;
+        };
         let known = PERCENTILES.iter().find(|known| known.name == service.heading);
         let max = (service == figures::SERVICE_MAX).then_some(1.0);
         let quantile = known.map(|known| known.quantile).or(max).filter(|_| self.is_above)?;
@@ -188,17 +193,17 @@ impl Condition {
     /// Returns whether a slow client can be the reason why the condition is met: for a latency above a bound, or a
     /// throughput below a bound.
     pub fn is_of_speed(&self) -> bool {
-        let is_level = matches!(self.what, What::Level { .. });
-        is_level && self.is_above || self.what == What::Figure(figures::OPS_PER_S) && !self.is_above
+        let is_level = matches!(self.what, TestedFigure::Level { .. });
+        is_level && self.is_above || self.what == TestedFigure::Figure(figures::OPS_PER_S) && !self.is_above
     }
 
     /// Returns the condition if the measured figure meets it. If the figure was not measured, the condition is returned
     /// with `is_sure` false.
-    pub fn of_row(&self, row: &Row, is_open: bool) -> Option<Crossed> {
+    pub fn of_row(&self, row: &Row, is_open: bool) -> Option<MetCondition> {
         let figure = self.what.figure(is_open);
         match figure.value(row) {
             Some(value) if self.is_met_by(value) => {
-                let is_latency = figure.unit == Unit::Latency;
+                let is_latency = figure.unit == FigureUnit::Latency;
                 let written = if is_latency { units::latency(value as u64) } else { units::count(value) };
                 Some(self.crossed(format!("{} {written}", figure.heading), true))
             }
@@ -209,7 +214,7 @@ impl Condition {
 
     /// Returns the condition if the new side of a comparison meets it. A condition on a change is not met if the
     /// verdict is *no difference*.
-    pub fn of_runs(&self, base: &[Run], new: &[Run]) -> Option<Crossed> {
+    pub fn of_runs(&self, base: &[Run], new: &[Run]) -> Option<MetCondition> {
         let Bound::Change(_) = self.bound else {
             return new.iter().find_map(|run| self.of_row(&run.row(), run.is_open()));
         };
@@ -230,11 +235,11 @@ impl Condition {
         if self.is_above { value > bound } else { value < bound }
     }
 
-    fn crossed(&self, measured: String, is_sure: bool) -> Crossed {
-        Crossed { condition: self.text.clone(), measured, is_sure }
+    fn crossed(&self, measured: String, is_sure: bool) -> MetCondition {
+        MetCondition { condition: self.text.clone(), measured, is_sure }
     }
 
-    fn unmeasured(&self, figure: &Figure) -> Crossed {
+    fn unmeasured(&self, figure: &Figure) -> MetCondition {
         let text = format!("{} was not measured, or has too few samples", figure.heading);
         self.crossed(text, false)
     }

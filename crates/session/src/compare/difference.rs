@@ -2,7 +2,7 @@
 
 use crate::{
     session::{
-        figures::{self, Figure, Row, Unit},
+        figures::{self, Figure, FigureUnit, Row},
         timeline::{PerSecond, Seconds, SegmentTotal},
     },
     stats::{Better, Comparison, Reason, TimeSeries, Verdict, paired, seconds},
@@ -28,10 +28,10 @@ pub struct Difference {
 }
 
 /// A function that returns the values of a figure for each second.
-type Measure = fn(&Seconds) -> &PerSecond;
+type PerSecondFigure = fn(&Seconds) -> &PerSecond;
 
 /// The figures that have a value for each second of a segment.
-const BY_SECONDS: [(Figure, Measure); 4] = [
+const BY_SECONDS: [(Figure, PerSecondFigure); 4] = [
     (figures::OPS_PER_S, |seconds| &seconds.ops_per_s),
     (figures::SERVICE_P50, |seconds| &seconds.service_p50_ns),
     (figures::SERVICE_P99, |seconds| &seconds.service_p99_ns),
@@ -47,7 +47,8 @@ impl Difference {
     /// Returns a difference without a verdict.
     pub fn unjudged(operation: Option<&str>, figure: Figure, values: [Option<f64>; 2]) -> Self {
         let [first, second] = values;
-        let change = first.zip(second).filter(|(first, _)| *first > 0.0 && figure.unit != Unit::Trouble);
+        let change =
+            first.zip(second).filter(|(first, _)| *first > 0.0 && figure.unit != FigureUnit::Trouble);
         Self {
             operation: operation.map(str::to_owned),
             figure,
@@ -99,9 +100,9 @@ impl Difference {
     /// Returns the value of one side as text: 0 is the first side, 1 the second.
     pub fn written(&self, side: usize) -> String {
         let write = |value: f64| match self.figure.unit {
-            Unit::Latency => units::latency(value as u64),
-            Unit::Bytes => units::bytes(value as u64),
-            Unit::Ratio => units::percent(value),
+            FigureUnit::Latency => units::latency(value as u64),
+            FigureUnit::Bytes => units::bytes(value as u64),
+            FigureUnit::Ratio => units::percent(value),
             _ => units::count(value),
         };
         self.values[side].map_or_else(|| "-".to_owned(), write)

@@ -4,7 +4,7 @@ use super::Run;
 use crate::knobs::{Adjustable, Knobs};
 
 /// Returns the settings that differ between `base` and `new` but must be equal; empty if the runs can be compared.
-pub fn misfits(base: &[Run], new: &[Run]) -> Vec<String> {
+pub fn mismatches(base: &[Run], new: &[Run]) -> Vec<String> {
     let Some(first) = base.first() else { return Vec::new() };
     let mut misfits = Vec::new();
     for run in base.iter().skip(1).chain(new) {

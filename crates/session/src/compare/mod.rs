@@ -17,9 +17,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use compared::Compared;
-pub use condition::{Condition, ConditionError, Crossed, LatencyBound};
+pub use compared::RunComparison;
+pub use condition::{Condition, ConditionError, LatencyBound, MetCondition};
 pub use difference::Difference;
-pub use fit::misfits;
+pub use fit::mismatches;
 pub use run::{Run, RunError};
-pub use table::{Sides, Table};
+pub use table::{DifferenceTable, Sides};

@@ -9,7 +9,7 @@
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::Difference;
-use crate::{session::figures::Unit, stats::Verdict, untrusted};
+use crate::{session::figures::FigureUnit, stats::Verdict, untrusted};
 
 /// The names of both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Sides {
 
 /// The differences of two sides.
 #[derive(Debug, Clone)]
-pub struct Table {
+pub struct DifferenceTable {
     /// The names of the sides.
     pub sides: Sides,
     /// The rows: first the rows of all operations together, then the rows of each operation.
@@ -53,7 +53,7 @@ impl Difference {
     }
 }
 
-impl Table {
+impl DifferenceTable {
     fn heading(&self) -> [String; 5] {
         let [first, second] = self.sides.names();
         let against = format!("{second} against {first}");
@@ -87,23 +87,24 @@ impl Table {
     }
 }
 
-impl Serialize for Table {
+impl Serialize for DifferenceTable {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.rows.iter().map(|row| Record { row, keys: self.sides.keys() }))
+        serializer.collect_seq(self.rows.iter().map(|row| RowRecord { row, keys: self.sides.keys() }))
     }
 }
 
 /// A row of the table, written as part of a record.
-struct Record<'a> {
+struct RowRecord<'a> {
     row: &'a Difference,
     keys: [&'static str; 2],
 }
 
-impl Serialize for Record<'_> {
+impl Serialize for RowRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Difference { operation, figure, values, change, interval, verdict } = self.row;
         // Latencies are in microseconds, as in exports.
-        let (scale, unit) = if figure.unit == Unit::Latency { (1e-3, "us") } else { (1.0, figure.heading) };
+        let (scale, unit) =
+            if figure.unit == FigureUnit::Latency { (1e-3, "us") } else { (1.0, figure.heading) };
         let (low, high) = interval.unzip();
         let mut record = serializer.serialize_struct("row", 10)?;
         record.serialize_field("figure", figure.name)?;
@@ -132,7 +133,7 @@ mod tests {
         Difference::of_pairs(None, figure, values, &differences, true)
     }
 
-    fn table() -> Table {
+    fn table() -> DifferenceTable {
         let few =
             Difference::of_pairs(Some("GET"), figures::SERVICE_P99, [Some(9e3), Some(2e4)], &[0.8], true);
         let rows = vec![
@@ -143,7 +144,7 @@ mod tests {
             Difference::of_pairs(None, figures::SERVICE_P999, [Some(1_120e3), None], &[], true),
             few,
         ];
-        Table { sides: Sides::Ab, rows }
+        DifferenceTable { sides: Sides::Ab, rows }
     }
 
     #[test]

@@ -6,13 +6,13 @@ use super::*;
 use crate::{
     knobs::{Arrivals, Knobs},
     session::{
-        Interval, OperationInterval, Received, Record, Segment, ServerIdentity, SessionStart, Timeline,
-        figures,
+        Interval, OperationInterval, ReceivedMessages, Record, Segment, ServerIdentity, SessionStart,
+        Timeline, figures,
     },
     stats::{
         Reason, Verdict,
         fixture::{latency_of, repeated},
-        simulated::Chance,
+        simulated::NoiseSource,
     },
     workload::Workload,
 };
@@ -46,13 +46,13 @@ fn recording(server: &str, hour: u32, knobs: &Knobs, seconds: &[(u64, f64)]) -> 
 }
 
 fn run_at(hour: u32, knobs: &Knobs, ops: u64, us: f64) -> Run {
-    let mut chance = Chance::new(u64::from(hour) + ops);
+    let mut chance = NoiseSource::new(u64::from(hour) + ops);
     let mut noise = || 1.0 + 0.01 * chance.normal();
     let seconds: Vec<_> = (0..30).map(|_| ((ops as f64 * noise()) as u64, us * noise())).collect();
     Run::of("a.jsonl", &recording("redis 7.0.15", hour, knobs, &seconds), None).unwrap()
 }
 
-fn row<'a>(compared: &'a Compared, name: &str) -> &'a Difference {
+fn row<'a>(compared: &'a RunComparison, name: &str) -> &'a Difference {
     compared.table.rows.iter().find(|row| row.name() == name).unwrap()
 }
 
@@ -61,7 +61,7 @@ fn repeats_distinguish_a_difference_from_noise() {
     let knobs = Knobs::default();
     let side =
         |ops, us, first: u32| -> Vec<_> { (0..3).map(|n| run_at(first + 2 * n, &knobs, ops, us)).collect() };
-    let compared = Compared::of(&side(10_000, 100.0, 1), &side(10_000, 110.0, 2));
+    let compared = RunComparison::of(&side(10_000, 100.0, 1), &side(10_000, 110.0, 2));
     assert!(!compared.is_sequential);
     assert_eq!(row(&compared, "p99").verdict, Some(Verdict::Worse));
     assert!((row(&compared, "GET p50").change.unwrap() - 0.1).abs() < 0.01);
@@ -69,18 +69,19 @@ fn repeats_distinguish_a_difference_from_noise() {
     assert!(matches!(ops.verdict, Some(Verdict::Same { .. })), "{ops:?}");
     let (low, high) = row(&compared, "p50").interval.unwrap();
     assert!(low < 0.1 && 0.1 < high && high - low < 0.05, "{low} {high}");
-    assert!(Compared::of(&side(1000, 100.0, 1), &side(1000, 100.0, 10)).is_sequential);
+    assert!(RunComparison::of(&side(1000, 100.0, 1), &side(1000, 100.0, 10)).is_sequential);
 }
 
 #[test]
 fn received_and_lost_messages_are_compared() {
     let run = |hour, us: u64, lost| {
         let mut run = run_at(hour, &Knobs::default(), 1000, 50.0);
-        let received = Received { times: repeated(us * 1000, 3000), lost, ..Received::default() };
+        let received =
+            ReceivedMessages { times: repeated(us * 1000, 3000), lost, ..ReceivedMessages::default() };
         run.segment.total.arrivals.delivery = Some(received.into());
         run
     };
-    let compared = Compared::of(&[run(1, 90, 0), run(3, 90, 0)], &[run(2, 180, 0), run(4, 180, 6)]);
+    let compared = RunComparison::of(&[run(1, 90, 0), run(3, 90, 0)], &[run(2, 180, 0), run(4, 180, 6)]);
     assert_eq!(row(&compared, "lost").values, [Some(0.0), Some(3.0)]);
     assert!(row(&compared, "dlv p50").change.is_some_and(|change| (0.98..1.02).contains(&change)));
     assert!(compared.table.rows.iter().all(|row| row.name() != "hand p50"));
@@ -93,7 +94,7 @@ fn judged(more: f64, times: u64) -> BTreeMap<(String, &'static str), u64> {
     let knobs = Knobs::default();
     let mut counts = BTreeMap::new();
     for number in 0..times {
-        let mut chance = Chance::new(number);
+        let mut chance = NoiseSource::new(number);
         let mut run = |hour: u32, factor: f64| {
             let factor = factor * (0.02 * chance.normal()).exp();
             let mut second = || factor * (0.01 * chance.normal()).exp();
@@ -105,7 +106,7 @@ fn judged(more: f64, times: u64) -> BTreeMap<(String, &'static str), u64> {
             base.push(run(hour, 1.0));
             new.push(run(hour + 1, 1.0 + more));
         }
-        for row in Compared::of(&base, &new).table.rows {
+        for row in RunComparison::of(&base, &new).table.rows {
             let word = row.verdict.map(Verdict::word).unwrap_or_default();
             *counts.entry((row.name(), word)).or_default() += 1;
         }
@@ -143,7 +144,7 @@ fn a_difference_of_10_percent_is_found_if_runs_vary_by_2_percent() {
 #[test]
 fn one_run_each_may_be_drift() {
     let knobs = Knobs::default();
-    let compared = Compared::of(&[run_at(1, &knobs, 10_000, 100.0)], &[run_at(2, &knobs, 8_000, 130.0)]);
+    let compared = RunComparison::of(&[run_at(1, &knobs, 10_000, 100.0)], &[run_at(2, &knobs, 8_000, 130.0)]);
     assert!(compared.is_sequential);
     for name in ["ops/s", "p50", "p99"] {
         assert_eq!(row(&compared, name).verdict, Some(Verdict::NotClear(Reason::Drift)), "{name}");
@@ -187,7 +188,7 @@ fn settings_that_differ_are_named() {
     let base = run_at(1, &Knobs::default(), 1000, 100.0);
     let differs = |knobs: Knobs, server: &str| {
         let other = recording(server, 2, &knobs, &[(1000, 100.0)]);
-        misfits(std::slice::from_ref(&base), &[Run::of("b", &other, None).unwrap()])
+        mismatches(std::slice::from_ref(&base), &[Run::of("b", &other, None).unwrap()])
     };
     assert_eq!(differs(Knobs::default(), "redis 7.2.0"), [""; 0], "another version is no other kind");
     assert_eq!(differs(Knobs::default(), "valkey 8.1.0"), ["target: redis and valkey"]);
@@ -198,7 +199,7 @@ fn settings_that_differ_are_named() {
     assert_eq!(differs(get, "redis 8"), ["workload: SET:GET 1:10 and GET"]);
     let larger = Knobs { value_size: 100, keyspace: 7, ..Knobs::default() };
     assert_eq!(differs(larger, "redis 8"), ["value size: 32 and 100", "keys: 10 k keys and 7 keys"]);
-    let hot = Knobs::default().workload.drawn_by("zipfian".parse().unwrap());
+    let hot = Knobs::default().workload.with_distribution("zipfian".parse().unwrap());
     let hot = Knobs { workload: hot, reconnect: Some(9), ..Knobs::default() };
     let expected = ["keys: 10 k keys and 10 k keys, zipfian 0.99", "reconnect: never and 9"];
     assert_eq!(differs(hot, "redis 8"), expected);
@@ -206,7 +207,7 @@ fn settings_that_differ_are_named() {
     let [even, poisson] = [Arrivals::Constant, Arrivals::Poisson].map(|arrivals| {
         [Run::of("b", &recording("redis 8", 2, &open(arrivals), &[(500, 100.0)]), None).unwrap()]
     });
-    assert_eq!(misfits(&even, &poisson), ["rate: 500/s and 500/s poisson"]);
+    assert_eq!(mismatches(&even, &poisson), ["rate: 500/s and 500/s poisson"]);
 }
 
 #[test]
@@ -215,7 +216,7 @@ fn another_kind_of_target_is_named() {
     let other = |change: fn(&mut ServerIdentity)| {
         let mut run = base.clone();
         change(&mut run.session.target);
-        misfits(std::slice::from_ref(&base), &[run])
+        mismatches(std::slice::from_ref(&base), &[run])
     };
     assert_eq!(
         other(|target| target.server = "memcached 1.6.18".to_owned()),
@@ -234,8 +235,8 @@ fn operations_with_the_same_name_may_have_different_commands() {
         [Run::of("a", &recording("redis 8", 1, &knobs, &[(500, 100.0)]), None).unwrap()]
     };
     let (one, two) = (asks("LRANGE {key} 0 9"), asks("LRANGE {key} 0 99"));
-    assert_eq!(misfits(&one, &one), [""; 0]);
-    assert_eq!(misfits(&one, &two), ["workload: operations with the same names but different commands"]);
+    assert_eq!(mismatches(&one, &one), [""; 0]);
+    assert_eq!(mismatches(&one, &two), ["workload: operations with the same names but different commands"]);
 }
 
 #[test]
@@ -291,7 +292,7 @@ fn a_change_that_may_be_noise_is_not_sure_and_no_difference_is_not_met() {
         (0..2).map(|n| run_at(first + 2 * n, &knobs, 10_000, us[n as usize])).collect()
     };
     let (base, new) = (noisy([100.0, 160.0], 1), noisy([150.0, 180.0], 2));
-    let p99 = row(&Compared::of(&base, &new), "p99").verdict;
+    let p99 = row(&RunComparison::of(&base, &new), "p99").verdict;
     assert_eq!(p99, Some(Verdict::NotClear(Reason::Noise)));
     assert_eq!(met("p99 > +10%", &base, &new).map(|(_, is_sure)| is_sure), Some(false));
     let same = (noisy([100.0, 100.1], 1), noisy([101.0, 101.1], 2));
@@ -346,16 +347,16 @@ fn monitored(ping_us: u64, clients: f64) -> Timeline {
 #[test]
 fn sessions_without_load_are_compared_on_ping_and_gauges() {
     let run = |ping_us, clients| Run::of("night", &monitored(ping_us, clients), None).unwrap();
-    let compared = Compared::of(&[run(100, 10.0)], &[run(150, 20.0)]);
-    assert_eq!(compared.misfits, Vec::<String>::new());
+    let compared = RunComparison::of(&[run(100, 10.0)], &[run(150, 20.0)]);
+    assert_eq!(compared.mismatches, Vec::<String>::new());
     let rows: Vec<_> =
         compared.table.rows.iter().map(|row| [row.name(), row.written(0), row.written(1)]).collect();
     assert_eq!(rows[0], ["ping p50", "100 µs", "150 µs"]);
     assert_eq!(rows.last().unwrap(), &["clients", "10.0", "20.0"]);
     let four = |ping_us| [100_u64, 101, 102, 103].map(|n| run(ping_us * n, 10.0));
-    let judged = Compared::of(&four(1), &four(2)).table.rows;
+    let judged = RunComparison::of(&four(1), &four(2)).table.rows;
     let loaded = run_at(1, &Knobs::default(), 1000, 100.0);
-    let misfits = Compared::of(&[loaded], &[run(100, 10.0)]).misfits;
+    let misfits = RunComparison::of(&[loaded], &[run(100, 10.0)]).mismatches;
     assert_eq!(misfits, ["night has no segment under load"]);
     assert!(judged[0].words().starts_with("worse"), "{judged:?}");
     assert_eq!(judged.last().unwrap().words(), "", "clients are neither better nor worse");

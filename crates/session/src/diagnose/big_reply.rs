@@ -4,7 +4,7 @@
 use super::{
     Finding, Severity,
     cpu_bound::{by_time, in_commands},
-    now::Now,
+    now::RecentState,
     slow_calls::longest,
 };
 use crate::{gauge::Gauge, units};
@@ -19,7 +19,7 @@ const MUCH: f64 = 100e6;
 const MANY_KEYS: f64 = 4096.0;
 
 /// Returns the current finding, if any.
-pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let per_s = now.steady(Gauge::BytesOut, stands).filter(|per_s| *per_s >= MUCH)?;
     let mean = now.gauge(Gauge::OpsPerS).map(|ops| per_s / ops.max(1.0)).filter(|mean| *mean >= LARGE)?;
     if now.is_loaded() {

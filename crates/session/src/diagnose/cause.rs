@@ -51,7 +51,7 @@ const OUTAGE_NS: u64 = 100_000_000;
 const LEAST_SHARE: f64 = 0.5;
 
 /// An event as a possible cause.
-struct Suspect {
+struct PossibleCause {
     what: String,
     client: Option<String>,
     /// How long the event blocked the server, in nanoseconds; `None` if unknown.
@@ -71,7 +71,7 @@ impl Cause {
         }
         let near = |event: &'a Event| {
             let away_s = delay.away_s(event.t_s);
-            let suspect = Suspect::of(&event.what).filter(|_| away_s <= NEAR_S)?;
+            let suspect = PossibleCause::of(&event.what).filter(|_| away_s <= NEAR_S)?;
             if suspect.is_outage && delay.ns < OUTAGE_NS {
                 return None;
             }
@@ -115,7 +115,7 @@ impl Delay {
         (began_s - t_s).max(t_s - self.t_s).max(0.0)
     }
 
-    fn is_explained(&self, suspect: &Suspect, away_s: f64) -> bool {
+    fn is_explained(&self, suspect: &PossibleCause, away_s: f64) -> bool {
         match suspect.held_ns {
             Some(held_ns) => held_ns >= self.ns as f64 * LEAST_SHARE,
             None => suspect.is_outage && away_s <= NEAR_S / 2.0,
@@ -125,7 +125,7 @@ impl Delay {
     /// Returns a sort key, which is lower for a more probable cause. An event that explains the delay comes first, then
     /// a nearer event (in whole seconds), then an event with more information, then an event with a more similar
     /// length.
-    fn order(&self, (suspect, away_s): &(Suspect, f64)) -> f64 {
+    fn order(&self, (suspect, away_s): &(PossibleCause, f64)) -> f64 {
         let unlike =
             suspect.held_ns.map_or(1.0, |held_ns| (held_ns.max(1.0) / self.ns.max(1) as f64).ln().abs());
         let explained = f64::from(u8::from(!self.is_explained(suspect, *away_s)));
@@ -133,7 +133,7 @@ impl Delay {
     }
 }
 
-impl Suspect {
+impl PossibleCause {
     fn of(what: &EventKind) -> Option<Self> {
         let sentence = || format!("{}: {what}", what.name());
         let of = |what: String, held_ns: Option<f64>, is_outage, rank| {

@@ -1,7 +1,7 @@
 //! Finding: clients open a new connection for each request, or for every few requests. Accepting a connection costs the
 //! server as much as several requests.
 
-use super::{Finding, Severity, cpu_bound::in_commands, now::Now};
+use super::{Finding, Severity, cpu_bound::in_commands, now::RecentState};
 use crate::{gauge::Gauge, units};
 
 /// The number of new connections per second that is worth a note.
@@ -16,7 +16,7 @@ const FEW: f64 = 3.0;
 const MOST: f64 = 0.5;
 
 /// Returns the current finding, if any.
-pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     // Redyno's own load reconnects on purpose.
     let reconnects =
         now.segment.as_ref().is_some_and(|segment| segment.knobs.load && segment.knobs.renewal().is_some());

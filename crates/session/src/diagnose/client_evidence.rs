@@ -16,7 +16,7 @@ use crate::{
 
 /// A kind of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EvidenceKind {
     /// Clients wait for the reader of the dataset's file.
     Reader,
     /// A worker is almost always busy.
@@ -32,7 +32,7 @@ pub(super) enum Kind {
 /// One piece of evidence that the client is the limit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Evidence {
-    pub(super) kind: Kind,
+    pub(super) kind: EvidenceKind,
     /// The share that is compared with the thresholds of this kind.
     share: f64,
     /// The text of the evidence, with its figure.
@@ -44,12 +44,12 @@ const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];
 
 /// Returns the evidence in an interval, the strongest first: each kind whose share is at least `threshold`. A recording
 /// has the same evidence as the live session.
-pub(super) fn evidence(stretch: &Interval, threshold: impl Fn(Kind) -> f64) -> Vec<Evidence> {
-    let found = Kind::ALL.into_iter().filter_map(|kind| kind.look(stretch));
+pub(super) fn evidence(stretch: &Interval, threshold: impl Fn(EvidenceKind) -> f64) -> Vec<Evidence> {
+    let found = EvidenceKind::ALL.into_iter().filter_map(|kind| kind.look(stretch));
     found.filter(|found| found.share >= threshold(found.kind)).collect()
 }
 
-impl Kind {
+impl EvidenceKind {
     /// All kinds of evidence, the strongest first.
     const ALL: [Self; 5] = [Self::Reader, Self::Cpu, Self::RunDelay, Self::Tail, Self::ReadWait];
 

@@ -3,9 +3,9 @@
 
 use super::{
     Finding,
-    client_evidence::{Evidence, Kind, evidence},
-    now::{Now, length_s},
-    rule::{Rule, Verdict, Whole},
+    client_evidence::{Evidence, EvidenceKind, evidence},
+    now::{RecentState, length_s},
+    rule::{Measurements, Rule, RuleVerdict},
     slow_server::Probes,
 };
 use crate::session::{Client, Interval, RECEIVERS, Record};
@@ -24,7 +24,7 @@ pub(super) struct ClientLimit {
     /// server was last slow, do not count.
     counted: usize,
     /// The kinds of evidence in the present verdict.
-    resting: Vec<Kind>,
+    resting: Vec<EvidenceKind>,
     probes: Probes,
     /// The tick of the last interval while it is not judged yet; `None` after the probes have reported on that
     /// interval.
@@ -36,9 +36,9 @@ impl Rule for ClientLimit {
         "client limit"
     }
 
-    fn push(&mut self, record: &Record, now: &Now, _: bool) -> Verdict {
+    fn push(&mut self, record: &Record, now: &RecentState, _: bool) -> RuleVerdict {
         self.probes.push(record);
-        let mut verdict = Verdict::AsBefore;
+        let mut verdict = RuleVerdict::Unchanged;
         match record {
             Record::Segment(segment) => {
                 self.counted = 0;
@@ -52,9 +52,9 @@ impl Rule for ClientLimit {
             Record::Interval(_) | Record::Ping(_) | Record::Wake(_) => {}
             Record::End(_) => {
                 *self = Self::default();
-                return Verdict::Clear;
+                return RuleVerdict::Clear;
             }
-            _ => return Verdict::AsBefore,
+            _ => return RuleVerdict::Unchanged,
         }
         let is_known = self.is_known();
         if self.probes.is_slow() {
@@ -66,7 +66,7 @@ impl Rule for ClientLimit {
         if is_known { self.judge_before(0, now).unwrap_or(verdict) } else { verdict }
     }
 
-    fn whole(&self, Whole { total, session, .. }: &Whole<'_>) -> Option<Finding> {
+    fn whole(&self, Measurements { total, session, .. }: &Measurements<'_>) -> Option<Finding> {
         finding(
             evidence(total, |kind| kind.thresholds().0),
             total,
@@ -76,17 +76,17 @@ impl Rule for ClientLimit {
 }
 
 impl ClientLimit {
-    fn clear(&mut self) -> Verdict {
+    fn clear(&mut self) -> RuleVerdict {
         self.resting.clear();
-        Verdict::Clear
+        RuleVerdict::Clear
     }
 
-    fn push_interval(&mut self, interval: &Interval, now: &Now) -> Verdict {
+    fn push_interval(&mut self, interval: &Interval, now: &RecentState) -> RuleVerdict {
         // If the probes do not report, there will be no report about the previous interval.
         let before = self.unjudged.and_then(|_| self.judge_before(1, now));
         self.unjudged = Some(interval.tick);
         self.counted += 1;
-        before.unwrap_or(Verdict::AsBefore)
+        before.unwrap_or(RuleVerdict::Unchanged)
     }
 
     /// Returns whether the last interval can be judged: the probes have reported on the last interval, or send no
@@ -98,7 +98,7 @@ impl ClientLimit {
 
     /// Returns the verdict on the recent intervals without the last `but` intervals; `None` if their total time is too
     /// short.
-    fn judge_before(&mut self, but: usize, now: &Now) -> Option<Verdict> {
+    fn judge_before(&mut self, but: usize, now: &RecentState) -> Option<RuleVerdict> {
         self.unjudged = None;
         let parts = now.last(WINDOW_S, but);
         let parts = &parts[parts.len().saturating_sub(self.counted)..];
@@ -123,10 +123,10 @@ fn finding(evidence: Vec<Evidence>, stretch: &Interval, cores: usize) -> Option<
     let first = evidence.first()?;
     let next = match first.kind {
         _ if first.words.starts_with(RECEIVERS) => "use fewer receivers, or a lower rate",
-        Kind::Reader => "store the dataset uncompressed and on a faster disk",
-        Kind::RunDelay | Kind::Tail => "give redyno its own cores",
-        Kind::Cpu | Kind::ReadWait if workers < cores => "give redyno more --threads",
-        Kind::Cpu | Kind::ReadWait => "run redyno on another host",
+        EvidenceKind::Reader => "store the dataset uncompressed and on a faster disk",
+        EvidenceKind::RunDelay | EvidenceKind::Tail => "give redyno its own cores",
+        EvidenceKind::Cpu | EvidenceKind::ReadWait if workers < cores => "give redyno more --threads",
+        EvidenceKind::Cpu | EvidenceKind::ReadWait => "run redyno on another host",
     };
     Some(Finding {
         is_ours: true,
@@ -151,7 +151,7 @@ mod tests {
     use crate::{
         diagnose::{Findings, our_limit},
         knobs::Knobs,
-        session::{Coalesce, Reader, Segment, ServerIdentity, SessionStart, Timeline, Writer},
+        session::{Coalesce, Reader, Segment, ServerIdentity, SessionStart, SessionWriter, Timeline},
         stats::fixture::latency_of,
     };
 
@@ -319,7 +319,7 @@ mod tests {
             let mut seconds: Vec<_> = live.iter().flat_map(|record| coalesce.push(record)).collect();
             seconds.extend(coalesce.rest());
             let path = folder.path().join(format!("{n}.jsonl"));
-            let mut writer = Writer::create(&path).unwrap();
+            let mut writer = SessionWriter::create(&path).unwrap();
             writer.write(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
             seconds.iter().for_each(|record| writer.write(record).unwrap());
             writer.finish().unwrap();

@@ -4,7 +4,7 @@
 //! The evidence is the run delay of the server's busiest thread (`/proc/PID/task/TID/schedstat`), so the finding exists
 //! only if the server runs on redyno's machine.
 
-use super::{Finding, Severity, now::Now};
+use super::{Finding, Severity, now::RecentState};
 use crate::{gauge::Gauge, units};
 
 /// The finding begins when the server's thread waits for a core for this share of the time. A thread with its own core
@@ -17,7 +17,7 @@ const WAITS_LONG: f64 = 0.30;
 const BUSY: f64 = 0.10;
 
 /// Returns the current finding, if any.
-pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let share = now.steady(Gauge::ServerRunDelay, stands).filter(|share| *share >= WAITS)?;
     let waits = format!("the server waits {} of the time for a core", units::percent(share));
     let severity = if share >= WAITS_LONG { Severity::Problem } else { Severity::Warning };

@@ -2,7 +2,7 @@
 
 use super::{
     Finding, Severity,
-    now::{Command, Now},
+    now::{CommandUse, RecentState},
     slow_calls::{SLOW_US, advice, longest},
 };
 use crate::{gauge::Gauge, units};
@@ -19,7 +19,7 @@ const LARGE_SHARE: f64 = 0.60;
 const LARGE_REPLY: f64 = 65_536.0;
 
 /// Returns the current finding, if any.
-pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let commands = now.commands();
     let costly = commands.iter().find(|command| is_costly(command))?;
     // While the server waits for a core, its calls seem to take longer.
@@ -42,7 +42,7 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
 }
 
 /// Returns whether a command is judged by the sum of its calls. Commands with longer calls are judged by the slow log.
-pub(super) fn is_costly(command: &Command) -> bool {
+pub(super) fn is_costly(command: &CommandUse) -> bool {
     (COSTLY_US..SLOW_US).contains(&command.mean_us) && command.share >= LOW_SHARE
 }
 

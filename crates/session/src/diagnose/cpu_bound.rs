@@ -1,6 +1,6 @@
 //! Finding: the main thread of the server has no time left.
 
-use super::{Finding, Severity, now::Now};
+use super::{Finding, Severity, now::RecentState};
 use crate::{gauge::Gauge, units};
 
 /// The finding begins when the main thread uses this share of a core.
@@ -14,7 +14,7 @@ const MOSTLY_IO: f64 = 0.5;
 const NAMED: usize = 3;
 
 /// Returns the current finding, if any.
-pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     // The threads of memcached share their load.
     let threads = now.gauge(Gauge::Threads).unwrap_or(1.0).max(1.0);
     let cpu = now.steady(Gauge::Cpu, stands)? / threads;
@@ -51,7 +51,7 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
 
 /// Returns the commands of other clients that take the most time, as text: `by time: GET 24 %, SET 8.0 %`. `None` if
 /// other clients call no command.
-pub(super) fn by_time(now: &Now) -> Option<String> {
+pub(super) fn by_time(now: &RecentState) -> Option<String> {
     let named = now.commands().into_iter().filter(|command| command.share >= 0.01).take(NAMED);
     let named: Vec<_> =
         named.map(|command| format!("{} {}", command.name, units::percent(command.share))).collect();
@@ -59,7 +59,7 @@ pub(super) fn by_time(now: &Now) -> Option<String> {
 }
 
 /// Returns the share of the main thread's time in which commands ran, including redyno's own commands.
-pub(super) fn in_commands(now: &Now) -> Option<f64> {
+pub(super) fn in_commands(now: &RecentState) -> Option<f64> {
     let status = now.status()?;
     let us: f64 = status.command_stats.values().map(|stat| stat.usec as f64).sum();
     status.per_s(us / 1e6).filter(|_| us > 0.0)

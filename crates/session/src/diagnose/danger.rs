@@ -14,7 +14,7 @@ use super::{Finding, Severity, rule::Rule};
 use crate::{
     gauge::Gauge,
     server::{Status, config_word},
-    session::running::{Change, Demand},
+    session::running::{Demand, LoadChange},
     units,
     workload::Footprint,
 };
@@ -32,14 +32,14 @@ const SERVICE: &str =
 
 /// Checks new settings before they take effect.
 #[derive(Debug, Clone)]
-pub(super) struct Danger;
+pub(super) struct DangerRule;
 
-impl Rule for Danger {
+impl Rule for DangerRule {
     fn name(&self) -> &'static str {
         "danger"
     }
 
-    fn before(&self, change: &Change<'_>) -> Option<Finding> {
+    fn before(&self, change: &LoadChange<'_>) -> Option<Finding> {
         if !change.to.knobs.load {
             return None;
         }
@@ -79,7 +79,7 @@ fn written(Demand { knobs, requests, key_overhead, .. }: &Demand<'_>) -> (u64, S
     }
 }
 
-fn too_much_data(Change { from, to, room }: &Change<'_>) -> Option<String> {
+fn too_much_data(LoadChange { from, to, room }: &LoadChange<'_>) -> Option<String> {
     let (bytes, what) = written(to);
     if bytes <= written(from).0 {
         return None;
@@ -97,7 +97,7 @@ fn too_much_data(Change { from, to, room }: &Change<'_>) -> Option<String> {
     }
 }
 
-fn too_many_clients(Change { from, to, room }: &Change<'_>) -> Option<String> {
+fn too_many_clients(LoadChange { from, to, room }: &LoadChange<'_>) -> Option<String> {
     let before = if from.knobs.load { from.knobs.clients } else { 0 };
     let wanted = to.knobs.clients;
     let (most, others) = (room.max_clients?, room.others.unwrap_or(0));
@@ -110,7 +110,7 @@ fn too_many_clients(Change { from, to, room }: &Change<'_>) -> Option<String> {
     })
 }
 
-fn full_speed(Change { from, to, room }: &Change<'_>) -> Option<String> {
+fn full_speed(LoadChange { from, to, room }: &LoadChange<'_>) -> Option<String> {
     let others = room.others.filter(|others| *others > 0)?;
     let (verb, s) = if others == 1 { ("uses", "") } else { ("use", "s") };
     (from.knobs.load && from.knobs.rate.is_some() && to.knobs.rate.is_none()).then(|| {
@@ -150,16 +150,16 @@ fn memory(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{knobs::Knobs, session::running::Room, workload::Workload};
+    use crate::{knobs::Knobs, session::running::FreeCapacity, workload::Workload};
 
     /// Returns the danger of a change from `from` to `to`, with an unlimited number of requests.
-    fn danger(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
+    fn danger(from: &Knobs, to: &Knobs, room: FreeCapacity) -> Option<String> {
         of_requests(None, from, to, room)
     }
 
-    fn of_requests(requests: Option<u64>, from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
+    fn of_requests(requests: Option<u64>, from: &Knobs, to: &Knobs, room: FreeCapacity) -> Option<String> {
         let demand = |knobs| Demand { knobs, requests, key_overhead: 64, is_service: false };
-        crate::diagnose::danger(&Change { from: demand(from), to: demand(to), room })
+        crate::diagnose::danger(&LoadChange { from: demand(from), to: demand(to), room })
     }
 
     fn loaded() -> Knobs {
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_user_is_asked_about_more_data_than_fits_and_not_about_less() {
-        let room = Room { memory: Some(100 << 20), ..Room::default() };
+        let room = FreeCapacity { memory: Some(100 << 20), ..FreeCapacity::default() };
         let big = Knobs { value_size: 4096, keyspace: 100_000, ..loaded() };
         let question = danger(&loaded(), &big, room).unwrap();
         assert!(
@@ -176,7 +176,7 @@ mod tests {
             "{question}"
         );
         assert!(question.contains("100 MiB are left below its maxmemory"), "{question}");
-        assert_eq!(danger(&loaded(), &big, Room::default()), None, "it fits, as far as is known");
+        assert_eq!(danger(&loaded(), &big, FreeCapacity::default()), None, "it fits, as far as is known");
         assert_eq!(danger(&Knobs { keyspace: 200_000, ..big.clone() }, &big, room), None, "less than before");
         assert_eq!(
             danger(&loaded(), &Knobs { load: false, ..big.clone() }, room),
@@ -200,7 +200,11 @@ mod tests {
         let get = Knobs { workload: Workload::ratio(0, 1), ..loaded() };
         let of = |from: &Knobs, to: &Knobs| {
             let demand = |knobs| Demand { knobs, requests: Some(1), key_overhead: 0, is_service: true };
-            crate::diagnose::danger(&Change { from: demand(from), to: demand(to), room: Room::default() })
+            crate::diagnose::danger(&LoadChange {
+                from: demand(from),
+                to: demand(to),
+                room: FreeCapacity::default(),
+            })
         };
         let off = Knobs { load: false, ..get.clone() };
         assert!(of(&off, &get).unwrap().starts_with("this HTTP service is not on this machine"));
@@ -209,7 +213,7 @@ mod tests {
 
     #[test]
     fn small_values_include_their_overhead() {
-        let room = Room { memory: Some(50 << 20), ..Room::default() };
+        let room = FreeCapacity { memory: Some(50 << 20), ..FreeCapacity::default() };
         let many = Knobs { value_size: 3, keyspace: 1_000_000, ..loaded() };
         let question = danger(&loaded(), &many, room).unwrap();
         assert!(
@@ -222,7 +226,7 @@ mod tests {
     fn the_number_of_requests_also_limits_the_data() {
         let huge = Knobs { value_size: 1 << 20, keyspace: 10_000_000, ..loaded() };
         let off = Knobs { load: false, ..huge.clone() };
-        let of = |requests, to: &Knobs| of_requests(requests, &off, to, Room::default());
+        let of = |requests, to: &Knobs| of_requests(requests, &off, to, FreeCapacity::default());
         let question = of(None, &huge).unwrap();
         let expected = "10 M keys of about 1.00 MiB and 64 B of overhead each may fill 9.54 TiB of the server's memory; a server with less memory may";
         assert!(question.starts_with(expected) && question.ends_with(LESS), "{question}");
@@ -243,7 +247,7 @@ mod tests {
             workload.keys.values_mut().for_each(|keys| keys.count = count);
             Knobs { workload: workload.into(), value_size: 4096, keyspace: 100_000, ..loaded() }
         };
-        let room = Room { memory: Some(100 << 20), ..Room::default() };
+        let room = FreeCapacity { memory: Some(100 << 20), ..FreeCapacity::default() };
         assert!(danger(&loaded(), &of(None), room).is_some());
         assert_eq!(danger(&loaded(), &of(Some(1000)), room), None, "few keys, whatever the knob says");
         let question = danger(&loaded(), &of(Some(1_000_000)), room).unwrap();
@@ -258,29 +262,29 @@ mod tests {
     #[test]
     fn the_user_is_asked_about_more_than_a_gibibyte_on_any_server() {
         let huge = Knobs { value_size: 65_536, keyspace: 1_000_000, ..loaded() };
-        let question = danger(&loaded(), &huge, Room::default()).unwrap();
+        let question = danger(&loaded(), &huge, FreeCapacity::default()).unwrap();
         assert!(question.contains("may swap or be killed"), "{question}");
         let most = Knobs { value_size: 64 << 20, keyspace: 999_999_999_999, ..loaded() };
-        assert!(danger(&loaded(), &most, Room::default()).is_some());
+        assert!(danger(&loaded(), &most, FreeCapacity::default()).is_some());
     }
 
     #[test]
     fn the_user_is_asked_about_more_clients_than_the_server_accepts() {
-        let room = Room { max_clients: Some(128), others: Some(60), ..Room::default() };
+        let room = FreeCapacity { max_clients: Some(128), others: Some(60), ..FreeCapacity::default() };
         let more = Knobs { clients: 100, ..loaded() };
         let question = danger(&loaded(), &more, room).unwrap();
         assert!(
             question.contains("accepts 128 clients and has 60 others, so only 68 of 100 can connect"),
             "{question}"
         );
-        assert_eq!(danger(&loaded(), &more, Room { others: Some(2), ..room }), None);
+        assert_eq!(danger(&loaded(), &more, FreeCapacity { others: Some(2), ..room }), None);
         assert_eq!(danger(&Knobs { clients: 200, ..more.clone() }, &more, room), None, "fewer than before");
     }
 
     #[test]
     fn the_user_is_asked_about_full_speed_beside_other_clients() {
         let paced = Knobs { rate: Some(1000), ..loaded() };
-        let beside = |others| Room { others, ..Room::default() };
+        let beside = |others| FreeCapacity { others, ..FreeCapacity::default() };
         let question = danger(&paced, &loaded(), beside(Some(1))).unwrap();
         assert!(question.starts_with("1 other client uses this server"), "{question}");
         assert_eq!(danger(&paced, &loaded(), beside(Some(0))), None);

@@ -1,6 +1,6 @@
 //! Finding: the server is at its memory limit. The server evicts keys for each write, or refuses writes.
 
-use super::{Finding, Severity, now::Now};
+use super::{Finding, Severity, now::RecentState};
 use crate::{gauge::Gauge, units};
 
 /// The smallest number of evicted keys per second that is reported. A full cache always evicts some keys.
@@ -14,7 +14,7 @@ const NEARLY: f64 = 0.95;
 const ROOM: f64 = 0.93;
 
 /// Returns the current finding about evictions, if any.
-pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let per_s =
         now.gauge(Gauge::EvictedKeys).filter(|per_s| *per_s >= if stands { KEYS / 2.0 } else { KEYS })?;
     let slowed = now.pings.slowed();
@@ -35,7 +35,7 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
 }
 
 /// Returns the finding about a memory limit that is nearly reached, while the server evicts no keys.
-pub(super) fn nearly_full(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn nearly_full(now: &RecentState, stands: bool) -> Option<Finding> {
     let used = now.gauge(Gauge::UsedMemory)?;
     let limit = now.gauge(Gauge::MaxMemory).filter(|limit| *limit > 0.0)?;
     let share = used / limit;

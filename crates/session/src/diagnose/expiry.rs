@@ -1,6 +1,6 @@
 //! Finding: the main thread spends its time on removing expired keys.
 
-use super::{Finding, Severity, now::Now};
+use super::{Finding, Severity, now::RecentState};
 use crate::{gauge::Gauge, units};
 
 /// The smallest number of expired keys per second that is judged.
@@ -13,7 +13,7 @@ const SHARE: f64 = 0.05;
 const LARGE_SHARE: f64 = 0.15;
 
 /// Returns the current finding, if any.
-pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
+pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     let per_s = now.gauge(Gauge::ExpiredKeys).filter(|per_s| *per_s >= KEYS)?;
     let share = now.gauge(Gauge::ExpireCpu);
     let capped = now.gauge(Gauge::ExpireCapped).filter(|n| *n > 0.0);

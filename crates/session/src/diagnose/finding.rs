@@ -65,7 +65,7 @@ impl Finding {
         Self { rule, short, long, ..Self::default() }
     }
 
-    /// Returns a finding of this severity without a rule name. The [`Condition`](super::rule::Condition) adds its own
+    /// Returns a finding of this severity without a rule name. The [`ConditionRule`](super::rule::ConditionRule) adds its own
     /// name.
     pub(super) fn of(severity: Severity, short: impl Into<String>, long: impl Into<String>) -> Self {
         Self { severity, ..Self::new("", short, long) }

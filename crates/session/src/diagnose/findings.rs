@@ -4,57 +4,57 @@ use super::{
     Finding, Severity, big_reply, churn,
     client_limit::ClientLimit,
     core_taken, costly_calls, cpu_bound,
-    danger::Danger,
+    danger::DangerRule,
     episodes::Episodes,
     eviction, expiry, fork, fsync,
+    headroom::{self, Headroom},
     hit_rate::HitRate,
     hot_slot::HotSlot,
     missing_receivers::MissingReceivers,
     network,
-    now::Now,
+    now::RecentState,
     overload::Overload,
-    room::{self, Room},
-    rule::{Condition, Rule, Verdict, Whole, is_judged},
+    rule::{ConditionRule, Measurements, Rule, RuleVerdict, is_judged},
     settings, slow_command,
     slow_node::SlowNode,
     slow_server::SlowServer,
-    spent::Spent,
-    stall::Stall,
+    spent::TimeSpent,
+    stall::StallRule,
     thresholds,
 };
-use crate::session::{Interval, Record, Segment, SessionStart, Timeline, running::Change};
+use crate::session::{Interval, Record, Segment, SessionStart, Timeline, running::LoadChange};
 
 /// The rules about server, host and network, the most specific first.
-const CONDITIONS: [Condition; 24] = [
-    Condition::new("core taken", core_taken::look),
-    Condition::new("slow command", slow_command::look),
-    Condition::new("costly calls", costly_calls::look),
-    Condition::new("big reply", big_reply::look),
-    Condition::new("fork", fork::look),
-    Condition::new("disk", fsync::look),
-    Condition::new("swap", thresholds::swap),
-    Condition::new("expiry", expiry::look),
-    Condition::new("eviction", eviction::look),
-    Condition::new("connections", churn::look),
-    Condition::new("refused", thresholds::refused),
-    Condition::new("output buffers", thresholds::output),
-    Condition::new("data", thresholds::data),
-    Condition::new("replication", thresholds::replicas),
-    Condition::new("steal", thresholds::steal),
-    Condition::new("cpu limit", thresholds::throttled),
-    Condition::new("lost packets", network::lossy),
-    Condition::new("network", network::slower),
-    Condition::new("server cpu", cpu_bound::look),
-    Condition::new("memory", eviction::nearly_full),
-    Condition::new("settings", settings::look),
-    Condition::new("config change", settings::changed),
-    Condition::new("defragmentation", thresholds::defrag),
-    Condition::new("rate limit", room::rate_limit),
+const CONDITIONS: [ConditionRule; 24] = [
+    ConditionRule::new("core taken", core_taken::look),
+    ConditionRule::new("slow command", slow_command::look),
+    ConditionRule::new("costly calls", costly_calls::look),
+    ConditionRule::new("big reply", big_reply::look),
+    ConditionRule::new("fork", fork::look),
+    ConditionRule::new("disk", fsync::look),
+    ConditionRule::new("swap", thresholds::swap),
+    ConditionRule::new("expiry", expiry::look),
+    ConditionRule::new("eviction", eviction::look),
+    ConditionRule::new("connections", churn::look),
+    ConditionRule::new("refused", thresholds::refused),
+    ConditionRule::new("output buffers", thresholds::output),
+    ConditionRule::new("data", thresholds::data),
+    ConditionRule::new("replication", thresholds::replicas),
+    ConditionRule::new("steal", thresholds::steal),
+    ConditionRule::new("cpu limit", thresholds::throttled),
+    ConditionRule::new("lost packets", network::lossy),
+    ConditionRule::new("network", network::slower),
+    ConditionRule::new("server cpu", cpu_bound::look),
+    ConditionRule::new("memory", eviction::nearly_full),
+    ConditionRule::new("settings", settings::look),
+    ConditionRule::new("config change", settings::changed),
+    ConditionRule::new("defragmentation", thresholds::defrag),
+    ConditionRule::new("rate limit", headroom::rate_limit),
 ];
 
 /// Returns all rules, the most important first.
 fn rules() -> Vec<Box<dyn Rule>> {
-    let mut rules: Vec<Box<dyn Rule>> = vec![Box::<Stall>::default()];
+    let mut rules: Vec<Box<dyn Rule>> = vec![Box::<StallRule>::default()];
     for condition in CONDITIONS {
         rules.push(Box::new(condition));
     }
@@ -65,22 +65,22 @@ fn rules() -> Vec<Box<dyn Rule>> {
     rules.push(Box::new(MissingReceivers));
     rules.push(Box::<ClientLimit>::default());
     rules.push(Box::new(HitRate));
-    rules.push(Box::<Room>::default());
-    rules.push(Box::new(Danger));
+    rules.push(Box::<Headroom>::default());
+    rules.push(Box::new(DangerRule));
     rules
 }
 
 /// The present findings of one target, updated with each record.
 #[derive(Debug, Clone)]
 pub struct Findings {
-    now: Now,
-    watches: Vec<Watch>,
+    now: RecentState,
+    watches: Vec<RuleState>,
     /// All findings so far, each with its start and its end.
     pub episodes: Episodes,
 }
 
 #[derive(Debug, Clone)]
-struct Watch {
+struct RuleState {
     rule: Box<dyn Rule>,
     stands: Option<Finding>,
     /// Whether a line has reported the finding.
@@ -89,9 +89,9 @@ struct Watch {
 
 impl Default for Findings {
     fn default() -> Self {
-        let watch = |rule| Watch { rule, stands: None, is_reported: false };
+        let watch = |rule| RuleState { rule, stands: None, is_reported: false };
         Self {
-            now: Now::default(),
+            now: RecentState::default(),
             watches: rules().into_iter().map(watch).collect(),
             episodes: Episodes::default(),
         }
@@ -111,13 +111,13 @@ impl Findings {
 
     /// Returns how requests spend their time at present: first all requests together, then each command. Commands with
     /// the most total time come first. The result is empty if too little was measured.
-    pub fn spent(&self) -> Vec<Spent> {
-        Spent::of(&self.now)
+    pub fn spent(&self) -> Vec<TimeSpent> {
+        TimeSpent::of(&self.now)
     }
 
     /// Takes a record of another node of the session, to compare the target with this node.
-    pub fn hear_other(&mut self, record: &Record) {
-        self.watches.iter_mut().for_each(|watch| watch.rule.hear_other(record));
+    pub fn push_other(&mut self, record: &Record) {
+        self.watches.iter_mut().for_each(|watch| watch.rule.push_other(record));
     }
 
     /// Takes the next record of the target. Returns a line for each warning or problem that begins or ends with this record.
@@ -133,14 +133,14 @@ impl Findings {
     }
 }
 
-impl Watch {
+impl RuleState {
     /// Takes the next record of the target.
-    fn push(&mut self, record: &Record, now: &Now) {
+    fn push(&mut self, record: &Record, now: &RecentState) {
         let stood = self.stands.take();
         self.stands = match self.rule.push(record, now, stood.is_some()) {
-            Verdict::AsBefore => stood,
-            Verdict::Clear => None,
-            Verdict::Found(finding) => {
+            RuleVerdict::Unchanged => stood,
+            RuleVerdict::Clear => None,
+            RuleVerdict::Found(finding) => {
                 // A rule that knows no earlier start leaves `since_s` at 0. A note that becomes a warning starts again.
                 let found_s = record.t_s().unwrap_or_default();
                 let begun_s = Some(finding.since_s).filter(|s| *s > 0.0).unwrap_or(found_s);
@@ -202,7 +202,7 @@ fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings
 }
 
-fn of(whole: &Whole<'_>) -> Vec<Finding> {
+fn of(whole: &Measurements<'_>) -> Vec<Finding> {
     explained(rules().iter().filter_map(|rule| rule.whole(whole)).collect())
 }
 
@@ -212,7 +212,7 @@ pub fn of_segment(segment: &Segment, total: &Interval, session: Option<&SessionS
     if !is_judged(segment) {
         return Vec::new();
     }
-    of(&Whole { segment: Some(segment), total, session })
+    of(&Measurements { segment: Some(segment), total, session })
 }
 
 /// Returns the findings of all segments of a session. Each finding has the text from the first segment that has the
@@ -233,13 +233,13 @@ pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
 
 /// Returns the text about the danger of a new setting, with an alternative. The user decides whether the setting
 /// begins.
-pub fn danger(change: &Change<'_>) -> Option<String> {
+pub fn danger(change: &LoadChange<'_>) -> Option<String> {
     rules().iter().find_map(|rule| rule.before(change)).map(|finding| finding.sentence(usize::MAX, true))
 }
 
 /// Returns the reason why redyno itself was the limit; `None` if it was not.
 pub fn our_limit(measured: &Interval) -> Option<String> {
-    let found = of(&Whole { segment: None, total: measured, session: None });
+    let found = of(&Measurements { segment: None, total: measured, session: None });
     found.into_iter().find(|finding| finding.is_ours).map(|finding| finding.evidence.join(", "))
 }
 

@@ -4,7 +4,7 @@ use super::{Finding, Findings};
 use crate::{
     events::EventKind,
     gauge::{Gauge, Gauges},
-    host::{Process, Sample},
+    host::{HostSample, Process},
     knobs::Knobs,
     probe::{Ping, Wake},
     server::{CommandStat, Status},
@@ -17,7 +17,7 @@ pub(super) struct Second {
     /// The number of the second, from 0.
     pub(super) n: u32,
     pub(super) status: Status,
-    pub(super) host: Sample,
+    pub(super) host: HostSample,
     pub(super) events: Vec<EventKind>,
     pub(super) ping: Ping,
     pub(super) wake_ns: u64,
@@ -51,7 +51,7 @@ impl Second {
             own: [("info".to_owned(), 1)].into(),
             ..Status::default()
         };
-        let host = Sample {
+        let host = HostSample {
             sample_s: Some(1.0),
             gauges: Gauges::from([
                 (Gauge::HostCpu, 0.2),
@@ -73,7 +73,7 @@ impl Second {
                 ..Process::default()
             }),
             clock_source: "tsc".to_owned(),
-            ..Sample::default()
+            ..HostSample::default()
         };
         let mut second = Self { n, status, host, events: Vec::new(), ping: Ping::default(), wake_ns: 80_000 };
         second.ping(&[(90_000, 30), (140_000, 65), (400_000, 5)]);

@@ -3,7 +3,7 @@
 //! A fork copies the page tables, which takes about 10 ms per GiB of data, and more on virtual machines. While the
 //! child process runs, the first write to a page copies that page (copy-on-write).
 
-use super::{Finding, Severity, now::Now};
+use super::{Finding, Severity, now::RecentState};
 use crate::{events::EventKind, gauge::Gauge, units};
 
 /// How long a fork counts as recent, in seconds.
@@ -14,7 +14,7 @@ const HELD_US: u64 = 10_000;
 const HELD_LONG_US: u64 = 500_000;
 
 /// Returns the current finding, if any.
-pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
+pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     let forks = now.events(WINDOW_S).filter_map(|event| match event {
         EventKind::Forked { held_us } => *held_us,
         _ => None,

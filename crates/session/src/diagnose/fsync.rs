@@ -4,7 +4,7 @@
 //! `everysec`, the main thread waits only if the fsync in the background has not finished after two seconds
 //! (`aof_delayed_fsync`).
 
-use super::{Finding, Severity, now::Now};
+use super::{Finding, Severity, now::RecentState};
 use crate::{events::EventKind, gauge::Gauge, units};
 
 /// How long an event of the latency monitor counts as recent, in seconds.
@@ -22,7 +22,7 @@ const WAITING: usize = 2;
 const LARGE_SHARE: f64 = 0.30;
 
 /// Returns the current finding, if any.
-pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     if now.gauge(Gauge::Aof).is_some_and(|on| on == 0.0) {
         return None;
     }
@@ -74,7 +74,7 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
 }
 
 /// Returns whether clients have written since the earlier samples.
-fn writes(now: &Now) -> bool {
+fn writes(now: &RecentState) -> bool {
     let unsaved = |stands| now.steady(Gauge::Unsaved, stands);
     unsaved(true).zip(unsaved(false)).is_some_and(|(most, least)| most > least)
 }

@@ -2,8 +2,8 @@
 
 use super::{
     Finding,
-    now::{Now, length_s},
-    rule::{Rule, Verdict, Whole, is_judged},
+    now::{RecentState, length_s},
+    rule::{Measurements, Rule, RuleVerdict, is_judged},
 };
 use crate::{session::Interval, units, workload::Workload};
 
@@ -33,12 +33,12 @@ impl Rule for HitRate {
         Some("above 90 % again")
     }
 
-    fn judge(&self, now: &Now, stands: bool) -> Verdict {
+    fn judge(&self, now: &RecentState, stands: bool) -> RuleVerdict {
         let parts = now.last(WINDOW_S, 0);
         let all = Reads::of(parts);
         let segment = now.segment.as_ref().filter(|segment| is_judged(segment));
         let Some(segment) = segment.filter(|_| all.is_enough() && length_s(parts) >= WINDOW_S) else {
-            return Verdict::AsBefore;
+            return RuleVerdict::Unchanged;
         };
         let (before, after) = parts.split_at(parts.len() / 2);
         let is_low = match stands {
@@ -48,7 +48,7 @@ impl Rule for HitRate {
         is_low.then(|| all.low(&segment.knobs.workload)).into()
     }
 
-    fn whole(&self, Whole { segment, total, .. }: &Whole<'_>) -> Option<Finding> {
+    fn whole(&self, Measurements { segment, total, .. }: &Measurements<'_>) -> Option<Finding> {
         let all = Reads { hits: total.hits, misses: total.misses };
         (*segment)
             .filter(|_| all.is_enough() && all.share() < LOW)

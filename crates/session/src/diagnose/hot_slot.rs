@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use super::{
     Finding,
-    now::Now,
-    rule::{Rule, Verdict, Whole, is_judged},
+    now::RecentState,
+    rule::{Measurements, Rule, RuleVerdict, is_judged},
     slow_node::name,
-    window::Window,
+    window::RecentValues,
 };
 use crate::{
     session::{Interval, Record, SessionStart},
@@ -28,24 +28,24 @@ const END: f64 = 0.7;
 #[derive(Debug, Clone)]
 pub(super) struct HotSlot {
     session: Option<SessionStart>,
-    recent: Window<Requests>,
+    recent: RecentValues<SlotRequests>,
 }
 
 impl Default for HotSlot {
     fn default() -> Self {
-        Self { session: None, recent: Window::new(WINDOW_S) }
+        Self { session: None, recent: RecentValues::new(WINDOW_S) }
     }
 }
 
 /// The requests of a period, by slot and by node.
 #[derive(Debug, Clone, Default)]
-struct Requests {
+struct SlotRequests {
     length_s: f64,
     slots: BTreeMap<u16, u64>,
     nodes: BTreeMap<u16, u64>,
 }
 
-impl Requests {
+impl SlotRequests {
     fn of(interval: &Interval) -> Self {
         let nodes =
             interval.nodes.iter().map(|(node, part)| (*node, part.ops + part.errors.values().sum::<u64>()));
@@ -91,23 +91,23 @@ impl Rule for HotSlot {
         "hot slot"
     }
 
-    fn push(&mut self, record: &Record, now: &Now, stands: bool) -> Verdict {
+    fn push(&mut self, record: &Record, now: &RecentState, stands: bool) -> RuleVerdict {
         match record {
             Record::Session(session) => self.session = Some(session.clone()),
             Record::Event(_) => {
                 self.session.as_mut().map(|session| session.follow(record));
             }
             Record::Segment(_) => {
-                self.recent = Window::new(WINDOW_S);
-                return Verdict::Clear;
+                self.recent = RecentValues::new(WINDOW_S);
+                return RuleVerdict::Clear;
             }
             Record::End(_) => {
                 *self = Self::default();
-                return Verdict::Clear;
+                return RuleVerdict::Clear;
             }
             Record::Interval(interval) if now.is_of(interval) && !interval.nodes.is_empty() => {
-                self.recent.push(interval.t_s, Requests::of(interval));
-                let mut all = Requests::default();
+                self.recent.push(interval.t_s, SlotRequests::of(interval));
+                let mut all = SlotRequests::default();
                 self.recent.since(interval.t_s - WINDOW_S).for_each(|requests| all.add(requests));
                 if all.length_s >= LEAST_S && now.segment.as_ref().is_some_and(is_judged) {
                     return all.finding(self.session.as_ref(), if stands { END } else { 1.0 }).into();
@@ -115,11 +115,11 @@ impl Rule for HotSlot {
             }
             _ => {}
         }
-        Verdict::AsBefore
+        RuleVerdict::Unchanged
     }
 
-    fn whole(&self, Whole { total, session, .. }: &Whole<'_>) -> Option<Finding> {
-        Requests::of(total).finding(*session, 1.0)
+    fn whole(&self, Measurements { total, session, .. }: &Measurements<'_>) -> Option<Finding> {
+        SlotRequests::of(total).finding(*session, 1.0)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::{
     Finding,
-    now::{Now, length_s},
-    rule::{Rule, Verdict, Whole, is_judged},
+    now::{RecentState, length_s},
+    rule::{Measurements, Rule, RuleVerdict, is_judged},
 };
 use crate::session::Interval;
 
@@ -23,18 +23,18 @@ impl Rule for MissingReceivers {
         Some("all are connected")
     }
 
-    fn judge(&self, now: &Now, _: bool) -> Verdict {
+    fn judge(&self, now: &RecentState, _: bool) -> RuleVerdict {
         let parts = now.last(WINDOW_S, 0);
         let is_known = length_s(parts) >= WINDOW_S && now.segment.as_ref().is_some_and(is_judged);
         let missing: Vec<_> = parts.iter().map(missing).collect();
         match missing.last() {
-            Some(None) => Verdict::Clear,
+            Some(None) => RuleVerdict::Clear,
             Some(last) if is_known && missing.iter().all(Option::is_some) => last.clone().into(),
-            _ => Verdict::AsBefore,
+            _ => RuleVerdict::Unchanged,
         }
     }
 
-    fn whole(&self, Whole { total, .. }: &Whole<'_>) -> Option<Finding> {
+    fn whole(&self, Measurements { total, .. }: &Measurements<'_>) -> Option<Finding> {
         missing(total)
     }
 }
@@ -53,7 +53,7 @@ mod tests {
     use crate::{
         diagnose::Findings,
         knobs::Knobs,
-        session::{Arrivals, Received, Record, Segment},
+        session::{ReceivedMessages, ReceiverResults, Record, Segment},
     };
 
     #[test]
@@ -61,8 +61,8 @@ mod tests {
         let mut findings = Findings::default();
         findings.push(&Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })));
         let mut found = |receivers| {
-            let received = Received { receivers, ordered: 10, ..Received::default() };
-            let arrivals = Arrivals { delivery: Some(received.into()), ..Arrivals::default() };
+            let received = ReceivedMessages { receivers, ordered: 10, ..ReceivedMessages::default() };
+            let arrivals = ReceiverResults { delivery: Some(received.into()), ..ReceiverResults::default() };
             let part = Interval { segment: 1, length_s: 1.0, arrivals, ..Interval::default() };
             findings.push(&Record::Interval(Box::new(part)));
             findings.now().into_iter().find(|it| it.rule == "receivers").map(|finding| finding.long)

@@ -5,7 +5,7 @@
 //!  server  ├┤ 4 % of a core, no slow command                       so the time passes on the way
 //! ```
 
-use super::{Finding, Severity, now::Now};
+use super::{Finding, Severity, now::RecentState};
 use crate::{events::EventKind, gauge::Gauge, units};
 
 /// The smallest ratio of the fastest PING to its usual time that is reported.
@@ -28,7 +28,7 @@ const WAITED: f64 = 0.1;
 const RESENT: f64 = 1.0;
 
 /// Returns the current finding about a slow network path, if any.
-pub(super) fn slower(now: &Now, _: bool) -> Option<Finding> {
+pub(super) fn slower(now: &RecentState, _: bool) -> Option<Finding> {
     let times = now.pings.now()?;
     let usual = now.pings.usual().filter(|usual| {
         times.min_ns >= usual.min_ns.saturating_mul(TIMES) && times.min_ns - usual.min_ns >= RISE_NS
@@ -61,7 +61,7 @@ pub(super) fn slower(now: &Now, _: bool) -> Option<Finding> {
 }
 
 /// Returns the current finding about lost packets, if any.
-pub(super) fn lossy(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn lossy(now: &RecentState, stands: bool) -> Option<Finding> {
     let resent = now.steady(Gauge::WireRetransmits, stands).filter(|per_s| *per_s >= RESENT);
     let all = now.pings.all(LOSS_S);
     let late = all.count_from(RESENT_NS);

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{pings::Pings, window::Window};
+use super::{pings::Pings, window::RecentValues};
 use crate::{
     events::EventKind,
     gauge::{Gauge, GaugeSource, Gauges},
     host,
-    protocol::{Dialect, Words},
+    protocol::{Dialect, DialectWords},
     server::{CommandStat, Status},
     session::{Interval, OperationInterval, Record, Segment},
 };
@@ -31,7 +31,7 @@ const STEADY: usize = 3;
 
 /// The recent state of one target, updated with each record.
 #[derive(Debug, Clone)]
-pub(super) struct Now {
+pub(super) struct RecentState {
     /// The time of the last record, in seconds of the session.
     pub(super) t_s: f64,
     /// The number of cores of the machine that redyno runs on.
@@ -43,25 +43,25 @@ pub(super) struct Now {
     parts: Vec<Interval>,
     /// The pings of the last seconds.
     pub(super) pings: Pings,
-    statuses: Window<Status>,
-    hosts: Window<host::Sample>,
+    statuses: RecentValues<Status>,
+    hosts: RecentValues<host::HostSample>,
     /// The gauges of the server; counters are stored as rates per second.
-    earlier: Window<Gauges>,
-    events: Window<EventKind>,
+    earlier: RecentValues<Gauges>,
+    events: RecentValues<EventKind>,
     /// The answered requests of the load.
-    answers: Window<Answers>,
+    answers: RecentValues<AnsweredRequests>,
 }
 
 /// The requests of the load that were answered in an interval.
 #[derive(Debug, Clone, Default)]
-struct Answers {
+struct AnsweredRequests {
     /// The number of requests by command; the command names are in lower case, as in the server's statistics.
     requests: BTreeMap<String, u64>,
     /// The count of each operation and the sum of its times in microseconds, by the operation's name.
     operations: BTreeMap<String, (f64, f64)>,
 }
 
-impl Answers {
+impl AnsweredRequests {
     fn of(interval: &Interval) -> Self {
         let operation = |(name, part): (&String, &OperationInterval)| {
             (name.clone(), (part.ops as f64, part.ops as f64 * part.service.mean_ns() / 1e3))
@@ -73,7 +73,7 @@ impl Answers {
     }
 }
 
-impl Default for Now {
+impl Default for RecentState {
     fn default() -> Self {
         Self {
             t_s: 0.0,
@@ -82,18 +82,18 @@ impl Default for Now {
             segment: None,
             parts: Vec::new(),
             pings: Pings::default(),
-            statuses: Window::new(COMMANDS_S),
-            hosts: Window::new(SAMPLES_S),
-            earlier: Window::new(USUAL_S),
-            events: Window::new(EVENTS_S),
-            answers: Window::new(COMMANDS_S),
+            statuses: RecentValues::new(COMMANDS_S),
+            hosts: RecentValues::new(SAMPLES_S),
+            earlier: RecentValues::new(USUAL_S),
+            events: RecentValues::new(EVENTS_S),
+            answers: RecentValues::new(COMMANDS_S),
         }
     }
 }
 
 /// The calls of a command by other clients than redyno in the last seconds.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Command {
+pub(super) struct CommandUse {
     /// The name, in capital letters.
     pub(super) name: String,
     /// The calls per second.
@@ -104,7 +104,7 @@ pub(super) struct Command {
     pub(super) share: f64,
 }
 
-impl Now {
+impl RecentState {
     /// Takes the next record.
     pub(super) fn push(&mut self, record: &Record) {
         if let Some(t_s) = record.t_s() {
@@ -114,7 +114,7 @@ impl Now {
             self.events.forget(t_s);
         }
         if let Record::Interval(interval) = record {
-            self.answers.push(interval.t_s, Answers::of(interval));
+            self.answers.push(interval.t_s, AnsweredRequests::of(interval));
         }
         match record {
             Record::Ping(span) => self.pings.push(span.t_s, &span.body),
@@ -152,7 +152,7 @@ impl Now {
     }
 
     /// Returns the last sample of the host; `None` if it is too old.
-    pub(super) fn host(&self) -> Option<&host::Sample> {
+    pub(super) fn host(&self) -> Option<&host::HostSample> {
         self.hosts.since(self.t_s - FRESH_S).next()
     }
 
@@ -212,7 +212,7 @@ impl Now {
 
     /// Returns the commands of other clients in the last seconds, the commands with the most time first. Calls of the
     /// load and of the control plane are left out.
-    pub(super) fn commands(&self) -> Vec<Command> {
+    pub(super) fn commands(&self) -> Vec<CommandUse> {
         let mut all_s = 0.0;
         let mut all: BTreeMap<&str, (CommandStat, u64)> = BTreeMap::new();
         for status in self.statuses.since(self.t_s - COMMANDS_S).filter(|status| status.poll_s.is_some()) {
@@ -230,7 +230,7 @@ impl Now {
             let others = if own > 0.9 * n { 0.0 } else { n - own };
             let mean_us = stat.usec as f64 / n.max(1.0);
             let name = name.replace('|', " ").to_uppercase();
-            Command { name, per_s: others / all_s, mean_us, share: mean_us * others / 1e6 / all_s }
+            CommandUse { name, per_s: others / all_s, mean_us, share: mean_us * others / 1e6 / all_s }
         };
         let mut commands: Vec<_> =
             all.into_iter().map(command).filter(|command| command.share > 0.0).collect();
@@ -294,7 +294,7 @@ impl Now {
     }
 
     /// Returns the names that this kind of server uses, such as `PING`.
-    pub(super) fn words(&self) -> &'static Words {
+    pub(super) fn words(&self) -> &'static DialectWords {
         Dialect::of_server(&self.server).words()
     }
 

@@ -2,8 +2,8 @@
 
 use super::{
     Finding,
-    now::{Now, length_s},
-    rule::{Rule, Verdict, Whole},
+    now::{RecentState, length_s},
+    rule::{Measurements, Rule, RuleVerdict},
 };
 use crate::{
     session::{Interval, Segment},
@@ -29,7 +29,7 @@ pub(super) struct Overload;
 
 /// The results of an open loop: good replies per second, the share of shed requests, and the send lag in microseconds.
 /// The send lag is the delay of the oldest due request.
-struct Reached {
+struct OpenLoopResult {
     ops_per_s: f64,
     shed: f64,
     behind_us: u64,
@@ -40,13 +40,13 @@ impl Rule for Overload {
         "overload"
     }
 
-    fn judge(&self, now: &Now, stands: bool) -> Verdict {
+    fn judge(&self, now: &RecentState, stands: bool) -> RuleVerdict {
         let parts = now.last(WINDOW_S, 0);
         let (Some(rate), [first, .., last] | [first @ last]) = (rate(now.segment.as_ref()), parts) else {
-            return Verdict::AsBefore;
+            return RuleVerdict::Unchanged;
         };
         if last.drain {
-            return Verdict::AsBefore;
+            return RuleVerdict::Unchanged;
         }
         let sum = |count: fn(&Interval) -> u64| parts.iter().map(count).sum::<u64>() as f64;
         let (length_s, behind_us) = (length_s(parts), last.behind_us);
@@ -64,14 +64,16 @@ impl Rule for Overload {
             false => behind_us >= LATE_US && !is_shrinking && parts.len() > 1,
         };
         let ops_per_s = sum(|part| part.ops) / length_s.max(f64::EPSILON);
-        (is_late || shed >= SHED).then(|| Reached { ops_per_s, shed, behind_us }.finding(rate, trend)).into()
+        (is_late || shed >= SHED)
+            .then(|| OpenLoopResult { ops_per_s, shed, behind_us }.finding(rate, trend))
+            .into()
     }
 
-    fn whole(&self, Whole { segment, total, .. }: &Whole<'_>) -> Option<Finding> {
+    fn whole(&self, Measurements { segment, total, .. }: &Measurements<'_>) -> Option<Finding> {
         let rate = rate(*segment).filter(|_| total.length_s > 0.0)?;
         let shed = total.shed as f64 / total.due.max(1) as f64;
         let is_slow = total.ops_per_s < REACHED * f64::from(rate) && total.behind_us >= LATE_US;
-        let reached = Reached { ops_per_s: total.ops_per_s, shed, behind_us: total.behind_us };
+        let reached = OpenLoopResult { ops_per_s: total.ops_per_s, shed, behind_us: total.behind_us };
         (is_slow || shed >= SHED).then(|| reached.finding(rate, " at the most"))
     }
 }
@@ -81,7 +83,7 @@ fn rate(segment: Option<&Segment>) -> Option<u32> {
     segment.filter(|segment| segment.knobs.load)?.knobs.rate
 }
 
-impl Reached {
+impl OpenLoopResult {
     /// Returns the finding that the `rate` is not reached; `trend` describes how the send lag changes.
     fn finding(&self, rate: u32, trend: &str) -> Finding {
         let mut known_by = format!("{} of {}", units::count(self.ops_per_s), units::rate(f64::from(rate)));

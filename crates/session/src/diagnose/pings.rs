@@ -3,7 +3,7 @@
 //! If the kernel reports timestamps, the judged time of a PING begins when the request leaves the local kernel, and
 //! ends when the reply arrives there. Delays of redyno's own threads are then not included.
 
-use super::window::Window;
+use super::window::RecentValues;
 use crate::{probe, stats::Latency, units};
 
 /// The length of the judged period, in seconds: with 100 PINGs a second, the p99 is the third longest of 300.
@@ -21,7 +21,7 @@ const WAITS_NS: u64 = 5_000_000;
 
 /// The PING times of a period, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Times {
+pub(super) struct PingTimes {
     pub(super) min_ns: u64,
     pub(super) p50_ns: u64,
     pub(super) p99_ns: u64,
@@ -31,19 +31,19 @@ pub(super) struct Times {
 #[derive(Debug, Clone)]
 pub(super) struct Pings {
     t_s: f64,
-    recent: Window<probe::Ping>,
+    recent: RecentValues<probe::Ping>,
     /// The times of each earlier second in which PING was not slow.
-    usual: Window<Times>,
+    usual: RecentValues<PingTimes>,
     noted_s: f64,
 }
 
 impl Default for Pings {
     fn default() -> Self {
-        Self { t_s: 0.0, recent: Window::new(10.0), usual: Window::new(USUAL_S), noted_s: 0.0 }
+        Self { t_s: 0.0, recent: RecentValues::new(10.0), usual: RecentValues::new(USUAL_S), noted_s: 0.0 }
     }
 }
 
-impl Times {
+impl PingTimes {
     fn of(latency: &Latency) -> Option<Self> {
         (!latency.is_empty()).then(|| Self {
             min_ns: latency.min_ns(),
@@ -97,19 +97,19 @@ impl Pings {
     }
 
     /// Returns the PING times of the last seconds; `None` without a reply.
-    pub(super) fn now(&self) -> Option<Times> {
-        Times::of(&self.all(WINDOW_S))
+    pub(super) fn now(&self) -> Option<PingTimes> {
+        PingTimes::of(&self.all(WINDOW_S))
     }
 
     /// Returns the usual PING times: the medians of earlier seconds. `None` if there are too few seconds.
-    pub(super) fn usual(&self) -> Option<Times> {
-        let before: Vec<&Times> = self.usual.until(self.t_s - WINDOW_S).collect();
-        let median = |part: fn(&Times) -> u64| {
+    pub(super) fn usual(&self) -> Option<PingTimes> {
+        let before: Vec<&PingTimes> = self.usual.until(self.t_s - WINDOW_S).collect();
+        let median = |part: fn(&PingTimes) -> u64| {
             let mut values: Vec<u64> = before.iter().map(|times| part(times)).collect();
             values.sort_unstable();
             values[values.len() / 2]
         };
-        (before.len() >= ENOUGH).then(|| Times {
+        (before.len() >= ENOUGH).then(|| PingTimes {
             min_ns: median(|times| times.min_ns),
             p50_ns: median(|times| times.p50_ns),
             p99_ns: median(|times| times.p99_ns),
@@ -131,7 +131,7 @@ impl Pings {
     }
 }
 
-fn is_slower(now: Times, usual: Times) -> bool {
+fn is_slower(now: PingTimes, usual: PingTimes) -> bool {
     now.p99_ns >= SLOW_NS && now.p99_ns >= usual.p99_ns.saturating_mul(TIMES)
         || now.p50_ns >= SLOW_NS && now.p50_ns >= usual.p50_ns.saturating_mul(TIMES)
 }

@@ -2,28 +2,28 @@
 
 use std::fmt;
 
-use super::{Finding, now::Now};
-use crate::session::{Interval, Record, Segment, SessionStart, running::Change};
+use super::{Finding, now::RecentState};
+use crate::session::{Interval, Record, Segment, SessionStart, running::LoadChange};
 
 /// How a record changes the finding of a rule.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum RuleVerdict {
     /// The finding does not change.
-    AsBefore,
+    Unchanged,
     /// There is no finding now.
     Clear,
     /// The rule has this finding now.
     Found(Finding),
 }
 
-impl From<Option<Finding>> for Verdict {
+impl From<Option<Finding>> for RuleVerdict {
     fn from(found: Option<Finding>) -> Self {
         found.map_or(Self::Clear, Self::Found)
     }
 }
 
 /// The measurements of a whole segment, or of another span of time.
-pub(super) struct Whole<'a> {
+pub(super) struct Measurements<'a> {
     /// The measured segment; `None` if the measurements are of another span of time.
     pub(super) segment: Option<&'a Segment>,
     /// The sum of the intervals.
@@ -38,7 +38,7 @@ pub(super) fn is_judged(segment: &Segment) -> bool {
 }
 
 /// A rule detects one kind of finding.
-pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
+pub(super) trait Rule: CloneRule + fmt::Debug + Send + Sync {
     /// Returns the name of the rule.
     fn name(&self) -> &'static str;
 
@@ -49,30 +49,30 @@ pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
 
     /// Returns the finding after an interval of the current segment. `stands` is whether the rule already has a
     /// finding. A finding begins and ends at different thresholds, so a figure that varies is reported once.
-    fn judge(&self, _: &Now, _stands: bool) -> Verdict {
-        Verdict::AsBefore
+    fn judge(&self, _: &RecentState, _stands: bool) -> RuleVerdict {
+        RuleVerdict::Unchanged
     }
 
     /// Takes the next record of one target; `now` already includes this record. By default, a new segment begins
     /// without a finding.
-    fn push(&mut self, record: &Record, now: &Now, stands: bool) -> Verdict {
+    fn push(&mut self, record: &Record, now: &RecentState, stands: bool) -> RuleVerdict {
         match record {
-            Record::Segment(_) | Record::End(_) => Verdict::Clear,
+            Record::Segment(_) | Record::End(_) => RuleVerdict::Clear,
             Record::Interval(interval) if now.is_of(interval) => self.judge(now, stands),
-            _ => Verdict::AsBefore,
+            _ => RuleVerdict::Unchanged,
         }
     }
 
     /// Takes a record of another node of the session.
-    fn hear_other(&mut self, _: &Record) {}
+    fn push_other(&mut self, _: &Record) {}
 
     /// Returns the finding about all measurements together.
-    fn whole(&self, _: &Whole<'_>) -> Option<Finding> {
+    fn whole(&self, _: &Measurements<'_>) -> Option<Finding> {
         None
     }
 
     /// Returns the finding about a new setting, before the setting begins.
-    fn before(&self, _: &Change<'_>) -> Option<Finding> {
+    fn before(&self, _: &LoadChange<'_>) -> Option<Finding> {
         None
     }
 }
@@ -83,53 +83,53 @@ const LOOK_S: f64 = 1.0;
 
 /// A rule about the present figures of server, host and pings.
 #[derive(Debug, Clone)]
-pub(super) struct Condition {
+pub(super) struct ConditionRule {
     /// The name of the rule.
     pub(super) name: &'static str,
     /// Returns the current finding, if any. The second parameter is whether the rule already has a finding.
-    pub(super) look: fn(&Now, bool) -> Option<Finding>,
+    pub(super) look: fn(&RecentState, bool) -> Option<Finding>,
     /// The time of the last check, in seconds of the session.
     looked_s: f64,
 }
 
-impl Condition {
-    pub(super) const fn new(name: &'static str, look: fn(&Now, bool) -> Option<Finding>) -> Self {
+impl ConditionRule {
+    pub(super) const fn new(name: &'static str, look: fn(&RecentState, bool) -> Option<Finding>) -> Self {
         Self { name, look, looked_s: 0.0 }
     }
 }
 
-impl Rule for Condition {
+impl Rule for ConditionRule {
     fn name(&self) -> &'static str {
         self.name
     }
 
-    fn push(&mut self, record: &Record, now: &Now, stands: bool) -> Verdict {
+    fn push(&mut self, record: &Record, now: &RecentState, stands: bool) -> RuleVerdict {
         match record {
-            Record::End(_) => Verdict::Clear,
-            Record::Ping(_) if now.t_s < self.looked_s + LOOK_S => Verdict::AsBefore,
+            Record::End(_) => RuleVerdict::Clear,
+            Record::Ping(_) if now.t_s < self.looked_s + LOOK_S => RuleVerdict::Unchanged,
             Record::Server(_) | Record::Host(_) | Record::Ping(_) => {
                 self.looked_s = now.t_s;
                 (self.look)(now, stands).map(|finding| Finding { rule: self.name, ..finding }).into()
             }
-            _ => Verdict::AsBefore,
+            _ => RuleVerdict::Unchanged,
         }
     }
 }
 
 /// A trait that makes boxed rules cloneable.
-pub(super) trait Copied {
+pub(super) trait CloneRule {
     /// Returns a copy of the rule in its present state.
-    fn copied(&self) -> Box<dyn Rule>;
+    fn boxed_clone(&self) -> Box<dyn Rule>;
 }
 
-impl<R: Rule + Clone + 'static> Copied for R {
-    fn copied(&self) -> Box<dyn Rule> {
+impl<R: Rule + Clone + 'static> CloneRule for R {
+    fn boxed_clone(&self) -> Box<dyn Rule> {
         Box::new(self.clone())
     }
 }
 
 impl Clone for Box<dyn Rule> {
     fn clone(&self) -> Self {
-        (**self).copied()
+        (**self).boxed_clone()
     }
 }

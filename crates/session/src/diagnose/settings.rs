@@ -1,7 +1,7 @@
 //! Finding: a setting of the server or of its host is known to make requests slow at times. The finding is a note,
 //! because the setting makes nothing slow at present.
 
-use super::{Finding, Severity, now::Now};
+use super::{Finding, Severity, now::RecentState};
 use crate::{events::EventKind, gauge::Gauge};
 
 /// Clock sources that a program reads without a system call.
@@ -13,7 +13,7 @@ const HIGHEST_HZ: u32 = 100;
 const CHANGED_S: f64 = 30.0;
 
 /// Returns the finding that a parameter was changed in the last seconds.
-pub(super) fn changed(now: &Now, _: bool) -> Option<Finding> {
+pub(super) fn changed(now: &RecentState, _: bool) -> Option<Finding> {
     let change = now.events(CHANGED_S).find_map(|event| match event {
         EventKind::ConfigChanged { name, from, .. } => Some((event, name, from)),
         _ => None,
@@ -28,7 +28,7 @@ pub(super) fn changed(now: &Now, _: bool) -> Option<Finding> {
 }
 
 /// Returns the current finding, if any: the settings, each with its effect.
-pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
+pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     let status = now.status()?;
     let is = |name: &str, value: &str| status.config.get(name).is_some_and(|set| set == value);
     let number = |name: &str| status.config.get(name).and_then(|set| set.parse::<u32>().ok());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::now::Now;
+use super::now::RecentState;
 use crate::{events::EventKind, server::CLIENT_NAME, units};
 
 /// How long an entry of the slow log counts as recent, in seconds.
@@ -24,7 +24,7 @@ pub(super) struct Calls {
 
 /// Returns the longest slow call of a command, or of all commands, in the last seconds: `MGET a 22.7 ms from
 /// 10.0.0.7:51234`.
-pub(super) fn longest(now: &Now, name: Option<&str>) -> Option<String> {
+pub(super) fn longest(now: &RecentState, name: Option<&str>) -> Option<String> {
     let known = of_slow_log(now).into_iter().filter(|(command, _)| name.is_none_or(|name| name == command));
     let found = known.map(|(_, calls)| calls).max_by_key(|calls| calls.longest_us)?;
     let client = found.clients.keys().next().map_or_else(String::new, |client| format!(" from {client}"));
@@ -36,7 +36,7 @@ pub(super) fn longest(now: &Now, name: Option<&str>) -> Option<String> {
 }
 
 /// Returns the slow calls of the last seconds by command.
-pub(super) fn of_slow_log(now: &Now) -> BTreeMap<String, Calls> {
+pub(super) fn of_slow_log(now: &RecentState) -> BTreeMap<String, Calls> {
     let mut found: BTreeMap<String, Calls> = BTreeMap::new();
     for event in now.events(WINDOW_S) {
         let EventKind::SlowCommand { us, command, client, .. } = event else { continue };

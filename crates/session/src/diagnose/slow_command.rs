@@ -7,7 +7,7 @@
 
 use super::{
     Finding, Severity, costly_calls,
-    now::{Command, Now},
+    now::{CommandUse, RecentState},
     slow_calls::{Calls, SLOW_US, WINDOW_S, advice, of_slow_log},
 };
 use crate::units;
@@ -26,7 +26,7 @@ const LARGE_SHARE: f64 = 0.30;
 const WAITS: f64 = 0.05;
 
 /// Returns the current finding, if any.
-pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
+pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     let (name, calls) = of_slow_log(now).into_iter().max_by_key(|(_, calls)| calls.us)?;
     // A call that waits for a core seems slow, but is not.
     let at_work = 1.0 - Some(now.run_delay()).filter(|share| *share >= WAITS).unwrap_or_default();
@@ -47,7 +47,7 @@ pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
 }
 
 /// Returns the finding about the slow calls of a command.
-fn finding(calls: &Calls, severity: Severity, name: &str, share: f64, known: Option<&Command>) -> Finding {
+fn finding(calls: &Calls, severity: Severity, name: &str, share: f64, known: Option<&CommandUse>) -> Finding {
     let longest = units::latency(calls.longest_us.saturating_mul(1000));
     let takes = match share >= SHARE {
         true => format!("{name} takes {} of the main thread's time", units::percent(share)),
@@ -57,7 +57,7 @@ fn finding(calls: &Calls, severity: Severity, name: &str, share: f64, known: Opt
     let caller = match (most, calls.clients.len()) {
         (Some((client, _)), 1) => format!(", called by {client}"),
         (Some((client, _)), n) => {
-            format!(", called by {client} and {}", units::counted(n as u64 - 1, "other client"))
+            format!(", called by {client} and {}", units::count_with_noun(n as u64 - 1, "other client"))
         }
         (None, _) => String::new(),
     };

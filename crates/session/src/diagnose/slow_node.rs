@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use super::{
     Finding,
-    now::Now,
-    rule::{Rule, Verdict, Whole},
-    window::Window,
+    now::RecentState,
+    rule::{Measurements, Rule, RuleVerdict},
+    window::RecentValues,
 };
 use crate::{
     session::{Interval, Record, SessionStart},
@@ -36,14 +36,14 @@ type Medians = BTreeMap<u16, u64>;
 pub(super) struct SlowNode {
     session: Option<SessionStart>,
     /// The medians of the service times of each interval.
-    load: Window<Medians>,
+    load: RecentValues<Medians>,
     /// The median PING time of each report, by node.
-    pings: BTreeMap<u16, Window<u64>>,
+    pings: BTreeMap<u16, RecentValues<u64>>,
 }
 
 impl Default for SlowNode {
     fn default() -> Self {
-        Self { session: None, load: Window::new(WINDOW_S), pings: BTreeMap::new() }
+        Self { session: None, load: RecentValues::new(WINDOW_S), pings: BTreeMap::new() }
     }
 }
 
@@ -56,40 +56,40 @@ impl Rule for SlowNode {
         Some("as fast as the others again")
     }
 
-    fn hear_other(&mut self, record: &Record) {
+    fn push_other(&mut self, record: &Record) {
         let Record::Ping(span) = record else { return };
         if let Some(ns) = median(&span.body.rtt) {
-            self.pings.entry(span.node).or_insert_with(|| Window::new(WINDOW_S)).push(span.t_s, ns);
+            self.pings.entry(span.node).or_insert_with(|| RecentValues::new(WINDOW_S)).push(span.t_s, ns);
         }
     }
 
-    fn push(&mut self, record: &Record, now: &Now, stands: bool) -> Verdict {
+    fn push(&mut self, record: &Record, now: &RecentState, stands: bool) -> RuleVerdict {
         match record {
             Record::Session(session) => self.session = Some(session.clone()),
             Record::Event(_) => {
                 self.session.as_mut().map(|session| session.follow(record));
             }
-            Record::Segment(_) => self.load = Window::new(WINDOW_S),
+            Record::Segment(_) => self.load = RecentValues::new(WINDOW_S),
             Record::Interval(interval) if !interval.nodes.is_empty() && interval.timed_s() > 0.0 => {
                 self.load.push(interval.t_s, medians(interval));
             }
-            Record::Ping(_) => self.hear_other(record),
+            Record::Ping(_) => self.push_other(record),
             Record::End(_) => *self = Self::default(),
-            _ => return Verdict::AsBefore,
+            _ => return RuleVerdict::Unchanged,
         }
         self.pings.values_mut().for_each(|pings| pings.forget(now.t_s));
         self.load.forget(now.t_s);
         self.judge_all(now, stands).into()
     }
 
-    fn whole(&self, Whole { total, session, .. }: &Whole<'_>) -> Option<Finding> {
-        let load = Compared::of(&medians(total), false)?;
+    fn whole(&self, Measurements { total, session, .. }: &Measurements<'_>) -> Option<Finding> {
+        let load = NodeComparison::of(&medians(total), false)?;
         Some(finding(session.as_ref().copied(), load.node, Some(&load), None))
     }
 }
 
 impl SlowNode {
-    fn judge_all(&self, now: &Now, stands: bool) -> Option<Finding> {
+    fn judge_all(&self, now: &RecentState, stands: bool) -> Option<Finding> {
         let is_cluster = now.status().is_some_and(|status| status.mode == "cluster");
         let mut load: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
         let intervals = self.load.since(now.t_s - WINDOW_S);
@@ -98,22 +98,22 @@ impl SlowNode {
         let pings = self.pings.iter().filter(|_| is_cluster);
         let pings =
             middles(pings.map(|(node, own)| (*node, own.since(now.t_s - WINDOW_S).copied().collect())));
-        let (by_load, by_ping) = (Compared::of(&load, stands), Compared::of(&pings, stands));
+        let (by_load, by_ping) = (NodeComparison::of(&load, stands), NodeComparison::of(&pings, stands));
         let node = by_load.as_ref().or(by_ping.as_ref())?.node;
-        let ping = by_ping.filter(|ping| ping.node == node).or_else(|| Compared::with(&pings, node));
-        let load = by_load.or_else(|| Compared::with(&load, node));
+        let ping = by_ping.filter(|ping| ping.node == node).or_else(|| NodeComparison::with(&pings, node));
+        let load = by_load.or_else(|| NodeComparison::with(&load, node));
         Some(finding(self.session.as_ref(), node, load.as_ref(), ping.as_ref()))
     }
 }
 
 /// A node, its median, and the median of the other nodes.
-struct Compared {
+struct NodeComparison {
     node: u16,
     own_ns: u64,
     others_ns: u64,
 }
 
-impl Compared {
+impl NodeComparison {
     /// Returns the slowest node, if it is much slower than the others.
     fn of(medians: &Medians, stands: bool) -> Option<Self> {
         let (slowest, _) = medians.iter().max_by_key(|(_, ns)| **ns)?;
@@ -142,8 +142,8 @@ impl Compared {
 fn finding(
     session: Option<&SessionStart>,
     node: u16,
-    load: Option<&Compared>,
-    ping: Option<&Compared>,
+    load: Option<&NodeComparison>,
+    ping: Option<&NodeComparison>,
 ) -> Finding {
     let next = match ping.map(|ping| ping.is_slow(true)) {
         Some(false) => "its commands are slow, not the way to it: key 7 and Enter show its slow log",
@@ -230,7 +230,7 @@ mod tests {
         for record in records {
             match record.is_of(0) {
                 true => drop(findings.push(&record)),
-                false => findings.hear_other(&record),
+                false => findings.push_other(&record),
             }
         }
     }

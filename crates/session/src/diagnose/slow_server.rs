@@ -9,8 +9,8 @@
 
 use super::{
     Finding, Severity,
-    now::Now,
-    rule::{Rule, Verdict},
+    now::RecentState,
+    rule::{Rule, RuleVerdict},
 };
 use crate::{session::Record, units};
 
@@ -31,7 +31,7 @@ impl Rule for SlowServer {
         "slow server"
     }
 
-    fn push(&mut self, record: &Record, _: &Now, _: bool) -> Verdict {
+    fn push(&mut self, record: &Record, _: &RecentState, _: bool) -> RuleVerdict {
         self.probes.push(record);
         let found = self.probes.slow.clone().map(|known_by| Finding {
             severity: Severity::Problem,

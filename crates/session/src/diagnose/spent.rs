@@ -20,7 +20,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::now::{COMMANDS_S, Now};
+use super::now::{COMMANDS_S, RecentState};
 use crate::{session::Interval, units};
 
 /// The length of the period whose fastest PING is used, in seconds.
@@ -32,7 +32,7 @@ const SHARE: f64 = 0.001;
 
 /// The parts of a request's mean time, in microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Spent {
+pub struct TimeSpent {
     /// The kind of request: `PING`, `load` for all requests of the load, or a command such as `GET`.
     pub request: String,
     /// The delay of redyno and its machine, before sending and before reading.
@@ -50,7 +50,7 @@ pub struct Spent {
 }
 
 /// The times that the PINGs measure, in microseconds.
-struct Way {
+struct PingPath {
     send_us: f64,
     kernel_us: f64,
     pickup_us: f64,
@@ -58,13 +58,13 @@ struct Way {
     error_us: f64,
 }
 
-impl Spent {
+impl TimeSpent {
     /// Returns the estimates. With a load, the first estimate is for all requests of the load, and the other estimates
     /// are for its commands. Without a load, the first estimate is for PING, and the other estimates are for commands
     /// of other clients. Commands with the most time come first. Without kernel timestamps of PINGs, there is no
     /// estimate.
-    pub(super) fn of(now: &Now) -> Vec<Self> {
-        let Some(way) = Way::of(now) else { return Vec::new() };
+    pub(super) fn of(now: &RecentState) -> Vec<Self> {
+        let Some(way) = PingPath::of(now) else { return Vec::new() };
         let load = now.is_loaded().then(|| way.of_load(now)).flatten();
         load.unwrap_or_else(|| {
             let execution_us = now.execution_us("ping").unwrap_or(1.0).min(way.kernel_us);
@@ -98,8 +98,8 @@ impl Spent {
     }
 }
 
-impl Way {
-    fn of(now: &Now) -> Option<Self> {
+impl PingPath {
+    fn of(now: &RecentState) -> Option<Self> {
         let (send_us, kernel_us, pickup_us) = now.pings.mean_parts_us(COMMANDS_S)?;
         let wire_us = now.pings.all(FASTEST_S).min_ns() as f64 / 1e3;
         let error_us = (now.pings.now()?.p50_ns as f64 / 1e3 - wire_us).max(0.0);
@@ -107,11 +107,11 @@ impl Way {
     }
 
     /// Returns the estimate of a request that takes `ours_us` in redyno and `away_us` outside of redyno.
-    fn spent(&self, request: &str, ours_us: f64, away_us: f64, execution_us: Option<f64>) -> Spent {
+    fn spent(&self, request: &str, ours_us: f64, away_us: f64, execution_us: Option<f64>) -> TimeSpent {
         let execution_us = execution_us.map(|us| us.min(away_us));
         let in_server_us = away_us - execution_us.unwrap_or_default();
         let wire_us = self.wire_us.min(in_server_us);
-        Spent {
+        TimeSpent {
             request: request.to_owned(),
             ours_us,
             wire_us,
@@ -122,7 +122,7 @@ impl Way {
         }
     }
 
-    fn of_load(&self, now: &Now) -> Option<Vec<Spent>> {
+    fn of_load(&self, now: &RecentState) -> Option<Vec<TimeSpent>> {
         let mut whole = Interval::default();
         now.last(COMMANDS_S, 0).iter().for_each(|part| whole.merge(part));
         let client = whole.client.as_ref().filter(|_| !whole.service.is_empty())?;
@@ -141,7 +141,7 @@ impl Way {
             let unread_us = unread_us.min(service_us);
             let in_flight = Some(whole.ops_per_s * n / ops.max(1.0) * service_us / 1e6);
             let spent = self.spent(name, lag_us + unread_us, service_us - unread_us, execution_us);
-            Spent { in_flight, ..spent }
+            TimeSpent { in_flight, ..spent }
         };
         let mean_execution_us = execution_us.filter(|_| !requests.is_empty()).map(|us| us / ops.max(1.0));
         let mut all = vec![spent("load", ops, mean_us, mean_execution_us)];
@@ -157,7 +157,7 @@ impl Way {
     }
 }
 
-impl fmt::Display for Spent {
+impl fmt::Display for TimeSpent {
     /// Writes `PING 20.4 ms: ours 1.0 %, wire 97 %, waits in the server 2.0 %, execution 0.02 %; ± 300 µs`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |us: f64| units::latency((us * 1e3) as u64);
@@ -187,14 +187,14 @@ mod tests {
         stats::fixture::repeated,
     };
 
-    fn spent(records: impl IntoIterator<Item = Record>) -> Vec<Spent> {
+    fn spent(records: impl IntoIterator<Item = Record>) -> Vec<TimeSpent> {
         let mut findings = Findings::default();
         records.into_iter().for_each(|record| drop(findings.push(&record)));
         findings.spent()
     }
 
     /// Returns the share of a part.
-    fn share(spent: &Spent, name: &str) -> f64 {
+    fn share(spent: &TimeSpent, name: &str) -> f64 {
         let parts = spent.parts();
         parts.iter().find(|(part, _)| *part == name).unwrap().1 / spent.total_us()
     }
@@ -223,7 +223,7 @@ mod tests {
 
     /// Returns the estimates for a load of `operations`, each with its name, its rate per second, its time in
     /// nanoseconds and its execution time in microseconds. Replies to PING wait `pickup_ns` before they are read.
-    fn of_load(operations: &'static [(&str, u64, u64, u64)], pickup_ns: u64) -> Vec<Spent> {
+    fn of_load(operations: &'static [(&str, u64, u64, u64)], pickup_ns: u64) -> Vec<TimeSpent> {
         let mut records = begun();
         records.push(Record::Segment(Segment::new(0.0, 2, Knobs { load: true, ..Knobs::default() })));
         for n in 0..5 {

@@ -3,8 +3,8 @@
 
 use super::{
     Finding, Severity,
-    now::Now,
-    rule::{Rule, Verdict},
+    now::RecentState,
+    rule::{Rule, RuleVerdict},
 };
 use crate::{
     events::EventKind,
@@ -19,7 +19,7 @@ const NEXT: &str = "on its host, ps -o stat,wchan,cmd -C redis-server shows whet
 
 /// Checks how long no request has been answered.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Stall {
+pub(super) struct StallRule {
     /// Whether the load had no connection in the last interval.
     is_lost: bool,
     /// The times of the last good reply to the load and of the last reply to PING, to the precision of a tick.
@@ -32,7 +32,7 @@ pub(super) struct Stall {
     is_event_open: bool,
 }
 
-impl Rule for Stall {
+impl Rule for StallRule {
     fn name(&self) -> &'static str {
         "stall"
     }
@@ -41,7 +41,7 @@ impl Rule for Stall {
         (!self.is_event_open).then_some("no longer")
     }
 
-    fn push(&mut self, record: &Record, now: &Now, _: bool) -> Verdict {
+    fn push(&mut self, record: &Record, now: &RecentState, _: bool) -> RuleVerdict {
         match record {
             Record::Interval(interval) => {
                 self.is_lost = interval.outage_s > 0.0;
@@ -68,8 +68,8 @@ impl Rule for Stall {
     }
 }
 
-impl Stall {
-    fn silence(&self, now: &Now) -> Option<Finding> {
+impl StallRule {
+    fn silence(&self, now: &RecentState) -> Option<Finding> {
         let (what, since_s, t_s) = match now.segment.as_ref().filter(|segment| segment.knobs.load) {
             // A prefill also checks keys, and these checks do not count as good replies.
             Some(segment) if segment.prefill.is_some() || self.is_lost => return None,

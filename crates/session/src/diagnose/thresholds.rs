@@ -1,7 +1,7 @@
 //! The findings about gauges that stay above a threshold. Tables list the gauges, thresholds and texts.
 
-use super::{Finding, Severity, now::Now};
-use crate::gauge::{Gauge, Group, Kind};
+use super::{Finding, Severity, now::RecentState};
+use crate::gauge::{Gauge, GaugeGroup, GaugeKind};
 
 /// A finding about one gauge.
 #[derive(Debug)]
@@ -28,20 +28,20 @@ const fn row(
 }
 
 /// Returns the first finding of a table.
-fn of(table: &[Threshold], now: &Now, stands: bool) -> Option<Finding> {
+fn of(table: &[Threshold], now: &RecentState, stands: bool) -> Option<Finding> {
     table.iter().find_map(|row| row.look(now, stands))
 }
 
 impl Threshold {
-    fn look(&self, now: &Now, stands: bool) -> Option<Finding> {
+    fn look(&self, now: &RecentState, stands: bool) -> Option<Finding> {
         // A counter that never rises on a healthy server is reported at once.
-        let is_rare = self.gauge.about().kind == Kind::Added;
+        let is_rare = self.gauge.about().kind == GaugeKind::Added;
         let value = if is_rare { now.gauge(self.gauge) } else { now.steady(self.gauge, stands) };
         let value = value.filter(|value| *value >= if stands { self.from / 2.0 } else { self.from })?;
         let text = |gauge: Gauge, value| {
             let about = gauge.about();
-            let rate = if about.kind == Kind::Added { "/s" } else { "" };
-            let place = if about.group == Group::Host { "this machine: " } else { "" };
+            let rate = if about.kind == GaugeKind::Added { "/s" } else { "" };
+            let place = if about.group == GaugeGroup::Host { "this machine: " } else { "" };
             format!("{place}{} {}{rate}", gauge.alone(), gauge.written(value))
         };
         let beside = (self.beside != self.gauge).then(|| now.gauge(self.beside)).flatten();
@@ -227,24 +227,24 @@ static DEFRAG: [Threshold; 1] = [row(
 )];
 
 /// Returns the finding about CPU steal on redyno's machine.
-pub(super) fn steal(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn steal(now: &RecentState, stands: bool) -> Option<Finding> {
     let is_ours = now.host().is_some_and(|host| host.server.is_none());
     of(&STEAL, now, stands).map(|finding| Finding { is_ours, ..finding })
 }
 
 /// Returns the finding about redyno's own CPU limit.
-pub(super) fn throttled(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn throttled(now: &RecentState, stands: bool) -> Option<Finding> {
     of(&THROTTLED, now, stands).map(|finding| Finding { is_ours: true, ..finding })
 }
 
 /// Returns the finding about swap. If the server runs on another machine, only redyno waits.
-pub(super) fn swap(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn swap(now: &RecentState, stands: bool) -> Option<Finding> {
     let is_ours = now.host().is_some_and(|host| host.server.is_none());
     of(&SWAP, now, stands).map(|finding| Finding { is_ours, ..finding })
 }
 
 /// Returns the finding about connections that are refused. A nearly full accept queue also counts.
-pub(super) fn refused(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn refused(now: &RecentState, stands: bool) -> Option<Finding> {
     let queue = || {
         let (queue, limit) = (now.gauge(Gauge::AcceptQueue)?, now.gauge(Gauge::AcceptLimit)?);
         // If the queue is full, the kernel drops the client's packets, and the client waits a second.
@@ -263,7 +263,7 @@ pub(super) fn refused(now: &Now, stands: bool) -> Option<Finding> {
 }
 
 /// Returns the finding about replies that are not read.
-pub(super) fn output(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn output(now: &RecentState, stands: bool) -> Option<Finding> {
     // If a replica is behind, the longest buffer is that of the replica, which has its own finding.
     let behind = now.gauge(Gauge::ReplicaLag).unwrap_or_default();
     let is_replica = now.gauge(Gauge::OutputBuffer).is_some_and(|bytes| behind >= bytes / 2.0);
@@ -271,7 +271,7 @@ pub(super) fn output(now: &Now, stands: bool) -> Option<Finding> {
 }
 
 /// Returns the finding about files that could not be written, or are being loaded.
-pub(super) fn data(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn data(now: &RecentState, stands: bool) -> Option<Finding> {
     let failed = |gauge, cause: &'static str, next| {
         let is_failed = now.gauge(gauge).is_some_and(|is_good| is_good == 0.0);
         is_failed.then(|| Finding::of(Severity::Warning, cause, cause).with([], next))
@@ -283,7 +283,7 @@ pub(super) fn data(now: &Now, stands: bool) -> Option<Finding> {
 }
 
 /// Returns the finding about replication.
-pub(super) fn replicas(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn replicas(now: &RecentState, stands: bool) -> Option<Finding> {
     let is_down = now.gauge(Gauge::LinkUp).is_some_and(|up| up == 0.0);
     let cause = "the link to the master is down";
     let next = "INFO replication shows since when; the server's log has the reason";
@@ -292,7 +292,7 @@ pub(super) fn replicas(now: &Now, stands: bool) -> Option<Finding> {
 }
 
 /// Returns the finding about active defragmentation.
-pub(super) fn defrag(now: &Now, stands: bool) -> Option<Finding> {
+pub(super) fn defrag(now: &RecentState, stands: bool) -> Option<Finding> {
     of(&DEFRAG, now, stands)
 }
 

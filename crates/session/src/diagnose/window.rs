@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 /// The values of the last `length_s` seconds, oldest first.
 #[derive(Debug, Clone)]
-pub(super) struct Window<T> {
+pub(super) struct RecentValues<T> {
     length_s: f64,
     kept: VecDeque<(f64, T)>,
 }
 
-impl<T> Window<T> {
+impl<T> RecentValues<T> {
     /// Creates an empty window of `length_s` seconds.
     pub(super) fn new(length_s: f64) -> Self {
         Self { length_s, kept: VecDeque::new() }

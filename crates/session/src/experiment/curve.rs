@@ -26,12 +26,12 @@ use crate::{
 
 /// All of a setting except the value of the curve's knob: the other knobs, and the changed server parameters.
 #[derive(Debug, Clone, PartialEq)]
-struct Others {
+struct OtherSettings {
     knobs: Knobs,
     config: BTreeMap<String, String>,
 }
 
-impl Others {
+impl OtherSettings {
     /// Returns the values of this setting that are different in another setting of `all`: `pipeline 16, io-threads 4`.
     /// The text is empty if nothing differs.
     fn differing(&self, all: &[&Self]) -> String {
@@ -50,30 +50,30 @@ impl Others {
 
 /// The points of a curve with equal settings, except for the value of the curve's knob.
 #[derive(Debug, Clone)]
-pub struct Line<'a> {
+pub struct CurveLine<'a> {
     /// The points of the line, sorted by value. A line has at least one point.
-    pub points: Vec<&'a Point>,
+    pub points: Vec<&'a CurvePoint>,
     /// The settings that distinguish this line from the other lines: `pipeline 16`. Empty if the curve has one line.
     pub label: String,
 }
 
 /// The measurements at one value under one setting.
 #[derive(Debug, Clone)]
-pub struct Point {
+pub struct CurvePoint {
     /// The value of the knob.
     pub value: u64,
     /// The numbers of the measured segments, in order.
     pub segments: Vec<u32>,
     /// Whether the figures of the point had become steady; `None` if redyno did not check this.
     pub is_steady: Option<bool>,
-    others: Others,
+    others: OtherSettings,
     /// The sum of all measurements.
     pub measured: Interval,
     /// The means of gauges during the measurements.
     pub gauges: GaugeMeans,
 }
 
-impl Point {
+impl CurvePoint {
     /// Returns the successful replies per second.
     pub fn ops_per_s(&self) -> f64 {
         self.measured.ops_per_s
@@ -116,7 +116,7 @@ pub struct Curve {
     /// The dimension of the curve.
     pub dimension: Dimension,
     /// The points of the curve.
-    pub points: Vec<Point>,
+    pub points: Vec<CurvePoint>,
 }
 
 impl Curve {
@@ -145,17 +145,23 @@ impl Curve {
     }
 
     /// Adds the measurements of a segment with these knobs, at this value.
-    pub fn add(&mut self, value: u64, segment: u32, knobs: &Knobs, measured: &Interval) -> &mut Point {
-        let others = Others { knobs: self.dimension.others(knobs), config: BTreeMap::new() };
+    pub fn add(&mut self, value: u64, segment: u32, knobs: &Knobs, measured: &Interval) -> &mut CurvePoint {
+        let others = OtherSettings { knobs: self.dimension.others(knobs), config: BTreeMap::new() };
         self.add_point(value, segment, others, measured)
     }
 
-    fn add_point(&mut self, value: u64, segment: u32, others: Others, measured: &Interval) -> &mut Point {
+    fn add_point(
+        &mut self,
+        value: u64,
+        segment: u32,
+        others: OtherSettings,
+        measured: &Interval,
+    ) -> &mut CurvePoint {
         let at = self.points.iter().position(|point| point.value == value && point.others == others);
         let at = at.unwrap_or_else(|| {
             let at = self.points.partition_point(|point| point.value <= value);
             let (segments, measured, gauges) = (Vec::new(), Interval::default(), GaugeMeans::default());
-            self.points.insert(at, Point { value, segments, is_steady: None, others, measured, gauges });
+            self.points.insert(at, CurvePoint { value, segments, is_steady: None, others, measured, gauges });
             at
         });
         let point = &mut self.points[at];
@@ -167,12 +173,12 @@ impl Curve {
     }
 
     /// Returns the lines of the curve, in the order of their lowest value.
-    pub fn lines(&self) -> Vec<Line<'_>> {
-        let mut lines: Vec<Line> = Vec::new();
+    pub fn lines(&self) -> Vec<CurveLine<'_>> {
+        let mut lines: Vec<CurveLine> = Vec::new();
         for point in &self.points {
             match lines.iter_mut().find(|line| line.points[0].others == point.others) {
                 Some(line) => line.points.push(point),
-                None => lines.push(Line { points: vec![point], label: String::new() }),
+                None => lines.push(CurveLine { points: vec![point], label: String::new() }),
             }
         }
         let all: Vec<_> = lines.iter().map(|line| &line.points[0].others).collect();
@@ -184,7 +190,7 @@ impl Curve {
     /// Returns the point with the highest throughput. With a limit, only points that keep the limit count. If several
     /// points have the same throughput, the point with the lowest value is returned. Returns `None` if no request was
     /// answered.
-    pub fn best(&self, limit: Option<&Limit>) -> Option<&Point> {
+    pub fn best(&self, limit: Option<&Limit>) -> Option<&CurvePoint> {
         let answered = self.points.iter().filter(|point| point.measured.ops > 0);
         let holding = answered.filter(|point| limit.is_none_or(|limit| point.holds(limit)));
         holding.rev().max_by(|one, other| one.ops_per_s().total_cmp(&other.ops_per_s()))
@@ -204,7 +210,7 @@ impl Curve {
 
 /// Returns each segment under load that has a value of the dimension, with this value and the other settings. Warm-ups
 /// are left out.
-fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, Others, &SegmentTotal)> {
+fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, OtherSettings, &SegmentTotal)> {
     let mut valued = Vec::new();
     // The value of each parameter before its first change.
     let mut config = BTreeMap::new();
@@ -225,7 +231,7 @@ fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, Other
             let name = dimension.name();
             let config = config.iter().filter(|(set, _)| **set != name);
             let config = config.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            let others = Others { knobs: dimension.others(knobs), config };
+            let others = OtherSettings { knobs: dimension.others(knobs), config };
             valued.push((value, others, segment));
         }
     }

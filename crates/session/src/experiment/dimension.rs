@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Setting, WordsError};
+use super::{ExperimentSetting, WordsError};
 use crate::{
     knobs::{Adjustable, Knob, Knobs},
-    server::{PARAMETERS, Parameter, Values},
+    server::{PARAMETERS, Parameter, ParameterValues},
     units::{self, ParseQuantityError},
     workload,
 };
@@ -30,8 +30,9 @@ impl Dimension {
     }
 
     fn parameters() -> impl Iterator<Item = Self> {
-        let has_numbers =
-            |parameter: &&Parameter| matches!(parameter.values, Values::Numbers(..) | Values::Bytes(_));
+        let has_numbers = |parameter: &&Parameter| {
+            matches!(parameter.values, ParameterValues::Numbers(..) | ParameterValues::Bytes(_))
+        };
         PARAMETERS.iter().filter(has_numbers).map(Self::Parameter)
     }
 
@@ -92,7 +93,7 @@ impl Dimension {
     pub fn is_bytes(self) -> bool {
         match self {
             Self::Knob(knob) => knob == Knob::ValueSize,
-            Self::Parameter(parameter) => matches!(parameter.values, Values::Bytes(_)),
+            Self::Parameter(parameter) => matches!(parameter.values, ParameterValues::Bytes(_)),
         }
     }
 
@@ -130,8 +131,8 @@ impl Dimension {
             Knob::Arrivals | Knob::Distribution | Knob::Exponent | Knob::Weight(_) => None,
             Knob::Reads => knobs.workload.read_share().map(|share| (share * 100.0).round() as u64),
             Knob::ValueSize => (!knobs.workload.has_own_sizes()).then_some(knobs.value_size.into()),
-            Knob::Receivers => knobs.workload.received().map(u64::from),
-            Knob::Search(number) => knobs.workload.searched(number).map(u64::from),
+            Knob::Receivers => knobs.workload.receiver_count().map(u64::from),
+            Knob::Search(number) => knobs.workload.search_number(number).map(u64::from),
             Knob::Keys => (!knobs.workload.has_own_keys()).then_some(knobs.keyspace),
         }
     }
@@ -140,8 +141,8 @@ impl Dimension {
     ///
     /// # Errors
     /// When the value is outside the valid range.
-    pub fn set(self, value: u64, base: &Knobs) -> Result<Setting, WordsError> {
-        Setting::parse(&format!("{} {value}", self.word()), base)
+    pub fn set(self, value: u64, base: &Knobs) -> Result<ExperimentSetting, WordsError> {
+        ExperimentSetting::parse(&format!("{} {value}", self.word()), base)
     }
 
     /// Returns the knobs, with the default value for the knob of this dimension.
@@ -153,17 +154,17 @@ impl Dimension {
             Self::Knob(Knob::Pipeline) => knobs.pipeline = usual.pipeline,
             Self::Knob(Knob::Rate) => knobs.rate = None,
             Self::Knob(Knob::Reads) if knobs.workload.read_share().is_some() => {
-                knobs.workload = workload::usual();
+                knobs.workload = workload::default_workload();
             }
             Self::Knob(Knob::ValueSize) => knobs.value_size = usual.value_size,
             Self::Knob(Knob::Keys) => knobs.keyspace = usual.keyspace,
             Self::Knob(Knob::Receivers) => {
-                if let Ok(workload) = knobs.workload.received_by(1) {
+                if let Ok(workload) = knobs.workload.with_receivers(1) {
                     knobs.workload = Arc::new(workload);
                 }
             }
             Self::Knob(Knob::Search(number)) => {
-                if let Ok(workload) = knobs.workload.searching(number, 1) {
+                if let Ok(workload) = knobs.workload.with_search_number(number, 1) {
                     knobs.workload = Arc::new(workload);
                 }
             }

@@ -11,19 +11,19 @@
 //! undecided when its time is over.
 
 use super::{
-    Bounds, Dimension, Drawn, Ending, Experiment, Interruption, Limit, Setting,
-    in_force::{InForce, Observed},
+    ChartData, Dimension, Ending, Experiment, ExperimentSetting, Interruption, Limit, SearchBounds,
+    setting_tracker::{Observed, SettingTracker},
     t_s,
-    trial::{Disturbance, Measured, Outcome},
+    trial::{Disturbance, TrialMeasurement, TrialOutcome},
 };
 use crate::{
     diagnose::our_limit,
-    events::{EventKind, Found},
+    events::{EventKind, SearchResult},
     knobs::{Knob, Knobs},
     session::{Delivery, Interval, Order},
     stats::{
         Latency,
-        search::{Next, Search, Trial},
+        search::{Search, SearchStep, Trial},
     },
     units,
 };
@@ -60,7 +60,7 @@ enum FindPhase {
 
 /// The result of a trial.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tried {
+pub struct TrialResult {
     /// The end of the trial, in seconds since the session began.
     pub t_s: f64,
     /// The rate, in requests per second.
@@ -80,19 +80,19 @@ pub struct Tried {
 pub struct Find {
     limit: Limit,
     base: Knobs,
-    in_force: InForce,
+    in_force: SettingTracker,
     phase: FindPhase,
-    measured: Option<Measured>,
+    measured: Option<TrialMeasurement>,
     /// The throughput of the closed loop, in replies per second.
     peak: f64,
     search: Option<Search>,
-    tried: Vec<Tried>,
+    tried: Vec<TrialResult>,
     /// The number of disturbed trials in a row.
     disturbed: u32,
     /// The p99 of the service time in the last measurement, in seconds. Requests are in flight for about this time.
     in_flight_s: f64,
     since_s: Option<f64>,
-    found: Option<Found>,
+    found: Option<SearchResult>,
     ending: Option<Ending>,
 }
 
@@ -102,7 +102,7 @@ impl Find {
         Self {
             limit,
             base: knobs,
-            in_force: InForce::default(),
+            in_force: SettingTracker::default(),
             phase: FindPhase::Peak,
             measured: None,
             peak: 0.0,
@@ -131,7 +131,7 @@ impl Find {
         (lower.map(|load| load as u32), upper.map(|load| load as u32))
     }
 
-    fn turn(&mut self, phase: FindPhase) -> Vec<Order> {
+    fn request_phase(&mut self, phase: FindPhase) -> Vec<Order> {
         self.phase = phase;
         self.measured = None;
         let rate = match phase {
@@ -139,7 +139,7 @@ impl Find {
             FindPhase::Rest(trial) => Some((trial.load as u32 / 2).max(1)),
             FindPhase::Trial(trial) => Some(trial.load as u32),
         };
-        self.in_force.turn(&Setting::of(Knobs { rate, ..self.base.clone() }))
+        self.in_force.request(&ExperimentSetting::of(Knobs { rate, ..self.base.clone() }))
     }
 
     fn settle_s(&self) -> f64 {
@@ -154,7 +154,7 @@ impl Find {
     fn measure(&mut self, interval: &Interval) -> Vec<Order> {
         let Some(measured) = &mut self.measured else { return Vec::new() };
         measured.take(interval);
-        let is_enough = |measured: &Measured| {
+        let is_enough = |measured: &TrialMeasurement| {
             let all = measured.all();
             let count = all.response.as_ref().map_or(u64::MAX, Latency::count);
             all.ops == 0 || count >= self.limit.enough() || measured.has(LONGEST_S)
@@ -179,17 +179,17 @@ impl Find {
                 self.search = Some(Search::new(self.peak));
                 self.next()
             }
-            FindPhase::Rest(trial) => self.turn(FindPhase::Trial(trial)),
+            FindPhase::Rest(trial) => self.request_phase(FindPhase::Trial(trial)),
             FindPhase::Trial(trial) => self.judge(trial, &measured),
         }
     }
 
-    fn judge(&mut self, trial: Trial, measured: &Measured) -> Vec<Order> {
+    fn judge(&mut self, trial: Trial, measured: &TrialMeasurement) -> Vec<Order> {
         let outcome = measured.outcome(trial.load, self.base.arrivals, self.peak, &self.limit);
-        let (is_held, all) = (outcome == Outcome::Held, measured.all());
+        let (is_held, all) = (outcome == TrialOutcome::Held, measured.all());
         let disturbance = match outcome {
-            Outcome::Disturbed(disturbance) => Some(disturbance),
-            Outcome::Held | Outcome::NotHeld => None,
+            TrialOutcome::Disturbed(disturbance) => Some(disturbance),
+            TrialOutcome::Held | TrialOutcome::NotHeld => None,
         };
         self.disturbed = if disturbance.is_some() { self.disturbed + 1 } else { 0 };
         if let Some(search) = self.search.as_mut().filter(|_| disturbance.is_none()) {
@@ -197,7 +197,8 @@ impl Find {
         }
         let client_limit = our_limit(all);
         let (rate, is_disturbed) = (trial.load as u32, disturbance.is_some());
-        let tried = Tried { t_s: all.t_s, rate, is_full: trial.is_full, is_held, is_disturbed, client_limit };
+        let tried =
+            TrialResult { t_s: all.t_s, rate, is_full: trial.is_full, is_held, is_disturbed, client_limit };
         self.tried.push(tried);
         let trial = EventKind::Tried {
             rate,
@@ -225,19 +226,19 @@ impl Find {
         let Some(search) = &self.search else { return Vec::new() };
         let tried_last = self.tried.last().map(|tried| (f64::from(tried.rate), tried.is_held));
         match search.next() {
-            Next::Trial(trial) if tried_last == Some((trial.load, false)) => {
-                self.turn(FindPhase::Rest(trial))
+            SearchStep::Trial(trial) if tried_last == Some((trial.load, false)) => {
+                self.request_phase(FindPhase::Rest(trial))
             }
-            Next::Trial(trial) => self.turn(FindPhase::Trial(trial)),
-            Next::Found => {
+            SearchStep::Trial(trial) => self.request_phase(FindPhase::Trial(trial)),
+            SearchStep::Found => {
                 // The last segment has to be at the found rate.
                 let lower = search.lower().map(|seen| seen.load);
                 match lower.filter(|load| tried_last != Some((*load, true))) {
-                    Some(load) => self.turn(FindPhase::Trial(Trial { load, is_full: true })),
+                    Some(load) => self.request_phase(FindPhase::Trial(Trial { load, is_full: true })),
                     None => self.end_found(),
                 }
             }
-            Next::Nothing => {
+            SearchStep::Nothing => {
                 let limit = self.limit.to_string();
                 self.ending = Some(Ending::NotHeld(format!("no rate keeps {limit}")));
                 vec![Order::Event(EventKind::NothingFound { knob: "rate".to_owned(), limit })]
@@ -259,7 +260,7 @@ impl Find {
             return self.give_up(&format!("{disturbed} of {all} trials were disturbed"));
         }
         let (value, upper, limit) = (u64::from(value), Some(u64::from(upper)), self.limit.to_string());
-        let found = Found { knob: "rate".to_owned(), value, lower: value, upper, limit };
+        let found = SearchResult { knob: "rate".to_owned(), value, lower: value, upper, limit };
         self.found = Some(found.clone());
         self.ending = Some(Ending::Done);
         vec![Order::Event(EventKind::Found { found })]
@@ -286,7 +287,7 @@ impl Experiment for Find {
         if let Some(now_s) = t_s(delivery) {
             if self.since_s.is_none() {
                 self.since_s = Some(now_s);
-                orders = self.turn(FindPhase::Peak);
+                orders = self.request_phase(FindPhase::Peak);
             }
             let passed_s = self.since_s.map_or(0.0, |since_s| now_s - since_s);
             if passed_s > LIMIT_S {
@@ -298,7 +299,9 @@ impl Experiment for Find {
         }
         match self.in_force.see(delivery) {
             Observed::Nothing => {}
-            Observed::Holds { since_s } => self.measured = Some(Measured::from(since_s + self.settle_s())),
+            Observed::Holds { since_s } => {
+                self.measured = Some(TrialMeasurement::from(since_s + self.settle_s()));
+            }
             Observed::Measured(interval) => orders.extend(self.measure(interval)),
             Observed::Lost(interruption) => orders.extend(self.interrupt(interruption)),
         }
@@ -310,7 +313,7 @@ impl Experiment for Find {
             return Vec::new();
         }
         let mut orders = self.give_up("it was stopped");
-        orders.extend(self.in_force.set_back());
+        orders.extend(self.in_force.restore());
         orders
     }
 
@@ -342,9 +345,9 @@ impl Experiment for Find {
         format!("{now}{known}")
     }
 
-    fn drawn(&self) -> Drawn<'_> {
+    fn drawn(&self) -> ChartData<'_> {
         let (lower, upper) = if self.is_over() { self.bounds() } else { self.narrowing() };
-        Drawn::Bounds(Bounds {
+        ChartData::Bounds(SearchBounds {
             dimension: Dimension::Knob(Knob::Rate),
             limit: &self.limit,
             lower: lower.map(u64::from),

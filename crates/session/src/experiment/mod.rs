@@ -11,34 +11,34 @@
 //! of their results.
 
 mod ab;
-mod asked;
+mod chart_data;
 mod curve;
 mod dimension;
-mod drawn;
 mod find;
-mod in_force;
 mod limit;
+mod measurement;
 mod script;
 pub mod series;
 mod setting;
+mod setting_tracker;
 #[cfg(test)]
 mod simulated;
-mod stretch;
+mod spec;
 mod sweep;
 #[cfg(test)]
 mod tests;
 mod trial;
 
-pub use ab::{Ab, Pair, Plan, Side};
-pub use asked::ExperimentSpec;
-pub use curve::{Curve, Line, Point};
+pub use ab::{Ab, AbPlan, Pair, Side};
+pub use chart_data::{AfterPair, ChartData, Pairs, Points, SearchBounds};
+pub use curve::{Curve, CurveLine, CurvePoint};
 pub use dimension::Dimension;
-pub use drawn::{AfterPair, Bounds, Drawn, Pairs, Points};
-pub use find::{Find, Tried};
-pub use in_force::Interruption;
+pub use find::{Find, TrialResult};
 pub use limit::Limit;
 pub use script::Script;
-pub use setting::{Setting, WordsError};
+pub use setting::{ExperimentSetting, WordsError};
+pub use setting_tracker::Interruption;
+pub use spec::ExperimentSpec;
 pub use sweep::{Sweep, SweepPlan};
 
 use std::fmt;
@@ -76,8 +76,8 @@ pub trait Experiment: fmt::Debug + Send + Sync {
     }
 
     /// Returns the data for a chart.
-    fn drawn(&self) -> Drawn<'_> {
-        Drawn::Segments
+    fn drawn(&self) -> ChartData<'_> {
+        ChartData::Segments
     }
 
     /// Returns the pairs, if the experiment compares two sides.

@@ -30,7 +30,7 @@ impl From<ParseQuantityError> for WordsError {
 
 /// A complete setting of an experiment: all knobs, the node that has the load, and server parameters.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Setting {
+pub struct ExperimentSetting {
     /// The description of the setting.
     pub words: String,
     /// The knobs.
@@ -49,7 +49,7 @@ fn nothing(part: &str) -> WordsError {
     WordsError::of(format!("'{part}' is not a setting; write for example {example}"))
 }
 
-impl Setting {
+impl ExperimentSetting {
     /// The description of a setting that changes no knob.
     pub const AS_IT_IS: &str = "as it is";
 
@@ -119,8 +119,8 @@ impl Setting {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Setting, WordsError> {
-        Setting::parse(text, &Knobs::default())
+    fn parse(text: &str) -> Result<ExperimentSetting, WordsError> {
+        ExperimentSetting::parse(text, &Knobs::default())
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::{
 pub(super) const TICK_S: f64 = TICK_NS as f64 / 1e9;
 
 /// A session without a server.
-pub(super) struct Simulated {
+pub(super) struct SimulatedSession {
     /// The knobs in force.
     pub(super) knobs: Knobs,
     segment: u32,
@@ -22,7 +22,7 @@ pub(super) struct Simulated {
     pub(super) sent: Vec<Order>,
 }
 
-impl Simulated {
+impl SimulatedSession {
     /// Returns a session that begins with these knobs.
     pub(super) fn new(knobs: Knobs) -> Self {
         Self { knobs, segment: 0, tick: 0, sent: Vec::new() }

@@ -8,17 +8,18 @@ use crate::{
     demo,
     endpoint::{Address, Target},
     knobs::Knobs,
-    load::{FirstWords, LatencyTo, Plan as LoadPlan, WorkerOptions},
+    load::{FirstCommands, LatencyTo, LoadPlan, WorkerOptions},
     server::Parameter,
     session::{
         Record, Segment,
-        running::{Commission, Keys, Session},
+        running::{Commission, KeyOwner, Session},
     },
     stats::Verdict,
     workload::{KeyNames, RunId},
 };
 
-const PLAN: Plan = Plan { settle_s: 0.25, part_s: 0.25, longest_part_s: 1.0, limit_s: 60.0, anyway: false };
+const PLAN: AbPlan =
+    AbPlan { settle_s: 0.25, part_s: 0.25, longest_part_s: 1.0, limit_s: 60.0, anyway: false };
 
 fn server(faults: &[&str]) -> demo::Handle {
     let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
@@ -31,7 +32,7 @@ fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {
     let plan = LoadPlan {
         cluster: None,
         target: Target { address, ..Target::default() },
-        first_words: FirstWords::Named,
+        first_words: FirstCommands::Named,
         latency_to: LatencyTo::LastByte,
         workers: WorkerOptions::of_tests(),
         threads: 1,
@@ -46,7 +47,7 @@ fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {
         knobs,
         is_allowed: true,
         most_clients: 100,
-        ..Commission::new(plan, run, Keys::OwnServers, |_| None)
+        ..Commission::new(plan, run, KeyOwner::OwnServers, |_| None)
     }
 }
 
@@ -54,8 +55,8 @@ fn on() -> Knobs {
     Knobs { load: true, clients: 4, ..Knobs::default() }
 }
 
-fn setting(text: &str) -> Setting {
-    Setting::parse(text, &on()).unwrap()
+fn setting(text: &str) -> ExperimentSetting {
+    ExperimentSetting::parse(text, &on()).unwrap()
 }
 
 /// Passes the deliveries of a session to an experiment until the experiment is over or `stop` returns true. Returns the

@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use super::{Limit, stretch::Window};
+use super::{Limit, measurement::Measurement};
 use crate::{knobs::Arrivals, session::Interval, stats::Latency, units};
 
 /// The share of due requests that must be answered.
@@ -29,7 +29,7 @@ const OF_PEAK: f64 = 0.9;
 
 /// The result of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Outcome {
+pub(super) enum TrialOutcome {
     /// The limit was kept.
     Held,
     /// The limit was not kept, because of the rate.
@@ -88,15 +88,15 @@ struct Tick {
 
 /// The measurements of a trial.
 #[derive(Debug, Clone)]
-pub(super) struct Measured {
-    stretch: Window,
+pub(super) struct TrialMeasurement {
+    stretch: Measurement,
     ticks: Vec<Tick>,
 }
 
-impl Measured {
+impl TrialMeasurement {
     /// Returns a trial that starts at `start_s`, in seconds since the session began.
     pub(super) fn from(start_s: f64) -> Self {
-        Self { stretch: Window::from(start_s), ticks: Vec::new() }
+        Self { stretch: Measurement::from(start_s), ticks: Vec::new() }
     }
 
     /// Takes the next interval.
@@ -118,7 +118,7 @@ impl Measured {
     }
 
     /// Returns the result of a trial at `rate`; `peak` is the throughput of the closed loop.
-    pub(super) fn outcome(&self, rate: f64, arrivals: Arrivals, peak: f64, limit: &Limit) -> Outcome {
+    pub(super) fn outcome(&self, rate: f64, arrivals: Arrivals, peak: f64, limit: &Limit) -> TrialOutcome {
         let all = self.all();
         let due = rate * all.length_s;
         // The count of a Poisson process with mean n has a standard deviation of √n.
@@ -134,19 +134,19 @@ impl Measured {
         let best = shares.fold(0.0, f64::max);
         let (broken, ticks) =
             (self.ticks.iter().filter(|tick| !limit.holds(&tick.response)).count(), self.ticks.len());
-        Outcome::Disturbed(match () {
+        TrialOutcome::Disturbed(match () {
             () if all.ops == 0 => Disturbance::Silence,
-            () if !all.errors.is_empty() => return Outcome::NotHeld,
-            () if is_achieved && limit.holds(&response) => return Outcome::Held,
+            () if !all.errors.is_empty() => return TrialOutcome::NotHeld,
+            () if is_achieved && limit.holds(&response) => return TrialOutcome::Held,
             () if best > EVEN => Disturbance::Uneven(best - 1.0),
             () if !is_achieved && short + 1 < PARTS => Disturbance::ShortFor(short),
             () if !is_achieved && all.ops_per_s < peak * OF_PEAK => {
                 Disturbance::BelowPeak(all.ops_per_s, peak)
             }
-            () if !is_achieved => return Outcome::NotHeld,
+            () if !is_achieved => return TrialOutcome::NotHeld,
             () if held.is_some_and(|held| limit.holds_without(&response, held)) => Disturbance::NoCore,
             () if 2 * broken < ticks => Disturbance::BrokenFor(broken, ticks),
-            () => return Outcome::NotHeld,
+            () => return TrialOutcome::NotHeld,
         })
     }
 

@@ -2,9 +2,9 @@
 //! session use the same writer. In an export, each operation is a row.
 
 use super::{
-    Format, Holds,
+    Format, FormatContents,
     csv::inert,
-    sheet::{AtEnd, Sheet},
+    sheet::{Sheet, SummarySink},
 };
 use crate::stats::Latency;
 
@@ -30,8 +30,8 @@ pub const BENCHMARK_CSV: Format = Format::new(
     "redis-benchmark-csv",
     "csv",
     "redis-benchmark's --csv, each operation as a test",
-    Holds::Summary,
-    |_, _| AtEnd::of(None, rows),
+    FormatContents::Summary,
+    |_, _| SummarySink::of(None, rows),
 );
 
 /// Returns the heading, and a row for each operation of the whole load without its warm-up.

@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 
 use super::{
-    Format, Holds,
-    besides::{self, Besides},
+    Format, FormatContents,
+    sample_rows::{self, SampleRow},
     sheet::{Rows, Sheet, SheetRow, WORDS},
 };
 use crate::session::{Record, Sink, figures::FIGURES};
 
 /// Comma-separated values: one line for each row.
 pub const CSV: Format =
-    Format::new("csv", "csv", "a line for each row, with named columns", Holds::Rows, |rows, _| {
+    Format::new("csv", "csv", "a line for each row, with named columns", FormatContents::Rows, |rows, _| {
         Box::new(Csv::of(rows))
     });
 
@@ -31,7 +31,7 @@ impl Csv {
         if std::mem::replace(&mut self.is_headed, true) {
             return None;
         }
-        let besides = besides::names(self.sheet.rows);
+        let besides = sample_rows::names(self.sheet.rows);
         let of_load = || WORDS.into_iter().chain(FIGURES.iter().map(|figure| figure.name)).collect();
         let names: Vec<_> = if besides.is_empty() { of_load() } else { besides };
         Some(written(names))
@@ -42,7 +42,7 @@ impl Sink for Csv {
     fn push(&mut self, record: &Record) -> Vec<String> {
         let mut lines: Vec<_> = self.heading().into_iter().collect();
         self.sheet.push(record, |line: &SheetRow| lines.push(written(line.cells())));
-        lines.extend(Besides::of(self.sheet.rows, record).iter().map(|row| written(row.cells())));
+        lines.extend(SampleRow::of(self.sheet.rows, record).iter().map(|row| written(row.cells())));
         lines
     }
 

@@ -19,8 +19,8 @@
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
-    Format, Holds,
-    sheet::{AtEnd, Sheet},
+    Format, FormatContents,
+    sheet::{Sheet, SummarySink},
 };
 use crate::{
     session::{Interval, Record, Sink, Timeline},
@@ -32,7 +32,7 @@ pub(super) const HDR_LOG: Format = Format::new(
     "hlog",
     "hlog",
     "HdrHistogram's interval log: in nanoseconds, with tags 'response' and one for each operation",
-    Holds::Asides,
+    FormatContents::Asides,
     |_, _| Box::new(HdrLog::default()),
 );
 
@@ -110,8 +110,8 @@ pub const PERCENTILES: Format = Format::new(
     "hgrm",
     "hgrm",
     "HdrHistogram's percentile text, in milliseconds",
-    Holds::Summary,
-    |_, tag| AtEnd::of(tag, table),
+    FormatContents::Summary,
+    |_, tag| SummarySink::of(tag, table),
 );
 
 /// Returns the percentile table of the latencies `tag`: of the response times for `response`, of the service times of

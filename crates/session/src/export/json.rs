@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    Format, Holds,
-    besides::{Besides, Sums},
+    Format, FormatContents,
+    sample_rows::{ProbeSums, SampleRow},
     sheet::{Rows, Sheet, SheetRow},
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 
 /// The rows as JSON lines (NDJSON).
 pub const NDJSON: Format =
-    Format::new("ndjson", "ndjson", "the same rows as JSON lines", Holds::Rows, |rows, _| {
+    Format::new("ndjson", "ndjson", "the same rows as JSON lines", FormatContents::Rows, |rows, _| {
         Box::new(Ndjson::of(rows))
     });
 
@@ -32,7 +32,7 @@ impl Sink for Ndjson {
     fn push(&mut self, record: &Record) -> Vec<String> {
         let mut lines = Vec::new();
         self.0.push(record, |line| lines.extend(written(line)));
-        lines.extend(Besides::of(self.0.rows, record).iter().filter_map(written));
+        lines.extend(SampleRow::of(self.0.rows, record).iter().filter_map(written));
         lines
     }
 
@@ -48,20 +48,20 @@ pub const JSON: Format = Format::new(
     "json",
     "json",
     "one JSON object: session, sums, operations, nodes, segments, probes, findings, server",
-    Holds::Asides,
-    |_, _| Box::new(Json::default()),
+    FormatContents::Asides,
+    |_, _| Box::new(JsonExport::default()),
 );
 
 /// The writer of the JSON object.
 #[derive(Debug, Default)]
-pub(super) struct Json {
+pub(super) struct JsonExport {
     sheet: Sheet,
-    besides: Sums,
+    besides: ProbeSums,
     findings: Findings,
 }
 
 #[derive(Serialize)]
-struct Whole<'a> {
+struct SessionJson<'a> {
     session: Option<&'a SessionStart>,
     summary: SheetRow<'a>,
     errors: &'a std::collections::BTreeMap<String, u64>,
@@ -75,18 +75,18 @@ struct Whole<'a> {
     agents: Vec<SheetRow<'a>>,
     segments: Vec<SheetRow<'a>>,
     /// The figures of each probe over the whole session.
-    probes: Vec<Besides>,
+    probes: Vec<SampleRow>,
     /// The failovers of all nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failovers: Vec<&'a Event>,
     /// The findings, earliest first. A finding that soon comes back has one entry.
     findings: Vec<FindingRow<'a>>,
     /// The commands of all clients, sorted by the server's time for them, the longest time first.
-    commands: Vec<Command>,
+    commands: Vec<CommandTimeRow>,
     /// The parts of the server's state that could not be read, each with the reason.
     unread: std::collections::BTreeMap<String, String>,
     /// The last gauges of the server.
-    server: Option<&'a Besides>,
+    server: Option<&'a SampleRow>,
 }
 
 /// A finding with its start and end.
@@ -129,7 +129,7 @@ impl<'a> FindingRow<'a> {
 
 /// The calls of a command by all clients.
 #[derive(Serialize)]
-struct Command {
+struct CommandTimeRow {
     command: String,
     /// The share of the measured time in which the server executed the command, from 0 to 1.
     share: f64,
@@ -138,20 +138,20 @@ struct Command {
     us: u64,
 }
 
-impl Command {
+impl CommandTimeRow {
     fn of(time: CommandTime) -> Self {
         let CommandTime { name, stat, share, per_s } = time;
         Self { command: name, share, calls_per_s: per_s, calls: stat.calls, us: stat.usec }
     }
 }
 
-impl Sink for Json {
+impl Sink for JsonExport {
     fn push(&mut self, record: &Record) -> Vec<String> {
         self.sheet.push(record, |_| ());
         self.besides.push(record);
         match record.is_of(0) {
             true => drop(self.findings.push(record)),
-            false => self.findings.hear_other(record),
+            false => self.findings.push_other(record),
         }
         Vec::new()
     }
@@ -161,7 +161,7 @@ impl Sink for Json {
         let summary = timeline.summary();
         let (operations, nodes, agents) = (timeline.operations(), timeline.nodes(), timeline.agents());
         let findings = self.findings.episodes.iter();
-        let whole = Whole {
+        let whole = SessionJson {
             session: timeline.session(),
             summary: SheetRow::of_summary(&summary),
             errors: &summary.errors,
@@ -173,7 +173,13 @@ impl Sink for Json {
             probes: self.besides.probes(),
             failovers: timeline.failovers().collect(),
             findings: findings.map(|episode| FindingRow::of(episode, timeline.wall_clock())).collect(),
-            commands: timeline.server_whole().commands.by_time().into_iter().map(Command::of).collect(),
+            commands: timeline
+                .server_whole()
+                .commands
+                .by_time()
+                .into_iter()
+                .map(CommandTimeRow::of)
+                .collect(),
             unread: timeline.unread(),
             server: self.besides.server.as_ref(),
         };

@@ -1,8 +1,8 @@
 //! Markdown for an issue tracker: a line about the session, and a table of its segments, operations, nodes and agents.
 
 use super::{
-    Format, Holds,
-    sheet::{AtEnd, Sheet, SheetRow},
+    Format, FormatContents,
+    sheet::{Sheet, SheetRow, SummarySink},
 };
 use crate::session::figures::{self, Figure};
 
@@ -21,7 +21,9 @@ const COLUMNS: [Figure; 9] = [
 
 /// The Markdown format.
 pub(super) const MARKDOWN: Format =
-    Format::new("markdown", "md", "tables for a ticket", Holds::Summary, |_, _| AtEnd::of(None, tables));
+    Format::new("markdown", "md", "tables for a ticket", FormatContents::Summary, |_, _| {
+        SummarySink::of(None, tables)
+    });
 
 /// Returns the line about the session and the table.
 fn tables(sheet: &Sheet, _: Option<&str>) -> Vec<String> {

@@ -1,5 +1,4 @@
-//! OpenMetrics: counters, gauges and histograms since the session began. Names and base units (seconds, bytes, ratios)
-//! follow the rules of OpenMetrics.
+//! OpenMetrics: counters, gauges and histograms since the session began, with its rules for names and base units.
 //!
 //! Warm-up and prefill are left out, as in the summary.
 
@@ -12,10 +11,10 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use super::{Format, Holds};
+use super::{Format, FormatContents};
 use crate::{
     diagnose::Findings,
-    gauge::{self, Gauges, Group, Kind},
+    gauge::{self, GaugeGroup, GaugeKind, Gauges},
     probe::Ping,
     session::{Interval, OperationInterval, Record, Segment, SessionStart, Sink, Tally, add_counts},
     stats::Latency,
@@ -26,7 +25,7 @@ pub(super) const OPEN_METRICS: Format = Format::new(
     "openmetrics",
     "prom",
     "counters, gauges and histograms at the end",
-    Holds::Summary,
+    FormatContents::Summary,
     |_, _| Box::new(Metrics::default()),
 );
 
@@ -53,7 +52,7 @@ impl Sink for Metrics {
     fn push(&mut self, record: &Record) -> Vec<String> {
         // The metrics are those of the first server only.
         if !record.is_of(0) {
-            self.findings.hear_other(record);
+            self.findings.push_other(record);
             return Vec::new();
         }
         self.load.push(record);
@@ -65,7 +64,7 @@ impl Sink for Metrics {
             Record::Ping(span) => self.count_pings(&span.body),
             Record::Server(moment) => {
                 for (gauge, value) in moment.body.gauges.iter() {
-                    let before = self.server[gauge].filter(|_| gauge.about().kind == Kind::Added);
+                    let before = self.server[gauge].filter(|_| gauge.about().kind == GaugeKind::Added);
                     self.server.set(gauge, Some(before.unwrap_or(0.0) + value));
                 }
             }
@@ -250,14 +249,16 @@ impl Metrics {
                 |name: &'static str| ["_bytes", "_us", "_s"].iter().find_map(|end| name.strip_suffix(end));
             let name = ending(about.name).filter(|_| unit.is_some()).unwrap_or(about.name);
             let name = match about.group {
-                Group::Host => name.to_owned(),
-                Group::Process => format!("process_{}", name.trim_start_matches("server_")),
+                GaugeGroup::Host => name.to_owned(),
+                GaugeGroup::Process => format!("process_{}", name.trim_start_matches("server_")),
                 _ => format!("server_{}", name.replace("_per_s", "_per_second")),
             };
             let help = about.help.trim_end_matches('.').replace(" since the previous poll", "");
             match about.kind {
-                Kind::Added => out.counter(&name, &help, unit.as_ref(), value * scale)?,
-                Kind::Level | Kind::Share => out.gauge(&name, &help, unit.as_ref(), value * scale)?,
+                GaugeKind::Added => out.counter(&name, &help, unit.as_ref(), value * scale)?,
+                GaugeKind::Level | GaugeKind::Share => {
+                    out.gauge(&name, &help, unit.as_ref(), value * scale)?;
+                }
             }
         }
         Ok(())
@@ -269,13 +270,16 @@ fn ratio() -> Unit {
 }
 
 /// Returns the base unit of a gauge, and the factor that converts to this unit.
-fn unit(unit: gauge::Unit) -> (Option<Unit>, f64) {
+fn unit(unit: gauge::GaugeUnit) -> (Option<Unit>, f64) {
     match unit {
-        gauge::Unit::Bytes | gauge::Unit::Limit => (Some(Unit::Bytes), 1.0),
-        gauge::Unit::Ratio => (Some(ratio()), 1.0),
-        gauge::Unit::Seconds | gauge::Unit::Ago => (Some(Unit::Seconds), 1.0),
-        gauge::Unit::Micros => (Some(Unit::Seconds), 1e-6),
-        gauge::Unit::Count | gauge::Unit::Rate | gauge::Unit::Times | gauge::Unit::Flag(..) => (None, 1.0),
+        gauge::GaugeUnit::Bytes | gauge::GaugeUnit::Limit => (Some(Unit::Bytes), 1.0),
+        gauge::GaugeUnit::Ratio => (Some(ratio()), 1.0),
+        gauge::GaugeUnit::Seconds | gauge::GaugeUnit::Ago => (Some(Unit::Seconds), 1.0),
+        gauge::GaugeUnit::Micros => (Some(Unit::Seconds), 1e-6),
+        gauge::GaugeUnit::Count
+        | gauge::GaugeUnit::Rate
+        | gauge::GaugeUnit::Times
+        | gauge::GaugeUnit::Flag(..) => (None, 1.0),
     }
 }
 
@@ -361,8 +365,7 @@ fn write_times(mut metric: MetricEncoder, latency: &Latency) -> fmt::Result {
     metric.encode_histogram::<NoLabelSet>(sum_s, latency.count(), &buckets(latency, &BORDERS_NS), None)
 }
 
-/// Returns the upper bound of each bucket in seconds, and the count of the bucket. The upper bound of the last bucket
-/// is infinite.
+/// Returns the upper bound of each bucket in seconds, infinite for the last one, and the bucket's count.
 pub fn buckets(latency: &Latency, borders_ns: &[u64]) -> Vec<(f64, u64)> {
     let mut counts: Vec<_> = borders_ns.iter().map(|border| (*border as f64 / 1e9, 0)).collect();
     counts.push((f64::INFINITY, latency.over_range()));

@@ -11,7 +11,6 @@
 //! records, so they are finer than the cells on the screen.
 
 pub mod benchmark_csv;
-mod besides;
 mod csv;
 mod hdr_log;
 mod json;
@@ -19,6 +18,7 @@ mod markdown;
 pub mod memtier;
 mod metrics;
 mod one_segment;
+mod sample_rows;
 mod sheet;
 #[cfg(test)]
 mod tests;
@@ -47,7 +47,7 @@ pub struct Format {
     pub extension: &'static str,
     /// A short description.
     pub about: &'static str,
-    holds: Holds,
+    holds: FormatContents,
     sink: MakeSink,
 }
 
@@ -57,7 +57,7 @@ type MakeSink = fn(Rows, Option<&str>) -> Box<dyn Sink + Send>;
 
 /// The parts of a session that a format contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Holds {
+enum FormatContents {
     /// Rows of one kind, including rows of a warm-up or a prefill.
     Rows,
     /// Everything, including a warm-up and a prefill.
@@ -97,7 +97,7 @@ impl Format {
         name: &'static str,
         extension: &'static str,
         about: &'static str,
-        holds: Holds,
+        holds: FormatContents,
         sink: MakeSink,
     ) -> Self {
         Self { name, extension, about, holds, sink }
@@ -115,12 +115,12 @@ impl Format {
 
     /// Returns whether the format has rows. [`Rows`] has the kinds of rows.
     pub fn has_rows(self) -> bool {
-        self.holds == Holds::Rows
+        self.holds == FormatContents::Rows
     }
 
     /// Returns whether the format contains warm-ups and prefills, in addition to the load of the summary.
     pub fn has_asides(self) -> bool {
-        self.holds != Holds::Summary
+        self.holds != FormatContents::Summary
     }
 
     /// Returns the sink of the format. `rows` is the kind of rows, for formats with rows. `tag` names the histogram,

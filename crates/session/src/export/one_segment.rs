@@ -45,7 +45,7 @@ mod tests {
     use super::*;
     use crate::{
         knobs::Knobs,
-        session::{End, Interval, Mark, Segment},
+        session::{Interval, Mark, Segment, SessionEnd},
     };
 
     #[test]
@@ -54,10 +54,10 @@ mod tests {
         let interval =
             |t_s, segment| Record::Interval(Box::new(Interval { t_s, segment, ..Interval::default() }));
         let mark = |t_s| Record::Mark(Mark { t_s, text: String::new() });
-        let end = Record::End(Box::new(End {
+        let end = Record::End(Box::new(SessionEnd {
             t_s: 9.0,
             summary: crate::session::Summary::default(),
-            ..End::default()
+            ..SessionEnd::default()
         }));
         let (own, late) = (interval(3.0, 2), interval(4.1, 2));
         let all = [

@@ -185,31 +185,35 @@ impl Sheet {
     }
 
     /// Returns the rows of all nodes of a cluster over the whole session.
-    pub(super) fn of_nodes<'a>(&self, summary: &'a Summary, nodes: &'a Parts) -> Vec<SheetRow<'a>> {
+    pub(super) fn of_nodes<'a>(&self, summary: &'a Summary, nodes: &'a ResultsByNumber) -> Vec<SheetRow<'a>> {
         of_parts("node", summary, nodes, |node| self.timeline.address_of(node))
     }
 
     /// Returns the rows of all agents of a fleet over the whole session.
-    pub(super) fn of_agents<'a>(&self, summary: &'a Summary, agents: &'a Parts) -> Vec<SheetRow<'a>> {
+    pub(super) fn of_agents<'a>(
+        &self,
+        summary: &'a Summary,
+        agents: &'a ResultsByNumber,
+    ) -> Vec<SheetRow<'a>> {
         of_parts("agent", summary, agents, |agent| self.timeline.agent_name(agent))
     }
 }
 
 /// A sink that writes its whole output at the end of the session.
-pub(super) struct AtEnd {
+pub(super) struct SummarySink {
     sheet: Sheet,
     tag: Option<String>,
     write: fn(&Sheet, Option<&str>) -> Vec<String>,
 }
 
-impl AtEnd {
+impl SummarySink {
     /// Returns a sink. At the end, `write` turns the session and the tag into the output.
     pub(super) fn of(tag: Option<&str>, write: fn(&Sheet, Option<&str>) -> Vec<String>) -> Box<Self> {
         Box::new(Self { sheet: Sheet::default(), tag: tag.map(str::to_owned), write })
     }
 }
 
-impl Sink for AtEnd {
+impl Sink for SummarySink {
     fn push(&mut self, record: &Record) -> Vec<String> {
         self.sheet.push(record, |_| ());
         Vec::new()
@@ -221,12 +225,12 @@ impl Sink for AtEnd {
 }
 
 /// The results by the number of the node or of the agent.
-type Parts = BTreeMap<u16, OperationInterval>;
+type ResultsByNumber = BTreeMap<u16, OperationInterval>;
 
 fn of_parts<'a>(
     kind: &'static str,
     summary: &'a Summary,
-    parts: &'a Parts,
+    parts: &'a ResultsByNumber,
     name: impl Fn(u16) -> String,
 ) -> Vec<SheetRow<'a>> {
     let row = |(number, part): (&u16, &'a OperationInterval)| {

@@ -9,8 +9,8 @@ use crate::{
     probe::Ping,
     server::Status,
     session::{
-        Arrivals, Event, Interval, Moment, OperationInterval, Received, Record, Segment, ServerIdentity,
-        SessionStart, Span, figures::FIGURES,
+        Event, Interval, Moment, OperationInterval, ReceivedMessages, ReceiverResults, Record, Segment,
+        ServerIdentity, SessionStart, Span, figures::FIGURES,
     },
     stats::{Latency, fixture::latency_of},
 };
@@ -27,7 +27,8 @@ fn segment(segment: u32, t_s: f64, warmup: bool) -> Record {
 fn interval(segment: u32, t_s: f64) -> Record {
     let of =
         |ops, from_us| OperationInterval { ops, service: times(from_us), ..OperationInterval::default() };
-    let received = Received { times: times(200), receivers: 5, lost: 3, ..Received::default() };
+    let received =
+        ReceivedMessages { times: times(200), receivers: 5, lost: 3, ..ReceivedMessages::default() };
     Record::Interval(Box::new(Interval {
         t_s,
         length_s: 1.0,
@@ -38,7 +39,7 @@ fn interval(segment: u32, t_s: f64) -> Record {
         errors: [("OOM".to_owned(), 2)].into(),
         service: times(300),
         response: Some(times(500)),
-        arrivals: Arrivals { delivery: Some(received.into()), ..Arrivals::default() },
+        arrivals: ReceiverResults { delivery: Some(received.into()), ..ReceiverResults::default() },
         commands: [("GET".to_owned(), of(2000, 300)), ("a, b|<i>".to_owned(), of(1000, 400))].into(),
         ..Interval::default()
     }))

@@ -12,17 +12,18 @@ use std::{
 
 use super::{
     Permit,
-    axis::Axis,
-    bus::{Bus, BusError, FleetName, Stream},
+    bus::{Bus, BusError, BusStream, FleetName},
+    clock_offset::ClockOffset,
     follower::{Follower, find_cluster},
-    words::{Order, RECORD, REPORT, Report, Terms, VERSION, WAIT, read_order},
+    messages::{AgentReport, FleetOrder, RECORD, REPORT, Terms, VERSION, WAIT, read_order},
 };
 use crate::{
     clock::Clock,
     endpoint::Target,
     knobs::Knobs,
     load::{
-        ClusterPlan, FirstWords, Fleet, LatencyTo, Load, Plan, Requests, WorkerOptions, most_connections,
+        ClusterPlan, FirstCommands, Fleet, LatencyTo, Load, LoadPlan, RequestLimit, WorkerOptions,
+        most_connections,
     },
     session::{Host, Numbering, PauseWatch, Segment, TargetRecords},
     signals::Signal,
@@ -72,7 +73,7 @@ pub enum AgentEnd {
 ///
 /// # Errors
 /// When the bus cannot be reached at the start.
-pub fn attend(
+pub fn run_agent(
     plan: &AgentPlan,
     signals: &Receiver<Signal>,
     mut say: impl FnMut(&str),
@@ -81,7 +82,7 @@ pub fn attend(
     agent.bus.time_ns()?;
     say(&format!("agent {} of {} waits for session {}", plan.share.index, plan.share.of, plan.name));
     loop {
-        let end = agent.attend(signals, &mut say);
+        let end = agent.run_session(signals, &mut say);
         if end == AgentEnd::Signal || !plan.stays {
             return Ok(end);
         }
@@ -95,10 +96,10 @@ struct Agent<'a> {
     /// The stream identifier of the last order that was read.
     after: String,
     heard: Instant,
-    report: Report,
+    report: AgentReport,
     reported: Option<Instant>,
     measured: Option<Instant>,
-    waiting: VecDeque<(Report, Vec<String>)>,
+    waiting: VecDeque<(AgentReport, Vec<String>)>,
     /// Why the bus did not take the last report.
     trouble: String,
     /// The identifier of the run that has ended. Later orders of this run are ignored.
@@ -125,13 +126,13 @@ impl<'a> Agent<'a> {
     }
 
     /// Carries out one session.
-    fn attend(&mut self, signals: &Receiver<Signal>, say: &mut impl FnMut(&str)) -> AgentEnd {
+    fn run_session(&mut self, signals: &Receiver<Signal>, say: &mut impl FnMut(&str)) -> AgentEnd {
         let (since, mut says_after) = (Instant::now(), STILL_WAITS_AFTER);
         loop {
             if signals.try_recv().is_ok() {
                 self.finish(signals, say);
                 // Without a session the streams contain only repeated reports of waiting agents.
-                if self.over.is_empty() && self.bus.last(Stream::Orders).is_ok_and(|last| last.is_none()) {
+                if self.over.is_empty() && self.bus.last(BusStream::Orders).is_ok_and(|last| last.is_none()) {
                     drop(self.bus.remove());
                 }
                 return AgentEnd::Signal;
@@ -182,20 +183,20 @@ impl<'a> Agent<'a> {
     }
 
     /// Returns the new orders. The first call returns the last order, because each order contains all settings.
-    fn orders(&mut self) -> Result<Vec<Result<Order, String>>, BusError> {
+    fn orders(&mut self) -> Result<Vec<Result<FleetOrder, String>>, BusError> {
         let read = if self.after.is_empty() {
-            let last = self.bus.last(Stream::Orders)?;
+            let last = self.bus.last(BusStream::Orders)?;
             let (after, fields) = last.map_or(("0".to_owned(), None), |(id, fields)| (id, Some(fields)));
             self.after = after;
             fields.into_iter().collect()
         } else {
-            self.bus.read(Stream::Orders, &mut self.after, WAIT)?
+            self.bus.read(BusStream::Orders, &mut self.after, WAIT)?
         };
         Ok(read.iter().map(read_order).collect())
     }
 
     /// Carries out an order; returns whether the session is over.
-    fn obey(&mut self, order: Result<Order, String>, say: &mut impl FnMut(&str)) -> bool {
+    fn obey(&mut self, order: Result<FleetOrder, String>, say: &mut impl FnMut(&str)) -> bool {
         let obeyed = order.and_then(|order| {
             if order.terms.run == self.over {
                 return Ok(false);
@@ -210,7 +211,7 @@ impl<'a> Agent<'a> {
         obeyed.unwrap_or(false)
     }
 
-    fn take(&mut self, order: Order) -> Result<bool, String> {
+    fn take(&mut self, order: FleetOrder) -> Result<bool, String> {
         if order.version != VERSION {
             return Err(format!("the session is of redyno {}, this agent of {VERSION}", order.version));
         }
@@ -245,7 +246,7 @@ impl<'a> Agent<'a> {
         followed.map(|()| false)
     }
 
-    fn begin(&mut self, order: &Order) -> Result<(), String> {
+    fn begin(&mut self, order: &FleetOrder) -> Result<(), String> {
         let Terms { targets, layout, read_from, .. } = &order.terms;
         let targets = self.plan.permit.targets(targets, *layout)?;
         let target = targets.first().ok_or("the order names no target")?.clone();
@@ -255,24 +256,24 @@ impl<'a> Agent<'a> {
         }
         let broken = |error: BusError| error.to_string();
         let now_ns = self.bus.time_ns().map_err(broken)?;
-        let clock = Clock::begun(Duration::from_nanos(now_ns.saturating_sub(order.zero_ns)))
+        let clock = Clock::started_ago(Duration::from_nanos(now_ns.saturating_sub(order.zero_ns)))
             .ok_or("the session began before this machine")?;
-        let mut axis = Axis::default();
+        let mut axis = ClockOffset::default();
         for _ in 0..5 {
             axis.measure(&mut self.bus, clock).map_err(broken)?;
         }
         let cluster = find_cluster(&targets, *layout)?.map(Arc::new);
         let most = order.terms.max_connections.map(|most| self.plan.share.part(most.into()) as usize);
-        let plan = Plan {
+        let plan = LoadPlan {
             target: target.clone(),
-            first_words: FirstWords::Named,
+            first_words: FirstCommands::Named,
             latency_to: LatencyTo::LastByte,
             workers: WorkerOptions::default(),
             threads: order.terms.threads,
             seed: order.terms.seed,
             names: names.clone(),
             timeout: order.terms.timeout,
-            requests: order.terms.requests.map(Requests::InAll),
+            requests: order.terms.requests.map(RequestLimit::Shared),
             cluster: cluster.clone().map(|cluster| ClusterPlan {
                 read_from: *read_from,
                 ..ClusterPlan::new(cluster, most.unwrap_or_else(|| most_connections(order.terms.threads, 1)))
@@ -286,7 +287,7 @@ impl<'a> Agent<'a> {
             Load::start(&plan, knobs.clone(), None, clock).map_err(|error| error.to_string())?;
         let mut records =
             TargetRecords::of_load(clock, output, cluster.as_ref().map(|_| Numbering::OF_CLUSTER));
-        records.turn(Segment::new(0.0, 0, knobs));
+        records.begin_segment(Segment::new(0.0, 0, knobs));
         let (zero_ns, threads) = (order.zero_ns, order.terms.threads);
         self.running = Some(Follower {
             clock,
@@ -308,8 +309,8 @@ impl<'a> Agent<'a> {
 
     /// Begins the reports about a run. Report numbers start at 0.
     fn begin_reports(&mut self, run: String) {
-        let Report { host, process, .. } = std::mem::take(&mut self.report);
-        self.report = Report { run, ..first_report(self.plan, host, process) };
+        let AgentReport { host, process, .. } = std::mem::take(&mut self.report);
+        self.report = AgentReport { run, ..first_report(self.plan, host, process) };
         self.waiting.clear();
     }
 
@@ -346,7 +347,7 @@ impl<'a> Agent<'a> {
             let head = serde_json::to_vec(report).unwrap_or_default();
             let mut fields: Vec<(&str, &[u8])> = vec![(REPORT, &head)];
             fields.extend(lines.iter().map(|line| (RECORD, line.as_bytes())));
-            if let Err(error) = self.bus.send(Stream::Reports, &fields) {
+            if let Err(error) = self.bus.send(BusStream::Reports, &fields) {
                 let trouble = error.to_string();
                 if trouble != self.trouble {
                     say(&trouble);
@@ -382,8 +383,8 @@ impl<'a> Agent<'a> {
 }
 
 /// Returns the report of an agent on this machine that waits for a session.
-fn first_report(plan: &AgentPlan, host: String, process: u64) -> Report {
+fn first_report(plan: &AgentPlan, host: String, process: u64) -> AgentReport {
     let (version, Share { index, of }, most_clients) =
         (VERSION.to_owned(), plan.share, plan.permit.most_clients);
-    Report { version, index, of, host, process, most_clients, ..Report::default() }
+    AgentReport { version, index, of, host, process, most_clients, ..AgentReport::default() }
 }

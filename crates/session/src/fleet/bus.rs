@@ -77,7 +77,7 @@ impl fmt::Display for FleetName {
 
 /// A stream of the bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stream {
+pub(super) enum BusStream {
     /// From the session to its agents.
     Orders,
     /// From the agents to their session.
@@ -85,7 +85,7 @@ pub(super) enum Stream {
 }
 
 /// A message: the fields of an entry, in order.
-pub(super) type Fields = Vec<(String, Vec<u8>)>;
+pub(super) type MessageFields = Vec<(String, Vec<u8>)>;
 
 /// A connection to the bus that is opened on demand.
 pub(super) struct Bus {
@@ -104,8 +104,8 @@ impl Bus {
     }
 
     /// The key of a stream. The keys of both streams hash to the same cluster slot.
-    fn key(&self, stream: Stream) -> Vec<u8> {
-        let end = if stream == Stream::Orders { "orders" } else { "reports" };
+    fn key(&self, stream: BusStream) -> Vec<u8> {
+        let end = if stream == BusStream::Orders { "orders" } else { "reports" };
         format!("redyno:fleet:{{{}}}:{end}", self.name).into_bytes()
     }
 
@@ -127,9 +127,9 @@ impl Bus {
     }
 
     /// Adds a message to a stream.
-    pub(super) fn send(&mut self, stream: Stream, fields: &[(&str, &[u8])]) -> Result<(), BusError> {
+    pub(super) fn send(&mut self, stream: BusStream, fields: &[(&str, &[u8])]) -> Result<(), BusError> {
         let key = self.key(stream);
-        let most = if stream == Stream::Orders { MOST_ORDERS } else { MOST_REPORTS };
+        let most = if stream == BusStream::Orders { MOST_ORDERS } else { MOST_REPORTS };
         let mut words: Vec<&[u8]> = vec![b"XADD", &key, b"MAXLEN", b"~", most.as_bytes(), b"*"];
         words.extend(fields.iter().flat_map(|(name, text)| [name.as_bytes(), text]));
         self.ask(&words, LIMIT, |_| Some(()))?;
@@ -140,10 +140,10 @@ impl Bus {
     /// message. Waits at most `wait` for the first message.
     pub(super) fn read(
         &mut self,
-        stream: Stream,
+        stream: BusStream,
         after: &mut String,
         wait: Duration,
-    ) -> Result<Vec<Fields>, BusError> {
+    ) -> Result<Vec<MessageFields>, BusError> {
         let (key, block) = (self.key(stream), wait.as_millis().max(1).to_string());
         let words: [&[u8]; 8] = [
             b"XREAD",
@@ -166,7 +166,7 @@ impl Bus {
     }
 
     /// Returns the last message of a stream and its identifier; `None` if the stream is empty.
-    pub(super) fn last(&mut self, stream: Stream) -> Result<Option<(String, Fields)>, BusError> {
+    pub(super) fn last(&mut self, stream: BusStream) -> Result<Option<(String, MessageFields)>, BusError> {
         let key = self.key(stream);
         let words: [&[u8]; 6] = [b"XREVRANGE", &key, b"+", b"-", b"COUNT", b"1"];
         self.ask(&words, LIMIT, |reply| entries(reply).map(|mut entries| entries.pop()))
@@ -174,7 +174,7 @@ impl Bus {
 
     /// Removes both streams.
     pub(super) fn remove(&mut self) -> Result<(), BusError> {
-        let keys = [self.key(Stream::Orders), self.key(Stream::Reports)];
+        let keys = [self.key(BusStream::Orders), self.key(BusStream::Reports)];
         self.ask(&[b"DEL", &keys[0], &keys[1]], LIMIT, |_| Some(()))
     }
 
@@ -215,7 +215,7 @@ impl Bus {
 }
 
 /// Returns the entries of a stream, with their identifiers.
-fn entries(reply: &RespValue) -> Option<Vec<(String, Fields)>> {
+fn entries(reply: &RespValue) -> Option<Vec<(String, MessageFields)>> {
     let text = |value: &RespValue| value.text().map(untrusted::bytes);
     let entry = |entry: &RespValue| match entry.list()? {
         [id, fields] => {

@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Layout, Permit, axis::Axis};
+use super::{LoadLayout, Permit, clock_offset::ClockOffset};
 use crate::{
     clock::{Clock, SECOND_NS, TICK_NS, seconds},
     endpoint::{Cluster, Target},
     knobs::Knobs,
-    load::{Load, Turn, TurnPhase},
+    load::{AgentPhase, AgentSetting, Load},
     session::{PauseWatch, Record, Segment, TargetRecords, line},
     workload::{KeyNames, Share},
 };
@@ -18,7 +18,7 @@ const FIND_LIMIT: Duration = Duration::from_secs(1);
 /// An agent's part in a running session.
 pub(super) struct Follower {
     pub(super) clock: Clock,
-    pub(super) axis: Axis,
+    pub(super) axis: ClockOffset,
     /// The start of the session by the clock of the bus, in nanoseconds since 1970.
     pub(super) zero_ns: u64,
     pub(super) load: Load,
@@ -29,7 +29,7 @@ pub(super) struct Follower {
     /// The servers that share the load, if there are several.
     pub(super) cluster: Option<Arc<Cluster>>,
     /// The last setting, and the reason if this agent refused it.
-    pub(super) turn: Option<(Turn, Result<(), String>)>,
+    pub(super) turn: Option<(AgentSetting, Result<(), String>)>,
     /// The number of workers.
     pub(super) threads: usize,
     pub(super) closed_tick: u64,
@@ -50,8 +50,8 @@ impl Follower {
 
     /// Applies a setting if it is new. If the setting is not permitted, the load is switched off and the reason is
     /// returned.
-    pub(super) fn follow(&mut self, turn: Turn, permit: &Permit, share: Share) -> Result<(), String> {
-        let now = self.load.turned().segment;
+    pub(super) fn follow(&mut self, turn: AgentSetting, permit: &Permit, share: Share) -> Result<(), String> {
+        let now = self.load.last_change().segment;
         if turn.generation < now {
             return Err(format!("setting {} comes after setting {now}", turn.generation));
         }
@@ -71,18 +71,18 @@ impl Follower {
             // The segment counts only the agent's own clients, because lost connections are compared with them.
             let clients = share.part(own.knobs.clients.into()) as u32;
             let knobs = Knobs { clients, ..own.knobs };
-            self.records.turn(Segment::new(seconds(own.since_ns), own.generation, knobs));
+            self.records.begin_segment(Segment::new(seconds(own.since_ns), own.generation, knobs));
         }
         self.turn = Some((turn, checked.clone()));
         checked
     }
 
     /// Returns a setting with the load switched off, to be used in place of `refused`.
-    fn without_load(&self, refused: &Turn) -> Turn {
+    fn without_load(&self, refused: &AgentSetting) -> AgentSetting {
         let last = self.turn.as_ref().map(|(turn, _)| turn.knobs.clone());
         let knobs = Knobs { load: false, ..last.unwrap_or_default() };
-        let phase = TurnPhase::Load { is_measured: false, until_ns: u64::MAX };
-        Turn { knobs, phase, ..refused.clone() }
+        let phase = AgentPhase::Load { is_measured: false, until_ns: u64::MAX };
+        AgentSetting { knobs, phase, ..refused.clone() }
     }
 
     /// Reports the pause if the process was stopped and continued. Returns whether there was such a pause.
@@ -129,17 +129,17 @@ impl Follower {
 
 /// Returns the servers that share the load, if there are several. The first node that answers names the other nodes of
 /// its cluster.
-pub(super) fn find_cluster(targets: &[Target], layout: Layout) -> Result<Option<Cluster>, String> {
+pub(super) fn find_cluster(targets: &[Target], layout: LoadLayout) -> Result<Option<Cluster>, String> {
     let find = |target: &Target| match layout {
-        Layout::Copies => Cluster::of_copies(target, FIND_LIMIT),
+        LoadLayout::Copies => Cluster::of_replication(target, FIND_LIMIT),
         _ => Cluster::find(target, FIND_LIMIT),
     };
     match layout {
-        Layout::Server => return Ok(None),
-        Layout::Ring => {
+        LoadLayout::Server => return Ok(None),
+        LoadLayout::Ring => {
             return Cluster::of_ring(targets).map(Some).map_err(|error| error.to_string());
         }
-        Layout::Cluster | Layout::Copies => {}
+        LoadLayout::Cluster | LoadLayout::Copies => {}
     }
     let mut failure = String::new();
     for target in targets {

@@ -6,10 +6,10 @@ use std::{
 };
 
 use super::{
-    bus::{Bus, BusError, FleetName, Stream},
-    words::{REPEAT_EVERY, Report, VERSION, WAIT, read_order, read_report},
+    bus::{Bus, BusError, BusStream, FleetName},
+    messages::{AgentReport, REPEAT_EVERY, VERSION, WAIT, read_order, read_report},
 };
-use crate::{endpoint::Target, signals::Signal, units::counted, untrusted};
+use crate::{endpoint::Target, signals::Signal, units::count_with_noun, untrusted};
 
 /// The time without a report after which a waiting agent is considered gone. A waiting agent reports four times a
 /// second.
@@ -18,10 +18,10 @@ const GONE_AFTER: Duration = Duration::from_secs(1);
 const NAME_MISSING_EVERY: Duration = Duration::from_secs(5);
 
 /// The agents that have reported for a session, and the bus.
-pub struct Gathered {
+pub struct GatheredAgents {
     pub(super) bus: Target,
     pub(super) name: FleetName,
-    pub(super) agents: Vec<Report>,
+    pub(super) agents: Vec<AgentReport>,
     /// The stream identifier of the last report that was read.
     pub(super) after: String,
 }
@@ -38,19 +38,19 @@ pub fn gather(
     signals: &Receiver<Signal>,
     mut say: impl FnMut(&str),
     mut check: impl FnMut() -> Result<(), String>,
-) -> Result<Option<Gathered>, String> {
+) -> Result<Option<GatheredAgents>, String> {
     let words = |error: BusError| error.to_string();
     let mut bus = Bus::new(target, name);
     // This write fails early if the bus is out of memory or permits no XADD.
-    bus.send(Stream::Reports, &[("session", b"waits")]).map_err(words)?;
-    let (mut after, mut there) = ("0".to_owned(), vec![None::<(Report, Instant)>; agents]);
+    bus.send(BusStream::Reports, &[("session", b"waits")]).map_err(words)?;
+    let (mut after, mut there) = ("0".to_owned(), vec![None::<(AgentReport, Instant)>; agents]);
     let mut named = Instant::now();
     while there.iter().any(Option::is_none) {
         if signals.try_recv().is_ok() {
             return Ok(None);
         }
         check()?;
-        for fields in bus.read(Stream::Reports, &mut after, WAIT).map_err(words)? {
+        for fields in bus.read(BusStream::Reports, &mut after, WAIT).map_err(words)? {
             let Some(report) = read_report(&fields) else { continue };
             // A report with a run is of an agent that still works in an earlier session.
             if !report.run.is_empty() {
@@ -75,7 +75,7 @@ pub fn gather(
         }
     }
     let agents = there.into_iter().flatten().map(|(report, _)| report).collect();
-    Ok(Some(Gathered { bus: target.clone(), name: name.clone(), agents, after }))
+    Ok(Some(GatheredAgents { bus: target.clone(), name: name.clone(), agents, after }))
 }
 
 /// Returns whether the bus is one of `servers`, also if the two addresses are written differently.
@@ -91,7 +91,7 @@ pub fn is_one_of(bus: &Target, mut servers: impl Iterator<Item = Target>) -> boo
 }
 
 /// Removes the streams of a session after its agents have ended.
-pub fn forget(bus: &Target, name: &FleetName) {
+pub fn remove_streams(bus: &Target, name: &FleetName) {
     // If the bus does not answer now, the streams expire.
     drop(Bus::new(bus, name).remove());
 }
@@ -102,11 +102,11 @@ pub fn forget(bus: &Target, name: &FleetName) {
 /// When the bus does not answer, or when a session with this name is running. The error is one line.
 pub fn clear(target: &Target, name: &FleetName) -> Result<(), String> {
     let (mut bus, words) = (Bus::new(target, name), |error: BusError| error.to_string());
-    if let Some((first, fields)) = bus.last(Stream::Orders).map_err(words)?
+    if let Some((first, fields)) = bus.last(BusStream::Orders).map_err(words)?
         && read_order(&fields).is_ok_and(|order| !order.is_over)
     {
         std::thread::sleep(3 * REPEAT_EVERY);
-        if bus.last(Stream::Orders).map_err(words)?.is_some_and(|(now, _)| now != first) {
+        if bus.last(BusStream::Orders).map_err(words)?.is_some_and(|(now, _)| now != first) {
             return Err(format!("a session {name} is running on this bus; give another --session"));
         }
     }
@@ -114,8 +114,8 @@ pub fn clear(target: &Target, name: &FleetName) -> Result<(), String> {
 }
 
 /// Checks that the agent of a report has this version of redyno, and a number that fits a fleet of `agents` agents.
-pub(super) fn fits(report: &Report, agents: usize) -> Result<(), String> {
-    let Report { version, index, of, host, .. } = report;
+pub(super) fn fits(report: &AgentReport, agents: usize) -> Result<(), String> {
+    let AgentReport { version, index, of, host, .. } = report;
     let host = untrusted::text(host);
     if version != VERSION {
         let version = untrusted::text(version);
@@ -127,7 +127,7 @@ pub(super) fn fits(report: &Report, agents: usize) -> Result<(), String> {
     Ok(())
 }
 
-impl Gathered {
+impl GatheredAgents {
     /// Returns the largest number of clients that the agents together permit.
     pub fn most_clients(&self) -> u32 {
         let least = self.agents.iter().map(|agent| agent.most_clients).min().unwrap_or(0);
@@ -136,8 +136,8 @@ impl Gathered {
 
     /// Returns the agents and their machines as text, such as `2 agents: 0 on a, 1 on b`.
     pub fn text(&self) -> String {
-        let agent = |agent: &Report| format!("{} on {}", agent.index, untrusted::text(&agent.host));
+        let agent = |agent: &AgentReport| format!("{} on {}", agent.index, untrusted::text(&agent.host));
         let agents: Vec<_> = self.agents.iter().map(agent).collect();
-        format!("{}: {}", counted(agents.len() as u64, "agent"), agents.join(", "))
+        format!("{}: {}", count_with_noun(agents.len() as u64, "agent"), agents.join(", "))
     }
 }

@@ -6,25 +6,25 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use crate::session::{AgentState, Interval};
 
 /// The agents' intervals of the ticks that are not complete yet.
-pub(super) struct Join {
+pub(super) struct IntervalJoin {
     /// For each agent, the last tick with all its intervals received. `None` if the join does not wait for the agent,
     /// because the agent has not begun or is lost.
     closed: Vec<Option<u64>>,
-    ticks: BTreeMap<u64, BTreeMap<u32, Joined>>,
+    ticks: BTreeMap<u64, BTreeMap<u32, JoinedInterval>>,
     /// The end of the last interval of each segment. The segment's next interval begins there, so that the lengths add
     /// up to the elapsed time.
     reached_s: BTreeMap<u32, f64>,
 }
 
 /// The joined intervals of one segment in one tick.
-struct Joined {
+struct JoinedInterval {
     interval: Interval,
     start_s: f64,
     /// The number of clients of each agent.
     clients: BTreeMap<usize, u32>,
 }
 
-impl Join {
+impl IntervalJoin {
     /// Returns an empty join for `agents` agents.
     pub(super) fn new(agents: usize) -> Self {
         Self { closed: vec![None; agents], ticks: BTreeMap::new(), reached_s: BTreeMap::new() }
@@ -52,7 +52,9 @@ impl Join {
                 joined.interval.paused_s = paused_s;
                 joined
             }
-            Entry::Vacant(first) => first.insert(Joined { interval, start_s, clients: BTreeMap::new() }),
+            Entry::Vacant(first) => {
+                first.insert(JoinedInterval { interval, start_s, clients: BTreeMap::new() })
+            }
         };
         joined.clients.insert(agent, clients);
         None
@@ -82,7 +84,7 @@ impl Join {
     }
 }
 
-impl Joined {
+impl JoinedInterval {
     /// Returns the joined interval. The joined interval begins at the end of the segment's previous interval. An
     /// interval that ends before that was reported late, and gets the length 0.
     fn finish(self, reached_s: &mut BTreeMap<u32, f64>) -> Interval {
@@ -131,7 +133,7 @@ mod tests {
 
     #[test]
     fn counts_add_up_lengths_do_not_and_percentiles_cover_all_requests() {
-        let mut join = Join::new(2);
+        let mut join = IntervalJoin::new(2);
         assert_eq!(join.add(0, 0.0, interval(3, 99, 1000)), None);
         join.close(1, 2);
         join.close(0, 3);
@@ -149,7 +151,7 @@ mod tests {
     fn only_a_pause_of_all_agents_is_a_pause_of_the_load() {
         let paused = |tick, paused_s| Interval { paused_s, ..interval(tick, 10, 1000) };
         for (pauses, length_s) in [([2.0, 0.0], 2.25), ([2.0, 1.5], 0.75)] {
-            let mut join = Join::new(2);
+            let mut join = IntervalJoin::new(2);
             for (agent, paused_s) in pauses.into_iter().enumerate() {
                 assert_eq!(join.add(agent, 0.0, paused(20, paused_s)), None);
                 join.close(agent, 20);
@@ -164,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_lost_agent_delays_no_tick_and_its_late_results_are_kept() {
-        let mut join = Join::new(2);
+        let mut join = IntervalJoin::new(2);
         assert_eq!(join.add(0, 0.0, interval(3, 10, 1000)), None);
         join.close(1, 1);
         join.close(0, 9);

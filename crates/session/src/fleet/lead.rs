@@ -8,38 +8,38 @@ use std::{
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::{
-    axis::Axis,
-    bus::{Bus, Stream},
-    words::{ORDER, Order, REPEAT_EVERY, Report, Terms, VERSION, WAIT},
+    bus::{Bus, BusStream},
+    clock_offset::ClockOffset,
+    messages::{AgentReport, FleetOrder, ORDER, REPEAT_EVERY, Terms, VERSION, WAIT},
 };
 use crate::{
     clock::Clock,
     endpoint::Cluster,
     events::EventKind,
-    load::{Agents, Turn},
+    load::{AgentSetting, Agents},
     untrusted,
 };
 
 /// The longest wait for the last reports of the agents. The wait ends earlier for lost agents, and for a bus that does
 /// not answer.
-pub(super) const LAST_WORDS: Duration = Duration::from_secs(15);
+pub(super) const LAST_REPORTS_LIMIT: Duration = Duration::from_secs(15);
 
 /// The settings for the agents of a session, and the state of each agent.
 #[derive(Debug)]
-pub(super) struct Lead {
+pub(super) struct FleetLead {
     pub(super) terms: Terms,
     /// The servers that share the load, if there are several, with their node numbers in the session.
     pub(super) cluster: Option<Arc<Cluster>>,
-    state: Mutex<State>,
+    state: Mutex<LeadState>,
     /// Signalled when there is a new setting, and when the agents have ended.
     pub(super) news: Condvar,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct State {
-    pub(super) agents: Vec<Known>,
+pub(super) struct LeadState {
+    pub(super) agents: Vec<KnownAgent>,
     /// The last setting, and the session's clock.
-    pub(super) turn: Option<(Turn, Clock)>,
+    pub(super) turn: Option<(AgentSetting, Clock)>,
     /// Whether the last setting has not been published.
     pub(super) is_new: bool,
     /// Since when the session is over.
@@ -52,21 +52,21 @@ pub(super) struct State {
 
 /// An agent.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct KnownAgent {
     /// The first report of the agent's process.
-    pub(super) first: Report,
+    pub(super) first: AgentReport,
     pub(super) heard: Instant,
-    pub(super) state: AgentState,
+    pub(super) state: AgentProgress,
 }
 
-impl Known {
+impl KnownAgent {
     /// Returns the name of the agent's machine.
     pub(super) fn host(&self) -> String {
         untrusted::text(&self.first.host)
     }
 
     /// Updates the agent's state from a report. Returns the events that follow from the report.
-    pub(super) fn hear(&mut self, report: &Report, is_over: bool) -> Vec<EventKind> {
+    pub(super) fn hear(&mut self, report: &AgentReport, is_over: bool) -> Vec<EventKind> {
         self.heard = Instant::now();
         let (agent, host, state) = (report.index, self.host(), &mut self.state);
         let mut events = Vec::new();
@@ -93,7 +93,7 @@ impl Known {
                 false => EventKind::AgentBack { agent, host },
             });
         }
-        *state = AgentState {
+        *state = AgentProgress {
             next: report.number.saturating_add(1),
             generation: report.generation,
             is_done: report.is_done,
@@ -108,7 +108,7 @@ impl Known {
 
 /// The state of an agent after its last report.
 #[derive(Debug, Clone, Default)]
-pub(super) struct AgentState {
+pub(super) struct AgentProgress {
     /// The number of the next report about the run.
     pub(super) next: u64,
     pub(super) generation: u32,
@@ -121,8 +121,8 @@ pub(super) struct AgentState {
     pub(super) has_ended: bool,
 }
 
-impl Agents for Lead {
-    fn turn(&self, turn: Turn, clock: Clock) {
+impl Agents for FleetLead {
+    fn apply_setting(&self, turn: AgentSetting, clock: Clock) {
         let mut state = self.state();
         (state.turn, state.is_new) = (Some((turn, clock)), true);
         self.news.notify_all();
@@ -133,7 +133,7 @@ impl Agents for Lead {
         (state.over_since, state.is_new) = (Some(Instant::now()), true);
         self.news.notify_all();
         // The keys are removed after this wait.
-        self.news.wait_while_for(&mut state, |state| !state.has_ended, LAST_WORDS);
+        self.news.wait_while_for(&mut state, |state| !state.has_ended, LAST_REPORTS_LIMIT);
     }
 
     fn are_done(&self, generation: u32) -> bool {
@@ -144,22 +144,22 @@ impl Agents for Lead {
     }
 }
 
-impl Lead {
+impl FleetLead {
     /// Returns the session's side of a fleet with the agents of these first reports.
-    pub(super) fn new(terms: Terms, cluster: Option<Arc<Cluster>>, agents: Vec<Report>) -> Self {
+    pub(super) fn new(terms: Terms, cluster: Option<Arc<Cluster>>, agents: Vec<AgentReport>) -> Self {
         let now = Instant::now();
-        let known = |first: Report| Known { first, heard: now, state: AgentState::default() };
-        let state = State { agents: agents.into_iter().map(known).collect(), ..State::default() };
+        let known = |first: AgentReport| KnownAgent { first, heard: now, state: AgentProgress::default() };
+        let state = LeadState { agents: agents.into_iter().map(known).collect(), ..LeadState::default() };
         Self { terms, cluster, state: Mutex::new(state), news: Condvar::new() }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, LeadState> {
         self.state.lock()
     }
 
     /// Publishes each new order, and repeats the last order, until the agents have ended.
     pub(super) fn give_orders(&self, mut bus: Bus) {
-        let mut axis = Axis::default();
+        let mut axis = ClockOffset::default();
         loop {
             let mut state = self.state();
             self.news.wait_while_for(&mut state, |state| !state.is_new && !state.has_ended, REPEAT_EVERY);
@@ -184,7 +184,7 @@ impl Lead {
             };
             let order = self.order(turn, zero_ns as u64, is_over);
             let text = serde_json::to_vec(&order).unwrap_or_default();
-            let sent = bus.send(Stream::Orders, &[(ORDER, &text)]);
+            let sent = bus.send(BusStream::Orders, &[(ORDER, &text)]);
             let mut state = self.state();
             state.trouble = sent.as_ref().err().map(ToString::to_string).unwrap_or_default();
             if sent.is_err() {
@@ -195,8 +195,15 @@ impl Lead {
         }
     }
 
-    fn order(&self, turn: Turn, zero_ns: u64, is_over: bool) -> Order {
+    fn order(&self, turn: AgentSetting, zero_ns: u64, is_over: bool) -> FleetOrder {
         let processes = self.state().agents.iter().map(|agent| agent.first.process).collect();
-        Order { version: VERSION.to_owned(), terms: self.terms.clone(), processes, zero_ns, turn, is_over }
+        FleetOrder {
+            version: VERSION.to_owned(),
+            terms: self.terms.clone(),
+            processes,
+            zero_ns,
+            turn,
+            is_over,
+        }
     }
 }

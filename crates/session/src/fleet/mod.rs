@@ -9,18 +9,18 @@
 //! the bus: an agent takes the target's password from its own command line.
 
 mod agent;
-mod axis;
 mod bus;
+mod clock_offset;
 mod follower;
 mod gather;
 mod join;
 mod lead;
+mod messages;
 mod permit;
-mod reading;
-mod words;
+mod report_reader;
 
-pub use agent::{AgentEnd, AgentPlan, attend};
+pub use agent::{AgentEnd, AgentPlan, run_agent};
 pub use bus::{BusError, FleetName};
-pub use gather::{Gathered, clear, forget, gather, is_one_of};
+pub use gather::{GatheredAgents, clear, gather, is_one_of, remove_streams};
+pub use messages::{LoadLayout, Terms};
 pub use permit::Permit;
-pub use words::{Layout, Terms};

@@ -1,6 +1,6 @@
 //! The limits that an agent sets for the orders of a session.
 
-use super::{Layout, Terms};
+use super::{LoadLayout, Terms};
 use crate::{
     endpoint::{Address, Target, parse_uri},
     knobs::Knobs,
@@ -29,10 +29,10 @@ impl Permit {
     ///
     /// # Errors
     /// When a target is not permitted, or a URI is invalid. The error is one line.
-    pub(super) fn targets(&self, uris: &[String], layout: Layout) -> Result<Vec<Target>, String> {
+    pub(super) fn targets(&self, uris: &[String], layout: LoadLayout) -> Result<Vec<Target>, String> {
         let targets: Vec<_> = uris.iter().map(|uri| self.target(uri)).collect();
         match layout {
-            Layout::Cluster if targets.iter().any(Result::is_ok) => {
+            LoadLayout::Cluster if targets.iter().any(Result::is_ok) => {
                 Ok(targets.into_iter().flatten().collect())
             }
             _ => targets.into_iter().collect(),

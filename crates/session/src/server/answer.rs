@@ -16,10 +16,10 @@ pub struct Answer<T> {
 }
 
 /// The sender of the result that an [`Answer`] receives.
-pub(super) type Reply<T> = Sender<Result<T, ServerError>>;
+pub(super) type AnswerSender<T> = Sender<Result<T, ServerError>>;
 
 impl<T> Answer<T> {
-    pub(super) fn new() -> (Reply<T>, Self) {
+    pub(super) fn new() -> (AnswerSender<T>, Self) {
         let (reply, answer) = channel();
         (reply, Self { answer, redacts: false })
     }

@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{Answer, Marker, ServerError};
 use crate::{
-    units::{self, counted},
+    units::{self, count_with_noun},
     workload::{KeyNames, KeySpan, OwnKey, RunId},
 };
 
@@ -35,13 +35,13 @@ pub(super) const CHUNK: usize = 500;
 /// early.
 #[derive(Debug)]
 pub struct Cleaning {
-    pub(super) shared: Arc<Shared>,
-    pub(super) answer: Answer<Cleaned>,
+    pub(super) shared: Arc<CleaningState>,
+    pub(super) answer: Answer<CleaningResult>,
 }
 
 /// The progress of a removal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct CleaningProgress {
     /// The number of removed keys.
     pub removed: u64,
     /// The approximate number of checked names or keys. A SCAN command may visit more or fewer keys than requested.
@@ -52,7 +52,7 @@ pub struct Progress {
 
 /// The result of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cleaned {
+pub struct CleaningResult {
     /// The number of removed keys, without markers.
     pub removed: u64,
     /// The duration of the removal.
@@ -62,24 +62,24 @@ pub struct Cleaned {
     pub complete: bool,
 }
 
-impl fmt::Display for Cleaned {
+impl fmt::Display for CleaningResult {
     /// Writes `removed 19 952 keys in 42.0 ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let took = u64::try_from(self.took.as_nanos()).unwrap_or(u64::MAX);
-        write!(f, "removed {} in {}", counted(self.removed, "key"), units::latency(took))
+        write!(f, "removed {} in {}", count_with_noun(self.removed, "key"), units::latency(took))
     }
 }
 
 /// The state that a [`Cleaning`] handle shares with the removal task.
 #[derive(Debug, Default)]
-pub(super) struct Shared {
+pub(super) struct CleaningState {
     stop: AtomicBool,
     removed: AtomicU64,
     looked_at: AtomicU64,
     total: AtomicU64,
 }
 
-impl Shared {
+impl CleaningState {
     /// Returns the number of keys removed so far.
     pub(super) fn removed(&self) -> u64 {
         self.removed.load(Ordering::Relaxed)
@@ -88,8 +88,8 @@ impl Shared {
 
 impl Cleaning {
     /// Returns the progress of the removal.
-    pub fn progress(&self) -> Progress {
-        Progress {
+    pub fn progress(&self) -> CleaningProgress {
+        CleaningProgress {
             removed: self.shared.removed.load(Ordering::Relaxed),
             looked_at: self.shared.looked_at.load(Ordering::Relaxed),
             total: self.shared.total.load(Ordering::Relaxed),
@@ -103,7 +103,7 @@ impl Cleaning {
 
     /// Returns the result if the removal ends within `limit`, otherwise `None`. The result is returned only once. After
     /// an error, [`progress`](Self::progress) returns the number of keys that were removed before the error.
-    pub fn wait(&self, limit: Duration) -> Option<Result<Cleaned, ServerError>> {
+    pub fn wait(&self, limit: Duration) -> Option<Result<CleaningResult, ServerError>> {
         self.answer.wait(limit)
     }
 }
@@ -113,12 +113,12 @@ impl Cleaning {
 pub(super) async fn clean(
     store: impl Store,
     mut markers: Vec<Marker>,
-    shared: &Shared,
-) -> Result<Cleaned, ServerError> {
+    shared: &CleaningState,
+) -> Result<CleaningResult, ServerError> {
     let began = Instant::now();
     markers.retain(Marker::has_keys);
     let complete = Removal { store, shared }.run(&markers).await?;
-    Ok(Cleaned { removed: shared.removed(), took: began.elapsed(), complete })
+    Ok(CleaningResult { removed: shared.removed(), took: began.elapsed(), complete })
 }
 
 /// The commands that list, count and remove the keys of a server.
@@ -132,14 +132,15 @@ pub(super) trait Store: Sync {
         true
     }
     /// Returns how many of the `keys` exist, and how many may be on another node.
-    fn there(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<Found, ServerError>> + Send;
+    fn count_existing(&self, keys: &[Vec<u8>])
+    -> impl Future<Output = Result<KeyCounts, ServerError>> + Send;
     /// Removes the `keys`; returns how many of them existed.
     fn remove(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
 }
 
 /// How many of the requested keys a server has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct KeyCounts {
     /// The number of keys that exist.
     pub(super) there: u64,
     /// The number of keys that may be on another node of the cluster, because their slot is being moved.
@@ -149,7 +150,7 @@ pub(super) struct Found {
 /// A removal of keys from a server.
 struct Removal<'a, S> {
     store: S,
-    shared: &'a Shared,
+    shared: &'a CleaningState,
 }
 
 impl<S: Store> Removal<'_, S> {
@@ -277,8 +278,8 @@ mod tests {
             Ok((if last { 0 } else { step + 1 }.to_string(), found))
         }
 
-        async fn there(&self, keys: &[Vec<u8>]) -> Result<Found, ServerError> {
-            Ok(Found { there: keys.len() as u64, elsewhere: 0 })
+        async fn count_existing(&self, keys: &[Vec<u8>]) -> Result<KeyCounts, ServerError> {
+            Ok(KeyCounts { there: keys.len() as u64, elsewhere: 0 })
         }
 
         async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
@@ -302,7 +303,7 @@ mod tests {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let (began, shared) = (Instant::now(), Shared::default());
+            let (began, shared) = (Instant::now(), CleaningState::default());
             assert!(Removal { store, shared: &shared }.run(markers).await.unwrap());
             let removed = shared.removed.load(Ordering::Relaxed);
             (removed, store.commands.load(Ordering::Relaxed), began.elapsed())

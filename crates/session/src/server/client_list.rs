@@ -22,7 +22,7 @@ const OWN: &str = "redyno-";
 /// The connected clients of a server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Clients {
+pub struct ConnectedClients {
     /// The number of connections, including redyno's own.
     pub total: u64,
     /// Seconds since the previous list; `None` for the first list, which has no differences.
@@ -112,7 +112,7 @@ pub struct ClientRow {
     pub commands: Option<u64>,
 }
 
-impl Clients {
+impl ConnectedClients {
     /// Returns the same clients without addresses and names.
     #[must_use]
     pub fn redacted(mut self) -> Self {
@@ -123,18 +123,18 @@ impl Clients {
 }
 
 /// The counters of a client since it connected: bytes in, bytes out, and commands.
-type Counters = [Option<u64>; 3];
+type ClientCounters = [Option<u64>; 3];
 
 /// The previous list, for differences.
 #[derive(Debug, Default)]
 pub(super) struct ClientList {
-    before: Option<(u64, BTreeMap<u64, Counters>)>,
+    before: Option<(u64, BTreeMap<u64, ClientCounters>)>,
 }
 
 impl ClientList {
     /// Parses the reply to CLIENT LIST from the time `at_ns`. The reply has a line for each client, with fields in any
     /// order. Clients that are about to be closed (flag `A` or `c`) are left out.
-    pub(super) fn read(&mut self, at_ns: u64, list: &str) -> Clients {
+    pub(super) fn read(&mut self, at_ns: u64, list: &str) -> ConnectedClients {
         let mut rows: Vec<_> = list.lines().filter_map(row).collect();
         let counters = |row: &ClientRow| (row.id, [row.bytes_in, row.bytes_out, row.commands]);
         let now = rows.iter().map(counters).collect();
@@ -146,7 +146,7 @@ impl ClientList {
             let is_new = last_id.is_some_and(|last| row.id > last);
             row.subtract(then.or(is_new.then_some(&[Some(0); 3])));
         }
-        Clients {
+        ConnectedClients {
             total: rows.len() as u64,
             since_s: before.map(|(then_ns, _)| seconds(at_ns.saturating_sub(then_ns))),
             groups: groups(&rows, last_id),
@@ -157,7 +157,7 @@ impl ClientList {
 
 impl ClientRow {
     /// Replaces the counters with their differences to `then`; without earlier counters, they become `None`.
-    fn subtract(&mut self, then: Option<&Counters>) {
+    fn subtract(&mut self, then: Option<&ClientCounters>) {
         let now = [&mut self.bytes_in, &mut self.bytes_out, &mut self.commands];
         for (n, now) in now.into_iter().enumerate() {
             *now = then.and_then(|then| then[n]).zip(*now).and_then(|(then, now)| now.checked_sub(then));

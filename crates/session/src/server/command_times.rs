@@ -32,7 +32,7 @@ pub(super) struct Histograms(BTreeMap<String, Cumulative>);
 
 /// The last reported histogram of each command.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownHistograms {
     /// The histogram of each command, and the number of the poll that reported it.
     last: BTreeMap<String, (u64, Cumulative)>,
     polls: u64,
@@ -64,7 +64,7 @@ impl Histograms {
     }
 }
 
-impl Known {
+impl KnownHistograms {
     /// Returns whether no histogram has been read yet.
     pub(super) fn is_new(&self) -> bool {
         !self.is_begun
@@ -113,12 +113,12 @@ fn natural(datum: &Datum) -> Option<u64> {
 /// The commands whose execution times are requested: the commands with the most calls recently. Earlier calls lose
 /// weight slowly, so a command that is called in bursts remains among them.
 #[derive(Debug, Default)]
-pub(super) struct AskedFor(BTreeMap<String, f64>);
+pub(super) struct RequestedCommands(BTreeMap<String, f64>);
 
 /// Each poll multiplies the weight of earlier calls by this factor.
 const DECAY: f64 = 0.9;
 
-impl AskedFor {
+impl RequestedCommands {
     /// Adds the calls of one poll.
     pub(super) fn learn(&mut self, stats: &BTreeMap<String, CommandStat>) {
         self.0.values_mut().for_each(|calls| *calls *= DECAY);
@@ -179,7 +179,7 @@ mod tests {
     fn two_replies_give_the_calls_between_them() {
         let read = |commands: &[(&str, &[i64])]| Histograms::read(&reply(commands)).unwrap();
         let before = read(&[("get", &[1, 90, 33, 100]), ("config|get", &[1, 1]), ("del", &[1, 4])]);
-        let mut known = Known::default();
+        let mut known = KnownHistograms::default();
         let mut added = |polled: Histograms, calls: &[(&str, u64)]| {
             let mut added = stats(&[("get", 105), ("set", 7), ("del", 2), ("incr", 3)]);
             let calls = |name: &str| calls.iter().find(|(known, _)| *known == name).map(|(_, n)| *n);
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_call_between_the_counts_and_the_times_has_its_time_with_its_count() {
         let read = |count: i64| Histograms::read(&reply(&[("get", &[1, count])])).unwrap();
-        let mut known = Known::default();
+        let mut known = KnownHistograms::default();
         known.take(read(3), |_| None, &mut stats(&[]));
         known.take(read(8), |_| Some(3), &mut stats(&[]));
         let mut counted = stats(&[("get", 5)]);
@@ -210,7 +210,7 @@ mod tests {
     fn the_busiest_commands_are_requested_and_a_burst_is_not_forgotten_at_once() {
         let names: Vec<_> = (0..20).map(|n| (format!("c{n}"), n + 1)).collect();
         let names: Vec<_> = names.iter().map(|(name, calls)| (name.as_str(), *calls)).collect();
-        let mut asked = AskedFor::default();
+        let mut asked = RequestedCommands::default();
         asked.learn(&stats(&names));
         let got: Vec<_> = asked.names().map(str::to_owned).collect();
         assert_eq!((got.len(), got[0].as_str(), got[7].as_str()), (ASKED, "c19", "c12"));
@@ -245,7 +245,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_reply_is_read_without_a_panic(before in datum(), now in datum(), text in "\\PC{0,200}") {
-            let mut known = Known::default();
+            let mut known = KnownHistograms::default();
             for histograms in [before, now].iter().filter_map(Histograms::read) {
                 known.take(histograms, |_| Some(1), &mut stats(&[("get", 1)]));
             }

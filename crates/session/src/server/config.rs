@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
-use super::{ServerError, link::Wire, pace::Sent, parameter::PARAMETERS, tuned};
+use super::{ServerError, link::RedisSender, pace::SentCommands, parameter::PARAMETERS, tuned};
 use crate::events::EventKind;
 
 /// Further parameters that affect latency. None of them is a password, a user or a path. A server does not report
@@ -86,21 +86,21 @@ pub struct ConfigChange {
 
 /// The last reported values of the parameters.
 #[derive(Debug, Default)]
-pub(super) struct Config {
+pub(super) struct ConfigValues {
     values: Arc<BTreeMap<String, String>>,
     /// The position of the next parameter to request, if parameters are requested one by one. Before Redis 7, CONFIG
     /// GET accepts only one name, so each poll requests some parameters, each with its own command.
     one_by_one: Option<usize>,
 }
 
-impl Config {
+impl ConfigValues {
     pub(super) fn values(&self) -> Arc<BTreeMap<String, String>> {
         Arc::clone(&self.values)
     }
 
     /// Stores the requested parameters of a reply. Returns the changes that were not made by redyno itself, according
     /// to `sent`.
-    pub(super) fn take(&mut self, found: BTreeMap<String, String>, sent: &Sent) -> Vec<EventKind> {
+    pub(super) fn take(&mut self, found: BTreeMap<String, String>, sent: &SentCommands) -> Vec<EventKind> {
         let mut events = Vec::new();
         for (name, to) in found.into_iter().filter(|(name, _)| names().any(|asked| asked == name)) {
             if self.values.get(&name) == Some(&to) {
@@ -117,7 +117,7 @@ impl Config {
     }
 
     /// Requests all parameters; before Redis 7, only the next parameters of the list.
-    pub(super) async fn ask(&mut self, wire: &Wire) -> Result<BTreeMap<String, String>, ServerError> {
+    pub(super) async fn ask(&mut self, wire: &RedisSender) -> Result<BTreeMap<String, String>, ServerError> {
         if self.one_by_one.is_none() {
             let words: Vec<_> = ["CONFIG", "GET"].into_iter().chain(names()).collect();
             match wire.texts(&words).await {
@@ -158,7 +158,7 @@ fn by_name(pairs: &[String]) -> BTreeMap<String, String> {
 }
 
 /// Returns the value of one parameter.
-pub(super) async fn get(wire: &Wire, name: &str) -> Result<String, ServerError> {
+pub(super) async fn get(wire: &RedisSender, name: &str) -> Result<String, ServerError> {
     let found = by_name(&wire.texts(&["CONFIG", "GET", name]).await?).remove(name);
     let missing = || ServerError::Refused {
         command: "CONFIG GET".to_owned(),
@@ -168,7 +168,7 @@ pub(super) async fn get(wire: &Wire, name: &str) -> Result<String, ServerError> 
 }
 
 /// Sets one parameter.
-pub(super) async fn set(wire: &Wire, name: &str, value: &str) -> Result<(), ServerError> {
+pub(super) async fn set(wire: &RedisSender, name: &str, value: &str) -> Result<(), ServerError> {
     wire.config_set(name, value).await
 }
 
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_change_by_another_client_is_an_event_and_a_change_by_redyno_is_not() {
-        let (mut config, sent) = (Config::default(), Sent::default());
+        let (mut config, sent) = (ConfigValues::default(), SentCommands::default());
         let mut take = |name: &str, value: &str| {
             let events = config.take([(name.to_owned(), value.to_owned())].into(), &sent);
             events.iter().map(ToString::to_string).collect::<Vec<_>>()

@@ -17,17 +17,17 @@ use tokio::{
 };
 
 use super::{
-    Answer, Cleaning, Counted, KeyLook, KeyWay, Ledger, Made, Marker, Message, Parameter, Restored,
-    ServerError, SetUp, Slots, Survey, Tuned, Turned, clean, count, keys,
+    Answer, Cleaning, ControlMessage, CountResult, KeyExamination, KeyMethod, Ledger, Marker, Parameter,
+    Restored, ServerError, SetUp, SetupObject, Slots, Survey, TuneResult, TunedParameter, clean, count, keys,
     maker::left_by_http,
     memcached::{self, Items},
-    order::{Means, Order},
-    plane::Wire,
+    order::{ControlOrder, OrderContext},
+    plane::CommandSender,
     registry, set_up,
     stored_keys::StoredKeys,
     survey,
     tune::{self, TuneStep},
-    watch::Watch,
+    watch::ControlTask,
 };
 use crate::{
     clock::Clock,
@@ -49,7 +49,7 @@ const SETUPS: &str = "scripts, functions or indexes that a setup could make";
 /// connect waits for the result of that attempt.
 #[derive(Debug)]
 pub struct Control {
-    orders: mpsc::UnboundedSender<Order>,
+    orders: mpsc::UnboundedSender<ControlOrder>,
     /// The task, which ends when this set is dropped.
     _watch: JoinSet<()>,
     thread: Arc<ControlThread>,
@@ -85,7 +85,12 @@ impl Control {
     ///
     /// # Errors
     /// When the system cannot create a thread or an event queue.
-    pub fn start(target: Target, clock: Clock, every: Duration, news: Sender<Message>) -> io::Result<Self> {
+    pub fn start(
+        target: Target,
+        clock: Clock,
+        every: Duration,
+        news: Sender<ControlMessage>,
+    ) -> io::Result<Self> {
         Self::beside(None, target, clock, every, news)
     }
 
@@ -98,14 +103,14 @@ impl Control {
         target: Target,
         clock: Clock,
         every: Duration,
-        news: Sender<Message>,
+        news: Sender<ControlMessage>,
     ) -> io::Result<Self> {
         let (orders, taken) = mpsc::unbounded_channel();
         let thread = match other {
             Some(other) => Arc::clone(&other.thread),
             None => Arc::new(ControlThread::start()?),
         };
-        let watch = Watch { target, clock, every, news, orders: taken };
+        let watch = ControlTask { target, clock, every, news, orders: taken };
         let mut _watch = JoinSet::new();
         _watch.spawn_on(watch.run(), &thread.runtime);
         Ok(Self { orders, _watch, thread, redacts: false })
@@ -121,8 +126,8 @@ impl Control {
     /// Sends an order with the action `act`; `also` sets further properties of the order.
     fn order<T, F>(
         &self,
-        act: impl FnOnce(Means) -> F + Send + 'static,
-        also: impl FnOnce(Order) -> Order,
+        act: impl FnOnce(OrderContext) -> F + Send + 'static,
+        also: impl FnOnce(ControlOrder) -> ControlOrder,
     ) -> Answer<T>
     where
         T: Send + 'static,
@@ -130,13 +135,13 @@ impl Control {
     {
         let (reply, answer) = Answer::new();
         // If the task has ended, the order and its reply channel are dropped, and the answer is Stopped.
-        drop(self.orders.send(also(Order::new(reply, act))));
+        drop(self.orders.send(also(ControlOrder::new(reply, act))));
         answer.redacting(self.redacts)
     }
 
     /// Polls at once. The result of the poll is reported before the order is answered.
     pub fn poll(&self) -> Answer<()> {
-        self.order(async |_| Ok(()), Order::after_poll)
+        self.order(async |_| Ok(()), ControlOrder::after_poll)
     }
 
     /// Surveys the server: its keys, its clients and other runs of redyno. Writes nothing.
@@ -147,10 +152,10 @@ impl Control {
     /// Surveys the server, and checks whether the server has the `commands`. If `notifies` is true, also checks which
     /// keyspace notifications the server publishes.
     pub fn survey_for(&self, commands: BTreeSet<String>, notifies: bool) -> Answer<Survey> {
-        let act = async move |Means { wire, target, .. }: Means| match wire {
-            Wire::Redis(wire) => survey::survey(&wire, &target, (commands, notifies)).await,
-            Wire::Memcached(wire) => memcached::survey(&wire, &target).await,
-            Wire::None => Ok(Survey::unknown(target.address)),
+        let act = async move |OrderContext { wire, target, .. }: OrderContext| match wire {
+            CommandSender::Redis(wire) => survey::survey(&wire, &target, (commands, notifies)).await,
+            CommandSender::Memcached(wire) => memcached::survey(&wire, &target).await,
+            CommandSender::None => Ok(Survey::unknown(target.address)),
         };
         self.order(act, identity)
     }
@@ -160,9 +165,9 @@ impl Control {
     /// key. On memcached, no marker is written.
     pub fn mark(&self, ledger: &Ledger) -> Answer<()> {
         let noted = ledger.clone();
-        let act = async move |means: Means| match means.wire {
-            Wire::Redis(wire) => registry::bring(&wire, &noted).await,
-            Wire::Memcached(_) | Wire::None => Ok(()),
+        let act = async move |means: OrderContext| match means.wire {
+            CommandSender::Redis(wire) => registry::update_marker(&wire, &noted).await,
+            CommandSender::Memcached(_) | CommandSender::None => Ok(()),
         };
         self.order(act, |order| order.noting(ledger))
     }
@@ -171,9 +176,9 @@ impl Control {
     /// load of redyno is connected, no markers are returned. While another session is connected, markers of sessions
     /// that changed the server are not returned. Writes nothing.
     pub fn find_leftovers(&self) -> Answer<Vec<Marker>> {
-        let act = async |Means { wire, target, .. }: Means| match wire {
-            Wire::Redis(wire) => survey::leftovers(&wire, &target).await,
-            Wire::Memcached(_) | Wire::None => Ok(Vec::new()),
+        let act = async |OrderContext { wire, target, .. }: OrderContext| match wire {
+            CommandSender::Redis(wire) => survey::leftovers(&wire, &target).await,
+            CommandSender::Memcached(_) | CommandSender::None => Ok(Vec::new()),
         };
         self.order(act, identity)
     }
@@ -181,22 +186,22 @@ impl Control {
     /// Finds the markers in other databases that list changes of the whole server: parameters that were set, and
     /// objects that setups made. For HTTP, finds the Elasticsearch indices with the names of runs. Writes nothing.
     pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
-        let act = async |Means { wire, target, .. }: Means| match wire {
-            Wire::Redis(wire) => registry::elsewhere(&wire, &target).await,
-            Wire::Memcached(_) => Ok(Vec::new()),
-            Wire::None => left_by_http(&target).await,
+        let act = async |OrderContext { wire, target, .. }: OrderContext| match wire {
+            CommandSender::Redis(wire) => registry::elsewhere(&wire, &target).await,
+            CommandSender::Memcached(_) => Ok(Vec::new()),
+            CommandSender::None => left_by_http(&target).await,
         };
         self.order(act, identity)
     }
 
     /// Starts to remove the keys of `runs` from the target's database. The load of these runs must be off.
     pub fn clean(&self, runs: Vec<Marker>) -> Cleaning {
-        let shared = Arc::new(clean::Shared::default());
+        let shared = Arc::new(clean::CleaningState::default());
         let seen = Arc::clone(&shared);
-        let act = async move |means: Means| match means.wire {
-            Wire::Redis(wire) => clean::clean(StoredKeys::of(&wire).await?, runs, &seen).await,
-            Wire::Memcached(wire) => clean::clean(Items(&wire), runs, &seen).await,
-            Wire::None => Err(ServerError::Missing(means.target.dialect.words().server, KEYS)),
+        let act = async move |means: OrderContext| match means.wire {
+            CommandSender::Redis(wire) => clean::clean(StoredKeys::of(&wire).await?, runs, &seen).await,
+            CommandSender::Memcached(wire) => clean::clean(Items(&wire), runs, &seen).await,
+            CommandSender::None => Err(ServerError::Missing(means.target.dialect.words().server, KEYS)),
         };
         Cleaning { shared, answer: self.order(act, identity) }
     }
@@ -204,10 +209,10 @@ impl Control {
     /// Removes the key names of runs from their ledgers and their markers on the server, after the keys are removed. On
     /// a node of a cluster, markers that moved there from other nodes are deleted too. The answer is the number of
     /// markers on the node.
-    pub fn strike(&self, runs: Vec<Ledger>) -> Answer<u64> {
-        let act = async move |means: Means| match means.wire {
-            Wire::Redis(wire) => registry::strike_keys(&wire, &runs).await,
-            Wire::Memcached(_) | Wire::None => {
+    pub fn forget_key_names(&self, runs: Vec<Ledger>) -> Answer<u64> {
+        let act = async move |means: OrderContext| match means.wire {
+            CommandSender::Redis(wire) => registry::remove_key_names(&wire, &runs).await,
+            CommandSender::Memcached(_) | CommandSender::None => {
                 runs.iter().for_each(Ledger::drop_keys);
                 Ok(0)
             }
@@ -217,7 +222,7 @@ impl Control {
 
     /// Requests the slots of a cluster node; empty without a cluster.
     pub fn slots(&self) -> Answer<Slots> {
-        let act = async |means: Means| {
+        let act = async |means: OrderContext| {
             let slots = Slots::of(&means.redis(CLUSTERS)?).await?;
             Ok(slots.map(Arc::unwrap_or_clone).unwrap_or_default())
         };
@@ -226,24 +231,24 @@ impl Control {
 
     /// Counts how many keys of `span` exist. If `span` has more than 100 000 keys, only an evenly distributed sample is
     /// checked.
-    pub fn count(&self, span: KeySpan, names: KeyNames) -> Answer<Counted> {
-        let act = async move |means: Means| match means.wire {
-            Wire::Redis(wire) => count::count(StoredKeys::of(&wire).await?, &span, &names).await,
-            Wire::Memcached(wire) => count::count(Items(&wire), &span, &names).await,
-            Wire::None => Err(ServerError::Missing(means.target.dialect.words().server, KEYS)),
+    pub fn count(&self, span: KeySpan, names: KeyNames) -> Answer<CountResult> {
+        let act = async move |means: OrderContext| match means.wire {
+            CommandSender::Redis(wire) => count::count(StoredKeys::of(&wire).await?, &span, &names).await,
+            CommandSender::Memcached(wire) => count::count(Items(&wire), &span, &names).await,
+            CommandSender::None => Err(ServerError::Missing(means.target.dialect.words().server, KEYS)),
         };
         self.order(act, identity)
     }
 
     /// Starts to examine the keys of the target's database: the keys by prefix, the largest keys and the hottest keys.
-    pub fn look_at_keys(&self, way: KeyWay) -> KeyLook {
-        let shared = Arc::new(keys::Shared::new(way));
+    pub fn examine_keys(&self, way: KeyMethod) -> KeyExamination {
+        let shared = Arc::new(keys::ExaminationState::new(way));
         let (seen, redacts) = (Arc::clone(&shared), self.redacts);
-        let act = async move |means: Means| match means.redis(KEYS)? {
+        let act = async move |means: OrderContext| match means.redis(KEYS)? {
             _ if redacts => Err(ServerError::Unfit("--redact leaves out the names of keys".to_owned())),
-            wire => keys::look(wire, means.target, way, seen).await,
+            wire => keys::examine(wire, means.target, way, seen).await,
         };
-        KeyLook { shared, answer: self.order(act, identity) }
+        KeyExamination { shared, answer: self.order(act, identity) }
     }
 
     /// Sets one of the [`PARAMETERS`](super::PARAMETERS). Before the change, the present value is written to `ledger`
@@ -253,17 +258,20 @@ impl Control {
         parameter: &'static Parameter,
         value: String,
         ledger: &Ledger,
-    ) -> Answer<Turned> {
+    ) -> Answer<TuneResult> {
         let turn = TuneStep { parameter, value, ledger: ledger.clone() };
-        let act = async move |means: Means| tune::turn(&means.redis(CONFIG)?, &means.target, &turn).await;
+        let act = async move |means: OrderContext| {
+            tune::set_parameter(&means.redis(CONFIG)?, &means.target, &turn).await
+        };
         self.order(act, |order| order.noting(ledger))
     }
 
     /// Restores a parameter, and removes it from `ledger` and its marker. A parameter that another client has changed
     /// since is not restored, only removed. A marker without entries is deleted.
-    pub fn restore_config(&self, tuned: Tuned, ledger: &Ledger) -> Answer<Restored> {
+    pub fn restore_config(&self, tuned: TunedParameter, ledger: &Ledger) -> Answer<Restored> {
         let ledger = ledger.clone();
-        let act = async move |means: Means| tune::restore(&means.redis(CONFIG)?, &tuned, &ledger).await;
+        let act =
+            async move |means: OrderContext| tune::restore(&means.redis(CONFIG)?, &tuned, &ledger).await;
         self.order(act, identity)
     }
 
@@ -272,7 +280,7 @@ impl Control {
     /// primaries of the cluster run the commands as well, and commands for keys on another node are left out.
     pub fn set_up(&self, commands: Vec<SetupCommand>, ledger: &Ledger, in_cluster: bool) -> Answer<SetUp> {
         let noted = ledger.clone();
-        let act = async move |means: Means| {
+        let act = async move |means: OrderContext| {
             let maker = (&means.maker(SETUPS)?, &means.target);
             let outcome = set_up::set_up(maker, &commands, &noted, in_cluster).await;
             (means.asked)(outcome.answered.clone());
@@ -283,9 +291,9 @@ impl Control {
 
     /// Removes an object of a setup from the server, from `ledger` and from the marker. The answer is whether the
     /// object still existed.
-    pub fn undo(&self, made: Made, ledger: &Ledger) -> Answer<bool> {
+    pub fn undo(&self, made: SetupObject, ledger: &Ledger) -> Answer<bool> {
         let ledger = ledger.clone();
-        let act = async move |means: Means| set_up::undo(&means.maker(SETUPS)?, &made, &ledger).await;
+        let act = async move |means: OrderContext| set_up::undo(&means.maker(SETUPS)?, &made, &ledger).await;
         self.order(act, identity)
     }
 }

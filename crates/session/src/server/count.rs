@@ -13,14 +13,14 @@ const MOST: u64 = 100_000;
 
 /// The result of a count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct CountResult {
     /// The number of checked keys.
     pub looked_for: u64,
     /// The number of checked keys that exist.
     pub there: u64,
 }
 
-impl Sum for Counted {
+impl Sum for CountResult {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |sum, one| Self {
             looked_for: sum.looked_for + one.looked_for,
@@ -35,15 +35,15 @@ pub(super) async fn count(
     store: impl Store,
     span: &KeySpan,
     names: &KeyNames,
-) -> Result<Counted, ServerError> {
-    let mut counted = Counted::default();
+) -> Result<CountResult, ServerError> {
+    let mut counted = CountResult::default();
     let mut wanted = spread(span, names).filter(|key| store.holds(key));
     loop {
         let chunk: Vec<_> = wanted.by_ref().take(CHUNK).collect();
         if chunk.is_empty() {
             return Ok(counted);
         }
-        let found = store.there(&chunk).await?;
+        let found = store.count_existing(&chunk).await?;
         counted.there += found.there;
         counted.looked_for += (chunk.len() as u64).saturating_sub(found.elsewhere);
     }

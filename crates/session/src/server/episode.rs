@@ -11,7 +11,7 @@ const QUIET_NS: u64 = 3 * SECOND_NS;
 
 /// The present burst, if there is one.
 #[derive(Debug, Default)]
-pub(super) struct Episode {
+pub(super) struct BurstTracker {
     /// The time of the previous count, in nanoseconds.
     asked_ns: Option<u64>,
     burst: Option<Burst>,
@@ -35,7 +35,7 @@ pub(super) enum Border {
     Ends { sum: u64, most: u64, length_s: f64 },
 }
 
-impl Episode {
+impl BurstTracker {
     /// Adds `n` occurrences that happened between the previous poll and `at_ns`. Returns the beginning or the end of a
     /// burst, if there is one.
     pub(super) fn take(&mut self, at_ns: u64, n: u64) -> Option<Border> {
@@ -65,13 +65,13 @@ impl Episode {
 
 /// Bursts of evicted keys and of rejected connections, from two counters.
 #[derive(Debug, Default)]
-pub(super) struct Bursts {
+pub(super) struct LimitBursts {
     counted: [Option<u64>; 2],
-    evictions: Episode,
-    rejections: Episode,
+    evictions: BurstTracker,
+    rejections: BurstTracker,
 }
 
-impl Bursts {
+impl LimitBursts {
     /// Compares both counters with their previous values and returns the events. After a restart of the server, or if a
     /// counter has decreased (CONFIG RESETSTAT, `stats reset`), the difference counts as 0.
     pub(super) fn take(&mut self, at_ns: u64, counted: [Option<u64>; 2], is_same: bool) -> Vec<EventKind> {
@@ -114,7 +114,7 @@ pub(super) struct Expiry {
     counted: Option<(u64, u64, u64)>,
     /// The usual number of expired keys per second, outside of bursts.
     usual: Option<f64>,
-    burst: Episode,
+    burst: BurstTracker,
 }
 
 impl Expiry {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_start_and_the_end_of_a_burst_are_reported_once() {
-        let mut episode = Episode::default();
+        let mut episode = BurstTracker::default();
         let counts = [0, 5, 7, 0, 0, 3, 0, 0, 0, 0, 0, 2];
         let borders: Vec<_> = counts
             .into_iter()

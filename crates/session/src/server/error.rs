@@ -96,7 +96,7 @@ pub enum ServerError {
         "the key {key} on this server has another type than redyno's key of this name, so it belongs to another client; \
          redyno did not change it, and cannot record its run there"
     )]
-    Somebodys {
+    ForeignKey {
         /// The key.
         key: String,
     },
@@ -147,7 +147,7 @@ impl ServerError {
         }
         matches!(
             self,
-            redyno_engine::any_of!(Self Refused Taken Irreversible Exists Nameless NotOfRun Somebodys
+            redyno_engine::any_of!(Self Refused Taken Irreversible Exists Nameless NotOfRun ForeignKey
                 Missing NoSlots)
         )
     }

@@ -24,7 +24,7 @@ use tokio::{
 
 use super::dialogue::Dialogue;
 use crate::{
-    endpoint::{ReachError, Talk, TurnedDown},
+    endpoint::{GreetingError, ReachError, Talk},
     protocol::{Dialect, Reply},
     untrusted,
 };
@@ -90,7 +90,11 @@ impl Drop for Door {
 
 /// Waits until fred connects to the `door`, then starts a task that passes fred's requests to `talk`. If the connection
 /// breaks, `breach` receives the reason. Dropping the result ends the task.
-pub(super) async fn stand(door: Door, talk: Talk, breach: Arc<OnceLock<String>>) -> io::Result<JoinSet<()>> {
+pub(super) async fn start_guard(
+    door: Door,
+    talk: Talk,
+    breach: Arc<OnceLock<String>>,
+) -> io::Result<JoinSet<()>> {
     let mut fred = door.accept().await?;
     let mut server = Dialogue::new(talk.bounded(LONGEST_REPLY))?;
     let mut guard = JoinSet::new();
@@ -148,7 +152,7 @@ async fn relay(fred: &mut UnixStream, server: &mut Dialogue) -> Result<(), Strin
 /// Returns the description of an unexpected reply. An unexpected error reply is the reason why the server disconnects.
 fn unasked(bytes: &[u8], reply: Reply) -> String {
     if let Reply::Error(line) = reply {
-        return TurnedDown::unasked(Dialect::Resp2, line).to_string();
+        return GreetingError::from_unrequested(Dialect::Resp2, line).to_string();
     }
     let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let beginning = untrusted::bytes(&line[..line.len().min(SHOWN)]);

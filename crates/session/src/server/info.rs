@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Status;
 use crate::{
     clock::seconds,
-    gauge::{GAUGES, Gauge, GaugeSource, Gauges, Kind},
+    gauge::{GAUGES, Gauge, GaugeKind, GaugeSource, Gauges},
 };
 
 /// The fields of one reply to INFO. A name occurs in only one section of INFO, so the sections are merged.
@@ -18,7 +18,7 @@ pub struct Info<'a> {
 
 /// The values of all gauges in one reply to INFO, for comparison with the next reply.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Counters {
+pub struct GaugeCounters {
     at_ns: u64,
     run_id: String,
     sources: Gauges,
@@ -71,7 +71,7 @@ impl<'a> Info<'a> {
     /// Returns the server's state at `at_ns` with the differences since `previous`, and the counters for the next call.
     ///
     /// A difference is `None` at the first call, after a restart, and if a counter has decreased (CONFIG RESETSTAT).
-    pub fn status(&self, at_ns: u64, previous: Option<&Counters>) -> (Status, Counters) {
+    pub fn status(&self, at_ns: u64, previous: Option<&GaugeCounters>) -> (Status, GaugeCounters) {
         let now = self.counters(at_ns);
         let (gauges, poll_s) = now.since(previous);
         let (name, version) = self.name_and_version();
@@ -105,7 +105,7 @@ impl<'a> Info<'a> {
         }
     }
 
-    fn counters(&self, at_ns: u64) -> Counters {
+    fn counters(&self, at_ns: u64) -> GaugeCounters {
         let mut sources = Gauges::default();
         for gauge in GAUGES {
             let value = match gauge.about().source {
@@ -119,7 +119,7 @@ impl<'a> Info<'a> {
             };
             sources.set(gauge, value);
         }
-        Counters::new(at_ns, self.text("run_id").unwrap_or_default().to_owned(), sources)
+        GaugeCounters::new(at_ns, self.text("run_id").unwrap_or_default().to_owned(), sources)
     }
 
     /// Returns the value of a gauge that is calculated from several fields.
@@ -154,7 +154,7 @@ impl<'a> Info<'a> {
     }
 }
 
-impl Counters {
+impl GaugeCounters {
     /// Returns the counters with the values that the server process `run_id` reported at `at_ns`.
     pub(super) fn new(at_ns: u64, run_id: String, sources: Gauges) -> Self {
         Self { at_ns, run_id, sources }
@@ -170,9 +170,9 @@ impl Counters {
                 (now >= then).then_some(now - then)
             };
             let value = match gauge.about().kind {
-                Kind::Level => self.sources[gauge],
-                Kind::Added => added(),
-                Kind::Share => {
+                GaugeKind::Level => self.sources[gauge],
+                GaugeKind::Added => added(),
+                GaugeKind::Share => {
                     let passed_s =
                         before.map_or(0.0, |before| seconds(self.at_ns.saturating_sub(before.at_ns)));
                     added().filter(|_| passed_s >= SHARE_MIN_S).map(|used_s| used_s / passed_s)

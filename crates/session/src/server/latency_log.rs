@@ -9,14 +9,14 @@ use crate::events::EventKind;
 const MOST_KINDS: usize = 256;
 
 /// The reported values of an event kind: the time and the duration of the last event, and the longest duration.
-type Latest = (i64, u64, u64);
+type LatestEvent = (i64, u64, u64);
 
 /// The last reported event of each kind.
 #[derive(Debug, Default)]
 pub(super) struct LatencyLog {
     /// The events of the previous poll; `None` before the first poll. Events in the first poll are older than the
     /// session.
-    last: Option<BTreeMap<String, Latest>>,
+    last: Option<BTreeMap<String, LatestEvent>>,
 }
 
 impl LatencyLog {
@@ -29,16 +29,16 @@ impl LatencyLog {
     ) -> Option<(Vec<LatencyEvent>, Vec<EventKind>)> {
         let kinds = reply.list().filter(|kinds| kinds.len() <= MOST_KINDS)?;
         let kinds: BTreeMap<_, _> = kinds.iter().map(kind).collect::<Option<_>>()?;
-        let is_new = |(name, seen): &(&String, &Latest)| {
+        let is_new = |(name, seen): &(&String, &LatestEvent)| {
             self.last.as_ref().is_some_and(|last| last.get(*name) != Some(seen))
         };
-        let event_kind = |(name, (_, last_ms, max_ms)): (&String, &Latest)| EventKind::SlowEvent {
+        let event_kind = |(name, (_, last_ms, max_ms)): (&String, &LatestEvent)| EventKind::SlowEvent {
             of: name.clone(),
             last_ms: *last_ms,
             max_ms: *max_ms,
         };
         let news = kinds.iter().filter(is_new).map(event_kind).collect();
-        let event = |(name, (at_s, last_ms, max_ms)): (&String, &Latest)| LatencyEvent {
+        let event = |(name, (at_s, last_ms, max_ms)): (&String, &LatestEvent)| LatencyEvent {
             name: name.clone(),
             age_s: server_s.and_then(|now_s| u64::try_from(now_s.checked_sub(*at_s)?).ok()),
             last_ms: *last_ms,
@@ -51,7 +51,7 @@ impl LatencyLog {
 }
 
 /// Parses an entry. Newer servers append a sum and a count, which are ignored.
-fn kind(datum: &Datum) -> Option<(String, Latest)> {
+fn kind(datum: &Datum) -> Option<(String, LatestEvent)> {
     let [name, at_s, last_ms, max_ms, ..] = datum.list()? else { return None };
     let milliseconds = |datum: &Datum| datum.number()?.try_into().ok();
     Some((name.text()?.to_owned(), (at_s.number()?, milliseconds(last_ms)?, milliseconds(max_ms)?)))

@@ -9,23 +9,23 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Made, Marker, Owner, Tuned, place::Place};
+use super::{Marker, Owner, SetupObject, TunedParameter, place::MarkerPlace};
 use crate::workload::{KeySpan, RunId};
 
 /// The changes that a session has to undo. Clones share the same changes.
 #[derive(Debug, Clone)]
 pub struct Ledger {
-    sheet: Arc<Mutex<Sheet>>,
+    sheet: Arc<Mutex<LedgerState>>,
 }
 
 #[derive(Debug)]
-struct Sheet {
+struct LedgerState {
     marker: Marker,
     /// Whether changes are also written to a marker on the server; `false` for redyno's built-in server, which ends
     /// with this process.
     is_marked: bool,
     /// The place of the marker on the server; `None` until the place is known.
-    place: Option<Place>,
+    place: Option<MarkerPlace>,
     /// Whether some changes in the ledger are not written to the marker yet.
     is_behind: bool,
     /// Whether this session has written the marker and has not deleted it since.
@@ -52,7 +52,7 @@ impl Ledger {
 
     fn of(marker: Marker, is_marked: bool) -> Self {
         let (is_behind, has_stood, is_closed) = (false, false, false);
-        let sheet = Sheet { marker, is_marked, place: None, is_behind, has_stood, is_closed };
+        let sheet = LedgerState { marker, is_marked, place: None, is_behind, has_stood, is_closed };
         Self { sheet: Arc::new(Mutex::new(sheet)) }
     }
 
@@ -64,7 +64,7 @@ impl Ledger {
     /// Returns whether the session uses a marker and has changes to undo.
     pub(super) fn is_to_be_marked(&self) -> bool {
         let sheet = self.sheet.lock();
-        sheet.is_marked && sheet.marker.owes()
+        sheet.is_marked && sheet.marker.needs_undo()
     }
 
     /// Returns whether the session uses a marker.
@@ -100,7 +100,7 @@ impl Ledger {
     /// if new changes are refused.
     pub(super) fn begin_turn(&self, name: &str, from: &str, to: &str) -> bool {
         let mut sheet = self.sheet.lock();
-        let tuned = Tuned::turned(sheet.tuned(name), name, from, to);
+        let tuned = TunedParameter::with_change(sheet.tuned(name), name, from, to);
         let may_begin = !sheet.is_closed;
         if may_begin {
             sheet.put(tuned);
@@ -109,7 +109,7 @@ impl Ledger {
     }
 
     /// Cancels [`begin_turn`](Self::begin_turn) of a parameter that was not set; `before` is the entry to restore.
-    pub(super) fn cancel_turn(&self, name: &str, before: Option<Tuned>) {
+    pub(super) fn cancel_turn(&self, name: &str, before: Option<TunedParameter>) {
         match before {
             Some(tuned) => self.sheet.lock().put(tuned),
             None => self.forget(name),
@@ -125,7 +125,7 @@ impl Ledger {
     }
 
     /// Returns the entry of the parameter `name`, if the parameter must be restored.
-    pub(super) fn tuned(&self, name: &str) -> Option<Tuned> {
+    pub(super) fn tuned(&self, name: &str) -> Option<TunedParameter> {
         self.sheet.lock().tuned(name).cloned()
     }
 
@@ -137,7 +137,7 @@ impl Ledger {
     }
 
     /// Adds an object that a setup is about to make. Returns `false` if new changes are refused.
-    pub(super) fn begin_making(&self, made: &Made) -> bool {
+    pub(super) fn begin_making(&self, made: &SetupObject) -> bool {
         let mut sheet = self.sheet.lock();
         let may_begin = !sheet.is_closed;
         if may_begin {
@@ -148,12 +148,12 @@ impl Ledger {
     }
 
     /// Returns whether this session has made the object or is about to make it.
-    pub(super) fn has_made(&self, made: &Made) -> bool {
+    pub(super) fn has_made(&self, made: &SetupObject) -> bool {
         self.sheet.lock().marker.made.contains(made)
     }
 
     /// Removes an object from the ledger, because it was deleted or was not made.
-    pub(super) fn forget_made(&self, made: &Made) {
+    pub(super) fn forget_made(&self, made: &SetupObject) {
         let mut sheet = self.sheet.lock();
         sheet.marker.made.retain(|known| known != made);
         sheet.is_behind = true;
@@ -169,11 +169,11 @@ impl Ledger {
         self.sheet.lock().is_closed = true;
     }
 
-    pub(super) fn place(&self) -> Option<Place> {
+    pub(super) fn place(&self) -> Option<MarkerPlace> {
         self.sheet.lock().place.clone()
     }
 
-    pub(super) fn set_place(&self, place: Option<Place>) {
+    pub(super) fn set_place(&self, place: Option<MarkerPlace>) {
         self.sheet.lock().place = place;
     }
 
@@ -194,13 +194,13 @@ impl Ledger {
     }
 }
 
-impl Sheet {
-    fn tuned(&self, name: &str) -> Option<&Tuned> {
+impl LedgerState {
+    fn tuned(&self, name: &str) -> Option<&TunedParameter> {
         self.marker.tuned.iter().find(|tuned| tuned.name == name)
     }
 
     /// Adds or replaces a parameter. Each parameter has one entry; the entries are in the order of their first changes.
-    fn put(&mut self, tuned: Tuned) {
+    fn put(&mut self, tuned: TunedParameter) {
         self.is_behind = true;
         match self.marker.tuned.iter_mut().find(|known| known.name == tuned.name) {
             Some(known) => *known = tuned,
@@ -227,9 +227,9 @@ mod tests {
         assert!(ledger.begin_turn("hz", "20", "50"));
         assert_eq!(ledger.tuned("hz").unwrap().to, ["20", "50"], "both values are possible");
         ledger.cancel_turn("hz", before.clone());
-        assert_eq!((ledger.tuned("hz"), ledger.marker().owes()), (before, true));
+        assert_eq!((ledger.tuned("hz"), ledger.marker().needs_undo()), (before, true));
         ledger.forget("hz");
-        assert!(!ledger.marker().owes());
+        assert!(!ledger.marker().needs_undo());
     }
 
     #[test]
@@ -237,8 +237,8 @@ mod tests {
         let ledger = ledger();
         ledger.close();
         assert!(!ledger.begin_turn("hz", "10", "20"));
-        assert!(!ledger.begin_making(&Made::Library("x".to_owned())));
-        assert!(!ledger.marker().owes());
+        assert!(!ledger.begin_making(&SetupObject::Library("x".to_owned())));
+        assert!(!ledger.marker().needs_undo());
     }
 
     #[test]

@@ -23,7 +23,7 @@ use tokio::{task::JoinSet, time::timeout};
 use super::{
     ServerError,
     guard::{self, Door, REPLY_LIMIT},
-    pace::Sent,
+    pace::SentCommands,
 };
 use crate::{endpoint::Talk, untrusted};
 
@@ -68,7 +68,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(6);
 /// A connection to Redis. Dropping the link closes the socket.
 pub(super) struct RedisLink {
     /// The sender of commands.
-    pub(super) wire: Wire,
+    pub(super) wire: RedisSender,
     fred: ConnectHandle,
     _guard: JoinSet<()>,
 }
@@ -106,9 +106,13 @@ impl RedisLink {
             .build()
             .map_err(refused)?;
         let fred = client.connect();
-        let _guard = guard::stand(door, talk, Arc::clone(&breach)).await.map_err(broken)?;
-        let wire =
-            Wire { client, breach: Arc::clone(&breach), sent: Sent::default(), around: Around::Nothing };
+        let _guard = guard::start_guard(door, talk, Arc::clone(&breach)).await.map_err(broken)?;
+        let wire = RedisSender {
+            client,
+            breach: Arc::clone(&breach),
+            sent: SentCommands::default(),
+            around: CommandFrame::Nothing,
+        };
         let link = Self { wire, fred, _guard };
         link.wire.client.wait_for_connect().await.map_err(refused)?;
         // If the server does not have or allow CLIENT SETNAME, the connection is used without a name.
@@ -134,19 +138,19 @@ impl RedisLink {
 
 /// The sender of commands. Clones share the connection, and their commands are pipelined.
 #[derive(Clone)]
-pub(super) struct Wire {
+pub(super) struct RedisSender {
     client: Client,
     /// The reason why the guard closed the connection; empty while the connection is open.
     breach: Arc<OnceLock<String>>,
     /// The commands that this connection has sent.
-    pub(super) sent: Sent,
-    around: Around,
+    pub(super) sent: SentCommands,
+    around: CommandFrame,
 }
 
 /// The commands that are sent together with each command, so that no other command of this connection runs between
 /// them.
 #[derive(Clone, Copy)]
-enum Around {
+enum CommandFrame {
     Nothing,
     /// SELECT of the command's database before the command, and SELECT of the connection's database after the command.
     Databases([u32; 2]),
@@ -154,16 +158,16 @@ enum Around {
     Asking,
 }
 
-impl Wire {
+impl RedisSender {
     /// Returns a sender of commands to the database `db`; `own` is the database of the connection. Use this sender for
     /// reads only: if the server refuses SELECT, the command runs in the database `own`, and its reply is ignored.
     pub(super) fn in_db(&self, db: u32, own: u32) -> Self {
-        Self { around: Around::Databases([db, own]), ..self.clone() }
+        Self { around: CommandFrame::Databases([db, own]), ..self.clone() }
     }
 
     /// Returns a sender of commands for keys of a slot that is being moved to this node.
     pub(super) fn asking(&self) -> Self {
-        Self { around: Around::Asking, ..self.clone() }
+        Self { around: CommandFrame::Asking, ..self.clone() }
     }
 
     /// Sends INFO, with the default sections of the server.
@@ -269,9 +273,11 @@ impl Wire {
         self.sent.count(command, arguments.first().and_then(Value::as_str).as_deref());
         let custom = CustomCommand::new(command, ClusterHash::FirstKey, false);
         match self.around {
-            Around::Nothing => self.within(command, self.client.custom(custom, arguments)).await,
-            Around::Databases(apart) => self.within(command, self.send_apart(custom, arguments, apart)).await,
-            Around::Asking => self.within(command, self.send_asking(custom, arguments)).await,
+            CommandFrame::Nothing => self.within(command, self.client.custom(custom, arguments)).await,
+            CommandFrame::Databases(apart) => {
+                self.within(command, self.send_apart(custom, arguments, apart)).await
+            }
+            CommandFrame::Asking => self.within(command, self.send_asking(custom, arguments)).await,
         }
     }
 

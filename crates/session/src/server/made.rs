@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ServerError,
-    link::{Datum, Wire},
+    link::{Datum, RedisSender},
 };
 use crate::{protocol::HttpSite, untrusted, workload::RunId};
 
@@ -25,7 +25,7 @@ const LONGEST_NAME: usize = 128;
 /// An object that a setup made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Made {
+pub enum SetupObject {
     /// A library of functions.
     Library(String),
     /// A search index.
@@ -35,7 +35,7 @@ pub enum Made {
     Path(String, &'static HttpSite),
 }
 
-impl fmt::Display for Made {
+impl fmt::Display for SetupObject {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Library(name) => write!(f, "the function library {name}"),
@@ -45,7 +45,7 @@ impl fmt::Display for Made {
     }
 }
 
-impl Made {
+impl SetupObject {
     /// Returns the object that a command makes, if it makes one.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl Made {
         let path = path.split('?').next().unwrap_or_default();
         let mut parts = path.split('/').skip(1);
         let name = parts.next().unwrap_or_default();
-        if RunId::of_made_by_http(name) != Some(run) || name.len() > LONGEST_NAME {
+        if RunId::of_http_resource(name) != Some(run) || name.len() > LONGEST_NAME {
             return Err(ServerError::NotOfRun { path: path.to_owned() });
         }
         let makes = parts.next().is_none() && words[0].eq_ignore_ascii_case(b"PUT");
@@ -99,7 +99,7 @@ impl Made {
     }
 
     /// Returns whether a Redis server has an object with this name, no matter which client made the object.
-    pub(super) async fn is_there(&self, wire: &Wire) -> Result<bool, ServerError> {
+    pub(super) async fn is_there(&self, wire: &RedisSender) -> Result<bool, ServerError> {
         match self {
             Self::Library(name) => {
                 let listed = wire.data(&["FUNCTION", "LIST", "LIBRARYNAME", name]).await?;
@@ -133,17 +133,17 @@ fn shown(name: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn by(words: &[&str]) -> Result<Option<Made>, ServerError> {
-        Made::by(&words.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>())
+    fn by(words: &[&str]) -> Result<Option<SetupObject>, ServerError> {
+        SetupObject::by(&words.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>())
     }
 
     #[test]
     fn the_object_that_a_command_makes_is_read_from_its_arguments() {
-        let library = Made::Library("my_lib".to_owned());
+        let library = SetupObject::Library("my_lib".to_owned());
         assert_eq!(by(&["FUNCTION", "LOAD", "#!lua name=my_lib\nreturn 1"]), Ok(Some(library.clone())));
         assert_eq!(by(&["function", "load", "REPLACE", "#!js api=1 name=my_lib"]), Ok(Some(library.clone())));
         assert_eq!(library.undoing(), ["FUNCTION", "DELETE", "my_lib"]);
-        let index = Made::Index("posts \u{e4}".to_owned());
+        let index = SetupObject::Index("posts \u{e4}".to_owned());
         assert_eq!(by(&["ft.create", "posts \u{e4}", "SCHEMA"]), Ok(Some(index.clone())));
         assert_eq!(index.undoing(), ["FT.DROPINDEX", "posts \u{e4}"]);
         for nothing in

@@ -6,11 +6,11 @@ use std::time::Duration;
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{
-    Ledger, Made, Marker, Owner, ServerError, dialogue::Dialogue, link::Wire, marker::MADE, registry,
-    tune::refused_is_fine,
+    Ledger, Marker, Owner, ServerError, SetupObject, dialogue::Dialogue, link::RedisSender, marker::MADE,
+    registry, tune::ignore_refusal,
 };
 use crate::{
-    endpoint::{NoTalk, Talk, Target},
+    endpoint::{Talk, TalkError, Target},
     protocol::{Dialect, HttpSite, Reply},
     untrusted,
     workload::{RunId, SetupCommand},
@@ -24,7 +24,7 @@ const LONGEST_SHOWN: usize = 200;
 
 /// The sender of a setup's commands.
 pub(super) enum Maker {
-    Redis(Wire),
+    Redis(RedisSender),
     Http(Box<Target>),
 }
 
@@ -46,17 +46,17 @@ impl Maker {
         &self,
         command: &SetupCommand,
         ledger: &Ledger,
-    ) -> Result<Option<Made>, ServerError> {
+    ) -> Result<Option<SetupObject>, ServerError> {
         match command.site {
-            Some(site) => Made::by_http(&command.words, site, ledger.marker().run),
-            None => Made::by(&command.words),
+            Some(site) => SetupObject::by_http(&command.words, site, ledger.marker().run),
+            None => SetupObject::by(&command.words),
         }
     }
 
     /// Returns whether the server has this object, no matter which client made it.
-    pub(super) async fn has(&self, made: &Made) -> Result<bool, ServerError> {
+    pub(super) async fn has(&self, made: &SetupObject) -> Result<bool, ServerError> {
         match (self, made) {
-            (Self::Http(target), Made::Path(path, site)) => {
+            (Self::Http(target), SetupObject::Path(path, site)) => {
                 match ask(target, site, &[b"GET", path.as_bytes()]).await {
                     Err(error) if error.is_refusal("HTTP 404") => Ok(false),
                     answer => answer.map(|_| true),
@@ -68,9 +68,9 @@ impl Maker {
     }
 
     /// Sends the command that removes the object.
-    pub(super) async fn remove(&self, made: &Made) -> Result<(), ServerError> {
+    pub(super) async fn remove(&self, made: &SetupObject) -> Result<(), ServerError> {
         match (self, made) {
-            (Self::Http(target), Made::Path(path, site)) => {
+            (Self::Http(target), SetupObject::Path(path, site)) => {
                 ask(target, site, &[b"DELETE", path.as_bytes()]).await.map(drop)
             }
             (Self::Redis(wire), _) => wire.data(&made.undoing()).await.map(drop),
@@ -82,9 +82,9 @@ impl Maker {
     /// may accept objects but no keys.
     pub(super) async fn note(&self, ledger: &Ledger) -> Result<(), ServerError> {
         let Self::Redis(wire) = self else { return Ok(()) };
-        refused_is_fine(match ledger.marker().made.is_empty() {
-            true => registry::strike(wire, ledger, MADE).await,
-            false => registry::bring(wire, ledger).await,
+        ignore_refusal(match ledger.marker().made.is_empty() {
+            true => registry::remove_field(wire, ledger, MADE).await,
+            false => registry::update_marker(wire, ledger).await,
         })
     }
 }
@@ -103,7 +103,7 @@ async fn ask(target: &Target, site: &'static HttpSite, words: &[&[u8]]) -> Resul
     let connect = move || drop(done.send(Talk::silent(&asked, deadline.into_std())));
     std::thread::Builder::new().name("request".to_owned()).spawn(connect).map_err(|error| lost(&error))?;
     let talk = connected.await.map_err(|error| lost(&error))?;
-    let talk = talk.map_err(|(NoTalk::Connect(error) | NoTalk::Tls(error))| lost(&error))?;
+    let talk = talk.map_err(|(TalkError::Connect(error) | TalkError::Tls(error))| lost(&error))?;
     let talk = talk.bounded(LONGEST_REPLY).with_bodies();
     let mut server = Dialogue::new(talk).map_err(|error| lost(&error))?;
     server.send(&Dialect::Http(site).encode(words));
@@ -138,8 +138,8 @@ pub(super) async fn left_by_http(target: &Target) -> Result<Vec<Marker>, ServerE
     };
     let listed = untrusted::lines(&listed.map_err(unlisted)?);
     let marker = |name: &str| {
-        let run = RunId::of_made_by_http(name)?;
-        let made = vec![Made::Path(format!("/{name}"), site)];
+        let run = RunId::of_http_resource(name)?;
+        let made = vec![SetupObject::Path(format!("/{name}"), site)];
         Some(Marker { made, ..Marker::new(run, Owner::default()) })
     };
     Ok(listed.split_whitespace().filter_map(marker).collect())

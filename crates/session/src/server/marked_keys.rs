@@ -13,7 +13,7 @@ const NUMBERS: u64 = 10_u64.pow(KEY_DIGITS as u32);
 /// A set of key names in the field `keys`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Set {
+struct MarkedKeySet {
     prefix: String,
     first: u64,
     count: u64,
@@ -33,7 +33,7 @@ fn is_usual(digits: &u8) -> bool {
     *digits == usual_digits()
 }
 
-impl Set {
+impl MarkedKeySet {
     fn of(set: &NameSet) -> Self {
         let NameSet { prefix, form: KeyForm { digits, naming }, numbers, is_open } = set.clone();
         let (first, count) = (numbers.start, numbers.end - numbers.start);
@@ -58,14 +58,14 @@ impl Set {
 
 /// Returns the text of the field `keys`.
 pub(super) fn write_keys(span: Option<&KeySpan>) -> String {
-    let sets: Vec<_> = span.into_iter().flat_map(KeySpan::iter).map(Set::of).collect();
+    let sets: Vec<_> = span.into_iter().flat_map(KeySpan::iter).map(MarkedKeySet::of).collect();
     serde_json::to_string(&sets).expect("texts and numbers can be written as JSON")
 }
 
 /// Parses the text of the field `keys`; `None` for a text that no session writes.
 pub(super) fn read_keys(text: &str) -> Option<KeySpan> {
-    let sets: Vec<Set> = serde_json::from_str(text).ok()?;
-    sets.into_iter().map(Set::names).collect()
+    let sets: Vec<MarkedKeySet> = serde_json::from_str(text).ok()?;
+    sets.into_iter().map(MarkedKeySet::names).collect()
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::{
-    Made, Parameter, Tuned,
+    Parameter, SetupObject, TunedParameter,
     marked_keys::{read_keys, write_keys},
 };
 use crate::{
@@ -72,16 +72,16 @@ pub struct Marker {
     /// Whether the keys were left on purpose (`--keep`). Other clients may have written more keys of the run since.
     pub kept: bool,
     /// The parameters to restore, by name.
-    pub tuned: Vec<Tuned>,
+    pub tuned: Vec<TunedParameter>,
     /// The objects that setups made, in order.
-    pub made: Vec<Made>,
+    pub made: Vec<SetupObject>,
     /// The invalid fields, which no session writes. Redyno does not remove invalid fields.
-    pub strange: Vec<Strange>,
+    pub invalid: Vec<InvalidField>,
 }
 
 /// A field of a marker with an invalid content, which no session writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Strange {
+pub struct InvalidField {
     /// The subject of the field: the name of a parameter, or `made`.
     pub of: &'static str,
     /// The name of the marker's field.
@@ -90,7 +90,7 @@ pub struct Strange {
     pub note: String,
 }
 
-impl Strange {
+impl InvalidField {
     fn new(of: &'static str, field: String, note: &str) -> Self {
         Self { of, field, note: untrusted::at_most(note.as_bytes(), LONGEST_SHOWN) }
     }
@@ -101,7 +101,7 @@ impl Marker {
     pub fn new(run: RunId, owner: Owner) -> Self {
         let span = Some(KeySpan::default());
         let (tuned, made, strange) = (Vec::new(), Vec::new(), Vec::new());
-        Self { run, db: 0, owner, span, kept: false, tuned, made, strange }
+        Self { run, db: 0, owner, span, kept: false, tuned, made, invalid: strange }
     }
 
     /// Adds the changes in another marker of the same run. In a cluster, each node has a marker.
@@ -112,7 +112,7 @@ impl Marker {
         self.tuned
             .extend(other.tuned.into_iter().filter(|tuned| !self.tuned.contains(tuned)).collect::<Vec<_>>());
         self.made.extend(other.made.into_iter().filter(|made| !self.made.contains(made)).collect::<Vec<_>>());
-        self.strange.extend(other.strange);
+        self.invalid.extend(other.invalid);
         self
     }
 
@@ -134,8 +134,8 @@ impl Marker {
     }
 
     /// Returns whether there is anything to undo.
-    pub fn owes(&self) -> bool {
-        self.has_keys() || self.has_changed_server() || !self.strange.is_empty()
+    pub fn needs_undo(&self) -> bool {
+        self.has_keys() || self.has_changed_server() || !self.invalid.is_empty()
     }
 
     /// Returns whether changes other than keys have to be undone.
@@ -171,14 +171,16 @@ impl Marker {
         if let Some(note) = value(5) {
             match read_made(note) {
                 Some(made) => marker.made = made,
-                None => marker.strange.push(Strange::new(MADE, MADE.to_owned(), note)),
+                None => marker.invalid.push(InvalidField::new(MADE, MADE.to_owned(), note)),
             }
         }
         for (parameter, note) in Parameter::all().zip((6..).map(value)) {
             let Some(note) = note else { continue };
-            match Tuned::read(parameter, note) {
+            match TunedParameter::read(parameter, note) {
                 Some(tuned) => marker.tuned.push(tuned),
-                None => marker.strange.push(Strange::new(parameter.name, field_of(parameter.name), note)),
+                None => {
+                    marker.invalid.push(InvalidField::new(parameter.name, field_of(parameter.name), note));
+                }
             }
         }
         marker.tuned.sort_by(|a, b| a.name.cmp(&b.name));
@@ -206,16 +208,16 @@ impl Marker {
     /// keys here; \`redyno clean -h 127.0.0.1 -p 6379\` removes them`.
     pub fn left(&self, target: &Target) -> String {
         let value = |value: &str| if value.is_empty() { "\"\"".to_owned() } else { value.to_owned() };
-        let set = |tuned: &Tuned| {
+        let set = |tuned: &TunedParameter| {
             let to = tuned.to.last().map_or_else(|| "(unknown)".to_owned(), |to| value(to));
             format!("{} to {to} (it was {})", tuned.name, value(&tuned.from))
         };
         let set = self.tuned.iter().map(set).collect::<Vec<_>>().join(", ");
-        let made = self.made.iter().map(Made::to_string).collect::<Vec<_>>().join(", ");
+        let made = self.made.iter().map(SetupObject::to_string).collect::<Vec<_>>().join(", ");
         let place = if self.db == target.db { "here".to_owned() } else { format!("in db {}", self.db) };
         let keys = format!("{} its keys {place}", if self.kept { "kept" } else { "left" });
         let is_all = !self.has_changed_server();
-        let strange = self.strange.iter().map(|strange| strange.of).collect::<Vec<_>>().join(", ");
+        let strange = self.invalid.iter().map(|strange| strange.of).collect::<Vec<_>>().join(", ");
         let parts = [
             (self.has_keys(), keys, if is_all { "removes them" } else { "removes the keys" }),
             (!set.is_empty(), format!("set {set}"), "sets that back"),
@@ -230,7 +232,7 @@ impl Marker {
 }
 
 /// Merges the markers of each run. In a cluster, each primary has a marker of the run.
-pub fn united(markers: impl IntoIterator<Item = Marker>) -> Vec<Marker> {
+pub fn merged_by_run(markers: impl IntoIterator<Item = Marker>) -> Vec<Marker> {
     let mut runs: BTreeMap<RunId, Marker> = BTreeMap::new();
     for marker in markers {
         let run = marker.run;
@@ -265,132 +267,10 @@ fn is_host(text: &str) -> bool {
 }
 
 /// Parses the field `made`; returns `None` for a text that no session writes.
-fn read_made(text: &str) -> Option<Vec<Made>> {
-    let made: Vec<Made> = serde_json::from_str(text).ok()?;
-    made.iter().all(Made::is_valid).then_some(made)
+fn read_made(text: &str) -> Option<Vec<SetupObject>> {
+    let made: Vec<SetupObject> = serde_json::from_str(text).ok()?;
+    made.iter().all(SetupObject::is_valid).then_some(made)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run() -> RunId {
-        "4g7k2m9q".parse().unwrap()
-    }
-
-    /// Parses the reply to HMGET from a server whose marker has these fields.
-    fn read(fields: &[(&str, &str)]) -> Marker {
-        let value = |name: &String| {
-            fields.iter().find(|(field, _)| field == name).map(|(_, value)| (*value).to_owned())
-        };
-        Marker::read((run(), 0), &Marker::field_names().iter().map(value).collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn a_marker_is_read_as_it_was_written() {
-        let owner =
-            Owner { started: "2026-11-21T07:08:00.5Z".into(), host: "box-1.example".into(), pid: Some(4711) };
-        let tuned = |name: &str, from: &str, to: &[&str]| Tuned {
-            name: name.to_owned(),
-            from: from.to_owned(),
-            to: to.iter().map(|to| (*to).to_owned()).collect(),
-        };
-        let marker = Marker {
-            span: Some(
-                [(String::new(), 0..10_000), ("post \"7\":".to_owned(), 90..97)].into_iter().collect(),
-            ),
-            kept: true,
-            tuned: vec![tuned("hz", "10", &["20", "50"]), tuned("save", "", &["60 1"])],
-            made: vec![Made::Library("mylib".to_owned()), Made::Index("posts \"7\"".to_owned())],
-            ..Marker::new(run(), owner)
-        };
-        let fields = marker.fields();
-        let pairs: Vec<_> = fields.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();
-        assert_eq!(read(&pairs), marker);
-        assert_eq!(
-            marker.left(&Target::default()),
-            "kept its keys here and set hz to 50 (it was 10), save to 60 1 (it was \"\") and made the function library \
-             mylib, the search index posts \"7\"; `redyno clean -h 127.0.0.1 -p 6379` removes the keys and sets that back and deletes what it made"
-        );
-        let set = Marker { span: Some(KeySpan::default()), made: Vec::new(), ..marker };
-        let left = set.left(&Target::default());
-        assert!(left.starts_with("set hz to 50") && left.ends_with(" -p 6379` sets that back"), "{left}");
-        let elsewhere = Marker { db: 5, ..Marker { span: None, ..set } }.left(&Target::default());
-        assert!(elsewhere.starts_with("kept its keys in db 5 and set hz"), "{elsewhere}");
-        assert!(
-            elsewhere.contains("`redyno clean -h 127.0.0.1 -p 6379 --db 5` removes the keys"),
-            "{elsewhere}"
-        );
-    }
-
-    #[test]
-    fn a_run_without_a_marker_may_have_any_keys() {
-        let marker = read(&[]);
-        assert_eq!((&marker.span, marker.has_keys(), marker.owes()), (&None, true, true));
-        assert_eq!(marker.owner.to_string(), "a session begun (unknown) on host (unknown)");
-        let left = "left its keys here; `redyno clean -h 127.0.0.1 -p 6379` removes them";
-        assert_eq!(marker.left(&Target::default()), left);
-        assert!(!Marker::new(run(), Owner::default()).owes());
-    }
-
-    #[test]
-    fn a_run_owns_the_keys_that_it_may_have_written() {
-        let named = read(&[("keys", r#"[{"prefix":"post:","first":10,"count":5}]"#)]);
-        let kept = Marker { kept: true, ..named.clone() };
-        let unknown = Marker { span: None, ..named.clone() };
-        for (key, owners) in [
-            ("redyno:4g7k2m9q:post:000000000010", [true, true, true]),
-            ("redyno:4g7k2m9q:post:000000000015", [false, true, true]),
-            ("redyno:4g7k2m9q:000000000010", [false, true, true]),
-            ("redyno:zzzzzzzz:post:000000000010", [false, false, false]),
-        ] {
-            let key = OwnKey::read(key.as_bytes()).unwrap();
-            assert_eq!([&named, &kept, &unknown].map(|marker| marker.owns(&key)), owners, "{key:?}");
-        }
-    }
-
-    #[test]
-    fn key_sets_of_any_form_are_read_as_they_were_written() {
-        let text = r#"[{"prefix":"user","first":0,"count":10,"digits":0,"naming":"ycsb","open":true},
-            {"prefix":"","first":5,"count":5,"digits":3,"open":false}]"#;
-        let marker = read(&[("keys", text)]);
-        let span = marker.span.clone().unwrap();
-        assert_eq!(read_keys(&write_keys(Some(&span))), Some(span));
-        let kept = Marker { kept: true, ..marker.clone() };
-        for (name, owners) in [
-            ("user6284781860667377211", [true, true]),
-            ("user01", [false, false]),
-            ("009", [true, true]),
-            ("010", [false, true]),
-            ("10", [false, false]),
-            ("000000000009", [false, true]),
-        ] {
-            let key = OwnKey { run: run(), name: name.as_bytes() };
-            assert_eq!([&marker, &kept].map(|marker| marker.owns(&key)), owners, "{name}");
-        }
-        let bad = text.replace("\"digits\":0", "\"digits\":21");
-        assert_eq!([&bad[..], "[1]"].map(|keys| read(&[("keys", keys)]).span), [None, None]);
-        assert_eq!(read(&[("keys", "[]")]).span, Some(KeySpan::default()));
-    }
-
-    #[test]
-    fn contents_that_no_session_writes_are_ignored() {
-        let marker = read(&[
-            ("started", "\x1b[2J"),
-            ("host", "box\x1b]0;gotcha\x07"),
-            ("pid", "-1"),
-            ("keys", r#"[{"prefix":"","first":0,"count":99999999999999999999}]"#),
-            ("config:hz", r#"{"from":"\u001b[2J","to":["10"]}"#),
-            ("config:maxmemory", r#"{"from":"1","to":["0"]}"#),
-            ("config:dir", r#"{"from":"/","to":["/tmp"]}"#),
-            ("made", r#"[{"library":"x"},{"index":"\u001b[2J"}]"#),
-        ]);
-        let expected =
-            Marker { span: None, strange: marker.strange.clone(), ..Marker::new(run(), Owner::default()) };
-        assert_eq!((marker.owes(), &marker), (true, &expected));
-        let fields: Vec<_> =
-            marker.strange.iter().map(|strange| (strange.of, strange.field.as_str())).collect();
-        assert_eq!(fields, [("made", "made"), ("maxmemory", "config:maxmemory"), ("hz", "config:hz")]);
-        assert_eq!(marker.strange[1].note, r#"{"from":"1","to":["0"]}"#);
-    }
-}
+mod tests;

@@ -56,27 +56,27 @@ mod tuned;
 mod watch;
 
 pub use answer::Answer;
-pub use clean::{Cleaned, Cleaning, Progress};
-pub use client_list::{ClientGroup, ClientRow, Clients};
+pub use clean::{Cleaning, CleaningProgress, CleaningResult};
+pub use client_list::{ClientGroup, ClientRow, ConnectedClients};
 pub use config::ConfigChange;
 pub use control::Control;
-pub use count::Counted;
+pub use count::CountResult;
 pub use error::ServerError;
-pub use info::{Counters, Info};
+pub use info::{GaugeCounters, Info};
 pub use keys::{
-    DirectLine, Estimate, HotUnit, KeyLook, KeySeen, KeyState, KeyWay, KeysSeen, MOST_COMMANDS_PER_S,
-    PrefixSeen,
+    DirectConnection, Estimate, HotUnit, KeyAmount, KeyExamination, KeyMethod, KeyReport, KeyState,
+    MOST_COMMANDS_PER_S, PrefixEstimate,
 };
 pub use ledger::Ledger;
 pub(crate) use link::CLIENT_NAME;
-pub use made::Made;
-pub use marker::{Marker, Owner, Strange, clean_command, united};
+pub use made::SetupObject;
+pub use marker::{InvalidField, Marker, Owner, clean_command, merged_by_run};
 pub use notifications::with_letters;
-pub use parameter::{PARAMETERS, Parameter, Values, value_words};
+pub use parameter::{PARAMETERS, Parameter, ParameterValues, value_words};
 pub use place::{ClusterMember, Slots};
 pub use question::{Obstacle, Writes};
 pub(crate) use set_up::SetUp;
-pub use status::{CommandStat, LatencyEvent, Message, SlotUse, Status};
-pub use survey::{Foreign, Neighbours, Survey, left_behind};
-pub use tune::{Restored, Turned};
-pub use tuned::{Tuned, plain as config_word};
+pub use status::{CommandStat, ControlMessage, LatencyEvent, SlotUse, Status};
+pub use survey::{Foreign, OtherClients, Survey, leftover_lines};
+pub use tune::{Restored, TuneResult};
+pub use tuned::{TunedParameter, plain as config_word};

@@ -2,7 +2,7 @@
 
 use super::{
     Info,
-    episode::{Border, Bursts, Episode, Expiry},
+    episode::{Border, BurstTracker, Expiry, LimitBursts},
 };
 use crate::{clock::seconds, events::EventKind};
 
@@ -12,11 +12,11 @@ const REWRITE_OUTCOME: &str = "aof_last_bgrewrite_status";
 
 /// The state of the server in the previous INFO, and the present bursts.
 #[derive(Debug, Default)]
-pub(super) struct News {
+pub(super) struct InfoChanges {
     seen: Option<Identity>,
-    bursts: Bursts,
+    bursts: LimitBursts,
     expiry: Expiry,
-    blocked: Episode,
+    blocked: BurstTracker,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +55,7 @@ enum FileStep {
     Ended { length_s: Option<f64>, outcome: String },
 }
 
-impl News {
+impl InfoChanges {
     /// Returns the events since the previous INFO.
     pub(super) fn read(&mut self, at_ns: u64, info: &Info) -> Vec<EventKind> {
         let mut seen = Identity::read(info, at_ns);
@@ -217,7 +217,7 @@ mod tests {
 
     /// Returns the events for a series of INFO replies, one reply per second.
     fn news(infos: &[&str]) -> Vec<String> {
-        let mut news = News::default();
+        let mut news = InfoChanges::default();
         let mut read = |(s, text): (usize, &&str)| news.read(s as u64 * SECOND_NS, &Info::parse(text));
         let all = infos.iter().enumerate().flat_map(|(s, text)| read((s, text)));
         all.map(|news| format!("{}: {news}", news.name())).collect()

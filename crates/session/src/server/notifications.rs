@@ -3,9 +3,9 @@
 
 use super::{
     Ledger, ServerError, config,
-    link::Wire,
+    link::RedisSender,
     parameter::NOTIFICATIONS,
-    tune::{TuneStep, turn},
+    tune::{TuneStep, set_parameter},
 };
 use crate::endpoint::Target;
 
@@ -22,14 +22,16 @@ pub fn with_letters(now: &str, more: &str) -> Option<String> {
 /// Adds the letters to the parameter, unless they are set. The value to restore is written to the ledger and the
 /// marker.
 pub(super) async fn add(
-    wire: &Wire,
+    wire: &RedisSender,
     target: &Target,
     letters: &str,
     ledger: &Ledger,
 ) -> Result<(), ServerError> {
     let now = config::get(wire, NOTIFICATIONS.name).await?;
     let Some(value) = with_letters(&now, letters) else { return Ok(()) };
-    turn(wire, target, &TuneStep { parameter: &NOTIFICATIONS, value, ledger: ledger.clone() }).await.map(drop)
+    set_parameter(wire, target, &TuneStep { parameter: &NOTIFICATIONS, value, ledger: ledger.clone() })
+        .await
+        .map(drop)
 }
 
 #[cfg(test)]

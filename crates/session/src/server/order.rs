@@ -2,26 +2,26 @@
 
 use std::{collections::BTreeMap, pin::Pin};
 
-use super::{Ledger, ServerError, answer::Reply, link, maker::Maker, plane::Wire};
+use super::{Ledger, ServerError, answer::AnswerSender, link, maker::Maker, plane::CommandSender};
 use crate::endpoint::Target;
 
 /// The context of an order: the connection, the target and the channel for reports.
-pub(super) struct Means {
-    pub(super) wire: Wire,
+pub(super) struct OrderContext {
+    pub(super) wire: CommandSender,
     pub(super) target: Target,
     /// Receives the commands that a setup sent to the server, with their counts.
     pub(super) asked: Box<dyn FnOnce(BTreeMap<String, u64>) + Send>,
 }
 
-impl Means {
+impl OrderContext {
     /// Returns the sender of commands to Redis.
     ///
     /// # Errors
     /// When the server is memcached or an HTTP service, which does not have the `needed` feature.
-    pub(super) fn redis(&self, needed: &'static str) -> Result<link::Wire, ServerError> {
+    pub(super) fn redis(&self, needed: &'static str) -> Result<link::RedisSender, ServerError> {
         match &self.wire {
-            Wire::Redis(wire) => Ok(wire.clone()),
-            Wire::Memcached(_) | Wire::None => {
+            CommandSender::Redis(wire) => Ok(wire.clone()),
+            CommandSender::Memcached(_) | CommandSender::None => {
                 Err(ServerError::Missing(self.target.dialect.words().server, needed))
             }
         }
@@ -33,31 +33,34 @@ impl Means {
     /// When the server is memcached, which does not have the `needed` feature.
     pub(super) fn maker(&self, needed: &'static str) -> Result<Maker, ServerError> {
         match &self.wire {
-            Wire::None => Ok(Maker::Http(Box::new(self.target.clone()))),
+            CommandSender::None => Ok(Maker::Http(Box::new(self.target.clone()))),
             _ => self.redis(needed).map(Maker::Redis),
         }
     }
 }
 
-type Answered = Pin<Box<dyn Future<Output = ()> + Send>>;
+type OrderFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// An order. [`Control`](super::Control) defines the actions of all orders.
-pub(super) struct Order {
-    act: Box<dyn FnOnce(Result<Means, ServerError>) -> Answered + Send>,
+pub(super) struct ControlOrder {
+    act: Box<dyn FnOnce(Result<OrderContext, ServerError>) -> OrderFuture + Send>,
     /// The ledger with the changes that must be undone after the order.
     pub(super) ledger: Option<Ledger>,
     /// Whether a poll must precede the order.
     pub(super) needs_poll: bool,
 }
 
-impl Order {
+impl ControlOrder {
     /// Returns an order that runs `act` and answers with its result.
-    pub(super) fn new<T, F>(reply: Reply<T>, act: impl FnOnce(Means) -> F + Send + 'static) -> Self
+    pub(super) fn new<T, F>(
+        reply: AnswerSender<T>,
+        act: impl FnOnce(OrderContext) -> F + Send + 'static,
+    ) -> Self
     where
         T: Send + 'static,
         F: Future<Output = Result<T, ServerError>> + Send,
     {
-        let answer = async move |means: Result<Means, ServerError>| {
+        let answer = async move |means: Result<OrderContext, ServerError>| {
             let answer = match means {
                 Ok(means) => act(means).await,
                 Err(error) => Err(error),
@@ -80,7 +83,7 @@ impl Order {
 
     /// Carries out the order and sends its answer. If there is no connection, `means` is an error with the reason, and
     /// the answer is this error.
-    pub(super) fn carry_out(self, means: Result<Means, ServerError>) -> Answered {
+    pub(super) fn carry_out(self, means: Result<OrderContext, ServerError>) -> OrderFuture {
         (self.act)(means)
     }
 }

@@ -59,7 +59,7 @@ const CONTAINERS: [&str; 12] = [
 
 /// The commands that a connection has sent, and the parameters that it has set. Clones share the same state.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sent(Arc<Mutex<SentSoFar>>);
+pub(super) struct SentCommands(Arc<Mutex<SentSoFar>>);
 
 #[derive(Debug, Default)]
 struct SentSoFar {
@@ -67,7 +67,7 @@ struct SentSoFar {
     parameters: BTreeMap<String, String>,
 }
 
-impl Sent {
+impl SentCommands {
     /// Counts a command with its first argument.
     pub(super) fn count(&self, command: &str, first: Option<&str>) {
         let mut name = command.to_lowercase();
@@ -131,7 +131,7 @@ pub(super) fn take_unseen(status: &mut Status) -> BTreeMap<String, u64> {
 
 /// Removes the commands of redyno's key scans from the server's commands per second and from its hits, so that a scan
 /// does not change these figures.
-pub(super) fn take_out_looks(own: &BTreeMap<String, u64>, status: &mut Status) {
+pub(super) fn subtract_key_scans(own: &BTreeMap<String, u64>, status: &mut Status) {
     let calls = |name: &str| own.get(name).copied().unwrap_or(0) as f64;
     let found: f64 = LOOKUPS.into_iter().map(calls).sum();
     let all = found + calls("scan") + calls("memory|usage");
@@ -145,7 +145,7 @@ pub(super) fn take_out_looks(own: &BTreeMap<String, u64>, status: &mut Status) {
 
 /// How often one request is sent.
 #[derive(Debug)]
-struct Pace {
+struct RequestPace {
     /// The smallest number of polls from one request to the next.
     least: u32,
     /// The time of the main thread that the request may take per poll, in microseconds.
@@ -155,7 +155,7 @@ struct Pace {
     waits: u32,
 }
 
-impl Pace {
+impl RequestPace {
     fn new(least: u32, allowed_us: f64) -> Self {
         Self { least, allowed_us, costs_us: VecDeque::new(), waits: 0 }
     }
@@ -193,15 +193,15 @@ impl Pace {
 /// How often each request of a poll is sent.
 #[derive(Debug)]
 pub(super) struct Paces {
-    clients: Pace,
-    times: Pace,
-    others: Pace,
+    clients: RequestPace,
+    times: RequestPace,
+    others: RequestPace,
 }
 
 impl Default for Paces {
     fn default() -> Self {
-        let (clients, times) = (Pace::new(CLIENTS_EVERY, CLIENTS_US), Pace::new(1, TIMES_US));
-        Self { clients, times, others: Pace::new(1, OTHERS_US) }
+        let (clients, times) = (RequestPace::new(CLIENTS_EVERY, CLIENTS_US), RequestPace::new(1, TIMES_US));
+        Self { clients, times, others: RequestPace::new(1, OTHERS_US) }
     }
 }
 
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn own_calls_have_the_servers_names_and_are_subtracted_in_proportion() {
-        let sent = Sent::default();
+        let sent = SentCommands::default();
         sent.count("CONFIG", Some("GET"));
         sent.count("INFO", Some("commandstats"));
         sent.count("PING", None);
@@ -340,14 +340,14 @@ mod tests {
         let gauges = [(Gauge::Hits, 1060.0), (Gauge::Misses, 60.0), (Gauge::OpsPerS, 2500.0)].into();
         let mut status = Status { poll_s: Some(2.0), gauges, ..Status::default() };
         let own = [("pttl", 1000), ("memory|usage", 1000), ("info", 2)].map(|(name, n)| (name.to_owned(), n));
-        take_out_looks(&own.into(), &mut status);
+        subtract_key_scans(&own.into(), &mut status);
         let now = [Gauge::Hits, Gauge::HitRate, Gauge::OpsPerS].map(|gauge| status.gauges[gauge]);
         assert_eq!(now, [Some(60.0), Some(0.5), Some(1500.0)]);
     }
 
     #[test]
     fn a_parameter_that_redyno_set_is_found_once() {
-        let sent = Sent::default();
+        let sent = SentCommands::default();
         sent.set("hz", "20");
         assert!(!sent.take_set("hz", |value| value == "50"));
         assert!(sent.take_set("hz", |value| value == "20"));

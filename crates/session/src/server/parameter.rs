@@ -10,7 +10,7 @@ pub struct Parameter {
     /// The name of the parameter in CONFIG.
     pub name: &'static str,
     /// The values that a key press steps through.
-    pub values: Values,
+    pub values: ParameterValues,
     /// The effect of the parameter, in a few words.
     pub about: &'static str,
     /// The default of Redis 7 and Valkey without a configuration file.
@@ -20,7 +20,7 @@ pub struct Parameter {
 /// The values that a key press steps through, and the other plausible values. Users can type any value; the server
 /// accepts or refuses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Values {
+pub enum ParameterValues {
     /// A list of words; only these words are valid.
     Words(&'static [&'static str]),
     /// A list of values with save points. Other plausible values are pairs of seconds and changes.
@@ -32,7 +32,7 @@ pub enum Values {
     Bytes(&'static [u64]),
 }
 
-const YES_NO: Values = Values::Words(&["no", "yes"]);
+const YES_NO: ParameterValues = ParameterValues::Words(&["no", "yes"]);
 const MIB: u64 = 1 << 20;
 /// The largest plausible memory limit: 1 PiB.
 const MOST_BYTES: u64 = 1 << 50;
@@ -45,7 +45,7 @@ const MOST_SAVE_POINTS: usize = 10;
 pub static PARAMETERS: [Parameter; 10] = [
     Parameter {
         name: "maxmemory",
-        values: Values::Bytes(&[
+        values: ParameterValues::Bytes(&[
             0,
             64 * MIB,
             128 * MIB,
@@ -62,7 +62,7 @@ pub static PARAMETERS: [Parameter; 10] = [
     },
     Parameter {
         name: "maxmemory-policy",
-        values: Values::Words(&[
+        values: ParameterValues::Words(&[
             "noeviction",
             "allkeys-lru",
             "allkeys-lfu",
@@ -77,39 +77,42 @@ pub static PARAMETERS: [Parameter; 10] = [
     },
     Parameter {
         name: "save",
-        values: Values::SavePoints(&["", "3600 1 300 100 60 10000"]),
+        values: ParameterValues::SavePoints(&["", "3600 1 300 100 60 10000"]),
         about: "RDB snapshots: pairs of seconds and changes",
         usual: "3600 1 300 100 60 10000",
     },
     Parameter { name: "appendonly", values: YES_NO, about: "keep an append-only file", usual: "no" },
     Parameter {
         name: "appendfsync",
-        values: Values::Words(&["no", "everysec", "always"]),
+        values: ParameterValues::Words(&["no", "everysec", "always"]),
         about: "when the append-only file is synced to disk",
         usual: "everysec",
     },
     Parameter {
         name: "io-threads",
-        values: Values::Numbers(&[1, 2, 3, 4, 6, 8], 1..=256),
+        values: ParameterValues::Numbers(&[1, 2, 3, 4, 6, 8], 1..=256),
         about: "threads for sockets",
         usual: "1",
     },
     Parameter {
         name: "hz",
-        values: Values::Numbers(&[1, 10, 20, 50, 100, 200, 500], 1..=500),
+        values: ParameterValues::Numbers(&[1, 10, 20, 50, 100, 200, 500], 1..=500),
         about: "runs of the server's background tasks per second",
         usual: "10",
     },
     Parameter { name: "activedefrag", values: YES_NO, about: "defragment memory while serving", usual: "no" },
     Parameter {
         name: "latency-monitor-threshold",
-        values: Values::Numbers(&[0, 1, 2, 5, 10, 20, 50, 100], 0..=i64::MAX),
+        values: ParameterValues::Numbers(&[0, 1, 2, 5, 10, 20, 50, 100], 0..=i64::MAX),
         about: "shortest event for the latency monitor in ms; 0 is off; it costs no measurable time",
         usual: "0",
     },
     Parameter {
         name: "slowlog-log-slower-than",
-        values: Values::Numbers(&[0, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000], -1..=i64::MAX),
+        values: ParameterValues::Numbers(
+            &[0, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000],
+            -1..=i64::MAX,
+        ),
         about: "shortest command for the slow log in µs; -1 is off",
         usual: "10000",
     },
@@ -118,7 +121,7 @@ pub static PARAMETERS: [Parameter; 10] = [
 /// The parameter that selects the keyspace notifications. Only the setup of a workload sets this parameter.
 pub(super) static NOTIFICATIONS: Parameter = Parameter {
     name: "notify-keyspace-events",
-    values: Values::Words(&[""]),
+    values: ParameterValues::Words(&[""]),
     about: "the changes of keys that are published",
     usual: "",
 };
@@ -139,9 +142,9 @@ impl Parameter {
     /// Returns the next higher step from the value `now` if `up` is true, otherwise the next lower step; `None` if
     /// there is no further step. Memory limits below the `used` bytes are left out. If `used` is unknown, all memory
     /// limits except 0 (no limit) are left out.
-    pub fn turned(&self, now: &str, up: bool, used: Option<u64>) -> Option<String> {
+    pub fn step_from(&self, now: &str, up: bool, used: Option<u64>) -> Option<String> {
         match &self.values {
-            Values::Words(words) | Values::SavePoints(words) => {
+            ParameterValues::Words(words) | ParameterValues::SavePoints(words) => {
                 let at = words.iter().position(|word| *word == now);
                 let next = match (at, up) {
                     (Some(at), true) => words.get(at + 1),
@@ -152,8 +155,8 @@ impl Parameter {
                 };
                 next.map(|word| (*word).to_owned())
             }
-            Values::Numbers(steps, _) => next_step(now, up, steps.iter().copied()),
-            Values::Bytes(steps) => {
+            ParameterValues::Numbers(steps, _) => next_step(now, up, steps.iter().copied()),
+            ParameterValues::Bytes(steps) => {
                 let holds = |limit: u64| limit == 0 || used.is_some_and(|used| limit >= used);
                 next_step(now, up, steps.iter().copied().filter(|limit| holds(*limit)))
             }
@@ -168,9 +171,9 @@ impl Parameter {
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = (text[..digits].parse::<f64>().ok(), text[digits..].trim().to_lowercase());
         let times = match (&self.values, self.name) {
-            (Values::Bytes(_), _) => power_of_bytes(&unit),
-            (Values::Numbers(..), "slowlog-log-slower-than") => seconds_of(&unit).map(|s| s * 1e6),
-            (Values::Numbers(..), "latency-monitor-threshold") => seconds_of(&unit).map(|s| s * 1e3),
+            (ParameterValues::Bytes(_), _) => power_of_bytes(&unit),
+            (ParameterValues::Numbers(..), "slowlog-log-slower-than") => seconds_of(&unit).map(|s| s * 1e6),
+            (ParameterValues::Numbers(..), "latency-monitor-threshold") => seconds_of(&unit).map(|s| s * 1e3),
             _ => None,
         };
         let value = number.zip(times).map(|(number, times)| (number * times).round());
@@ -184,11 +187,11 @@ impl Parameter {
     /// in this way, because other clients can write to markers.
     pub fn is_plausible(&self, value: &str) -> bool {
         match &self.values {
-            Values::Words(_) if *self == NOTIFICATIONS => {
+            ParameterValues::Words(_) if *self == NOTIFICATIONS => {
                 value.chars().all(|letter| LETTERS.contains(letter.to_ascii_lowercase()))
             }
-            Values::Words(words) => words.contains(&value),
-            Values::SavePoints(_) => {
+            ParameterValues::Words(words) => words.contains(&value),
+            ParameterValues::SavePoints(_) => {
                 let numbers: Vec<_> = value.split(' ').filter(|word| !word.is_empty()).collect();
                 numbers.len() <= 2 * MOST_SAVE_POINTS
                     && numbers.len().is_multiple_of(2)
@@ -196,8 +199,8 @@ impl Parameter {
                         .iter()
                         .all(|text| number(text).is_some_and(|n| (0..=MOST_CHANGES).contains(&n)))
             }
-            Values::Numbers(_, range) => number(value).is_some_and(|n| range.contains(&n)),
-            Values::Bytes(_) => bytes(value).is_some_and(|bytes| bytes == 0 || bytes >= MIB),
+            ParameterValues::Numbers(_, range) => number(value).is_some_and(|n| range.contains(&n)),
+            ParameterValues::Bytes(_) => bytes(value).is_some_and(|bytes| bytes == 0 || bytes >= MIB),
         }
     }
 
@@ -205,17 +208,19 @@ impl Parameter {
     /// later recognise the value as its own. A memory limit may be lower than the [plausible](Self::is_plausible)
     /// limits, because redyno never restores the value that it set itself.
     pub fn takes(&self, value: &str) -> bool {
-        self.is_plausible(value) || matches!(self.values, Values::Bytes(_)) && bytes(value).is_some()
+        self.is_plausible(value) || matches!(self.values, ParameterValues::Bytes(_)) && bytes(value).is_some()
     }
 
     /// Returns the range of [plausible](Self::is_plausible) values: `1 to 500`.
     pub fn plausible_words(&self) -> String {
         match &self.values {
-            Values::Words(_) if *self == NOTIFICATIONS => format!("the letters {LETTERS}"),
-            Values::Words(words) => words.join(", "),
-            Values::SavePoints(_) => format!("up to {MOST_SAVE_POINTS} pairs of seconds and changes"),
-            Values::Numbers(_, range) => format!("{} to {}", range.start(), range.end()),
-            Values::Bytes(_) => format!("0, or {MIB} to {MOST_BYTES} bytes"),
+            ParameterValues::Words(_) if *self == NOTIFICATIONS => format!("the letters {LETTERS}"),
+            ParameterValues::Words(words) => words.join(", "),
+            ParameterValues::SavePoints(_) => {
+                format!("up to {MOST_SAVE_POINTS} pairs of seconds and changes")
+            }
+            ParameterValues::Numbers(_, range) => format!("{} to {}", range.start(), range.end()),
+            ParameterValues::Bytes(_) => format!("0, or {MIB} to {MOST_BYTES} bytes"),
         }
     }
 }
@@ -274,7 +279,7 @@ mod tests {
     use super::*;
 
     fn turned(name: &str, now: &str, up: bool) -> Option<String> {
-        Parameter::named(name).unwrap().turned(now, up, Some(0))
+        Parameter::named(name).unwrap().step_from(now, up, Some(0))
     }
 
     #[test]
@@ -318,7 +323,7 @@ mod tests {
     #[test]
     fn no_limit_below_the_used_memory_is_offered() {
         let maxmemory = Parameter::named("maxmemory").unwrap();
-        let turned = |now: u64, up, used| maxmemory.turned(&now.to_string(), up, used);
+        let turned = |now: u64, up, used| maxmemory.step_from(&now.to_string(), up, used);
         let used = Some(320 * MIB);
         assert_eq!(turned(0, true, used), Some((512 * MIB).to_string()));
         assert_eq!(turned(1024 * MIB, false, used), Some((512 * MIB).to_string()));
@@ -365,10 +370,10 @@ mod tests {
         }
         for parameter in &PARAMETERS {
             let all: Vec<_> = match &parameter.values {
-                Values::Words(words) | Values::SavePoints(words) => {
+                ParameterValues::Words(words) | ParameterValues::SavePoints(words) => {
                     words.iter().map(|w| (*w).to_owned()).collect()
                 }
-                Values::Numbers(steps, _) | Values::Bytes(steps) => {
+                ParameterValues::Numbers(steps, _) | ParameterValues::Bytes(steps) => {
                     steps.iter().map(u64::to_string).collect()
                 }
             };

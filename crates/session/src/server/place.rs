@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{ServerError, link::Wire};
+use super::{ServerError, link::RedisSender};
 use crate::{
     protocol::key_slot,
     workload::{NAMESPACE, RunId},
@@ -23,7 +23,7 @@ const FEW_SLOTS: usize = 1024;
 
 /// The place of a list of runs on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct MarkerPlace {
     /// The end of the names of the list and of the markers: empty, or a hash tag such as `{7}` on a node of a cluster.
     tag: String,
     /// Whether the tag is not near, because the node had no near tag.
@@ -56,13 +56,13 @@ pub struct ClusterMember {
     pub port: u16,
 }
 
-impl Place {
+impl MarkerPlace {
     /// Requests the slots of the server with one command, or with two commands on a cluster node. Returns the place
     /// where this session stores its list of runs.
     ///
     /// # Errors
     /// When the node has no slot, and so cannot store keys.
-    pub(super) async fn of(wire: &Wire) -> Result<Self, ServerError> {
+    pub(super) async fn of(wire: &RedisSender) -> Result<Self, ServerError> {
         let Some(slots) = Slots::of(wire).await? else { return Ok(Self::alone()) };
         Self::first(&slots).ok_or(ServerError::NoSlots)
     }
@@ -71,7 +71,7 @@ impl Place {
     ///
     /// # Errors
     /// When the server does not answer.
-    pub(super) async fn all(wire: &Wire) -> Result<Vec<Self>, ServerError> {
+    pub(super) async fn all(wire: &RedisSender) -> Result<Vec<Self>, ServerError> {
         Ok(Slots::of(wire).await?.map_or_else(|| vec![Self::alone()], |slots| Self::of_slots(&slots)))
     }
 
@@ -109,7 +109,7 @@ impl Place {
     }
 
     /// Returns the sender of commands for keys at this place.
-    pub(super) fn wire(&self, wire: &Wire) -> Wire {
+    pub(super) fn wire(&self, wire: &RedisSender) -> RedisSender {
         if self.is_arriving { wire.asking() } else { wire.clone() }
     }
 
@@ -126,7 +126,7 @@ impl Place {
 
 impl Slots {
     /// Requests the slots of the server; returns `None` if the server is not a cluster node.
-    pub(super) async fn of(wire: &Wire) -> Result<Option<Arc<Self>>, ServerError> {
+    pub(super) async fn of(wire: &RedisSender) -> Result<Option<Arc<Self>>, ServerError> {
         let info = match wire.text(&["INFO", "cluster"]).await {
             // If INFO is not permitted, the server is assumed not to be a cluster node. If it is one, writing the
             // marker fails, and that error is reported.
@@ -229,31 +229,32 @@ mod tests {
     fn a_node_with_few_slots_has_a_far_tag() {
         // No tag below 1024 has one of these slots.
         let few = Slots { own: vec![(6, 15)], ..Slots::default() };
-        let far = Place::first(&few).unwrap();
+        let far = MarkerPlace::first(&few).unwrap();
         assert!(far.is_far);
         assert!(
-            Place::first(&Slots { own: vec![(0, 500)], ..Slots::default() }).is_some_and(|it| !it.is_far)
+            MarkerPlace::first(&Slots { own: vec![(0, 500)], ..Slots::default() })
+                .is_some_and(|it| !it.is_far)
         );
-        let all = Place::of_slots(&few);
+        let all = MarkerPlace::of_slots(&few);
         assert!(all.contains(&far) && all.len() == 10, "{all:?}");
     }
 
     #[test]
     fn list_and_marker_are_in_the_same_slot() {
         let run: RunId = "4g7k2m9q".parse().unwrap();
-        let alone = Place::alone();
+        let alone = MarkerPlace::alone();
         assert_eq!((alone.list().as_str(), alone.marker(run).as_str()), ("redyno:runs", "redyno:4g7k2m9q"));
         let slots = Slots { own: vec![(key_slot(b"{7}"), key_slot(b"{7}"))], ..Slots::default() };
-        let place = Place::first(&slots).unwrap();
+        let place = MarkerPlace::first(&slots).unwrap();
         assert_eq!(
             (place.list().as_str(), place.marker(run).as_str()),
             ("redyno:runs{7}", "redyno:4g7k2m9q{7}")
         );
         assert!(slots.has(place.list().as_bytes()) && slots.has(place.marker(run).as_bytes()));
         assert!(!slots.has(b"redyno:4g7k2m9q:000000000000"));
-        assert!(Place::at(8, &slots).is_none());
+        assert!(MarkerPlace::at(8, &slots).is_none());
         let arriving = Slots { arriving: vec![key_slot(b"{8}")], ..slots };
-        assert!(Place::at(8, &arriving).is_some_and(|place| place.is_arriving));
-        assert_eq!(Place::first(&arriving), Some(place));
+        assert!(MarkerPlace::at(8, &arriving).is_some_and(|place| place.is_arriving));
+        assert_eq!(MarkerPlace::first(&arriving), Some(place));
     }
 }

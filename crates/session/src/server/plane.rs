@@ -15,16 +15,16 @@ pub(super) enum Link {
 }
 
 /// The sender of commands. Clones share the connection.
-pub(super) enum Wire {
-    Redis(link::Wire),
-    Memcached(memcached::Wire),
+pub(super) enum CommandSender {
+    Redis(link::RedisSender),
+    Memcached(memcached::MemcachedSender),
     None,
 }
 
 /// The values of earlier polls. These values are kept when the connection is lost.
 pub(super) enum Poller {
-    Redis(Box<poll::Poller>),
-    Memcached(Box<memcached::Poller>),
+    Redis(Box<poll::RedisPoller>),
+    Memcached(Box<memcached::MemcachedPoller>),
     None,
 }
 
@@ -39,11 +39,11 @@ impl Link {
     }
 
     /// Returns the sender of commands.
-    pub(super) fn wire(&self) -> Wire {
+    pub(super) fn wire(&self) -> CommandSender {
         match self {
-            Self::Redis(link) => Wire::Redis(link.wire.clone()),
-            Self::Memcached(link) => Wire::Memcached(link.wire.clone()),
-            Self::None => Wire::None,
+            Self::Redis(link) => CommandSender::Redis(link.wire.clone()),
+            Self::Memcached(link) => CommandSender::Memcached(link.wire.clone()),
+            Self::None => CommandSender::None,
         }
     }
 
@@ -73,13 +73,13 @@ impl Poller {
     /// When the connection is lost, or the first request is refused.
     pub(super) async fn poll(
         &mut self,
-        wire: &Wire,
+        wire: &CommandSender,
         now_ns: impl Fn() -> u64,
     ) -> Result<(u64, Polled), ServerError> {
         match (self, wire) {
-            (Self::Redis(poller), Wire::Redis(wire)) => poller.poll(wire, now_ns).await,
-            (Self::Memcached(poller), Wire::Memcached(wire)) => poller.poll(wire, now_ns).await,
-            (Self::None, Wire::None) => {
+            (Self::Redis(poller), CommandSender::Redis(wire)) => poller.poll(wire, now_ns).await,
+            (Self::Memcached(poller), CommandSender::Memcached(wire)) => poller.poll(wire, now_ns).await,
+            (Self::None, CommandSender::None) => {
                 let (name, version) = ("http".to_owned(), "1.1".to_owned());
                 let status = Status { name, version, ..Status::default() };
                 Ok((now_ns(), Polled { status, pause: 1, ..Polled::default() }))

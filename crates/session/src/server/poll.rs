@@ -24,14 +24,14 @@ use super::{
     Info, ServerError, Status,
     client_list::ClientList,
     command_stats::{CommandCounters, errors, errors_since},
-    command_times::{self, ASKED_AT_FIRST, AskedFor, Histograms, Known},
-    config::Config,
-    info::Counters,
+    command_times::{self, ASKED_AT_FIRST, Histograms, KnownHistograms, RequestedCommands},
+    config::ConfigValues,
+    info::GaugeCounters,
     latency_log::LatencyLog,
     link::Datum,
-    link::Wire,
-    news::News,
-    pace::{Paces, named, take_out_looks, take_unseen},
+    link::RedisSender,
+    news::InfoChanges,
+    pace::{Paces, named, subtract_key_scans, take_unseen},
     questions::{command_log, command_stats, has_command_log},
     slot_stats::SlotStats,
     slow_log::{self, CommandLog, SlowLog},
@@ -46,7 +46,7 @@ const SELDOM: u32 = 10;
 
 /// A request other than INFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Question {
+enum PollRequest {
     CommandStats,
     Times,
     SinceStart,
@@ -70,12 +70,12 @@ pub(super) struct Polled {
 
 /// The values of earlier polls, for the calculation of differences. These values are kept when the connection is lost.
 #[derive(Default)]
-pub(super) struct Poller {
-    counters: Option<Counters>,
+pub(super) struct RedisPoller {
+    counters: Option<GaugeCounters>,
     run_id: String,
     commands: Option<CommandCounters>,
     times: CommandTimes,
-    news: News,
+    news: InfoChanges,
     /// Redyno's own commands that were sent before a poll, but that the server counts only in the next poll.
     unseen: BTreeMap<String, u64>,
     errors: Option<BTreeMap<String, u64>>,
@@ -84,7 +84,7 @@ pub(super) struct Poller {
     has_command_log: bool,
     command_log: CommandLog,
     latency: LatencyLog,
-    config: Config,
+    config: ConfigValues,
     clients: ClientList,
     slots: SlotStats,
     /// The size of the last reply to CLIENT LIST, in bytes.
@@ -92,64 +92,64 @@ pub(super) struct Poller {
     paces: Paces,
     /// Whether INFO accepts only one section at a time, as before Redis 7.
     sections_apart: bool,
-    refused: BTreeMap<Question, Refusal>,
+    refused: BTreeMap<PollRequest, RefusedRequest>,
 }
 
 /// The execution times of commands, from the polls so far.
 #[derive(Default)]
 struct CommandTimes {
-    asked: AskedFor,
-    known: Known,
+    asked: RequestedCommands,
+    known: KnownHistograms,
     since_start: BTreeMap<String, BTreeMap<String, f64>>,
     /// The number of polls since histograms were refused.
     polls_without: u32,
 }
 
 /// A refused request.
-struct Refusal {
+struct RefusedRequest {
     /// The number of polls until the request is repeated.
     polls: u32,
     cause: String,
 }
 
 /// A reply of any form, or an error.
-type Reply = Result<Datum, ServerError>;
+type DatumReply = Result<Datum, ServerError>;
 
 /// A request for histograms.
-struct TimesAsked {
+struct HistogramRequest {
     /// The commands whose histograms were requested.
     named: Vec<String>,
     /// The reply; `None` if no commands were requested.
-    reply: Option<Reply>,
+    reply: Option<DatumReply>,
 }
 
 /// The replies of one poll; `None` for a request that was not sent.
-struct Answers {
+struct PollReplies {
     info: Result<String, ServerError>,
     /// The commands that redyno had sent before this request, and the reply.
     commands: Option<(BTreeMap<String, u64>, Result<String, ServerError>)>,
-    times: Option<TimesAsked>,
+    times: Option<HistogramRequest>,
     since_start: Option<Result<String, ServerError>>,
     others: Others,
 }
 
 /// The replies of one poll to commands other than INFO.
 struct Others {
-    slow_log: Option<Reply>,
-    command_log: Option<[Reply; 2]>,
-    latency: Option<Reply>,
+    slow_log: Option<DatumReply>,
+    command_log: Option<[DatumReply; 2]>,
+    latency: Option<DatumReply>,
     config: Option<Result<BTreeMap<String, String>, ServerError>>,
     clients: Option<Result<String, ServerError>>,
 }
 
-impl Poller {
+impl RedisPoller {
     /// Polls the server. `now_ns` returns the time, and is called when all replies have arrived.
     ///
     /// # Errors
     /// When the connection is lost.
     pub(super) async fn poll(
         &mut self,
-        wire: &Wire,
+        wire: &RedisSender,
         now_ns: impl Fn() -> u64,
     ) -> Result<(u64, Polled), ServerError> {
         let answers = self.ask(wire).await;
@@ -172,11 +172,11 @@ impl Poller {
         let mut before = None;
         let (mut own, commands) =
             answers.commands.map_or((BTreeMap::new(), None), |(own, text)| (own, Some(text)));
-        take_out_looks(&own, &mut status);
+        subtract_key_scans(&own, &mut status);
         for (name, calls) in std::mem::take(&mut self.unseen) {
             *own.entry(name).or_default() += calls;
         }
-        if let Some(text) = self.accepted(Question::CommandStats, commands, &mut events)? {
+        if let Some(text) = self.accepted(PollRequest::CommandStats, commands, &mut events)? {
             let now = CommandCounters::parse(&text);
             let added = self.commands.as_ref().and_then(|before| now.since(before));
             status.command_stats = added.unwrap_or_default();
@@ -203,30 +203,30 @@ impl Poller {
     /// `server_s` is the server's clock in seconds.
     fn read_others(
         &mut self,
-        (at_ns, wire): (u64, &Wire),
+        (at_ns, wire): (u64, &RedisSender),
         others: Others,
         server_s: Option<i64>,
         polled: &mut Polled,
     ) -> Result<(), ServerError> {
         let Polled { status, events, .. } = polled;
         let read = others.slow_log.map(|reply| understood(reply, |reply| self.slow_log.read(reply)));
-        let news = self.accepted(Question::SlowLog, read, events)?;
+        let news = self.accepted(PollRequest::SlowLog, read, events)?;
         events.extend(news.unwrap_or_default());
         for (n, reply) in others.command_log.into_iter().flatten().enumerate() {
             let read = understood(reply, |reply| self.command_log.0[n].read(reply));
-            let news = self.accepted(Question::CommandLog, Some(read), events)?;
+            let news = self.accepted(PollRequest::CommandLog, Some(read), events)?;
             events.extend(news.unwrap_or_default());
         }
         let read = others.latency.map(|reply| understood(reply, |reply| self.latency.read(reply, server_s)));
-        if let Some((latency, news)) = self.accepted(Question::Latency, read, events)? {
+        if let Some((latency, news)) = self.accepted(PollRequest::Latency, read, events)? {
             status.latency_events = latency;
             events.extend(news);
         }
-        if let Some(found) = self.accepted(Question::Config, others.config, events)? {
+        if let Some(found) = self.accepted(PollRequest::Config, others.config, events)? {
             events.extend(self.config.take(found, &wire.sent));
         }
         status.config = self.config.values();
-        if let Some(list) = self.accepted(Question::Clients, others.clients, events)? {
+        if let Some(list) = self.accepted(PollRequest::Clients, others.clients, events)? {
             self.listed = list.len();
             status.clients = Some(self.clients.read(at_ns, &list));
         }
@@ -238,21 +238,21 @@ impl Poller {
     /// in polls without histograms.
     async fn histograms(
         &mut self,
-        wire: &Wire,
-        asked: Option<TimesAsked>,
+        wire: &RedisSender,
+        asked: Option<HistogramRequest>,
     ) -> Result<Option<Histograms>, ServerError> {
-        let Some(TimesAsked { named, reply }) = asked else { return Ok(None) };
-        let read = |reply: Reply| understood(reply, Histograms::read);
+        let Some(HistogramRequest { named, reply }) = asked else { return Ok(None) };
+        let read = |reply: DatumReply| understood(reply, Histograms::read);
         let unreported = &mut Vec::new();
-        let mut histograms = self.accepted(Question::Times, reply.map(read), unreported)?;
+        let mut histograms = self.accepted(PollRequest::Times, reply.map(read), unreported)?;
         let mut words = vec!["LATENCY", "HISTOGRAM"];
         if let Some(commands) = self.commands.as_ref().filter(|_| self.times.known.is_new()) {
             words.extend(commands.busiest(ASKED_AT_FIRST));
         }
         words.extend(self.times.asked.names().filter(|name| !named.iter().any(|named| named == name)));
-        if words.len() > 2 && !self.refused.contains_key(&Question::Times) {
+        if words.len() > 2 && !self.refused.contains_key(&PollRequest::Times) {
             let more = read(wire.data(&words).await);
-            if let Some(more) = self.accepted(Question::Times, Some(more), unreported)? {
+            if let Some(more) = self.accepted(PollRequest::Times, Some(more), unreported)? {
                 histograms.get_or_insert_default().extend(more);
             }
         }
@@ -272,10 +272,10 @@ impl Poller {
             self.times.known.take(histograms, calls, &mut status.command_stats);
         }
         let unreported = &mut Vec::new();
-        if let Some(text) = self.accepted(Question::SinceStart, since_start, unreported)? {
+        if let Some(text) = self.accepted(PollRequest::SinceStart, since_start, unreported)? {
             self.times.since_start = command_times::since_start(&text);
         }
-        if self.refused.contains_key(&Question::Times) {
+        if self.refused.contains_key(&PollRequest::Times) {
             for (name, stat) in &mut status.command_stats {
                 stat.since_start_us = self.times.since_start.get(name).cloned().unwrap_or_default();
             }
@@ -283,8 +283,8 @@ impl Poller {
         Ok(())
     }
 
-    async fn ask(&mut self, wire: &Wire) -> Answers {
-        let is_refused = self.refused.contains_key(&Question::Times);
+    async fn ask(&mut self, wire: &RedisSender) -> PollReplies {
+        let is_refused = self.refused.contains_key(&PollRequest::Times);
         let is_time = is_refused && self.times.polls_without.is_multiple_of(SELDOM);
         self.times.polls_without += u32::from(is_refused);
         let refused = &mut self.refused;
@@ -294,19 +294,19 @@ impl Poller {
         let named: Vec<_> = self.times.asked.names().map(str::to_owned).collect();
         let histograms: Vec<_> =
             ["LATENCY", "HISTOGRAM"].into_iter().chain(named.iter().map(String::as_str)).collect();
-        let asks_for_times = times_are_due && is_due(Question::Times);
-        let asks_large = self.has_command_log && is_due(Question::CommandLog);
+        let asks_for_times = times_are_due && is_due(PollRequest::Times);
+        let asks_large = self.has_command_log && is_due(PollRequest::CommandLog);
         let commands = command_stats(wire, &mut self.sections_apart);
-        let commands = only_if(is_due(Question::CommandStats), commands);
+        let commands = only_if(is_due(PollRequest::CommandStats), commands);
         let times = only_if(asks_for_times && !named.is_empty(), wire.data(&histograms));
         let since_start =
-            only_if(is_due(Question::SinceStart) && is_time, wire.text(&["INFO", "latencystats"]));
+            only_if(is_due(PollRequest::SinceStart) && is_time, wire.text(&["INFO", "latencystats"]));
         let slow_log = wire.data(&["SLOWLOG", "GET", slow_log::ASKED]);
-        let slow_log = only_if(is_due(Question::SlowLog), slow_log);
+        let slow_log = only_if(is_due(PollRequest::SlowLog), slow_log);
         let command_log = only_if(asks_large, command_log(wire));
-        let latency = only_if(is_due(Question::Latency), wire.data(&["LATENCY", "LATEST"]));
-        let config = only_if(is_due(Question::Config), self.config.ask(wire));
-        let clients = only_if(is_due(Question::Clients) && clients_are_due, wire.client_list());
+        let latency = only_if(is_due(PollRequest::Latency), wire.data(&["LATENCY", "LATEST"]));
+        let config = only_if(is_due(PollRequest::Config), self.config.ask(wire));
+        let clients = only_if(is_due(PollRequest::Clients) && clients_are_due, wire.client_list());
         // Histograms are requested directly after the counts, because both are shown together.
         let (info, commands, times, since_start, slow_log, command_log, latency, config, clients) = tokio::join!(
             wire.info(),
@@ -319,16 +319,16 @@ impl Poller {
             config,
             clients
         );
-        let times = asks_for_times.then_some(TimesAsked { named, reply: times });
+        let times = asks_for_times.then_some(HistogramRequest { named, reply: times });
         let others = Others { slow_log, command_log, latency, config, clients };
-        Answers { info, commands, times, since_start, others }
+        PollReplies { info, commands, times, since_start, others }
     }
 
     /// Returns the reply, or `None` if there is no reply or the request was refused. A refusal is reported, unless the
     /// same refusal was reported before.
     fn accepted<T>(
         &mut self,
-        question: Question,
+        question: PollRequest,
         answer: Option<Result<T, ServerError>>,
         events: &mut Vec<EventKind>,
     ) -> Result<Option<T>, ServerError> {
@@ -341,7 +341,7 @@ impl Poller {
             Some(Err(error)) if error.ends_connection() => Err(error),
             Some(Err(error)) => {
                 let cause = error.to_string();
-                let refusal = Refusal { polls: ASK_AGAIN, cause: cause.clone() };
+                let refusal = RefusedRequest { polls: ASK_AGAIN, cause: cause.clone() };
                 let before = self.refused.insert(question, refusal);
                 if before.is_none_or(|before| before.cause != cause) {
                     events.push(EventKind::NotPermitted { cause });
@@ -369,7 +369,7 @@ async fn only_if<T>(is_due: bool, question: impl Future<Output = T>) -> Option<T
     if is_due { Some(question.await) } else { None }
 }
 
-fn understood<T>(reply: Reply, read: impl FnOnce(&Datum) -> Option<T>) -> Result<T, ServerError> {
+fn understood<T>(reply: DatumReply, read: impl FnOnce(&Datum) -> Option<T>) -> Result<T, ServerError> {
     let command = "SLOWLOG, COMMANDLOG or LATENCY".to_owned();
     reply.and_then(|reply| read(&reply).ok_or(ServerError::Unexpected { command }))
 }

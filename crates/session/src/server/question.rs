@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Foreign, Marker, Survey};
 use crate::{
     endpoint::Address,
-    units::counted,
+    units::count_with_noun,
     workload::{KeyNames, KeyNaming, KeySpan},
 };
 
@@ -45,7 +45,7 @@ impl Writes {
 /// Joins the first words, and appends the number of the other words: `A and B and C and 1 other`.
 fn some_of(mut words: Vec<String>) -> String {
     let others = words.split_off(words.len().min(NAMED)).len() as u64;
-    words.extend((others > 0).then(|| counted(others, "other")));
+    words.extend((others > 0).then(|| count_with_noun(others, "other")));
     words.join(" and ")
 }
 
@@ -159,7 +159,7 @@ impl Survey {
 
     /// Returns the question to the user before the first write; `None` if the load writes only the run's own keys, and
     /// the server has no other keys, clients or replicas.
-    pub fn asks(&self, writes: &Writes) -> Option<String> {
+    pub fn question(&self, writes: &Writes) -> Option<String> {
         let lives_there: Vec<_> = [self.holds(), self.serves()].into_iter().flatten().collect();
         let makes_by_http = writes.is_service && !writes.setup.is_empty();
         if lives_there.is_empty() && !writes.asks_always && writes.others.is_empty() && !makes_by_http {
@@ -178,7 +178,7 @@ impl Survey {
         match self.primaries {
             1 => self.address.to_string(),
             n if self.in_cluster => format!("the cluster of {} ({n} primaries)", self.address),
-            n => format!("{} with {}", self.address, counted(n - 1, "other server")),
+            n => format!("{} with {}", self.address, count_with_noun(n - 1, "other server")),
         }
     }
 
@@ -192,12 +192,12 @@ impl Survey {
             _ => "",
         };
         let n = self.foreign.bound();
-        (n > 0).then(|| format!("holds {}{own}", counted(n, "key")))
+        (n > 0).then(|| format!("holds {}{own}", count_with_noun(n, "key")))
     }
 
     /// Writes `serves 12 other clients and 2 replicas`.
     fn serves(&self) -> Option<String> {
-        let part = |n, noun| (n > 0).then(|| counted(n, noun));
+        let part = |n, noun| (n > 0).then(|| count_with_noun(n, noun));
         let parts =
             [part(self.neighbours.clients, "other client"), part(self.neighbours.replicas, "replica")];
         let parts: Vec<_> = parts.into_iter().flatten().collect();
@@ -209,7 +209,7 @@ impl Survey {
 mod tests {
     use super::*;
     use crate::{
-        server::{Neighbours, Owner},
+        server::{OtherClients, Owner},
         workload::{KeyForm, NameSet, RunId},
     };
 
@@ -244,7 +244,7 @@ mod tests {
             keys: 0,
             total_keys: 0,
             foreign: Foreign::Exactly(0),
-            neighbours: Neighbours { clients: 0, replicas: 0, load: Some(0), sessions: Some(0) },
+            neighbours: OtherClients { clients: 0, replicas: 0, load: Some(0), sessions: Some(0) },
             read_only: false,
             loading: false,
             max_clients: None,
@@ -257,16 +257,16 @@ mod tests {
     }
 
     fn question(survey: &Survey) -> String {
-        survey.asks(&own()).unwrap()
+        survey.question(&own()).unwrap()
     }
 
     #[test]
     fn no_question_is_asked_about_an_empty_server_or_redynos_own_leftovers() {
-        assert_eq!(empty().asks(&own()), None);
+        assert_eq!(empty().question(&own()), None);
         let ours = Survey { keys: 100, total_keys: 100, runs: vec![leftover()], ..empty() };
-        assert_eq!(ours.asks(&own()), None);
+        assert_eq!(ours.question(&own()), None);
         let full = Survey { maxmemory: Some(1 << 20), ..empty() };
-        assert_eq!(full.asks(&own()), None);
+        assert_eq!(full.question(&own()), None);
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
         let primary = |n, limit| Survey {
             total_keys: n,
             foreign: Foreign::Exactly(n),
-            neighbours: Neighbours { clients: 2, replicas: 1, load: Some(0), sessions: Some(0) },
+            neighbours: OtherClients { clients: 2, replicas: 1, load: Some(0), sessions: Some(0) },
             maxmemory: limit,
             ..empty()
         };
@@ -295,7 +295,7 @@ mod tests {
             keys: 1_204_331,
             total_keys: 1_204_331,
             foreign: Foreign::AtMost(1_204_331),
-            neighbours: Neighbours { clients: 12, replicas: 0, load: Some(0), sessions: Some(0) },
+            neighbours: OtherClients { clients: 12, replicas: 0, load: Some(0), sessions: Some(0) },
             ..empty()
         };
         assert_eq!(
@@ -303,7 +303,7 @@ mod tests {
             "127.0.0.1:6379 holds 1 204 331 keys and serves 12 other clients; the load writes keys under \
              redyno:4g7k2m9q: there and removes them at the end. Continue?"
         );
-        let kept = busy.asks(&Writes { kept: true, ..own() }).unwrap();
+        let kept = busy.question(&Writes { kept: true, ..own() }).unwrap();
         assert!(
             kept.ends_with("keys under redyno:4g7k2m9q: there and leaves them there (--keep). Continue?"),
             "{kept}"
@@ -315,9 +315,9 @@ mod tests {
         let span = KeySpan::from_iter([(String::new(), 0..100), ("counter:".to_owned(), 0..5)]);
         let names = KeyNames::given("app:");
         let writes = Writes { names, is_users: true, asks_always: true, span, ..own() };
-        assert_eq!(empty().asks(&Writes { asks_always: false, ..writes.clone() }), None);
+        assert_eq!(empty().question(&Writes { asks_always: false, ..writes.clone() }), None);
         assert_eq!(
-            empty().asks(&writes).unwrap(),
+            empty().question(&writes).unwrap(),
             "127.0.0.1:6379: the load writes keys named app: and a number, now up to app:000000000099 and \
              app:counter:000000000004, overwrites existing values, and does not remove the keys. Continue?"
         );
@@ -358,7 +358,7 @@ mod tests {
         let others = vec!["SET foo".to_owned(), "FLUSHALL".to_owned()];
         let both = Writes { others, ..own() };
         assert_eq!(
-            empty().asks(&both).unwrap(),
+            empty().question(&both).unwrap(),
             "127.0.0.1:6379: the load writes keys under redyno:4g7k2m9q: there and removes them at the end; runs SET foo \
              and FLUSHALL, which may write to keys that are not its own, and does not remove these keys. Continue?"
         );
@@ -372,7 +372,7 @@ mod tests {
             keys: 11,
             total_keys: 11,
             foreign: Foreign::Exactly(1),
-            neighbours: Neighbours { clients: 1, replicas: 1, load: None, sessions: None },
+            neighbours: OtherClients { clients: 1, replicas: 1, load: None, sessions: None },
             ..empty()
         };
         let expected = "holds 1 key beside redyno's own and serves 1 other client and 1 replica;";

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use super::{
     ServerError, Status,
     link::Datum,
-    link::Wire,
+    link::RedisSender,
     slow_log::{self, PARTS},
 };
 
 /// Requests the statistics of commands and errors. Returns the commands that redyno had sent before, and the reply.
 pub(super) async fn command_stats(
-    wire: &Wire,
+    wire: &RedisSender,
     are_apart: &mut bool,
 ) -> (BTreeMap<String, u64>, Result<String, ServerError>) {
     let own = wire.sent.take();
@@ -27,7 +27,7 @@ pub(super) async fn command_stats(
 }
 
 /// Requests the newest entries of COMMANDLOG about large requests and about large replies.
-pub(super) async fn command_log(wire: &Wire) -> [Result<Datum, ServerError>; 2] {
+pub(super) async fn command_log(wire: &RedisSender) -> [Result<Datum, ServerError>; 2] {
     let words = PARTS.map(|part| format!("large-{part}"));
     let [requests, replies] = words.each_ref().map(|part| ["COMMANDLOG", "GET", slow_log::ASKED, part]);
     tokio::join!(wire.data(&requests), wire.data(&replies)).into()

@@ -7,7 +7,8 @@
 use tokio::task::JoinSet;
 
 use super::{
-    Info, Ledger, Marker, ServerError, link::Wire, marker::united, place::Place, stored_keys::is_moved,
+    Info, Ledger, Marker, ServerError, link::RedisSender, marker::merged_by_run, place::MarkerPlace,
+    stored_keys::is_moved,
 };
 use crate::{endpoint::Target, events::EventKind, workload::RunId};
 
@@ -18,7 +19,11 @@ const OTHER_TYPE: &str = "WRONGTYPE";
 
 /// Returns the markers of all runs in the lists at `places` in a database, one marker for each run. Entries that are
 /// not names of runs are ignored.
-pub(super) async fn markers(wire: &Wire, places: &[Place], db: u32) -> Result<Vec<Marker>, ServerError> {
+pub(super) async fn markers(
+    wire: &RedisSender,
+    places: &[MarkerPlace],
+    db: u32,
+) -> Result<Vec<Marker>, ServerError> {
     let mut markers = Vec::new();
     for (place, runs) in listed(wire, places).await? {
         for run in runs {
@@ -29,11 +34,14 @@ pub(super) async fn markers(wire: &Wire, places: &[Place], db: u32) -> Result<Ve
             }
         }
     }
-    Ok(united(markers))
+    Ok(merged_by_run(markers))
 }
 
 /// Returns the runs in the lists at `places`, without the places that have no list.
-async fn listed(wire: &Wire, places: &[Place]) -> Result<Vec<(Place, Vec<RunId>)>, ServerError> {
+async fn listed(
+    wire: &RedisSender,
+    places: &[MarkerPlace],
+) -> Result<Vec<(MarkerPlace, Vec<RunId>)>, ServerError> {
     let mut found = Vec::new();
     // Each command has a time limit of its own, which a very long pipeline would exceed on a slow server.
     for places in places.chunks(AT_ONCE) {
@@ -62,25 +70,29 @@ async fn listed(wire: &Wire, places: &[Place]) -> Result<Vec<(Place, Vec<RunId>)
 
 /// Returns the markers in other databases that list parameters or objects of setups, because these changes concern the
 /// whole server. A database that redyno is not permitted to read counts as empty.
-pub(super) async fn elsewhere(wire: &Wire, target: &Target) -> Result<Vec<Marker>, ServerError> {
+pub(super) async fn elsewhere(wire: &RedisSender, target: &Target) -> Result<Vec<Marker>, ServerError> {
     let text = wire.text(&["INFO", "keyspace"]).await?;
     let others = Info::parse(&text).keys_by_db().into_keys().filter(|db| *db != target.db);
     let (others, mut found) = (others.collect::<Vec<_>>(), Vec::new());
     if others.is_empty() {
         return Ok(found);
     }
-    let places = Place::all(wire).await?;
+    let places = MarkerPlace::all(wire).await?;
     for db in others {
         match markers(&wire.in_db(db, target.db), &places, db).await {
             Err(error) if error.ends_connection() => return Err(error),
             read => found.extend(read.unwrap_or_default()),
         }
     }
-    found.retain(|marker| marker.has_changed_server() || !marker.strange.is_empty());
+    found.retain(|marker| marker.has_changed_server() || !marker.invalid.is_empty());
     Ok(found)
 }
 
-async fn marker(wire: &Wire, place: &Place, (run, db): (RunId, u32)) -> Result<Marker, ServerError> {
+async fn marker(
+    wire: &RedisSender,
+    place: &MarkerPlace,
+    (run, db): (RunId, u32),
+) -> Result<Marker, ServerError> {
     let (key, fields) = (place.marker(run), Marker::field_names());
     let words: Vec<_> = ["HMGET", &key].into_iter().chain(fields.iter().map(String::as_str)).collect();
     let values = match wire.notes(&words).await {
@@ -92,7 +104,7 @@ async fn marker(wire: &Wire, place: &Place, (run, db): (RunId, u32)) -> Result<M
 }
 
 /// Writes the changes in `ledger` to its marker, if the session uses a marker.
-pub(super) async fn bring(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
+pub(super) async fn update_marker(wire: &RedisSender, ledger: &Ledger) -> Result<(), ServerError> {
     let brought = write(wire, ledger).await;
     match &brought {
         // The slot may have moved to another node, so the place is determined again at the next write.
@@ -103,7 +115,7 @@ pub(super) async fn bring(wire: &Wire, ledger: &Ledger) -> Result<(), ServerErro
     brought
 }
 
-async fn write(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
+async fn write(wire: &RedisSender, ledger: &Ledger) -> Result<(), ServerError> {
     if !ledger.is_to_be_marked() {
         return Ok(());
     }
@@ -123,11 +135,11 @@ async fn write(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
     Ok(())
 }
 
-async fn place(wire: &Wire, ledger: &Ledger) -> Result<Place, ServerError> {
+async fn place(wire: &RedisSender, ledger: &Ledger) -> Result<MarkerPlace, ServerError> {
     match ledger.place() {
         Some(place) => Ok(place),
         None => {
-            let place = Place::of(wire).await?;
+            let place = MarkerPlace::of(wire).await?;
             ledger.set_place(Some(place.clone()));
             Ok(place)
         }
@@ -135,9 +147,9 @@ async fn place(wire: &Wire, ledger: &Ledger) -> Result<Place, ServerError> {
 }
 
 /// The state of a marker after a check.
-pub(super) enum Kept {
+pub(super) enum MarkerState {
     /// The marker exists, was written for the first time, or is not needed.
-    Stands,
+    Present,
     /// The marker was lost, and was written again.
     Renewed(EventKind),
     /// The marker cannot be written.
@@ -146,38 +158,38 @@ pub(super) enum Kept {
 
 /// Checks whether the marker still exists, and otherwise writes it again. FLUSHALL, an expiry, an eviction or a restart
 /// without data can delete the marker.
-pub(super) async fn keep(wire: &Wire, ledger: &Ledger) -> Result<Kept, ServerError> {
+pub(super) async fn check_marker(wire: &RedisSender, ledger: &Ledger) -> Result<MarkerState, ServerError> {
     if !ledger.is_to_be_marked() {
-        return Ok(Kept::Stands);
+        return Ok(MarkerState::Present);
     }
     let run = ledger.marker().run;
     come_nearer(wire, ledger).await?;
     // This is read before the check, because an order may write the marker for the first time meanwhile.
     let stood = ledger.has_stood();
     let stands = match ledger.place() {
-        Some(place) => stands(wire, &place, run).await?,
+        Some(place) => marker_exists(wire, &place, run).await?,
         None => false,
     };
     if stands && !ledger.is_behind() {
-        return Ok(Kept::Stands);
+        return Ok(MarkerState::Present);
     }
-    match bring(wire, ledger).await {
-        Ok(()) if stands || !stood => Ok(Kept::Stands),
-        Ok(()) => Ok(Kept::Renewed(EventKind::MarkerRenewed { run: run.to_string() })),
+    match update_marker(wire, ledger).await {
+        Ok(()) if stands || !stood => Ok(MarkerState::Present),
+        Ok(()) => Ok(MarkerState::Renewed(EventKind::MarkerRenewed { run: run.to_string() })),
         Err(error) if error.ends_connection() => Err(error),
-        Err(error) => Ok(Kept::Refused(EventKind::MarkerRefused { cause: error.to_string() })),
+        Err(error) => Ok(MarkerState::Refused(EventKind::MarkerRefused { cause: error.to_string() })),
     }
 }
 
 /// Moves a marker and its list entry from a far tag to a near tag, where any session finds them. The move is needed if
 /// a node with few slots has received more slots.
-async fn come_nearer(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
+async fn come_nearer(wire: &RedisSender, ledger: &Ledger) -> Result<(), ServerError> {
     let Some(far) = ledger.place().filter(|place| place.is_far) else { return Ok(()) };
-    match Place::of(wire).await {
+    match MarkerPlace::of(wire).await {
         Ok(near) if !near.is_far => {
             ledger.set_place(Some(near));
             // A refused write is repeated by the next poll.
-            if bring(wire, ledger).await.is_ok() {
+            if update_marker(wire, ledger).await.is_ok() {
                 let erased = erase(wire, &far, ledger).await;
                 ledger.set_has_stood(true);
                 return erased.or_else(|error| if error.ends_connection() { Err(error) } else { Ok(()) });
@@ -189,7 +201,7 @@ async fn come_nearer(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
     }
 }
 
-async fn stands(wire: &Wire, place: &Place, run: RunId) -> Result<bool, ServerError> {
+async fn marker_exists(wire: &RedisSender, place: &MarkerPlace, run: RunId) -> Result<bool, ServerError> {
     let (list, key) = (place.list(), place.marker(run));
     let (listed, marked) = (["SISMEMBER", &list, run.as_str()], ["EXISTS", &key]);
     let (listed, marked) = tokio::join!(wire.count(&listed), wire.count(&marked));
@@ -202,12 +214,16 @@ async fn stands(wire: &Wire, place: &Place, run: RunId) -> Result<bool, ServerEr
 }
 
 /// Removes a field from the marker. A marker with nothing left to undo is deleted.
-pub(super) async fn strike(wire: &Wire, ledger: &Ledger, field: &str) -> Result<(), ServerError> {
+pub(super) async fn remove_field(
+    wire: &RedisSender,
+    ledger: &Ledger,
+    field: &str,
+) -> Result<(), ServerError> {
     if !ledger.is_marked() {
         return Ok(());
     }
     let place = place(wire, ledger).await?;
-    if !ledger.marker().owes() {
+    if !ledger.marker().needs_undo() {
         return erase(wire, &place, ledger).await;
     }
     let key = place.marker(ledger.marker().run);
@@ -217,9 +233,9 @@ pub(super) async fn strike(wire: &Wire, ledger: &Ledger, field: &str) -> Result<
 /// Removes the key names of runs from their ledgers, and from their markers on this server. A marker with nothing left
 /// to undo is deleted. On a node of a cluster, markers of the runs that moved there from other nodes are deleted too.
 /// Returns how many markers the node had.
-pub(super) async fn strike_keys(wire: &Wire, ledgers: &[Ledger]) -> Result<u64, ServerError> {
-    let mut places = Place::all(wire).await?;
-    let is_alone = places == [Place::alone()];
+pub(super) async fn remove_key_names(wire: &RedisSender, ledgers: &[Ledger]) -> Result<u64, ServerError> {
+    let mut places = MarkerPlace::all(wire).await?;
+    let is_alone = places == [MarkerPlace::alone()];
     let own = ledgers.iter().filter_map(Ledger::place);
     places.extend(own.filter(|own| !is_alone && !places.contains(own)).collect::<Vec<_>>());
     let listed = if is_alone { Vec::new() } else { listed(wire, &places).await? };
@@ -228,14 +244,14 @@ pub(super) async fn strike_keys(wire: &Wire, ledgers: &[Ledger]) -> Result<u64, 
         ledger.drop_keys();
         let is_to_be_marked = ledger.is_to_be_marked();
         if is_to_be_marked {
-            bring(wire, ledger).await?;
+            update_marker(wire, ledger).await?;
         } else if is_alone {
-            erase(wire, &Place::alone(), ledger).await?;
+            erase(wire, &MarkerPlace::alone(), ledger).await?;
         }
         let own = ledger.place().filter(|_| is_to_be_marked);
         let run = ledger.marker().run;
         let lists_it =
-            |(place, runs): &&(Place, Vec<RunId>)| Some(place) != own.as_ref() && runs.contains(&run);
+            |(place, runs): &&(MarkerPlace, Vec<RunId>)| Some(place) != own.as_ref() && runs.contains(&run);
         for (place, _) in listed.iter().filter(lists_it) {
             match erase(&place.wire(wire), place, ledger).await {
                 // The slot has just moved to another node.
@@ -249,7 +265,7 @@ pub(super) async fn strike_keys(wire: &Wire, ledgers: &[Ledger]) -> Result<u64, 
 }
 
 /// Removes a run's marker and its entry in the list. The server deletes a key when its last field or member is removed.
-async fn erase(wire: &Wire, place: &Place, ledger: &Ledger) -> Result<(), ServerError> {
+async fn erase(wire: &RedisSender, place: &MarkerPlace, ledger: &Ledger) -> Result<(), ServerError> {
     let run = ledger.marker().run;
     ledger.set_has_stood(false);
     let (list, key, fields) = (place.list(), place.marker(run), Marker::field_names());
@@ -267,5 +283,5 @@ async fn erase(wire: &Wire, place: &Place, ledger: &Ledger) -> Result<(), Server
 
 /// Converts the error for a key of another type to an error that the key belongs to another client.
 fn of_somebody(error: ServerError, key: &str) -> ServerError {
-    if error.is_refusal(OTHER_TYPE) { ServerError::Somebodys { key: key.to_owned() } } else { error }
+    if error.is_refusal(OTHER_TYPE) { ServerError::ForeignKey { key: key.to_owned() } } else { error }
 }

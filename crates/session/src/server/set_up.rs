@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Ledger, Made, ServerError, maker::Maker, notifications};
+use super::{Ledger, ServerError, SetupObject, maker::Maker, notifications};
 use crate::{endpoint::Target, workload::SetupCommand};
 
 /// The result of a setup.
@@ -56,7 +56,7 @@ async fn run(
     command: &SetupCommand,
     ledger: &Ledger,
     answered: &mut BTreeMap<String, u64>,
-) -> Result<Option<Made>, ServerError> {
+) -> Result<Option<SetupObject>, ServerError> {
     if let (Some(letters), Maker::Redis(wire)) = (command.notifications(), maker) {
         return notifications::add(wire, target, &letters, ledger).await.map(|()| None);
     }
@@ -85,7 +85,7 @@ async fn run(
 }
 
 /// Writes an object that is about to be made to the ledger and the marker. Fails if the server already has the object.
-async fn note(maker: &Maker, made: &Made, ledger: &Ledger) -> Result<(), ServerError> {
+async fn note(maker: &Maker, made: &SetupObject, ledger: &Ledger) -> Result<(), ServerError> {
     if maker.has(made).await? {
         return Err(ServerError::Exists { what: made.to_string() });
     }
@@ -104,7 +104,7 @@ async fn note(maker: &Maker, made: &Made, ledger: &Ledger) -> Result<(), ServerE
 }
 
 /// Removes an object from the server, the ledger and the marker. Returns whether the object still existed.
-pub(super) async fn undo(maker: &Maker, made: &Made, ledger: &Ledger) -> Result<bool, ServerError> {
+pub(super) async fn undo(maker: &Maker, made: &SetupObject, ledger: &Ledger) -> Result<bool, ServerError> {
     let was_there = match maker.remove(made).await {
         Ok(()) => true,
         Err(error) if error.is_refused() && matches!(maker.has(made).await, Ok(false)) => false,
@@ -114,7 +114,7 @@ pub(super) async fn undo(maker: &Maker, made: &Made, ledger: &Ledger) -> Result<
     Ok(was_there)
 }
 
-async fn forget(maker: &Maker, made: &Made, ledger: &Ledger) -> Result<(), ServerError> {
+async fn forget(maker: &Maker, made: &SetupObject, ledger: &Ledger) -> Result<(), ServerError> {
     ledger.forget_made(made);
     maker.note(ledger).await
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::{
     ServerError, SlotUse, Status,
-    link::{Datum, Wire},
+    link::{Datum, RedisSender},
 };
 use crate::{clock::SECOND_NS, gauge::Gauge};
 
@@ -31,12 +31,12 @@ pub(super) struct SlotStats {
     /// The number of polls until the next CLUSTER SLOT-STATS.
     polls_of_busy: u32,
     /// The time of the previous reply in nanoseconds, and the sums in that reply by slot.
-    before: Option<(u64, BTreeMap<u16, Sums>)>,
+    before: Option<(u64, BTreeMap<u16, SlotSums>)>,
 }
 
 /// The sums of a slot since the server's start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Sums {
+struct SlotSums {
     keys: u64,
     cpu_us: u64,
     bytes_in: u64,
@@ -50,7 +50,7 @@ impl SlotStats {
     /// When the connection is lost.
     pub(super) async fn ask(
         &mut self,
-        wire: &Wire,
+        wire: &RedisSender,
         at_ns: u64,
         status: &mut Status,
     ) -> Result<(), ServerError> {
@@ -77,11 +77,11 @@ impl SlotStats {
 
     /// Returns the busiest slots since the previous reply, busiest first; `None` if the reply has another form.
     fn read(&mut self, at_ns: u64, reply: &Datum) -> Option<Vec<SlotUse>> {
-        let now: BTreeMap<u16, Sums> = reply.list()?.iter().map(sums).collect::<Option<_>>()?;
+        let now: BTreeMap<u16, SlotSums> = reply.list()?.iter().map(sums).collect::<Option<_>>()?;
         let before = self.before.replace((at_ns, now.clone()));
         let (then_ns, before) = before?;
         let length_s = at_ns.saturating_sub(then_ns) as f64 / SECOND_NS as f64;
-        let used = |(slot, now): (&u16, &Sums)| {
+        let used = |(slot, now): (&u16, &SlotSums)| {
             // If the earlier sum of a slot is unknown, the slot may have been busy long ago.
             let before = before.get(slot)?;
             let per_s = |now: u64, before: u64| now.saturating_sub(before) as f64 / length_s;
@@ -122,9 +122,9 @@ fn owned(nodes: &str) -> f64 {
 }
 
 /// Returns a slot and its sums: `[slot, [name, value, …]]`.
-fn sums(entry: &Datum) -> Option<(u16, Sums)> {
+fn sums(entry: &Datum) -> Option<(u16, SlotSums)> {
     let [slot, fields] = entry.list()? else { return None };
-    let mut sums = Sums::default();
+    let mut sums = SlotSums::default();
     for field in fields.list()?.chunks_exact(2) {
         let value = field[1].number().and_then(|value| u64::try_from(value).ok()).unwrap_or_default();
         match field[0].text()? {

@@ -25,7 +25,7 @@ const LONGEST: usize = 24;
 
 /// One entry of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
+struct SlowLogEntry {
     id: i64,
     /// The duration in microseconds, or the size in bytes.
     amount: u64,
@@ -98,7 +98,7 @@ impl SlowLog {
 }
 
 /// Returns the event about the entries from before the session, if many entries have the same command.
-fn before(entries: &[Entry]) -> Vec<EventKind> {
+fn before(entries: &[SlowLogEntry]) -> Vec<EventKind> {
     let mut calls: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| !entry.is_own) {
         let name = entry.command.split(' ').next().unwrap_or_default();
@@ -115,7 +115,7 @@ fn before(entries: &[Entry]) -> Vec<EventKind> {
     most.map(event).into_iter().collect()
 }
 
-impl Entry {
+impl SlowLogEntry {
     fn into_event(self, part: Option<&str>) -> EventKind {
         let Self { amount, command, client, arguments, .. } = self;
         match part {
@@ -127,7 +127,7 @@ impl Entry {
     }
 }
 
-fn entry(datum: &Datum) -> Option<Entry> {
+fn entry(datum: &Datum) -> Option<SlowLogEntry> {
     // Redis 8.10 appends the total number of arguments, and later servers may append more fields.
     let [id, _, amount, words, more @ ..] = datum.list()? else { return None };
     let words: Vec<_> = words.list()?.iter().map(|word| word.text().unwrap_or_default()).collect();
@@ -136,7 +136,7 @@ fn entry(datum: &Datum) -> Option<Entry> {
     let client = part(0).map(|address| {
         part(1).map_or_else(|| address.to_owned(), |name| format!("{address} ({})", shortened(name)))
     });
-    Some(Entry {
+    Some(SlowLogEntry {
         id: id.number()?,
         amount: amount.number()?.try_into().ok()?,
         command: command(&words),

@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::Clients;
+use super::ConnectedClients;
 use crate::{
     events::EventKind,
-    gauge::{GAUGES, Gauge, Gauges, Kind},
+    gauge::{GAUGES, Gauge, GaugeKind, Gauges},
     protocol::Dialect,
     stats::Buckets,
 };
@@ -54,7 +54,7 @@ pub struct Status {
     pub config: Arc<BTreeMap<String, String>>,
     /// The connected clients; `None` in polls without CLIENT LIST.
     #[serde(default, rename = "client_list", skip_serializing_if = "Option::is_none")]
-    pub clients: Option<Clients>,
+    pub clients: Option<ConnectedClients>,
     /// The slots of a cluster node that used most of the main thread, busiest first; `None` in polls that did not
     /// request them.
     #[serde(default, rename = "busy_slots", skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ impl Status {
     /// MiB/s`.
     pub fn text_of(&self, gauge: Gauge) -> Option<String> {
         let value = self.gauges[gauge]?;
-        if gauge.about().kind != Kind::Added {
+        if gauge.about().kind != GaugeKind::Added {
             return Some(gauge.written(value));
         }
         Some(format!("{}/s", gauge.written(self.per_s(value)?)))
@@ -112,7 +112,7 @@ impl Status {
     /// have no value.
     pub fn rates(&self) -> Gauges {
         let mut rates = self.gauges.clone();
-        for gauge in GAUGES.into_iter().filter(|gauge| gauge.about().kind == Kind::Added) {
+        for gauge in GAUGES.into_iter().filter(|gauge| gauge.about().kind == GaugeKind::Added) {
             rates.set(gauge, rates[gauge].and_then(|added| self.per_s(added)));
         }
         rates
@@ -184,7 +184,7 @@ pub struct LatencyEvent {
 
 /// A report of the control plane. `at_ns` is the time of the report on the session's clock.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message {
+pub enum ControlMessage {
     /// The server replied to INFO.
     Status {
         /// The time when the reply arrived.
@@ -193,7 +193,7 @@ pub enum Message {
         status: Box<Status>,
     },
     /// A setup has sent commands to the server. The commands of a setup are not operations of the load.
-    Asked {
+    SetupRequests {
         /// The time when the last reply arrived.
         at_ns: u64,
         /// The number of replies to each command, by the command's name in INFO commandstats.

@@ -6,30 +6,30 @@ use tokio::task::JoinSet;
 
 use super::{
     ServerError,
-    clean::{Found, SCAN_COUNT, Store},
-    link::Wire,
+    clean::{KeyCounts, SCAN_COUNT, Store},
+    link::RedisSender,
     place::Slots,
 };
 use crate::{protocol::key_slot, workload::RunId};
 
 /// The keys of a server, or of a node of a cluster, with the commands to count and remove them.
 pub(super) struct StoredKeys<'a> {
-    wire: &'a Wire,
+    wire: &'a RedisSender,
     /// The slots of the node; `None` without a cluster.
     slots: Option<Arc<Slots>>,
 }
 
 impl<'a> StoredKeys<'a> {
     /// Requests the slots of the server. The slots determine the keys that the server can store.
-    pub(super) async fn of(wire: &'a Wire) -> Result<Self, ServerError> {
+    pub(super) async fn of(wire: &'a RedisSender) -> Result<Self, ServerError> {
         Ok(Self { wire, slots: Slots::of(wire).await? })
     }
 
     /// Sends a command with `keys`. On a node of a cluster, one command is sent for each slot, and keys of other nodes
     /// are left out.
-    async fn each(&self, command: &'static str, keys: &[Vec<u8>]) -> Result<Found, ServerError> {
+    async fn each(&self, command: &'static str, keys: &[Vec<u8>]) -> Result<KeyCounts, ServerError> {
         let Some(slots) = &self.slots else {
-            return Ok(Found { there: self.wire.of_keys(command, keys).await?, elsewhere: 0 });
+            return Ok(KeyCounts { there: self.wire.of_keys(command, keys).await?, elsewhere: 0 });
         };
         let mut by_slot: BTreeMap<u16, Vec<Vec<u8>>> = BTreeMap::new();
         for key in keys.iter().filter(|key| self.holds(key)) {
@@ -40,7 +40,7 @@ impl<'a> StoredKeys<'a> {
             let (wire, slots) = (self.wire.clone(), Arc::clone(slots));
             commands.spawn(async move { of_slot(&wire, &slots, command, (slot, &keys)).await });
         }
-        let mut sum = Found::default();
+        let mut sum = KeyCounts::default();
         for found in commands.join_all().await {
             let found = found?;
             sum.there += found.there;
@@ -52,20 +52,20 @@ impl<'a> StoredKeys<'a> {
 
 /// Sends a command with keys of one slot. While the slot is being moved, a command is sent for each key.
 async fn of_slot(
-    wire: &Wire,
+    wire: &RedisSender,
     slots: &Slots,
     command: &'static str,
     (slot, keys): (u16, &[Vec<u8>]),
-) -> Result<Found, ServerError> {
+) -> Result<KeyCounts, ServerError> {
     let is_arriving = keys.first().is_some_and(|key| slots.is_arriving(key));
     if !is_arriving && !slots.is_leaving(slot) {
         match wire.of_keys(command, keys).await {
             Err(error) if is_moved(&error) => {}
-            there => return Ok(Found { there: there?, elsewhere: 0 }),
+            there => return Ok(KeyCounts { there: there?, elsewhere: 0 }),
         }
     }
     let wire = if is_arriving { wire.asking() } else { wire.clone() };
-    let mut found = Found::default();
+    let mut found = KeyCounts::default();
     for key in keys {
         match wire.of_keys(command, std::slice::from_ref(key)).await {
             Err(error) if is_moved(&error) => found.elsewhere += 1,
@@ -87,7 +87,7 @@ impl Store for StoredKeys<'_> {
         self.slots.as_ref().is_none_or(|slots| slots.has(key) || slots.is_arriving(key))
     }
 
-    async fn there(&self, keys: &[Vec<u8>]) -> Result<Found, ServerError> {
+    async fn count_existing(&self, keys: &[Vec<u8>]) -> Result<KeyCounts, ServerError> {
         self.each("EXISTS", keys).await
     }
 

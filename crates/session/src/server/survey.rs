@@ -6,15 +6,15 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::{
     Info, Marker, ServerError, clients, config,
     link::Datum,
-    link::Wire,
-    marker::{clean_command, united},
+    link::RedisSender,
+    marker::{clean_command, merged_by_run},
     parameter::NOTIFICATIONS,
-    place::Place,
+    place::MarkerPlace,
     registry,
 };
 use crate::{
     endpoint::{Address, Target},
-    units::{self, counted},
+    units::{self, count_with_noun},
     workload::{OwnKey, RunId},
 };
 
@@ -44,7 +44,7 @@ pub struct Survey {
     /// The number of keys that are not redyno's, in all databases.
     pub foreign: Foreign,
     /// The other connected clients.
-    pub neighbours: Neighbours,
+    pub neighbours: OtherClients,
     /// Whether the server is a replica that accepts no writes.
     pub read_only: bool,
     /// Whether the server is still loading its data.
@@ -75,7 +75,7 @@ impl Survey {
             keys: 0,
             total_keys: 0,
             foreign: Foreign::Exactly(0),
-            neighbours: Neighbours { clients: 0, replicas: 0, load: None, sessions: None },
+            neighbours: OtherClients { clients: 0, replicas: 0, load: None, sessions: None },
             read_only: false,
             loading: false,
             used_memory: None,
@@ -117,7 +117,7 @@ impl Foreign {
 
 /// The other connected clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Neighbours {
+pub struct OtherClients {
     /// The number of clients of other programs, without replicas and clients in MONITOR.
     pub clients: u64,
     /// The number of connected replicas.
@@ -151,12 +151,12 @@ impl Survey {
         self.missing.sort();
         self.missing.dedup();
         self.notifications.retain(|letter| other.notifications.contains(letter));
-        self.runs = united(self.runs.into_iter().chain(other.runs));
+        self.runs = merged_by_run(self.runs.into_iter().chain(other.runs));
         self
     }
 }
 
-impl Neighbours {
+impl OtherClients {
     /// Adds the clients of another server.
     fn with(self, other: Self) -> Self {
         Self {
@@ -172,7 +172,7 @@ impl Neighbours {
 const MOST_LEFT: usize = 8;
 
 /// Returns lines about the changes that sessions left. Sessions that left the same changes share a line.
-pub fn left_behind(markers: &[Marker], target: &Target) -> Vec<String> {
+pub fn leftover_lines(markers: &[Marker], target: &Target) -> Vec<String> {
     let mut alike: Vec<(String, &Marker, u64)> = Vec::new();
     let mut others = 0;
     for marker in markers {
@@ -185,11 +185,11 @@ pub fn left_behind(markers: &[Marker], target: &Target) -> Vec<String> {
     }
     let line = |(left, Marker { owner, .. }, sessions): &(String, &Marker, u64)| match sessions - 1 {
         0 => format!("{owner} {left}"),
-        more => format!("{owner} and {} each {left}", counted(more, "other session")),
+        more => format!("{owner} and {} each {left}", count_with_noun(more, "other session")),
     };
     let rest = format!(
         "{} left other changes; {} undoes these, too",
-        counted(others, "more session"),
+        count_with_noun(others, "more session"),
         clean_command(target, target.db)
     );
     alike.iter().map(line).chain((others > 0).then_some(rest)).collect()
@@ -197,7 +197,7 @@ pub fn left_behind(markers: &[Marker], target: &Target) -> Vec<String> {
 
 /// Surveys the server with at most about 50 commands, plus one command for each listed run. Writes nothing.
 pub(super) async fn survey(
-    wire: &Wire,
+    wire: &RedisSender,
     target: &Target,
     (commands, notifies): (BTreeSet<String>, bool),
 ) -> Result<Survey, ServerError> {
@@ -215,7 +215,7 @@ pub(super) async fn survey(
         (here, Foreign::AtMost(here), Vec::new())
     } else {
         let keys = wire.dbsize().await?;
-        let places = Place::all(wire).await?;
+        let places = MarkerPlace::all(wire).await?;
         let runs = registry::markers(wire, &places, target.db).await?;
         (keys, foreign_keys(wire, keys, &own(&places, &runs)).await?, runs)
     };
@@ -241,7 +241,7 @@ pub(super) async fn survey(
 }
 
 /// Returns which of the `commands` the server does not have; empty if the server refuses COMMAND INFO.
-async fn missing(wire: &Wire, commands: BTreeSet<String>) -> Result<Vec<String>, ServerError> {
+async fn missing(wire: &RedisSender, commands: BTreeSet<String>) -> Result<Vec<String>, ServerError> {
     if commands.is_empty() {
         return Ok(Vec::new());
     }
@@ -256,7 +256,7 @@ async fn missing(wire: &Wire, commands: BTreeSet<String>) -> Result<Vec<String>,
 }
 
 /// Returns the reason why no keys can be written to this server, as a text that follows the server's address.
-async fn unfit(wire: &Wire, info: &Info<'_>) -> Result<Option<String>, ServerError> {
+async fn unfit(wire: &RedisSender, info: &Info<'_>) -> Result<Option<String>, ServerError> {
     if info.text("redis_mode").or(info.text("server_mode")) == Some("sentinel") {
         return Ok(Some("is a Sentinel, which stores no keys; name the master that it monitors".to_owned()));
     }
@@ -278,14 +278,14 @@ async fn unfit(wire: &Wire, info: &Info<'_>) -> Result<Option<String>, ServerErr
 /// Returns the markers of sessions that kept their keys, or that were killed before they could clean up. Markers of
 /// sessions that may still be running are not included. From other databases, only markers with changes of the whole
 /// server are included.
-pub(super) async fn leftovers(wire: &Wire, target: &Target) -> Result<Vec<Marker>, ServerError> {
+pub(super) async fn leftovers(wire: &RedisSender, target: &Target) -> Result<Vec<Marker>, ServerError> {
     // A node that replies CLUSTERDOWN serves no keys, and fred would drop the other requests.
     if let Ok(text) = wire.info().await
         && unfit(wire, &Info::parse(&text)).await?.is_some()
     {
         return Ok(Vec::new());
     }
-    let mut markers = registry::markers(wire, &Place::all(wire).await?, target.db).await?;
+    let mut markers = registry::markers(wire, &MarkerPlace::all(wire).await?, target.db).await?;
     // A refusal is ignored here; setting a parameter and cleaning up report it.
     markers.extend(registry::elsewhere(wire, target).await.unwrap_or_default());
     if markers.is_empty() {
@@ -306,30 +306,30 @@ pub(super) async fn leftovers(wire: &Wire, target: &Target) -> Result<Vec<Marker
 }
 
 /// The keys of redyno: the listed runs, and the names of the lists and the markers.
-struct Own<'a> {
+struct RedynoKeys<'a> {
     runs: HashMap<RunId, &'a Marker>,
     notes: HashSet<Vec<u8>>,
 }
 
-fn own<'a>(places: &[Place], markers: &'a [Marker]) -> Own<'a> {
-    let of_place = |place: &Place| {
+fn own<'a>(places: &[MarkerPlace], markers: &'a [Marker]) -> RedynoKeys<'a> {
+    let of_place = |place: &MarkerPlace| {
         markers.iter().map(|marker| place.marker(marker.run)).chain([place.list()]).collect::<Vec<_>>()
     };
     let notes = places.iter().flat_map(of_place);
-    Own {
+    RedynoKeys {
         runs: markers.iter().map(|marker| (marker.run, marker)).collect(),
         notes: notes.map(String::into_bytes).collect(),
     }
 }
 
-impl Own<'_> {
+impl RedynoKeys<'_> {
     fn has(&self, key: &[u8]) -> bool {
         let is_runs = |key: OwnKey| self.runs.get(&key.run).is_some_and(|marker| marker.owns(&key));
         OwnKey::read(key).is_some_and(is_runs) || self.notes.contains(key)
     }
 }
 
-async fn foreign_keys(wire: &Wire, keys: u64, own: &Own<'_>) -> Result<Foreign, ServerError> {
+async fn foreign_keys(wire: &RedisSender, keys: u64, own: &RedynoKeys<'_>) -> Result<Foreign, ServerError> {
     if keys > LOOK_THROUGH_KEYS {
         return Ok(Foreign::AtMost(keys));
     }
@@ -347,11 +347,11 @@ async fn foreign_keys(wire: &Wire, keys: u64, own: &Own<'_>) -> Result<Foreign, 
     Ok(Foreign::AtMost(keys.max(foreign.len() as u64)))
 }
 
-async fn neighbours(wire: &Wire, info: &Info<'_>) -> Result<Neighbours, ServerError> {
+async fn neighbours(wire: &RedisSender, info: &Info<'_>) -> Result<OtherClients, ServerError> {
     match wire.client_list().await {
         Ok(list) => {
             let connected = clients::count(&list);
-            Ok(Neighbours {
+            Ok(OtherClients {
                 clients: connected.others,
                 replicas: connected.replicas,
                 load: Some(connected.load),
@@ -360,7 +360,7 @@ async fn neighbours(wire: &Wire, info: &Info<'_>) -> Result<Neighbours, ServerEr
         }
         Err(error) if error.ends_connection() => Err(error),
         // CLIENT LIST is not permitted or unknown; INFO counts all connections, including this session's.
-        Err(_) => Ok(Neighbours {
+        Err(_) => Ok(OtherClients {
             clients: info.number::<u64>("connected_clients").unwrap_or(1).saturating_sub(1),
             replicas: info.number("connected_slaves").unwrap_or(0),
             load: None,
@@ -372,7 +372,7 @@ async fn neighbours(wire: &Wire, info: &Info<'_>) -> Result<Neighbours, ServerEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::{Made, Owner};
+    use crate::server::{Owner, SetupObject};
 
     #[test]
     fn sessions_that_left_the_same_changes_share_a_line() {
@@ -382,14 +382,14 @@ mod tests {
         let target = Target::default();
         let clean = clean_command(&target, 0);
         let left = format!("left its keys here; {clean} removes them");
-        assert_eq!(left_behind(&[marker(1)], &target), [format!("{first} {left}")]);
+        assert_eq!(leftover_lines(&[marker(1)], &target), [format!("{first} {left}")]);
         let sixty: Vec<_> = (1..=60).map(marker).collect();
-        assert_eq!(left_behind(&sixty, &target), [format!("{first} and 59 other sessions each {left}")]);
+        assert_eq!(leftover_lines(&sixty, &target), [format!("{first} and 59 other sessions each {left}")]);
         let of = |n: usize| {
-            let made = vec![Made::Library(format!("l{n}"))];
+            let made = vec![SetupObject::Library(format!("l{n}"))];
             Marker { made, ..marker(1) }
         };
-        let lines = left_behind(&(0..20_000).map(of).collect::<Vec<_>>(), &target);
+        let lines = leftover_lines(&(0..20_000).map(of).collect::<Vec<_>>(), &target);
         assert_eq!(lines.len(), MOST_LEFT + 1);
         assert_eq!(
             lines[MOST_LEFT],

@@ -10,11 +10,11 @@
 //! the earlier content of the marker is sufficient.
 
 use super::{
-    ConfigChange, Ledger, Parameter, ServerError, Tuned,
+    ConfigChange, Ledger, Parameter, ServerError, TunedParameter,
     config::{get, set},
-    link::Wire,
+    link::RedisSender,
     marker::field_of,
-    place::Place,
+    place::MarkerPlace,
     registry,
 };
 use crate::endpoint::Target;
@@ -28,7 +28,7 @@ pub(super) struct TuneStep {
 
 /// A parameter that was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turned {
+pub struct TuneResult {
     /// The values before and after the change.
     pub change: ConfigChange,
     /// The reason why the marker could not be written; `None` if it was written. Without a marker, redyno cannot
@@ -46,13 +46,17 @@ pub enum Restored {
 }
 
 /// Sets a parameter.
-pub(super) async fn turn(wire: &Wire, target: &Target, turn: &TuneStep) -> Result<Turned, ServerError> {
+pub(super) async fn set_parameter(
+    wire: &RedisSender,
+    target: &Target,
+    turn: &TuneStep,
+) -> Result<TuneResult, ServerError> {
     let TuneStep { parameter, value, ledger } = turn;
     let name = parameter.name;
     let from = get(wire, name).await?;
     let before = ledger.tuned(name);
     if ledger.is_marked() {
-        let tuned = Tuned::turned(before.as_ref(), name, &from, value);
+        let tuned = TunedParameter::with_change(before.as_ref(), name, &from, value);
         tuned.check(parameter).map_err(|why| irreversible(name, why))?;
     }
     if !ledger.begin_turn(name, &from, value) {
@@ -75,8 +79,8 @@ pub(super) async fn turn(wire: &Wire, target: &Target, turn: &TuneStep) -> Resul
     };
     let to = get(wire, name).await?;
     ledger.settle_turn(name, &to);
-    refused_is_fine(registry::bring(wire, ledger).await)?;
-    Ok(Turned { change: ConfigChange { name: name.to_owned(), from, to }, unmarked })
+    ignore_refusal(registry::update_marker(wire, ledger).await)?;
+    Ok(TuneResult { change: ConfigChange { name: name.to_owned(), from, to }, unmarked })
 }
 
 fn irreversible(name: &str, why: String) -> ServerError {
@@ -87,12 +91,12 @@ fn irreversible(name: &str, why: String) -> ServerError {
 /// at the same time. If two sessions set the parameter at the same time, at least one of them finds the marker of the
 /// other session. Returns the reason if the marker cannot be written.
 async fn begin(
-    wire: &Wire,
+    wire: &RedisSender,
     target: &Target,
     (name, from): (&str, &str),
     ledger: &Ledger,
 ) -> Result<Option<ServerError>, ServerError> {
-    let unmarked = match registry::bring(wire, ledger).await {
+    let unmarked = match registry::update_marker(wire, ledger).await {
         Ok(()) => None,
         // A replica or a full server accepts no keys; its parameters can be set without a marker.
         Err(error) if error.is_refused() => Some(error),
@@ -115,9 +119,14 @@ async fn begin(
 
 /// Refuses a parameter that another session has set; that session may use any database. If the server refuses to return
 /// markers, the parameter is accepted.
-async fn refuse_taken(wire: &Wire, target: &Target, name: &str, ledger: &Ledger) -> Result<(), ServerError> {
+async fn refuse_taken(
+    wire: &RedisSender,
+    target: &Target,
+    name: &str,
+    ledger: &Ledger,
+) -> Result<(), ServerError> {
     let read = async {
-        let mut markers = registry::markers(wire, &Place::all(wire).await?, target.db).await?;
+        let mut markers = registry::markers(wire, &MarkerPlace::all(wire).await?, target.db).await?;
         markers.extend(registry::elsewhere(wire, target).await?);
         Ok::<_, ServerError>(markers)
     };
@@ -129,7 +138,7 @@ async fn refuse_taken(wire: &Wire, target: &Target, name: &str, ledger: &Ledger)
         markers => markers.unwrap_or_default(),
     };
     let run = ledger.marker().run;
-    let has_it = |tuned: &Tuned| tuned.name == name;
+    let has_it = |tuned: &TunedParameter| tuned.name == name;
     match markers.into_iter().find(|marker| marker.run != run && marker.tuned.iter().any(has_it)) {
         Some(marker) => Err(ServerError::Taken { name: name.to_owned(), by: marker.owner.to_string() }),
         None => Ok(()),
@@ -137,7 +146,11 @@ async fn refuse_taken(wire: &Wire, target: &Target, name: &str, ledger: &Ledger)
 }
 
 /// Restores a parameter, unless it has a value that the session did not set.
-pub(super) async fn restore(wire: &Wire, tuned: &Tuned, ledger: &Ledger) -> Result<Restored, ServerError> {
+pub(super) async fn restore(
+    wire: &RedisSender,
+    tuned: &TunedParameter,
+    ledger: &Ledger,
+) -> Result<Restored, ServerError> {
     let restored = set_back(wire, tuned).await?;
     ledger.forget(&tuned.name);
     write_marker(wire, ledger, &tuned.name).await?;
@@ -145,20 +158,20 @@ pub(super) async fn restore(wire: &Wire, tuned: &Tuned, ledger: &Ledger) -> Resu
 }
 
 /// Writes the ledger's entry of the parameter `name` to the marker, or removes it from the marker.
-async fn write_marker(wire: &Wire, ledger: &Ledger, name: &str) -> Result<(), ServerError> {
-    refused_is_fine(match ledger.tuned(name) {
-        Some(_) => registry::bring(wire, ledger).await,
-        None => registry::strike(wire, ledger, &field_of(name)).await,
+async fn write_marker(wire: &RedisSender, ledger: &Ledger, name: &str) -> Result<(), ServerError> {
+    ignore_refusal(match ledger.tuned(name) {
+        Some(_) => registry::update_marker(wire, ledger).await,
+        None => registry::remove_field(wire, ledger, &field_of(name)).await,
     })
 }
 
 /// Ignores a refusal by the server. If the server accepts no keys, there is no marker, or the marker keeps its previous
 /// content.
-pub(super) fn refused_is_fine(answer: Result<(), ServerError>) -> Result<(), ServerError> {
+pub(super) fn ignore_refusal(answer: Result<(), ServerError>) -> Result<(), ServerError> {
     answer.or_else(|error| if error.is_refused() { Ok(()) } else { Err(error) })
 }
 
-async fn set_back(wire: &Wire, tuned: &Tuned) -> Result<Restored, ServerError> {
+async fn set_back(wire: &RedisSender, tuned: &TunedParameter) -> Result<Restored, ServerError> {
     let now = get(wire, &tuned.name).await?;
     if now == tuned.from {
         return Ok(Restored::Restored);

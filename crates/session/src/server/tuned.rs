@@ -15,7 +15,7 @@ const LONGEST_NOTE: usize = 2000;
 
 /// A parameter that a session has set or was about to set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tuned {
+pub struct TunedParameter {
     /// The name of the parameter.
     pub name: String,
     /// The value before the session's first change.
@@ -31,11 +31,11 @@ struct Note {
     to: Vec<String>,
 }
 
-impl Tuned {
+impl TunedParameter {
     /// Returns the entry for setting `name` from the value `from` to `to`. `knows` is the session's earlier entry for
     /// the parameter, if there is one, and the old value in that entry is kept. If another client has changed the
     /// parameter since, the value of that client will be restored.
-    pub fn turned(knows: Option<&Self>, name: &str, from: &str, to: &str) -> Self {
+    pub fn with_change(knows: Option<&Self>, name: &str, from: &str, to: &str) -> Self {
         let fresh = || Self { name: name.to_owned(), from: from.to_owned(), to: Vec::new() };
         let mut tuned = knows.filter(|tuned| tuned.is_ours(from)).cloned().unwrap_or_else(fresh);
         tuned.to.retain(|value| same(value, from));
@@ -123,16 +123,16 @@ pub fn plain(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn tuned(name: &str, from: &str, to: &[&str]) -> Tuned {
+    fn tuned(name: &str, from: &str, to: &[&str]) -> TunedParameter {
         let to = to.iter().map(|value| (*value).to_owned()).collect();
-        Tuned { name: name.to_owned(), from: from.to_owned(), to }
+        TunedParameter { name: name.to_owned(), from: from.to_owned(), to }
     }
 
     #[test]
     fn the_value_before_the_first_change_is_restored() {
-        let first = Tuned::turned(None, "hz", "10", "20");
+        let first = TunedParameter::with_change(None, "hz", "10", "20");
         assert_eq!(first, tuned("hz", "10", &["20"]));
-        let second = Tuned::turned(Some(&first), "hz", "20", "50");
+        let second = TunedParameter::with_change(Some(&first), "hz", "20", "50");
         assert_eq!(
             second,
             tuned("hz", "10", &["20", "50"]),
@@ -143,8 +143,8 @@ mod tests {
 
     #[test]
     fn a_value_that_another_client_set_in_between_is_restored() {
-        let first = Tuned::turned(None, "hz", "10", "20");
-        assert_eq!(Tuned::turned(Some(&first), "hz", "77", "50"), tuned("hz", "77", &["50"]));
+        let first = TunedParameter::with_change(None, "hz", "10", "20");
+        assert_eq!(TunedParameter::with_change(Some(&first), "hz", "77", "50"), tuned("hz", "77", &["50"]));
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_note_is_read_as_it_was_written_and_only_with_plausible_values() {
-        let read = |name, note: &str| Tuned::read(Parameter::named(name).unwrap(), note);
+        let read = |name, note: &str| TunedParameter::read(Parameter::named(name).unwrap(), note);
         let save = tuned("save", "3600 1", &["", "60 1"]);
         assert_eq!(read("save", &save.note()), Some(save));
         let typed = tuned("maxmemory", "0", &["100MB"]);

@@ -15,11 +15,11 @@ use tokio::{
 };
 
 use super::{
-    Ledger, Message, ServerError,
-    order::{Means, Order},
-    plane::{Link, Poller, Wire},
+    ControlMessage, Ledger, ServerError,
+    order::{ControlOrder, OrderContext},
+    plane::{CommandSender, Link, Poller},
     poll::Polled,
-    registry::{self, Kept},
+    registry::{self, MarkerState},
 };
 use crate::{
     clock::Clock,
@@ -33,7 +33,7 @@ const GREETING_LIMIT: Duration = Duration::from_secs(2);
 
 /// The last reported state of the connection, so that each change is reported once.
 #[derive(Debug, PartialEq)]
-enum Standing {
+enum ReportedState {
     Nothing,
     Fine,
     Mute(String),
@@ -41,20 +41,20 @@ enum Standing {
 }
 
 /// The reason why redyno could not connect.
-struct Trouble {
+struct ConnectFailure {
     cause: String,
     /// Whether the server replied and refused the connection, for example because of a wrong password.
     was_answered: bool,
 }
 
-impl Trouble {
+impl ConnectFailure {
     fn silent(cause: String) -> Self {
         Self { cause, was_answered: false }
     }
 }
 
 /// The end of a connection.
-enum Ended {
+enum ConnectionEnd {
     /// The connection was lost. The next attempt to connect shows whether the server can be reached.
     Broken(String),
     /// The server does not reply on this connection any more.
@@ -62,15 +62,15 @@ enum Ended {
 }
 
 /// The settings and channels of a control plane.
-pub(super) struct Watch {
+pub(super) struct ControlTask {
     pub(super) target: Target,
     pub(super) clock: Clock,
     pub(super) every: Duration,
-    pub(super) news: Sender<Message>,
-    pub(super) orders: UnboundedReceiver<Order>,
+    pub(super) news: Sender<ControlMessage>,
+    pub(super) orders: UnboundedReceiver<ControlOrder>,
 }
 
-impl Watch {
+impl ControlTask {
     /// Runs until the returned future is dropped.
     pub(super) async fn run(self) {
         let Self { target, clock, every, news, orders } = self;
@@ -81,7 +81,7 @@ impl Watch {
             news,
             orders,
             under_way: JoinSet::new(),
-            standing: Standing::Nothing,
+            standing: ReportedState::Nothing,
             poller,
             ledger: None,
             marker_trouble: None,
@@ -98,15 +98,18 @@ impl Watch {
                 }
                 Ok(link) => {
                     if let Some((at_ns, cause)) = broken.take() {
-                        state.report_unreachable(at_ns, &Trouble::silent(cause));
+                        state.report_unreachable(at_ns, &ConnectFailure::silent(cause));
                     }
                     match state.serve(link, every).await {
-                        Ended::Broken(cause) => {
+                        ConnectionEnd::Broken(cause) => {
                             broken = Some((state.clock.now_ns(), cause.clone()));
                             cause
                         }
-                        Ended::Hung(cause) => {
-                            state.report_unreachable(state.clock.now_ns(), &Trouble::silent(cause.clone()));
+                        ConnectionEnd::Hung(cause) => {
+                            state.report_unreachable(
+                                state.clock.now_ns(),
+                                &ConnectFailure::silent(cause.clone()),
+                            );
                             cause
                         }
                     }
@@ -118,7 +121,7 @@ impl Watch {
     }
 }
 
-async fn connect(target: &Target) -> Result<Link, Trouble> {
+async fn connect(target: &Target) -> Result<Link, ConnectFailure> {
     if !target.dialect.has_keys() {
         return Ok(Link::None);
     }
@@ -127,7 +130,7 @@ async fn connect(target: &Target) -> Result<Link, Trouble> {
     let asked = Target { dialect, ..target.clone() };
     // Redyno's own greeting finds the cause of a failure, unlike the greeting of fred. The greeting blocks, so it runs
     // on its own thread.
-    let failed = |why: &dyn Display| Trouble::silent(format!("the attempt to connect failed: {why}"));
+    let failed = |why: &dyn Display| ConnectFailure::silent(format!("the attempt to connect failed: {why}"));
     let (done, talked) = oneshot::channel();
     // Tokio's `spawn_blocking` would panic if the system refused a thread. If the receiver is gone, the connection is
     // dropped.
@@ -136,18 +139,18 @@ async fn connect(target: &Target) -> Result<Link, Trouble> {
     let talk = talked
         .await
         .map_err(|error| failed(&error))?
-        .map_err(|error| Trouble { was_answered: error.is_answer(), cause: error.to_string() })?;
-    Link::open(talk, dialect).await.map_err(|error| Trouble::silent(error.to_string()))
+        .map_err(|error| ConnectFailure { was_answered: error.is_answer(), cause: error.to_string() })?;
+    Link::open(talk, dialect).await.map_err(|error| ConnectFailure::silent(error.to_string()))
 }
 
 struct ControlState {
     target: Target,
     clock: Clock,
-    news: Sender<Message>,
-    orders: UnboundedReceiver<Order>,
+    news: Sender<ControlMessage>,
+    orders: UnboundedReceiver<ControlOrder>,
     /// The orders that are being carried out. These orders are cancelled when the control plane ends.
     under_way: JoinSet<()>,
-    standing: Standing,
+    standing: ReportedState,
     poller: Poller,
     /// The changes that the session has to undo. Each poll checks the marker of these changes.
     ledger: Option<Ledger>,
@@ -158,12 +161,12 @@ struct ControlState {
 
 impl ControlState {
     /// Polls and carries out orders until the connection is lost; returns the reason.
-    async fn serve(&mut self, mut link: Link, every: Duration) -> Ended {
+    async fn serve(&mut self, mut link: Link, every: Duration) -> ConnectionEnd {
         let mut polls = interval(every);
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let asked = tokio::select! {
-                cause = link.lost() => return Ended::Broken(cause),
+                cause = link.lost() => return ConnectionEnd::Broken(cause),
                 Some(order) = self.orders.recv() => {
                     self.ledger = order.ledger.clone().or(self.ledger.take());
                     if !order.needs_poll {
@@ -178,8 +181,8 @@ impl ControlState {
             match self.poll(&link.wire()).await {
                 Ok(1) => {}
                 Ok(pause) => polls.reset_after(every * pause),
-                Err(error @ ServerError::Timeout { .. }) => return Ended::Hung(error.to_string()),
-                Err(error) => return Ended::Broken(error.to_string()),
+                Err(error @ ServerError::Timeout { .. }) => return ConnectionEnd::Hung(error.to_string()),
+                Err(error) => return ConnectionEnd::Broken(error.to_string()),
             }
             if let Some(order) = asked {
                 order.carry_out(Ok(self.means(link.wire()))).await;
@@ -187,10 +190,12 @@ impl ControlState {
         }
     }
 
-    fn means(&self, wire: Wire) -> Means {
+    fn means(&self, wire: CommandSender) -> OrderContext {
         let (news, clock) = (self.news.clone(), self.clock);
-        let asked = move |requests| drop(news.send(Message::Asked { at_ns: clock.now_ns(), requests }));
-        Means { wire, target: self.target.clone(), asked: Box::new(asked) }
+        let asked = move |requests| {
+            drop(news.send(ControlMessage::SetupRequests { at_ns: clock.now_ns(), requests }));
+        };
+        OrderContext { wire, target: self.target.clone(), asked: Box::new(asked) }
     }
 
     /// Polls the server, and checks the marker. Returns the length of the pause until the next poll, as a multiple of
@@ -198,7 +203,7 @@ impl ControlState {
     ///
     /// # Errors
     /// When the connection cannot be used any more.
-    async fn poll(&mut self, wire: &Wire) -> Result<u32, ServerError> {
+    async fn poll(&mut self, wire: &CommandSender) -> Result<u32, ServerError> {
         let clock = self.clock;
         let mut pause = 1;
         match self.poller.poll(wire, || clock.now_ns()).await {
@@ -209,14 +214,14 @@ impl ControlState {
             Err(error) if error.ends_connection() => return Err(error),
             Err(error) => self.report_mute(error.to_string()),
         }
-        let (Some(ledger), Wire::Redis(wire)) = (&self.ledger, wire) else { return Ok(pause) };
-        let trouble = match registry::keep(wire, ledger).await? {
-            Kept::Stands => None,
-            Kept::Renewed(renewed) => {
+        let (Some(ledger), CommandSender::Redis(wire)) = (&self.ledger, wire) else { return Ok(pause) };
+        let trouble = match registry::check_marker(wire, ledger).await? {
+            MarkerState::Present => None,
+            MarkerState::Renewed(renewed) => {
                 self.report_now(renewed);
                 None
             }
-            Kept::Refused(refused) => Some(refused),
+            MarkerState::Refused(refused) => Some(refused),
         };
         if self.marker_trouble != trouble {
             trouble.iter().for_each(|refused| self.report_now(refused.clone()));
@@ -226,7 +231,7 @@ impl ControlState {
     }
 
     fn report_now(&self, what: EventKind) {
-        self.report(Message::Event { at_ns: self.clock.now_ns(), what });
+        self.report(ControlMessage::Event { at_ns: self.clock.now_ns(), what });
     }
 
     async fn refuse_orders(&mut self, cause: &str, until: Instant) {
@@ -245,19 +250,19 @@ impl ControlState {
         if let Some(cause) = polled.info_refused {
             self.report_mute(cause);
         } else {
-            if matches!(self.standing, Standing::Mute(_) | Standing::Unreachable(_)) {
-                self.report(Message::Event { at_ns, what: EventKind::Reachable });
+            if matches!(self.standing, ReportedState::Mute(_) | ReportedState::Unreachable(_)) {
+                self.report(ControlMessage::Event { at_ns, what: EventKind::Reachable });
             }
-            self.standing = Standing::Fine;
-            self.report(Message::Status { at_ns, status: Box::new(polled.status) });
+            self.standing = ReportedState::Fine;
+            self.report(ControlMessage::Status { at_ns, status: Box::new(polled.status) });
         }
         for what in polled.events {
-            self.report(Message::Event { at_ns, what });
+            self.report(ControlMessage::Event { at_ns, what });
         }
     }
 
     fn report_mute(&mut self, cause: String) {
-        let news = Standing::Mute(cause.clone());
+        let news = ReportedState::Mute(cause.clone());
         if self.standing != news {
             self.standing = news;
             self.report_now(EventKind::InfoRefused { cause });
@@ -266,17 +271,20 @@ impl ControlState {
 
     /// Reports an outage once. During the outage, a further failure is reported only if the server replies and refuses
     /// the connection for another reason.
-    fn report_unreachable(&mut self, at_ns: u64, trouble: &Trouble) {
-        let news = Standing::Unreachable(trouble.cause.clone());
-        let is_reported = matches!(self.standing, Standing::Unreachable(_));
+    fn report_unreachable(&mut self, at_ns: u64, trouble: &ConnectFailure) {
+        let news = ReportedState::Unreachable(trouble.cause.clone());
+        let is_reported = matches!(self.standing, ReportedState::Unreachable(_));
         if self.standing == news || (is_reported && !trouble.was_answered) {
             return;
         }
         self.standing = news;
-        self.report(Message::Event { at_ns, what: EventKind::Unreachable { cause: trouble.cause.clone() } });
+        self.report(ControlMessage::Event {
+            at_ns,
+            what: EventKind::Unreachable { cause: trouble.cause.clone() },
+        });
     }
 
-    fn report(&self, message: Message) {
+    fn report(&self, message: ControlMessage) {
         // At the end of a session there may be no receiver, while orders to clean up still arrive.
         drop(self.news.send(message));
     }

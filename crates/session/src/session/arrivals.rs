@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::part::{add_up, is_nothing, merge_some};
-use crate::{load::Arrived, stats::Latency, units, workload::ReceiverKind};
+use crate::{load::ReceivedCounts, stats::Latency, units, workload::ReceiverKind};
 
 /// The largest number of receivers that are named in a sum.
 const MOST_NAMED: usize = 64;
@@ -15,21 +15,21 @@ const MOST_NAMED: usize = 64;
 /// The results of a workload's receivers, by the kind of time that is measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Arrivals {
+pub struct ReceiverResults {
     /// From PUBLISH to each subscriber.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub delivery: Option<Box<Received>>,
+    pub delivery: Option<Box<ReceivedMessages>>,
     /// From a producer's send to the receipt by a consumer of a queue or a stream.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub handover: Option<Box<Received>>,
+    pub handover: Option<Box<ReceivedMessages>>,
     /// From a write to the invalidation of its key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub invalidation: Option<Box<Received>>,
+    pub invalidation: Option<Box<ReceivedMessages>>,
 }
 
 /// The messages that receivers got, and their times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Received {
+pub struct ReceivedMessages {
     /// The times from sending to receipt, one for each received message.
     #[serde(flatten)]
     pub times: Latency,
@@ -86,9 +86,9 @@ pub struct OneReceiver {
     pub times: Option<Latency>,
 }
 
-impl Arrivals {
+impl ReceiverResults {
     /// Returns the results of each kind of time, with the name of the kind in records.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Received)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &ReceivedMessages)> {
         let all = [
             ("delivery", &self.delivery),
             ("handover", &self.handover),
@@ -98,11 +98,11 @@ impl Arrivals {
     }
 
     /// Adds the results of one kind of receivers in an interval.
-    pub(super) fn add(&mut self, arrived: &Arrived) {
-        self.of(arrived.kind).get_or_insert_default().merge(&Received::from(arrived));
+    pub(super) fn add(&mut self, arrived: &ReceivedCounts) {
+        self.of(arrived.kind).get_or_insert_default().merge(&ReceivedMessages::from(arrived));
     }
 
-    fn of(&mut self, kind: ReceiverKind) -> &mut Option<Box<Received>> {
+    fn of(&mut self, kind: ReceiverKind) -> &mut Option<Box<ReceivedMessages>> {
         match kind {
             ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub => &mut self.delivery,
             kind if kind.is_of_keys() => &mut self.invalidation,
@@ -129,9 +129,9 @@ impl Arrivals {
     }
 }
 
-impl From<&Arrived> for Received {
-    fn from(arrived: &Arrived) -> Self {
-        let one = |named: &crate::load::OfReceiver| {
+impl From<&ReceivedCounts> for ReceivedMessages {
+    fn from(arrived: &ReceivedCounts) -> Self {
+        let one = |named: &crate::load::NotableReceiver| {
             let times = named.times.as_ref().map(|times| times.latency());
             let (received, lost, reconnects) = (named.received, named.lost, named.reconnects);
             OneReceiver { receiver: named.receiver, received, lost, reconnects, times }
@@ -153,7 +153,7 @@ impl From<&Arrived> for Received {
     }
 }
 
-impl Received {
+impl ReceivedMessages {
     /// Returns a line with the counts, and a line for each receiver that lost messages or was slow: the worst first, at
     /// most `most` lines. The number of lost messages is shown even if it is 0, except for `invalidation`, where lost
     /// messages are not counted.

@@ -25,7 +25,7 @@ const KNOWN_SEGMENTS: usize = 1000;
 
 /// The reports of the workers for the ticks that are not complete yet.
 pub(super) struct Assembly {
-    workers: Vec<Worker>,
+    workers: Vec<WorkerState>,
     /// The last tick that any worker has reported.
     newest: u64,
     /// The worker number of the receivers' thread.
@@ -40,7 +40,7 @@ pub(super) struct Assembly {
 
 /// The state of a worker.
 #[derive(Debug, Clone, Copy, Default)]
-struct Worker {
+struct WorkerState {
     /// The last tick that the worker has reported; `u64::MAX` when the worker has ended.
     closed: u64,
     /// The number of connections of the worker at the end of its last reported tick.
@@ -71,7 +71,7 @@ struct Drain {
 impl Assembly {
     /// Returns an assembly without reports, for `workers` workers.
     pub(super) fn new(workers: usize) -> Self {
-        let workers = vec![Worker::default(); workers];
+        let workers = vec![WorkerState::default(); workers];
         Self {
             receives: usize::MAX,
             workers,
@@ -85,7 +85,7 @@ impl Assembly {
     /// Adds the receivers' thread, which starts later than the workers.
     pub(super) fn join(&mut self) {
         self.receives = self.workers.len();
-        self.workers.push(Worker { closed: self.newest, connected: 0 });
+        self.workers.push(WorkerState { closed: self.newest, connected: 0 });
     }
 
     /// Adds the results that `worker` reports.
@@ -106,14 +106,14 @@ impl Assembly {
             add_client(&mut part.interval.client, (worker, worker == self.receives), buffer);
         }
         if buffer.closes_tick {
-            self.workers[worker] = Worker { closed: buffer.tick, connected: buffer.connected };
+            self.workers[worker] = WorkerState { closed: buffer.tick, connected: buffer.connected };
             self.newest = self.newest.max(buffer.tick);
         }
     }
 
     /// Records that a worker has ended: it reports no more results and waits for no more replies.
     pub(super) fn end(&mut self, worker: usize) {
-        self.workers[worker] = Worker { closed: u64::MAX, connected: 0 };
+        self.workers[worker] = WorkerState { closed: u64::MAX, connected: 0 };
         for drain in self.drains.values_mut() {
             drain.awaited_by.remove(&worker);
         }

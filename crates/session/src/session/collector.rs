@@ -32,7 +32,7 @@ use crate::{
 const ROUND: Duration = Duration::from_millis(20);
 
 /// The messages of the session to the collector.
-pub(super) enum Message {
+pub(super) enum CollectorMessage {
     /// The load settings of a target have changed. The number of the target counts from 0.
     Segment(usize, Segment),
     /// A server with this address has joined the session as the next target.
@@ -49,8 +49,8 @@ pub(super) enum Message {
 pub(super) struct Inputs {
     pub(super) targets: Vec<TargetInputs>,
     /// The reports of the probes that measure this machine.
-    pub(super) machine: Receiver<probe::Message>,
-    pub(super) session: Receiver<Message>,
+    pub(super) machine: Receiver<probe::ProbeMessage>,
+    pub(super) session: Receiver<CollectorMessage>,
 }
 
 /// The state of the collector's thread.
@@ -58,8 +58,8 @@ pub(super) struct Collector {
     clock: Clock,
     targets: Vec<TargetRecords>,
     pauses: Pauses,
-    machine: Receiver<probe::Message>,
-    session: Receiver<Message>,
+    machine: Receiver<probe::ProbeMessage>,
+    session: Receiver<CollectorMessage>,
     listeners: Vec<Feed<Arc<Record>>>,
     /// The session's first record, for a listener that is added later.
     start: Option<SessionStart>,
@@ -98,8 +98,13 @@ impl Collector {
     }
 
     /// Sends the first segment of a target, and the report that the target's control plane made before the session.
-    pub(super) fn begin_target(&mut self, target: usize, first: Segment, heard: Option<server::Message>) {
-        self.targets[target].turn(first);
+    pub(super) fn begin_target(
+        &mut self,
+        target: usize,
+        first: Segment,
+        heard: Option<server::ControlMessage>,
+    ) {
+        self.targets[target].begin_segment(first);
         if let Some(message) = heard {
             self.targets[target].on_server(message);
         }
@@ -112,7 +117,7 @@ impl Collector {
         let mut watch = PauseWatch::begin(self.clock.now_ns());
         while !(finishing && self.targets.iter().all(TargetRecords::has_ended)) {
             match self.session.recv_timeout(ROUND) {
-                Ok(Message::Finish) | Err(RecvTimeoutError::Disconnected) => finishing = true,
+                Ok(CollectorMessage::Finish) | Err(RecvTimeoutError::Disconnected) => finishing = true,
                 Ok(message) => self.hear(message),
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -139,21 +144,21 @@ impl Collector {
     fn take_all(&mut self) {
         while let Ok(message) = self.machine.try_recv() {
             match message {
-                probe::Message::Wake(report) => {
+                probe::ProbeMessage::Wake(report) => {
                     let record = self.emit(Record::Wake(span(report, &self.pauses)));
                     self.targets.iter_mut().for_each(|target| target.hear_wake(&record));
                 }
-                probe::Message::Intrinsic(report) => {
+                probe::ProbeMessage::Intrinsic(report) => {
                     drop(self.emit(Record::Intrinsic(span(report, &self.pauses))));
                 }
-                probe::Message::Host { at_ns, server, sample } if server < self.targets.len() => {
+                probe::ProbeMessage::Host { at_ns, server, sample } if server < self.targets.len() => {
                     self.emit_of(server, Record::Host(Box::new(Moment::new(seconds(at_ns), *sample))));
                 }
-                probe::Message::Lag { node, lag_ns } if node < self.targets.len() => {
+                probe::ProbeMessage::Lag { node, lag_ns } if node < self.targets.len() => {
                     self.targets[node].hear_lag(lag_ns);
                 }
-                probe::Message::Recall { recall, of } => self.targets[0].hear_recall(recall, &of),
-                probe::Message::Event { at_ns, node, what } => {
+                probe::ProbeMessage::Recall { recall, of } => self.targets[0].hear_recall(recall, &of),
+                probe::ProbeMessage::Event { at_ns, node, what } => {
                     self.emit_of(node, Record::Event(Event::new(seconds(at_ns), what)));
                 }
                 // Every ping belongs to a target.
@@ -169,19 +174,19 @@ impl Collector {
         }
     }
 
-    fn hear(&mut self, message: Message) {
+    fn hear(&mut self, message: CollectorMessage) {
         match message {
-            Message::Segment(target, segment) => {
-                self.targets[target].turn(segment);
+            CollectorMessage::Segment(target, segment) => {
+                self.targets[target].begin_segment(segment);
                 self.take(target);
             }
-            Message::Join { address, inputs, first } => self.join(address, *inputs, *first),
-            Message::Record(record) => {
-                self.targets[usize::from(record.node().unwrap_or_default())].hear(&record);
+            CollectorMessage::Join { address, inputs, first } => self.join(address, *inputs, *first),
+            CollectorMessage::Record(record) => {
+                self.targets[usize::from(record.node().unwrap_or_default())].add_session_record(&record);
                 self.emit(record);
             }
-            Message::Listen(listener) => self.welcome(listener),
-            Message::Finish => {}
+            CollectorMessage::Listen(listener) => self.welcome(listener),
+            CollectorMessage::Finish => {}
         }
     }
 

@@ -13,7 +13,7 @@ use crate::events::EventKind;
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Written")]
+#[serde(into = "EventLine")]
 pub struct Event {
     /// The time of the event, in seconds of the session.
     pub t_s: f64,
@@ -34,7 +34,7 @@ impl Event {
 
 /// An event as it is written to a file.
 #[derive(Serialize)]
-struct Written {
+struct EventLine {
     t_s: f64,
     #[serde(skip_serializing_if = "is_nothing")]
     node: u16,
@@ -44,7 +44,7 @@ struct Written {
     what: EventKind,
 }
 
-impl From<Event> for Written {
+impl From<Event> for EventLine {
     fn from(Event { t_s, node, what }: Event) -> Self {
         Self { t_s, node, name: what.name().to_owned(), detail: what.to_string(), what }
     }

@@ -4,13 +4,13 @@
 //!
 //! To add a figure, add a row to the table in this file; other tables select figures by name.
 
-pub use super::row::{Row, Whole};
-use super::{Arrivals, Opening, Received, timeline::Level};
+pub use super::row::{CombinedResults, Row};
+use super::{Opening, ReceivedMessages, ReceiverResults, timeline::Level};
 use crate::{gauge::Gauge, knobs::Knobs, stats::Latency, units};
 
 /// The unit of a figure, which determines its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum FigureUnit {
     /// The number of a segment.
     Number,
     /// A time or a duration, shown as hours, minutes and seconds; the value is in seconds.
@@ -39,7 +39,7 @@ pub struct Figure {
     /// The heading of the figure's column.
     pub heading: &'static str,
     /// The unit of the figure.
-    pub unit: Unit,
+    pub unit: FigureUnit,
     /// The description of the figure, one sentence.
     pub about: &'static str,
     of: fn(&Row) -> Option<f64>,
@@ -60,21 +60,21 @@ impl Figure {
     /// Returns the exact value of the figure for exports, in the unit that ends the figure's name.
     pub fn exported(&self, row: &Row) -> Option<f64> {
         let value = self.value(row)?;
-        Some(if self.unit == Unit::Latency { value / 1e3 } else { value })
+        Some(if self.unit == FigureUnit::Latency { value / 1e3 } else { value })
     }
 
     /// Returns the figure's value as text for tables.
     pub fn written(&self, row: &Row) -> Option<String> {
         let value = self.value(row)?;
         Some(match self.unit {
-            Unit::Number => format!("{value}"),
-            Unit::Clock => units::clock(value),
-            Unit::Shape => row.knobs.map(|knobs| format!("{}×{}", knobs.clients, knobs.pipeline))?,
-            Unit::Setting => units::setting(value as u64),
-            Unit::Count | Unit::Trouble => units::count(value),
-            Unit::Latency => units::latency(value as u64),
-            Unit::Bytes => units::bytes(value as u64),
-            Unit::Ratio => units::percent(value),
+            FigureUnit::Number => format!("{value}"),
+            FigureUnit::Clock => units::clock(value),
+            FigureUnit::Shape => row.knobs.map(|knobs| format!("{}×{}", knobs.clients, knobs.pipeline))?,
+            FigureUnit::Setting => units::setting(value as u64),
+            FigureUnit::Count | FigureUnit::Trouble => units::count(value),
+            FigureUnit::Latency => units::latency(value as u64),
+            FigureUnit::Bytes => units::bytes(value as u64),
+            FigureUnit::Ratio => units::percent(value),
         })
     }
 
@@ -108,11 +108,11 @@ fn stage(row: &Row, at: Level, of: fn(&Opening) -> &Latency) -> Option<f64> {
     level(row.opening.map(of), at)
 }
 
-fn arrived(row: &Row, at: Level, of: fn(&Arrivals) -> &Option<Box<Received>>) -> Option<f64> {
+fn arrived(row: &Row, at: Level, of: fn(&ReceiverResults) -> &Option<Box<ReceivedMessages>>) -> Option<f64> {
     level(of(row.arrivals?).as_ref().map(|received| &received.times), at)
 }
 
-fn counted(row: &Row, of: fn(&Received) -> u64) -> Option<f64> {
+fn counted(row: &Row, of: fn(&ReceivedMessages) -> u64) -> Option<f64> {
     let all = row.arrivals.filter(|arrivals| !arrivals.is_empty())?;
     Some(all.iter().map(|(_, received)| of(received)).sum::<u64>() as f64)
 }
@@ -126,7 +126,7 @@ macro_rules! figures {
         $(
             #[doc = $about]
             pub const $id: Figure =
-                Figure { name: $name, heading: $heading, unit: Unit::$unit, about: $about, of: $of };
+                Figure { name: $name, heading: $heading, unit: FigureUnit::$unit, about: $about, of: $of };
         )*
 
         /// All figures, in the order of table columns.
@@ -277,7 +277,7 @@ macro_rules! monitored {
     ($($name:literal $heading:literal $unit:ident $about:literal $of:expr;)*) => {
         /// The figures for comparisons of sessions without load: first PING, then means of gauges.
         pub static MONITORED: &[Figure] = &[$(
-            Figure { name: $name, heading: $heading, unit: Unit::$unit, about: $about, of: $of },
+            Figure { name: $name, heading: $heading, unit: FigureUnit::$unit, about: $about, of: $of },
         )*];
     };
 }

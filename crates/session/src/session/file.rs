@@ -18,12 +18,12 @@ use super::{
     coalesce::LATE_S,
     file_name, fresh_file,
     lean::Lean,
-    output::{Harm, Output},
+    output::{FileChange, FileOutput},
 };
 
 /// The reasons why a session file cannot be written.
 #[derive(Debug, Error)]
-pub enum FileError {
+pub enum SessionFileError {
     /// A file of this name exists already.
     #[error("{0} is there already and is not overwritten; name another file, or move that one away")]
     Exists(PathBuf),
@@ -48,9 +48,9 @@ pub enum FileError {
 }
 
 /// A file that is being written.
-pub struct Writer {
+pub struct SessionWriter {
     path: PathBuf,
-    output: Output,
+    output: FileOutput,
     sink: Box<dyn Sink + Send>,
     rotation: Option<Rotation>,
 }
@@ -68,12 +68,12 @@ struct Rotation {
     extension: String,
 }
 
-impl Writer {
+impl SessionWriter {
     /// Creates a new recording.
     ///
     /// # Errors
     /// When the file exists, or cannot be created.
-    pub fn create(path: &Path) -> Result<Self, FileError> {
+    pub fn create(path: &Path) -> Result<Self, SessionFileError> {
         Self::create_as(path, Box::new(Lean))
     }
 
@@ -81,12 +81,12 @@ impl Writer {
     ///
     /// # Errors
     /// As [`create`](Self::create).
-    pub fn create_as(path: &Path, sink: Box<dyn Sink + Send>) -> Result<Self, FileError> {
+    pub fn create_as(path: &Path, sink: Box<dyn Sink + Send>) -> Result<Self, SessionFileError> {
         let path = path.to_owned();
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(file) => Self::into(file, path, sink),
-            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Err(FileError::Exists(path)),
-            Err(cause) => Err(FileError::Create(path, cause)),
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Err(SessionFileError::Exists(path)),
+            Err(cause) => Err(SessionFileError::Create(path, cause)),
         }
     }
 
@@ -95,7 +95,7 @@ impl Writer {
     ///
     /// # Errors
     /// When the file cannot be created.
-    pub fn fresh(folder: &Path, target: &str) -> Result<Self, FileError> {
+    pub fn fresh(folder: &Path, target: &str) -> Result<Self, SessionFileError> {
         // If this fails, the creation of the file reports the cause.
         let _ = std::fs::create_dir_all(folder);
         Self::fresh_as(folder, &file_name(target), "jsonl", Box::new(Lean))
@@ -110,16 +110,16 @@ impl Writer {
         name: &str,
         extension: &str,
         sink: Box<dyn Sink + Send>,
-    ) -> Result<Self, FileError> {
+    ) -> Result<Self, SessionFileError> {
         let fresh = fresh_file(folder, name, extension);
-        let (path, file) = fresh.map_err(|(path, cause)| FileError::Create(path, cause))?;
+        let (path, file) = fresh.map_err(|(path, cause)| SessionFileError::Create(path, cause))?;
         Self::into(file, path, sink)
     }
 
-    fn into(file: File, path: PathBuf, sink: Box<dyn Sink + Send>) -> Result<Self, FileError> {
-        match Output::new(file, &path) {
+    fn into(file: File, path: PathBuf, sink: Box<dyn Sink + Send>) -> Result<Self, SessionFileError> {
+        match FileOutput::new(file, &path) {
             Ok(output) => Ok(Self { path, output, sink, rotation: None }),
-            Err(cause) => Err(FileError::Create(path, cause)),
+            Err(cause) => Err(SessionFileError::Create(path, cause)),
         }
     }
 
@@ -137,7 +137,7 @@ impl Writer {
     #[cfg(test)]
     pub(super) fn open_existing(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).open(path)?;
-        let (path, output) = (path.to_owned(), Output::new(file, path)?);
+        let (path, output) = (path.to_owned(), FileOutput::new(file, path)?);
         Ok(Self { path, output, sink: Box::new(Lean), rotation: None })
     }
 
@@ -167,7 +167,7 @@ impl Writer {
     }
 
     /// Returns whether the recording has continued in a second or later file.
-    pub(super) fn has_gone_on(&self) -> bool {
+    pub(super) fn has_rotated(&self) -> bool {
         self.rotation.as_ref().is_some_and(|rotation| rotation.next_s > rotation.every_s)
     }
 
@@ -176,11 +176,11 @@ impl Writer {
     ///
     /// # Errors
     /// As [`finish`](Self::finish) of this file, and as [`create`](Self::create) of the new one.
-    pub(super) fn go_on(&mut self, t_s: f64) -> Result<f64, FileError> {
+    pub(super) fn rotate(&mut self, t_s: f64) -> Result<f64, SessionFileError> {
         let Some(mut rotation) = self.rotation.take() else { return Ok(0.0) };
         rotation.before += self.finish()?;
         let fresh = fresh_file(&rotation.folder, &rotation.name, &rotation.extension);
-        let (path, file) = fresh.map_err(|(path, cause)| FileError::Create(path, cause))?;
+        let (path, file) = fresh.map_err(|(path, cause)| SessionFileError::Create(path, cause))?;
         let from_s = (t_s / rotation.every_s).floor() * rotation.every_s;
         rotation.next_s = from_s + rotation.every_s;
         *self = Self { rotation: Some(rotation), ..Self::into(file, path, Box::new(Lean))? };
@@ -192,7 +192,7 @@ impl Writer {
     /// # Errors
     /// When the system refuses a write, which may leave an incomplete piece in the file, or when another process has
     /// removed or changed the file.
-    pub fn write(&mut self, record: &Record) -> Result<(), FileError> {
+    pub fn write(&mut self, record: &Record) -> Result<(), SessionFileError> {
         let pieces = self.sink.push(record);
         self.append(&pieces)
     }
@@ -201,37 +201,37 @@ impl Writer {
     ///
     /// # Errors
     /// As [`write`](Self::write).
-    pub fn flush(&mut self) -> Result<(), FileError> {
-        self.output.flush().map_err(|cause| FileError::Write(self.path.clone(), cause))
+    pub fn flush(&mut self) -> Result<(), SessionFileError> {
+        self.output.flush().map_err(|cause| SessionFileError::Write(self.path.clone(), cause))
     }
 
     /// Ends the file: appends the rest of the output, and returns the file's size in bytes.
     ///
     /// # Errors
     /// As [`write`](Self::write).
-    pub fn finish(&mut self) -> Result<u64, FileError> {
+    pub fn finish(&mut self) -> Result<u64, SessionFileError> {
         let pieces = self.sink.finish();
         self.append(&pieces)?;
-        self.output.finish().map_err(|cause| FileError::Write(self.path.clone(), cause))?;
+        self.output.finish().map_err(|cause| SessionFileError::Write(self.path.clone(), cause))?;
         Ok(self.output.written())
     }
 
-    fn append(&mut self, pieces: &[String]) -> Result<(), FileError> {
+    fn append(&mut self, pieces: &[String]) -> Result<(), SessionFileError> {
         for piece in pieces {
             self.check()?;
             self.output
                 .write(piece.as_bytes())
-                .map_err(|cause| FileError::Write(self.path.clone(), cause))?;
+                .map_err(|cause| SessionFileError::Write(self.path.clone(), cause))?;
         }
         self.check()
     }
 
     /// Checks that no other process has removed or changed the file.
-    fn check(&self) -> Result<(), FileError> {
-        match self.output.harm().map_err(|cause| FileError::Write(self.path.clone(), cause))? {
+    fn check(&self) -> Result<(), SessionFileError> {
+        match self.output.harm().map_err(|cause| SessionFileError::Write(self.path.clone(), cause))? {
             None => Ok(()),
-            Some(Harm::Removed) => Err(FileError::Removed(self.path.clone())),
-            Some(Harm::Changed) => Err(FileError::Changed(self.path.clone())),
+            Some(FileChange::Removed) => Err(SessionFileError::Removed(self.path.clone())),
+            Some(FileChange::Changed) => Err(SessionFileError::Changed(self.path.clone())),
         }
     }
 }
@@ -256,7 +256,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
         let record = Record::Mark(Mark { t_s: 1.5, text: "two\nlines".into() });
-        let mut writer = Writer::create(&path).unwrap();
+        let mut writer = SessionWriter::create(&path).unwrap();
         writer.write(&record).unwrap();
         writer.write(&record).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -269,8 +269,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
         std::fs::write(&path, "precious").unwrap();
-        assert!(matches!(Writer::create(&path), Err(FileError::Exists(_))));
+        assert!(matches!(SessionWriter::create(&path), Err(SessionFileError::Exists(_))));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
-        assert!(matches!(Writer::create(&folder.path().join("no/such")), Err(FileError::Create(..))));
+        assert!(matches!(
+            SessionWriter::create(&folder.path().join("no/such")),
+            Err(SessionFileError::Create(..))
+        ));
     }
 }

@@ -28,7 +28,7 @@ const MOST_OF_FIRST: u64 = 16 << 20;
 const BUFFER: usize = 1 << 18;
 
 /// The reader of a recording's bytes.
-pub(super) struct Input {
+pub(super) struct RecordingInput {
     /// A second handle of the same file, to read it again.
     file: File,
     bytes: Bytes,
@@ -38,19 +38,19 @@ pub(super) struct Input {
 }
 
 enum Bytes {
-    Plain(BufReader<Taking>),
+    Plain(BufReader<CountingFile>),
     Packed(Box<BufReader<Unpacking>>),
 }
 
 /// A file that counts the bytes read from it.
-struct Taking {
+struct CountingFile {
     file: File,
     taken: Arc<AtomicU64>,
 }
 
 /// A file that is read in small portions, so that damage affects only the output of one portion.
 struct Portions {
-    file: BufReader<Taking>,
+    file: BufReader<CountingFile>,
     largest: usize,
 }
 
@@ -86,7 +86,7 @@ impl Bytes {
     }
 }
 
-impl Input {
+impl RecordingInput {
     /// Opens a recording.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl Input {
     pub(super) fn of(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let taken = Arc::<AtomicU64>::default();
-        let taking = Taking { file: file.try_clone()?, taken: Arc::clone(&taken) };
+        let taking = CountingFile { file: file.try_clone()?, taken: Arc::clone(&taken) };
         let mut plain = BufReader::with_capacity(BUFFER, taking);
         if !plain.fill_buf()?.starts_with(&PACKED) {
             return Ok(Self { file, bytes: Bytes::Plain(plain), taken, length });
@@ -135,7 +135,7 @@ impl Input {
         }
         self.file.seek(SeekFrom::Start(0))?;
         self.taken.store(0, Ordering::Relaxed);
-        let taking = Taking { file: self.file.try_clone()?, taken: Arc::clone(&self.taken) };
+        let taking = CountingFile { file: self.file.try_clone()?, taken: Arc::clone(&self.taken) };
         self.bytes = Unpacking::of(BufReader::with_capacity(BUFFER, taking), &self.file, &self.taken)?;
         io::copy(&mut self.by_ref().take(offset), &mut io::sink()).map(drop)
     }
@@ -149,19 +149,19 @@ impl Input {
     }
 }
 
-impl fmt::Debug for Input {
+impl fmt::Debug for RecordingInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Input").field("file", &self.file).finish_non_exhaustive()
     }
 }
 
-impl Read for Input {
+impl Read for RecordingInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.bytes.reader().read(buffer)
     }
 }
 
-impl BufRead for Input {
+impl BufRead for RecordingInput {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.bytes.reader().fill_buf()
     }
@@ -171,7 +171,7 @@ impl BufRead for Input {
     }
 }
 
-impl Read for Taking {
+impl Read for CountingFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.file.read(buffer)?;
         self.taken.fetch_add(n as u64, Ordering::Relaxed);
@@ -179,7 +179,7 @@ impl Read for Taking {
     }
 }
 
-impl Seek for Taking {
+impl Seek for CountingFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }
@@ -203,14 +203,14 @@ impl BufRead for Portions {
     }
 }
 
-fn decoder(file: BufReader<Taking>, largest: usize) -> io::Result<Decoder<'static, Portions>> {
+fn decoder(file: BufReader<CountingFile>, largest: usize) -> io::Result<Decoder<'static, Portions>> {
     let mut decoder = Decoder::with_buffer(Portions { file, largest })?;
     decoder.window_log_max(LARGEST_WINDOW)?;
     Ok(decoder)
 }
 
 impl Unpacking {
-    fn of(packed: BufReader<Taking>, file: &File, taken: &Arc<AtomicU64>) -> io::Result<Bytes> {
+    fn of(packed: BufReader<CountingFile>, file: &File, taken: &Arc<AtomicU64>) -> io::Result<Bytes> {
         let (decoder, file, taken) = (decoder(packed, BUFFER)?, file.try_clone()?, Arc::clone(taken));
         let unpacking = Self { decoder, file, taken, unpacked: 0, is_careful: false, damage: None };
         Ok(Bytes::Packed(Box::new(BufReader::with_capacity(BUFFER, unpacking))))
@@ -220,7 +220,7 @@ impl Unpacking {
     fn begin_carefully(&mut self) -> io::Result<()> {
         self.is_careful = true;
         self.file.seek(SeekFrom::Start(0))?;
-        let taking = Taking { file: self.file.try_clone()?, taken: Arc::clone(&self.taken) };
+        let taking = CountingFile { file: self.file.try_clone()?, taken: Arc::clone(&self.taken) };
         self.decoder = decoder(BufReader::with_capacity(BUFFER, taking), 1)?;
         io::copy(&mut self.decoder.by_ref().take(self.unpacked), &mut io::sink()).map(drop)
     }
@@ -260,11 +260,11 @@ mod tests {
 
     use super::*;
 
-    fn opened(bytes: &[u8]) -> io::Result<Input> {
+    fn opened(bytes: &[u8]) -> io::Result<RecordingInput> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         std::fs::write(&path, bytes).unwrap();
-        Input::open(&path)
+        RecordingInput::open(&path)
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 
 use super::{
-    AgentState, Arrivals, Client, Opening,
+    AgentState, Client, Opening, ReceiverResults,
     part::{add_counts, add_up, is_nothing, merge_some, per_s},
 };
 use crate::{protocol::OTHER, stats::Latency, workload::MAX_OPERATIONS};
@@ -73,7 +73,7 @@ macro_rules! of_the_load {
             pub response: Option<Latency>,
             /// The results of the workload's receivers.
             #[serde(flatten)]
-            pub arrivals: Arrivals,
+            pub arrivals: ReceiverResults,
             /// The times that connections took to open.
             #[serde(flatten)]
             pub opening: Opening,

@@ -68,8 +68,8 @@ mod tests {
     use crate::{
         probe::{Ping, Wake},
         session::{
-            Client, Interval, OperationInterval, Reader, ServerIdentity, SessionStart, Span, WorkerCost,
-            Writer,
+            Client, Interval, OperationInterval, Reader, ServerIdentity, SessionStart, SessionWriter, Span,
+            WorkerCost,
         },
         stats::fixture::latency_of,
     };
@@ -120,7 +120,7 @@ mod tests {
     fn parts_that_were_left_out_are_restored_on_reading() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.jsonl");
-        let mut writer = Writer::create(&path).unwrap();
+        let mut writer = SessionWriter::create(&path).unwrap();
         writer.write(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
         records().iter().for_each(|record| writer.write(record).unwrap());
         let mut reader = Reader::open(&path).unwrap();

@@ -15,14 +15,14 @@ use std::{
 };
 
 use super::{
-    Event, LiveError, Mark, Numbering, Record, SessionStart, TargetBeginning,
-    collector::{Collector, Inputs, Message},
-    measured::{Measured, Way},
+    Event, LiveError, Mark, Numbering, Record, SessionStart, TargetSettings,
+    collector::{Collector, CollectorMessage, Inputs},
+    measured::{MeasuredTarget, TargetChannels},
     queue::Feed,
 };
 use crate::{
     clock::{Clock, TICK_NS, seconds},
-    endpoint::{Cluster, Lulls, Target},
+    endpoint::{Cluster, NodeOutages, Target},
     events::EventKind,
     knobs::Knobs,
     load::Load,
@@ -38,8 +38,8 @@ use crate::{
 pub struct Live {
     clock: Clock,
     /// The targets, at least one.
-    targets: Vec<Measured>,
-    lulls: Lulls,
+    targets: Vec<MeasuredTarget>,
+    lulls: NodeOutages,
     wake: WakeProbe,
     host: HostProbe,
     /// The probe that notices failovers; it exists if the targets are a cluster, or the first target has a host name.
@@ -49,15 +49,15 @@ pub struct Live {
     recall: Option<(Knobs, Option<RecallProbe>)>,
     /// The probe of the replicas' lag, if it was started.
     lag: Option<LagProbe>,
-    machine: Sender<probe::Message>,
+    machine: Sender<probe::ProbeMessage>,
     /// The probe of the machine's intrinsic latency, which runs on demand.
     pub intrinsic: IntrinsicProbe,
-    to_collector: Sender<Message>,
+    to_collector: Sender<CollectorMessage>,
     collector: JoinHandle<()>,
 }
 
 /// The settings of a new session.
-pub struct Beginning {
+pub struct LiveSettings {
     /// The first record of the session.
     pub start: SessionStart,
     /// The length of the warm-up in the first segment. No result includes the warm-up.
@@ -69,7 +69,7 @@ pub struct Beginning {
     /// The cluster to which the targets belong, if they belong to one.
     pub cluster: Option<Arc<Cluster>>,
     /// The targets that are measured at the same time, at least one.
-    pub targets: Vec<TargetBeginning>,
+    pub targets: Vec<TargetSettings>,
 }
 
 impl Live {
@@ -78,15 +78,15 @@ impl Live {
     /// # Errors
     /// When a target's host name does not resolve, or a thread cannot be started.
     pub fn start(
-        beginning: Beginning,
+        beginning: LiveSettings,
         clock: Clock,
         listeners: Vec<Feed<Arc<Record>>>,
     ) -> Result<Self, LiveError> {
         let tick = Duration::from_nanos(TICK_NS);
         let (to_collector, session) = channel();
         let (machine_up, machine) = channel();
-        let Beginning { start, warmup, redacts, host_root, cluster, targets: beginnings } = beginning;
-        let lulls = Lulls::default();
+        let LiveSettings { start, warmup, redacts, host_root, cluster, targets: beginnings } = beginning;
+        let lulls = NodeOutages::default();
         let (mut targets, mut inputs, mut heard) = (Vec::new(), Vec::new(), Vec::new());
         let mut plan = HostPlan { root: host_root, servers: Vec::new() };
         let loaded = beginnings.iter().filter(|beginning| !beginning.is_watched).count() as u16; // two at most
@@ -95,8 +95,8 @@ impl Live {
             let numbers = beginning.plan.cluster.is_some().then_some(numbering);
             heard.push(beginning.heard.take());
             let server = beginning.plan.target.clone();
-            let way = Way { clock, collector: to_collector.clone(), lulls: lulls.clone() };
-            let (target, mut input) = Measured::start(n, beginning, warmup, way)?;
+            let way = TargetChannels { clock, collector: to_collector.clone(), lulls: lulls.clone() };
+            let (target, mut input) = MeasuredTarget::start(n, beginning, warmup, way)?;
             input.numbers = numbers;
             plan.servers.push(WatchedServer { target: server, pid: input.pid.clone() });
             targets.push(target);
@@ -112,8 +112,8 @@ impl Live {
         let wake = WakeProbe::start(tick, clock, machine_up.clone())?;
         let target = plan.servers[0].target.clone();
         let cluster = cluster.filter(|cluster| !cluster.is_ring());
-        let setbacks = targets[0].load.as_ref().map(|load| load.setbacks().clone()).unwrap_or_default();
-        let watched = FailoverPlan { target, cluster, lulls: lulls.clone(), setbacks };
+        let setbacks = targets[0].load.as_ref().map(|load| load.outages().clone()).unwrap_or_default();
+        let watched = FailoverPlan { target, cluster, outages: lulls.clone(), load_outages: setbacks };
         let failover = match watched.cluster.is_some() || watched.target.address.is_name() {
             true => Some(FailoverProbe::start(watched, clock, machine_up.clone())?),
             false => None,
@@ -141,14 +141,18 @@ impl Live {
     ///
     /// # Errors
     /// When a thread cannot be started.
-    pub fn join(&mut self, beginning: TargetBeginning) -> Result<(), LiveError> {
+    pub fn join(&mut self, beginning: TargetSettings) -> Result<(), LiveError> {
         let (n, server) = (self.targets.len(), beginning.plan.target.clone());
-        let way = Way { clock: self.clock, collector: self.to_collector.clone(), lulls: self.lulls.clone() };
-        let (target, inputs) = Measured::start(n, beginning, None, way)?;
+        let way = TargetChannels {
+            clock: self.clock,
+            collector: self.to_collector.clone(),
+            lulls: self.lulls.clone(),
+        };
+        let (target, inputs) = MeasuredTarget::start(n, beginning, None, way)?;
         let (address, pid) = (server.address.to_string(), inputs.pid.clone());
         let first = Box::new(target.first_segment());
         self.targets.push(target);
-        self.send(Message::Join { address, inputs: Box::new(inputs), first });
+        self.send(CollectorMessage::Join { address, inputs: Box::new(inputs), first });
         self.lag.iter().for_each(|lag| lag.add(server.clone()));
         self.host.add(WatchedServer { target: server, pid });
         Ok(())
@@ -197,13 +201,13 @@ impl Live {
     }
 
     /// Returns target number `n`, from 0.
-    pub fn target(&mut self, n: u16) -> &mut Measured {
+    pub fn target(&mut self, n: u16) -> &mut MeasuredTarget {
         &mut self.targets[usize::from(n)]
     }
 
     /// Requests other load settings for target number `n`. The settings take effect at once. If the last change was
     /// less than a tenth of a second ago, they take effect in a later call of [`settle`](Self::settle).
-    pub fn turn(&mut self, n: u16, knobs: Knobs) {
+    pub fn set_knobs(&mut self, n: u16, knobs: Knobs) {
         self.target(n).wanted = knobs;
         self.settle();
     }
@@ -225,9 +229,9 @@ impl Live {
     /// Applies requested settings that are due, and ends a warm-up after its time. Call this ten times a second or more
     /// often.
     pub fn settle(&mut self) {
-        self.targets.iter_mut().filter(|target| target.ends_soon()).for_each(Measured::settle);
-        if !self.targets.iter().any(Measured::ends_soon) {
-            self.targets.iter_mut().for_each(Measured::settle);
+        self.targets.iter_mut().filter(|target| target.ends_soon()).for_each(MeasuredTarget::settle);
+        if !self.targets.iter().any(MeasuredTarget::ends_soon) {
+            self.targets.iter_mut().for_each(MeasuredTarget::settle);
         }
     }
 
@@ -243,23 +247,23 @@ impl Live {
 
     /// Adds a listener, which receives the first record, the records of the current segments, and all later records.
     pub fn listen(&self, listener: Feed<Arc<Record>>) {
-        self.send(Message::Listen(listener));
+        self.send(CollectorMessage::Listen(listener));
     }
 
     /// Records a user's note.
     pub fn mark(&self, mark: &Mark) {
         // The text may come from a file, or may have been pasted.
         let text = untrusted::text(&mark.text);
-        self.send(Message::Record(Record::Mark(Mark { text, t_s: mark.t_s })));
+        self.send(CollectorMessage::Record(Record::Mark(Mark { text, t_s: mark.t_s })));
     }
 
     /// Records an event of target number `n`.
     pub fn event(&self, n: u16, what: EventKind) {
         let event = Record::Event(Event::new(seconds(self.clock.now_ns()), what));
-        self.send(Message::Record(event.at_node(n)));
+        self.send(CollectorMessage::Record(event.at_node(n)));
     }
 
-    fn send(&self, message: Message) {
+    fn send(&self, message: CollectorMessage) {
         // The collector only ends after `finish`.
         drop(self.to_collector.send(message));
     }
@@ -277,7 +281,7 @@ impl Live {
             self;
         targets.iter().for_each(|target| target.ping.stop());
         drop((targets, wake, host, failover, lag, recall, intrinsic));
-        drop(to_collector.send(Message::Finish));
+        drop(to_collector.send(CollectorMessage::Finish));
         collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     }
 }

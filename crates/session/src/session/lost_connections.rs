@@ -22,7 +22,7 @@ const REPORT_EVERY_NS: u64 = SECOND_NS;
 
 /// An outage: it lasts from the first lost connection until every client is connected again.
 #[derive(Debug, Default)]
-struct Outage {
+struct ConnectionOutage {
     since_ns: u64,
     cause: String,
     /// The number of lost connections during the outage. A client that reconnects may lose its connection again.
@@ -39,7 +39,7 @@ pub(super) struct LostConnections {
     lost: Vec<u64>,
     down: Vec<bool>,
     clients: u64,
-    current: Option<Outage>,
+    current: Option<ConnectionOutage>,
     last_reported_ns: Option<u64>,
     /// The number of lost connections that no event has reported yet, because there were too many outages.
     unreported: u64,
@@ -57,13 +57,13 @@ impl LostConnections {
     }
 
     /// Sets the number of clients that should be connected from `at_ns` on.
-    pub(super) fn want(&mut self, clients: u32, at_ns: u64) {
+    pub(super) fn set_clients(&mut self, clients: u32, at_ns: u64) {
         self.clients = clients.into();
         self.settle(at_ns);
     }
 
     /// Records that a worker has lost its last connection, or has a connection again.
-    pub(super) fn turn(&mut self, worker: usize, is_down: bool, at_ns: u64) {
+    pub(super) fn set_down(&mut self, worker: usize, is_down: bool, at_ns: u64) {
         self.down[worker] = is_down;
         self.settle(at_ns);
     }
@@ -86,10 +86,10 @@ impl LostConnections {
     pub(super) fn take(&mut self, worker: usize, report: &LossReport) {
         self.lost[worker] = report.still_lost;
         if report.lost > 0 {
-            let outage = self.current.get_or_insert_with(|| Outage {
+            let outage = self.current.get_or_insert_with(|| ConnectionOutage {
                 since_ns: report.first_ns,
                 cause: report.cause.clone(),
-                ..Outage::default()
+                ..ConnectionOutage::default()
             });
             outage.since_ns = outage.since_ns.min(report.first_ns);
             outage.losses += report.lost;
@@ -148,7 +148,7 @@ impl LostConnections {
     }
 }
 
-impl Outage {
+impl ConnectionOutage {
     fn back(&self, now_ns: u64) -> (u64, EventKind) {
         // Clients that are no longer needed do not reconnect.
         let at_ns = if self.back_ns > 0 { self.back_ns } else { now_ns };
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_thousand_connections_lost_at_once_are_one_pair_of_events() {
         let mut connections = LostConnections::new(2);
-        connections.want(1000, 0);
+        connections.set_clients(1000, 0);
         connections.take(0, &lost(500, 120 * MS));
         connections.take(1, &lost(500, 110 * MS));
         assert_eq!(words(connections.report(250 * MS)), ["0.11 load lost: 1000 of 1000 connections: reset"]);
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn an_outage_that_spreads_is_reported_again_when_it_has_doubled() {
         let mut connections = LostConnections::new(1);
-        connections.want(50, 0);
+        connections.set_clients(50, 0);
         connections.take(0, &lost(1, 0));
         assert_eq!(connections.report(250 * MS).len(), 1);
         connections.take(0, &LossReport { still_lost: 50, ..lost(49, 300 * MS) });
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn many_short_outages_are_counted_without_flooding_events() {
         let mut connections = LostConnections::new(1);
-        connections.want(1, 0);
+        connections.set_clients(1, 0);
         let mut events = Vec::new();
         for tick in 1..=40 {
             connections.take(
@@ -224,13 +224,13 @@ mod tests {
     #[test]
     fn the_outage_is_the_time_in_which_no_worker_has_a_connection() {
         let mut connections = LostConnections::new(2);
-        connections.want(2, 0);
-        connections.turn(0, true, 100 * MS);
-        connections.turn(1, true, 300 * MS);
+        connections.set_clients(2, 0);
+        connections.set_down(0, true, 100 * MS);
+        connections.set_down(1, true, 300 * MS);
         assert_eq!(connections.outage_s(0, 500 * MS), 0.2);
-        connections.turn(0, false, 900 * MS);
+        connections.set_down(0, false, 900 * MS);
         assert_eq!(connections.outage_s(500 * MS, 1000 * MS), 0.4);
-        connections.turn(1, false, 1000 * MS);
+        connections.set_down(1, false, 1000 * MS);
         assert_eq!(connections.outage_s(0, 2000 * MS), 0.6);
         connections.forget(1000 * MS);
         assert_eq!(connections.past.len(), 0);
@@ -239,8 +239,8 @@ mod tests {
     #[test]
     fn a_worker_without_clients_does_not_hide_an_outage() {
         let mut connections = LostConnections::new(4);
-        connections.want(1, 0);
-        connections.turn(0, true, 0);
+        connections.set_clients(1, 0);
+        connections.set_down(0, true, 0);
         assert_eq!(connections.outage_s(0, 250 * MS), 0.25);
     }
 }

@@ -9,13 +9,13 @@ use std::{
 
 use thiserror::Error;
 
-use super::{Record, Segment, collector::Message, target_records::TargetInputs};
+use super::{Record, Segment, collector::CollectorMessage, target_records::TargetInputs};
 use crate::{
     clock::{Clock, SECOND_NS, seconds},
-    endpoint::Lulls,
+    endpoint::NodeOutages,
     knobs::Knobs,
-    load::{Load, LoadError, Output, Plan, Turned},
-    probe::{PingPlan, PingProbe, ServerPid, Watched},
+    load::{Load, LoadError, LoadOutput, LoadPlan, SettingChange},
+    probe::{PingPlan, PingProbe, PingedNode, ServerPid},
     server::{self, ConfigChange},
 };
 
@@ -39,15 +39,15 @@ pub enum LiveError {
 }
 
 /// The settings for measuring one target.
-pub struct TargetBeginning {
+pub struct TargetSettings {
     /// The target and the load for it.
-    pub plan: Plan,
+    pub plan: LoadPlan,
     /// The load settings of the first segment.
     pub knobs: Knobs,
     /// What the target's control plane reported before the session began.
-    pub heard: Option<server::Message>,
+    pub heard: Option<server::ControlMessage>,
     /// The receiver of the reports of the target's control plane.
-    pub server: Receiver<server::Message>,
+    pub server: Receiver<server::ControlMessage>,
     /// The joined records of the agents, if a fleet carries the load out.
     pub fleet: Option<Receiver<Record>>,
     /// Whether the load goes to this target when it is switched on. If not, the load goes to another target.
@@ -59,21 +59,21 @@ pub struct TargetBeginning {
 }
 
 /// The clock of a session, and the senders for the reports about a target.
-pub(super) struct Way {
+pub(super) struct TargetChannels {
     pub(super) clock: Clock,
-    pub(super) collector: Sender<Message>,
-    pub(super) lulls: Lulls,
+    pub(super) collector: Sender<CollectorMessage>,
+    pub(super) lulls: NodeOutages,
 }
 
 /// A target under measurement.
-pub struct Measured {
+pub struct MeasuredTarget {
     clock: Clock,
     /// The number of the target in the session, from 0.
     target: usize,
     /// The load of the target; `None` if the target is only watched.
     pub(super) load: Option<Load>,
     pub(super) ping: PingProbe,
-    collector: Sender<Message>,
+    collector: Sender<CollectorMessage>,
     in_force: Knobs,
     /// The requested load settings, which take effect soon. If another target gets the load, this target's load stays
     /// off.
@@ -84,19 +84,19 @@ pub struct Measured {
     awaits_receivers: bool,
 }
 
-impl Measured {
+impl MeasuredTarget {
     /// Starts the load and the ping probe of target number `target`; also returns the receivers of their reports.
     pub(super) fn start(
         target: usize,
-        beginning: TargetBeginning,
+        beginning: TargetSettings,
         warmup: Option<Duration>,
-        Way { clock, collector, lulls }: Way,
+        TargetChannels { clock, collector, lulls }: TargetChannels,
     ) -> Result<(Self, TargetInputs), LiveError> {
-        let TargetBeginning { plan, knobs: wanted, server, fleet, carries, is_watched, pings_per_s, .. } =
+        let TargetSettings { plan, knobs: wanted, server, fleet, carries, is_watched, pings_per_s, .. } =
             beginning;
         let mut in_force = carried(&wanted, carries);
         let (load, output) = match is_watched {
-            true => (None, Output { rings: Vec::new(), joined: channel().1, events: channel().1 }),
+            true => (None, LoadOutput { rings: Vec::new(), joined: channel().1, events: channel().1 }),
             false => {
                 let (load, output) = Load::start(&plan, in_force.clone(), warmup, clock)?;
                 load.is_ready_for(&in_force);
@@ -105,13 +105,13 @@ impl Measured {
             }
         };
         let (ping_up, pings) = channel();
-        let watched = Watched { lulls, node: target };
+        let watched = PingedNode { outages: lulls, node: target };
         let mut ping_plan = PingPlan { per_second: pings_per_s, watched, ..PingPlan::new(plan.target) };
         if pings_per_s < FEW_PINGS {
             ping_plan.tick = Duration::from_nanos(SECOND_NS);
         }
         let ping = PingProbe::start(ping_plan, clock, ping_up)?;
-        let changed_ns = load.as_ref().map_or_else(|| clock.now_ns(), |load| load.turned().since_ns);
+        let changed_ns = load.as_ref().map_or_else(|| clock.now_ns(), |load| load.last_change().since_ns);
         let measured = Self {
             clock,
             target,
@@ -135,7 +135,7 @@ impl Measured {
 
     /// Returns the load settings in effect; `None` if the load is off or a prefill runs.
     pub(super) fn under_load(&self) -> Option<&Knobs> {
-        let is_filling = |load: &Load| load.turned().prefill.is_some();
+        let is_filling = |load: &Load| load.last_change().prefill.is_some();
         let is_on = self.in_force.load && !self.load.as_ref().is_none_or(is_filling);
         is_on.then_some(&self.in_force)
     }
@@ -160,18 +160,18 @@ impl Measured {
             let next = self.next();
             self.awaits_receivers = self.load.as_ref().is_some_and(|load| !load.is_ready_for(&next));
             if !self.awaits_receivers {
-                self.go_on();
+                self.apply_wanted();
             }
         }
     }
 
     /// Returns whether the prefill is complete and the load can begin.
     pub(super) fn is_filled(&self) -> bool {
-        self.load.as_ref().is_some_and(|load| load.is_filled() && load.is_ready_for(&self.next()))
+        self.load.as_ref().is_some_and(|load| load.is_prefill_done() && load.is_ready_for(&self.next()))
     }
 
     /// Begins a new segment with the requested settings, for example after a prefill.
-    pub(super) fn go_on(&mut self) {
+    pub(super) fn apply_wanted(&mut self) {
         self.in_force = self.next();
         self.begin_segment(Load::set, None);
     }
@@ -190,23 +190,23 @@ impl Measured {
 
     /// Begins a new segment with the settings in force: calls `turn` on the load, and sends the segment's record to the
     /// collector.
-    fn begin_segment(&mut self, turn: fn(&Load, &Knobs) -> Turned, config: Option<ConfigChange>) {
+    fn begin_segment(&mut self, turn: fn(&Load, &Knobs) -> SettingChange, config: Option<ConfigChange>) {
         let Some(load) = &self.load else { return };
         let turned = turn(load, &self.in_force);
         self.changed_ns = turned.since_ns;
         // The collector only ends after `finish`.
-        drop(self.collector.send(Message::Segment(self.target, self.segment(turned, config))));
+        drop(self.collector.send(CollectorMessage::Segment(self.target, self.segment(turned, config))));
     }
 
     /// Returns the first segment. A target that is only watched has only this segment.
     pub(super) fn first_segment(&self) -> Segment {
         match &self.load {
-            Some(load) => self.segment(load.turned(), None),
+            Some(load) => self.segment(load.last_change(), None),
             None => Segment::new(seconds(self.changed_ns), 1, self.in_force.clone()),
         }
     }
 
-    fn segment(&self, turned: Turned, config: Option<ConfigChange>) -> Segment {
+    fn segment(&self, turned: SettingChange, config: Option<ConfigChange>) -> Segment {
         Segment::begun(turned, self.in_force.clone(), config)
     }
 }

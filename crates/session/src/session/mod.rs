@@ -1,7 +1,6 @@
 //! A session is a stream of records: a live measurement produces the records, a recording contains them, and screens,
 //! reports and exports are computed from them alone.
 
-mod alone;
 mod arrivals;
 mod assembly;
 mod busiest;
@@ -14,15 +13,13 @@ mod event;
 pub mod figures;
 mod file;
 mod fresh;
-mod glance;
 mod input;
 mod interval;
-mod kept;
+mod joined_reader;
 mod lean;
 mod live;
 mod lost_connections;
 mod measured;
-mod night;
 mod output;
 mod part;
 mod pauses;
@@ -32,11 +29,14 @@ pub mod queue;
 mod reader;
 mod record;
 mod recorder;
+mod recording_summary;
 mod redact;
 mod row;
 pub mod running;
+mod session_records;
 mod sink;
 mod stall_watch;
+mod standalone_load;
 mod start;
 mod tally;
 mod target_records;
@@ -46,35 +46,35 @@ mod wall_clock;
 mod watched;
 mod watches;
 
-pub use alone::Alone;
-pub use arrivals::{Arrivals, OneReceiver, Received};
+pub use arrivals::{OneReceiver, ReceivedMessages, ReceiverResults};
 pub use by_node::Numbering;
 pub(crate) use client::RECEIVERS;
 pub use client::{AgentState, Client, WorkerCost};
 pub use coalesce::Coalesce;
 pub use event::Event;
-pub use file::{FileError, Writer};
+pub use file::{SessionFileError, SessionWriter};
 pub use fresh::{file_name, fresh_file, today};
-pub use glance::Glance;
 pub use interval::{Interval, OperationInterval, Summary};
-pub use kept::{Kept, KeptError};
-pub use live::{Beginning, Live};
-pub use measured::{LiveError, Measured, TargetBeginning};
-pub use night::Night;
+pub use joined_reader::JoinedReader;
+pub use live::{Live, LiveSettings};
+pub use measured::{LiveError, MeasuredTarget, TargetSettings};
 pub use part::{Opening, add_counts};
 pub(crate) use pauses::PauseWatch;
-pub use progress::Progress;
+pub use progress::PrefillProgress;
 pub use reader::{ReadError, Reader};
 pub use record::{
-    Encryption, End, Host, Mark, Member, Moment, Record, SCHEMA, Segment, ServerIdentity, SessionStart, Span,
-    line,
+    Encryption, Host, LoadedServer, Mark, Moment, Record, SCHEMA, Segment, ServerIdentity, SessionEnd,
+    SessionStart, Span, line,
 };
 pub use recorder::Recording;
+pub use recording_summary::RecordingSummary;
 pub use running::{Delivery, Notice, Order, RecordingState};
+pub use session_records::{SessionRecords, SessionRecordsError};
 pub use sink::{JsonLines, Sink};
+pub use standalone_load::StandaloneLoad;
 pub use tally::Tally;
 pub(crate) use target_records::TargetRecords;
 pub use timeline::{Timeline, TimelineOptions};
 pub(crate) use validate::RecordLines;
 pub use wall_clock::{GivenMoment, TimeOfDay, WallClock};
-pub use watched::Watched;
+pub use watched::WatchedFigure;

@@ -14,14 +14,14 @@ use zstd::stream::write::Encoder;
 const LEVEL: i32 = 3;
 
 /// A file that is being written.
-pub(super) enum Output {
-    Plain(Counted),
-    Packed(Box<Encoder<'static, Counted>>),
+pub(super) enum FileOutput {
+    Plain(CountedFile),
+    Packed(Box<Encoder<'static, CountedFile>>),
 }
 
 /// A change that another process has made to a file that is being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Harm {
+pub(super) enum FileChange {
     /// The file was removed.
     Removed,
     /// The file's length differs from the number of written bytes.
@@ -29,20 +29,20 @@ pub(super) enum Harm {
 }
 
 /// A file, and the number of bytes written to it. If nothing could be written, the empty file is removed.
-pub(super) struct Counted {
+pub(super) struct CountedFile {
     file: File,
     path: PathBuf,
     written: u64,
     is_finished: bool,
 }
 
-impl Output {
+impl FileOutput {
     /// Returns an output into `file`, compressed if the name of `path` ends in `.zst`.
     ///
     /// # Errors
     /// When zstd cannot allocate memory.
     pub(super) fn new(file: File, path: &Path) -> io::Result<Self> {
-        let counted = Counted { file, path: path.to_owned(), written: 0, is_finished: false };
+        let counted = CountedFile { file, path: path.to_owned(), written: 0, is_finished: false };
         match path.extension() {
             Some(extension) if extension == "zst" => {
                 let mut packer = Encoder::new(counted, LEVEL)?;
@@ -84,17 +84,17 @@ impl Output {
     }
 
     /// Returns whether another process has removed or changed the file.
-    pub(super) fn harm(&self) -> io::Result<Option<Harm>> {
+    pub(super) fn harm(&self) -> io::Result<Option<FileChange>> {
         let (counted, file) = (self.counted(), self.counted().file.metadata()?);
         Ok(match () {
-            () if file.nlink() == 0 => Some(Harm::Removed),
+            () if file.nlink() == 0 => Some(FileChange::Removed),
             // A device has no length.
-            () if file.is_file() && file.len() != counted.written => Some(Harm::Changed),
+            () if file.is_file() && file.len() != counted.written => Some(FileChange::Changed),
             () => None,
         })
     }
 
-    fn counted(&self) -> &Counted {
+    fn counted(&self) -> &CountedFile {
         match self {
             Self::Plain(file) => file,
             Self::Packed(packer) => packer.get_ref(),
@@ -102,7 +102,7 @@ impl Output {
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedFile {
     fn drop(&mut self) {
         // Another file may have this name by now.
         let is_same = |one: &Metadata, other: &Metadata| (one.dev(), one.ino()) == (other.dev(), other.ino());
@@ -117,7 +117,7 @@ impl Drop for Counted {
     }
 }
 
-impl Write for Counted {
+impl Write for CountedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let n = self.file.write(bytes)?;
         self.written += n as u64;

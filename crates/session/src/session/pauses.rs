@@ -6,7 +6,7 @@
 
 use crate::{
     clock::{SECOND_NS, seconds},
-    signals::Continued,
+    signals::ContinueWatch,
 };
 
 /// The shortest pause, in nanoseconds. A shorter pause looks like a busy machine.
@@ -39,14 +39,14 @@ impl Pauses {
 
 /// Detects a pause: a round of a loop took much too long, and the process received SIGCONT.
 pub(crate) struct PauseWatch {
-    continued: Continued,
+    continued: ContinueWatch,
     last_ns: u64,
 }
 
 impl PauseWatch {
     /// Returns a detector whose first round begins at `now_ns`.
     pub(crate) fn begin(now_ns: u64) -> Self {
-        Self { continued: Continued::watch(), last_ns: now_ns }
+        Self { continued: ContinueWatch::watch(), last_ns: now_ns }
     }
 
     /// Ends a round at `now_ns`, and returns the pause that was in it, if there was one.

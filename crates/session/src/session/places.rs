@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Record, validate::Known};
+use super::{Record, validate::ValidationState};
 
 /// The largest number of positions in the index.
 const MOST: usize = 4096;
@@ -18,7 +18,7 @@ const MOST_NODES: u16 = 128;
 
 /// A position between two lines of a recording, and the state of the reader there.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Place {
+pub(super) struct FilePosition {
     /// The position in bytes from the beginning of the file.
     pub(super) offset: u64,
     /// The number of lines before the position.
@@ -26,12 +26,12 @@ pub(super) struct Place {
     /// The latest time of a record before the position, in seconds of the session.
     pub(super) t_s: f64,
     /// The state of the validation after the records before the position.
-    pub(super) known: Known,
+    pub(super) known: ValidationState,
     /// The current segment of each node. Positions between the same two segment records share this map.
     in_force: Arc<BTreeMap<u16, Record>>,
 }
 
-impl Place {
+impl FilePosition {
     /// Updates the time and the segments for a record of `t_s` before this position.
     pub(super) fn pass(&mut self, record: &Record, t_s: f64) {
         self.t_s = self.t_s.max(t_s);
@@ -50,21 +50,21 @@ impl Place {
 
 /// The index: positions in one file, in order.
 #[derive(Debug)]
-pub(super) struct Places {
-    known: Vec<Place>,
+pub(super) struct PositionIndex {
+    known: Vec<FilePosition>,
     apart_s: f64,
 }
 
-impl Places {
+impl PositionIndex {
     /// Returns an index with the position `first`, the earliest position that will be needed.
-    pub(super) fn new(first: Place) -> Self {
+    pub(super) fn new(first: FilePosition) -> Self {
         Self { known: vec![first], apart_s: APART_S }
     }
 
     /// Adds a position, unless its time is close to the time of the last position. If there are too many positions,
     /// every second position is removed.
-    pub(super) fn note(&mut self, place: &Place) {
-        let is_near = |last: &Place| place.t_s < last.t_s + self.apart_s;
+    pub(super) fn note(&mut self, place: &FilePosition) {
+        let is_near = |last: &FilePosition| place.t_s < last.t_s + self.apart_s;
         if self.known.last().is_some_and(is_near) {
             return;
         }
@@ -81,7 +81,7 @@ impl Places {
 
     /// Returns the last position that follows only records of `t_s` or earlier. If no position is that early, returns
     /// the first position.
-    pub(super) fn before(&self, t_s: f64) -> Place {
+    pub(super) fn before(&self, t_s: f64) -> FilePosition {
         let later = self.known.partition_point(|place| place.t_s <= t_s);
         self.known.get(later.max(1) - 1).cloned().unwrap_or_default()
     }
@@ -93,9 +93,13 @@ mod tests {
 
     #[test]
     fn an_index_of_any_size_finds_a_position_shortly_before_a_moment() {
-        let mut places = Places::new(Place { offset: 7, ..Place::default() });
+        let mut places = PositionIndex::new(FilePosition { offset: 7, ..FilePosition::default() });
         for second in 0..1_000_000_u32 {
-            places.note(&Place { t_s: second.into(), offset: 7 + u64::from(second), ..Place::default() });
+            places.note(&FilePosition {
+                t_s: second.into(),
+                offset: 7 + u64::from(second),
+                ..FilePosition::default()
+            });
         }
         assert!(places.known.len() <= MOST);
         assert_eq!((places.before(-5.0).offset, places.before(3.0).offset), (7, 7));

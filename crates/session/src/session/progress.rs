@@ -7,7 +7,7 @@ use crate::units;
 
 /// The progress of a prefill.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
+pub struct PrefillProgress {
     /// Answered requests.
     pub answered: u64,
     /// The number of requests of the whole prefill.
@@ -16,7 +16,7 @@ pub struct Progress {
     pub per_s: f64,
 }
 
-impl Progress {
+impl PrefillProgress {
     /// Returns the progress of a segment from the sum of its intervals; `None` if the segment is no prefill.
     pub fn of(segment: &Segment, total: &Interval) -> Option<Self> {
         let requests = segment.prefill?.requests;
@@ -29,7 +29,7 @@ impl Progress {
     }
 }
 
-impl fmt::Display for Progress {
+impl fmt::Display for PrefillProgress {
     /// Writes the progress as `43 %, 120 k keys/s, 5 s left`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let share = self.answered as f64 / self.requests.max(1) as f64;
@@ -54,12 +54,12 @@ mod tests {
         let segment = |prefill| Segment { prefill, ..Segment::new(0.0, 1, Knobs::default()) };
         let said = |ops, ops_per_s| {
             let total = Interval { ops, ops_per_s, ..Interval::default() };
-            Progress::of(&segment(prefill), &total).unwrap().to_string()
+            PrefillProgress::of(&segment(prefill), &total).unwrap().to_string()
         };
         assert_eq!(said(430, 114.0), "43 %, 114 keys/s, 00:00:05 left");
         assert_eq!(said(999, 100.0), "99 %, 100 keys/s, 00:00:00 left");
         assert_eq!(said(1000, 100.0), "100 %, 100 keys/s");
         assert_eq!(said(0, 0.0), "0 %, 0 keys/s");
-        assert_eq!(Progress::of(&segment(None), &Interval::default()), None);
+        assert_eq!(PrefillProgress::of(&segment(None), &Interval::default()), None);
     }
 }

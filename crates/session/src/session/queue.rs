@@ -55,7 +55,7 @@ pub struct Queue<T> {
 
 /// A counter of the records that a queue has left out.
 #[derive(Debug, Clone)]
-pub struct Losses(Arc<Counts>);
+pub struct RecordLosses(Arc<Counts>);
 
 /// Creates a queue, and returns its sending and its receiving end.
 pub fn queue<T>() -> (Feed<T>, Queue<T>) {
@@ -131,8 +131,8 @@ impl<T> Feed<T> {
     }
 
     /// Returns the counter of left-out records.
-    pub fn losses(&self) -> Losses {
-        Losses(Arc::clone(&self.counts))
+    pub fn losses(&self) -> RecordLosses {
+        RecordLosses(Arc::clone(&self.counts))
     }
 }
 
@@ -167,7 +167,7 @@ impl<T> Drop for Queue<T> {
     }
 }
 
-impl Losses {
+impl RecordLosses {
     /// Returns the number of left-out records so far.
     pub fn count(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)

@@ -16,8 +16,8 @@ use thiserror::Error;
 
 use super::{
     Event, Record, SCHEMA,
-    input::Input,
-    places::{Place, Places},
+    input::RecordingInput,
+    places::{FilePosition, PositionIndex},
     validate::validated,
 };
 use crate::events::EventKind;
@@ -66,10 +66,10 @@ pub enum ReadError {
 #[derive(Debug)]
 pub struct Reader {
     path: PathBuf,
-    lines: Input,
+    lines: RecordingInput,
     /// The position of the next line.
-    at: Place,
-    places: Places,
+    at: FilePosition,
+    places: PositionIndex,
     /// The largest number of seconds by which a record is earlier than a record before it in the file.
     lag_s: f64,
     first: Option<Record>,
@@ -81,7 +81,7 @@ pub struct Reader {
 
 /// The fields of the first line that exist in every version of the schema.
 #[derive(Deserialize)]
-struct Opening {
+struct FirstLine {
     kind: String,
     schema: u32,
 }
@@ -116,9 +116,9 @@ impl Reader {
         let error = |cause| ReadError::Io(path.to_owned(), cause);
         let mut reader = Self {
             path: path.to_owned(),
-            lines: Input::of(file).map_err(error)?,
-            at: Place::default(),
-            places: Places::new(Place::default()),
+            lines: RecordingInput::of(file).map_err(error)?,
+            at: FilePosition::default(),
+            places: PositionIndex::new(FilePosition::default()),
             lag_s: 0.0,
             first: None,
             skipped: 0,
@@ -132,7 +132,7 @@ impl Reader {
             FileLine::TooLong => return Err(not_one()),
             FileLine::Whole(line) | FileLine::Cut(line) => line,
         };
-        let opening: Opening = serde_json::from_slice(&line).map_err(|_| not_one())?;
+        let opening: FirstLine = serde_json::from_slice(&line).map_err(|_| not_one())?;
         if opening.kind != "session" {
             return Err(not_one());
         }
@@ -140,7 +140,7 @@ impl Reader {
             return Err(ReadError::OtherSchema(path.to_owned(), opening.schema));
         }
         reader.first = Some(validated(&line, &mut reader.at.known).map_err(|_| not_one())?);
-        reader.places = Places::new(reader.at.clone());
+        reader.places = PositionIndex::new(reader.at.clone());
         Ok(reader)
     }
 

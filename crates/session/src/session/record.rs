@@ -20,10 +20,10 @@ use serde::{Deserialize, Serialize};
 use super::{Event, Interval, Summary, interval::whole, part::is_nothing};
 use crate::{
     clock::{SECOND_NS, seconds, tick_of},
-    events::{Best, Found},
+    events::{SearchResult, SweepBest},
     host,
     knobs::Knobs,
-    load::{Prefilling, Turned},
+    load::{Prefilling, SettingChange},
     probe, server,
 };
 
@@ -49,13 +49,13 @@ pub enum Record {
     /// The server's own figures.
     Server(Box<Moment<server::Status>>),
     /// The figures of redyno's machine, and of the server's process on it.
-    Host(Box<Moment<host::Sample>>),
+    Host(Box<Moment<host::HostSample>>),
     /// An event.
     Event(Event),
     /// A person's note.
     Mark(Mark),
     /// The session ends.
-    End(Box<End>),
+    End(Box<SessionEnd>),
 }
 
 /// Evaluates `$value` with the body of a record if the record's kind is in the first list; returns `None` for a kind in
@@ -189,14 +189,14 @@ pub struct SessionStart {
     /// The servers that get load but are not nodes of the session. In a comparison of two clusters, all cluster nodes
     /// except the two targets are listed here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub members: Vec<Member>,
+    pub members: Vec<LoadedServer>,
     /// The machine that redyno runs on: its name, system and cores.
     pub host: Host,
 }
 
 /// A server that gets load but is not a node of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
+pub struct LoadedServer {
     /// The server's node number in the intervals' results by node.
     pub node: u16,
     /// The server's address.
@@ -286,8 +286,8 @@ impl Segment {
 
     /// Returns the segment that the load engine has begun with these load settings; `config` is the changed server
     /// parameter, if one began the segment.
-    pub(super) fn begun(turned: Turned, knobs: Knobs, config: Option<server::ConfigChange>) -> Self {
-        let Turned { segment, since_ns, is_warmup: warmup, prefill } = turned;
+    pub(super) fn begun(turned: SettingChange, knobs: Knobs, config: Option<server::ConfigChange>) -> Self {
+        let SettingChange { segment, since_ns, is_warmup: warmup, prefill } = turned;
         Self { warmup, prefill, config, ..Self::new(seconds(since_ns), segment, knobs) }
     }
 
@@ -310,7 +310,7 @@ pub struct Mark {
 
 /// The last record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct End {
+pub struct SessionEnd {
     /// The time.
     pub t_s: f64,
     /// The node, from 0; the end record of the first node is the last record of the session.
@@ -323,10 +323,10 @@ pub struct End {
     pub peak_ops_per_s: Option<f64>,
     /// The result of the search for the highest rate, if the session ran one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub found: Option<Found>,
+    pub found: Option<SearchResult>,
     /// The best step of the sweep, if the session ran one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub best: Option<Best>,
+    pub best: Option<SweepBest>,
 }
 
 #[cfg(test)]

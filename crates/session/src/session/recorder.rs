@@ -19,8 +19,8 @@ use std::{
 use parking_lot::Mutex;
 
 use super::{
-    Coalesce, End, FileError, Record, Segment, SessionStart, Tally, Writer,
-    queue::{Feed, Losses, Queue, queue},
+    Coalesce, Record, Segment, SessionEnd, SessionFileError, SessionStart, SessionWriter, Tally,
+    queue::{Feed, Queue, RecordLosses, queue},
 };
 
 /// The longest time that the recorder waits at the end for a file that accepts no data.
@@ -30,14 +30,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A running recording, which ends when the session ends or when it is stopped.
 pub struct Recording {
-    thread: JoinHandle<Result<(), FileError>>,
-    state: Arc<Shared>,
-    losses: Losses,
+    thread: JoinHandle<Result<(), SessionFileError>>,
+    state: Arc<RecorderState>,
+    losses: RecordLosses,
 }
 
 /// The state that the recorder's thread and its owner share.
 #[derive(Debug, Default)]
-struct Shared {
+struct RecorderState {
     /// The file that is being written.
     path: Mutex<PathBuf>,
     written: AtomicU64,
@@ -49,11 +49,11 @@ impl Recording {
     ///
     /// # Errors
     /// When the system cannot start a thread.
-    pub fn start(writer: Writer) -> io::Result<(Self, Feed<Arc<Record>>)> {
+    pub fn start(writer: SessionWriter) -> io::Result<(Self, Feed<Arc<Record>>)> {
         let (feed, records) = queue();
         let losses = feed.losses();
         let path = Mutex::new(writer.path().to_owned());
-        let state = Arc::new(Shared { path, ..Shared::default() });
+        let state = Arc::new(RecorderState { path, ..RecorderState::default() });
         let shared = Arc::clone(&state);
         let body = move || record(writer, &records, &shared);
         let thread = std::thread::Builder::new().name("recorder".to_owned()).spawn(body)?;
@@ -91,29 +91,29 @@ impl Recording {
     ///
     /// # Errors
     /// When the recording stopped early or is incomplete.
-    pub fn finish(self) -> Result<(), FileError> {
+    pub fn finish(self) -> Result<(), SessionFileError> {
         let (mut taken, mut since) = (self.written(), Instant::now());
         while !self.thread.is_finished() {
             let now = self.written();
             if now > taken {
                 (taken, since) = (now, Instant::now());
             } else if since.elapsed() >= PATIENCE {
-                return Err(FileError::Stuck(self.path()));
+                return Err(SessionFileError::Stuck(self.path()));
             }
             std::thread::sleep(LOOK_EVERY);
         }
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         match self.losses.count() {
             0 => Ok(()),
-            lost => Err(FileError::Lost(self.state.path.lock().clone(), lost)),
+            lost => Err(SessionFileError::Lost(self.state.path.lock().clone(), lost)),
         }
     }
 }
 
 /// The state of one file of a recording.
 struct RecordingFile {
-    writer: Writer,
-    state: Arc<Shared>,
+    writer: SessionWriter,
+    state: Arc<RecorderState>,
     coalesce: Coalesce,
     /// The summaries of the file's content, by node.
     sums: BTreeMap<u16, Tally>,
@@ -124,7 +124,11 @@ struct RecordingFile {
     t_s: f64,
 }
 
-fn record(writer: Writer, records: &Queue<Arc<Record>>, state: &Arc<Shared>) -> Result<(), FileError> {
+fn record(
+    writer: SessionWriter,
+    records: &Queue<Arc<Record>>,
+    state: &Arc<RecorderState>,
+) -> Result<(), SessionFileError> {
     let (coalesce, sums) = (Coalesce::default(), BTreeMap::from([(0, Tally::default())]));
     let (session, segments, t_s) = (None, BTreeMap::new(), 0.0);
     let mut part = RecordingFile { writer, state: Arc::clone(state), coalesce, sums, session, segments, t_s };
@@ -146,7 +150,7 @@ fn record(writer: Writer, records: &Queue<Arc<Record>>, state: &Arc<Shared>) -> 
 }
 
 impl RecordingFile {
-    fn take(&mut self, record: &Arc<Record>) -> Result<(), FileError> {
+    fn take(&mut self, record: &Arc<Record>) -> Result<(), SessionFileError> {
         if record.t_s().is_some_and(|t_s| self.writer.is_due(t_s)) {
             self.go_on(record.t_s().unwrap_or_default())?;
         }
@@ -160,7 +164,7 @@ impl RecordingFile {
                 self.segments.insert(node, Arc::clone(record));
                 Arc::clone(record)
             }
-            Record::End(end) if self.writer.has_gone_on() => Arc::new(self.end_of(end)),
+            Record::End(end) if self.writer.has_rotated() => Arc::new(self.end_of(end)),
             other => {
                 self.session.as_mut().map(|session| session.follow(other));
                 Arc::clone(record)
@@ -174,9 +178,9 @@ impl RecordingFile {
     }
 
     /// Ends this file. All records from `t_s` on are written to the next file.
-    fn go_on(&mut self, t_s: f64) -> Result<(), FileError> {
+    fn go_on(&mut self, t_s: f64) -> Result<(), SessionFileError> {
         self.end()?;
-        let from_s = self.writer.go_on(t_s)?;
+        let from_s = self.writer.rotate(t_s)?;
         let session = self.session.clone().map(|session| SessionStart { from_s, ..session });
         let first = session.map(|session| Arc::new(Record::Session(session)));
         let segments = self.segments.values().map(|segment| Arc::new(going_on(segment, from_s)));
@@ -190,24 +194,24 @@ impl RecordingFile {
     }
 
     /// Writes the records that are not written yet, and an end record about the file's content.
-    fn end(&mut self) -> Result<(), FileError> {
+    fn end(&mut self) -> Result<(), SessionFileError> {
         let mut rest = self.coalesce.rest();
         // The first node's end record is the last record of a recording.
         for (node, sum) in self.sums.iter().rev() {
-            rest.push(Arc::new(Record::End(Box::new(End { node: *node, ..sum.end(self.t_s) }))));
+            rest.push(Arc::new(Record::End(Box::new(SessionEnd { node: *node, ..sum.end(self.t_s) }))));
         }
         self.write(&rest)
     }
 
     /// Returns the end record of the last of several files: the session's search and sweep results, and the summary of
     /// this file alone.
-    fn end_of(&self, session: &End) -> Record {
+    fn end_of(&self, session: &SessionEnd) -> Record {
         let sum = self.sums.get(&session.node).map_or_else(|| session.clone(), |sum| sum.end(session.t_s));
-        let End { node, found, best, .. } = session.clone();
-        Record::End(Box::new(End { node, found, best, ..sum }))
+        let SessionEnd { node, found, best, .. } = session.clone();
+        Record::End(Box::new(SessionEnd { node, found, best, ..sum }))
     }
 
-    fn write(&mut self, records: &[Arc<Record>]) -> Result<(), FileError> {
+    fn write(&mut self, records: &[Arc<Record>]) -> Result<(), SessionFileError> {
         if records.is_empty() {
             return Ok(());
         }
@@ -235,7 +239,7 @@ mod tests {
     use super::*;
     use crate::{
         knobs::Knobs,
-        session::{Glance, Interval, Mark, Reader, ServerIdentity},
+        session::{Interval, Mark, Reader, RecordingSummary, ServerIdentity},
         stats::{Latency, fixture::latency_of},
     };
 
@@ -257,7 +261,7 @@ mod tests {
     fn all_sent_records_are_in_the_finished_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
-        let (recording, mut sender) = Recording::start(Writer::create(&path).unwrap()).unwrap();
+        let (recording, mut sender) = Recording::start(SessionWriter::create(&path).unwrap()).unwrap();
         assert!(sender.record(&mark(1.0)));
         drop(sender);
         recording.finish().unwrap();
@@ -269,7 +273,7 @@ mod tests {
     fn a_stopped_recording_is_complete_while_the_session_continues() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
-        let (recording, mut sender) = Recording::start(Writer::create(&path).unwrap()).unwrap();
+        let (recording, mut sender) = Recording::start(SessionWriter::create(&path).unwrap()).unwrap();
         recording.stop();
         assert!(sender.record(&mark(7.5)));
         recording.finish().unwrap();
@@ -283,7 +287,8 @@ mod tests {
     fn each_rotated_file_opens_alone_and_together_they_have_each_record_once() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["night.jsonl", "night.jsonl.zst"] {
-            let writer = Writer::create(&folder.path().join(name)).unwrap().rotated(Duration::from_secs(10));
+            let writer =
+                SessionWriter::create(&folder.path().join(name)).unwrap().rotated(Duration::from_secs(10));
             let (recording, mut sender) = Recording::start(writer).unwrap();
             let mut whole = Tally::default();
             let mut send = |record: Record| {
@@ -323,7 +328,7 @@ mod tests {
             let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
             let files: Vec<_> = files.filter(|path| stem(path)).collect();
             let sizes: u64 = files.iter().map(|path| std::fs::metadata(path).unwrap().len()).sum();
-            let parts: Vec<_> = files.iter().map(|path| Glance::at(path).unwrap()).collect();
+            let parts: Vec<_> = files.iter().map(|path| RecordingSummary::at(path).unwrap()).collect();
             assert_eq!(parts.len(), 4, "{parts:?}");
             let written = state.written.load(Ordering::Relaxed);
             assert!(written > sizes / 2 && written <= sizes, "{written} of {sizes}");
@@ -345,7 +350,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_full_disk_ends_the_recording_with_its_reason() {
-        let writer = Writer::open_existing(std::path::Path::new("/dev/full")).unwrap();
+        let writer = SessionWriter::open_existing(std::path::Path::new("/dev/full")).unwrap();
         let (recording, mut sender) = Recording::start(writer).unwrap();
         assert!(sender.record(&mark(1.0)));
         drop(sender);
@@ -362,7 +367,7 @@ mod tests {
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         // This end of the pipe is never read: the pipe accepts what the system buffers.
         let _reader = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
-        let (recording, mut sender) = Recording::start(Writer::open_existing(&path).unwrap()).unwrap();
+        let (recording, mut sender) = Recording::start(SessionWriter::open_existing(&path).unwrap()).unwrap();
         let interval =
             |t_s| Interval { t_s, service: latency_of((0..500).map(|n| n * 1000)), ..Interval::default() };
         let mut n = 0.0;

@@ -17,9 +17,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{Event, Record};
 use crate::{
     events::EventKind,
-    host::Sample,
-    server::{Clients, Status},
-    untrusted::{LEFT_OUT, code},
+    host::HostSample,
+    server::{ConnectedClients, Status},
+    untrusted::{REDACTED, code},
     workload::{Workload, without_query},
 };
 
@@ -64,13 +64,13 @@ impl Record {
 }
 
 /// Removes the names and numbers of processes.
-fn nameless(sample: &mut Sample) {
+fn nameless(sample: &mut HostSample) {
     for process in sample.busy.iter_mut().chain(&mut sample.server) {
-        (process.pid, process.name) = (0, LEFT_OUT.to_owned());
+        (process.pid, process.name) = (0, REDACTED.to_owned());
     }
     // These reasons contain process numbers and ports.
     for part in ["server", "connections", "forked child", "run delay", "server's cgroup", "threads"] {
-        sample.missing.get_mut(part).into_iter().for_each(|why| LEFT_OUT.clone_into(why));
+        sample.missing.get_mut(part).into_iter().for_each(|why| REDACTED.clone_into(why));
     }
 }
 
@@ -101,7 +101,7 @@ fn status(status: &mut Status) {
         *coded.entry(code(&error)).or_default() += count;
     }
     *errors = coded;
-    *clients = clients.take().map(Clients::redacted);
+    *clients = clients.take().map(ConnectedClients::redacted);
 }
 
 // All kinds are listed, so this does not compile until a new kind is handled here.
@@ -131,15 +131,15 @@ fn event_kind(mut what: EventKind) -> EventKind {
         | AgentJoined { host: address, .. }
         | AgentLost { host: address, .. }
         | AgentBack { host: address, .. }
-        | AgentPaused { host: address, .. } => LEFT_OUT.clone_into(address),
+        | AgentPaused { host: address, .. } => REDACTED.clone_into(address),
         LagUnmeasured { replica: from, cause: to } | Failover { from, to, .. } => {
-            [from, to].into_iter().for_each(|text| LEFT_OUT.clone_into(text));
+            [from, to].into_iter().for_each(|text| REDACTED.clone_into(text));
         }
-        LagMeasured { replica, .. } => LEFT_OUT.clone_into(replica),
+        LagMeasured { replica, .. } => REDACTED.clone_into(replica),
         Prefilled { prefilled } => prefilled.unseen = prefilled.unseen.as_deref().map(code),
         FirstError { error, message } => message.clone_from(error),
         // The reason quotes the line.
-        LineSkipped { why, .. } => LEFT_OUT.clone_into(why),
+        LineSkipped { why, .. } => REDACTED.clone_into(why),
         // These kinds contain only numbers, texts of redyno, and words from a fixed set.
         redyno_engine::any_of!(EventKind Reachable MoreSlowCommands SlowBefore MoreLargeCommands ExpiryBegan ExpiryEnded
             RecallMeasured LoadingBegan LoadingEnded ConfigChanged SlowEvent Forked SnapshotBegan
@@ -160,14 +160,14 @@ mod tests {
 
     use super::*;
     use crate::{
-        events::Prefilled as Made,
+        events::PrefillResult as Made,
         host::Process,
         knobs::Knobs,
         probe::{Ping, Wake},
         server::{ClientGroup, ClientRow},
         session::{
-            Client, End, Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionStart,
-            Span, Summary, line,
+            Client, Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionEnd,
+            SessionStart, Span, Summary, line,
         },
     };
 
@@ -220,22 +220,23 @@ mod tests {
     fn records() -> Vec<Record> {
         let text = || Some(PRIVATE.to_owned());
         let process = || Process { pid: 7, name: PRIVATE.to_owned(), state: Some('R'), ..Process::default() };
-        let sample = Sample {
+        let sample = HostSample {
             busy: vec![process()],
             server: Some(process()),
             clock_source: "tsc".to_owned(),
             missing: [("server".to_owned(), PRIVATE.to_owned()), ("swap".to_owned(), "none".to_owned())]
                 .into(),
-            ..Sample::default()
+            ..HostSample::default()
         };
         let row = ClientRow { id: 7, address: text(), name: text(), ..ClientRow::default() };
         let group = ClientGroup { host: text(), name: text(), ..ClientGroup::default() };
-        let clients = Clients { rows: vec![row], groups: vec![group], ..Clients::default() };
+        let clients =
+            ConnectedClients { rows: vec![row], groups: vec![group], ..ConnectedClients::default() };
         let errors = [(PRIVATE.to_owned(), 1)].into();
         let status = Status { master: text(), errors, clients: Some(clients), ..Status::default() };
         let first_errors = [("ERR".to_owned(), PRIVATE.to_owned())].into();
         let summary = Summary { first_errors, ..Summary::default() };
-        let end = End { t_s: 1.0, summary, ..End::default() };
+        let end = SessionEnd { t_s: 1.0, summary, ..SessionEnd::default() };
         let commands = [("GET".to_owned(), OperationInterval::default())].into();
         let interval = Interval { commands, client: Some(Client::default()), ..Interval::default() };
         let mut all = vec![
@@ -267,7 +268,7 @@ mod tests {
     #[test]
     fn the_kind_of_an_error_is_kept() {
         assert_eq!(code("WRONGTYPE Operation against key:7"), "WRONGTYPE");
-        assert_eq!(code("no such key"), LEFT_OUT);
+        assert_eq!(code("no such key"), REDACTED);
         let arguments = vec!["key:*".to_owned()];
         let slow =
             EventKind::SlowCommand { us: 7, command: "KEYS key:*".to_owned(), client: None, arguments };

@@ -1,7 +1,7 @@
 //! The row of a results table: the results of a segment, an interval, an operation or a whole session.
 
 use super::{
-    Arrivals, Interval, Opening, OperationInterval, Summary,
+    Interval, Opening, OperationInterval, ReceiverResults, Summary,
     timeline::{GaugeMeans, SegmentTotal},
 };
 use crate::{knobs::Knobs, stats::Latency};
@@ -40,13 +40,13 @@ pub struct Row<'a> {
     /// Bytes written to the server.
     pub bytes_out: u64,
     /// The results that exist only for all operations together; `None` in the row of one operation.
-    pub whole: Option<Whole>,
+    pub whole: Option<CombinedResults>,
     /// The times from the write of a request to its reply.
     pub service: &'a Latency,
     /// The times from when a request was due to its reply; `None` in closed loop.
     pub response: Option<&'a Latency>,
     /// The results of the workload's receivers; `None` for one operation.
-    pub arrivals: Option<&'a Arrivals>,
+    pub arrivals: Option<&'a ReceiverResults>,
     /// The times that connections took to open; `None` for one operation.
     pub opening: Option<&'a Opening>,
     /// The share of a core that redyno's busiest worker used.
@@ -61,7 +61,7 @@ pub struct Row<'a> {
 
 /// The results that exist only for all operations together.
 #[derive(Debug, Clone, Copy)]
-pub struct Whole {
+pub struct CombinedResults {
     /// Requests that were due.
     pub due: u64,
     /// Requests that were due and were dropped without being sent (`--backlog shed`).
@@ -91,7 +91,7 @@ macro_rules! row {
             misses: $record.misses,
             conflicts: $record.conflicts,
             errors: $record.errors.values().sum(),
-            whole: Some(Whole {
+            whole: Some(CombinedResults {
                 due: $record.due,
                 shed: $record.shed,
                 unsent: $record.unsent,

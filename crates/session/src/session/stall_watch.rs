@@ -30,7 +30,7 @@ const WAKES: usize = 4;
 
 /// The present stall.
 #[derive(Debug, Clone)]
-struct Stall {
+struct OpenStall {
     since_s: f64,
     /// The end of the latest late PING.
     until_s: f64,
@@ -42,7 +42,7 @@ struct Stall {
 /// Finds stalls in the reports of the ping probe.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StallWatch {
-    stall: Option<Stall>,
+    stall: Option<OpenStall>,
     /// The due time of the oldest unanswered PING at the end of the last tick.
     waiting_since_s: Option<f64>,
     /// How late this process woke up in the last second, by tick, in seconds.
@@ -91,7 +91,7 @@ impl StallWatch {
             (None, None) => None,
             (None, Some((since_s, until_s, longest_s))) => {
                 let since_s = since_s.max(0.0);
-                self.stall = Some(Stall { since_s, until_s, longest_s, replied_s: since_s });
+                self.stall = Some(OpenStall { since_s, until_s, longest_s, replied_s: since_s });
                 Some((since_s, EventKind::Stalled { longest_s, length_s: None }))
             }
             (Some(stall), late) => {
@@ -109,7 +109,7 @@ impl StallWatch {
                 if to_s - stall.until_s < QUIET_S {
                     return None;
                 }
-                let Stall { since_s, until_s, longest_s, .. } = self.stall.take()?;
+                let OpenStall { since_s, until_s, longest_s, .. } = self.stall.take()?;
                 let length_s = until_s - since_s;
                 let longest_s = longest_s.min(length_s);
                 Some((since_s, EventKind::Stalled { longest_s, length_s: Some(length_s) }))

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{End, Event, Record, Summary};
-use crate::events::{Best, EventKind, Found};
+use super::{Event, Record, SessionEnd, Summary};
+use crate::events::{EventKind, SearchResult, SweepBest};
 
 /// Adds up the records of a session to a [`Summary`].
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     summary: Summary,
-    found: Option<Found>,
-    best: Option<Best>,
+    found: Option<SearchResult>,
+    best: Option<SweepBest>,
     /// How the summary counts each segment, by the segment's number.
     segments: BTreeMap<u32, Weight>,
     /// The good replies and the length in seconds of each segment with load, by the segment's number.
@@ -62,11 +62,11 @@ impl Tally {
     }
 
     /// Returns the end record of a session that ends at `t_s`.
-    pub fn end(&self, t_s: f64) -> End {
+    pub fn end(&self, t_s: f64) -> SessionEnd {
         let lasting = self.paces.values().filter(|(_, length_s)| *length_s >= LASTING_S);
         let peak_ops_per_s = lasting.map(|(ops, length_s)| *ops as f64 / length_s).reduce(f64::max);
         let (found, best) = (self.found.clone(), self.best.clone());
-        End { t_s, node: 0, summary: self.summary.clone(), peak_ops_per_s, found, best }
+        SessionEnd { t_s, node: 0, summary: self.summary.clone(), peak_ops_per_s, found, best }
     }
 
     /// Returns whether the summary includes this segment: it is neither a warm-up nor a prefill.

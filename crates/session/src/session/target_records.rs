@@ -17,25 +17,25 @@ use std::{
 
 use super::{
     Event, Interval, Moment, Numbering, Record, Segment, Span, Summary, Tally, assembly::Assembly,
-    lost_connections::LostConnections, pauses::Pauses, watches::Watches,
+    lost_connections::LostConnections, pauses::Pauses, watches::FigureWatches,
 };
 use crate::{
     clock::{Clock, SECOND_NS, seconds, tick_of},
     events::EventKind,
     gauge::Gauge,
     knobs::Knobs,
-    load::{LoadEvent, Output, RingEnd},
+    load::{LoadEvent, LoadOutput, RingEnd},
     probe::{self, ServerPid},
-    protocol::Kinds,
+    protocol::ErrorKinds,
     server,
     workload::Workload,
 };
 
 /// The inputs for the records of one target: the reports of its load, its ping probe and its control plane.
 pub(super) struct TargetInputs {
-    pub(super) load: Output,
-    pub(super) ping: Receiver<probe::Message>,
-    pub(super) server: Receiver<server::Message>,
+    pub(super) load: LoadOutput,
+    pub(super) ping: Receiver<probe::ProbeMessage>,
+    pub(super) server: Receiver<server::ControlMessage>,
     /// The joined records of a fleet's agents, which replace the records of the load. The channel is closed after the
     /// last record.
     pub(super) fleet: Option<Receiver<Record>>,
@@ -55,15 +55,15 @@ pub(crate) struct TargetRecords {
     /// The rings of threads that begin later.
     joined: Receiver<RingEnd>,
     load_events: Receiver<LoadEvent>,
-    ping: Receiver<probe::Message>,
-    server: Receiver<server::Message>,
+    ping: Receiver<probe::ProbeMessage>,
+    server: Receiver<server::ControlMessage>,
     fleet: Option<Receiver<Record>>,
     pid: ServerPid,
     numbers: Option<Numbering>,
     /// The load settings of each segment, by number.
     knobs: BTreeMap<u32, Knobs>,
     connections: LostConnections,
-    kinds: Kinds,
+    kinds: ErrorKinds,
     /// Whether the present loss of the ping's connection is reported already.
     ping_is_lost: bool,
     tally: Tally,
@@ -72,7 +72,7 @@ pub(crate) struct TargetRecords {
     /// The longest measured lag since the last report of the control plane.
     lag_ns: Option<u64>,
     pauses: Pauses,
-    watches: Watches,
+    watches: FigureWatches,
     /// Records that `take` has not returned yet.
     made: Vec<Record>,
 }
@@ -86,7 +86,7 @@ impl TargetRecords {
             assembly: Assembly::new(rings.len()),
             of_workers: Vec::new(),
             connections: LostConnections::new(rings.len()),
-            kinds: Kinds::default(),
+            kinds: ErrorKinds::default(),
             ping_is_lost: false,
             rings,
             joined: inputs.load.joined,
@@ -101,14 +101,14 @@ impl TargetRecords {
             recalls: (0.0, 0),
             lag_ns: None,
             pauses: Pauses::default(),
-            watches: Watches::default(),
+            watches: FigureWatches::default(),
             made: Vec::new(),
         }
     }
 
     /// Returns a maker of records for a load without probes and control plane. `numbers` is the numbering of the
     /// cluster's nodes in the session.
-    pub(crate) fn of_load(clock: Clock, load: Output, numbers: Option<Numbering>) -> Self {
+    pub(crate) fn of_load(clock: Clock, load: LoadOutput, numbers: Option<Numbering>) -> Self {
         let (ping, server, pid) = (channel().1, channel().1, ServerPid::default());
         Self::new(clock, TargetInputs { load, ping, server, fleet: None, pid, numbers })
     }
@@ -161,7 +161,7 @@ impl TargetRecords {
     }
 
     /// Adds a record that the session itself has made about this target.
-    pub(super) fn hear(&mut self, record: &Record) {
+    pub(super) fn add_session_record(&mut self, record: &Record) {
         self.tally.push(record);
     }
 
@@ -196,10 +196,10 @@ impl TargetRecords {
     }
 
     /// Begins a segment, because the load settings have changed.
-    pub(crate) fn turn(&mut self, segment: Segment) {
+    pub(crate) fn begin_segment(&mut self, segment: Segment) {
         self.knobs.insert(segment.segment, segment.knobs.clone());
         self.recalls = (0.0, 0);
-        self.connections.want(segment.knobs.clients, nanoseconds(segment.t_s));
+        self.connections.set_clients(segment.knobs.clients, nanoseconds(segment.t_s));
         self.make(Record::Segment(segment));
     }
 
@@ -293,8 +293,8 @@ impl TargetRecords {
     fn on_load_event(&mut self, event: LoadEvent) {
         match event {
             LoadEvent::Losses { worker, report } => self.connections.take(worker, &report),
-            LoadEvent::Down { at_ns, worker } => self.connections.turn(worker, true, at_ns),
-            LoadEvent::Up { at_ns, worker } => self.connections.turn(worker, false, at_ns),
+            LoadEvent::Down { at_ns, worker } => self.connections.set_down(worker, true, at_ns),
+            LoadEvent::Up { at_ns, worker } => self.connections.set_down(worker, false, at_ns),
             LoadEvent::Died { at_ns, cause } => self.event(at_ns, EventKind::WorkerDied { cause }),
             LoadEvent::FirstError { kind, message } => {
                 let error = self.kinds.name(&kind).to_owned();
@@ -305,23 +305,23 @@ impl TargetRecords {
         }
     }
 
-    fn on_ping(&mut self, message: probe::Message) {
+    fn on_ping(&mut self, message: probe::ProbeMessage) {
         match message {
-            probe::Message::Ping(mut report) => {
+            probe::ProbeMessage::Ping(mut report) => {
                 self.kinds.limit(&mut report.body.errors);
                 self.make(Record::Ping(Box::new(span(*report, &self.pauses))));
             }
             // The collector handles the reports about this machine, failovers, replication lag and recall.
-            probe::Message::Wake(_)
-            | probe::Message::Intrinsic(_)
-            | probe::Message::Host { .. }
-            | probe::Message::Lag { .. }
-            | probe::Message::Recall { .. }
-            | probe::Message::Event { .. } => {}
-            probe::Message::ErrorReply { at_ns, kind: _, text: message } => {
+            probe::ProbeMessage::Wake(_)
+            | probe::ProbeMessage::Intrinsic(_)
+            | probe::ProbeMessage::Host { .. }
+            | probe::ProbeMessage::Lag { .. }
+            | probe::ProbeMessage::Recall { .. }
+            | probe::ProbeMessage::Event { .. } => {}
+            probe::ProbeMessage::ErrorReply { at_ns, kind: _, text: message } => {
                 self.event(at_ns, EventKind::PingError { message });
             }
-            probe::Message::Lost { at_ns, kind, cause } => {
+            probe::ProbeMessage::Lost { at_ns, kind, cause } => {
                 // An outage is reported once, even if later attempts fail with another error. An error reply of the
                 // server, such as WRONGPASS, is always reported.
                 let was_answered = kind.starts_with(|first: char| first.is_uppercase());
@@ -329,7 +329,7 @@ impl TargetRecords {
                     self.event(at_ns, EventKind::PingLost { cause });
                 }
             }
-            probe::Message::Back { at_ns } => {
+            probe::ProbeMessage::Back { at_ns } => {
                 self.ping_is_lost = false;
                 self.event(at_ns, EventKind::PingBack);
             }
@@ -337,9 +337,9 @@ impl TargetRecords {
     }
 
     /// Makes records from a report of the control plane.
-    pub(super) fn on_server(&mut self, message: server::Message) {
+    pub(super) fn on_server(&mut self, message: server::ControlMessage) {
         match message {
-            server::Message::Status { at_ns, mut status } => {
+            server::ControlMessage::Status { at_ns, mut status } => {
                 let lag_us = self.lag_ns.take().map(|lag_ns| lag_ns as f64 / 1e3);
                 status.gauges.set(Gauge::MeasuredLag, lag_us.map(f64::round));
                 let (sum, searches) = std::mem::take(&mut self.recalls);
@@ -347,8 +347,8 @@ impl TargetRecords {
                 status.process_id.into_iter().for_each(|pid| self.pid.set(pid));
                 self.make(Record::Server(Box::new(Moment::new(seconds(at_ns), *status))));
             }
-            server::Message::Event { at_ns, what } => self.event(at_ns, what),
-            server::Message::Asked { at_ns, requests } => {
+            server::ControlMessage::Event { at_ns, what } => self.event(at_ns, what),
+            server::ControlMessage::SetupRequests { at_ns, requests } => {
                 let segment = self.knobs.keys().next_back().copied().unwrap_or_default();
                 let (t_s, tick) = (seconds(at_ns), tick_of(at_ns));
                 self.make_intervals(vec![Interval { t_s, tick, segment, requests, ..Interval::default() }]);
@@ -370,7 +370,7 @@ impl TargetRecords {
 }
 
 /// Returns the record of a probe's report; its length excludes the time in which the process was stopped.
-pub(super) fn span<T>(report: probe::Report<T>, pauses: &Pauses) -> Span<T> {
+pub(super) fn span<T>(report: probe::ProbeReport<T>, pauses: &Pauses) -> Span<T> {
     let (end_s, length_s) = (seconds(report.end_ns), seconds(report.end_ns - report.start_ns));
     Span::new(end_s, pauses.left_s(end_s, length_s), report.body)
 }

@@ -29,7 +29,7 @@ const UNBOUNDED: [&str; 3] = ["server", "host", "event"];
 /// The state of the validation after the records so far: the sum of all integers in them, and the number of their
 /// segments.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Known {
+pub(super) struct ValidationState {
     sum: u64,
     segments: u32,
     /// The workload of the last segment; the next segment usually shares it.
@@ -38,7 +38,7 @@ pub(super) struct Known {
 
 /// Reads records from an untrusted source, such as the agent of a fleet, one line after the other.
 #[derive(Debug, Default)]
-pub(crate) struct RecordLines(Known);
+pub(crate) struct RecordLines(ValidationState);
 
 impl RecordLines {
     /// Returns the record of a line.
@@ -50,7 +50,7 @@ impl RecordLines {
     }
 }
 
-impl Known {
+impl ValidationState {
     /// Counts a segment.
     fn count(&mut self, segment: &mut Segment) {
         self.segments += 1;
@@ -65,7 +65,7 @@ impl Known {
 ///
 /// # Errors
 /// The reason why the line is not a valid record, as text.
-pub(super) fn validated(line: &[u8], known: &mut Known) -> Result<Record, String> {
+pub(super) fn validated(line: &[u8], known: &mut ValidationState) -> Result<Record, String> {
     let mut value: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let kind = value["kind"].as_str();
     if kind == Some("segment") && known.segments == MOST_SEGMENTS {

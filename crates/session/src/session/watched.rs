@@ -1,9 +1,9 @@
 //! A figure that is watched for level shifts.
 
 use crate::{
-    events::Shift,
-    gauge::{Gauge, Kind, Unit},
-    stats::baseline::{Difference, LevelShift, ShiftEnd},
+    events::ShiftReport,
+    gauge::{Gauge, GaugeKind, GaugeUnit},
+    stats::baseline::{LevelShift, ShiftEnd, ShiftThreshold},
     units,
 };
 
@@ -14,7 +14,7 @@ const OF_OTHERS: f64 = 2.0;
 
 /// A watched figure.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Watched {
+pub enum WatchedFigure {
     /// A gauge of the server or its host; a gauge that counts is watched per second.
     Gauge(Gauge),
     /// The median round trip of the PINGs of a second, in microseconds.
@@ -27,17 +27,17 @@ pub enum Watched {
     Command(String),
 }
 
-impl Watched {
+impl WatchedFigure {
     /// The figures of PING.
     pub const PINGS: [Self; 3] = [Self::PingP50, Self::PingP99, Self::PingMax];
 
     /// Returns the smallest shift that is reported; `None` if the figure is not watched.
-    pub fn smallest_shift(&self) -> Option<Difference> {
-        let least = |factor, least| Some(Difference { factor, least });
+    pub fn smallest_shift(&self) -> Option<ShiftThreshold> {
+        let least = |factor, least| Some(ShiftThreshold { factor, least });
         match self {
             Self::Gauge(gauge) => {
-                let factor = if gauge.about().unit == Unit::Ratio { OF_SHARES } else { OF_OTHERS };
-                gauge.smallest_shift().map(|least| Difference { factor, least })
+                let factor = if gauge.about().unit == GaugeUnit::Ratio { OF_SHARES } else { OF_OTHERS };
+                gauge.smallest_shift().map(|least| ShiftThreshold { factor, least })
             }
             // At least 200 µs: smaller changes are noise in a data centre.
             Self::PingP50 => least(2.0, 200.0),
@@ -74,7 +74,9 @@ impl Watched {
     /// Returns `value` with its unit.
     pub fn written(&self, value: f64) -> String {
         match self {
-            Self::Gauge(gauge) if gauge.about().kind == Kind::Added => format!("{}/s", gauge.written(value)),
+            Self::Gauge(gauge) if gauge.about().kind == GaugeKind::Added => {
+                format!("{}/s", gauge.written(value))
+            }
             Self::Gauge(gauge) => gauge.written(value),
             Self::PingP50 | Self::PingP99 | Self::PingMax => units::latency((value * 1e3) as u64),
             Self::Command(_) => units::percent(value),
@@ -82,13 +84,13 @@ impl Watched {
     }
 
     /// Returns the report of a shift of this figure. `now_s` is the present, in seconds of the session.
-    pub(super) fn report(&self, shift: &LevelShift, now_s: f64) -> Shift {
+    pub(super) fn report(&self, shift: &LevelShift, now_s: f64) -> ShiftReport {
         let (length_s, back_text) = match shift.end {
             None => (None, None),
             Some(ShiftEnd::Back(at_s, value)) => (Some(at_s - shift.since_s), Some(self.written(value))),
             Some(ShiftEnd::NewLevel) => (Some(now_s - shift.since_s), None),
         };
-        Shift {
+        ShiftReport {
             figure: self.name(),
             label: self.in_words(),
             from: shift.from,

@@ -10,16 +10,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{Event, Moment, Record, Span, stall_watch::StallWatch, watched::Watched};
+use super::{Event, Moment, Record, Span, stall_watch::StallWatch, watched::WatchedFigure};
 use crate::{
-    events::{EventKind, Shift},
-    gauge::{Gauge, Gauges, Kind},
-    host::Sample,
+    events::{EventKind, ShiftReport},
+    gauge::{Gauge, GaugeKind, Gauges},
+    host::HostSample,
     probe::Ping,
     server::Status,
     stats::{
         Latency,
-        baseline::{LevelWatch, Usual},
+        baseline::{LevelWatch, UsualLevel},
     },
 };
 
@@ -37,12 +37,12 @@ const KNOWN_S: f64 = 10.0;
 const AFTER_PAUSE_S: f64 = 0.5;
 
 /// The last value of each figure, and its usual level.
-pub(super) type Standings = BTreeMap<Watched, (f64, Usual)>;
+pub(super) type UsualLevels = BTreeMap<WatchedFigure, (f64, UsualLevel)>;
 
 /// The watches of one target.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Watches {
-    figures: BTreeMap<Watched, LevelWatch>,
+pub(super) struct FigureWatches {
+    figures: BTreeMap<WatchedFigure, LevelWatch>,
     stalls: StallWatch,
     /// The PINGs of the present second, by tick.
     pings: Vec<Latency>,
@@ -53,7 +53,7 @@ pub(super) struct Watches {
     paused_s: f64,
 }
 
-impl Watches {
+impl FigureWatches {
     /// Adds a record of the target. Returns the events that it causes.
     pub(super) fn push(&mut self, record: &Record) -> Vec<Event> {
         match record {
@@ -81,13 +81,14 @@ impl Watches {
     }
 
     /// Returns the last value of a figure, and its usual level; `None` while the usual level is unknown.
-    pub(super) fn standing(&self, figure: &Watched) -> Option<(f64, Usual)> {
-        self.figures.get(figure)?.standing()
+    pub(super) fn usual_level(&self, figure: &WatchedFigure) -> Option<(f64, UsualLevel)> {
+        self.figures.get(figure)?.last_and_usual()
     }
 
     /// Returns the last value and the usual level of all figures that have a usual level.
-    pub(super) fn standings(&self) -> Standings {
-        let standing = |(figure, watch): (&Watched, &LevelWatch)| Some((figure.clone(), watch.standing()?));
+    pub(super) fn standings(&self) -> UsualLevels {
+        let standing =
+            |(figure, watch): (&WatchedFigure, &LevelWatch)| Some((figure.clone(), watch.last_and_usual()?));
         self.figures.iter().filter_map(standing).collect()
     }
 
@@ -100,7 +101,7 @@ impl Watches {
             .map(|(figure, shift)| {
                 let length_s = Some(t_s - shift.since_s);
                 let given_up = Some("the settings of the load changed".to_owned());
-                let shift = Shift { length_s, given_up, ..figure.report(&shift, t_s) };
+                let shift = ShiftReport { length_s, given_up, ..figure.report(&shift, t_s) };
                 Event::new(t_s, EventKind::Shifted { shift })
             })
             .collect()
@@ -110,7 +111,8 @@ impl Watches {
         if span.t_s <= self.paused_s {
             return Vec::new();
         }
-        let usual_us = Watched::PINGS.map(|figure| self.standing(&figure).map(|(_, usual)| usual.level));
+        let usual_us =
+            WatchedFigure::PINGS.map(|figure| self.usual_level(&figure).map(|(_, usual)| usual.level));
         let stall = self.stalls.push(span, usual_us).map(|(t_s, what)| Event::new(t_s, what));
         self.pings.push(span.body.rtt.clone());
         self.pinged_s += span.length_s;
@@ -126,7 +128,7 @@ impl Watches {
             return events;
         }
         let levels = [all.value_at_quantile(0.5), all.value_at_quantile(0.99), all.max_ns()];
-        for (figure, ns) in Watched::PINGS.into_iter().zip(levels) {
+        for (figure, ns) in WatchedFigure::PINGS.into_iter().zip(levels) {
             events.extend(self.watch(&figure, span.t_s, ns as f64 / 1e3, None));
         }
         events
@@ -135,7 +137,7 @@ impl Watches {
     fn push_status(&mut self, moment: &Moment<Status>) -> Vec<Event> {
         let status = &moment.body;
         let mut gauges = status.gauges.clone();
-        for gauge in Gauge::all_watched().filter(|gauge| gauge.about().kind == Kind::Added) {
+        for gauge in Gauge::all_watched().filter(|gauge| gauge.about().kind == GaugeKind::Added) {
             gauges.set(gauge, gauges[gauge].and_then(|added| status.per_s(added)));
         }
         let lookups = gauges[Gauge::Hits].unwrap_or(0.0) + gauges[Gauge::Misses].unwrap_or(0.0);
@@ -152,35 +154,43 @@ impl Watches {
         let stats = &moment.body.command_stats;
         let share = |name: &str| stats.get(name).map_or(0.0, |stat| stat.usec as f64 / 1e6 / poll_s);
         let polled_s = *self.polled_s.get_or_insert(moment.t_s - poll_s);
-        let is_watched = |figure: &&Watched| matches!(figure, Watched::Command(_));
+        let is_watched = |figure: &&WatchedFigure| matches!(figure, WatchedFigure::Command(_));
         let mut commands: Vec<_> = self.figures.keys().filter(is_watched).cloned().collect();
         let known = commands.clone();
-        let new = stats.keys().filter(|name| share(name) >= LEAST_SHARE).cloned().map(Watched::Command);
+        let new = stats.keys().filter(|name| share(name) >= LEAST_SHARE).cloned().map(WatchedFigure::Command);
         commands.extend(new.filter(|figure| !known.contains(figure)));
         // A command that was not called during enough polls has a baseline of 0.
         let is_known = moment.t_s - polled_s > KNOWN_S;
         let zero_until_s = is_known.then_some(moment.t_s - poll_s);
         let mut events = Vec::new();
         for figure in commands.into_iter().take(MOST_COMMANDS) {
-            let Watched::Command(name) = &figure else { continue };
+            let WatchedFigure::Command(name) = &figure else { continue };
             let share = share(name);
             events.extend(self.watch(&figure, moment.t_s, share, zero_until_s));
         }
         events
     }
 
-    fn push_host(&mut self, moment: &Moment<Sample>) -> Vec<Event> {
+    fn push_host(&mut self, moment: &Moment<HostSample>) -> Vec<Event> {
         self.push_gauges(moment.t_s, &moment.body.gauges)
     }
 
     fn push_gauges(&mut self, t_s: f64, gauges: &Gauges) -> Vec<Event> {
         let known = Gauge::all_watched().filter_map(|gauge| Some((gauge, gauges[gauge]?)));
-        known.filter_map(|(gauge, value)| self.watch(&Watched::Gauge(gauge), t_s, value, None)).collect()
+        known
+            .filter_map(|(gauge, value)| self.watch(&WatchedFigure::Gauge(gauge), t_s, value, None))
+            .collect()
     }
 
     /// Adds a value of a figure. `zero_until_s` is for a new figure: the time until which the figure was 0, or `None`
     /// if its earlier values are unknown.
-    fn watch(&mut self, figure: &Watched, t_s: f64, value: f64, zero_until_s: Option<f64>) -> Option<Event> {
+    fn watch(
+        &mut self,
+        figure: &WatchedFigure,
+        t_s: f64,
+        value: f64,
+        zero_until_s: Option<f64>,
+    ) -> Option<Event> {
         let difference = figure.smallest_shift()?;
         let new = || match zero_until_s {
             Some(until_s) => LevelWatch::after_zero(difference, until_s),
@@ -223,7 +233,7 @@ mod tests {
         records
     }
 
-    fn texts(watches: &mut Watches, records: &[Record]) -> Vec<String> {
+    fn texts(watches: &mut FigureWatches, records: &[Record]) -> Vec<String> {
         let events = records.iter().flat_map(|record| watches.push(record));
         events.map(|event| format!("{:.0} s: {}", event.t_s, event.what)).collect()
     }
@@ -234,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_slow_server_and_its_recovery_are_reported_within_five_seconds() {
-        let mut watches = Watches::default();
+        let mut watches = FigureWatches::default();
         let calm: Vec<_> = (0..30).flat_map(|s| second(s, 400, 3.0, 0)).collect();
         assert_eq!(texts(&mut watches, &calm), [""; 0]);
         let slow: Vec<_> = (30..35).flat_map(|s| second(s, 4900, 4800.0, 980_000)).collect();
@@ -259,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_change_of_load_settings_is_no_shift_and_ends_earlier_shifts() {
-        let mut watches = Watches::default();
+        let mut watches = FigureWatches::default();
         let mut records = vec![segment(0.0, 1)];
         records.extend((0..20).flat_map(|s| second(s, 400, 3.0, 0)));
         records.push(segment(20.0, 2));
@@ -278,14 +288,14 @@ mod tests {
     fn a_reading_has_the_usual_level_of_a_gauge_and_a_frozen_screen_keeps_it() {
         let mut timeline = Timeline::default();
         (0..20).flat_map(|s| second(s, 400, 10.0, 0)).for_each(|record| timeline.push(&record));
-        let held = timeline.hold();
+        let held = timeline.freeze();
         second(20, 400, 40.0, 0).iter().for_each(|record| timeline.push(record));
-        assert_eq!(timeline.latest().ratio_to_usual(&Watched::Gauge(Gauge::NewConnections)), Some(4.0));
+        assert_eq!(timeline.latest().ratio_to_usual(&WatchedFigure::Gauge(Gauge::NewConnections)), Some(4.0));
         assert_eq!(
-            timeline.held_at(&held, 30.0).ratio_to_usual(&Watched::Gauge(Gauge::NewConnections)),
+            timeline.frozen_at(&held, 30.0).ratio_to_usual(&WatchedFigure::Gauge(Gauge::NewConnections)),
             Some(1.0)
         );
-        assert_eq!(timeline.at(5.0).ratio_to_usual(&Watched::Gauge(Gauge::NewConnections)), None);
-        assert_eq!(timeline.latest().ratio_to_usual(&Watched::Gauge(Gauge::Uptime)), None);
+        assert_eq!(timeline.at(5.0).ratio_to_usual(&WatchedFigure::Gauge(Gauge::NewConnections)), None);
+        assert_eq!(timeline.latest().ratio_to_usual(&WatchedFigure::Gauge(Gauge::Uptime)), None);
     }
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Returns the results of a second with 1000 GETs and 100 SETs.
-fn results(requests: &Requests) -> Results {
+fn results(requests: &RunRequests) -> Results {
     let latencies = |n: u64| Latency::of(&(1..=n).map(|n| n * 10_000).collect::<Vec<_>>());
     let part = |ops| OperationInterval {
         ops,
@@ -29,9 +29,9 @@ fn results(requests: &Requests) -> Results {
 
 fn page(line: &str) -> String {
     let asked = asked(line);
-    let requests = Requests::of(&asked).unwrap();
+    let requests = RunRequests::of(&asked).unwrap();
     let results = results(&requests);
-    let report = Report { title: "ALL STATS", asked: &asked, requests: &requests, results: &results };
+    let report = MemtierReport { title: "ALL STATS", asked: &asked, requests: &requests, results: &results };
     head(&asked) + &table(&report) + &distribution(&report)
 }
 
@@ -60,9 +60,10 @@ fn the_table_of_user_commands_has_no_hits_and_has_the_requested_percentiles() {
 fn the_json_has_memtiers_names_and_units() {
     let json = |line: &str| {
         let asked = asked(line);
-        let requests = Requests::of(&asked).unwrap();
+        let requests = RunRequests::of(&asked).unwrap();
         let results = results(&requests);
-        let report = Report { title: "ALL STATS", asked: &asked, requests: &requests, results: &results };
+        let report =
+            MemtierReport { title: "ALL STATS", asked: &asked, requests: &requests, results: &results };
         serde_json::to_string_pretty(&json(&asked, &Target::default(), &[report], None)).unwrap()
     };
     let value: serde_json::Value = serde_json::from_str(&json("-n 5")).unwrap();

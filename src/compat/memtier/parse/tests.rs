@@ -1,7 +1,7 @@
 use super::*;
-use crate::compat::memtier::{asked::Requests, take::refusal_of_absent};
+use crate::compat::memtier::{option_values::RequestCount, take::unsupported_option_message};
 
-fn parsed(line: &str) -> Result<MemtierOptions, Answer> {
+fn parsed(line: &str) -> Result<MemtierOptions, PrintedText> {
     let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();
     parse("redyno memtier", &words)
 }
@@ -21,22 +21,22 @@ fn refused(line: &str) -> String {
 fn options_are_read_in_each_way_that_getopt_reads_them() {
     let asked =
         asked("-c7 -t 2 --requests=5 --key-pref x --ratio 1:0 -Rd 100 --key-pattern=P:P --key-pattern S:G");
-    assert_eq!((asked.clients, asked.threads, asked.requests), (7, 2, Some(Requests::Each(5))));
+    assert_eq!((asked.clients, asked.threads, asked.requests), (7, 2, Some(RequestCount::Each(5))));
     assert_eq!((asked.key_prefix.as_str(), asked.is_data_random, asked.data_size), ("x", true, Some(100)));
-    assert_eq!(asked.patterns(), [Pattern::Sequential, Pattern::Gaussian]);
-    assert_eq!(asked.requests_in_all(), Some(5 * 7 * 2));
+    assert_eq!(asked.patterns(), [KeyOrder::Sequential, KeyOrder::Gaussian]);
+    assert_eq!(asked.total_requests(), Some(5 * 7 * 2));
 }
 
 #[test]
 fn the_defaults_are_memtiers() {
     let asked = asked("");
     assert_eq!((asked.clients, asked.threads, asked.pipeline), (50, 4, 1));
-    assert_eq!((asked.requests_each(), asked.requests_in_all()), (Some(10_000), Some(2_000_000)));
+    assert_eq!((asked.requests_per_client(), asked.total_requests()), (Some(10_000), Some(2_000_000)));
     assert_eq!((asked.ratio().a, asked.ratio().b, asked.key_maximum), (1, 10, 10_000_000));
-    assert_eq!(self::asked("--test-time 5").requests_in_all(), None);
+    assert_eq!(self::asked("--test-time 5").total_requests(), None);
     let all = "-n allkeys --key-minimum 1 --key-maximum 100 -c 3 -t 1";
-    assert_eq!(self::asked(all).requests_in_all(), Some(300));
-    assert_eq!(self::asked(&format!("{all} --key-pattern P:P")).requests_in_all(), Some(100));
+    assert_eq!(self::asked(all).total_requests(), Some(300));
+    assert_eq!(self::asked(&format!("{all} --key-pattern P:P")).total_requests(), Some(100));
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn an_absent_option_is_refused_with_or_without_a_value() {
     for absent in OPTIONS.all().filter(|option| !option.is_supported()) {
         for name in absent.names() {
             for line in [name.to_owned(), format!("-c 3 {name} 5 -n 5")] {
-                assert_eq!(refused(&line), refusal_of_absent(name, absent));
+                assert_eq!(refused(&line), unsupported_option_message(name, absent));
             }
         }
     }
@@ -123,7 +123,7 @@ fn a_uri_overrides_the_options_for_address_and_credentials() {
     assert_eq!((asked.server.host.as_deref(), asked.server.port, asked.server.db), (Some("db"), Some(99), 3));
     let asked = self::asked("-a ann:pw:x");
     assert_eq!((asked.server.user.as_deref(), asked.server.password.as_deref()), (Some("ann"), Some("pw:x")));
-    assert_eq!(self::asked("-u memcached://h").protocol, Protocol::MemcacheText);
+    assert_eq!(self::asked("-u memcached://h").protocol, MemtierProtocol::MemcacheText);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    compat::redis_benchmark::words::Steps,
+    compat::redis_benchmark::command_steps::CommandSteps,
     session::{Interval, Summary},
     stats::Latency,
 };
@@ -10,24 +10,25 @@ fn config() -> ServerConfig {
 }
 
 fn test(title: &str, commands: u64) -> Test {
-    Test::of(title, Steps::default(), commands, 3)
+    Test::of(title, CommandSteps::default(), commands, 3)
 }
 
 /// Returns the result of a thousand requests: most took between 100 µs and 2 ms, some up to 12 ms.
-fn end() -> End {
+fn end() -> SessionEnd {
     let latencies: Vec<u64> =
         (0..1000_u64).map(|n| 100_000 + n * 1900 + if n % 100 == 99 { n * 10_000 } else { 0 }).collect();
     let service = Latency::of(&latencies);
     let summary = Summary { length_s: 0.04, ops: 1000, ops_per_s: 25_000.0, service, ..Summary::default() };
-    End { t_s: 0.05, summary, ..End::default() }
+    SessionEnd { t_s: 0.05, summary, ..SessionEnd::default() }
 }
 
 fn lines(asked: &BenchOptions, config: Option<&ServerConfig>, commands: u64) -> String {
     let (test, end) = (test("SET", commands), end());
-    Report { test: &test, asked, config, masters: None, end: &end, rates: &[990.0, 1010.0, 1000.0] }.lines()
+    TestReport { test: &test, asked, config, masters: None, end: &end, rates: &[990.0, 1010.0, 1000.0] }
+        .lines()
 }
 
-fn lines_as(form: Form, commands: u64) -> String {
+fn lines_as(form: OutputFormat, commands: u64) -> String {
     lines(&BenchOptions { form, ..BenchOptions::usual() }, Some(&config()), commands)
 }
 
@@ -36,7 +37,7 @@ fn a_page_is_that_of_redis_benchmark() {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/cli"));
     settings.set_prepend_module_to_snapshot(false);
-    settings.bind(|| insta::assert_snapshot!("bench_page", lines_as(Form::Normal, 1)));
+    settings.bind(|| insta::assert_snapshot!("bench_page", lines_as(OutputFormat::Normal, 1)));
 }
 
 #[test]
@@ -67,15 +68,15 @@ fn a_requested_rate_is_printed_beside_the_rates_that_were_reached() {
 
 #[test]
 fn a_line_and_a_row_are_those_of_redis_benchmark() {
-    assert_eq!(lines_as(Form::Quiet, 1), "SET: 25000.00 requests per second, p50=1.058 msec\n");
-    let row = lines_as(Form::Csv, 1);
+    assert_eq!(lines_as(OutputFormat::Quiet, 1), "SET: 25000.00 requests per second, p50=1.058 msec\n");
+    let row = lines_as(OutputFormat::Csv, 1);
     assert_eq!(row, "\"SET\",\"25000.00\",\"1.104\",\"0.100\",\"1.058\",\"1.919\",\"1.995\",\"11.988\"\n");
     assert_eq!(CSV_HEADER.matches('"').count(), row.matches('"').count());
 }
 
 #[test]
 fn the_json_is_the_last_record_of_a_session() {
-    let line: serde_json::Value = serde_json::from_str(&lines_as(Form::Json, 2)).unwrap();
+    let line: serde_json::Value = serde_json::from_str(&lines_as(OutputFormat::Json, 2)).unwrap();
     assert_eq!(
         (&line["kind"], &line["test"], &line["requests"], &line["summary"]["ops"]),
         (&"end".into(), &"SET".into(), &2000.into(), &1000.into())
@@ -87,11 +88,11 @@ fn the_json_is_the_last_record_of_a_session() {
 fn a_drawn_line_is_cleared_by_as_many_spaces() {
     let interval = Interval { ops_per_s: 1000.0, service: Latency::of(&[2_000_000]), ..Interval::default() };
     let of_two = test("GET", 2);
-    let mut progress = Progress::new(&of_two, Behind::Nothing);
+    let mut progress = Progress::new(&of_two, ProgressSuffix::Nothing);
     let first = progress.line(&interval, &end().summary, false);
     let line = "GET: rps=2000.0 (overall: 50000.0) avg_msec=2.000 (overall: 1.104)";
     assert_eq!(first, format!(" \r{line}\r"));
-    progress.behind = Behind::Requests;
+    progress.behind = ProgressSuffix::Requests;
     let second = progress.line(&interval, &end().summary, false);
     assert!(second.starts_with(&format!("{}\rGET: rps=2000.0 ", " ".repeat(line.len()))), "{second:?}");
     assert!(second.ends_with(" 2000 requests\r"), "{second:?}");

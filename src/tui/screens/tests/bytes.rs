@@ -15,7 +15,7 @@ use crate::{
     session::{Record, TimelineOptions},
     tui::{
         canvas::Canvas,
-        fixture::MadeUp,
+        fixture::GeneratedSession,
         screens::{draw, plan},
         theme::{Colours, GlyphSet, Theme},
     },
@@ -29,15 +29,15 @@ const FROZEN: u64 = 1_000;
 const LENGTH: u64 = 5;
 
 /// A session that is long enough for its charts to be full and to scroll.
-static OLD: LazyLock<(MadeUp, Model)> = LazyLock::new(|| of_age(200));
+static OLD: LazyLock<(GeneratedSession, Model)> = LazyLock::new(|| of_age(200));
 /// A session that is short enough for its columns to grow.
-static YOUNG: LazyLock<(MadeUp, Model)> = LazyLock::new(|| of_age(18));
+static YOUNG: LazyLock<(GeneratedSession, Model)> = LazyLock::new(|| of_age(18));
 const AREA: Rect = Rect { x: 0, y: 0, width: 120, height: 36 };
 
 /// Returns a session that has been under load for this many seconds.
-fn of_age(length_s: u32) -> (MadeUp, Model) {
+fn of_age(length_s: u32) -> (GeneratedSession, Model) {
     let knobs = Knobs { load: true, ..Knobs::default() };
-    let (mut made, mut records) = MadeUp::new(knobs.clone());
+    let (mut made, mut records) = GeneratedSession::new(knobs.clone());
     (0..length_s * 4).for_each(|_| records.extend(made.next_tick()));
     let mut model = Model::new(knobs, TimelineOptions::default());
     let columns = plan(AREA, &model).chart_columns();
@@ -54,7 +54,7 @@ fn deliver(model: &mut Model, records: Vec<Record>) {
 
 /// A session on one screen.
 struct Session {
-    made: MadeUp,
+    made: GeneratedSession,
     model: Model,
     canvas: Canvas<Counted>,
     /// The number of bytes sent.
@@ -77,7 +77,7 @@ impl Write for Counted {
 }
 
 impl Session {
-    fn new((made, model): (MadeUp, Model), screen: Screen, theme: Theme) -> Self {
+    fn new((made, model): (GeneratedSession, Model), screen: Screen, theme: Theme) -> Self {
         let sent = Rc::default();
         let canvas = Canvas::new(Counted(Rc::clone(&sent)), AREA);
         let mut session = Self { made, model, canvas, sent, theme };

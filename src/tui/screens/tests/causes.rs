@@ -13,7 +13,7 @@ use crate::{
 /// Returns a session under load with this many ticks; `interval` changes the record of each tick.
 fn under_load(ticks: u32, interval: impl Fn(u32, &mut Interval)) -> Model {
     let knobs = Knobs { load: true, ..Knobs::default() };
-    let (mut made, records) = MadeUp::new(knobs.clone());
+    let (mut made, records) = GeneratedSession::new(knobs.clone());
     let mut model = Model::new(knobs, TimelineOptions::default());
     deliver(&mut model, records);
     for tick in 1..=ticks {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     app::{Effect, Order, Screen},
-    events::{EventKind, Found},
+    events::{EventKind, SearchResult},
     gauge::Gauge,
     session::Event,
     workload::{SearchNumber, preset},
@@ -11,7 +11,7 @@ use crate::{
 
 /// Returns a session that runs twelve ticks with each of these knobs.
 fn turned(knobs: impl IntoIterator<Item = Knobs>) -> Model {
-    let (mut made, records) = MadeUp::new(Knobs::default());
+    let (mut made, records) = GeneratedSession::new(Knobs::default());
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     deliver(&mut model, records);
     for knobs in knobs {
@@ -33,11 +33,11 @@ fn clients() -> Model {
 /// Returns a session after the user has typed a command and this many ticks have passed. The session carries out the
 /// orders of the experiment.
 fn conducted(typed: &str, ticks: usize) -> Model {
-    let (mut made, records) = MadeUp::new(on(50));
+    let (mut made, records) = GeneratedSession::new(on(50));
     let mut model = Model::new(on(50), TimelineOptions::default());
     deliver(&mut model, records);
     let mut now = on(50);
-    let mut obey = |model: &mut Model, made: &mut MadeUp, effects: Vec<Effect>| {
+    let mut obey = |model: &mut Model, made: &mut GeneratedSession, effects: Vec<Effect>| {
         let mut waiting = effects;
         while let Some(effect) = waiting.pop() {
             if let Effect::Order(Order::SetKnobs(knobs)) = effect
@@ -102,11 +102,11 @@ fn each_line_has_a_label_for_its_difference_from_the_other_lines() {
 
 #[test]
 fn the_recall_of_searches_has_a_chart_and_a_column() {
-    let (mut made, records) = MadeUp::new(Knobs::default());
+    let (mut made, records) = GeneratedSession::new(Knobs::default());
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     deliver(&mut model, records);
     for (ef, recall) in [(10, 0.874), (50, 0.95), (200, 1.0)] {
-        let workload = preset("vectors").unwrap().searching(SearchNumber::Ef, ef).unwrap();
+        let workload = preset("vectors").unwrap().with_search_number(SearchNumber::Ef, ef).unwrap();
         deliver(&mut model, vec![made.turn(Knobs { workload: Arc::new(workload), ..on(10) })]);
         for _ in 0..12 {
             let mut records = made.next_tick();
@@ -144,7 +144,7 @@ fn the_bounds_of_a_search_are_read_from_the_events_of_a_session() {
     assert_eq!(model.screen, Screen::Curve);
     assert!(!text(&model, 120, 36).contains("kept up to"));
     let (knob, limit) = ("rate".to_owned(), "p99<5ms".to_owned());
-    let found = Found { knob, value: 40_000, lower: 40_000, upper: Some(80_000), limit };
+    let found = SearchResult { knob, value: 40_000, lower: 40_000, upper: Some(80_000), limit };
     deliver(&mut model, vec![Record::Event(Event::new(12.0, EventKind::Found { found }))]);
     let shown = text(&model, 120, 36);
     assert!(shown.contains("p99<5ms kept up to 40 k/s, not at 80 k/s"), "{shown}");

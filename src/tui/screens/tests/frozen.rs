@@ -82,7 +82,7 @@ fn the_server_screen_shows_the_moment_under_the_cursor() {
 #[test]
 fn a_frozen_view_does_not_change_while_the_measurement_continues() {
     let knobs = Knobs { load: true, ..Knobs::default() };
-    let (mut made, records) = MadeUp::new(knobs.clone());
+    let (mut made, records) = GeneratedSession::new(knobs.clone());
     let mut model = Model::new(knobs, TimelineOptions::default());
     deliver(&mut model, records);
     (0..20).for_each(|_| deliver(&mut model, made.next_tick()));

@@ -5,7 +5,7 @@ use crate::{
     app::{Pane, Screen},
     session::Segment,
     stats::{Latency, Recorder, fixture::latency_of},
-    tui::theme::{Ink, colours::Ground},
+    tui::theme::{Ink, colours::CellBackground},
 };
 
 /// Returns 25 000 requests around `median_us`, some of them up to eight times as long, and also `of_a_second`
@@ -138,7 +138,7 @@ fn a_single_request_in_a_cell_gets_the_lightest_background() {
         let axis = model.axis(plan.columns.plot);
         let buffer = drawn(&model, theme, 120, 36);
         let border = axis.column(12.0).unwrap();
-        let tone = |column: u16, y| Ground::Tone(buffer[(plan.columns.gutter + column, y)].bg);
+        let tone = |column: u16, y| CellBackground::Tone(buffer[(plan.columns.gutter + column, y)].bg);
         let filled = |y| (0..border).filter(|column| tone(*column, y) == theme.ground(0)).collect::<Vec<_>>();
         let rows = (plan.latency.y + 1..plan.latency.bottom()).map(filled);
         let alone: Vec<_> = rows.filter(|columns| columns.len() == 1).collect();

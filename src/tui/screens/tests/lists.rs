@@ -40,7 +40,7 @@ fn session() -> Vec<Record> {
     let idle = Knobs::default();
     let on = Knobs { load: true, ..idle.clone() };
     let open = Knobs { rate: Some(40_000), ..on.clone() };
-    let (mut made, mut records) = MadeUp::new(idle);
+    let (mut made, mut records) = GeneratedSession::new(idle);
     let mut is_open = false;
     for tick in 1..=360 {
         let knobs = match tick {

@@ -6,12 +6,12 @@ use crate::{
     app::{Gesture, Mouse, Screen, Spot},
     session::OperationInterval,
     stats::{Latency, Recorder},
-    workload::{Chosen, Settings},
+    workload::{Settings, WorkloadChoice},
 };
 
 fn twenty() -> Knobs {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/twenty.toml");
-    let workload = Chosen::find(file, &Settings::default()).unwrap().workload;
+    let workload = WorkloadChoice::find(file, &Settings::default()).unwrap().workload;
     Knobs { load: true, workload, ..Knobs::default() }
 }
 
@@ -29,7 +29,7 @@ fn share(latency: &Latency, weight: u32, place: usize) -> OperationInterval {
 
 fn model() -> Model {
     let knobs = twenty();
-    let (mut made, mut records) = MadeUp::new(knobs.clone());
+    let (mut made, mut records) = GeneratedSession::new(knobs.clone());
     let operations = knobs.workload.operations.clone();
     for _ in 0..60 {
         records.extend(made.next_tick().into_iter().map(|record| match record {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     app::Screen,
-    server::{Estimate, KeySeen, KeysSeen, PrefixSeen},
+    server::{Estimate, KeyAmount, KeyReport, PrefixEstimate},
 };
 
 fn monitor(width: u16, height: u16) -> Model {
@@ -52,15 +52,15 @@ fn few_rows_are_empty_and_no_chart_reports_that_there_is_no_load() {
 
 #[test]
 fn the_view_of_the_keys_shows_its_cost_its_error_and_the_largest_keys() {
-    let key = |key: &str, amount| KeySeen { key: key.to_owned(), amount, kind: None };
+    let key = |key: &str, amount| KeyAmount { key: key.to_owned(), amount, kind: None };
     let estimate = |value, error| Estimate { value, error };
-    let prefix = |prefix: &str, keys, memory, without_ttl| PrefixSeen {
+    let prefix = |prefix: &str, keys, memory, without_ttl| PrefixEstimate {
         prefix: prefix.to_owned(),
         keys,
         memory,
         without_ttl,
     };
-    let seen = KeysSeen {
+    let seen = KeyReport {
         keys: 1_000_000,
         sampled: 14_500,
         took_s: 15.0,
@@ -71,7 +71,7 @@ fn the_view_of_the_keys_shows_its_cost_its_error_and_the_largest_keys() {
         ],
         largest: (0..10).map(|n| key(&format!("cart:{n}"), 5 << 20)).collect(),
         hottest: (0..10).map(|n| key(&format!("user:{n}"), 255)).collect(),
-        ..KeysSeen::default()
+        ..KeyReport::default()
     };
     for (width, height) in [(120, 36), (80, 24)] {
         let mut model = monitor(width, height);

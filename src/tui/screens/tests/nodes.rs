@@ -69,7 +69,7 @@ fn model_of(nodes: u16, has_load: bool) -> Model {
         ..ServerIdentity::default()
     };
     let knobs = Knobs { load: has_load, ..Knobs::default() };
-    let (_, begun) = MadeUp::new(knobs.clone());
+    let (_, begun) = GeneratedSession::new(knobs.clone());
     let mut model = Model::new(knobs, TimelineOptions::default());
     deliver(
         &mut model,

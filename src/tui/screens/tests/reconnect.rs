@@ -5,7 +5,7 @@ use crate::{app::Screen, session::Opening, stats::fixture::repeated};
 
 fn reconnecting() -> Model {
     let knobs = Knobs { load: true, reconnect: Some(25), ..Knobs::default() };
-    let (mut made, records) = MadeUp::new(knobs.clone());
+    let (mut made, records) = GeneratedSession::new(knobs.clone());
     let mut model = Model::new(knobs, TimelineOptions::default());
     deliver(&mut model, records);
     for _ in 0..40 {

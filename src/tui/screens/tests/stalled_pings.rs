@@ -8,15 +8,15 @@ use crate::{
     session::{Record, TimelineOptions},
     stats::fixture::{latency_of, repeated},
     tui::{
-        fixture::MadeUp,
+        fixture::GeneratedSession,
         theme::{Colours, GlyphSet, Theme},
     },
 };
 
 /// Returns ten seconds without load, with answered pings.
-fn idle() -> (MadeUp, Model) {
+fn idle() -> (GeneratedSession, Model) {
     let knobs = Knobs { load: false, ..Knobs::default() };
-    let (mut made, records) = MadeUp::new(knobs.clone());
+    let (mut made, records) = GeneratedSession::new(knobs.clone());
     let mut model = Model::new(knobs, TimelineOptions::default());
     deliver(&mut model, records);
     (0..40).for_each(|_| deliver(&mut model, made.next_tick()));
@@ -24,7 +24,7 @@ fn idle() -> (MadeUp, Model) {
 }
 
 /// Adds a tick with these pings.
-fn tick(model: &mut Model, made: &mut MadeUp, body: &Ping) {
+fn tick(model: &mut Model, made: &mut GeneratedSession, body: &Ping) {
     let with_body = |record| match record {
         Record::Ping(mut span) => {
             span.body = body.clone();
@@ -36,7 +36,7 @@ fn tick(model: &mut Model, made: &mut MadeUp, body: &Ping) {
 }
 
 /// Adds five ticks without an answer.
-fn stall(model: &mut Model, made: &mut MadeUp) {
+fn stall(model: &mut Model, made: &mut GeneratedSession) {
     for n in 1..=5 {
         tick(model, made, &Ping { waiting_us: n * 250_000, timing: Some(Timing::Kernel), ..Ping::default() });
     }

@@ -11,7 +11,7 @@ use crate::{
         timeline::{Measure, Reading},
     },
     tui::{
-        fixture::MadeUp,
+        fixture::GeneratedSession,
         theme::{Colours, GlyphSet, Theme},
     },
 };
@@ -19,9 +19,9 @@ use crate::{
 const SIZES: [(u16, u16); 3] = [(120, 36), (80, 24), (40, 12)];
 
 /// Returns 30.5 s under load in two segments, with errors and an intrinsic probe. The second segment continues.
-fn under_load() -> (MadeUp, Model) {
+fn under_load() -> (GeneratedSession, Model) {
     let knobs = Knobs { load: true, ..Knobs::default() };
-    let (mut made, records) = MadeUp::new(knobs.clone());
+    let (mut made, records) = GeneratedSession::new(knobs.clone());
     let mut model = Model::new(knobs.clone(), TimelineOptions::default());
     deliver(&mut model, records);
     (0..40).for_each(|_| deliver(&mut model, made.next_tick()));
@@ -33,7 +33,7 @@ fn under_load() -> (MadeUp, Model) {
 }
 
 /// Adds a tick with values of every measurement.
-fn go_on(model: &mut Model, made: &mut MadeUp) {
+fn go_on(model: &mut Model, made: &mut GeneratedSession) {
     deliver(model, made.next_tick());
     deliver(model, made.errors("OOM", 3, "OOM command not allowed"));
     deliver(model, vec![made.intrinsic()]);
@@ -111,7 +111,7 @@ fn figures(reading: &Reading) -> String {
     format!("{windows:?} {segments:?} {lists:?} {rest:?} {:?}", reading.errors())
 }
 
-fn push_more(timeline: &mut Timeline, made: &mut MadeUp) {
+fn push_more(timeline: &mut Timeline, made: &mut GeneratedSession) {
     let records = made.next_tick().into_iter().chain(made.errors("OOM", 2, "OOM no memory"));
     records.chain([made.intrinsic()]).for_each(|record| timeline.push(&record));
 }
@@ -119,20 +119,20 @@ fn push_more(timeline: &mut Timeline, made: &mut MadeUp) {
 #[test]
 fn a_kept_state_does_not_change_in_any_digit_while_the_session_continues() {
     let knobs = Knobs { load: true, ..Knobs::default() };
-    let (mut made, records) = MadeUp::new(knobs.clone());
+    let (mut made, records) = GeneratedSession::new(knobs.clone());
     let mut timeline = Timeline::default();
     records.iter().for_each(|record: &Record| timeline.push(record));
     (0..90).for_each(|_| push_more(&mut timeline, &mut made));
-    let (held, latest) = (timeline.hold(), figures(&timeline.latest()));
-    assert_eq!(figures(&timeline.held_at(&held, f64::INFINITY)), latest);
+    let (held, latest) = (timeline.freeze(), figures(&timeline.latest()));
+    assert_eq!(figures(&timeline.frozen_at(&held, f64::INFINITY)), latest);
     (0..50).for_each(|_| push_more(&mut timeline, &mut made));
     timeline.push(&made.turn(Knobs { clients: 7, ..knobs }));
     push_more(&mut timeline, &mut made);
-    assert_eq!(figures(&timeline.held_at(&held, held.t_s)), latest);
+    assert_eq!(figures(&timeline.frozen_at(&held, held.t_s)), latest);
     assert_ne!(figures(&timeline.latest()), latest);
     // At an earlier moment of the segment, the reading still has the sums of the whole segment up to the moment of
     // freezing.
-    let earlier = timeline.held_at(&held, 5.0);
+    let earlier = timeline.frozen_at(&held, 5.0);
     assert_eq!(earlier.segment().map(|s| s.total.ops), held.segments.current().map(|s| s.total.ops));
     assert_eq!((earlier.now_s(), earlier.known_s()), (5.0, held.t_s));
 }

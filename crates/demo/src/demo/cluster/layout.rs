@@ -21,7 +21,7 @@ pub struct Node {
 
 /// The nodes of a cluster and the owners of its slots.
 #[derive(Debug)]
-pub struct Layout {
+pub struct ClusterLayout {
     /// The primaries first, then the first replica of each, and so on.
     pub nodes: Vec<Node>,
     /// The index of the primary of each shard.
@@ -33,7 +33,7 @@ pub struct Layout {
     owners: Vec<usize>,
 }
 
-impl Layout {
+impl ClusterLayout {
     /// Creates a layout in which each primary has an equal share of the slots.
     pub fn new(primaries: usize, replicas: usize) -> Self {
         // The identifiers distinguish runs, so they do not come from the seed.

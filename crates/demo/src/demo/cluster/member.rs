@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::shard::Shared;
+use super::shard::ClusterData;
 use crate::{
-    demo::{reply::Failure, store::Database},
+    demo::{reply::ReplyError, store::Database},
     protocol::key_slot,
 };
 
@@ -12,7 +12,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Member {
     /// The state that all nodes share.
-    pub shared: Arc<Shared>,
+    pub shared: Arc<ClusterData>,
     /// The index of the node in the layout.
     pub node: usize,
     /// The index of the node's shard.
@@ -21,7 +21,7 @@ pub struct Member {
 
 /// The declarations of a client before its request, by ASKING and READONLY.
 #[derive(Debug, Clone, Copy)]
-pub struct Declared {
+pub struct ClientFlags {
     /// ASKING: the request was redirected here with ASK.
     pub asking: bool,
     /// READONLY, and the request does not write: a replica may answer it.
@@ -59,23 +59,23 @@ impl Member {
     pub fn place<'a>(
         &self,
         keys: impl Iterator<Item = &'a [u8]> + Clone,
-        declared: Declared,
+        declared: ClientFlags,
         data: &mut Database,
-    ) -> Result<Option<u16>, Failure> {
+    ) -> Result<Option<u16>, ReplyError> {
         let Some(first) = keys.clone().next() else { return Ok(None) };
         let slot = key_slot(first);
         if keys.clone().skip(1).any(|key| key_slot(key) != slot) {
-            return Err(Failure::other("CROSSSLOT Keys in request don't hash to the same slot"));
+            return Err(ReplyError::other("CROSSSLOT Keys in request don't hash to the same slot"));
         }
         let layout = self.shared.layout();
         if !layout.is_ok() {
-            return Err(Failure::other("CLUSTERDOWN The cluster is down"));
+            return Err(ReplyError::other("CLUSTERDOWN The cluster is down"));
         }
         let (owner, target) = (layout.owner(slot), layout.moving.get(&slot).copied());
         let (is_here, is_primary) = (owner == self.shard, layout.is_primary(self.node));
         let is_arriving = target == Some(self.shard) && is_primary && declared.asking;
         let redirect = |kind: &str, shard: usize| {
-            Err(Failure::other(format!("{kind} {slot} 127.0.0.1:{}", layout.primary(shard).port)))
+            Err(ReplyError::other(format!("{kind} {slot} 127.0.0.1:{}", layout.primary(shard).port)))
         };
         match target {
             _ if !is_arriving && !(is_here && (is_primary || declared.reading)) => redirect("MOVED", owner),
@@ -85,7 +85,7 @@ impl Member {
                 match keys.filter(|key| data.deadline(key).is_some()).count() {
                     n if n == all || is_arriving && is_one_key => Ok(Some(slot)),
                     0 if !is_arriving => redirect("ASK", target),
-                    _ => Err(Failure::other("TRYAGAIN Multiple keys request during rehashing of slot")),
+                    _ => Err(ReplyError::other("TRYAGAIN Multiple keys request during rehashing of slot")),
                 }
             }
         }

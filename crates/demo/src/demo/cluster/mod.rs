@@ -12,6 +12,6 @@ mod layout;
 mod member;
 mod shard;
 
-pub use self::layout::{Layout, Node};
-pub use self::member::{Declared, Member, SlotUse};
-pub use self::shard::Shared;
+pub use self::layout::{ClusterLayout, Node};
+pub use self::member::{ClientFlags, Member, SlotUse};
+pub use self::shard::ClusterData;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::layout::Layout;
+use super::layout::ClusterLayout;
 use crate::demo::store::{Database, databases};
 
 /// The number of keys that a move checks while both shards wait.
@@ -12,8 +12,8 @@ const CHECKED_AT_ONCE: usize = 1000;
 
 /// The state that all nodes of a cluster share.
 #[derive(Debug)]
-pub struct Shared {
-    layout: RwLock<Layout>,
+pub struct ClusterData {
+    layout: RwLock<ClusterLayout>,
     shards: Vec<Shard>,
 }
 
@@ -25,9 +25,9 @@ struct Shard {
     offset: AtomicU64,
 }
 
-impl Shared {
+impl ClusterData {
     /// Creates the shards of a layout, without data.
-    pub fn new(layout: Layout) -> Self {
+    pub fn new(layout: ClusterLayout) -> Self {
         let shard = |_: &usize| {
             let mut databases = databases();
             databases[0].count_slots();
@@ -37,12 +37,12 @@ impl Shared {
     }
 
     /// Returns the layout.
-    pub fn layout(&self) -> RwLockReadGuard<'_, Layout> {
+    pub fn layout(&self) -> RwLockReadGuard<'_, ClusterLayout> {
         self.layout.read()
     }
 
     /// Returns the layout for a change.
-    pub fn change(&self) -> RwLockWriteGuard<'_, Layout> {
+    pub fn change(&self) -> RwLockWriteGuard<'_, ClusterLayout> {
         self.layout.write()
     }
 

@@ -3,11 +3,11 @@
 
 use std::{cmp::Reverse, fmt::Write, sync::Arc};
 
-use super::{Call, Outcome};
+use super::{Call, CommandResult};
 use crate::{
     demo::{
-        cluster::{Layout, Member, Node},
-        reply::{Failure, Reply},
+        cluster::{ClusterLayout, Member, Node},
+        reply::{ReplyError, ReplyWriter},
     },
     protocol::{SLOTS, key_slot},
 };
@@ -15,17 +15,17 @@ use crate::{
 const HOST: &str = "127.0.0.1";
 
 /// Returns the node's place in its cluster.
-fn member(call: &Call<'_>) -> Result<Arc<Member>, Failure> {
-    call.state.member.clone().ok_or(Failure::other("ERR This instance has cluster support disabled"))
+fn member(call: &Call<'_>) -> Result<Arc<Member>, ReplyError> {
+    call.state.member.clone().ok_or(ReplyError::other("ERR This instance has cluster support disabled"))
 }
 
 /// Returns argument `index` as a slot.
-fn slot(call: &Call<'_>, index: usize) -> Result<u16, Failure> {
+fn slot(call: &Call<'_>, index: usize) -> Result<u16, ReplyError> {
     let slot = u16::try_from(call.integer(index)?).ok().filter(|slot| *slot < SLOTS);
-    slot.ok_or(Failure::other("ERR Invalid or out of range slot"))
+    slot.ok_or(ReplyError::other("ERR Invalid or out of range slot"))
 }
 
-pub fn asking(call: &mut Call<'_>) -> Outcome {
+pub fn asking(call: &mut Call<'_>) -> CommandResult {
     member(call)?;
     call.session().asking = true;
     call.reply.ok();
@@ -33,14 +33,14 @@ pub fn asking(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Runs READONLY and READWRITE.
-pub fn read_replicas(call: &mut Call<'_>, readonly: bool) -> Outcome {
+pub fn read_replicas(call: &mut Call<'_>, readonly: bool) -> CommandResult {
     member(call)?;
     call.session().readonly = readonly;
     call.reply.ok();
     Ok(())
 }
 
-pub fn slots(call: &mut Call<'_>) -> Outcome {
+pub fn slots(call: &mut Call<'_>) -> CommandResult {
     let member = member(call)?;
     let layout = member.shared.layout();
     let ranges = layout.ranges();
@@ -61,7 +61,7 @@ pub fn slots(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn shards(call: &mut Call<'_>) -> Outcome {
+pub fn shards(call: &mut Call<'_>) -> CommandResult {
     let member = member(call)?;
     let layout = member.shared.layout();
     let ranges = layout.ranges();
@@ -83,7 +83,7 @@ pub fn shards(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-fn node_of_shard(reply: &mut Reply<'_>, node: &Node, role: &str, offset: u64) {
+fn node_of_shard(reply: &mut ReplyWriter<'_>, node: &Node, role: &str, offset: u64) {
     reply.map(7);
     let health = if node.has_failed { "fail" } else { "online" };
     let texts =
@@ -98,7 +98,7 @@ fn node_of_shard(reply: &mut Reply<'_>, node: &Node, role: &str, offset: u64) {
     }
 }
 
-pub fn nodes(call: &mut Call<'_>) -> Outcome {
+pub fn nodes(call: &mut Call<'_>) -> CommandResult {
     let member = member(call)?;
     let layout = member.shared.layout();
     let ranges = layout.ranges();
@@ -130,7 +130,7 @@ pub fn nodes(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Returns the slots that move from or to a shard, as its primary lists them in CLUSTER NODES.
-fn on_the_move(layout: &Layout, shard: usize) -> String {
+fn on_the_move(layout: &ClusterLayout, shard: usize) -> String {
     let moving = layout.moving.iter().map(|(slot, to)| (slot, layout.owner(*slot), *to));
     moving
         .filter_map(|(slot, from, to)| match shard {
@@ -141,7 +141,7 @@ fn on_the_move(layout: &Layout, shard: usize) -> String {
         .collect()
 }
 
-pub fn info(call: &mut Call<'_>) -> Outcome {
+pub fn info(call: &mut Call<'_>) -> CommandResult {
     let member = member(call)?;
     let layout = member.shared.layout();
     let is_answered = |slot: &u16| !layout.primary(layout.owner(*slot)).has_failed;
@@ -160,27 +160,27 @@ pub fn info(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn my_id(call: &mut Call<'_>) -> Outcome {
+pub fn my_id(call: &mut Call<'_>) -> CommandResult {
     let member = member(call)?;
     call.reply.text(&member.shared.layout().nodes[member.node].id);
     Ok(())
 }
 
-pub fn slot_of_key(call: &mut Call<'_>) -> Outcome {
+pub fn slot_of_key(call: &mut Call<'_>) -> CommandResult {
     member(call)?;
     let slot = key_slot(call.argument(2)?);
     call.reply.count(slot.into());
     Ok(())
 }
 
-pub fn count_keys(call: &mut Call<'_>) -> Outcome {
+pub fn count_keys(call: &mut Call<'_>) -> CommandResult {
     member(call)?;
     let slot = slot(call, 2)?;
     call.reply.count(call.state.databases[0].in_slot(slot));
     Ok(())
 }
 
-pub fn keys_in_slot(call: &mut Call<'_>) -> Outcome {
+pub fn keys_in_slot(call: &mut Call<'_>) -> CommandResult {
     member(call)?;
     let (slot, count) = (slot(call, 2)?, call.count(3)?.unwrap_or(0));
     let mut keys: Vec<Box<[u8]>> = Vec::new();
@@ -197,7 +197,7 @@ pub fn keys_in_slot(call: &mut Call<'_>) -> Outcome {
 const STATISTICS: [&str; 4] = ["key-count", "cpu-usec", "network-bytes-in", "network-bytes-out"];
 
 /// Runs CLUSTER SLOT-STATS for the slots of this node, as in Valkey 8 and Redis 8.2.
-pub fn slot_statistics(call: &mut Call<'_>) -> Outcome {
+pub fn slot_statistics(call: &mut Call<'_>) -> CommandResult {
     let member = member(call)?;
     let layout = member.shared.layout();
     let own = layout.slots(member.shard).map(|slot| (slot, statistics(call, slot)));
@@ -205,7 +205,7 @@ pub fn slot_statistics(call: &mut Call<'_>) -> Outcome {
         (b"slotsrange", 5) => {
             let (first, last) = (slot(call, 3)?, slot(call, 4)?);
             if first > last {
-                return Err(Failure::other(format!(
+                return Err(ReplyError::other(format!(
                     "ERR Start slot number {first} is greater than end slot number {last}"
                 )));
             }
@@ -213,7 +213,7 @@ pub fn slot_statistics(call: &mut Call<'_>) -> Outcome {
         }
         (b"orderby", _) => {
             let by = STATISTICS.iter().position(|name| name.as_bytes() == call.word(3));
-            let by = by.ok_or(Failure::other("ERR Unrecognized sort metric for ORDERBY."))?;
+            let by = by.ok_or(ReplyError::other("ERR Unrecognized sort metric for ORDERBY."))?;
             let (limit, ascending) = order(call)?;
             let mut all: Vec<_> = own.collect();
             match ascending {
@@ -223,7 +223,7 @@ pub fn slot_statistics(call: &mut Call<'_>) -> Outcome {
             all.truncate(limit);
             all
         }
-        _ => return Err(Failure::SYNTAX),
+        _ => return Err(ReplyError::SYNTAX),
     };
     call.reply.array(chosen.len());
     for (slot, statistics) in chosen {
@@ -244,16 +244,16 @@ fn statistics(call: &Call<'_>, slot: u16) -> [u64; 4] {
 }
 
 /// Returns the options of ORDERBY: the number of slots, and whether the order is ascending.
-fn order(call: &Call<'_>) -> Result<(usize, bool), Failure> {
+fn order(call: &Call<'_>) -> Result<(usize, bool), ReplyError> {
     let (mut limit, mut ascending, mut index) = (usize::from(SLOTS), false, 4);
     while index < call.arguments.len() {
         match call.word(index).as_slice() {
             b"limit" => {
                 index += 1;
-                limit = call.count(index)?.ok_or(Failure::SYNTAX)?;
+                limit = call.count(index)?.ok_or(ReplyError::SYNTAX)?;
             }
             word @ (b"asc" | b"desc") => ascending = word == b"asc",
-            _ => return Err(Failure::SYNTAX),
+            _ => return Err(ReplyError::SYNTAX),
         }
         index += 1;
     }
@@ -261,20 +261,20 @@ fn order(call: &Call<'_>) -> Result<(usize, bool), Failure> {
 }
 
 /// Runs CLUSTER FAILOVER: the replica has all data of its primary, so it takes over at once, with any option.
-pub fn fail_over(call: &mut Call<'_>) -> Outcome {
+pub fn fail_over(call: &mut Call<'_>) -> CommandResult {
     let member = member(call)?;
     if call.arguments.len() == 3 && ![&b"force"[..], b"takeover"].contains(&call.word(2).as_slice()) {
-        return Err(Failure::SYNTAX);
+        return Err(ReplyError::SYNTAX);
     }
     if member.is_primary() {
-        return Err(Failure::other("ERR You should send CLUSTER FAILOVER to a replica"));
+        return Err(ReplyError::other("ERR You should send CLUSTER FAILOVER to a replica"));
     }
     member.shared.change().promote(member.node);
     call.reply.ok();
     Ok(())
 }
 
-pub fn role(call: &mut Call<'_>) -> Outcome {
+pub fn role(call: &mut Call<'_>) -> CommandResult {
     let Some(member) = call.state.member.clone() else {
         call.reply.array(3);
         call.reply.text("master");

@@ -3,13 +3,13 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::{Call, Outcome, float, index_range};
+use super::{Call, CommandResult, float, index_range};
 use crate::demo::{
-    reply::{Failure, Protocol, Reply},
-    store::{Hash, Kind, List, Set, SortedSet},
+    reply::{ReplyError, ReplyWriter, RespProtocol},
+    store::{Hash, List, Set, SortedSet, ValueType},
 };
 
-pub fn push(call: &mut Call<'_>, push: fn(&mut List, Box<[u8]>)) -> Outcome {
+pub fn push(call: &mut Call<'_>, push: fn(&mut List, Box<[u8]>)) -> CommandResult {
     let items = call.arguments.from(2);
     call.change_or_new(|list: &mut List, reply| {
         items.for_each(|item| push(list, item.into()));
@@ -19,7 +19,7 @@ pub fn push(call: &mut Call<'_>, push: fn(&mut List, Box<[u8]>)) -> Outcome {
     Ok(())
 }
 
-pub fn pop(call: &mut Call<'_>, pop: fn(&mut List) -> Option<Box<[u8]>>) -> Outcome {
+pub fn pop(call: &mut Call<'_>, pop: fn(&mut List) -> Option<Box<[u8]>>) -> CommandResult {
     let count = call.count(2)?;
     let is_there = call.change(|list: &mut List, reply| {
         if let Some(count) = count {
@@ -36,7 +36,7 @@ pub fn pop(call: &mut Call<'_>, pop: fn(&mut List) -> Option<Box<[u8]>>) -> Outc
 }
 
 /// Runs BLPOP, after a possible wait of the client. If all lists are empty, the reply is null.
-pub fn blocking_pop(call: &mut Call<'_>) -> Outcome {
+pub fn blocking_pop(call: &mut Call<'_>) -> CommandResult {
     let keys = call.arguments.from(1).take(call.arguments.len() - 2);
     let (database, reply) = call.database();
     for key in keys {
@@ -52,12 +52,12 @@ pub fn blocking_pop(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Runs BLMOVE, after a possible wait of the client. If the list is empty, the reply is null.
-pub fn blocking_move(call: &mut Call<'_>) -> Outcome {
+pub fn blocking_move(call: &mut Call<'_>) -> CommandResult {
     let (from, to) = (call.argument(1)?, call.argument(2)?);
     let [pops_left, pushes_left] = [3, 4].map(|at| match call.word(at).as_slice() {
         b"left" => Ok(true),
         b"right" => Ok(false),
-        _ => Err(Failure::SYNTAX),
+        _ => Err(ReplyError::SYNTAX),
     });
     let pop: fn(&mut List) -> Option<Box<[u8]>> = if pops_left? { List::pop_front } else { List::pop_back };
     let push: fn(&mut List, Box<[u8]>) = if pushes_left? { List::push_front } else { List::push_back };
@@ -73,7 +73,7 @@ pub fn blocking_move(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Removes the given members from a hash or a set, and replies with the number of removed members.
-pub fn remove_from<T: Kind>(call: &mut Call<'_>, remove: fn(&mut T, &[u8]) -> bool) -> Outcome {
+pub fn remove_from<T: ValueType>(call: &mut Call<'_>, remove: fn(&mut T, &[u8]) -> bool) -> CommandResult {
     let members = call.arguments.from(2);
     let is_there = call
         .change(|value: &mut T, reply| reply.count(members.filter(|member| remove(value, member)).count()))?;
@@ -83,7 +83,7 @@ pub fn remove_from<T: Kind>(call: &mut Call<'_>, remove: fn(&mut T, &[u8]) -> bo
     Ok(())
 }
 
-pub fn list_range(call: &mut Call<'_>) -> Outcome {
+pub fn list_range(call: &mut Call<'_>) -> CommandResult {
     let (start, stop) = (call.integer(2)?, call.integer(3)?);
     let (list, reply) = call.read::<List>()?;
     let (from, to) = index_range(start, stop, list.map_or(0, List::len));
@@ -92,7 +92,7 @@ pub fn list_range(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn set_fields(call: &mut Call<'_>) -> Outcome {
+pub fn set_fields(call: &mut Call<'_>) -> CommandResult {
     if !call.arguments.len().is_multiple_of(2) {
         return Err(call.arity_failure());
     }
@@ -104,7 +104,7 @@ pub fn set_fields(call: &mut Call<'_>) -> Outcome {
     })
 }
 
-pub fn some_fields(call: &mut Call<'_>) -> Outcome {
+pub fn some_fields(call: &mut Call<'_>) -> CommandResult {
     let fields = call.arguments.from(2);
     let (hash, reply) = call.read::<Hash>()?;
     reply.array(fields.len());
@@ -112,7 +112,7 @@ pub fn some_fields(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn fields(call: &mut Call<'_>) -> Outcome {
+pub fn fields(call: &mut Call<'_>) -> CommandResult {
     let (hash, reply) = call.read::<Hash>()?;
     reply.map(hash.map_or(0, Hash::len));
     for (field, value) in hash.into_iter().flatten() {
@@ -122,14 +122,14 @@ pub fn fields(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn add_members(call: &mut Call<'_>) -> Outcome {
+pub fn add_members(call: &mut Call<'_>) -> CommandResult {
     let members = call.arguments.from(2);
     call.change_or_new(|set: &mut Set, reply| {
         reply.count(members.filter(|member| set.insert((*member).into())).count());
     })
 }
 
-pub fn pop_members(call: &mut Call<'_>) -> Outcome {
+pub fn pop_members(call: &mut Call<'_>) -> CommandResult {
     let count = call.count(2)?;
     let mut rng = Pcg64Mcg::seed_from_u64(call.state.rng.random());
     let is_there = call.change(|set: &mut Set, reply| {
@@ -147,14 +147,14 @@ pub fn pop_members(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn is_member(call: &mut Call<'_>) -> Outcome {
+pub fn is_member(call: &mut Call<'_>) -> CommandResult {
     let member = call.argument(2)?;
     let (set, reply) = call.read::<Set>()?;
     reply.integer(set.is_some_and(|set| set.contains(member)).into());
     Ok(())
 }
 
-pub fn members(call: &mut Call<'_>) -> Outcome {
+pub fn members(call: &mut Call<'_>) -> CommandResult {
     let (set, reply) = call.read::<Set>()?;
     reply.set(set.map_or(0, Set::len));
     set.into_iter().flatten().for_each(|member| reply.bulk(member));
@@ -162,9 +162,9 @@ pub fn members(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Runs ZADD; its options (NX, XX, GT and so on) are not supported.
-pub fn add_scores(call: &mut Call<'_>) -> Outcome {
+pub fn add_scores(call: &mut Call<'_>) -> CommandResult {
     if !call.arguments.len().is_multiple_of(2) {
-        return Err(Failure::SYNTAX);
+        return Err(ReplyError::SYNTAX);
     }
     let members = call.arguments.pairs(2).map(|(score, member)| Ok((float(score)?, member)));
     let members = members.collect::<Result<Vec<_>, _>>()?;
@@ -173,12 +173,12 @@ pub fn add_scores(call: &mut Call<'_>) -> Outcome {
     })
 }
 
-pub fn pop_lowest(call: &mut Call<'_>) -> Outcome {
+pub fn pop_lowest(call: &mut Call<'_>) -> CommandResult {
     let count = call.count(2)?;
     let is_there = call.change(|set: &mut SortedSet, reply| {
         let taken = set.iter().len().min(count.unwrap_or(1));
         // RESP3 nests the pairs if a count was given; without a count there is a single pair.
-        let nested = reply.protocol == Protocol::Resp3 && count.is_some();
+        let nested = reply.protocol == RespProtocol::Resp3 && count.is_some();
         reply.array(if nested { taken } else { 2 * taken });
         for (member, score) in std::iter::from_fn(|| set.pop_first()).take(taken) {
             pair(reply, nested, &member, score);
@@ -190,7 +190,7 @@ pub fn pop_lowest(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-fn pair(reply: &mut Reply<'_>, nested: bool, member: &[u8], score: f64) {
+fn pair(reply: &mut ReplyWriter<'_>, nested: bool, member: &[u8], score: f64) {
     if nested {
         reply.array(2);
     }
@@ -199,16 +199,16 @@ fn pair(reply: &mut Reply<'_>, nested: bool, member: &[u8], score: f64) {
 }
 
 /// Runs ZRANGE by index, with the option WITHSCORES.
-pub fn score_range(call: &mut Call<'_>) -> Outcome {
+pub fn score_range(call: &mut Call<'_>) -> CommandResult {
     let with_scores = match (call.arguments.len(), call.word(4).as_slice()) {
         (4, _) => false,
         (5, b"withscores") => true,
-        _ => return Err(Failure::SYNTAX),
+        _ => return Err(ReplyError::SYNTAX),
     };
     let (start, stop) = (call.integer(2)?, call.integer(3)?);
     let (set, reply) = call.read::<SortedSet>()?;
     let (from, to) = index_range(start, stop, set.map_or(0, |set| set.iter().len()));
-    let nested = with_scores && reply.protocol == Protocol::Resp3;
+    let nested = with_scores && reply.protocol == RespProtocol::Resp3;
     reply.array(if with_scores && !nested { 2 * (to - from) } else { to - from });
     for (member, score) in set.into_iter().flat_map(SortedSet::iter).skip(from).take(to - from) {
         if with_scores {

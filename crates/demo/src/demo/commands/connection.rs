@@ -5,16 +5,16 @@
 
 use std::fmt::Write;
 
-use super::{Call, Outcome};
+use super::{Call, CommandResult};
 use crate::demo::{
     REDIS_VERSION,
-    reply::{Failure, Protocol},
+    reply::{ReplyError, RespProtocol},
     request::number,
-    state::{Session, Transaction},
+    state::{ClientSession, Transaction},
     store::DATABASES,
 };
 
-pub fn ping(call: &mut Call<'_>) -> Outcome {
+pub fn ping(call: &mut Call<'_>) -> CommandResult {
     match call.arguments.get(1) {
         None => call.reply.status("PONG"),
         Some(text) => call.reply.bulk(text),
@@ -22,7 +22,7 @@ pub fn ping(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn time(call: &mut Call<'_>) -> Outcome {
+pub fn time(call: &mut Call<'_>) -> CommandResult {
     let us = call.state.unix_us();
     call.reply.array(2);
     call.reply.text(&(us / 1_000_000).to_string());
@@ -30,27 +30,27 @@ pub fn time(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn echo(call: &mut Call<'_>) -> Outcome {
+pub fn echo(call: &mut Call<'_>) -> CommandResult {
     let text = call.argument(1)?;
     call.reply.bulk(text);
     Ok(())
 }
 
-pub fn select(call: &mut Call<'_>) -> Outcome {
+pub fn select(call: &mut Call<'_>) -> CommandResult {
     let index = usize::try_from(call.integer(1)?).ok().filter(|index| *index < DATABASES);
-    let index = index.ok_or(Failure::other("ERR DB index is out of range"))?;
+    let index = index.ok_or(ReplyError::other("ERR DB index is out of range"))?;
     if index > 0 && call.state.member.is_some() {
-        return Err(Failure::other("ERR SELECT is not allowed in cluster mode"));
+        return Err(ReplyError::other("ERR SELECT is not allowed in cluster mode"));
     }
     call.session().database = index;
     call.reply.ok();
     Ok(())
 }
 
-pub fn auth(call: &mut Call<'_>) -> Outcome {
+pub fn auth(call: &mut Call<'_>) -> CommandResult {
     let words = call.arguments.len();
     if words == 2 && call.state.config.value("requirepass").is_empty() {
-        return Err(Failure::other(
+        return Err(ReplyError::other(
             "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
              configuration is correct?",
         ));
@@ -62,22 +62,24 @@ pub fn auth(call: &mut Call<'_>) -> Outcome {
 }
 
 /// The only user is `default`; if the server has no password, it accepts every password, as Redis does.
-fn log_in(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> Outcome {
+fn log_in(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> CommandResult {
     let wanted = call.state.config.value("requirepass").as_bytes();
     if user != b"default" || !(wanted.is_empty() || wanted == password) {
-        return Err(Failure::other("WRONGPASS invalid username-password pair or user is disabled."));
+        return Err(ReplyError::other("WRONGPASS invalid username-password pair or user is disabled."));
     }
     call.session().authenticated = true;
     Ok(())
 }
 
-pub fn hello(call: &mut Call<'_>) -> Outcome {
+pub fn hello(call: &mut Call<'_>) -> CommandResult {
     let protocol = match call.arguments.get(1).map(number) {
         None => call.reply.protocol,
-        Some(Some(2)) => Protocol::Resp2,
-        Some(Some(3)) => Protocol::Resp3,
-        Some(Some(_)) => return Err(Failure::other("NOPROTO unsupported protocol version")),
-        Some(None) => return Err(Failure::other("ERR Protocol version is not an integer or out of range")),
+        Some(Some(2)) => RespProtocol::Resp2,
+        Some(Some(3)) => RespProtocol::Resp3,
+        Some(Some(_)) => return Err(ReplyError::other("NOPROTO unsupported protocol version")),
+        Some(None) => {
+            return Err(ReplyError::other("ERR Protocol version is not an integer or out of range"));
+        }
     };
     let (mut name, mut index) = (None, 2);
     while index < call.arguments.len() {
@@ -91,7 +93,7 @@ pub fn hello(call: &mut Call<'_>) -> Outcome {
                 index += 2;
             }
             _ => {
-                return Err(Failure::other(format!(
+                return Err(ReplyError::other(format!(
                     "ERR Syntax error in HELLO option '{}'",
                     call.text(index)
                 )));
@@ -100,7 +102,7 @@ pub fn hello(call: &mut Call<'_>) -> Outcome {
     }
     let session = call.session();
     if !session.authenticated {
-        return Err(Failure::other(
+        return Err(ReplyError::other(
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH \
              <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the \
              same time",
@@ -125,24 +127,24 @@ pub fn hello(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn quit(call: &mut Call<'_>) -> Outcome {
+pub fn quit(call: &mut Call<'_>) -> CommandResult {
     call.reply.ok();
     call.session().leaving = true;
     Ok(())
 }
 
-pub fn client_id(call: &mut Call<'_>) -> Outcome {
+pub fn client_id(call: &mut Call<'_>) -> CommandResult {
     call.reply.count(call.client);
     Ok(())
 }
 
 /// CLIENT LIST leaves out the fields that the built-in server does not track: ages, buffers, subscriptions.
-pub fn client_list(call: &mut Call<'_>) -> Outcome {
-    let mut clients: Vec<(&usize, &Session)> = call.state.sessions.iter().collect();
+pub fn client_list(call: &mut Call<'_>) -> CommandResult {
+    let mut clients: Vec<(&usize, &ClientSession)> = call.state.sessions.iter().collect();
     clients.sort_by_key(|(id, _)| **id);
     let mut text = String::new();
     for (id, session) in clients {
-        let Session { address, name, database, .. } = session;
+        let ClientSession { address, name, database, .. } = session;
         let protocol = session.protocol.version();
         // Writing to a String does not fail.
         let _ = writeln!(
@@ -154,29 +156,29 @@ pub fn client_list(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn client_setname(call: &mut Call<'_>) -> Outcome {
+pub fn client_setname(call: &mut Call<'_>) -> CommandResult {
     call.session().name = client_name(call.argument(2)?)?;
     call.reply.ok();
     Ok(())
 }
 
 /// Checks that a client's name has only visible characters: a space or a line end would break CLIENT LIST.
-fn client_name(name: &[u8]) -> Result<String, Failure> {
+fn client_name(name: &[u8]) -> Result<String, ReplyError> {
     let is_visible = name.iter().all(u8::is_ascii_graphic);
     let name = is_visible.then(|| String::from_utf8_lossy(name).into_owned());
-    name.ok_or(Failure::other("ERR Client names cannot contain spaces, newlines or special characters."))
+    name.ok_or(ReplyError::other("ERR Client names cannot contain spaces, newlines or special characters."))
 }
 
 /// CLIENT SETINFO is accepted, but its values are not stored.
-pub fn client_setinfo(call: &mut Call<'_>) -> Outcome {
+pub fn client_setinfo(call: &mut Call<'_>) -> CommandResult {
     call.reply.ok();
     Ok(())
 }
 
-pub fn multi(call: &mut Call<'_>) -> Outcome {
+pub fn multi(call: &mut Call<'_>) -> CommandResult {
     let transaction = &mut call.session().transaction;
     if transaction.is_some() {
-        return Err(Failure::other("ERR MULTI calls can not be nested"));
+        return Err(ReplyError::other("ERR MULTI calls can not be nested"));
     }
     *transaction = Some(Transaction::default());
     call.reply.ok();
@@ -185,14 +187,14 @@ pub fn multi(call: &mut Call<'_>) -> Outcome {
 
 /// EXEC runs the queued commands and replies with an array of their replies and errors; the statistics count each
 /// queued command and EXEC itself.
-pub fn exec(call: &mut Call<'_>) -> Outcome {
-    let transaction = call.session().transaction.take().ok_or(Failure::other("ERR EXEC without MULTI"))?;
+pub fn exec(call: &mut Call<'_>) -> CommandResult {
+    let transaction = call.session().transaction.take().ok_or(ReplyError::other("ERR EXEC without MULTI"))?;
     if transaction.broken {
-        return Err(Failure::other("EXECABORT Transaction discarded because of previous errors."));
+        return Err(ReplyError::other("EXECABORT Transaction discarded because of previous errors."));
     }
     call.reply.array(transaction.queued.len());
     for queued in &transaction.queued {
-        call.state.spend(queued.slow);
+        call.state.delay_command(queued.slow);
         let (client, protocol) = (call.client, call.session().protocol);
         let (state, reply) = (&mut *call.state, call.reply.part(protocol));
         Call { arguments: queued.arguments(), client, id: queued.id, state, reply }.run();
@@ -202,7 +204,7 @@ pub fn exec(call: &mut Call<'_>) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use crate::demo::{commands::testing::TestServer, faults::Script};
+    use crate::demo::{commands::testing::TestServer, faults::FaultScript};
 
     #[test]
     fn greetings_choose_the_protocol() {
@@ -220,7 +222,7 @@ mod tests {
 
     #[test]
     fn nothing_but_the_greeting_runs_before_the_password() {
-        let mut server = TestServer::with("secret", Script::new(Vec::new(), 1));
+        let mut server = TestServer::with("secret", FaultScript::new(Vec::new(), 1));
         server.expect(&[("GET a", "-NOAUTH Authentication required.")]);
         assert!(server.ask("HELLO 3").starts_with("-NOAUTH HELLO must be called"));
         assert!(server.ask("AUTH wrong").starts_with("-WRONGPASS "));

@@ -1,36 +1,36 @@
 //! The commands for the consumer groups of streams: XGROUP CREATE, XACK and XAUTOCLAIM.
 
 use super::{
-    Call, Outcome,
+    Call, CommandResult,
     streams::{NO_GROUP, id, text, write},
 };
 use crate::demo::{
-    reply::Failure,
-    store::{Group, Stream},
+    reply::ReplyError,
+    store::{ConsumerGroup, Stream},
 };
 
 /// Runs XGROUP CREATE, with the option MKSTREAM.
-pub fn create(call: &mut Call<'_>) -> Outcome {
+pub fn create(call: &mut Call<'_>) -> CommandResult {
     let (key, name, from) = (call.argument(2)?, call.argument(3)?, call.argument(4)?);
     let from = if from == b"$" { None } else { Some(id(from, 0)?) };
     let makes = call.word(5) == b"mkstream";
     let (database, reply) = call.database();
     if database.peek::<Stream>(key)?.is_none() && !makes {
-        return Err(Failure::other("ERR The XGROUP subcommand requires the key to exist, or MKSTREAM"));
+        return Err(ReplyError::other("ERR The XGROUP subcommand requires the key to exist, or MKSTREAM"));
     }
     database.change_or_new(key, |stream: &mut Stream| {
         if stream.groups.contains_key(name) {
-            return Err(Failure::other("BUSYGROUP Consumer Group name already exists"));
+            return Err(ReplyError::other("BUSYGROUP Consumer Group name already exists"));
         }
         let last = from.unwrap_or(stream.last());
-        stream.groups.insert(name.into(), Group { last, ..Group::default() });
+        stream.groups.insert(name.into(), ConsumerGroup { last, ..ConsumerGroup::default() });
         reply.ok();
         Ok(())
     })?
 }
 
 /// Runs XACK.
-pub fn acknowledge(call: &mut Call<'_>) -> Outcome {
+pub fn acknowledge(call: &mut Call<'_>) -> CommandResult {
     let (name, ids) = (call.argument(2)?, call.arguments.from(3));
     let ids: Vec<_> = ids.map(|text| id(text, 0)).collect::<Result<_, _>>()?;
     let mut acknowledged = 0;
@@ -43,13 +43,13 @@ pub fn acknowledge(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Runs XAUTOCLAIM, with the option COUNT.
-pub fn claim(call: &mut Call<'_>) -> Outcome {
+pub fn claim(call: &mut Call<'_>) -> CommandResult {
     let (name, reader, from) = (call.argument(2)?, call.argument(3)?, id(call.argument(5)?, 0)?);
     let idle_ms = call.count(4)?.unwrap_or(0) as u64;
     let most = match call.arguments.len() {
         6 => 100,
         8 if call.word(6) == b"count" => call.count(7)?.unwrap_or(100),
-        _ => return Err(Failure::SYNTAX),
+        _ => return Err(ReplyError::SYNTAX),
     };
     let now_ms = call.state.unix_ms();
     let mut is_there = false;

@@ -9,17 +9,17 @@ use nix::sys::{
     time::TimeVal,
 };
 
-use super::{COMMANDS, Call, Outcome};
+use super::{COMMANDS, Call, CommandResult};
 use crate::{
     clock::SECOND_NS,
     demo::{REDIS_VERSION, store::Database},
 };
 
 /// A function that returns the lines of one section of INFO.
-type Lines = fn(&Call<'_>) -> String;
+type SectionText = fn(&Call<'_>) -> String;
 
 /// The sections of INFO: the title, whether plain INFO includes the section, and the function for its lines.
-const SECTIONS: &[(&str, bool, Lines)] = &[
+const SECTIONS: &[(&str, bool, SectionText)] = &[
     ("Server", true, server),
     ("Clients", true, clients),
     ("Memory", true, memory),
@@ -33,7 +33,7 @@ const SECTIONS: &[(&str, bool, Lines)] = &[
     ("Keyspace", true, keyspace),
 ];
 
-pub fn info(call: &mut Call<'_>) -> Outcome {
+pub fn info(call: &mut Call<'_>) -> CommandResult {
     let is_asked = |name: &str| call.arguments.from(1).any(|word| word.eq_ignore_ascii_case(name.as_bytes()));
     let all = is_asked("all") || is_asked("everything");
     let default = call.arguments.len() == 1 || is_asked("default");

@@ -2,34 +2,34 @@
 //!
 //! This file also contains the commands for strings and counters.
 
-use super::{Call, Outcome};
-use crate::demo::{reply::Failure, request::number, state::config::matches, store::Database};
+use super::{Call, CommandResult};
+use crate::demo::{reply::ReplyError, request::number, state::config::matches, store::Database};
 
-pub fn remove(call: &mut Call<'_>) -> Outcome {
+pub fn remove(call: &mut Call<'_>) -> CommandResult {
     let keys = call.arguments.from(1);
     let (database, reply) = call.database();
     reply.count(keys.filter(|key| database.remove(key)).count());
     Ok(())
 }
 
-pub fn exists(call: &mut Call<'_>) -> Outcome {
+pub fn exists(call: &mut Call<'_>) -> CommandResult {
     let keys = call.arguments.from(1);
     let (database, reply) = call.database();
     reply.count(keys.filter(|key| database.lookup(key)).count());
     Ok(())
 }
 
-pub fn expire(call: &mut Call<'_>) -> Outcome {
+pub fn expire(call: &mut Call<'_>) -> CommandResult {
     let (key, n) = (call.argument(1)?, call.integer(2)?);
     let at_ms = n.checked_mul(1000).and_then(|ms| ms.checked_add_unsigned(call.state.unix_ms()));
-    let at_ms = at_ms.ok_or(Failure::expire_time("expire"))?;
+    let at_ms = at_ms.ok_or(ReplyError::expire_time("expire"))?;
     let (database, reply) = call.database();
     // A time before 1970 is in the past like any other.
     reply.integer(database.expire_at(key, Some(u64::try_from(at_ms).unwrap_or(0))).into());
     Ok(())
 }
 
-pub fn ttl(call: &mut Call<'_>) -> Outcome {
+pub fn ttl(call: &mut Call<'_>) -> CommandResult {
     let (key, now_ms) = (call.argument(1)?, call.state.unix_ms());
     let (database, reply) = call.database();
     reply.integer(match database.deadline(key) {
@@ -40,16 +40,16 @@ pub fn ttl(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn dbsize(call: &mut Call<'_>) -> Outcome {
+pub fn dbsize(call: &mut Call<'_>) -> CommandResult {
     let (database, reply) = call.database();
     reply.count(database.len());
     Ok(())
 }
 
 /// FLUSHALL accepts SYNC and ASYNC; both free the memory at once.
-pub fn flushall(call: &mut Call<'_>) -> Outcome {
+pub fn flushall(call: &mut Call<'_>) -> CommandResult {
     if call.state.is_replica() {
-        return Err(Failure::other("READONLY You can't write against a read only replica."));
+        return Err(ReplyError::other("READONLY You can't write against a read only replica."));
     }
     call.state.databases.iter_mut().for_each(Database::clear);
     call.reply.ok();
@@ -61,19 +61,19 @@ const DEFAULT_COUNT: usize = 10;
 
 /// Runs SCAN. The calls of one scan return every key that exists from the first call to the last call, and no key
 /// twice.
-pub fn scan(call: &mut Call<'_>) -> Outcome {
+pub fn scan(call: &mut Call<'_>) -> CommandResult {
     let cursor = std::str::from_utf8(call.argument(1)?).ok().and_then(|text| text.parse::<u64>().ok());
-    let cursor = cursor.ok_or(Failure::other("ERR invalid cursor"))?;
+    let cursor = cursor.ok_or(ReplyError::other("ERR invalid cursor"))?;
     let (mut count, mut pattern) = (DEFAULT_COUNT, None);
     for index in (2..call.arguments.len()).step_by(2) {
         let value = call.argument(index + 1)?;
         match call.word(index).as_slice() {
             b"count" => {
                 let given = usize::try_from(call.integer(index + 1)?).ok();
-                count = given.filter(|count| *count > 0).ok_or(Failure::SYNTAX)?;
+                count = given.filter(|count| *count > 0).ok_or(ReplyError::SYNTAX)?;
             }
             b"match" => pattern = Some(value),
-            _ => return Err(Failure::SYNTAX),
+            _ => return Err(ReplyError::SYNTAX),
         }
     }
     let (database, reply) = call.database();
@@ -90,14 +90,14 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn get(call: &mut Call<'_>) -> Outcome {
+pub fn get(call: &mut Call<'_>) -> CommandResult {
     let (value, reply) = call.read::<Vec<u8>>()?;
     reply.bulk_or_null(value.map(Vec::as_slice));
     Ok(())
 }
 
 /// Runs SET; of its options, NX, XX, EX and PX are supported.
-pub fn set(call: &mut Call<'_>) -> Outcome {
+pub fn set(call: &mut Call<'_>) -> CommandResult {
     let (key, value) = (call.argument(1)?, call.argument(2)?);
     // Whether the key must exist, or must not.
     let (mut wanted, mut at_ms) = (None, None);
@@ -110,7 +110,7 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
                 index += 1;
                 at_ms = Some(expiry_ms(call, "set", index, if unit == b"ex" { 1000 } else { 1 })?);
             }
-            _ => return Err(Failure::SYNTAX),
+            _ => return Err(ReplyError::SYNTAX),
         }
         index += 1;
     }
@@ -129,16 +129,16 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
 
 /// Converts the time to live in argument `index`, in units of `unit_ms` milliseconds, to an expiry time in ms since
 /// 1970.
-fn expiry_ms(call: &Call<'_>, command: &'static str, index: usize, unit_ms: u64) -> Result<u64, Failure> {
+fn expiry_ms(call: &Call<'_>, command: &'static str, index: usize, unit_ms: u64) -> Result<u64, ReplyError> {
     u64::try_from(call.integer(index)?)
         .ok()
         .filter(|n| *n > 0)
         .and_then(|n| n.checked_mul(unit_ms)?.checked_add(call.state.unix_ms()))
         .filter(|at_ms| i64::try_from(*at_ms).is_ok())
-        .ok_or(Failure::expire_time(command))
+        .ok_or(ReplyError::expire_time(command))
 }
 
-pub fn setex(call: &mut Call<'_>) -> Outcome {
+pub fn setex(call: &mut Call<'_>) -> CommandResult {
     let at_ms = expiry_ms(call, "setex", 2, 1000)?;
     let (key, value) = (call.argument(1)?, call.argument(3)?);
     let (database, reply) = call.database();
@@ -148,7 +148,7 @@ pub fn setex(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn mset(call: &mut Call<'_>) -> Outcome {
+pub fn mset(call: &mut Call<'_>) -> CommandResult {
     if call.arguments.len().is_multiple_of(2) {
         return Err(call.arity_failure());
     }
@@ -159,7 +159,7 @@ pub fn mset(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn mget(call: &mut Call<'_>) -> Outcome {
+pub fn mget(call: &mut Call<'_>) -> CommandResult {
     let keys = call.arguments.from(1);
     let (database, reply) = call.database();
     reply.array(keys.len());
@@ -171,13 +171,13 @@ pub fn mget(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn increment(call: &mut Call<'_>) -> Outcome {
+pub fn increment(call: &mut Call<'_>) -> CommandResult {
     call.change_or_new(|value: &mut Vec<u8>, reply| {
         let old = if value.is_empty() { Some(0) } else { number(value) };
         let sum = old
-            .ok_or(Failure::NOT_INTEGER)?
+            .ok_or(ReplyError::NOT_INTEGER)?
             .checked_add(1)
-            .ok_or(Failure::other("ERR increment or decrement would overflow"))?;
+            .ok_or(ReplyError::other("ERR increment or decrement would overflow"))?;
         value.clear();
         value.extend_from_slice(itoa::Buffer::new().format(sum).as_bytes());
         reply.integer(sum);

@@ -5,15 +5,15 @@
 use std::time::Duration;
 
 use super::{
-    Call, Outcome, float,
+    Call, CommandResult, float,
     table::{COMMANDS, CommandId, all_named},
 };
-use crate::demo::{reply::Failure, store::Database};
+use crate::demo::{reply::ReplyError, store::Database};
 
 /// The number of entries that SLOWLOG GET returns if the request has no count.
 const DEFAULT_COUNT: usize = 10;
 
-pub fn slowlog_get(call: &mut Call<'_>) -> Outcome {
+pub fn slowlog_get(call: &mut Call<'_>) -> CommandResult {
     let all = call.arguments.get(2) == Some(b"-1");
     let count = if all { usize::MAX } else { call.count(2)?.unwrap_or(DEFAULT_COUNT) };
     let (entries, reply) = (&call.state.slowlog.entries, &mut call.reply);
@@ -29,18 +29,18 @@ pub fn slowlog_get(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn slowlog_len(call: &mut Call<'_>) -> Outcome {
+pub fn slowlog_len(call: &mut Call<'_>) -> CommandResult {
     call.reply.count(call.state.slowlog.entries.len());
     Ok(())
 }
 
-pub fn slowlog_reset(call: &mut Call<'_>) -> Outcome {
+pub fn slowlog_reset(call: &mut Call<'_>) -> CommandResult {
     call.state.slowlog.entries.clear();
     call.reply.ok();
     Ok(())
 }
 
-pub fn latency_latest(call: &mut Call<'_>) -> Outcome {
+pub fn latency_latest(call: &mut Call<'_>) -> CommandResult {
     call.reply.array(call.state.spikes.len());
     for (name, spike) in &call.state.spikes {
         call.reply.array(4);
@@ -50,14 +50,14 @@ pub fn latency_latest(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn latency_reset(call: &mut Call<'_>) -> Outcome {
+pub fn latency_reset(call: &mut Call<'_>) -> CommandResult {
     call.reply.count(call.state.spikes.len());
     call.state.spikes.clear();
     Ok(())
 }
 
 /// LATENCY HISTOGRAM leaves out unknown commands and commands that never ran, as Redis does.
-pub fn latency_histogram(call: &mut Call<'_>) -> Outcome {
+pub fn latency_histogram(call: &mut Call<'_>) -> CommandResult {
     let names = call.arguments.from(2);
     let mut ids: Vec<CommandId> = match names.len() {
         0 => (0..COMMANDS.len()).collect(),
@@ -82,14 +82,14 @@ pub fn latency_histogram(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn sleep(call: &mut Call<'_>) -> Outcome {
+pub fn sleep(call: &mut Call<'_>) -> CommandResult {
     let seconds = float(call.argument(2)?)?;
-    call.state.sleep(Duration::try_from_secs_f64(seconds).map_err(|_| Failure::NOT_POSITIVE)?);
+    call.state.sleep(Duration::try_from_secs_f64(seconds).map_err(|_| ReplyError::NOT_POSITIVE)?);
     call.reply.ok();
     Ok(())
 }
 
-pub fn config_get(call: &mut Call<'_>) -> Outcome {
+pub fn config_get(call: &mut Call<'_>) -> CommandResult {
     let patterns: Vec<&[u8]> = call.arguments.from(2).collect();
     let found = call.state.config.matching(&patterns);
     call.reply.map(found.len());
@@ -100,7 +100,7 @@ pub fn config_get(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn config_set(call: &mut Call<'_>) -> Outcome {
+pub fn config_set(call: &mut Call<'_>) -> CommandResult {
     if !call.arguments.len().is_multiple_of(2) {
         return Err(call.arity_failure());
     }
@@ -109,7 +109,7 @@ pub fn config_set(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn reset_statistics(call: &mut Call<'_>) -> Outcome {
+pub fn reset_statistics(call: &mut Call<'_>) -> CommandResult {
     call.state.stats.reset();
     call.state.slot_use.clear();
     call.state.databases.iter_mut().for_each(Database::reset_counters);

@@ -1,11 +1,11 @@
 //! The commands SUBSCRIBE and PUBLISH, and SSUBSCRIBE and SPUBLISH for sharded channels. A client keeps its channels
 //! until it disconnects.
 
-use super::{Call, Outcome};
-use crate::demo::reply::{Protocol, Reply};
+use super::{Call, CommandResult};
+use crate::demo::reply::{ReplyWriter, RespProtocol};
 
 /// Runs SUBSCRIBE or SSUBSCRIBE.
-pub fn subscribe(call: &mut Call<'_>, is_sharded: bool) -> Outcome {
+pub fn subscribe(call: &mut Call<'_>, is_sharded: bool) -> CommandResult {
     let channels = call.state.channels.of(is_sharded);
     let mut own = channels.values().filter(|clients| clients.contains(&call.client)).count();
     for name in call.arguments.from(1) {
@@ -19,13 +19,14 @@ pub fn subscribe(call: &mut Call<'_>, is_sharded: bool) -> Outcome {
 }
 
 /// Runs PUBLISH or SPUBLISH.
-pub fn publish(call: &mut Call<'_>, is_sharded: bool) -> Outcome {
+pub fn publish(call: &mut Call<'_>, is_sharded: bool) -> CommandResult {
     let (name, message) = (call.argument(1)?, call.argument(2)?);
     let clients = call.state.channels.of(is_sharded).get(name).cloned().unwrap_or_default();
     for client in &clients {
         let mut bytes = Vec::new();
-        let protocol = call.state.sessions.get(client).map_or(Protocol::Resp2, |session| session.protocol);
-        let mut reply = Reply::new(&mut bytes, protocol);
+        let protocol =
+            call.state.sessions.get(client).map_or(RespProtocol::Resp2, |session| session.protocol);
+        let mut reply = ReplyWriter::new(&mut bytes, protocol);
         reply.push(3);
         reply.text(if is_sharded { "smessage" } else { "message" });
         reply.bulk(name);

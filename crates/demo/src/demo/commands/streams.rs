@@ -1,39 +1,39 @@
 //! The commands for streams, as far as the bus of a fleet and the receivers of a workload need them.
 
-use super::{Call, Outcome, float};
+use super::{Call, CommandResult, float};
 use crate::demo::{
-    reply::{Failure, Protocol, Reply},
-    request::{Arguments, number},
-    state::State,
+    reply::{ReplyError, ReplyWriter, RespProtocol},
+    request::{RequestArguments, number},
+    state::ServerState,
     store::{EntryId, List, Stream},
 };
 
 /// The error of a command on a group that does not exist.
-pub(super) const NO_GROUP: Failure = Failure::fixed("NOGROUP No such consumer group for key name");
+pub(super) const NO_GROUP: ReplyError = ReplyError::fixed("NOGROUP No such consumer group for key name");
 /// The highest possible ID of an entry.
 const LAST: EntryId = (u64::MAX, u64::MAX);
 
 /// Runs XADD, with the option MAXLEN. The stream is cut to exactly this length, even with `~`.
-pub fn add_entry(call: &mut Call<'_>) -> Outcome {
+pub fn add_entry(call: &mut Call<'_>) -> CommandResult {
     let mut at = 2;
     let most = match call.word(at).as_slice() {
         b"maxlen" => {
             at += 1 + usize::from(matches!(call.argument(3)?, b"~" | b"="));
-            let most = call.count(at)?.ok_or(Failure::SYNTAX)?;
+            let most = call.count(at)?.ok_or(ReplyError::SYNTAX)?;
             at += 1;
             most
         }
         _ => usize::MAX,
     };
     if call.argument(at)? != b"*" {
-        return Err(Failure::other("ERR the built-in server knows no ID of a stream but *"));
+        return Err(ReplyError::other("ERR the built-in server knows no ID of a stream but *"));
     }
     let fields = call.arguments.from(at + 1);
     if fields.len() == 0 || !fields.len().is_multiple_of(2) {
         return Err(call.arity_failure());
     }
     let mut encoded = Vec::new();
-    let mut entry = Reply::new(&mut encoded, Protocol::Resp2);
+    let mut entry = ReplyWriter::new(&mut encoded, RespProtocol::Resp2);
     entry.array(fields.len());
     fields.for_each(|field| entry.bulk(field));
     let now_ms = call.state.unix_ms();
@@ -47,12 +47,12 @@ pub fn add_entry(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Runs XREVRANGE, with the option COUNT.
-pub fn reversed_range(call: &mut Call<'_>) -> Outcome {
+pub fn reversed_range(call: &mut Call<'_>) -> CommandResult {
     let (last, first) = (id(call.argument(2)?, u64::MAX)?, id(call.argument(3)?, 0)?);
     let most = match call.arguments.len() {
         4 => usize::MAX,
         6 if call.word(4) == b"count" => call.count(5)?.unwrap_or(usize::MAX),
-        _ => return Err(Failure::SYNTAX),
+        _ => return Err(ReplyError::SYNTAX),
     };
     let (stream, reply) = call.read::<Stream>()?;
     let entries = stream.map(|stream| stream.within(first, last));
@@ -63,12 +63,12 @@ pub fn reversed_range(call: &mut Call<'_>) -> Outcome {
 
 /// Runs XREAD or XREADGROUP, after a possible wait of the client (see [`waits`]). If there is nothing to read, the
 /// reply is null.
-pub fn read(call: &mut Call<'_>) -> Outcome {
-    let read = Read::of(call.arguments)?;
+pub fn read(call: &mut Call<'_>) -> CommandResult {
+    let read = StreamRead::of(call.arguments)?;
     let now_ms = call.state.unix_ms();
     let (database, reply) = call.database();
     let (mut found, mut bytes) = (0, Vec::new());
-    let mut body = Reply::new(&mut bytes, reply.protocol);
+    let mut body = ReplyWriter::new(&mut bytes, reply.protocol);
     for (key, last) in &read.streams {
         let Some(stream) = database.read::<Stream>(key)? else {
             read.first(None, *last)?;
@@ -80,7 +80,7 @@ pub fn read(call: &mut Call<'_>) -> Outcome {
             continue;
         }
         found += 1;
-        if body.protocol == Protocol::Resp2 {
+        if body.protocol == RespProtocol::Resp2 {
             body.array(2);
         }
         body.bulk(key);
@@ -98,8 +98,8 @@ pub fn read(call: &mut Call<'_>) -> Outcome {
     }
     match reply.protocol {
         _ if found == 0 => reply.null_array(),
-        Protocol::Resp2 => reply.array(found),
-        Protocol::Resp3 => reply.map(found),
+        RespProtocol::Resp2 => reply.array(found),
+        RespProtocol::Resp3 => reply.map(found),
     }
     reply.encoded(&bytes);
     Ok(())
@@ -107,7 +107,7 @@ pub fn read(call: &mut Call<'_>) -> Outcome {
 
 /// Returns until when a request to read streams or to pop from lists waits for an entry, in ns since the server's start;
 /// `None` if the request is answered now.
-pub fn waits(state: &mut State, client: usize, arguments: Arguments<'_>) -> Option<u64> {
+pub fn waits(state: &mut ServerState, client: usize, arguments: RequestArguments<'_>) -> Option<u64> {
     let session = &mut state.sessions[&client];
     if !session.authenticated || session.transaction.is_some() {
         return None;
@@ -119,7 +119,7 @@ pub fn waits(state: &mut State, client: usize, arguments: Arguments<'_>) -> Opti
         _ => 0,
     };
     let lists = arguments.from(1).take(lists);
-    let read = if lists.len() > 0 { None } else { Some(Read::of(arguments).ok()?) };
+    let read = if lists.len() > 0 { None } else { Some(StreamRead::of(arguments).ok()?) };
     let length_ns = match &read {
         Some(read) => read.block_ms?.saturating_mul(1_000_000),
         None => (float(arguments.get(arguments.len() - 1)?).ok()?.max(0.0) * 1e9) as u64,
@@ -149,7 +149,7 @@ pub fn waits(state: &mut State, client: usize, arguments: Arguments<'_>) -> Opti
 }
 
 /// The arguments of XREAD or XREADGROUP.
-struct Read<'a> {
+struct StreamRead<'a> {
     /// The group and the consumer of XREADGROUP; `None` for XREAD.
     group: Option<(&'a [u8], &'a [u8])>,
     /// The keys of the streams, each with the last ID that the client has read. `None` stands for `>`, the last ID of
@@ -161,12 +161,12 @@ struct Read<'a> {
     block_ms: Option<u64>,
 }
 
-impl<'a> Read<'a> {
-    fn of(arguments: Arguments<'a>) -> Result<Self, Failure> {
-        let argument = |at: usize| arguments.get(at).ok_or(Failure::SYNTAX);
+impl<'a> StreamRead<'a> {
+    fn of(arguments: RequestArguments<'a>) -> Result<Self, ReplyError> {
+        let argument = |at: usize| arguments.get(at).ok_or(ReplyError::SYNTAX);
         let value = |at: usize| {
-            let n = number(argument(at)?).ok_or(Failure::NOT_INTEGER)?;
-            u64::try_from(n).map_err(|_| Failure::NOT_POSITIVE)
+            let n = number(argument(at)?).ok_or(ReplyError::NOT_INTEGER)?;
+            u64::try_from(n).map_err(|_| ReplyError::NOT_POSITIVE)
         };
         let (mut at, mut most, mut block_ms, mut group) = (1, usize::MAX, None, None);
         loop {
@@ -178,13 +178,13 @@ impl<'a> Read<'a> {
                 b"count" => most = value(at + 1)? as usize,
                 b"block" => block_ms = Some(value(at + 1)?),
                 b"streams" => break,
-                _ => return Err(Failure::SYNTAX),
+                _ => return Err(ReplyError::SYNTAX),
             }
             at += 2;
         }
         let rest = arguments.from(at + 1);
         if rest.len() == 0 || !rest.len().is_multiple_of(2) {
-            return Err(Failure::other(
+            return Err(ReplyError::other(
                 "ERR Unbalanced list of streams: for each stream key an ID or '>' must be specified.",
             ));
         }
@@ -195,11 +195,11 @@ impl<'a> Read<'a> {
     }
 
     /// Returns the first ID that the client has not read.
-    fn first(&self, stream: Option<&Stream>, last: Option<EntryId>) -> Result<EntryId, Failure> {
+    fn first(&self, stream: Option<&Stream>, last: Option<EntryId>) -> Result<EntryId, ReplyError> {
         let (ms, sequence) = match (last, self.group) {
             (Some(last), None) => last,
             (None, Some((group, _))) => stream.and_then(|it| it.groups.get(group)).ok_or(NO_GROUP)?.last,
-            _ => return Err(Failure::other("ERR the built-in server knows only the ID > in a group")),
+            _ => return Err(ReplyError::other("ERR the built-in server knows only the ID > in a group")),
         };
         Ok((ms, sequence.saturating_add(1)))
     }
@@ -207,8 +207,8 @@ impl<'a> Read<'a> {
 
 /// Parses the ID of an entry. `-` and `+` stand for the lowest and the highest ID. `default` is the sequence number of
 /// an ID that has only a time.
-pub(super) fn id(text: &[u8], default: u64) -> Result<EntryId, Failure> {
-    let wrong = || Failure::other("ERR Invalid stream ID specified as stream command argument");
+pub(super) fn id(text: &[u8], default: u64) -> Result<EntryId, ReplyError> {
+    let wrong = || ReplyError::other("ERR Invalid stream ID specified as stream command argument");
     let part = |text: &str| text.parse::<u64>().map_err(|_| wrong());
     match std::str::from_utf8(text).map_err(|_| wrong())? {
         "-" => Ok((0, 0)),
@@ -224,7 +224,7 @@ pub(super) fn text((ms, sequence): EntryId) -> String {
     format!("{ms}-{sequence}")
 }
 
-pub(super) fn write(reply: &mut Reply<'_>, entries: &[(EntryId, &[u8])]) {
+pub(super) fn write(reply: &mut ReplyWriter<'_>, entries: &[(EntryId, &[u8])]) {
     reply.array(entries.len());
     for (id, fields) in entries {
         reply.array(2);

@@ -3,12 +3,12 @@
 use std::sync::LazyLock;
 
 use super::{
-    Call, Outcome, cluster, collections, connection, groups, info, keys, logs, pubsub, streams, tracking,
-    vectors,
+    Call, CommandResult, cluster, collections, connection, groups, info, keys, logs, pubsub, streams,
+    tracking, vectors,
 };
 use crate::demo::{
-    reply::Failure,
-    request::Arguments,
+    reply::ReplyError,
+    request::RequestArguments,
     store::{Hash, List, Map, Set},
 };
 
@@ -41,17 +41,17 @@ const ANY: usize = usize::MAX;
 const LONGEST_NAME: usize = 24;
 
 /// One command. The name of a subcommand has the form `group|name`.
-pub struct Command {
+pub struct CommandSpec {
     /// The name of the command in lower case.
     pub name: &'static str,
     /// The smallest and the largest number of words in a request with this command, including the command's name.
     words: (usize, usize),
     flags: u16,
     /// The function that runs the command.
-    pub run: fn(&mut Call<'_>) -> Outcome,
+    pub run: fn(&mut Call<'_>) -> CommandResult,
 }
 
-impl Command {
+impl CommandSpec {
     /// Returns the name of the command without the subcommand: `config` for `config|get`.
     pub fn group(&self) -> &'static str {
         self.name.split('|').next().unwrap_or(self.name)
@@ -63,7 +63,10 @@ impl Command {
     }
 
     /// Returns the keys of a request with this command.
-    pub fn keys<'a>(&self, arguments: Arguments<'a>) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
+    pub fn keys<'a>(
+        &self,
+        arguments: RequestArguments<'a>,
+    ) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
         let (most, step) = match (self.has(KEYS), self.has(GROWS)) {
             (false, _) => (usize::from(self.has(KEY) || self.has(WAITS)), 1),
             (true, false) => (ANY, 1),
@@ -84,13 +87,13 @@ const fn row(
     name: &'static str,
     words: (usize, usize),
     flags: u16,
-    run: fn(&mut Call<'_>) -> Outcome,
-) -> Command {
-    Command { name, words, flags, run }
+    run: fn(&mut Call<'_>) -> CommandResult,
+) -> CommandSpec {
+    CommandSpec { name, words, flags, run }
 }
 
 /// All commands; the id of a command is its index in this table.
-pub static COMMANDS: &[Command] = &[
+pub static COMMANDS: &[CommandSpec] = &[
     row("get", (2, 2), READ, keys::get),
     row("set", (3, ANY), GROW, keys::set),
     row("setex", (4, 4), GROW, keys::setex),
@@ -193,7 +196,7 @@ static IDS: LazyLock<Map<&'static [u8], CommandId>> = LazyLock::new(|| {
 ///
 /// # Errors
 /// When there is no such command; the error has the text of Redis.
-pub fn find(arguments: Arguments<'_>) -> Result<CommandId, Failure> {
+pub fn find(arguments: RequestArguments<'_>) -> Result<CommandId, ReplyError> {
     let name = arguments.get(0).unwrap_or_default();
     let subcommand = || named(&[name, b"|", arguments.get(1)?]);
     named(&[name]).or_else(subcommand).ok_or_else(|| unknown(arguments))
@@ -213,7 +216,7 @@ fn named(parts: &[&[u8]]) -> Option<CommandId> {
 /// Returns the command with this name, or all subcommands of a command such as `config`; the case of letters does not
 /// matter.
 pub fn all_named(name: &[u8]) -> impl Iterator<Item = CommandId> {
-    let is_meant = |command: &Command| {
+    let is_meant = |command: &CommandSpec| {
         [command.name, command.group()].iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
     };
     (0..COMMANDS.len()).filter(move |id| is_meant(&COMMANDS[*id]))
@@ -232,12 +235,12 @@ fn repeated(argument: &[u8]) -> String {
 }
 
 /// Returns the error for an unknown command, with the beginning of its arguments.
-fn unknown(arguments: Arguments<'_>) -> Failure {
+fn unknown(arguments: RequestArguments<'_>) -> ReplyError {
     let name = repeated(arguments.get(0).unwrap_or_default());
-    let group = COMMANDS.iter().map(Command::group).find(|group| group.eq_ignore_ascii_case(&name));
+    let group = COMMANDS.iter().map(CommandSpec::group).find(|group| group.eq_ignore_ascii_case(&name));
     match (group, arguments.get(1)) {
-        (Some(group), None) => Failure::arity(group),
-        (Some(group), Some(sub)) => Failure::other(format!(
+        (Some(group), None) => ReplyError::arity(group),
+        (Some(group), Some(sub)) => ReplyError::other(format!(
             "ERR unknown subcommand '{}'. Try {} HELP.",
             repeated(sub),
             group.to_ascii_uppercase()
@@ -249,7 +252,7 @@ fn unknown(arguments: Arguments<'_>) -> Failure {
                     rest.push_str(&format!("'{}' ", repeated(argument)));
                 }
             }
-            Failure::other(format!("ERR unknown command '{name}', with args beginning with: {rest}"))
+            ReplyError::other(format!("ERR unknown command '{name}', with args beginning with: {rest}"))
         }
     }
 }

@@ -4,26 +4,26 @@ use std::sync::Arc;
 
 use crate::demo::{
     engine::Engine,
-    faults::{Script, Treatment},
-    request::{Arguments, parse},
-    state::{Config, Stop},
+    faults::{FaultScript, RequestFaults},
+    request::{RequestArguments, parse},
+    state::{ServerParameters, StopSignal},
 };
 
 /// A server and its clients, which are counted from 1. The first client exists from the start.
 pub struct TestServer {
     pub engine: Engine,
-    pub stop: Arc<Stop>,
+    pub stop: Arc<StopSignal>,
 }
 
 impl TestServer {
     pub fn new() -> Self {
-        Self::with("", Script::new(Vec::new(), 1))
+        Self::with("", FaultScript::new(Vec::new(), 1))
     }
 
     /// Creates a server with this password (none if empty) and this script of faults.
-    pub fn with(password: &str, script: Script) -> Self {
-        let stop = Arc::new(Stop::default());
-        let engine = Engine::new(Config::new(6379, password), script, Arc::clone(&stop), 1);
+    pub fn with(password: &str, script: FaultScript) -> Self {
+        let stop = Arc::new(StopSignal::default());
+        let engine = Engine::new(ServerParameters::new(6379, password), script, Arc::clone(&stop), 1);
         let mut server = Self { engine, stop };
         server.connect();
         server
@@ -49,18 +49,18 @@ impl TestServer {
     }
 
     /// Sends `line` as a request, and returns the faults that apply to the reply.
-    pub fn fault(&mut self, line: &str) -> Treatment {
+    pub fn fault(&mut self, line: &str) -> RequestFaults {
         self.answer(1, line, &mut Vec::new())
     }
 
-    fn answer(&mut self, client: usize, line: &str, reply: &mut Vec<u8>) -> Treatment {
+    fn answer(&mut self, client: usize, line: &str, reply: &mut Vec<u8>) -> RequestFaults {
         let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches('\'')).collect();
         let bulk = |word: &&str| format!("${}\r\n{word}\r\n", word.len());
         let bytes = format!("*{}\r\n{}", words.len(), words.iter().map(bulk).collect::<String>());
         let mut spans = Vec::new();
         assert_eq!(parse(bytes.as_bytes(), &mut spans), Ok(Some(bytes.len())));
         self.engine.state.read_clock();
-        self.engine.answer((client, 1), Arguments { bytes: bytes.as_bytes(), spans: &spans }, reply)
+        self.engine.answer((client, 1), RequestArguments { bytes: bytes.as_bytes(), spans: &spans }, reply)
     }
 
     /// Sends `line` as a request, and returns the integers, statuses and strings of the reply without the RESP framing.

@@ -1,31 +1,31 @@
 //! CLIENT TRACKING: a client is notified when another client changes a key that it has read.
 
-use super::{COMMANDS, Call, Outcome, READS};
-use crate::demo::reply::{Failure, Protocol, Reply};
+use super::{COMMANDS, Call, CommandResult, READS};
+use crate::demo::reply::{ReplyError, ReplyWriter, RespProtocol};
 
 /// Runs CLIENT TRACKING, with the options BCAST and PREFIX.
-pub fn track(call: &mut Call<'_>) -> Outcome {
+pub fn track(call: &mut Call<'_>) -> CommandResult {
     let options = [3, 4].map(|at| call.word(at));
     let prefix = match (call.arguments.len(), options.each_ref().map(Vec::as_slice)) {
         (3, _) => None,
         (4, [b"bcast", _]) => Some(Vec::new()),
         (6, [b"bcast", b"prefix"]) => Some(call.argument(5)?.to_vec()),
         _ => {
-            return Err(Failure::other(
+            return Err(ReplyError::other(
                 "ERR the built-in server knows only the options BCAST and one PREFIX",
             ));
         }
     };
     call.state.tracking.leave(call.client);
     match call.word(2).as_slice() {
-        b"on" if call.reply.protocol == Protocol::Resp2 => {
-            return Err(Failure::other(
+        b"on" if call.reply.protocol == RespProtocol::Resp2 => {
+            return Err(ReplyError::other(
                 "ERR Client tracking is only possible in RESP3 on the built-in server",
             ));
         }
         b"on" => drop(call.state.tracking.clients.insert(call.client, prefix)),
         b"off" => {}
-        _ => return Err(Failure::SYNTAX),
+        _ => return Err(ReplyError::SYNTAX),
     }
     call.reply.ok();
     Ok(())
@@ -41,7 +41,7 @@ pub fn note_keys(call: &mut Call<'_>) {
         }
         for client in call.state.tracking.write(key) {
             let mut bytes = Vec::new();
-            let mut message = Reply::new(&mut bytes, Protocol::Resp3);
+            let mut message = ReplyWriter::new(&mut bytes, RespProtocol::Resp3);
             message.push(2);
             message.text("invalidate");
             message.array(1);

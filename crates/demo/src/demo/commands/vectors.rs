@@ -1,9 +1,9 @@
 //! The commands for vector sets of Redis 8: VADD, and VSIM with an exact search. Vectors must be in the form FP32, and
 //! only the option COUNT has an effect. A vector set is stored as a hash.
 
-use super::{Call, Outcome};
+use super::{Call, CommandResult};
 use crate::{
-    demo::{reply::Failure, store::Hash},
+    demo::{reply::ReplyError, store::Hash},
     protocol::vector_of,
 };
 
@@ -11,16 +11,16 @@ use crate::{
 const USUAL_COUNT: usize = 10;
 
 /// Returns the vector in arguments 2 and 3, which must have the same dimension as the vectors of the set.
-fn vector<'a>(call: &mut Call<'a>) -> Result<&'a [u8], Failure> {
+fn vector<'a>(call: &mut Call<'a>) -> Result<&'a [u8], ReplyError> {
     let (form, vector) = (call.word(2), call.argument(3)?);
     if form != b"fp32" || vector.is_empty() || !vector.len().is_multiple_of(4) {
-        return Err(Failure::other("ERR invalid vector specification"));
+        return Err(ReplyError::other("ERR invalid vector specification"));
     }
     let key = call.argument(1)?;
     let known = call.database().0.peek::<Hash>(key)?.and_then(Hash::first).map(|(_, known)| known.len());
     match known.filter(|known| *known != vector.len()) {
         None => Ok(vector),
-        Some(known) => Err(Failure::other(format!(
+        Some(known) => Err(ReplyError::other(format!(
             "ERR Vector dimension mismatch - got {} but set has {}",
             vector.len() / 4,
             known / 4
@@ -29,7 +29,7 @@ fn vector<'a>(call: &mut Call<'a>) -> Result<&'a [u8], Failure> {
 }
 
 /// Runs VADD.
-pub fn add(call: &mut Call<'_>) -> Outcome {
+pub fn add(call: &mut Call<'_>) -> CommandResult {
     let (vector, element) = (vector(call)?, call.argument(4)?);
     call.change_or_new(|set: &mut Hash, reply| {
         reply.integer(set.insert(element.into(), vector.into()).is_none().into());
@@ -37,7 +37,7 @@ pub fn add(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Runs VSIM.
-pub fn search(call: &mut Call<'_>) -> Outcome {
+pub fn search(call: &mut Call<'_>) -> CommandResult {
     let wanted: Vec<f32> = vector_of(vector(call)?).collect();
     let option = (4..call.arguments.len()).find(|place| call.word(*place) == b"count");
     let count = option.map_or(Ok(None), |place| call.count(place + 1))?.unwrap_or(USUAL_COUNT);

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use super::{refuse, run_or_queue};
 use crate::demo::{
-    cluster::Declared,
+    cluster::ClientFlags,
     commands::{AT_ONCE, COMMANDS, CommandId, READS},
-    reply::Failure,
-    request::Arguments,
-    state::{State, Transaction},
+    reply::ReplyError,
+    request::RequestArguments,
+    state::{ServerState, Transaction},
 };
 
 /// Runs or queues a request of a client, or redirects it. `slow` is the time by which a fault makes the command longer.
 pub fn answer_in_cluster(
-    state: &mut State,
+    state: &mut ServerState,
     (client, id): (usize, CommandId),
-    arguments: Arguments<'_>,
+    arguments: RequestArguments<'_>,
     mut slow: Duration,
     out: &mut Vec<u8>,
 ) {
@@ -23,7 +23,7 @@ pub fn answer_in_cluster(
     let queues = state.sessions[&client].transaction.is_some() && !COMMANDS[id].has(AT_ONCE);
     if !queues {
         // This is outside the lock, so that the replicas do not wait for a slow command of their primary.
-        state.spend(std::mem::take(&mut slow));
+        state.delay_command(std::mem::take(&mut slow));
     }
     let slot = state.with_data(|state| {
         let (changes, copied) = (state.databases[0].changes, copied_bytes(state, client, arguments));
@@ -55,20 +55,20 @@ pub fn answer_in_cluster(
 
 /// Returns the number of bytes that the replicas copy if the request changes data. For EXEC, the number includes the
 /// requests of the transaction.
-fn copied_bytes(state: &State, client: usize, arguments: Arguments<'_>) -> usize {
+fn copied_bytes(state: &ServerState, client: usize, arguments: RequestArguments<'_>) -> usize {
     let queued = state.sessions[&client].transaction.iter().flat_map(|transaction| &transaction.queued);
     arguments.bytes.len() + queued.map(|queued| queued.arguments().bytes.len()).sum::<usize>()
 }
 
 /// Returns the slot of a request, if the node may answer the request.
 fn place(
-    state: &mut State,
+    state: &mut ServerState,
     (client, id): (usize, CommandId),
-    arguments: Arguments<'_>,
-) -> Result<Option<u16>, Failure> {
+    arguments: RequestArguments<'_>,
+) -> Result<Option<u16>, ReplyError> {
     let Some(member) = state.member.clone() else { return Ok(None) };
     let (session, data) = (&state.sessions[&client], &mut state.databases[0]);
-    let declared = |reads: bool| Declared { asking: session.asking, reading: session.readonly && reads };
+    let declared = |reads: bool| ClientFlags { asking: session.asking, reading: session.readonly && reads };
     match &session.transaction {
         Some(Transaction { queued, .. }) if COMMANDS[id].name == "exec" => {
             let reads = queued.iter().all(|queued| COMMANDS[queued.id].has(READS));
@@ -84,16 +84,16 @@ mod tests {
     use std::sync::Arc;
 
     use crate::demo::{
-        cluster::{Layout, Member, Shared},
+        cluster::{ClusterData, ClusterLayout, Member},
         commands::testing::TestServer,
     };
 
     /// Creates two primaries with a replica each, on the ports from 7000 on. The key `foo` has slot 12182, which the
     /// second primary owns. The key `bar` has slot 5061, which the first primary owns.
-    fn nodes() -> (Arc<Shared>, [TestServer; 4]) {
-        let mut layout = Layout::new(2, 1);
+    fn nodes() -> (Arc<ClusterData>, [TestServer; 4]) {
+        let mut layout = ClusterLayout::new(2, 1);
         (7000..).zip(&mut layout.nodes).for_each(|(port, node)| node.port = port);
-        let shared = Arc::new(Shared::new(layout));
+        let shared = Arc::new(ClusterData::new(layout));
         let node = |node: usize| {
             let mut server = TestServer::new();
             let member = Member { shared: Arc::clone(&shared), node, shard: node % 2 };

@@ -4,7 +4,7 @@ use std::{str::FromStr, time::Duration};
 
 use thiserror::Error;
 
-use super::{Damage, Fault, Kind, Scope, When};
+use super::{Damage, Fault, FaultKind, Scope, When};
 use crate::{
     demo::commands,
     protocol::{SLOTS, key_slot},
@@ -38,30 +38,30 @@ fn fault(text: &str) -> Result<Fault, String> {
     let verb = words.next().ok_or_else(|| format!("a fault starts with {VERBS}"))?;
     let mut scope = Scope::Load;
     let kind = match verb.to_ascii_lowercase().as_str() {
-        "stall" => Kind::Stall(duration(words.next(), "the length of the stall")?),
+        "stall" => FaultKind::Stall(duration(words.next(), "the length of the stall")?),
         "slow" => {
             scope = command(words.next())?;
-            Kind::Slow(duration(words.next(), "the additional time of the command")?)
+            FaultKind::Slow(duration(words.next(), "the additional time of the command")?)
         }
         "delay" => {
             scope = command(words.next())?;
-            Kind::Delay(duration(words.next(), "the delay of the reply")?)
+            FaultKind::Delay(duration(words.next(), "the delay of the reply")?)
         }
-        "error" => Kind::Error(error_prefix(words.next())?),
+        "error" => FaultKind::Error(error_prefix(words.next())?),
         "cut" => {
             let close = words.next_if(|word| word.eq_ignore_ascii_case("close")).is_some();
-            Kind::Damage(Damage::Cut { close })
+            FaultKind::Damage(Damage::Cut { close })
         }
-        "reset" => Kind::Damage(Damage::Reset),
-        "garbage" => Kind::Damage(Damage::Garbage),
-        "reshard" => Kind::Reshard(slots(words.next())?),
-        "failover" => Kind::Failover,
+        "reset" => FaultKind::Damage(Damage::Reset),
+        "garbage" => FaultKind::Damage(Damage::Garbage),
+        "reshard" => FaultKind::Reshard(slots(words.next())?),
+        "failover" => FaultKind::Failover,
         "hot" => hot(&mut words)?,
         other => {
             return Err(format!("'{other}' is not a fault: give {VERBS}"));
         }
     };
-    let positional = matches!(kind, Kind::Slow(_) | Kind::Delay(_));
+    let positional = matches!(kind, FaultKind::Slow(_) | FaultKind::Delay(_));
     let (mut when, mut nth, mut on, mut node) = (None, None, None, None);
     while let Some(word) = words.next() {
         match word.to_ascii_lowercase().as_str() {
@@ -79,20 +79,22 @@ fn fault(text: &str) -> Result<Fault, String> {
 /// Refuses a fault with contradictory settings.
 fn checked(fault: Fault) -> Result<Fault, String> {
     let (name, length) = match fault.kind {
-        Kind::Stall(length) => ("stall", length),
-        Kind::Reshard(_) => ("reshard", Duration::ZERO),
-        Kind::Failover => ("failover", Duration::ZERO),
-        Kind::Hot { .. } => ("hot slot", Duration::ZERO),
+        FaultKind::Stall(length) => ("stall", length),
+        FaultKind::Reshard(_) => ("reshard", Duration::ZERO),
+        FaultKind::Failover => ("failover", Duration::ZERO),
+        FaultKind::Hot { .. } => ("hot slot", Duration::ZERO),
         _ => return Ok(fault),
     };
     if fault.scope != Scope::Load || fault.nth.is_some() {
         return Err(format!("a {name} does not depend on commands; leave out 'on' and 'nth'"));
     }
     match (fault.when, &fault.kind) {
-        (_, Kind::Reshard(_) | Kind::Hot { .. }) if fault.node.is_some() => {
+        (_, FaultKind::Reshard(_) | FaultKind::Hot { .. }) if fault.node.is_some() => {
             Err(format!("a {name} concerns several nodes; leave out 'node'"))
         }
-        (When::Every(_), Kind::Hot { .. }) => Err("a hot slot begins 'after DURATION' or at once".to_owned()),
+        (When::Every(_), FaultKind::Hot { .. }) => {
+            Err("a hot slot begins 'after DURATION' or at once".to_owned())
+        }
         (When::Every(period), _) if period <= length => {
             Err(format!("a {name} must be shorter than its period"))
         }
@@ -106,13 +108,13 @@ fn slots(word: Option<&str>) -> Result<usize, String> {
     slots.ok_or_else(|| format!("'reshard' needs the number of slots after it, from 1 to {SLOTS}"))
 }
 
-fn hot(words: &mut Tokens<'_>) -> Result<Kind, String> {
+fn hot(words: &mut Tokens<'_>) -> Result<FaultKind, String> {
     let slot = words.next().and_then(|word| word.parse::<u16>().ok()).filter(|slot| *slot < SLOTS);
     let slot = slot.ok_or_else(|| format!("'hot' needs a slot after it, from 0 to {}", SLOTS - 1))?;
     let per_s = words.next().and_then(|word| parse_count(word).ok()).filter(|n| (1..=1_000_000).contains(n));
     let per_s = per_s.ok_or("'hot' needs the reads per second after the slot, from 1 to 1m, such as 5k")?;
     let key = (0_u64..).map(|n| format!("hot:{n}")).find(|key| key_slot(key.as_bytes()) == slot);
-    Ok(Kind::Hot { key: key.unwrap_or_default(), per_s })
+    Ok(FaultKind::Hot { key: key.unwrap_or_default(), per_s })
 }
 
 fn moment(word: &str, words: &mut Tokens<'_>) -> Result<When, String> {
@@ -188,30 +190,36 @@ mod tests {
         let ms = Duration::from_millis;
         let command = |name: &str| Scope::Command(name.to_owned());
         for (text, kind, scope, when, nth) in [
-            ("stall 500ms every 5s", Kind::Stall(ms(500)), Scope::Load, When::Every(ms(5000)), None),
-            ("Stall 500ms after 3s", Kind::Stall(ms(500)), Scope::Load, When::Once(ms(3000)), None),
-            ("stall 1s", Kind::Stall(ms(1000)), Scope::Load, When::Once(ms(0)), None),
-            ("slow GET 2ms", Kind::Slow(ms(2)), command("get"), When::Always, None),
-            ("delay GET 2ms nth 10", Kind::Delay(ms(2)), command("get"), When::Always, Some(10)),
-            ("delay any 1500us every 3", Kind::Delay(ms(3) / 2), Scope::Any, When::EveryNth(3), None),
-            ("error LOADING 1%", Kind::Error("LOADING".into()), Scope::Load, When::Share(0.01), None),
-            ("error OOM on SET nth 2", Kind::Error("OOM".into()), command("set"), When::Always, Some(2)),
+            ("stall 500ms every 5s", FaultKind::Stall(ms(500)), Scope::Load, When::Every(ms(5000)), None),
+            ("Stall 500ms after 3s", FaultKind::Stall(ms(500)), Scope::Load, When::Once(ms(3000)), None),
+            ("stall 1s", FaultKind::Stall(ms(1000)), Scope::Load, When::Once(ms(0)), None),
+            ("slow GET 2ms", FaultKind::Slow(ms(2)), command("get"), When::Always, None),
+            ("delay GET 2ms nth 10", FaultKind::Delay(ms(2)), command("get"), When::Always, Some(10)),
+            ("delay any 1500us every 3", FaultKind::Delay(ms(3) / 2), Scope::Any, When::EveryNth(3), None),
+            ("error LOADING 1%", FaultKind::Error("LOADING".into()), Scope::Load, When::Share(0.01), None),
+            ("error OOM on SET nth 2", FaultKind::Error("OOM".into()), command("set"), When::Always, Some(2)),
             (
                 "cut close on GET once",
-                Kind::Damage(Damage::Cut { close: true }),
+                FaultKind::Damage(Damage::Cut { close: true }),
                 command("get"),
                 When::Once(ms(0)),
                 None,
             ),
             (
                 "cut every 10000",
-                Kind::Damage(Damage::Cut { close: false }),
+                FaultKind::Damage(Damage::Cut { close: false }),
                 Scope::Load,
                 When::EveryNth(10_000),
                 None,
             ),
-            ("reset every 20s", Kind::Damage(Damage::Reset), Scope::Load, When::Every(ms(20_000)), None),
-            ("garbage every 1m", Kind::Damage(Damage::Garbage), Scope::Load, When::Every(ms(60_000)), None),
+            ("reset every 20s", FaultKind::Damage(Damage::Reset), Scope::Load, When::Every(ms(20_000)), None),
+            (
+                "garbage every 1m",
+                FaultKind::Damage(Damage::Garbage),
+                Scope::Load,
+                When::Every(ms(60_000)),
+                None,
+            ),
         ] {
             let node = None;
             assert_eq!(text.parse(), Ok(Fault { kind, scope, when, nth, node }), "{text}");
@@ -223,9 +231,9 @@ mod tests {
         let fault = |text: &str| text.parse::<Fault>().unwrap();
         assert_eq!(fault("slow load 5ms node 2").node, Some(2));
         let of_a_cluster = fault("failover node 1 after 3s");
-        assert_eq!((of_a_cluster.kind, of_a_cluster.node), (Kind::Failover, Some(1)));
-        assert_eq!(fault("reshard 1000 every 10s").kind, Kind::Reshard(1000));
-        let Kind::Hot { key, per_s } = fault("hot 866 5k").kind else { panic!("not hot") };
+        assert_eq!((of_a_cluster.kind, of_a_cluster.node), (FaultKind::Failover, Some(1)));
+        assert_eq!(fault("reshard 1000 every 10s").kind, FaultKind::Reshard(1000));
+        let FaultKind::Hot { key, per_s } = fault("hot 866 5k").kind else { panic!("not hot") };
         assert_eq!((key_slot(key.as_bytes()), per_s), (866, 5000));
         let needs = ["stall 1s", "slow GET 1ms", "stall 1s node 1", "reshard 1"]
             .map(|text| fault(text).needs_cluster());

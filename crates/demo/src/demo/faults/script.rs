@@ -5,11 +5,11 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::{Damage, Fault, Kind, Scope, When};
+use super::{Damage, Fault, FaultKind, Scope, When};
 
 /// The properties of a request that decide which faults apply.
 #[derive(Debug, Clone, Copy)]
-pub struct Occasion<'a> {
+pub struct FaultOccasion<'a> {
     /// The command's name in lower case.
     pub command: &'a str,
     /// Whether load generators send this command.
@@ -22,7 +22,7 @@ pub struct Occasion<'a> {
 
 /// The faults of one request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Treatment {
+pub struct RequestFaults {
     /// The time by which the command takes longer.
     pub slow: Duration,
     /// The error that replaces the reply: prefix and message.
@@ -38,13 +38,13 @@ pub struct Treatment {
 
 /// The faults of a script and their state.
 #[derive(Debug)]
-pub struct Script {
-    rules: Vec<Rule>,
+pub struct FaultScript {
+    rules: Vec<FaultRule>,
     rng: Pcg64Mcg,
 }
 
 #[derive(Debug)]
-struct Rule {
+struct FaultRule {
     fault: Fault,
     /// The number of requests so far to which the fault could apply.
     occasions: u64,
@@ -52,14 +52,15 @@ struct Rule {
     due_ns: u64,
 }
 
-impl Script {
+impl FaultScript {
     /// Creates a script whose times count from the server's start. The same `seed` gives the same random faults.
     pub fn new(faults: Vec<Fault>, seed: u64) -> Self {
         let first = |when| match when {
             When::Once(after) | When::Every(after) => after.as_nanos() as u64,
             _ => u64::MAX,
         };
-        let rules = faults.into_iter().map(|fault| Rule { due_ns: first(fault.when), fault, occasions: 0 });
+        let rules =
+            faults.into_iter().map(|fault| FaultRule { due_ns: first(fault.when), fault, occasions: 0 });
         Self { rules: rules.collect(), rng: Pcg64Mcg::seed_from_u64(seed) }
     }
 
@@ -70,8 +71,8 @@ impl Script {
 
     /// Returns the faults of a request. Several faults may apply, but only the first error and the first damage are
     /// used.
-    pub fn judge(&mut self, occasion: Occasion<'_>) -> Treatment {
-        let mut treatment = Treatment::default();
+    pub fn faults_of(&mut self, occasion: FaultOccasion<'_>) -> RequestFaults {
+        let mut treatment = RequestFaults::default();
         for rule in &mut self.rules {
             if rule.concerns(occasion) && rule.strikes(occasion.now_ns, &mut self.rng) {
                 rule.apply(&mut treatment);
@@ -88,7 +89,7 @@ impl Script {
 
     /// Returns a fault that is due now and independent of requests, and schedules the next time of this fault.
     pub fn take_due(&mut self, now_ns: u64) -> Option<Fault> {
-        let is_due = |rule: &&mut Rule| rule.fault.kind.is_timed() && rule.due_ns <= now_ns;
+        let is_due = |rule: &&mut FaultRule| rule.fault.kind.is_timed() && rule.due_ns <= now_ns;
         let rule = self.rules.iter_mut().find(is_due)?;
         rule.schedule(now_ns);
         Some(rule.fault.clone())
@@ -96,16 +97,16 @@ impl Script {
 
     /// Returns the keys that are hot now, each with its number of reads per second.
     pub fn hot_keys(&self, now_ns: u64) -> Vec<(String, u64)> {
-        let hot = |rule: &Rule| match &rule.fault.kind {
-            Kind::Hot { key, per_s } if rule.due_ns <= now_ns => Some((key.clone(), *per_s)),
+        let hot = |rule: &FaultRule| match &rule.fault.kind {
+            FaultKind::Hot { key, per_s } if rule.due_ns <= now_ns => Some((key.clone(), *per_s)),
             _ => None,
         };
         self.rules.iter().filter_map(hot).collect()
     }
 }
 
-impl Rule {
-    fn concerns(&self, occasion: Occasion<'_>) -> bool {
+impl FaultRule {
+    fn concerns(&self, occasion: FaultOccasion<'_>) -> bool {
         let in_scope = match &self.fault.scope {
             Scope::Load => occasion.is_load,
             Scope::Any => true,
@@ -141,15 +142,15 @@ impl Rule {
         };
     }
 
-    fn apply(&self, treatment: &mut Treatment) {
+    fn apply(&self, treatment: &mut RequestFaults) {
         match &self.fault.kind {
-            Kind::Stall(_) | Kind::Reshard(_) | Kind::Failover | Kind::Hot { .. } => {}
-            Kind::Slow(length) => treatment.slow += *length,
-            Kind::Delay(length) => treatment.delay += *length,
-            Kind::Error(prefix) => {
+            FaultKind::Stall(_) | FaultKind::Reshard(_) | FaultKind::Failover | FaultKind::Hot { .. } => {}
+            FaultKind::Slow(length) => treatment.slow += *length,
+            FaultKind::Delay(length) => treatment.delay += *length,
+            FaultKind::Error(prefix) => {
                 treatment.error.get_or_insert_with(|| error_text(prefix));
             }
-            Kind::Damage(damage) => {
+            FaultKind::Damage(damage) => {
                 treatment.damage.get_or_insert(*damage);
             }
         }
@@ -174,21 +175,22 @@ mod tests {
     use super::*;
     use crate::clock::SECOND_NS;
 
-    fn script(texts: &[&str]) -> Script {
-        Script::new(texts.iter().map(|text| text.parse().unwrap()).collect(), 1)
+    fn script(texts: &[&str]) -> FaultScript {
+        FaultScript::new(texts.iter().map(|text| text.parse().unwrap()).collect(), 1)
     }
 
-    fn request(command: &str, position: u64, now_ns: u64) -> Occasion<'_> {
-        Occasion { command, is_load: command != "info", position, now_ns }
+    fn request(command: &str, position: u64, now_ns: u64) -> FaultOccasion<'_> {
+        FaultOccasion { command, is_load: command != "info", position, now_ns }
     }
 
     #[test]
     fn every_n_counts_requests_and_nth_counts_positions_in_a_read() {
         let mut script = script(&["error OOM on set every 3", "delay get 2ms nth 10"]);
-        let errors: Vec<bool> = (0..6).map(|_| script.judge(request("set", 1, 0)).error.is_some()).collect();
+        let errors: Vec<bool> =
+            (0..6).map(|_| script.faults_of(request("set", 1, 0)).error.is_some()).collect();
         assert_eq!(errors, [false, false, true, false, false, true]);
         for position in 1..=16 {
-            let treatment = script.judge(request("get", position, 0));
+            let treatment = script.faults_of(request("get", position, 0));
             assert_eq!(treatment.delay > Duration::ZERO, position == 10, "position {position}");
             assert_eq!(treatment.error, None);
         }
@@ -197,15 +199,15 @@ mod tests {
     #[test]
     fn a_fault_without_a_command_spares_commands_that_observe_the_server() {
         let mut script = script(&["garbage", "slow any 1ms"]);
-        assert_eq!(script.judge(request("get", 1, 0)).damage, Some(Damage::Garbage));
-        let spared = script.judge(request("info", 1, 0));
+        assert_eq!(script.faults_of(request("get", 1, 0)).damage, Some(Damage::Garbage));
+        let spared = script.faults_of(request("info", 1, 0));
         assert_eq!((spared.damage, spared.slow), (None, Duration::from_millis(1)));
     }
 
     #[test]
     fn a_share_strikes_about_that_often() {
         let mut script = script(&["reset 10%"]);
-        let struck = (0..10_000).filter(|_| script.judge(request("get", 1, 0)).damage.is_some()).count();
+        let struck = (0..10_000).filter(|_| script.faults_of(request("get", 1, 0)).damage.is_some()).count();
         assert!((800..1200).contains(&struck), "{struck} of 10000");
     }
 
@@ -216,12 +218,12 @@ mod tests {
         assert_eq!(script.next_due_ns(), Some(5 * SECOND_NS));
         assert_eq!(script.take_due(5 * SECOND_NS - 1), None);
         let kind = script.take_due(13 * SECOND_NS).map(|fault| fault.kind);
-        assert_eq!(kind, Some(Kind::Stall(Duration::from_millis(500))));
+        assert_eq!(kind, Some(FaultKind::Stall(Duration::from_millis(500))));
         assert_eq!(script.next_due_ns(), Some(15 * SECOND_NS), "the stall at 10 s is not made up");
-        assert_eq!(script.judge(request("get", 1, SECOND_NS / 2)).damage, None);
-        assert_eq!(script.judge(request("get", 1, SECOND_NS)).damage, Some(Damage::Cut { close: false }));
-        assert_eq!(script.judge(request("get", 1, SECOND_NS)).damage, None);
-        assert_eq!(script.judge(request("get", 1, 3 * SECOND_NS)).damage, Some(Damage::Reset));
-        assert_eq!(script.judge(request("get", 1, 4 * SECOND_NS - 1)).damage, None);
+        assert_eq!(script.faults_of(request("get", 1, SECOND_NS / 2)).damage, None);
+        assert_eq!(script.faults_of(request("get", 1, SECOND_NS)).damage, Some(Damage::Cut { close: false }));
+        assert_eq!(script.faults_of(request("get", 1, SECOND_NS)).damage, None);
+        assert_eq!(script.faults_of(request("get", 1, 3 * SECOND_NS)).damage, Some(Damage::Reset));
+        assert_eq!(script.faults_of(request("get", 1, 4 * SECOND_NS - 1)).damage, None);
     }
 }

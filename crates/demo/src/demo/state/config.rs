@@ -8,11 +8,11 @@
 //! The patterns of CONFIG GET and SCAN are the glob patterns of Redis without classes such as `[a-z]`: `*`, `?`, and
 //! `\` before a literal byte.
 
-use crate::{demo::reply::Failure, units::parse_bytes};
+use crate::{demo::reply::ReplyError, units::parse_bytes};
 
 /// The kind of a parameter's value.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum ParameterKind {
     /// An integer within these bounds.
     Integer(i64, i64),
     /// A size in bytes, with an optional unit such as `mb`.
@@ -23,7 +23,7 @@ enum Kind {
     Fixed,
 }
 
-const YES_NO: Kind = Kind::OneOf(&["yes", "no"]);
+const YES_NO: ParameterKind = ParameterKind::OneOf(&["yes", "no"]);
 /// The largest value of `maxclients`.
 const MAX_CLIENTS: i64 = 100_000;
 
@@ -31,28 +31,28 @@ const MAX_CLIENTS: i64 = 100_000;
 const SLOT_STATISTICS: &str = "cluster-slot-stats-enabled";
 
 /// The name, the kind and the default of each parameter.
-const PARAMETERS: [(&str, Kind, &str); 16] = [
+const PARAMETERS: [(&str, ParameterKind, &str); 16] = [
     ("activedefrag", YES_NO, "no"),
-    ("appendfsync", Kind::OneOf(&["everysec", "always", "no"]), "everysec"),
+    ("appendfsync", ParameterKind::OneOf(&["everysec", "always", "no"]), "everysec"),
     ("appendonly", YES_NO, "no"),
-    ("cluster-enabled", Kind::Fixed, "no"),
-    (SLOT_STATISTICS, Kind::Fixed, "no"),
-    ("hz", Kind::Integer(1, 500), "10"),
-    ("io-threads", Kind::Fixed, "1"),
-    ("latency-monitor-threshold", Kind::Integer(0, i64::MAX), "0"),
-    ("maxclients", Kind::Integer(1, MAX_CLIENTS), "10000"),
-    ("maxmemory", Kind::Memory, "0"),
-    ("maxmemory-policy", Kind::OneOf(&["noeviction"]), "noeviction"),
-    ("port", Kind::Fixed, "0"),
-    ("requirepass", Kind::Text, ""),
-    ("save", Kind::Text, ""),
-    ("slowlog-log-slower-than", Kind::Integer(-1, i64::MAX), "10000"),
-    ("slowlog-max-len", Kind::Integer(0, i64::MAX), "128"),
+    ("cluster-enabled", ParameterKind::Fixed, "no"),
+    (SLOT_STATISTICS, ParameterKind::Fixed, "no"),
+    ("hz", ParameterKind::Integer(1, 500), "10"),
+    ("io-threads", ParameterKind::Fixed, "1"),
+    ("latency-monitor-threshold", ParameterKind::Integer(0, i64::MAX), "0"),
+    ("maxclients", ParameterKind::Integer(1, MAX_CLIENTS), "10000"),
+    ("maxmemory", ParameterKind::Memory, "0"),
+    ("maxmemory-policy", ParameterKind::OneOf(&["noeviction"]), "noeviction"),
+    ("port", ParameterKind::Fixed, "0"),
+    ("requirepass", ParameterKind::Text, ""),
+    ("save", ParameterKind::Text, ""),
+    ("slowlog-log-slower-than", ParameterKind::Integer(-1, i64::MAX), "10000"),
+    ("slowlog-max-len", ParameterKind::Integer(0, i64::MAX), "128"),
 ];
 
 /// The values of all parameters as text, and typed copies of the values that every command needs.
 #[derive(Debug, Clone)]
-pub struct Config {
+pub struct ServerParameters {
     values: [String; PARAMETERS.len()],
     /// The shortest command that is added to the slow log, in µs; `None` if the slow log is off.
     pub slower_than_us: Option<u64>,
@@ -63,7 +63,7 @@ pub struct Config {
     pub maxmemory: u64,
 }
 
-impl Config {
+impl ServerParameters {
     /// Returns the defaults, with this port and this password (none if empty).
     pub fn new(port: u16, password: &str) -> Self {
         let values = PARAMETERS.map(|(name, _, default)| match name {
@@ -109,19 +109,23 @@ impl Config {
     ///
     /// # Errors
     /// When a parameter does not exist, or its value is invalid; the error names the first such parameter.
-    pub fn set<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a [u8], &'a [u8])>) -> Result<(), Failure> {
+    pub fn set<'a>(
+        &mut self,
+        pairs: impl IntoIterator<Item = (&'a [u8], &'a [u8])>,
+    ) -> Result<(), ReplyError> {
         let mut changed = self.clone();
         for (given, value) in pairs {
-            let is_meant = |(name, ..): &(&str, Kind, &str)| given.eq_ignore_ascii_case(name.as_bytes());
+            let is_meant =
+                |(name, ..): &(&str, ParameterKind, &str)| given.eq_ignore_ascii_case(name.as_bytes());
             let Some(index) = PARAMETERS.iter().position(is_meant) else {
                 let given = String::from_utf8_lossy(given);
-                return Err(Failure::other(format!(
+                return Err(ReplyError::other(format!(
                     "ERR Unknown option or number of arguments for CONFIG SET - '{given}'"
                 )));
             };
             let (name, kind, _) = PARAMETERS[index];
             changed.values[index] = read(kind, value).map_err(|reason| {
-                Failure::other(format!(
+                ReplyError::other(format!(
                     "ERR CONFIG SET failed (possibly related to argument '{name}') - {reason}"
                 ))
             })?;
@@ -140,23 +144,25 @@ impl Config {
 }
 
 /// Converts the value of a parameter to the form that CONFIG GET returns, or returns why the value is invalid.
-fn read(kind: Kind, value: &[u8]) -> Result<String, String> {
+fn read(kind: ParameterKind, value: &[u8]) -> Result<String, String> {
     let text = String::from_utf8_lossy(value).into_owned();
     let lower = text.to_ascii_lowercase();
     match kind {
-        Kind::Integer(low, high) => match text.parse::<i64>() {
+        ParameterKind::Integer(low, high) => match text.parse::<i64>() {
             Ok(n) if (low..=high).contains(&n) => Ok(n.to_string()),
             Ok(_) => Err(format!("argument must be between {low} and {high} inclusive")),
             Err(_) => Err("argument couldn't be parsed into an integer".to_owned()),
         },
-        Kind::Memory => match parse_bytes(&text) {
+        ParameterKind::Memory => match parse_bytes(&text) {
             Ok(n) => Ok(n.to_string()),
             Err(_) => Err("argument must be a memory value".to_owned()),
         },
-        Kind::OneOf(names) if names.contains(&lower.as_str()) => Ok(lower),
-        Kind::OneOf(names) => Err(format!("argument(s) must be one of the following: {}", names.join(", "))),
-        Kind::Text => Ok(text),
-        Kind::Fixed => Err("can't set immutable config".to_owned()),
+        ParameterKind::OneOf(names) if names.contains(&lower.as_str()) => Ok(lower),
+        ParameterKind::OneOf(names) => {
+            Err(format!("argument(s) must be one of the following: {}", names.join(", ")))
+        }
+        ParameterKind::Text => Ok(text),
+        ParameterKind::Fixed => Err("can't set immutable config".to_owned()),
     }
 }
 
@@ -189,8 +195,10 @@ mod tests {
 
     #[test]
     fn every_default_is_a_valid_value_of_its_parameter() {
-        let config = Config::new(6379, "");
-        for (_, kind, default) in PARAMETERS.iter().filter(|(_, kind, _)| !matches!(kind, Kind::Fixed)) {
+        let config = ServerParameters::new(6379, "");
+        for (_, kind, default) in
+            PARAMETERS.iter().filter(|(_, kind, _)| !matches!(kind, ParameterKind::Fixed))
+        {
             assert_eq!(read(*kind, default.as_bytes()).as_deref(), Ok(*default));
         }
         assert_eq!((config.number("hz"), config.slower_than_us), (10, Some(10_000)));
@@ -199,7 +207,7 @@ mod tests {
 
     #[test]
     fn globs_find_parameters_in_any_case() {
-        let config = Config::new(0, "");
+        let config = ServerParameters::new(0, "");
         assert_eq!(
             config.matching(&[b"MAXMEM*", b"hz"]),
             [("hz", "10"), ("maxmemory", "0"), ("maxmemory-policy", "noeviction")]
@@ -209,7 +217,7 @@ mod tests {
 
     #[test]
     fn all_pairs_are_set_or_none() {
-        let mut config = Config::new(0, "");
+        let mut config = ServerParameters::new(0, "");
         assert!(config.set([(&b"hz"[..], &b"50"[..]), (b"maxmemory", b"lots")]).is_err());
         assert_eq!(config.number("hz"), 10);
         assert!(config.set([(&b"HZ"[..], &b"50"[..]), (b"maxmemory", b"10mb")]).is_ok());
@@ -218,7 +226,7 @@ mod tests {
 
     #[test]
     fn an_invalid_value_is_refused_with_the_message_of_redis() {
-        let mut config = Config::new(0, "");
+        let mut config = ServerParameters::new(0, "");
         let cases: [(&str, &str, &str); 6] = [
             ("maxmemory-policy", "allkeys-lru", "argument(s) must be one of the following: noeviction"),
             ("nosuch", "1", "ERR Unknown option or number of arguments for CONFIG SET - 'nosuch'"),

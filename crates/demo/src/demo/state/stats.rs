@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::{clock::SECOND_NS, demo::request::Arguments};
+use crate::{clock::SECOND_NS, demo::request::RequestArguments};
 
 /// The statistics of a command since the start or the last CONFIG RESETSTAT.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ const SAMPLES: usize = 16;
 
 /// All counters.
 #[derive(Debug, Default)]
-pub struct Stats {
+pub struct ServerStats {
     /// The statistics of each command, by its number in the command table.
     pub commands: Vec<CommandStats>,
     /// Error replies by prefix.
@@ -58,7 +58,7 @@ pub struct Stats {
     samples: VecDeque<(u64, u64)>,
 }
 
-impl Stats {
+impl ServerStats {
     /// Returns counters of zero, for a table of `commands` commands.
     pub fn new(commands: usize) -> Self {
         Self { commands: vec![CommandStats::default(); commands], ..Self::default() }
@@ -180,7 +180,7 @@ impl Slowlog {
 }
 
 /// Returns the arguments of a request as the slow log shows them: shortened if they are many or long.
-pub fn shortened(arguments: Arguments<'_>) -> Vec<Vec<u8>> {
+pub fn shortened(arguments: RequestArguments<'_>) -> Vec<Vec<u8>> {
     let all = arguments.len();
     let kept = if all > KEPT_ARGUMENTS { KEPT_ARGUMENTS - 1 } else { all };
     let cut = |argument: &[u8]| match argument.split_at_checked(KEPT_BYTES) {
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_that_of_the_last_sixteen_samples() {
-        let mut stats = Stats::new(1);
+        let mut stats = ServerStats::new(1);
         for tick in 0..=32 {
             stats.commands_processed = tick.max(16) * 100;
             stats.sample(tick * SECOND_NS / 10);
@@ -228,7 +228,7 @@ mod tests {
         let line = format!("{request}\n");
         let mut spans = Vec::new();
         parse(line.as_bytes(), &mut spans).unwrap();
-        let short = shortened(Arguments { bytes: line.as_bytes(), spans: &spans });
+        let short = shortened(RequestArguments { bytes: line.as_bytes(), spans: &spans });
         short.into_iter().map(|word| String::from_utf8(word).unwrap()).collect()
     }
 

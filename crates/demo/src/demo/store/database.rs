@@ -7,9 +7,9 @@
 //! SCAN therefore returns every key that exists from its first call to its last, whatever is added and removed
 //! meanwhile: a moved entry was visited before it moved, or is visited at its new index.
 
-use super::{Kind, Map, Value};
+use super::{Map, Value, ValueType};
 use crate::{
-    demo::reply::Failure,
+    demo::reply::ReplyError,
     protocol::{SLOTS, key_slot},
 };
 
@@ -20,7 +20,7 @@ const OVERHEAD: usize = 72;
 /// Keys and their values.
 #[derive(Debug, Default)]
 pub struct Database {
-    entries: Map<Box<[u8]>, Entry>,
+    entries: Map<Box<[u8]>, KeyEntry>,
     /// The number of keys with an expiry time.
     pub volatile: usize,
     /// The index at which the next search for expired keys begins.
@@ -42,7 +42,7 @@ pub struct Database {
 
 /// The entry of a key.
 #[derive(Debug)]
-struct Entry {
+struct KeyEntry {
     value: Value,
     /// The expiry time of the key, as Unix time in ms; 0 if the key does not expire.
     expires_ms: u64,
@@ -93,20 +93,20 @@ impl Database {
     ///
     /// # Errors
     /// When the value has another type.
-    pub fn peek<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Failure> {
+    pub fn peek<T: ValueType>(&mut self, key: &[u8]) -> Result<Option<&T>, ReplyError> {
         let found = self.find(key);
         self.of_type(found)
     }
 
-    fn of_type<T: Kind>(&self, found: Option<usize>) -> Result<Option<&T>, Failure> {
-        found.map(|place| T::of(&self.entries[place].value).ok_or(Failure::WRONG_TYPE)).transpose()
+    fn of_type<T: ValueType>(&self, found: Option<usize>) -> Result<Option<&T>, ReplyError> {
+        found.map(|place| T::of(&self.entries[place].value).ok_or(ReplyError::WRONG_TYPE)).transpose()
     }
 
     /// Returns the value of `key`; counts a keyspace hit or miss.
     ///
     /// # Errors
     /// When the value has another type.
-    pub fn read<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Failure> {
+    pub fn read<T: ValueType>(&mut self, key: &[u8]) -> Result<Option<&T>, ReplyError> {
         let found = self.find_counted(key);
         self.of_type(found)
     }
@@ -116,11 +116,11 @@ impl Database {
     ///
     /// # Errors
     /// When the value has another type.
-    pub fn change<T: Kind, R>(
+    pub fn change<T: ValueType, R>(
         &mut self,
         key: &[u8],
         act: impl FnOnce(&mut T) -> R,
-    ) -> Result<Option<R>, Failure> {
+    ) -> Result<Option<R>, ReplyError> {
         self.find(key).map(|place| self.change_at(place, act)).transpose()
     }
 
@@ -129,19 +129,23 @@ impl Database {
     ///
     /// # Errors
     /// When the value has another type.
-    pub fn change_or_new<T: Kind, R>(
+    pub fn change_or_new<T: ValueType, R>(
         &mut self,
         key: &[u8],
         act: impl FnOnce(&mut T) -> R,
-    ) -> Result<R, Failure> {
+    ) -> Result<R, ReplyError> {
         let place = self.find(key).unwrap_or_else(|| self.insert(key, T::default().wrap()));
         self.change_at(place, act)
     }
 
-    fn change_at<T: Kind, R>(&mut self, place: usize, act: impl FnOnce(&mut T) -> R) -> Result<R, Failure> {
+    fn change_at<T: ValueType, R>(
+        &mut self,
+        place: usize,
+        act: impl FnOnce(&mut T) -> R,
+    ) -> Result<R, ReplyError> {
         let value = &mut self.entries[place].value;
         let before = value.size();
-        let done = act(T::of_mut(value).ok_or(Failure::WRONG_TYPE)?);
+        let done = act(T::of_mut(value).ok_or(ReplyError::WRONG_TYPE)?);
         self.bytes = self.bytes + value.size() - before;
         self.changes += 1;
         if value.is_emptied() {
@@ -244,7 +248,7 @@ impl Database {
         self.entries.len()
     }
 
-    fn is_over(&self, entry: &Entry) -> bool {
+    fn is_over(&self, entry: &KeyEntry) -> bool {
         entry.expires_ms > 0 && entry.expires_ms <= self.now_ms
     }
 
@@ -277,14 +281,14 @@ impl Database {
         if !self.in_slots.is_empty() {
             self.in_slots[usize::from(key_slot(key))] += 1;
         }
-        self.entries.insert_full(key.into(), Entry { value, expires_ms: 0 }).0
+        self.entries.insert_full(key.into(), KeyEntry { value, expires_ms: 0 }).0
     }
 
     fn remove_at(&mut self, place: usize) {
         drop(self.take_at(place));
     }
 
-    fn take_at(&mut self, place: usize) -> Option<Entry> {
+    fn take_at(&mut self, place: usize) -> Option<KeyEntry> {
         self.set_deadline(place, 0);
         let (key, entry) = self.entries.swap_remove_index(place)?;
         self.bytes -= OVERHEAD + key.len() + entry.value.size();

@@ -57,14 +57,14 @@ fn a_thousand_reports_cause_few_requests_and_nodes_keep_their_numbers() {
     let cluster = Cluster::find(&target, SECOND).unwrap();
     let first = cluster.topology().owner(0).unwrap();
     let stranger = Address::Tcp { host: "10.0.0.9".to_owned(), port: 1 };
-    let met = cluster.meet(&stranger).unwrap();
-    (0..1000).for_each(|_| cluster.doubt());
+    let met = cluster.find_or_add(&stranger).unwrap();
+    (0..1000).for_each(|_| cluster.mark_stale());
     wait(|| cluster.topology().owner(0) != Some(first));
     // Reports during a request cause one more request; a machine that is busy for long may cause some more.
     assert!((2..=20).contains(&asked.load(Ordering::SeqCst)), "{asked:?}");
     let topology = cluster.topology();
     assert_eq!((topology.find(&stranger), topology.find(&target.address)), (Some(met), Some(first)));
-    assert_eq!(cluster.meet(&stranger).unwrap(), met);
+    assert_eq!(cluster.find_or_add(&stranger).unwrap(), met);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn if_no_node_of_the_topology_is_reachable_the_node_that_the_user_named_is_queri
     // Nothing listens on port 1.
     let (target, asked) = node(|_, _| all_slots("127.0.0.1", 1));
     let cluster = Cluster::find(&target, SECOND).unwrap();
-    cluster.doubt();
+    cluster.mark_stale();
     wait(|| asked.load(Ordering::SeqCst) >= 2 && cluster.failure().is_none());
 }
 
@@ -95,7 +95,7 @@ fn after_a_failed_request_the_last_topology_stays_and_the_cause_is_known() {
         _ => "+OK\r\n".to_owned(),
     });
     let cluster = Cluster::find(&target, SECOND).unwrap();
-    cluster.doubt();
+    cluster.mark_stale();
     wait(|| asked.load(Ordering::SeqCst) >= 2 && cluster.failure().is_some());
     assert!(cluster.failure().unwrap().contains("is no topology"));
     assert_eq!(cluster.topology().unowned(), 0);

@@ -145,7 +145,7 @@ impl<S: Read + Write> TlsStream<S> {
 
     fn pull_records(&mut self) -> io::Result<Pulled> {
         let first = self.session.is_handshaking().then_some(&mut self.first);
-        let mut gauged = Gauged { socket: &mut self.socket, left_room: true, first };
+        let mut gauged = RecordingSocket { socket: &mut self.socket, left_room: true, first };
         let n = loop {
             match self.session.read_tls(&mut gauged) {
                 Ok(n) => break n,
@@ -238,13 +238,13 @@ impl<S: Read + Write> Write for TlsStream<S> {
 }
 
 /// A socket that records whether the last read left room in its buffer, and which bytes were read first.
-struct Gauged<'a, S> {
+struct RecordingSocket<'a, S> {
     socket: &'a mut S,
     left_room: bool,
     first: Option<&'a mut Vec<u8>>,
 }
 
-impl<S: Read> Read for Gauged<'_, S> {
+impl<S: Read> Read for RecordingSocket<'_, S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.socket.read(buffer)?;
         self.left_room = n < buffer.len();

@@ -137,7 +137,7 @@ fn replicas_without_a_cluster_keep_their_numbers_and_one_that_is_named_no_more_i
         let replica = |port: &u16| format!("slave{port}:ip=h,port={port},state=online\r\n");
         bulk(&format!("role:master\r\n{}", ports.iter().map(replica).collect::<String>())).into_bytes()
     };
-    let first = Topology::of_copies(&info(&[1, 2]), &asked()).unwrap();
+    let first = Topology::of_replication(&info(&[1, 2]), &asked()).unwrap();
     let next = first.read(&info(&[2, 3]), &asked()).unwrap();
     let [primary, one, two, three] = [0, 1, 2, 3].map(NodeNumber);
     assert_eq!((next.owner(0), next.owner(16_383)), (Some(primary), Some(primary)));

@@ -3,7 +3,7 @@
 use super::Lane;
 use crate::{
     endpoint::{BackOff, NodeNumber},
-    load::{connection::Connection, quota::Numbered},
+    load::{connection::LoadConnection, quota::NumberedRequest},
     workload::Draws,
 };
 
@@ -13,7 +13,7 @@ pub(in crate::load) struct Client {
     /// The client's lanes to other nodes of a cluster.
     pub(super) others: Vec<(NodeNumber, usize)>,
     /// With a cluster, how many requests of the client are not answered yet.
-    pub(super) owed: u32,
+    pub(super) unanswered: u32,
     /// With a cluster, how many requests the client's batch has.
     pub(super) batch: u32,
     /// The source of random numbers for the client's requests. No two clients send the same sequence.
@@ -21,7 +21,7 @@ pub(in crate::load) struct Client {
     /// How many requests the client may still send.
     pub(in crate::load) left: u64,
     /// The numbers of the requests in the client's batch, if every request has to be answered.
-    pub(in crate::load) numbers: Vec<Numbered>,
+    pub(in crate::load) numbers: Vec<NumberedRequest>,
     /// Whether the client is in the queue of clients that may write.
     pub(super) queued: bool,
     /// The pause before the next attempt to connect, which grows until a batch is answered.
@@ -41,7 +41,7 @@ impl Client {
         Self {
             lane: Lane::new(i),
             others: Vec::new(),
-            owed: 0,
+            unanswered: 0,
             batch: 0,
             draws,
             left: u64::MAX,
@@ -64,5 +64,5 @@ pub(in crate::load) enum ClientConnection {
     /// The client has no connection yet, and waits for its turn to connect or for the end of its back-off.
     Scheduled,
     /// The client has a connection.
-    Open(Connection),
+    Open(LoadConnection),
 }

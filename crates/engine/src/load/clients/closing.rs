@@ -3,10 +3,10 @@
 
 use std::io;
 
-use super::{ClientConnection, Clients, is_extra, is_opening};
+use super::{ClientConnection, WorkerClients, is_extra, is_opening};
 use crate::load::io::Io;
 
-impl Clients {
+impl WorkerClients {
     /// Removes the connection of lane `i`. Returns whether this connection had finished its greeting.
     pub(super) fn take_connection(&mut self, i: usize) -> bool {
         let Some(lane) = self.lane(i) else { return false };

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Client, ClientConnection, Clients};
+use super::{Client, ClientConnection, WorkerClients};
 use crate::{
     endpoint::NodeNumber,
     knobs::MAX_CLIENTS,
@@ -46,7 +46,7 @@ impl Lane {
 
 /// The lanes in addition to the clients' own lanes.
 #[derive(Default)]
-pub(super) struct Lanes {
+pub(super) struct ExtraLanes {
     pub(super) all: Vec<Lane>,
     /// Indices in `all` of lanes that no client uses.
     free: Vec<usize>,
@@ -55,7 +55,7 @@ pub(super) struct Lanes {
     pub(super) opening: usize,
 }
 
-impl Lanes {
+impl ExtraLanes {
     pub(super) fn get_mut(&mut self, i: usize) -> Option<&mut Lane> {
         self.all.get_mut(i.checked_sub(FIRST_LANE)?)
     }
@@ -85,7 +85,7 @@ pub(in crate::load) fn is_extra(i: usize) -> bool {
     i >= FIRST_LANE
 }
 
-impl Clients {
+impl WorkerClients {
     /// Returns lane `i`, if there is one.
     #[inline]
     pub(in crate::load) fn lane(&mut self, i: usize) -> Option<&mut Lane> {
@@ -168,17 +168,17 @@ impl Clients {
     }
 
     /// Notes that client `i` has `n` more unanswered requests.
-    pub(in crate::load) fn owes(&mut self, i: usize, n: u32) {
-        self.all[i].owed += n;
+    pub(in crate::load) fn add_unanswered(&mut self, i: usize, n: u32) {
+        self.all[i].unanswered += n;
         self.all[i].batch += n;
     }
 
     /// Notes that `n` requests of client `i` are answered or lost. If this completes the batch, returns the number of
     /// requests in the batch.
-    pub(in crate::load) fn settle(&mut self, i: usize, n: u32) -> Option<u32> {
+    pub(in crate::load) fn note_answered(&mut self, i: usize, n: u32) -> Option<u32> {
         let client = self.all.get_mut(i)?;
-        client.owed -= n;
-        (client.owed == 0).then(|| std::mem::take(&mut client.batch))
+        client.unanswered -= n;
+        (client.unanswered == 0).then(|| std::mem::take(&mut client.batch))
     }
 
     /// Returns the next parcel for lane `i` if the lane is idle.

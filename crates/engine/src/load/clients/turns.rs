@@ -1,12 +1,12 @@
 //! The order in which clients read and write, and how many requests each client may still send.
 
-use super::{ClientConnection, Clients, is_extra, is_opening};
+use super::{ClientConnection, WorkerClients, is_extra, is_opening};
 use crate::load::{
-    connection::{Connection, ConnectionPhase},
+    connection::{ConnectionPhase, LoadConnection},
     quota::Allowance,
 };
 
-impl Clients {
+impl WorkerClients {
     /// Queues client `i` for reading, since its socket contains unread data.
     pub(in crate::load) fn queue_unread(&mut self, i: usize) {
         if self.lane(i).is_some_and(|lane| !std::mem::replace(&mut lane.unread, true)) {
@@ -41,7 +41,7 @@ impl Clients {
 
     /// Queues every idle client for writing.
     pub(in crate::load) fn queue_idle(&mut self) {
-        let is_idle = |(i, connection): (usize, &mut Connection)| {
+        let is_idle = |(i, connection): (usize, &mut LoadConnection)| {
             (connection.phase == ConnectionPhase::Idle).then_some(i)
         };
         let idle: Vec<_> = self.connections().filter_map(is_idle).filter(|i| !is_extra(*i)).collect();
@@ -54,7 +54,7 @@ impl Clients {
         let Some(client) = self.all.get_mut(i) else { return false };
         let ClientConnection::Open(connection) = &client.lane.link else { return false };
         client.has_ended = !is_opening(connection);
-        connection.phase == ConnectionPhase::Idle && client.owed == 0
+        connection.phase == ConnectionPhase::Idle && client.unanswered == 0
     }
 
     /// Returns whether the session on the current connection of client `i` is over.
@@ -77,7 +77,8 @@ impl Clients {
         while let Some(i) = self.ready.pop_front() {
             let Some(client) = self.all.get_mut(i) else { continue };
             client.queued = false;
-            if client.owed == 0 && self.connection(i).is_some_and(|c| c.phase == ConnectionPhase::Idle) {
+            if client.unanswered == 0 && self.connection(i).is_some_and(|c| c.phase == ConnectionPhase::Idle)
+            {
                 return Some(i);
             }
         }

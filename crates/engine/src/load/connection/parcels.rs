@@ -1,11 +1,11 @@
 //! Writes parcels, which are requests for one node of a cluster.
 
-use super::{Connection, ConnectionPhase};
+use super::{ConnectionPhase, LoadConnection};
 use crate::load::{
-    broken::Broken,
+    broken::ConnectionFailure,
     io::Io,
     parcel::{Flight, Parcel},
-    segments::Segments,
+    segments::WorkerSegments,
     sequence::Sequence,
 };
 
@@ -14,15 +14,15 @@ const READONLY: &[u8] = b"*1\r\n$8\r\nREADONLY\r\n";
 /// The command before a request for a slot that the node does not own yet.
 const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
-impl Connection {
+impl LoadConnection {
     /// Writes a parcel at `now_ns`. The latencies of its requests begin with the first write of the parcel.
     pub(in crate::load) fn send_parcel(
         &mut self,
         io: &mut Io,
         mut parcel: Parcel,
         now_ns: u64,
-        segments: &mut Segments,
-    ) -> Result<(), Broken> {
+        segments: &mut WorkerSegments,
+    ) -> Result<(), ConnectionFailure> {
         let batch = self.next_batch();
         batch.operations.extend(parcel.requests.iter().map(|request| request.op));
         batch.dues.extend_from_slice(&parcel.dues);

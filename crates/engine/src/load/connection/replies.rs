@@ -3,16 +3,16 @@
 
 use std::io::{self, Read};
 
-use super::{Connection, ConnectionPhase, FirstErrors, Reading};
+use super::{ConnectionPhase, FirstErrors, LoadConnection, ReadContext};
 use crate::{
     endpoint::{Greeter, GreetingStep},
     load::{
         LatencyTo,
-        broken::Broken,
+        broken::ConnectionFailure,
         expected_replies::compared,
-        replies::{Found, Replies},
+        replies::{Replies, ReplyResult},
     },
-    protocol::{Dialect, Piece, Reply, Skipper, Step},
+    protocol::{Dialect, GreetingCommand, Reply, ReplyPiece, Skipper},
     workload::OpId,
 };
 
@@ -25,13 +25,17 @@ const MIN_ROOM: usize = 64;
 /// and the worker.
 pub(super) const READS: usize = 4;
 
-impl Connection {
+impl LoadConnection {
     /// Reads from a readable socket until it is empty, or the connection's turn is over. If a read does not fill
     /// `buffer`, the socket is empty, even with TLS, unless the server has closed the connection.
     ///
     /// The timestamp of the first read is the time of the event. Each later read has its own timestamp.
     #[inline]
-    pub(in crate::load) fn readable(&mut self, buffer: &mut [u8], read: &mut Reading) -> Result<(), Broken> {
+    pub(in crate::load) fn readable(
+        &mut self,
+        buffer: &mut [u8],
+        read: &mut ReadContext,
+    ) -> Result<(), ConnectionFailure> {
         let mut has_event = !std::mem::take(&mut self.has_more);
         for _ in 0..READS {
             let n = match self.transport.read(buffer) {
@@ -55,22 +59,26 @@ impl Connection {
 
     /// Handles bytes that the ring received. An empty slice means the end of the stream.
     #[inline]
-    pub(in crate::load) fn received(&mut self, bytes: &[u8], read: &mut Reading) -> Result<(), Broken> {
+    pub(in crate::load) fn received(
+        &mut self,
+        bytes: &[u8],
+        read: &mut ReadContext,
+    ) -> Result<(), ConnectionFailure> {
         if bytes.is_empty() { self.take_end(read) } else { self.take(bytes, read) }
     }
 
     /// Handles the end of the stream. With HTTP, the end of the stream may complete a reply or follow the last reply.
     #[cold]
-    fn take_end(&mut self, read: &mut Reading) -> Result<(), Broken> {
+    fn take_end(&mut self, read: &mut ReadContext) -> Result<(), ConnectionFailure> {
         let may_end = self.skipper.end();
         if may_end && self.phase == ConnectionPhase::Busy {
             self.take(&[], read)?;
         }
-        if may_end && self.phase == ConnectionPhase::Idle { Ok(()) } else { Err(Broken::Closed) }
+        if may_end && self.phase == ConnectionPhase::Idle { Ok(()) } else { Err(ConnectionFailure::Closed) }
     }
 
     #[inline]
-    fn take(&mut self, bytes: &[u8], read: &mut Reading) -> Result<(), Broken> {
+    fn take(&mut self, bytes: &[u8], read: &mut ReadContext) -> Result<(), ConnectionFailure> {
         let taken = self.take_in_phase(bytes, read);
         if read.greeting.dialect().has_pushes() {
             read.segments.counts().pushes += self.skipper.take_pushes();
@@ -79,7 +87,7 @@ impl Connection {
     }
 
     #[inline]
-    fn take_in_phase(&mut self, bytes: &[u8], read: &mut Reading) -> Result<(), Broken> {
+    fn take_in_phase(&mut self, bytes: &[u8], read: &mut ReadContext) -> Result<(), ConnectionFailure> {
         match self.phase {
             ConnectionPhase::Busy => {
                 let came_ns = match read.latency_to {
@@ -95,13 +103,13 @@ impl Connection {
                 replies.node = self.node;
                 replies.count_bytes(bytes.len());
                 let began_ns = self.dues.get(self.answered.place()).copied().unwrap_or(self.since_ns);
-                replies.held = read.waits.held(began_ns, read.now_ns);
+                replies.held = read.waits.waited_half_of(began_ns, read.now_ns);
                 let dialect = read.greeting.dialect();
                 self.take_replies(bytes, (read.now_ns, dialect), replies, &mut read.first_errors)
             }
             ConnectionPhase::Greeting(greeter) => self.take_greeting(bytes, greeter, read),
             ConnectionPhase::Idle | ConnectionPhase::Between | ConnectionPhase::Connecting => {
-                self.take_unasked(bytes, read.greeting.dialect())
+                self.take_unrequested(bytes, read.greeting.dialect())
             }
         }
     }
@@ -109,9 +117,9 @@ impl Connection {
     /// Handles data without a request: RESP3 pushes, or an error that says why the server is about to close the
     /// connection.
     #[cold]
-    fn take_unasked(&mut self, mut bytes: &[u8], dialect: Dialect) -> Result<(), Broken> {
+    fn take_unrequested(&mut self, mut bytes: &[u8], dialect: Dialect) -> Result<(), ConnectionFailure> {
         match self.skipper.next(&mut bytes)? {
-            Some(reply) => Err(Broken::unasked(reply, dialect)),
+            Some(reply) => Err(ConnectionFailure::unexpected_reply(reply, dialect)),
             None => Ok(()),
         }
     }
@@ -123,7 +131,7 @@ impl Connection {
         (now_ns, dialect): (u64, Dialect),
         mut replies: Replies,
         first_errors: &mut FirstErrors,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionFailure> {
         let before = self.answered;
         let mut rest = bytes;
         let is_plain = self.dues.is_empty() && self.flight.is_none() && self.inserted.is_empty();
@@ -140,7 +148,7 @@ impl Connection {
             self.heard_ns = now_ns;
         }
         if self.answered.place() == self.operations.len() {
-            let goes_on = self.sequence.as_ref().is_some_and(|sequence| sequence.goes_on());
+            let goes_on = self.sequence.as_ref().is_some_and(|sequence| sequence.has_next_step());
             self.phase = if goes_on { ConnectionPhase::Between } else { ConnectionPhase::Idle };
             // An idle connection gives up a buffer far larger than its last batch.
             if self.operations.capacity() > ROOMY * self.operations.len() + MIN_ROOM {
@@ -157,7 +165,7 @@ impl Connection {
     fn take_inserted(&mut self) {
         match &self.sequence {
             None => self.inserted.answer(self.answered.whole),
-            Some(sequence) if sequence.goes_on() || self.answered.place() < self.operations.len() => {}
+            Some(sequence) if sequence.has_next_step() || self.answered.place() < self.operations.len() => {}
             Some(_) => self.inserted.answer(u32::MAX),
         }
     }
@@ -169,22 +177,22 @@ impl Connection {
         (now_ns, dialect): (u64, Dialect),
         replies: &mut Replies,
         first_errors: &mut FirstErrors,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionFailure> {
         let Self { skipper, operations, dues, answered, sequence, inserted, flight, cursor, .. } = self;
         // Bytes that are not counted yet, and the part of them that is not parsed yet.
         let (mut uncounted, mut rest, parts) = (bytes.len(), bytes, replies.parts());
         while let Some(piece) = skipper.advance(&mut rest, parts)? {
             let Some(op) = operations.get(answered.place()).copied() else {
-                let Piece::Reply(reply) = piece else { return Err(Broken::Unasked) };
-                return Err(Broken::unasked(reply, dialect));
+                let ReplyPiece::Reply(reply) = piece else { return Err(ConnectionFailure::UnexpectedReply) };
+                return Err(ConnectionFailure::unexpected_reply(reply, dialect));
             };
             let reply = match piece {
-                Piece::Reply(reply) => reply,
-                Piece::Element { place, is_null } => {
+                ReplyPiece::Reply(reply) => reply,
+                ReplyPiece::Element { place, is_null } => {
                     replies.count_element(op, answered.replies, (place, is_null));
                     continue;
                 }
-                Piece::Number(number) => {
+                ReplyPiece::Number(number) => {
                     match sequence {
                         Some(sequence) if replies.is_sequence(op) => sequence.take_cas(number),
                         _ => *cursor = Some(number),
@@ -215,9 +223,9 @@ impl Connection {
                 let is_good = match sequence {
                     Some(sequence) if replies.is_sequence(op) => {
                         let due_ns = dues.get(answered.place()).copied();
-                        sequence.take_step((op, due_ns), Found::of(reply), answered, replies)
+                        sequence.take_step((op, due_ns), ReplyResult::of(reply), answered, replies)
                     }
-                    _ => answered.take_part(op, Found::of(reply), replies),
+                    _ => answered.take_part(op, ReplyResult::of(reply), replies),
                 };
                 if !is_good {
                     replies.count_bytes_of(op, n);
@@ -248,16 +256,16 @@ impl Connection {
         &mut self,
         mut bytes: &[u8],
         mut greeter: Greeter,
-        read: &mut Reading,
-    ) -> Result<(), Broken> {
+        read: &mut ReadContext,
+    ) -> Result<(), ConnectionFailure> {
         while let Some(reply) = self.skipper.next(&mut bytes)? {
             if self.phase == ConnectionPhase::Idle {
-                return Err(Broken::unasked(reply, read.greeting.dialect()));
+                return Err(ConnectionFailure::unexpected_reply(reply, read.greeting.dialect()));
             }
             let step = greeter.awaits(read.greeting);
-            let heard = greeter.hear(reply, read.greeting);
+            let heard = greeter.process_reply(reply, read.greeting);
             // A server that rejects every connection has not read the command.
-            if !heard.as_ref().is_err_and(|turned_down| turned_down.step == Step::Connection) {
+            if !heard.as_ref().is_err_and(|turned_down| turned_down.step == GreetingCommand::Connection) {
                 read.segments.counts().openings.answered.push(step);
             }
             // The connection sends nothing but the greeting in this phase.

@@ -14,7 +14,7 @@ use crate::{
     clock::Clock,
     endpoint::{Greeting, Target},
     load::{IntervalBuffer, LatencyTo, core_waits::CoreWaits, ring, testing},
-    workload::{Draws, KeyNames, Operation, Outgoing, Program, Together, Values, Workload},
+    workload::{Draws, KeyNames, Operation, OutgoingRequests, Program, Together, Values, Workload},
 };
 
 /// A reply of 32 bytes.
@@ -23,10 +23,10 @@ const BUFFER: usize = 1024;
 const IN_A_BUFFER: usize = BUFFER / REPLY.len();
 
 struct Bench {
-    connection: Connection,
+    connection: LoadConnection,
     server: UnixStream,
     io: Io,
-    segments: Segments,
+    segments: WorkerSegments,
     end: ring::RingEnd,
     greeting: Greeting,
     clock: Clock,
@@ -44,7 +44,7 @@ impl Bench {
         let (ours, server) = UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
         let (ring, end) = ring::pair(2);
-        let connection = Connection {
+        let connection = LoadConnection {
             cursor: None,
             transport: Transport::Plain(ours.into()),
             token: Token(0),
@@ -53,7 +53,7 @@ impl Bench {
             skipper: Dialect::Resp2.skipper(),
             operations: Vec::new(),
             dues: Vec::new(),
-            answered: Answered::default(),
+            answered: BatchProgress::default(),
             generation: 1,
             since_ns: 0,
             heard_ns: 0,
@@ -73,7 +73,7 @@ impl Bench {
             connection,
             server,
             io: Io::new(Poll::new().unwrap()),
-            segments: Segments::new(1, program.operations(), 0, ring),
+            segments: WorkerSegments::new(1, program.operations(), 0, ring),
             end,
             greeting: Greeting::new(&Target::default(), "test"),
             clock: Clock::start(),
@@ -90,7 +90,7 @@ impl Bench {
         self.connection
             .send(
                 &mut self.io,
-                (&mut Outgoing::whole(b"x".to_vec()), program.values()),
+                (&mut OutgoingRequests::whole(b"x".to_vec()), program.values()),
                 0,
                 &mut self.segments,
             )
@@ -100,10 +100,10 @@ impl Bench {
     /// Writes a batch of the operations with these names at time 0. In an open loop (`is_open`), each operation is
     /// due at 0.
     fn ask_for(&mut self, program: &Program, names: &[&str], is_open: bool) {
-        let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+        let (mut draws, mut out) = (Draws::new(1), OutgoingRequests::default());
         let batch = self.connection.next_batch();
         while batch.operations.len() < names.len() {
-            let (mut next, before) = (Outgoing::default(), draws.clone());
+            let (mut next, before) = (OutgoingRequests::default(), draws.clone());
             let op = program.append(&mut draws, &mut next);
             if program.operations().of(op).label == names[batch.operations.len()] {
                 batch.operations.push(program.append(&mut before.clone(), &mut out));
@@ -128,13 +128,13 @@ impl Bench {
         self.server.write_all(replies.as_bytes()).unwrap();
         self.read(now_ns).unwrap();
         if self.connection.phase == ConnectionPhase::Between {
-            self.connection.go_on(&mut self.io, &mut self.segments, now_ns).unwrap();
+            self.connection.write_next_step(&mut self.io, &mut self.segments, now_ns).unwrap();
         }
     }
 
     /// Handles an event at `now_ns`. Returns the first error of each new kind.
-    fn read(&mut self, now_ns: u64) -> Result<FirstErrors, Broken> {
-        let mut reading = Reading {
+    fn read(&mut self, now_ns: u64) -> Result<FirstErrors, ConnectionFailure> {
+        let mut reading = ReadContext {
             now_ns,
             clock: self.clock,
             latency_to: self.latency_to,
@@ -234,7 +234,7 @@ fn replies_before_a_closed_connection_are_read() {
     bench.server.read_exact(&mut [0]).unwrap();
     drop(std::mem::replace(&mut bench.server, UnixStream::pair().unwrap().0));
     bench.connection.closes();
-    assert!(matches!(bench.read(1), Err(Broken::Closed)));
+    assert!(matches!(bench.read(1), Err(ConnectionFailure::Closed)));
     assert_eq!(bench.connection.unanswered().len(), 1);
 }
 

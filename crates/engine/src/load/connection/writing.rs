@@ -4,25 +4,25 @@ use std::io::{self, Write};
 
 use mio::Interest;
 
-use super::{Connection, ConnectionPhase};
+use super::{ConnectionPhase, LoadConnection};
 use crate::{
     load::{
-        answered::{Answered, Batch},
-        broken::Broken,
+        answered::{BatchBuffers, BatchProgress},
+        broken::ConnectionFailure,
         expected_replies::ExpectedReplies,
         io::Io,
-        segments::Segments,
+        segments::WorkerSegments,
         sequence::Sequence,
-        unsent::Unsent,
+        unsent::UnsentBytes,
     },
-    workload::{Draws, Outgoing, Values},
+    workload::{Draws, OutgoingRequests, Values},
 };
 
-impl Connection {
+impl LoadConnection {
     /// Works like [`next_batch`](Self::next_batch), and passes the cursor of the last SCAN reply to the client's
     /// `draws`.
     #[inline]
-    pub(in crate::load) fn next_batch_of(&mut self, draws: &mut Draws) -> Batch<'_> {
+    pub(in crate::load) fn next_batch_of(&mut self, draws: &mut Draws) -> BatchBuffers<'_> {
         if let Some(cursor) = self.cursor.take() {
             draws.take_cursor(cursor);
         }
@@ -31,13 +31,13 @@ impl Connection {
 
     /// Clears the connection's batch and returns it. The caller fills the batch before [`send`](Self::send).
     #[inline]
-    pub(in crate::load) fn next_batch(&mut self) -> Batch<'_> {
+    pub(in crate::load) fn next_batch(&mut self) -> BatchBuffers<'_> {
         self.operations.clear();
         self.dues.clear();
-        self.answered = Answered::default();
+        self.answered = BatchProgress::default();
         self.sequence = None;
         self.inserted.clear();
-        Batch { operations: &mut self.operations, dues: &mut self.dues }
+        BatchBuffers { operations: &mut self.operations, dues: &mut self.dues }
     }
 
     /// Returns when the first request of the batch was due; `None` in a closed loop.
@@ -51,10 +51,10 @@ impl Connection {
     pub(in crate::load) fn send(
         &mut self,
         io: &mut Io,
-        (out, values): (&mut Outgoing, &Values),
+        (out, values): (&mut OutgoingRequests, &Values),
         now_ns: u64,
-        segments: &mut Segments,
-    ) -> Result<(), Broken> {
+        segments: &mut WorkerSegments,
+    ) -> Result<(), ConnectionFailure> {
         self.phase = ConnectionPhase::Busy;
         if let Some(later) = out.take_later() {
             self.sequence = Some(Box::new(Sequence::new(self.batch(), later, values)));
@@ -69,12 +69,12 @@ impl Connection {
     }
 
     /// Writes the next step of the batch, after all replies to earlier steps.
-    pub(in crate::load) fn go_on(
+    pub(in crate::load) fn write_next_step(
         &mut self,
         io: &mut Io,
-        segments: &mut Segments,
+        segments: &mut WorkerSegments,
         now_ns: u64,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionFailure> {
         let Some(sequence) = &mut self.sequence else { return Ok(()) };
         let Some((out, values)) = sequence.next(&mut self.operations, &mut self.dues, &mut self.answered)
         else {
@@ -87,15 +87,20 @@ impl Connection {
     }
 
     #[inline]
-    fn write_out(&mut self, io: &mut Io, out: &Outgoing, values: &Values) -> Result<(), Broken> {
+    fn write_out(
+        &mut self,
+        io: &mut Io,
+        out: &OutgoingRequests,
+        values: &Values,
+    ) -> Result<(), ConnectionFailure> {
         match out.as_whole() {
             Some(bytes) => self.write(io, bytes),
-            None => self.write_on(io, Box::new(Unsent::apart(out, values))),
+            None => self.write_on(io, Box::new(UnsentBytes::apart(out, values))),
         }
     }
 
     #[inline]
-    pub(super) fn write(&mut self, io: &mut Io, bytes: &[u8]) -> Result<(), Broken> {
+    pub(super) fn write(&mut self, io: &mut Io, bytes: &[u8]) -> Result<(), ConnectionFailure> {
         if let Some(tag) = self.tag()
             && io.send(tag, &self.transport, bytes)?
         {
@@ -110,19 +115,27 @@ impl Connection {
             }
         };
         if written < bytes.len() {
-            self.unsent = Some(Box::new(Unsent::whole(&bytes[written..])));
+            self.unsent = Some(Box::new(UnsentBytes::whole(&bytes[written..])));
         }
         self.await_room(io)
     }
 
     /// Writes the bytes that the ring could not send, or returns the error of the send.
     #[cold]
-    pub(in crate::load) fn not_sent(&mut self, rest: io::Result<Vec<u8>>, io: &mut Io) -> Result<(), Broken> {
-        self.write_on(io, Box::new(Unsent::whole(&rest?)))
+    pub(in crate::load) fn not_sent(
+        &mut self,
+        rest: io::Result<Vec<u8>>,
+        io: &mut Io,
+    ) -> Result<(), ConnectionFailure> {
+        self.write_on(io, Box::new(UnsentBytes::whole(&rest?)))
     }
 
     /// Writes the remaining bytes.
-    pub(super) fn write_on(&mut self, io: &mut Io, mut unsent: Box<Unsent>) -> Result<(), Broken> {
+    pub(super) fn write_on(
+        &mut self,
+        io: &mut Io,
+        mut unsent: Box<UnsentBytes>,
+    ) -> Result<(), ConnectionFailure> {
         if !unsent.write(&mut self.transport)? {
             self.unsent = Some(unsent);
         }
@@ -131,7 +144,7 @@ impl Connection {
 
     /// If bytes remain, registers for the event that the socket accepts more bytes.
     #[inline]
-    fn await_room(&mut self, io: &mut Io) -> Result<(), Broken> {
+    fn await_room(&mut self, io: &mut Io) -> Result<(), ConnectionFailure> {
         if !self.is_all_sent() {
             self.listen(io, Interest::READABLE | Interest::WRITABLE)?;
         }

@@ -82,15 +82,15 @@ pub(super) struct Tag {
 
 /// An event that the ring reports for a connection.
 #[derive(Debug)]
-pub(super) struct Arrival {
+pub(super) struct RingEvent {
     pub(super) tag: Tag,
-    pub(super) came: Came,
+    pub(super) came: RingEventKind,
     /// Whether the ring no longer receives from the connection.
     pub(super) has_ended: bool,
 }
 
 #[derive(Debug)]
-pub(super) enum Came {
+pub(super) enum RingEventKind {
     /// This many bytes arrived; 0 means the end of the stream.
     Bytes(usize),
     /// Nothing has arrived yet.
@@ -157,7 +157,7 @@ impl Io {
 
     /// Returns the next event of the ring, and copies received bytes into `into`.
     #[inline]
-    pub(super) fn next(&mut self, into: &mut [u8]) -> Option<Arrival> {
+    pub(super) fn next(&mut self, into: &mut [u8]) -> Option<RingEvent> {
         self.ring.as_mut()?.next(into)
     }
 
@@ -224,7 +224,7 @@ impl Uring {
         match *self {}
     }
 
-    fn next(&mut self, _: &mut [u8]) -> Option<Arrival> {
+    fn next(&mut self, _: &mut [u8]) -> Option<RingEvent> {
         match *self {}
     }
 

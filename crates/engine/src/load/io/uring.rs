@@ -24,7 +24,7 @@ use io_uring::{
     types::{BufRingEntry, Fd, SubmitArgs, Timespec},
 };
 
-use super::{Arrival, Came, Tag};
+use super::{RingEvent, RingEventKind, Tag};
 
 /// The largest number of batches in one submission.
 const SENDS: usize = 32;
@@ -53,15 +53,15 @@ pub(super) struct Uring {
     /// The bytes of `sends`. These bytes stay in place until all entries are submitted.
     room: Box<[u8]>,
     used: usize,
-    sends: Vec<Sending>,
+    sends: Vec<PendingSend>,
     arrived: VecDeque<cqueue::Entry>,
-    unsent: VecDeque<Arrival>,
+    unsent: VecDeque<RingEvent>,
     poll: RawFd,
     has_polled: bool,
 }
 
 /// A send whose end is not known yet.
-struct Sending {
+struct PendingSend {
     tag: Tag,
     from: usize,
     upto: usize,
@@ -124,7 +124,7 @@ impl Uring {
         let entry = opcode::Send::new(Fd(socket), place.as_ptr(), bytes.len() as u32).flags(flags).build();
         let data = SEND | self.sends.len() as u64;
         self.used = upto;
-        self.sends.push(Sending { tag, from, upto });
+        self.sends.push(PendingSend { tag, from, upto });
         self.push(&entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(data))?;
         Ok(true)
     }
@@ -173,14 +173,14 @@ impl Uring {
                     is_unwatched |= !cqueue::more(entry.flags());
                 }
                 data if data & SEND != 0 => {
-                    let Sending { tag, from, upto } = self.sends[(data & !SEND) as usize];
+                    let PendingSend { tag, from, upto } = self.sends[(data & !SEND) as usize];
                     let sent = match entry.result() {
                         n if n >= 0 => Ok(n as usize),
                         error if -error == libc::EAGAIN => Ok(0),
                         error => Err(io::Error::from_raw_os_error(-error)),
                     };
-                    let came = Came::Unsent(sent.map(|n| self.room[from + n..upto].to_vec()));
-                    self.unsent.push_back(Arrival { tag, came, has_ended: false });
+                    let came = RingEventKind::Unsent(sent.map(|n| self.room[from + n..upto].to_vec()));
+                    self.unsent.push_back(RingEvent { tag, came, has_ended: false });
                 }
                 _ => self.arrived.push_back(entry),
             }
@@ -198,7 +198,7 @@ impl Uring {
     /// Returns the next event of a connection: received bytes, which are copied into `into`, or bytes that were not
     /// sent.
     #[inline]
-    pub(super) fn next(&mut self, into: &mut [u8]) -> Option<Arrival> {
+    pub(super) fn next(&mut self, into: &mut [u8]) -> Option<RingEvent> {
         if let Some(unsent) = self.unsent.pop_front() {
             return Some(unsent);
         }
@@ -211,16 +211,16 @@ impl Uring {
                 if let Some(id) = cqueue::buffer_select(entry.flags()) {
                     self.buffers.take(id, &mut into[..n]);
                 }
-                Came::Bytes(n)
+                RingEventKind::Bytes(n)
             }
             // All buffers are in use: the rest is still in the socket.
-            error if -error == libc::ENOBUFS => Came::Nothing,
-            error => Came::Failed(io::Error::from_raw_os_error(-error)),
+            error if -error == libc::ENOBUFS => RingEventKind::Nothing,
+            error => RingEventKind::Failed(io::Error::from_raw_os_error(-error)),
         };
         if self.arrived.is_empty() {
             self.buffers.publish();
         }
-        Some(Arrival { tag, came, has_ended })
+        Some(RingEvent { tag, came, has_ended })
     }
 }
 

@@ -13,15 +13,15 @@ mod requests;
 
 use std::{collections::VecDeque, ops::Range};
 
-use self::requests::say;
+use self::requests::append_command;
 use super::{
-    numbers::{Numbers, Taken},
+    numbers::{MessageNumbers, MessageStatus},
     words::Frame,
 };
 use crate::{
     load::{
-        arrived::{Arrived, Own},
-        broken::Broken,
+        arrived::{ReceivedCounts, ReceiverCounts},
+        broken::ConnectionFailure,
     },
     untrusted,
     workload::{Messages, ReceiverKind, Stamp},
@@ -33,7 +33,7 @@ const GROUP: &[u8] = b"redyno";
 const NOTIFIED: &[u8] = b"__:";
 /// A reply for which a receiver waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Awaited {
+enum PendingReply {
     /// A reply without content.
     Plain,
     /// The reply to XGROUP CREATE, which may be the error that the group exists.
@@ -51,7 +51,7 @@ enum Awaited {
 /// A receiver's state of one of its channels.
 #[derive(Debug, Default, Clone)]
 struct Channel {
-    numbers: Numbers,
+    numbers: MessageNumbers,
     /// The id of the last entry of the stream; empty until the id is known.
     last_id: Vec<u8>,
     /// The number of the next write of the key.
@@ -59,7 +59,7 @@ struct Channel {
 }
 
 /// The state that all receivers share.
-pub(super) struct Desk<'a> {
+pub(super) struct MessageContext<'a> {
     pub(super) messages: &'a Messages,
     pub(super) now_ns: u64,
     /// For each channel, the number of the first message for these receivers.
@@ -67,34 +67,40 @@ pub(super) struct Desk<'a> {
     /// When the current segment began.
     pub(super) since_ns: u64,
     /// The counts of the current segment.
-    pub(super) current: &'a mut Arrived,
+    pub(super) current: &'a mut ReceivedCounts,
     /// The counts of earlier segments.
-    pub(super) earlier: &'a mut Option<Box<Arrived>>,
+    pub(super) earlier: &'a mut Option<Box<ReceivedCounts>>,
     /// The message numbers of each channel, if several receivers share the messages of a channel.
-    pub(super) shared: &'a mut [Numbers],
+    pub(super) shared: &'a mut [MessageNumbers],
 }
 
-impl Desk<'_> {
+impl MessageContext<'_> {
     /// Returns the counts of the segment in which a message with this send time was sent.
-    fn of(&mut self, sent_ns: u64) -> &mut Arrived {
+    fn of(&mut self, sent_ns: u64) -> &mut ReceivedCounts {
         if sent_ns >= self.since_ns {
             return self.current;
         }
-        self.earlier.get_or_insert_with(|| Box::new(Arrived::new(self.messages.kind)))
+        self.earlier.get_or_insert_with(|| Box::new(ReceivedCounts::new(self.messages.kind)))
     }
 }
 
 /// The number of messages that have not arrived by the end.
 #[derive(Debug, Default)]
-pub(super) struct Missing {
+pub(super) struct MissingMessages {
     pub(super) lost: u64,
     /// Messages that the server still stores.
     pub(super) left: u64,
 }
 
-impl Missing {
+impl MissingMessages {
     /// Ends a channel, and adds its missing messages.
-    pub(super) fn add(&mut self, numbers: &mut Numbers, messages: &Messages, channel: usize, first: u64) {
+    pub(super) fn add(
+        &mut self,
+        numbers: &mut MessageNumbers,
+        messages: &Messages,
+        channel: usize,
+        first: u64,
+    ) {
         // A receiver that was never on the channel has received no message.
         numbers.begin(first);
         let (gaps, rest) = (numbers.end(0), numbers.end(messages.issued(channel)));
@@ -105,7 +111,7 @@ impl Missing {
 
     /// Adds the missing messages to the counts. While the load continues, they count as unclear, since they might still
     /// arrive.
-    pub(super) fn count(self, is_end: bool, counts: &mut Arrived) {
+    pub(super) fn count(self, is_end: bool, counts: &mut ReceivedCounts) {
         let (lost, left, unclear) =
             if is_end { (self.lost, self.left, 0) } else { (0, 0, self.lost + self.left) };
         counts.lost += lost;
@@ -116,7 +122,7 @@ impl Missing {
 
 /// The state of one receiver's conversation with the server.
 #[derive(Debug)]
-pub(super) struct Dialog {
+pub(super) struct ReceiverDialog {
     /// The number of the receiver, from 0.
     number: usize,
     /// The number of the receiver's first channel.
@@ -124,8 +130,8 @@ pub(super) struct Dialog {
     /// The distance between the numbers of two of the receiver's channels.
     step: usize,
     channels: Vec<Channel>,
-    pub(super) own: Own,
-    awaited: VecDeque<Awaited>,
+    pub(super) own: ReceiverCounts,
+    awaited: VecDeque<PendingReply>,
     subscribed: usize,
     claims_at_ns: u64,
     /// The channels and ids of messages in the last reply that are to be acknowledged or removed.
@@ -134,7 +140,7 @@ pub(super) struct Dialog {
     pub(super) is_ready: bool,
 }
 
-impl Dialog {
+impl ReceiverDialog {
     /// Creates the conversation of receiver `number` of `receivers`. On each channel, the receivers wait for messages
     /// from the number in `first_of` on.
     pub(super) fn new(number: usize, receivers: usize, messages: &Messages, first_of: &[u64]) -> Self {
@@ -158,7 +164,7 @@ impl Dialog {
             first,
             step,
             channels: (0..count).map(channel).collect(),
-            own: Own::default(),
+            own: ReceiverCounts::default(),
             awaited: VecDeque::new(),
             subscribed: 0,
             claims_at_ns: 0,
@@ -168,7 +174,7 @@ impl Dialog {
     }
 
     /// Returns the numbers of the receiver's channels.
-    fn mine(&self) -> impl Iterator<Item = usize> + use<> {
+    fn own_channels(&self) -> impl Iterator<Item = usize> + use<> {
         (self.first..).step_by(self.step).take(self.channels.len())
     }
 
@@ -181,31 +187,31 @@ impl Dialog {
     ///
     /// # Errors
     /// When the server refuses a command that the receiver needs, or the frame belongs to no command.
-    pub(super) fn hear(
+    pub(super) fn handle_frame(
         &mut self,
         (frame, bytes, words): (Frame, &[u8], &[Range<usize>]),
-        desk: &mut Desk,
+        desk: &mut MessageContext,
         out: &mut Vec<u8>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ConnectionFailure> {
         let word = |place: usize| words.get(place).map_or(&b""[..], |range| &bytes[range.clone()]);
-        let is_group = self.awaited.front() == Some(&Awaited::Group);
+        let is_group = self.awaited.front() == Some(&PendingReply::Group);
         if frame.is_error && !(is_group && word(0).starts_with(b"BUSYGROUP")) {
-            return Err(Broken::Refused(untrusted::bytes(word(0))));
+            return Err(ConnectionFailure::Refused(untrusted::bytes(word(0))));
         }
-        if self.hear_message((frame, bytes, words), desk, out) {
+        if self.handle_message((frame, bytes, words), desk, out) {
             return Ok(());
         }
-        let awaited = self.awaited.pop_front().ok_or(Broken::Unasked)?;
+        let awaited = self.awaited.pop_front().ok_or(ConnectionFailure::UnexpectedReply)?;
         match awaited {
-            Awaited::Plain | Awaited::Group => {}
-            Awaited::Value(channel) => {
+            PendingReply::Plain | PendingReply::Group => {}
+            PendingReply::Value(channel) => {
                 let stamp = desk.messages.stamp(word(0)).filter(|stamp| stamp.is_own);
                 let number = stamp.map_or(0, |stamp| stamp.number + 1);
                 if let Some(place) = self.place(channel) {
                     self.channels[place].next_write = number;
                 }
             }
-            Awaited::Last(place) => {
+            PendingReply::Last(place) => {
                 let id = if words.is_empty() { b"0" } else { word(0) };
                 self.channels[place].last_id = id.to_vec();
                 self.channels[place].numbers.begin(desk.messages.issued(self.first + place * self.step));
@@ -213,15 +219,15 @@ impl Dialog {
                     self.read(desk.messages, desk.now_ns, out);
                 }
             }
-            Awaited::Read | Awaited::Claim => {
-                let is_claim = awaited == Awaited::Claim;
+            PendingReply::Read | PendingReply::Claim => {
+                let is_claim = awaited == PendingReply::Claim;
                 for place in 0..words.len() {
                     // The id of an entry is two words before its value, with the field in between.
                     let id = place.checked_sub(2).map(|place| (word(place), is_claim));
                     self.receive(word(place), id, desk);
                 }
                 self.answer(desk.messages, out);
-                if !self.awaited.contains(&Awaited::Claim) {
+                if !self.awaited.contains(&PendingReply::Claim) {
                     self.read(desk.messages, desk.now_ns, out);
                 }
             }
@@ -232,10 +238,10 @@ impl Dialog {
     }
 
     /// Handles a frame that is no reply to a command. Returns whether the frame is of this kind.
-    fn hear_message(
+    fn handle_message(
         &mut self,
         (frame, bytes, words): (Frame, &[u8], &[Range<usize>]),
-        desk: &mut Desk,
+        desk: &mut MessageContext,
         out: &mut Vec<u8>,
     ) -> bool {
         let word = |place: usize| words.get(place).map_or(&b""[..], |range| &bytes[range.clone()]);
@@ -252,7 +258,7 @@ impl Dialog {
             },
             (ReceiverKind::Keyspace, b"psubscribe") => {
                 // There are no notifications of earlier writes.
-                for (channel, it) in self.mine().zip(&mut self.channels) {
+                for (channel, it) in self.own_channels().zip(&mut self.channels) {
                     it.next_write = desk.messages.issued(channel);
                 }
                 self.is_ready = true;
@@ -271,8 +277,8 @@ impl Dialog {
     }
 
     /// Notes that the first commands are answered, once this is the case.
-    fn note_ready(&mut self, desk: &mut Desk) {
-        if !self.is_ready && matches!(self.awaited.front(), None | Some(Awaited::Read)) {
+    fn note_ready(&mut self, desk: &mut MessageContext) {
+        if !self.is_ready && matches!(self.awaited.front(), None | Some(PendingReply::Read)) {
             self.is_ready = true;
             // By now the server has noticed the end of earlier receivers, and sends nothing more to them.
             let (messages, shared) = (desk.messages, desk.shared.iter_mut().enumerate());
@@ -282,7 +288,7 @@ impl Dialog {
 
     /// Counts a text if it is a message. `id` is the id of a stream entry, and whether the entry was claimed from
     /// another receiver.
-    fn receive(&mut self, text: &[u8], id: Option<(&[u8], bool)>, desk: &mut Desk) {
+    fn receive(&mut self, text: &[u8], id: Option<(&[u8], bool)>, desk: &mut MessageContext) {
         let Some(stamp) = desk.messages.stamp(text) else { return };
         let Stamp { number, sent_ns, channel, is_own } = stamp;
         let Some(place) = self.place(channel) else { return };
@@ -305,11 +311,11 @@ impl Dialog {
         let counts = desk.of(sent_ns);
         counts.lost += lost;
         self.own.lost += lost;
-        if taken == Taken::Doubled {
+        if taken == MessageStatus::Duplicate {
             counts.doubled += 1;
             return;
         }
-        counts.late += u64::from(taken == Taken::Late);
+        counts.late += u64::from(taken == MessageStatus::Late);
         counts.claimed += u64::from(id.is_some_and(|(_, is_claim)| is_claim));
         counts.count(now_ns.saturating_sub(sent_ns), &mut self.own);
     }
@@ -321,14 +327,14 @@ impl Dialog {
             ReceiverKind::Group => {
                 for one in found.chunk_by(|one, other| one.0 == other.0) {
                     let ids: Vec<_> = one.iter().map(|(_, id)| id.as_slice()).collect();
-                    say(out, &[b"XACK", &messages.names[one[0].0], GROUP], &ids);
-                    self.awaited.push_back(Awaited::Plain);
+                    append_command(out, &[b"XACK", &messages.names[one[0].0], GROUP], &ids);
+                    self.awaited.push_back(PendingReply::Plain);
                 }
             }
             ReceiverKind::Move => {
                 for (channel, _) in &found {
-                    say(out, &[b"LPOP", &messages.moved_to[*channel]], &[]);
-                    self.awaited.push_back(Awaited::Plain);
+                    append_command(out, &[b"LPOP", &messages.moved_to[*channel]], &[]);
+                    self.awaited.push_back(PendingReply::Plain);
                 }
             }
             _ => {}
@@ -336,7 +342,7 @@ impl Dialog {
     }
 
     /// Counts the invalidation of a key, and reads the key again.
-    fn invalidate(&mut self, name: &[u8], desk: &mut Desk, out: &mut Vec<u8>) {
+    fn invalidate(&mut self, name: &[u8], desk: &mut MessageContext, out: &mut Vec<u8>) {
         let Some(channel) = desk.messages.channel(name) else { return };
         let Some(place) = self.place(channel) else { return };
         let number = self.channels[place].next_write;
@@ -352,8 +358,8 @@ impl Dialog {
             None => desk.current.unclear += 1,
         }
         if is_read {
-            say(out, &[b"GET", name], &[]);
-            self.awaited.push_back(Awaited::Value(channel));
+            append_command(out, &[b"GET", name], &[]);
+            self.awaited.push_back(PendingReply::Value(channel));
         } else {
             self.channels[place].next_write = issued;
         }
@@ -361,14 +367,14 @@ impl Dialog {
 
     /// Returns whether messages are missing that may still arrive.
     pub(super) fn awaits_messages(&self, messages: &Messages) -> bool {
-        let mut numbers = self.mine().zip(&self.channels);
+        let mut numbers = self.own_channels().zip(&self.channels);
         numbers.any(|(channel, it)| it.numbers.are_missing(messages.issued(channel)))
     }
 
     /// Ends the receiver's channels, and adds their missing messages.
-    pub(super) fn end(&mut self, messages: &Messages, first_of: &[u64], missing: &mut Missing) {
+    pub(super) fn end(&mut self, messages: &Messages, first_of: &[u64], missing: &mut MissingMessages) {
         let has_own_copy = messages.kind.has_own_copy();
-        let mine = self.mine().zip(&mut self.channels).filter(|_| has_own_copy);
+        let mine = self.own_channels().zip(&mut self.channels).filter(|_| has_own_copy);
         mine.for_each(|(channel, it)| missing.add(&mut it.numbers, messages, channel, first_of[channel]));
     }
 }

@@ -10,45 +10,51 @@ use arc_swap::ArcSwap;
 use mio::{Poll, Waker};
 
 use super::{
-    order::{Order, State},
-    thread::{Receiving, Setup},
+    order::{ReceiverOrder, ReceiverState},
+    thread::{ReceiverSetup, ReceiverThread},
 };
 use crate::{
     clock::Clock,
     endpoint::Endpoints,
-    load::{LoadEvent, Plan, RingEnd, Setting, phase::RECEIVERS_LIMIT_NS, ring, worker::WAKE},
+    load::{LoadEvent, LoadPlan, LoadSetting, RingEnd, phase::RECEIVERS_LIMIT_NS, ring, worker::WAKE},
     workload::Messages,
 };
 
 /// The handle to the running receivers.
-pub(in crate::load) struct Reception {
-    state: Arc<State>,
+pub(in crate::load) struct ReceiverHandle {
+    state: Arc<ReceiverState>,
     waker: Waker,
     clock: Clock,
     thread: JoinHandle<()>,
 }
 
-impl Reception {
+impl ReceiverHandle {
     /// Starts the thread without receivers. Also returns the ring that carries the counts of the thread.
     ///
     /// # Errors
     /// When the system refuses a thread or a poll loop.
     pub(in crate::load) fn start(
-        plan: &Arc<Plan>,
+        plan: &Arc<LoadPlan>,
         endpoints: &Arc<Endpoints>,
-        settings: &Arc<ArcSwap<Setting>>,
+        settings: &Arc<ArcSwap<LoadSetting>>,
         clock: Clock,
         events: &Sender<LoadEvent>,
     ) -> io::Result<(Self, RingEnd)> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKE)?;
         let (up, end) = ring::pair(0);
-        let (state, events) = (Arc::new(State::default()), events.clone());
+        let (state, events) = (Arc::new(ReceiverState::default()), events.clone());
         let (plan, endpoints, settings) = (Arc::clone(plan), Arc::clone(endpoints), Arc::clone(settings));
-        let setup =
-            Setup { plan, endpoints, clock, settings, state: Arc::clone(&state), events: events.clone() };
+        let setup = ReceiverSetup {
+            plan,
+            endpoints,
+            clock,
+            settings,
+            state: Arc::clone(&state),
+            events: events.clone(),
+        };
         let body = move || {
-            if let Err(error) = Receiving::new(setup, poll, up).run() {
+            if let Err(error) = ReceiverThread::new(setup, poll, up).run() {
                 let died = LoadEvent::Died { at_ns: clock.now_ns(), cause: error.to_string() };
                 // The receiver is gone only while the session ends.
                 drop(events.send(died));
@@ -69,7 +75,11 @@ impl Reception {
         if is_same && now.receivers == receivers {
             return;
         }
-        self.state.give(Order { messages: messages.cloned(), receivers, since_ns: self.clock.now_ns() });
+        self.state.set_order(ReceiverOrder {
+            messages: messages.cloned(),
+            receivers,
+            since_ns: self.clock.now_ns(),
+        });
         self.wake();
     }
 
@@ -104,7 +114,7 @@ mod tests {
         endpoint::{Address, Target},
         knobs::Knobs,
         load::Load,
-        workload::Chosen,
+        workload::WorkloadChoice,
     };
 
     #[test]
@@ -112,15 +122,15 @@ mod tests {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let address =
             Address::Tcp { host: "127.0.0.1".to_owned(), port: server.local_addr().unwrap().port() };
-        let plan = Plan { target: Target { address, ..Target::default() }, ..Plan::fixture() };
-        let workload = Chosen::of_preset("pubsub").unwrap().workload;
+        let plan = LoadPlan { target: Target { address, ..Target::default() }, ..LoadPlan::fixture() };
+        let workload = WorkloadChoice::of_preset("pubsub").unwrap().workload;
         let knobs = Knobs { clients: 1, load: true, workload, ..Knobs::default() };
         let clock = Clock::start();
         let (load, _output) = Load::start(&plan, knobs.clone(), None, clock).unwrap();
         assert!(!load.knobs().load);
         assert!(load.is_ready_for(&Knobs { load: false, ..knobs.clone() }), "no load needs no receivers");
         assert!(!load.is_ready_for(&knobs) && !load.is_ready_for(&knobs));
-        assert_eq!(load.turned().segment, 1);
+        assert_eq!(load.last_change().segment, 1);
         drop(load);
         assert!(clock.now_ns() < RECEIVERS_LIMIT_NS);
     }

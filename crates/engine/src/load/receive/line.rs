@@ -13,13 +13,13 @@ use std::{
 use mio::{Interest, Registry, Token, unix::SourceFd};
 
 use super::{
-    dialog::{Desk, Dialog},
+    dialog::{MessageContext, ReceiverDialog},
     words::frame,
 };
 use crate::{
     clock::Clock,
     endpoint::{Endpoint, Greeter, Greeting, GreetingStep, Tls, Transport},
-    load::broken::Broken,
+    load::broken::ConnectionFailure,
     protocol::Skipper,
 };
 
@@ -29,7 +29,7 @@ const READS: usize = 4;
 const LONGEST_FRAME: usize = 64 << 20;
 
 #[derive(Debug)]
-enum Phase {
+enum ReceiverPhase {
     Connecting,
     Greeting(Greeter, Box<Skipper>),
     Open,
@@ -37,9 +37,9 @@ enum Phase {
 
 /// The connection of a receiver.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct ReceiverConnection {
     transport: Transport,
-    phase: Phase,
+    phase: ReceiverPhase,
     is_connected: bool,
     /// Bytes that are not written yet.
     out: Vec<u8>,
@@ -50,15 +50,15 @@ pub(super) struct Line {
 }
 
 /// The data of the thread that a line needs to read.
-pub(super) struct Around<'a, 'd> {
+pub(super) struct ConnectionContext<'a, 'd> {
     pub(super) greeting: &'a Greeting,
-    pub(super) desk: &'a mut Desk<'d>,
+    pub(super) desk: &'a mut MessageContext<'d>,
     pub(super) clock: Clock,
     pub(super) buffer: &'a mut [u8],
     pub(super) words: &'a mut Vec<Range<usize>>,
 }
 
-impl Line {
+impl ReceiverConnection {
     /// Begins to connect.
     pub(super) fn open(
         endpoint: &Endpoint,
@@ -70,15 +70,26 @@ impl Line {
         let interest = Interest::READABLE | Interest::WRITABLE;
         registry.register(&mut SourceFd(&transport.as_raw_fd()), token, interest)?;
         let (out, inbox) = (Vec::new(), Vec::new());
-        Ok(Self { transport, phase: Phase::Connecting, is_connected: false, out, inbox, has_more: false })
+        Ok(Self {
+            transport,
+            phase: ReceiverPhase::Connecting,
+            is_connected: false,
+            out,
+            inbox,
+            has_more: false,
+        })
     }
 
     /// Handles a ready socket: continues to connect, writes and reads.
     ///
     /// # Errors
     /// When the connection has ended, with the reason.
-    pub(super) fn attend(&mut self, dialog: &mut Dialog, around: &mut Around) -> Result<(), Broken> {
-        if let Phase::Connecting = self.phase {
+    pub(super) fn attend(
+        &mut self,
+        dialog: &mut ReceiverDialog,
+        around: &mut ConnectionContext,
+    ) -> Result<(), ConnectionFailure> {
+        if let ReceiverPhase::Connecting = self.phase {
             self.is_connected = self.is_connected || self.transport.is_connected()?;
             if !self.is_connected || !self.transport.shake_hands()? {
                 return Ok(());
@@ -88,7 +99,7 @@ impl Line {
             } else {
                 let (greeter, bytes) = around.greeting.begin();
                 self.out.extend_from_slice(bytes);
-                self.phase = Phase::Greeting(greeter, Box::new(around.greeting.dialect().skipper()));
+                self.phase = ReceiverPhase::Greeting(greeter, Box::new(around.greeting.dialect().skipper()));
             }
         }
         self.write()?;
@@ -96,12 +107,12 @@ impl Line {
         self.write()
     }
 
-    fn begin(&mut self, dialog: &mut Dialog, desk: &Desk) {
-        self.phase = Phase::Open;
+    fn begin(&mut self, dialog: &mut ReceiverDialog, desk: &MessageContext) {
+        self.phase = ReceiverPhase::Open;
         dialog.begin(desk.messages, desk.now_ns, &mut self.out);
     }
 
-    fn write(&mut self) -> Result<(), Broken> {
+    fn write(&mut self) -> Result<(), ConnectionFailure> {
         let mut written = 0;
         while written < self.out.len() || self.transport.wants_write() {
             match self.transport.write(&self.out[written..]) {
@@ -115,14 +126,18 @@ impl Line {
         Ok(())
     }
 
-    fn read(&mut self, dialog: &mut Dialog, around: &mut Around) -> Result<(), Broken> {
+    fn read(
+        &mut self,
+        dialog: &mut ReceiverDialog,
+        around: &mut ConnectionContext,
+    ) -> Result<(), ConnectionFailure> {
         self.has_more = false;
         for _ in 0..READS {
             let read = self.transport.read(around.buffer);
             // The clock is read after the socket, so that no latency is too short.
             around.desk.now_ns = around.clock.now_ns();
             match read {
-                Ok(0) => return Err(Broken::Closed),
+                Ok(0) => return Err(ConnectionFailure::Closed),
                 Ok(n) if self.inbox.is_empty() => {
                     let buffer = std::mem::take(&mut around.buffer);
                     let taken = self.take(&buffer[..n], dialog, around);
@@ -142,7 +157,7 @@ impl Line {
                 Err(error) => return Err(error.into()),
             }
             if self.inbox.len() > LONGEST_FRAME {
-                return Err(Broken::Unasked);
+                return Err(ConnectionFailure::UnexpectedReply);
             }
         }
         self.has_more = true;
@@ -150,21 +165,26 @@ impl Line {
     }
 
     /// Handles all whole frames in `bytes`. Returns the number of handled bytes.
-    fn take(&mut self, bytes: &[u8], dialog: &mut Dialog, around: &mut Around) -> Result<usize, Broken> {
+    fn take(
+        &mut self,
+        bytes: &[u8],
+        dialog: &mut ReceiverDialog,
+        around: &mut ConnectionContext,
+    ) -> Result<usize, ConnectionFailure> {
         let mut rest = bytes;
-        while let Phase::Greeting(greeter, skipper) = &mut self.phase {
+        while let ReceiverPhase::Greeting(greeter, skipper) = &mut self.phase {
             match skipper.next(&mut rest)? {
                 None => return Ok(bytes.len()),
-                Some(reply) => match greeter.hear(reply, around.greeting)? {
-                    GreetingStep::Listen => {}
-                    GreetingStep::Say(bytes) => self.out.extend_from_slice(bytes),
+                Some(reply) => match greeter.process_reply(reply, around.greeting)? {
+                    GreetingStep::AwaitReply => {}
+                    GreetingStep::SendNext(bytes) => self.out.extend_from_slice(bytes),
                     GreetingStep::Done => self.begin(dialog, around.desk),
                 },
             }
         }
         while let Some(frame) = frame(rest, around.words)? {
             let (whole, behind) = rest.split_at(frame.length);
-            dialog.hear((frame, whole, around.words), around.desk, &mut self.out)?;
+            dialog.handle_frame((frame, whole, around.words), around.desk, &mut self.out)?;
             rest = behind;
         }
         Ok(bytes.len() - rest.len())

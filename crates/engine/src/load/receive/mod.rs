@@ -16,4 +16,4 @@ mod order;
 mod thread;
 mod words;
 
-pub(super) use handle::Reception;
+pub(super) use handle::ReceiverHandle;

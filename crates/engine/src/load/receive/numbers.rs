@@ -18,32 +18,32 @@ const REMEMBERED: usize = 100;
 
 /// The kind of a message, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum MessageStatus {
     /// The message arrives for the first time.
     New,
     /// The message was counted as lost before.
     Late,
     /// The message has already arrived before.
-    Doubled,
+    Duplicate,
 }
 
 /// Ranges of message numbers. The key is the first number of a range. The value consists of the number after the range
 /// and the send time of the message with this number.
-type Stretches = BTreeMap<u64, (u64, u64)>;
+type NumberRanges = BTreeMap<u64, (u64, u64)>;
 
 /// The numbers of the messages that a receiver got on one channel.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Numbers {
+pub(super) struct MessageNumbers {
     /// The first expected number; `None` before the receiver is on the channel.
     first: Option<u64>,
     /// The number after the highest number so far.
     next: u64,
     /// Missing numbers that may still arrive.
-    open: Stretches,
-    lost: Stretches,
+    open: NumberRanges,
+    lost: NumberRanges,
 }
 
-impl Numbers {
+impl MessageNumbers {
     /// Expects all messages from number `first` on. Further calls have no effect.
     pub(super) fn begin(&mut self, first: u64) {
         if self.first.is_none() {
@@ -53,7 +53,7 @@ impl Numbers {
 
     /// Takes the message with this number and send time. Returns the kind of the message, and how many messages are now
     /// found to be lost.
-    pub(super) fn take(&mut self, number: u64, sent_ns: u64) -> (Taken, u64) {
+    pub(super) fn take(&mut self, number: u64, sent_ns: u64) -> (MessageStatus, u64) {
         if number >= self.next {
             if number > self.next {
                 self.open.insert(self.next, (number, sent_ns));
@@ -61,9 +61,9 @@ impl Numbers {
             self.next = number + 1;
         } else if number >= self.first.unwrap_or(0) && !take_out(&mut self.open, number) {
             let is_late = take_out(&mut self.lost, number);
-            return (if is_late { Taken::Late } else { Taken::Doubled }, 0);
+            return (if is_late { MessageStatus::Late } else { MessageStatus::Duplicate }, 0);
         }
-        let is_over = |open: &Stretches| {
+        let is_over = |open: &NumberRanges| {
             open.len() > MOST_GAPS
                 || open.values().next().is_some_and(|(_, ns)| sent_ns.saturating_sub(*ns) > GRACE_NS)
         };
@@ -71,7 +71,7 @@ impl Numbers {
         while is_over(&self.open) {
             lost += self.lose();
         }
-        (Taken::New, lost)
+        (MessageStatus::New, lost)
     }
 
     /// Ends the channel, to which `issued` messages were sent. Returns how many of these messages are newly lost.
@@ -102,7 +102,7 @@ impl Numbers {
 }
 
 /// Removes a number from the range that contains it. Returns whether a range contained the number.
-fn take_out(all: &mut Stretches, number: u64) -> bool {
+fn take_out(all: &mut NumberRanges, number: u64) -> bool {
     let found = all.range_mut(..=number).next_back().filter(|(_, (end, _))| *end > number);
     let Some((first, stretch)) = found else { return false };
     let (first, (end, since_ns)) = (*first, *stretch);
@@ -122,8 +122,8 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    fn begun(first: u64) -> Numbers {
-        let mut numbers = Numbers::default();
+    fn begun(first: u64) -> MessageNumbers {
+        let mut numbers = MessageNumbers::default();
         numbers.begin(first);
         numbers
     }
@@ -132,11 +132,11 @@ mod tests {
     fn a_gap_is_a_loss_when_much_later_messages_have_arrived() {
         let mut numbers = begun(7);
         for number in [7, 8, 12, 13] {
-            assert_eq!(numbers.take(number, S), (Taken::New, 0));
+            assert_eq!(numbers.take(number, S), (MessageStatus::New, 0));
         }
-        assert_eq!(numbers.take(14, 2 * S), (Taken::New, 0));
-        assert_eq!(numbers.take(15, 2 * S + 1), (Taken::New, 3));
-        assert_eq!(numbers.take(17, 9 * S), (Taken::New, 0));
+        assert_eq!(numbers.take(14, 2 * S), (MessageStatus::New, 0));
+        assert_eq!(numbers.take(15, 2 * S + 1), (MessageStatus::New, 3));
+        assert_eq!(numbers.take(17, 9 * S), (MessageStatus::New, 0));
         assert_eq!((numbers.are_missing(18), numbers.end(20)), (true, 3));
         assert_eq!((numbers.are_missing(20), numbers.end(20)), (false, 0));
     }
@@ -147,8 +147,11 @@ mod tests {
         let gaps = MOST_GAPS as u64;
         let lost: Vec<_> =
             (1..=gaps + 2).map(|gap| numbers.take(2 * gap - 1, 0)).filter(|it| it.1 > 0).collect();
-        assert_eq!(lost, [(Taken::New, 1); 2]);
-        assert_eq!((numbers.take(0, 0), numbers.take(4, 0)), ((Taken::Late, 0), (Taken::New, 0)));
+        assert_eq!(lost, [(MessageStatus::New, 1); 2]);
+        assert_eq!(
+            (numbers.take(0, 0), numbers.take(4, 0)),
+            ((MessageStatus::Late, 0), (MessageStatus::New, 0))
+        );
         assert_eq!(numbers.end(2 * gaps + 4), gaps - 1);
     }
 
@@ -156,31 +159,34 @@ mod tests {
     fn messages_in_another_order_are_no_loss() {
         let mut numbers = begun(0);
         for number in [3, 1, 0, 2, 5, 4] {
-            assert_eq!(numbers.take(number, S), (Taken::New, 0), "{number}");
+            assert_eq!(numbers.take(number, S), (MessageStatus::New, 0), "{number}");
         }
-        assert_eq!((numbers.take(6, 9 * S), numbers.end(7)), ((Taken::New, 0), 0));
+        assert_eq!((numbers.take(6, 9 * S), numbers.end(7)), ((MessageStatus::New, 0), 0));
     }
 
     #[test]
     fn duplicate_and_late_messages_are_distinguished() {
         let mut numbers = begun(0);
-        assert_eq!(numbers.take(0, S), (Taken::New, 0));
-        assert_eq!(numbers.take(0, S), (Taken::Doubled, 0));
-        assert_eq!(numbers.take(4, S), (Taken::New, 0));
-        assert_eq!(numbers.take(5, 3 * S), (Taken::New, 3));
-        assert_eq!(numbers.take(2, S), (Taken::Late, 0));
-        assert_eq!(numbers.take(2, S), (Taken::Doubled, 0));
-        assert_eq!((numbers.take(1, S), numbers.take(3, S)), ((Taken::Late, 0), (Taken::Late, 0)));
+        assert_eq!(numbers.take(0, S), (MessageStatus::New, 0));
+        assert_eq!(numbers.take(0, S), (MessageStatus::Duplicate, 0));
+        assert_eq!(numbers.take(4, S), (MessageStatus::New, 0));
+        assert_eq!(numbers.take(5, 3 * S), (MessageStatus::New, 3));
+        assert_eq!(numbers.take(2, S), (MessageStatus::Late, 0));
+        assert_eq!(numbers.take(2, S), (MessageStatus::Duplicate, 0));
+        assert_eq!(
+            (numbers.take(1, S), numbers.take(3, S)),
+            ((MessageStatus::Late, 0), (MessageStatus::Late, 0))
+        );
         assert_eq!(numbers.end(6), 0);
     }
 
     #[test]
     fn messages_before_a_receiver_joins_are_not_lost() {
-        let mut numbers = Numbers::default();
+        let mut numbers = MessageNumbers::default();
         assert_eq!((numbers.end(5), numbers.are_missing(5)), (0, false));
         numbers.begin(5);
         numbers.begin(9);
-        assert_eq!(numbers.take(4, S), (Taken::New, 0));
-        assert_eq!((numbers.take(5, S), numbers.end(7)), ((Taken::New, 0), 1));
+        assert_eq!(numbers.take(4, S), (MessageStatus::New, 0));
+        assert_eq!((numbers.take(5, S), numbers.end(7)), ((MessageStatus::New, 0), 1));
     }
 }

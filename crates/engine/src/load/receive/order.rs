@@ -11,7 +11,7 @@ use crate::workload::Messages;
 
 /// The number of receivers, and the messages for which they wait.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(super) struct ReceiverOrder {
     /// The messages; `None` if there are no receivers.
     pub(super) messages: Option<Arc<Messages>>,
     /// How many receivers there are.
@@ -22,8 +22,8 @@ pub(super) struct Order {
 
 /// The state that the thread of the receivers shares with the engine.
 #[derive(Debug, Default)]
-pub(super) struct State {
-    pub(super) order: ArcSwap<Order>,
+pub(super) struct ReceiverState {
+    pub(super) order: ArcSwap<ReceiverOrder>,
     /// How many receivers are not ready yet; `usize::MAX` until the order is read.
     awaited: AtomicUsize,
     /// Whether the load is over, so that the receivers wait only for the last messages.
@@ -32,9 +32,9 @@ pub(super) struct State {
     pub(super) over_ns: AtomicU64,
 }
 
-impl State {
+impl ReceiverState {
     /// Replaces the order.
-    pub(super) fn give(&self, order: Order) {
+    pub(super) fn set_order(&self, order: ReceiverOrder) {
         self.await_receivers(usize::MAX);
         self.order.store(Arc::new(order));
     }

@@ -17,17 +17,19 @@ use arc_swap::ArcSwap;
 use mio::{Events, Poll, Token, event::Event};
 
 use super::{
-    dialog::{Desk, Dialog},
-    line::{Around, Line},
-    numbers::Numbers,
-    order::{Order, State},
+    dialog::{MessageContext, ReceiverDialog},
+    line::{ConnectionContext, ReceiverConnection},
+    numbers::MessageNumbers,
+    order::{ReceiverOrder, ReceiverState},
 };
 use crate::{
     clock::{Clock, SECOND_NS, next_tick_ns},
     endpoint::{BackOff, Endpoints, Greeting},
     host::OwnThread,
-    load::{Arrived, LoadEvent, Plan, Ring, Setting, broken::Broken, worker::WAKE},
-    protocol::Kinds,
+    load::{
+        LoadEvent, LoadPlan, LoadSetting, ReceivedCounts, WorkerRing, broken::ConnectionFailure, worker::WAKE,
+    },
+    protocol::ErrorKinds,
     stats::Recorder,
 };
 
@@ -41,19 +43,19 @@ const MOST_LAST_NS: u64 = 5_000_000_000;
 const LOOK_EVERY_NS: u64 = 10_000_000;
 
 /// The inputs of the thread.
-pub(super) struct Setup {
-    pub(super) plan: Arc<Plan>,
+pub(super) struct ReceiverSetup {
+    pub(super) plan: Arc<LoadPlan>,
     pub(super) endpoints: Arc<Endpoints>,
     pub(super) clock: Clock,
-    pub(super) settings: Arc<ArcSwap<Setting>>,
-    pub(super) state: Arc<State>,
+    pub(super) settings: Arc<ArcSwap<LoadSetting>>,
+    pub(super) state: Arc<ReceiverState>,
     pub(super) events: Sender<LoadEvent>,
 }
 
 /// A receiver and its connection.
-struct Receiver {
-    dialog: Dialog,
-    line: Option<Line>,
+struct MessageReceiver {
+    dialog: ReceiverDialog,
+    line: Option<ReceiverConnection>,
     back_off: BackOff,
     opens_at_ns: u64,
     /// Whether the load no longer waits for this receiver.
@@ -61,14 +63,14 @@ struct Receiver {
 }
 
 /// The state of the thread.
-pub(super) struct Receiving {
-    setup: Setup,
+pub(super) struct ReceiverThread {
+    setup: ReceiverSetup,
     poll: Poll,
-    ring: Ring,
-    order: Arc<Order>,
+    ring: WorkerRing,
+    order: Arc<ReceiverOrder>,
     greeting: Greeting,
-    receivers: Vec<Receiver>,
-    shared: Vec<Numbers>,
+    receivers: Vec<MessageReceiver>,
+    shared: Vec<MessageNumbers>,
     /// The receivers that are to be connected, each with the earliest time for this.
     to_open: BTreeSet<(u64, usize)>,
     unread: Vec<usize>,
@@ -79,12 +81,12 @@ pub(super) struct Receiving {
     /// When this segment began, in ns.
     since_ns: u64,
     is_over: bool,
-    current: Option<Box<Arrived>>,
-    earlier: Option<Box<Arrived>>,
+    current: Option<Box<ReceivedCounts>>,
+    earlier: Option<Box<ReceivedCounts>>,
     last_ns: u64,
     next_tick_ns: u64,
     endpoint: usize,
-    seen: Kinds,
+    seen: ErrorKinds,
     own: OwnThread,
     /// How long each readable socket waited until it was read.
     read_wait: Recorder,
@@ -94,9 +96,9 @@ pub(super) struct Receiving {
     words: Vec<Range<usize>>,
 }
 
-impl Receiving {
+impl ReceiverThread {
     /// Creates the state of the thread, on this thread.
-    pub(super) fn new(setup: Setup, poll: Poll, ring: Ring) -> Self {
+    pub(super) fn new(setup: ReceiverSetup, poll: Poll, ring: WorkerRing) -> Self {
         let now_ns = setup.clock.now_ns();
         let setting = setup.settings.load();
         let (segment, since_ns) = (setting.generation, setting.since_ns);
@@ -117,7 +119,7 @@ impl Receiving {
             last_ns: now_ns,
             next_tick_ns: next_tick_ns(now_ns),
             endpoint: 0,
-            seen: Kinds::default(),
+            seen: ErrorKinds::default(),
             own: OwnThread::current(),
             read_wait: Recorder::new(),
             closed_ns: None,
@@ -194,7 +196,7 @@ impl Receiving {
 
     /// Replaces all receivers, and divides the channels among the new receivers. Messages on their way to the old
     /// receivers count as unclear.
-    fn take_order(&mut self, order: Arc<Order>, now_ns: u64) {
+    fn take_order(&mut self, order: Arc<ReceiverOrder>, now_ns: u64) {
         self.end_dialogs(now_ns, order.messages.is_none());
         self.receivers.clear();
         self.to_open.clear();
@@ -204,14 +206,14 @@ impl Receiving {
         let first = |channel| if is_later { messages.issued(channel) } else { 0 };
         self.first = (0..messages.names.len()).map(first).collect();
         let shared = if messages.kind.is_shared() { self.first.len() } else { 0 };
-        self.shared = vec![Numbers::default(); shared];
+        self.shared = vec![MessageNumbers::default(); shared];
         self.shared.iter_mut().filter(|_| !is_later).for_each(|numbers| numbers.begin(0));
         self.greeting = self.setup.plan.greeting_of_receivers(Some(messages.kind));
         self.setup.state.await_receivers(self.order.receivers);
         for number in 0..self.order.receivers {
-            let dialog = Dialog::new(number, self.order.receivers, &messages, &self.first);
+            let dialog = ReceiverDialog::new(number, self.order.receivers, &messages, &self.first);
             let (line, back_off, opens_at_ns, is_settled) = (None, BackOff::new(), now_ns, false);
-            self.receivers.push(Receiver { dialog, line, back_off, opens_at_ns, is_settled });
+            self.receivers.push(MessageReceiver { dialog, line, back_off, opens_at_ns, is_settled });
             self.to_open.insert((now_ns, number));
         }
     }
@@ -228,7 +230,7 @@ impl Receiving {
             self.to_open.remove(&(at_ns, i));
             let endpoint = &endpoints[self.endpoint % endpoints.len()];
             let tls = self.setup.plan.target.tls.as_ref();
-            match Line::open(endpoint, tls, self.poll.registry(), Token(i)) {
+            match ReceiverConnection::open(endpoint, tls, self.poll.registry(), Token(i)) {
                 Ok(line) => self.receivers[i].line = Some(line),
                 Err(error) => self.lose(i, &error.into(), now_ns),
             }
@@ -240,16 +242,16 @@ impl Receiving {
         let Some(messages) = self.order.messages.clone() else { return };
         let Some(receiver) = self.receivers.get_mut(i) else { return };
         let Some(line) = &mut receiver.line else { return };
-        let mut desk = Desk {
+        let mut desk = MessageContext {
             messages: &messages,
             now_ns,
             first: &self.first,
             since_ns: self.since_ns,
-            current: self.current.get_or_insert_with(|| Box::new(Arrived::new(messages.kind))),
+            current: self.current.get_or_insert_with(|| Box::new(ReceivedCounts::new(messages.kind))),
             earlier: &mut self.earlier,
             shared: &mut self.shared,
         };
-        let mut around = Around {
+        let mut around = ConnectionContext {
             greeting: &self.greeting,
             desk: &mut desk,
             clock: self.setup.clock,
@@ -281,7 +283,7 @@ impl Receiving {
 
     /// Ends the connection of a receiver, and schedules the next attempt to connect.
     #[cold]
-    fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
+    fn lose(&mut self, i: usize, broken: &ConnectionFailure, now_ns: u64) {
         self.settle(i);
         let receiver = &mut self.receivers[i];
         receiver.line = None;
@@ -297,7 +299,7 @@ impl Receiving {
         let pause = receiver.back_off.next(&mut rand::rng());
         receiver.opens_at_ns = now_ns + pause.as_nanos() as u64;
         self.to_open.insert((receiver.opens_at_ns, i));
-        self.setup.endpoints.doubt(now_ns);
+        self.setup.endpoints.mark_stale(now_ns);
         let kind = broken.kind().to_string();
         if self.seen.is_new(&kind) {
             // The receiver of events is gone only while the session ends.

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::{load::broken::Broken, protocol::whole_number};
+use crate::{load::broken::ConnectionFailure, protocol::whole_number};
 
 /// The longest line, in bytes.
 const LONGEST_LINE: usize = 64 * 1024;
@@ -26,17 +26,21 @@ pub(super) struct Frame {
 ///
 /// # Errors
 /// When the bytes are no valid RESP.
-pub(super) fn frame(bytes: &[u8], words: &mut Vec<Range<usize>>) -> Result<Option<Frame>, Broken> {
+pub(super) fn frame(bytes: &[u8], words: &mut Vec<Range<usize>>) -> Result<Option<Frame>, ConnectionFailure> {
     words.clear();
     let (mut at, mut left) = (0, 1_u64);
     while left > 0 {
         left -= 1;
         let rest = &bytes[at..];
         let Some(end) = memchr::memchr(b'\n', &rest[..rest.len().min(LONGEST_LINE)]) else {
-            return if rest.len() < LONGEST_LINE { Ok(None) } else { Err(Broken::Unasked) };
+            return if rest.len() < LONGEST_LINE {
+                Ok(None)
+            } else {
+                Err(ConnectionFailure::UnexpectedReply)
+            };
         };
         let (Some(kind), true) = (rest.first(), end > 0 && rest[end - 1] == b'\r') else {
-            return Err(Broken::Unasked);
+            return Err(ConnectionFailure::UnexpectedReply);
         };
         let line = at + 1..at + end - 1;
         // A null text or list has the length -1.
@@ -46,8 +50,10 @@ pub(super) fn frame(bytes: &[u8], words: &mut Vec<Range<usize>>) -> Result<Optio
         match kind {
             b'$' | b'=' | b'!' => {
                 if !is_null {
-                    let length = number().and_then(|n| usize::try_from(n).ok()).ok_or(Broken::Unasked)?;
-                    let end = at.checked_add(length).ok_or(Broken::Unasked)?;
+                    let length = number()
+                        .and_then(|n| usize::try_from(n).ok())
+                        .ok_or(ConnectionFailure::UnexpectedReply)?;
+                    let end = at.checked_add(length).ok_or(ConnectionFailure::UnexpectedReply)?;
                     if bytes.len() < end.saturating_add(2) {
                         return Ok(None);
                     }
@@ -57,16 +63,17 @@ pub(super) fn frame(bytes: &[u8], words: &mut Vec<Range<usize>>) -> Result<Optio
             }
             b'*' | b'>' | b'~' | b'%' | b'|' => {
                 // The value after an attribute belongs to the frame as well.
-                let elements = if is_null { 0 } else { number().ok_or(Broken::Unasked)? };
+                let elements =
+                    if is_null { 0 } else { number().ok_or(ConnectionFailure::UnexpectedReply)? };
                 let each = if matches!(kind, b'%' | b'|') { 2 } else { 1 };
                 left = left.saturating_add(elements.saturating_mul(each)) + u64::from(*kind == b'|');
                 if left > MOST_WORDS {
-                    return Err(Broken::Unasked);
+                    return Err(ConnectionFailure::UnexpectedReply);
                 }
             }
             b'_' => {}
             b'+' | b'-' | b':' | b',' | b'#' | b'(' => words.push(line),
-            _ => return Err(Broken::Unasked),
+            _ => return Err(ConnectionFailure::UnexpectedReply),
         }
     }
     let first = bytes.first().copied().unwrap_or_default();

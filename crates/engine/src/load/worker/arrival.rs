@@ -13,12 +13,12 @@
 const SHARED_BY: u32 = 32;
 
 /// The timestamps of one wake-up.
-pub(super) struct Arrival {
+pub(super) struct ArrivalStamps {
     at_ns: u64,
     sockets: u32,
 }
 
-impl Arrival {
+impl ArrivalStamps {
     /// Creates the timestamps of a wake-up. The first timestamp is `now_ns`, the time when poll returned.
     pub(super) fn at(now_ns: u64) -> Self {
         Self { at_ns: now_ns, sockets: 0 }
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn a_timestamp_is_early_by_at_most_the_time_to_read_32_sockets() {
         const SOCKET_NS: u64 = 2_000;
-        let mut arrival = Arrival::at(0);
+        let mut arrival = ArrivalStamps::at(0);
         let stamps: Vec<_> = (0..1000).map(|n| arrival.of_next(|| n * SOCKET_NS)).collect();
         let early = stamps.iter().zip(0..).map(|(at_ns, n)| n * SOCKET_NS - at_ns);
         assert_eq!(early.max(), Some(31 * SOCKET_NS));

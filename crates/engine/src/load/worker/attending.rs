@@ -3,11 +3,11 @@
 use mio::{Token, event::Event};
 
 use super::{
-    ALARM, Broken, Connection, ConnectionPhase, ErrorKind, Events, Io, Reading, WAKE, Worker,
-    arrival::Arrival, is_opening, waiting::Ready,
+    ALARM, ConnectionFailure, ConnectionPhase, ErrorKind, Events, Io, LoadConnection, ReadContext, WAKE,
+    Worker, arrival::ArrivalStamps, is_opening, waiting::SocketReadiness,
 };
 use crate::{
-    load::io::{Arrival as FromRing, Came},
+    load::io::{RingEvent as FromRing, RingEventKind},
     untrusted,
 };
 
@@ -18,7 +18,7 @@ impl Worker {
     /// When the system refuses a send of the ring.
     pub(super) fn attend_all(&mut self, events: &Events, asleep_ns: u64, now_ns: u64) -> std::io::Result<()> {
         let mut reads = 0;
-        let mut arrival = Arrival::at(now_ns);
+        let mut arrival = ArrivalStamps::at(now_ns);
         for event in events {
             match event.token() {
                 WAKE => {}
@@ -50,7 +50,11 @@ impl Worker {
         {
             connection.closes();
         }
-        self.attend_ready(i, Ready { to_read: event.is_readable(), to_write: event.is_writable() }, now_ns);
+        self.attend_ready(
+            i,
+            SocketReadiness { to_read: event.is_readable(), to_write: event.is_writable() },
+            now_ns,
+        );
     }
 
     /// Handles an event of the ring for a connection.
@@ -59,12 +63,12 @@ impl Worker {
         if self.clients.connection(tag.lane).is_none_or(|connection| connection.tag() != Some(tag)) {
             return;
         }
-        let receives_on = has_ended && !matches!(came, Came::Bytes(0) | Came::Failed(_));
+        let receives_on = has_ended && !matches!(came, RingEventKind::Bytes(0) | RingEventKind::Failed(_));
         self.attend(tag.lane, now_ns, |connection, io, buffer, reading| match came {
-            Came::Bytes(n) => connection.received(&buffer[..n], reading),
-            Came::Nothing => Ok(()),
-            Came::Failed(error) => Err(error.into()),
-            Came::Unsent(rest) => connection.not_sent(rest, io),
+            RingEventKind::Bytes(n) => connection.received(&buffer[..n], reading),
+            RingEventKind::Nothing => Ok(()),
+            RingEventKind::Failed(error) => Err(error.into()),
+            RingEventKind::Unsent(rest) => connection.not_sent(rest, io),
         });
         if receives_on
             && let Some(connection) = self.clients.connection(tag.lane)
@@ -75,7 +79,7 @@ impl Worker {
     }
 
     /// Handles client `i`, which has a ready socket.
-    pub(super) fn attend_ready(&mut self, i: usize, ready: Ready, now_ns: u64) {
+    pub(super) fn attend_ready(&mut self, i: usize, ready: SocketReadiness, now_ns: u64) {
         self.attend(i, now_ns, |connection, io, buffer, reading| {
             let mut result = Ok(());
             // While connecting, a TLS handshake also continues on readable data.
@@ -96,14 +100,19 @@ impl Worker {
         &mut self,
         i: usize,
         now_ns: u64,
-        act: impl FnOnce(&mut Connection, &mut Io, &mut [u8], &mut Reading) -> Result<(), Broken>,
+        act: impl FnOnce(
+            &mut LoadConnection,
+            &mut Io,
+            &mut [u8],
+            &mut ReadContext,
+        ) -> Result<(), ConnectionFailure>,
     ) {
         let Some(connection) = self.clients.connection(i) else {
             return;
         };
         let was_opening = is_opening(connection);
         let had_batch = connection.phase == ConnectionPhase::Busy;
-        let mut reading = Reading {
+        let mut reading = ReadContext {
             now_ns,
             clock: self.setup.clock,
             latency_to: self.setup.plan.latency_to,
@@ -114,19 +123,19 @@ impl Worker {
         };
         let mut result = act(connection, &mut self.io, &mut self.buffer, &mut reading);
         if result.is_ok() && connection.phase == ConnectionPhase::Between {
-            result = connection.go_on(&mut self.io, reading.segments, reading.now_ns);
+            result = connection.write_next_step(&mut self.io, reading.segments, reading.now_ns);
         }
         if result.is_ok() && was_opening && !is_opening(connection) {
-            result = connection.enter_ring(&mut self.io).map_err(Broken::from);
+            result = connection.enter_ring(&mut self.io).map_err(ConnectionFailure::from);
         }
         let has_more = connection.has_more();
         let is_idle = connection.phase == ConnectionPhase::Idle;
-        let is_spent = connection.is_spent();
+        let is_spent = connection.must_reconnect();
         let batch = if had_batch { connection.batch() } else { 0 };
         let still_opening = is_opening(connection);
         let first_errors = reading.first_errors;
         if !first_errors.is_empty() {
-            self.doubt_topology();
+            self.refresh_topology();
         }
         for line in first_errors {
             self.report_error(&ErrorKind::of_line(&line), || untrusted::bytes(&line));
@@ -169,13 +178,13 @@ mod tests {
     use super::Worker;
     use crate::{
         clock::Clock,
-        endpoint::{Address, Lulls, Target},
+        endpoint::{Address, NodeOutages, Target},
         knobs::{Knobs, Rhythm},
         load::{
-            FirstWords, IoMethod, Plan, Setting,
+            FirstCommands, IoMethod, LoadPlan, LoadSetting,
             phase::{Phase, Stops},
             ring,
-            worker::Setup,
+            worker::WorkerSetup,
         },
         workload::Values,
     };
@@ -186,7 +195,8 @@ mod tests {
     fn worker(server: &TcpListener, rhythm: Rhythm) -> Worker {
         let address = Address::Tcp { host: "127.0.0.1".into(), port: server.local_addr().unwrap().port() };
         let target = Target { address, ..Target::default() };
-        let plan = Plan { target, first_words: FirstWords::Bare { tracks: false }, ..Plan::fixture() };
+        let plan =
+            LoadPlan { target, first_words: FirstCommands::Bare { tracks: false }, ..LoadPlan::fixture() };
         let workload = crate::workload::Workload::of_commands(&["PING".to_owned()]).unwrap();
         let knobs =
             Knobs { load: true, clients: 2, rhythm, workload: Arc::new(workload), ..Knobs::default() };
@@ -195,14 +205,14 @@ mod tests {
         let program =
             Arc::new(plan.program(&knobs, &phase, Values::new(&knobs.workload, 3, plan.seed), clock));
         let (ring, _) = ring::pair(program.operations().count());
-        let setting = Setting { generation: 1, knobs, since_ns: 0, phase, program, filled: Vec::new() };
-        let setup = Setup {
+        let setting = LoadSetting { generation: 1, knobs, since_ns: 0, phase, program, filled: Vec::new() };
+        let setup = WorkerSetup {
             index: 0,
             endpoints: Arc::new(plan.endpoints(0).unwrap()),
             greeting: plan.greeting(),
             clock,
             settings: Arc::new(ArcSwap::from_pointee(setting)),
-            setbacks: Lulls::default(),
+            setbacks: NodeOutages::default(),
             events: channel().0,
             plan: Arc::new(plan),
         };

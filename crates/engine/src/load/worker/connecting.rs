@@ -2,10 +2,10 @@
 
 use mio::Token;
 
-use super::{Worker, stopping::Stage};
+use super::{Worker, stopping::WorkerStage};
 use crate::{
     endpoint::{Endpoint, Transport},
-    load::{broken::Broken, clients::is_extra, connection::Connection},
+    load::{broken::ConnectionFailure, clients::is_extra, connection::LoadConnection},
 };
 
 impl Worker {
@@ -15,7 +15,7 @@ impl Worker {
         if self.spread.is_some() {
             return self.connect_spread(now_ns);
         }
-        if self.stage != Stage::Sending || !self.clients.any_to_open() {
+        if self.stage != WorkerStage::Sending || !self.clients.any_to_open() {
             return;
         }
         let Some(endpoints) = self.setup.endpoints.current(now_ns) else {
@@ -32,14 +32,15 @@ impl Worker {
         let (tls, dialect) = (self.setup.plan.target.tls.as_ref(), self.setup.greeting.dialect());
         // Opening takes a while, so each connection has its own timestamp.
         let now_ns = self.setup.clock.now_ns();
-        let opened = Transport::connect(endpoint, tls)
-            .and_then(|transport| Connection::open(transport, dialect, self.io.registry(), Token(i), now_ns));
+        let opened = Transport::connect(endpoint, tls).and_then(|transport| {
+            LoadConnection::open(transport, dialect, self.io.registry(), Token(i), now_ns)
+        });
         match opened {
             Ok(connection) => {
                 self.clients.opened(i, connection);
                 self.watches.watch(i, self.check_ns(now_ns.saturating_add(self.timeout_ns), now_ns));
             }
-            Err(error) => self.lose(i, &Broken::Socket(error), now_ns),
+            Err(error) => self.lose(i, &ConnectionFailure::Socket(error), now_ns),
         }
     }
 
@@ -47,22 +48,22 @@ impl Worker {
     /// need lanes.
     fn connect_spread(&mut self, now_ns: u64) {
         loop {
-            let is_sending = self.stage == Stage::Sending;
+            let is_sending = self.stage == WorkerStage::Sending;
             let next =
                 if is_sending { self.clients.next_to_open() } else { self.clients.next_lane_to_open() };
             let Some(i) = next else { return };
             let (Some(spread), Some(lane)) = (&mut self.spread, self.clients.lane(i)) else { return };
             if !is_extra(i) {
-                lane.node = spread.home(i.wrapping_add(self.endpoint));
+                lane.node = spread.own_node(i.wrapping_add(self.endpoint));
             }
-            let door = lane.node.map_or(Ok(None), |node| spread.door(node, self.endpoint, now_ns));
+            let door = lane.node.map_or(Ok(None), |node| spread.endpoint(node, self.endpoint, now_ns));
             match door {
                 Ok(Some(endpoint)) => self.open(i, &endpoint),
                 Ok(None) => {
                     self.awaits_endpoints = true;
                     return self.clients.open_later(i);
                 }
-                Err(error) => self.lose(i, &Broken::Socket(error), now_ns),
+                Err(error) => self.lose(i, &ConnectionFailure::Socket(error), now_ns),
             }
         }
     }

@@ -1,12 +1,14 @@
 //! How a worker handles and reports lost connections.
 
-use super::{Worker, stopping::Stage};
-use crate::load::{ErrorKind, LoadEvent, broken::Broken, clients::is_opening, connection::ConnectionPhase};
+use super::{Worker, stopping::WorkerStage};
+use crate::load::{
+    ErrorKind, LoadEvent, broken::ConnectionFailure, clients::is_opening, connection::ConnectionPhase,
+};
 
 impl Worker {
     /// Ends the connection of client `i`, or its attempt to connect, and counts its requests in flight as errors.
     #[cold]
-    pub(super) fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
+    pub(super) fn lose(&mut self, i: usize, broken: &ConnectionFailure, now_ns: u64) {
         let kind = broken.kind();
         let remains = self.spread.is_some().then(|| (self.clients.owner(i), self.take_remains(i)));
         if self.clients.connection(i).is_none_or(|connection| connection.phase == ConnectionPhase::Connecting)
@@ -21,10 +23,10 @@ impl Worker {
                     connection.count_lost(&kind, now_ns, &mut self.segments);
                 }
                 // At the end of the session, redyno itself closes the connection.
-                if !matches!(broken, Broken::Unanswered) {
+                if !matches!(broken, ConnectionFailure::Unanswered) {
                     self.segments.counts().connections_lost.count(&kind, 1);
                 }
-                due_ns.inspect(|due_ns| self.setback(|setbacks| setbacks.lost(0, *due_ns)));
+                due_ns.inspect(|due_ns| self.note_outage(|setbacks| setbacks.lost(0, *due_ns)));
                 self.recovers = false;
                 self.take_back(i);
             }
@@ -33,8 +35,8 @@ impl Worker {
         self.report_error(&kind, || broken.to_string());
         let newly_lost = self.clients.lost(i, now_ns);
         // Connections closed at the end of the session are no outage.
-        if !matches!(self.stage, Stage::Over { .. }) {
-            self.setup.endpoints.doubt(now_ns);
+        if !matches!(self.stage, WorkerStage::Over { .. }) {
+            self.setup.endpoints.mark_stale(now_ns);
             if newly_lost {
                 self.losses.lost(now_ns, || broken.to_string());
                 self.report_if_down(now_ns);
@@ -50,14 +52,14 @@ impl Worker {
     #[inline]
     pub(super) fn note_recovery(&mut self, now_ns: u64) {
         if std::mem::take(&mut self.recovers) {
-            self.setback(|setbacks| setbacks.answered(0, now_ns));
+            self.note_outage(|setbacks| setbacks.answered(0, now_ns));
         }
     }
 
     /// Reports when the last connection is lost, and when a connection is open again.
     pub(super) fn report_if_down(&mut self, at_ns: u64) {
         let worker = self.setup.index;
-        match self.losses.turned(self.clients.are_all_lost()) {
+        match self.losses.down_change(self.clients.are_all_lost()) {
             Some(true) => self.emit(LoadEvent::Down { at_ns, worker }),
             Some(false) => self.emit(LoadEvent::Up { at_ns, worker }),
             None => {}
@@ -96,7 +98,7 @@ mod tests {
         clock::Clock,
         endpoint::{Address, Target},
         knobs::Knobs,
-        load::{FirstWords, Load, Plan, Requests},
+        load::{FirstCommands, Load, LoadPlan, RequestLimit},
         workload::Workload,
     };
 
@@ -120,15 +122,15 @@ mod tests {
         });
         let target =
             Target { address: Address::Tcp { host: "127.0.0.1".to_owned(), port }, ..Target::default() };
-        let requests = Some(Requests::InAll(5));
-        let first_words = FirstWords::Bare { tracks: false };
-        let plan = Plan { target, requests, first_words, ..Plan::fixture() };
+        let requests = Some(RequestLimit::Shared(5));
+        let first_words = FirstCommands::Bare { tracks: false };
+        let plan = LoadPlan { target, requests, first_words, ..LoadPlan::fixture() };
         let knobs = Knobs { load: true, clients: 1, workload: Workload::ratio(0, 1), ..Knobs::default() };
         let (load, _output) = Load::start(&plan, knobs, None, clock).unwrap();
         while !load.is_over() {
             std::thread::sleep(Duration::from_millis(1));
         }
-        let lull = load.setbacks().of(0).expect("a setback");
+        let lull = load.outages().of(0).expect("a setback");
         drop(load);
         let (asked_ns, replied_ns) = server.join().unwrap();
         assert!(lull.since_ns < asked_ns && lull.back_ns.is_some_and(|back| back > replied_ns), "{lull:?}");

@@ -35,30 +35,30 @@ use arc_swap::ArcSwap;
 use mio::{Events, Poll, Token};
 
 use resting::{SESSIONS, THINKING};
-use stopping::{Stage, panicked};
+use stopping::{WorkerStage, panicked};
 
 use super::{
-    ErrorKind, IoMethod, LoadEvent, Plan, Setting,
-    alarm::Alarm,
-    broken::Broken,
-    clients::{Clients, is_opening},
-    connection::{Connection, ConnectionPhase, Reading},
+    ErrorKind, IoMethod, LoadEvent, LoadPlan, LoadSetting,
+    alarm::WakeTimer,
+    broken::ConnectionFailure,
+    clients::{WorkerClients, is_opening},
+    connection::{ConnectionPhase, LoadConnection, ReadContext},
     core_waits::CoreWaits,
     io::Io,
-    losses::Losses,
-    pacing::Pace,
+    losses::ConnectionLosses,
+    pacing::WorkerPace,
     quota::Allowance,
     random_timers::RandomTimers,
-    segments::Segments,
-    spread::Spread,
-    watches::Watches,
+    segments::WorkerSegments,
+    spread::WorkerCluster,
+    watches::CheckQueue,
 };
 use crate::{
     clock::{Clock, TICK_NS, next_tick_ns, tick_of},
-    endpoint::{Endpoints, Greeting, Lulls},
+    endpoint::{Endpoints, Greeting, NodeOutages},
     host::OwnThread,
-    protocol::Kinds,
-    workload::{Outgoing, Share},
+    protocol::ErrorKinds,
+    workload::{OutgoingRequests, Share},
 };
 
 /// The poll token by which the engine wakes a worker.
@@ -73,21 +73,21 @@ const READ_BUFFER: usize = 64 * 1024;
 const LAST_REPLIES_NS: u64 = 1_000_000_000;
 
 /// The inputs of a new worker.
-pub(super) struct Setup {
+pub(super) struct WorkerSetup {
     /// The worker's number, from 0.
     pub(super) index: usize,
-    pub(super) plan: Arc<Plan>,
+    pub(super) plan: Arc<LoadPlan>,
     /// The possible addresses of the server.
     pub(super) endpoints: Arc<Endpoints>,
     pub(super) greeting: Greeting,
     pub(super) clock: Clock,
-    pub(super) settings: Arc<ArcSwap<Setting>>,
+    pub(super) settings: Arc<ArcSwap<LoadSetting>>,
     /// The periods in which requests got no good replies, by node.
-    pub(super) setbacks: Lulls,
+    pub(super) setbacks: NodeOutages,
     pub(super) events: Sender<LoadEvent>,
 }
 
-impl Setup {
+impl WorkerSetup {
     /// Returns the worker's share among all workers of the load, on all machines.
     fn share(&self) -> Share {
         self.plan.fleet.share().divided(self.index, self.plan.threads)
@@ -97,26 +97,26 @@ impl Setup {
 /// The state of a worker's loop, aligned so that no other thread writes to its cache lines.
 #[repr(align(128))]
 pub(super) struct Worker {
-    setup: Setup,
+    setup: WorkerSetup,
     io: Io,
-    alarm: Alarm,
+    alarm: WakeTimer,
     /// How long a connection may wait for its next reply.
     timeout_ns: u64,
     /// The number of the current endpoint. The index of the endpoint is this number modulo the number of endpoints.
     endpoint: usize,
     /// Whether the worker waits until the server's host name is resolved.
     awaits_endpoints: bool,
-    setting: Arc<Setting>,
+    setting: Arc<LoadSetting>,
     /// The state of a cluster; `None` without a cluster.
-    spread: Option<Box<Spread>>,
-    clients: Clients,
-    watches: Watches,
+    spread: Option<Box<WorkerCluster>>,
+    clients: WorkerClients,
+    watches: CheckQueue,
     /// The pauses of clients between their batches.
     thinking: RandomTimers,
     /// The sessions of clients.
     sessions: RandomTimers,
-    segments: Segments,
-    pace: Pace,
+    segments: WorkerSegments,
+    pace: WorkerPace,
     allowance: Allowance,
     /// The allowance for the requests of a prefill.
     filling: Allowance,
@@ -135,15 +135,15 @@ pub(super) struct Worker {
     seen_ns: u64,
     /// When the load ends, in ns; `u64::MAX` if the end is not known.
     until_ns: u64,
-    stage: Stage,
-    reported_errors: Kinds,
-    losses: Losses,
+    stage: WorkerStage,
+    reported_errors: ErrorKinds,
+    losses: ConnectionLosses,
     /// Whether a connection was opened since the last loss, so that the next reply ends an outage of a single server.
     recovers: bool,
     /// Measures the CPU time of this thread; `None` until the thread runs.
     own: Option<OwnThread>,
     waits: CoreWaits,
-    out: Outgoing,
+    out: OutgoingRequests,
     /// Whether a client may write, but the dataset record for its request is not available yet.
     awaits_record: bool,
     /// When the wait for a record was last counted.
@@ -155,24 +155,33 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Creates a worker with its poll loop.
-    pub(super) fn new(setup: Setup, poll: Poll, ring: super::ring::Ring) -> std::io::Result<Self> {
+    pub(super) fn new(
+        setup: WorkerSetup,
+        poll: Poll,
+        ring: super::ring::WorkerRing,
+    ) -> std::io::Result<Self> {
         let setting = setup.settings.load_full();
         let now_ns = setup.clock.now_ns();
-        let alarm = Alarm::new(poll.registry(), ALARM)?;
+        let alarm = WakeTimer::new(poll.registry(), ALARM)?;
         let mut worker = Self {
-            spread: Spread::of(&setup.plan).map(Box::new),
-            clients: Clients::new(setup.plan.seed ^ setup.index as u64, setup.plan.threads),
-            watches: Watches::default(),
+            spread: WorkerCluster::of(&setup.plan).map(Box::new),
+            clients: WorkerClients::new(setup.plan.seed ^ setup.index as u64, setup.plan.threads),
+            watches: CheckQueue::default(),
             thinking: setup.timers(THINKING),
             sessions: setup.timers(SESSIONS),
-            segments: Segments::new(setting.generation, setting.program.operations(), setting.since_ns, ring),
-            pace: Pace::new(),
+            segments: WorkerSegments::new(
+                setting.generation,
+                setting.program.operations(),
+                setting.since_ns,
+                ring,
+            ),
+            pace: WorkerPace::new(),
             allowance: Allowance::of(setup.index, setting.phase.quota().cloned()),
             filling: Allowance::of(
                 setup.index,
-                setting.phase.filling().map(|filling| Arc::clone(&filling.quota)),
+                setting.phase.prefill().map(|filling| Arc::clone(&filling.quota)),
             ),
-            is_filling: setting.phase.filling().is_some(),
+            is_filling: setting.phase.prefill().is_some(),
             free_since_ns: now_ns,
             outage: ErrorKind::Unreachable,
             next_tick_ns: next_tick_ns(now_ns),
@@ -180,13 +189,13 @@ impl Worker {
             round_ns: now_ns,
             seen_ns: now_ns,
             until_ns: setting.phase.load_ends_ns(),
-            stage: Stage::Sending,
-            reported_errors: Kinds::default(),
-            losses: Losses::default(),
+            stage: WorkerStage::Sending,
+            reported_errors: ErrorKinds::default(),
+            losses: ConnectionLosses::default(),
             recovers: false,
             own: None,
             waits: CoreWaits::new(),
-            out: Outgoing::default(),
+            out: OutgoingRequests::default(),
             awaits_record: false,
             record_wait_since_ns: None,
             failure: None,
@@ -237,7 +246,7 @@ impl Worker {
                 self.count_lap();
             }
             // Data that is read from now on counts as arrived after the end.
-            if now_ns >= self.until_ns && self.stage == Stage::Sending {
+            if now_ns >= self.until_ns && self.stage == WorkerStage::Sending {
                 self.end_load(self.until_ns);
             }
             if self.waits.is_due(now_ns)
@@ -251,16 +260,16 @@ impl Worker {
             for _ in 0..unread {
                 self.read_on(now_ns);
             }
-            self.end_late(now_ns);
+            self.close_late(now_ns);
             self.take_setting();
-            self.obey_phase(now_ns);
+            self.stop_if_done(now_ns);
             if now_ns >= self.next_tick_ns {
                 self.close_tick(now_ns);
             }
             self.clients.retry(now_ns);
-            self.end_lengths(now_ns);
+            self.end_timers(now_ns);
             if self.spread.is_some() {
-                self.send_held(now_ns);
+                self.send_delayed(now_ns);
             }
             self.connect(now_ns);
             self.send_due();
@@ -268,7 +277,7 @@ impl Worker {
                 // The new batches may need further lanes.
                 self.connect(now_ns);
             }
-            self.obey_phase(now_ns);
+            self.stop_if_done(now_ns);
             if self.is_finished(now_ns) {
                 return Ok(());
             }
@@ -281,7 +290,7 @@ impl Worker {
         self.report_if_down(now_ns);
         self.report_losses();
         if self.may_send() {
-            self.pass_over(now_ns);
+            self.skip_unsendable(now_ns);
             self.segments.counts().late_by(self.pace.behind_ns(now_ns));
         }
         // If there was a reply for each connection, a long wait is unlikely, and the check is skipped.

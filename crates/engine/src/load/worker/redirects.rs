@@ -10,13 +10,13 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::{Worker, stopping::Stage};
+use super::{Worker, stopping::WorkerStage};
 use crate::{
-    endpoint::{Lulls, NodeNumber},
+    endpoint::{NodeNumber, NodeOutages},
     load::{
         ErrorKind, FailedRequest, Retries,
-        connection::Connection,
-        parcel::{Flight, Parcel, Refusal},
+        connection::LoadConnection,
+        parcel::{Flight, NodeRefusal, Parcel},
         spread::MOST_HOPS,
     },
     untrusted,
@@ -37,12 +37,12 @@ impl Worker {
     /// client is free if all its requests are answered.
     pub(super) fn on_lane_idle(&mut self, i: usize, now_ns: u64) {
         let client = self.clients.owner(i);
-        let flight = self.clients.connection(i).and_then(Connection::take_flight);
+        let flight = self.clients.connection(i).and_then(LoadConnection::take_flight);
         let answered =
             flight.as_ref().map_or(0, |flight| flight.parcel.requests.len() - flight.refused.len());
         if let Some(flight) = flight {
             if let (Some(from), true) = (flight.parcel.from, flight.refused.is_empty()) {
-                self.setback(|setbacks| setbacks.answered(from.index(), now_ns));
+                self.note_outage(|setbacks| setbacks.answered(from.index(), now_ns));
             }
             self.follow(*flight, now_ns);
         }
@@ -52,19 +52,19 @@ impl Worker {
 
     /// Notes the begin or the end of a period without good replies from a node. After the end of the load, nothing is
     /// noted.
-    pub(super) fn setback(&self, note: impl FnOnce(&Lulls)) {
-        if !matches!(self.stage, Stage::Over { .. }) {
+    pub(super) fn note_outage(&self, note: impl FnOnce(&NodeOutages)) {
+        if !matches!(self.stage, WorkerStage::Over { .. }) {
             note(&self.setup.setbacks);
         }
     }
 
-    fn setback_of(&self, node: Option<NodeNumber>, due_ns: u64) {
-        self.setback(|setbacks| node.into_iter().for_each(|node| setbacks.lost(node.index(), due_ns)));
+    fn note_outage_of(&self, node: Option<NodeNumber>, due_ns: u64) {
+        self.note_outage(|setbacks| node.into_iter().for_each(|node| setbacks.lost(node.index(), due_ns)));
     }
 
     /// Notes that `n` requests of `client` are answered or lost.
     fn settle(&mut self, client: usize, n: usize, now_ns: u64) {
-        if let Some(batch) = self.clients.settle(client, n as u32) {
+        if let Some(batch) = self.clients.note_answered(client, n as u32) {
             self.on_free(client, (batch, false), now_ns);
         }
     }
@@ -76,7 +76,7 @@ impl Worker {
             self.report_error(&ErrorKind::of_line(&line), || untrusted::bytes(&line));
         }
         let Some(by) = parcel.node.filter(|_| !refused.is_empty()) else { return };
-        self.doubt_topology();
+        self.refresh_topology();
         if let Some(spread) = &mut self.spread {
             spread.avoid_replica(by, now_ns);
         }
@@ -91,21 +91,21 @@ impl Worker {
             self.segments.counts().redirects.count(&refusal.kind(), parcel.requests.len() as u64);
             let hops = parcel.hops + u32::from(refusal.is_redirect());
             let from = parcel.from.or(refusal.is_of_moved_slots().then_some(by));
-            self.setback_of(from.filter(|from| *from == by), parcel.due_ns(0));
+            self.note_outage_of(from.filter(|from| *from == by), parcel.due_ns(0));
             let parcel = Parcel { node: None, from, hops, ..parcel };
             if hops > MOST_HOPS {
                 self.give_up(&parcel, &refusal.kind(), &refusal.text(), now_ns);
                 continue;
             }
-            match self.spread.as_ref().map(|spread| spread.named(&refusal, by)) {
-                Some(Ok(Some(node))) if matches!(refusal, Refusal::Ask(..)) => {
+            match self.spread.as_ref().map(|spread| spread.redirect_target(&refusal, by)) {
+                Some(Ok(Some(node))) if matches!(refusal, NodeRefusal::Ask(..)) => {
                     for (_, single) in parcel.divide(|place, _| place) {
                         self.deliver(Parcel { asks: true, ..single }, node, now_ns);
                     }
                 }
                 Some(Ok(Some(node))) if hops == 1 => self.deliver(parcel, node, now_ns),
                 // Two nodes may briefly disagree about the owner of a slot.
-                Some(Ok(node)) => self.hold(Parcel { node, ..parcel }, refusal, now_ns),
+                Some(Ok(node)) => self.delay_parcel(Parcel { node, ..parcel }, refusal, now_ns),
                 Some(Err(error)) => self.give_up(&parcel, &refusal.kind(), &error.to_string(), now_ns),
                 None => {}
             }
@@ -113,10 +113,10 @@ impl Worker {
     }
 
     /// Sends failed requests again after a pause, or gives them up.
-    fn retry(&mut self, retries: &Retries, parcel: Parcel, why: Refusal, now_ns: u64) {
+    fn retry(&mut self, retries: &Retries, parcel: Parcel, why: NodeRefusal, now_ns: u64) {
         let (kind, text) = (why.kind(), why.text());
-        let line = (!matches!(why, Refusal::Lost(_))).then_some(text.as_str());
-        if !retries.allows(line, parcel.retries) || matches!(self.stage, Stage::Over { .. }) {
+        let line = (!matches!(why, NodeRefusal::Lost(_))).then_some(text.as_str());
+        if !retries.allows(line, parcel.retries) || matches!(self.stage, WorkerStage::Over { .. }) {
             return self.give_up(&parcel, &kind, &text, now_ns);
         }
         self.report_error(&kind, || text);
@@ -138,20 +138,20 @@ impl Worker {
     }
 
     /// Keeps a parcel for a later attempt, or gives it up after the timeout.
-    pub(super) fn hold(&mut self, parcel: Parcel, why: Refusal, now_ns: u64) {
+    pub(super) fn delay_parcel(&mut self, parcel: Parcel, why: NodeRefusal, now_ns: u64) {
         let end_ns = self.end_ns(&parcel);
         if now_ns >= end_ns {
             return self.give_up(&parcel, &why.kind(), &why.text(), now_ns);
         }
-        self.doubt_topology();
+        self.refresh_topology();
         if let Some(spread) = &mut self.spread {
-            spread.hold(parcel, why, (now_ns, end_ns));
+            spread.delay(parcel, why, (now_ns, end_ns));
         }
     }
 
     /// Sends waiting parcels again if their pause is over.
-    pub(super) fn send_held(&mut self, now_ns: u64) {
-        while let Some((parcel, why)) = self.spread.as_mut().and_then(|spread| spread.next_held(now_ns)) {
+    pub(super) fn send_delayed(&mut self, now_ns: u64) {
+        while let Some((parcel, why)) = self.spread.as_mut().and_then(|spread| spread.next_delayed(now_ns)) {
             match parcel.node {
                 _ if now_ns >= self.end_ns(&parcel) => {
                     self.give_up(&parcel, &why.kind(), &why.text(), now_ns);
@@ -200,7 +200,7 @@ impl Worker {
             self.spread.as_ref().is_some_and(|spread| parcel.generation > spread.gives_back_after);
         if let Some(lost) = parcel.numbers.get(answered..).filter(|lost| is_current && !lost.is_empty()) {
             self.filling.give_back(lost);
-            self.go_on_filling();
+            self.resume_prefill();
         }
     }
 
@@ -225,15 +225,15 @@ impl Worker {
         (kind, now_ns): (&ErrorKind, u64),
     ) {
         if let (Some(spread), Some(node)) = (&mut self.spread, remains.node) {
-            spread.doubt(node, now_ns);
+            spread.look_up_again(node, now_ns);
             spread.reads.avoid(node, now_ns);
         }
         for parcel in remains.waiting {
             let from = parcel.from.or(remains.node);
-            self.setback_of(from, parcel.due_ns(0));
-            self.hold(
+            self.note_outage_of(from, parcel.due_ns(0));
+            self.delay_parcel(
                 Parcel { node: None, asks: false, from, ..parcel },
-                Refusal::Unreachable(kind.clone()),
+                NodeRefusal::Unreachable(kind.clone()),
                 now_ns,
             );
         }
@@ -246,14 +246,14 @@ impl Worker {
             self.follow(*flight, now_ns);
             self.settle(client, settled, now_ns);
             if !lost.requests.is_empty() {
-                self.retry(&retries, lost, Refusal::Lost(kind.clone()), now_ns);
+                self.retry(&retries, lost, NodeRefusal::Lost(kind.clone()), now_ns);
             }
             return;
         }
         // A lane has a parcel in flight only while it waits for replies.
         let (total, refused) = (flight.parcel.requests.len(), flight.refused.len());
         if remains.answered < total {
-            self.setback_of(remains.node, flight.parcel.due_ns(remains.answered));
+            self.note_outage_of(remains.node, flight.parcel.due_ns(remains.answered));
         }
         self.give_back(&flight.parcel, remains.answered);
         self.follow(*flight, now_ns);
@@ -263,7 +263,7 @@ impl Worker {
     /// Counts all unwritten requests as errors of `kind`, at the end of the load.
     pub(super) fn give_up_parcels(&mut self, kind: &ErrorKind, now_ns: u64) {
         let mut parcels = self.clients.take_all_waiting();
-        while let Some((parcel, _)) = self.spread.as_mut().and_then(|spread| spread.next_held(u64::MAX)) {
+        while let Some((parcel, _)) = self.spread.as_mut().and_then(|spread| spread.next_delayed(u64::MAX)) {
             parcels.push(parcel);
         }
         for parcel in parcels {
@@ -271,9 +271,9 @@ impl Worker {
         }
     }
 
-    pub(super) fn doubt_topology(&self) {
+    pub(super) fn refresh_topology(&self) {
         if let Some(spread) = &self.spread {
-            spread.cluster.doubt();
+            spread.cluster.mark_stale();
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{RandomTimers, Setup, Worker, is_opening, stopping::Stage};
+use super::{RandomTimers, Worker, WorkerSetup, is_opening, stopping::WorkerStage};
 use crate::load::{alarm::window, clients::is_extra};
 
 /// Changes the seed, so that pauses do not use the random numbers of requests.
@@ -15,7 +15,7 @@ pub(super) const THINKING: u64 = 0x7417_4B1D;
 /// Changes the seed, so that sessions do not use the random numbers of requests.
 pub(super) const SESSIONS: u64 = 0x5E55_1045;
 
-impl Setup {
+impl WorkerSetup {
     /// Creates timers for this worker's clients. Each `purpose` has its own random numbers.
     pub(super) fn timers(&self, purpose: u64) -> RandomTimers {
         RandomTimers::new(self.plan.seed ^ purpose, self.share())
@@ -36,7 +36,7 @@ impl Worker {
         } else if self.is_used_up(i, is_spent) {
             self.clients.renew(i);
         } else if let Some(think) = self.setting.think()
-            && self.stage == Stage::Sending
+            && self.stage == WorkerStage::Sending
         {
             self.thinking.begin(i, think, now_ns);
         } else {
@@ -60,7 +60,7 @@ impl Worker {
         let is_over = is_spent
             || most.is_some_and(|most| self.clients.served(i) >= most)
             || self.setting.session_length().is_some() && self.clients.has_ended(i);
-        is_over && self.stage == Stage::Sending && self.clients.left(i) > 0
+        is_over && self.stage == WorkerStage::Sending && self.clients.left(i) > 0
     }
 
     /// Begins a session of client `i`, which has just connected, unless its last session still runs.
@@ -74,7 +74,7 @@ impl Worker {
 
     /// Queues the clients whose pause has ended, and renews the connections of clients whose session has ended.
     #[inline]
-    pub(super) fn end_lengths(&mut self, now_ns: u64) {
+    pub(super) fn end_timers(&mut self, now_ns: u64) {
         while let Some(i) = self.thinking.next(now_ns) {
             if !self.clients.is_surplus(i) {
                 self.queue(i, now_ns);
@@ -96,7 +96,7 @@ impl Worker {
     }
 
     /// Restarts the pauses of all idle clients and all sessions, since the setting has changed.
-    pub(super) fn rest_anew(&mut self, now_ns: u64) {
+    pub(super) fn restart_timers(&mut self, now_ns: u64) {
         self.thinking = self.setup.timers(THINKING);
         self.clients.queue_idle();
         if let Some(think) = self.setting.think() {

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use super::{LAST_REPLIES_NS, Worker, stopping::Stage, waiting::Ready};
+use super::{LAST_REPLIES_NS, Worker, stopping::WorkerStage, waiting::SocketReadiness};
 use crate::{
     knobs::Rhythm,
-    load::{ErrorKind, OperationCounts, answered::Batch, clients::ClientConnection, quota::Numbered},
+    load::{
+        ErrorKind, OperationCounts, answered::BatchBuffers, clients::ClientConnection, quota::NumberedRequest,
+    },
     untrusted,
     workload::OpId,
 };
@@ -46,8 +48,8 @@ impl Worker {
         }
         // The end of the load, or after it the end of the wait for the last replies.
         let end_ns = match self.stage {
-            Stage::Sending | Stage::Spent { .. } => self.until_ns,
-            Stage::Over { since_ns } => since_ns + LAST_REPLIES_NS,
+            WorkerStage::Sending | WorkerStage::Spent { .. } => self.until_ns,
+            WorkerStage::Over { since_ns } => since_ns + LAST_REPLIES_NS,
         };
         let held_ns = self.spread.as_ref().and_then(|spread| spread.next_ns());
         let timers = [self.clients.next_retry_ns(), self.watches.next_ns(), self.sessions.next_ns(), held_ns];
@@ -125,7 +127,7 @@ impl Worker {
         self.watches.watch(i, check_ns);
         if let Err(broken) = sent {
             // The server may have sent the reason.
-            self.attend_ready(i, Ready::TO_READ, now_ns);
+            self.attend_ready(i, SocketReadiness::TO_READ, now_ns);
             if self.clients.connection(i).is_some() {
                 self.lose(i, &broken, now_ns);
             }
@@ -285,13 +287,13 @@ impl Worker {
 
     /// Writes the requests that were due before `end_ns`, a time in the past, as long as a client is free.
     pub(super) fn send_before(&mut self, end_ns: u64) {
-        if self.setting.knobs.load && self.stage == Stage::Sending && !self.pace.is_closed() {
+        if self.setting.knobs.load && self.stage == WorkerStage::Sending && !self.pace.is_closed() {
             self.send_round(end_ns.saturating_sub(1));
         }
     }
 
     fn send_round(&mut self, now_ns: u64) {
-        self.pass_over(now_ns);
+        self.skip_unsendable(now_ns);
         while self.pace.is_due(now_ns)
             && !self.awaits_record
             && let Some(i) = self.clients.next_ready()
@@ -308,20 +310,20 @@ impl Worker {
 
     /// Counts due requests that will not be sent. Without a connection, all due requests fail. Otherwise, late requests
     /// may be shed.
-    pub(super) fn pass_over(&mut self, now_ns: u64) {
+    pub(super) fn skip_unsendable(&mut self, now_ns: u64) {
         if self.clients.connected() == 0 {
             let failed = self.pace.give_up(now_ns);
-            let failed = self.lost_of(failed);
+            let failed = self.lost_within_limit(failed);
             self.segments.counts().errors.count(&self.outage, failed);
         } else {
             let shed = self.pace.shed(now_ns);
-            let shed = self.lost_of(shed);
+            let shed = self.lost_within_limit(shed);
             self.segments.counts().shed += shed;
         }
     }
 
     /// Returns how many of `passed` skipped requests count as due, which the limit on requests restricts.
-    pub(super) fn lost_of(&mut self, passed: u64) -> u64 {
+    pub(super) fn lost_within_limit(&mut self, passed: u64) -> u64 {
         if passed == 0 || self.is_filling {
             return passed;
         }
@@ -336,8 +338,8 @@ impl Worker {
 #[cold]
 fn take_out(
     places: &[usize],
-    batch: &mut Batch,
-    mut numbers: Option<&mut Vec<Numbered>>,
+    batch: &mut BatchBuffers,
+    mut numbers: Option<&mut Vec<NumberedRequest>>,
     counts: &mut [OperationCounts],
 ) -> u64 {
     for place in places.iter().rev() {

@@ -2,20 +2,20 @@
 //! Otherwise, the batch is divided by node, and each part is written on the client's lane to this node. The client is
 //! free again when all parts are answered.
 
-use super::{Worker, waiting::Ready};
+use super::{Worker, waiting::SocketReadiness};
 use crate::{
     endpoint::NodeNumber,
     load::{
         ErrorKind,
-        parcel::{Kept, Parcel, Refusal},
-        quota::Numbered,
+        parcel::{NodeRefusal, Parcel, ParcelRequest},
+        quota::NumberedRequest,
     },
     workload::OpId,
 };
 
 /// The generated batch of a client.
 #[derive(Default)]
-struct Drawn {
+struct GeneratedBatch {
     /// When the first request was due; `None` in a closed loop.
     first_due_ns: Option<u64>,
     parcels: Vec<Parcel>,
@@ -25,7 +25,7 @@ impl Worker {
     /// Generates the next batch of the free client `i`, and writes the batch to the nodes of the cluster.
     #[cold]
     pub(super) fn send_spread(&mut self, i: usize, now_ns: u64) {
-        let Drawn { first_due_ns, parcels } =
+        let GeneratedBatch { first_due_ns, parcels } =
             if self.gathers() { self.gather(i, now_ns) } else { self.draw_batch(i, now_ns) };
         let requests: usize = parcels.iter().map(|parcel| parcel.requests.len()).sum();
         if requests == 0 {
@@ -47,7 +47,7 @@ impl Worker {
     fn send_parcels(&mut self, i: usize, parcels: Vec<Parcel>, now_ns: u64) {
         self.has_worked = true;
         let requests: usize = parcels.iter().map(|parcel| parcel.requests.len()).sum();
-        self.clients.owes(i, requests as u32);
+        self.clients.add_unanswered(i, requests as u32);
         self.segments.wrote(requests, 0);
         for parcel in parcels {
             match parcel.node {
@@ -68,10 +68,10 @@ impl Worker {
 
     /// Generates requests until a batch is complete for the node of client `i`, or several batches for another node.
     /// The last requests of a load form smaller batches.
-    fn gather(&mut self, i: usize, now_ns: u64) -> Drawn {
+    fn gather(&mut self, i: usize, now_ns: u64) -> GeneratedBatch {
         let own = self.clients.lane(i).and_then(|lane| lane.node);
         let pipeline = self.setting.pipeline() as usize;
-        let Some(spread) = &mut self.spread else { return Drawn::default() };
+        let Some(spread) = &mut self.spread else { return GeneratedBatch::default() };
         let topology = spread.cluster.topology();
         spread.reads.next_batch();
         let mut complete = spread.gathered.take_complete(own, own, pipeline);
@@ -84,13 +84,13 @@ impl Worker {
             if spread.gathered.is_too_large() {
                 self.send_gathered(true, now_ns);
                 self.clients.queue(i);
-                return Drawn::default();
+                return GeneratedBatch::default();
             }
             complete = spread.gathered.take_complete(to.0, own, pipeline);
         }
         self.count_without_replica();
         let parcel = complete.or_else(|| self.spread.as_mut()?.gathered.take_largest());
-        Drawn {
+        GeneratedBatch {
             first_due_ns: None,
             parcels: parcel.into_iter().map(|parcel| self.drawn_by(i, parcel, now_ns)).collect(),
         }
@@ -119,7 +119,7 @@ impl Worker {
         }
     }
 
-    fn draw_batch(&mut self, i: usize, now_ns: u64) -> Drawn {
+    fn draw_batch(&mut self, i: usize, now_ns: u64) -> GeneratedBatch {
         let generation = self.segments.generation();
         let (mut whole, mut apart) = (Parcel::new(i, generation, now_ns), Vec::new());
         let (mut requests, mut first_due_ns) = (0, None);
@@ -143,12 +143,12 @@ impl Worker {
             apart.extend(alone);
         }
         apart.extend((!whole.requests.is_empty()).then_some(whole));
-        Drawn { first_due_ns, parcels: apart }
+        GeneratedBatch { first_due_ns, parcels: apart }
     }
 
     /// Generates the next request of client `i` into `out`. Also returns the number of the request in a prefill.
     /// Returns `None` if the client may send no more, or the dataset record is not available yet.
-    fn draw(&mut self, i: usize) -> Option<(Kept, Option<Numbered>)> {
+    fn draw(&mut self, i: usize) -> Option<(ParcelRequest, Option<NumberedRequest>)> {
         let client = self.clients.get_mut(i)?;
         let program = &self.setting.program;
         let before = program.has_records().then(|| client.draws.clone());
@@ -175,7 +175,7 @@ impl Worker {
         let slot = self.spread.as_mut().zip(key).map(|(spread, key)| spread.slot(key));
         let divides = self.spread.as_ref().is_some_and(|spread| spread.reads.are_divided());
         let reads = divides && program.operations().of(op).only_reads;
-        Some((Kept { op, slot, reads, end: 0 }, number))
+        Some((ParcelRequest { op, slot, reads, end: 0 }, number))
     }
 
     /// Writes the requests of a parcel to the owners of their slots.
@@ -186,7 +186,7 @@ impl Worker {
         for parcel in parcels {
             match parcel.node {
                 Some(node) => self.deliver(parcel, node, now_ns),
-                None => self.hold(parcel, Refusal::Later("CLUSTERDOWN"), now_ns),
+                None => self.delay_parcel(parcel, NodeRefusal::Later("CLUSTERDOWN"), now_ns),
             }
         }
     }
@@ -211,7 +211,7 @@ impl Worker {
             Some((i, lane)) if lane.is_idle() => self.write_parcel(i, parcel),
             Some((_, lane)) => lane.waiting.push_back(parcel),
             // All lanes are in use, but a lane will be idle soon.
-            None => self.hold(parcel, Refusal::NoLane, now_ns),
+            None => self.delay_parcel(parcel, NodeRefusal::NoLane, now_ns),
         }
     }
 
@@ -231,7 +231,7 @@ impl Worker {
         self.watches.watch(i, check_ns);
         if let Err(broken) = sent {
             // The server may have sent the reason.
-            self.attend_ready(i, Ready::TO_READ, now_ns);
+            self.attend_ready(i, SocketReadiness::TO_READ, now_ns);
             if self.clients.connection(i).is_some() {
                 self.lose(i, &broken, now_ns);
             }

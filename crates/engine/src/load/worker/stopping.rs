@@ -2,12 +2,12 @@
 
 use std::{any::Any, io, sync::Arc};
 
-use super::{Allowance, Broken, Connection, ConnectionPhase, LAST_REPLIES_NS, Worker};
+use super::{Allowance, ConnectionFailure, ConnectionPhase, LAST_REPLIES_NS, LoadConnection, Worker};
 use crate::load::{ErrorKind, phase, spread::MOST_HOPS};
 
 /// The worker's progress in the current phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum WorkerStage {
     /// The worker sends while the load is on.
     Sending,
     /// The worker has sent all its requests, and waits for the last replies and then for the next phase.
@@ -27,8 +27,8 @@ impl Worker {
     /// phase.
     pub(super) fn follow_phase(&mut self, phase: &phase::Phase) -> bool {
         self.until_ns = phase.load_ends_ns();
-        self.is_filling = phase.filling().is_some();
-        let is_refilled = self.filling.follow(phase.filling().map(|filling| &filling.quota));
+        self.is_filling = phase.prefill().is_some();
+        let is_refilled = self.filling.follow(phase.prefill().map(|filling| &filling.quota));
         let is_another_quota = self.allowance.follow(phase.quota());
         if is_another_quota {
             self.part_requests();
@@ -60,9 +60,9 @@ impl Worker {
 
     /// Resumes sending if the worker had sent all its requests. Returns whether the worker has resumed sending.
     fn send_again(&mut self) -> bool {
-        let was_spent = matches!(self.stage, Stage::Spent { .. });
+        let was_spent = matches!(self.stage, WorkerStage::Spent { .. });
         if was_spent {
-            self.stage = Stage::Sending;
+            self.stage = WorkerStage::Sending;
             self.clients.queue_idle();
         }
         was_spent
@@ -71,14 +71,14 @@ impl Worker {
     /// Gives the lost requests of client `i` back to the allowance, if every request has to be answered.
     pub(super) fn take_back(&mut self, i: usize) {
         if self.clients.give_back(i, &mut self.filling) {
-            self.go_on_filling();
+            self.resume_prefill();
         }
     }
 
     /// Continues a prefill after requests were given back to the allowance.
-    pub(super) fn go_on_filling(&mut self) {
+    pub(super) fn resume_prefill(&mut self) {
         if !self.filling.is_spent() && self.send_again() {
-            self.segments.go_on();
+            self.segments.resume();
         }
     }
 
@@ -86,7 +86,7 @@ impl Worker {
     /// clock.
     #[inline]
     pub(super) fn may_send(&self) -> bool {
-        self.setting.knobs.load && self.stage == Stage::Sending && self.seen_ns < self.until_ns
+        self.setting.knobs.load && self.stage == WorkerStage::Sending && self.seen_ns < self.until_ns
     }
 
     /// Stops the worker when the time of the load is over, or when all requests are sent.
@@ -94,32 +94,32 @@ impl Worker {
     /// At the end of the load's time, requests that were due earlier are still sent if a client is free. With a quota,
     /// the time under load of an open loop ends when the quota is spent. In a closed loop, the time under load ends
     /// with the last reply, since each client waits for replies before it sends.
-    pub(super) fn obey_phase(&mut self, now_ns: u64) {
-        if matches!(self.stage, Stage::Over { .. }) {
+    pub(super) fn stop_if_done(&mut self, now_ns: u64) {
+        if matches!(self.stage, WorkerStage::Over { .. }) {
             return;
         }
         if now_ns >= self.until_ns {
-            if self.stage == Stage::Sending {
+            if self.stage == WorkerStage::Sending {
                 self.send_before(self.until_ns);
                 let unsent = self.pace.give_up(self.until_ns);
-                let unsent = self.lost_of(unsent);
+                let unsent = self.lost_within_limit(unsent);
                 self.segments.counts().unsent += unsent;
             }
-            self.stage = Stage::Over { since_ns: now_ns };
+            self.stage = WorkerStage::Over { since_ns: now_ns };
             self.end_load(self.until_ns);
             return;
         }
-        if self.stage == Stage::Sending
+        if self.stage == WorkerStage::Sending
             && self.may_be_sent().is_spent()
             && self.spread.as_ref().is_none_or(|spread| spread.gathered.is_empty())
         {
-            self.stage = Stage::Spent { is_answered: false };
+            self.stage = WorkerStage::Spent { is_answered: false };
             if !self.pace.is_closed() {
                 self.end_load(now_ns);
             }
         }
-        if self.stage == (Stage::Spent { is_answered: false }) && self.segments.in_flight() == 0 {
-            self.stage = Stage::Spent { is_answered: true };
+        if self.stage == (WorkerStage::Spent { is_answered: false }) && self.segments.in_flight() == 0 {
+            self.stage = WorkerStage::Spent { is_answered: true };
             self.end_load(now_ns);
             self.may_be_sent().finish();
         }
@@ -137,7 +137,7 @@ impl Worker {
     /// Returns whether the load is over and the wait for replies has ended. In this case, sends the worker's last
     /// counts to the collector.
     pub(super) fn is_finished(&mut self, now_ns: u64) -> bool {
-        let Stage::Over { since_ns } = self.stage else {
+        let WorkerStage::Over { since_ns } = self.stage else {
             return false;
         };
         if self.segments.in_flight() > 0 {
@@ -161,7 +161,7 @@ impl Worker {
         for _ in 0..=MOST_HOPS + 1 {
             self.lose_those(
                 |connection| connection.phase == ConnectionPhase::Busy,
-                &Broken::Unanswered,
+                &ConnectionFailure::Unanswered,
                 now_ns,
             );
             self.give_up_parcels(&ErrorKind::Unanswered, now_ns);
@@ -172,15 +172,15 @@ impl Worker {
     #[cold]
     pub(super) fn die(&mut self, why: &io::Error) {
         let now_ns = self.setup.clock.now_ns();
-        self.lose_those(|_| true, &Broken::Died(why.to_string()), now_ns);
+        self.lose_those(|_| true, &ConnectionFailure::Died(why.to_string()), now_ns);
         self.give_up_parcels(&ErrorKind::Unanswered, now_ns);
         self.report_losses();
         self.until_ns = self.until_ns.min(now_ns);
-        self.obey_phase(now_ns);
+        self.stop_if_done(now_ns);
         self.segments.finish(now_ns, 0);
     }
 
-    fn lose_those(&mut self, is_one: impl Fn(&Connection) -> bool, why: &Broken, now_ns: u64) {
+    fn lose_those(&mut self, is_one: impl Fn(&LoadConnection) -> bool, why: &ConnectionFailure, now_ns: u64) {
         let those: Vec<_> = self.clients.connections().filter(|(_, c)| is_one(c)).map(|(i, _)| i).collect();
         for i in those {
             self.lose(i, why, now_ns);

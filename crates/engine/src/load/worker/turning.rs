@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Worker, stopping::Stage};
+use super::{Worker, stopping::WorkerStage};
 use crate::{
-    load::{Setting, pacing::Pace, phase::Phase},
+    load::{LoadSetting, pacing::WorkerPace, phase::Phase},
     workload::{Draws, Share, client_seed},
 };
 
@@ -15,12 +15,12 @@ impl Worker {
     #[inline]
     pub(super) fn take_setting(&mut self) {
         if !Arc::ptr_eq(&self.setting, &self.setup.settings.load()) {
-            self.turn();
+            self.apply_setting();
         }
     }
 
     #[cold]
-    fn turn(&mut self) {
+    fn apply_setting(&mut self) {
         let new = self.setup.settings.load_full();
         let (since_ns, is_turn) = (new.since_ns, new.generation != self.setting.generation);
         if is_turn {
@@ -31,7 +31,7 @@ impl Worker {
         if self.may_send() && !matches!(new.phase, Phase::Ended { .. }) {
             self.send_gathered(false, self.seen_ns);
         }
-        let rests = |setting: &Setting| (setting.knobs.load, setting.think(), setting.session_length());
+        let rests = |setting: &LoadSetting| (setting.knobs.load, setting.think(), setting.session_length());
         let rested = rests(&self.setting);
         let was_limited = self.allowance.quota().is_some();
         let sends_again = self.follow_phase(&new.phase);
@@ -42,11 +42,11 @@ impl Worker {
         let connected = self.clients.connected() as u32;
         if sends_again {
             // No request was due while the worker had nothing to send.
-            self.pace = Pace::new();
+            self.pace = WorkerPace::new();
         }
         self.follow_knobs(was_limited);
         if sends_again || rests(&self.setting) != rested {
-            self.rest_anew(since_ns);
+            self.restart_timers(since_ns);
         }
         self.count_lap();
         // A new buffer, because earlier batches may have been far larger than later batches.
@@ -80,13 +80,13 @@ impl Worker {
         let since_ns = self.setting.since_ns;
         let unsent = self.pace.follow(knobs, part, since_ns, seed);
         let load = knobs.load;
-        let unsent = if were_limited { self.lost_of(unsent) } else { unsent };
+        let unsent = if were_limited { self.lost_within_limit(unsent) } else { unsent };
         if self.clients.connected() > 0 || self.clients.how_many_lost() > 0 {
             self.pace.begin(since_ns);
         }
         let due = self.pace.take_due();
         // After all permitted requests are sent, no request is due.
-        if self.stage != Stage::Sending {
+        if self.stage != WorkerStage::Sending {
             return;
         }
         self.segments.counts().due += due;

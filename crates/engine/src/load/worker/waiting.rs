@@ -4,17 +4,17 @@
 use super::Worker;
 use crate::{
     endpoint::{HANDSHAKE_LIMIT, TlsFailure},
-    load::broken::Broken,
+    load::broken::ConnectionFailure,
 };
 
 /// Whether a socket is ready for reading, and for writing.
 #[derive(Clone, Copy)]
-pub(super) struct Ready {
+pub(super) struct SocketReadiness {
     pub(super) to_read: bool,
     pub(super) to_write: bool,
 }
 
-impl Ready {
+impl SocketReadiness {
     pub(super) const TO_READ: Self = Self { to_read: true, to_write: false };
 }
 
@@ -22,7 +22,7 @@ impl Worker {
     /// Continues to read from a client with unread data in its socket.
     pub(super) fn read_on(&mut self, now_ns: u64) {
         if let Some(i) = self.clients.next_unread() {
-            self.attend_ready(i, Ready::TO_READ, now_ns);
+            self.attend_ready(i, SocketReadiness::TO_READ, now_ns);
         }
     }
 
@@ -46,17 +46,17 @@ impl Worker {
     }
 
     /// Closes the connections that have waited too long for their next reply.
-    pub(super) fn end_late(&mut self, now_ns: u64) {
+    pub(super) fn close_late(&mut self, now_ns: u64) {
         while let Some(i) = self.watches.next(now_ns) {
             // Data that has arrived but is not read yet is not late. After a pause of this process, all replies would
             // otherwise seem late.
             if self.is_late(i, now_ns) {
                 // If there is data, it arrived after the poll, since no event reported it.
-                self.attend_ready(i, Ready::TO_READ, self.setup.clock.now_ns());
+                self.attend_ready(i, SocketReadiness::TO_READ, self.setup.clock.now_ns());
                 if self.is_late(i, now_ns) {
                     let broken = match self.timeout_ns {
-                        u64::MAX => Broken::Socket(TlsFailure::Silent.into()),
-                        _ => Broken::Timeout(self.setup.plan.timeout.as_millis()),
+                        u64::MAX => ConnectionFailure::Socket(TlsFailure::Silent.into()),
+                        _ => ConnectionFailure::Timeout(self.setup.plan.timeout.as_millis()),
                     };
                     self.lose(i, &broken, now_ns);
                 }
@@ -95,13 +95,13 @@ mod tests {
         clock::Clock,
         endpoint::{Address, Target},
         knobs::Knobs,
-        load::{FirstWords, IntervalBuffer, Load, LoadEvent, Output, Plan, WorkerOptions},
+        load::{FirstCommands, IntervalBuffer, Load, LoadEvent, LoadOutput, LoadPlan, WorkerOptions},
         workload::{Dataset, Workload},
     };
 
     /// Creates a server that accepts connections and never replies, a plan for this server, and a workload that
     /// sends the records of a file.
-    fn bench() -> (TcpListener, Plan, Workload, tempfile::NamedTempFile) {
+    fn bench() -> (TcpListener, LoadPlan, Workload, tempfile::NamedTempFile) {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Address::Tcp { host: "127.0.0.1".into(), port: server.local_addr().unwrap().port() };
         let file = tempfile::NamedTempFile::with_suffix(".csv").unwrap();
@@ -109,18 +109,19 @@ mod tests {
         let workload = Workload::of_commands(&["SET", "__field:id__", "x"].map(str::to_owned)).unwrap();
         let workload = workload.with_dataset(file.path(), None).unwrap();
         let target = Target { address, ..Target::default() };
-        let plan = Plan { target, first_words: FirstWords::Bare { tracks: false }, ..Plan::fixture() };
+        let plan =
+            LoadPlan { target, first_words: FirstCommands::Bare { tracks: false }, ..LoadPlan::fixture() };
         (server, plan, workload, file)
     }
 
     /// Starts a load of four clients that send the records of `dataset`.
-    fn load(plan: &Plan, workload: &Workload, dataset: Dataset, rate: Option<u32>) -> (Load, Output) {
+    fn load(plan: &LoadPlan, workload: &Workload, dataset: Dataset, rate: Option<u32>) -> (Load, LoadOutput) {
         let workload = Arc::new(Workload { dataset: Some(dataset), ..workload.clone() });
         let knobs = Knobs { load: true, clients: 4, rate, workload, ..Knobs::default() };
         Load::start(plan, knobs, None, Clock::start()).unwrap()
     }
 
-    fn buffers(output: &mut Output) -> Vec<IntervalBuffer> {
+    fn buffers(output: &mut LoadOutput) -> Vec<IntervalBuffer> {
         std::iter::from_fn(|| output.rings[0].intervals.pop().ok()).map(|buffer| *buffer).collect()
     }
 
@@ -129,7 +130,7 @@ mod tests {
         let (_server, plan, workload, _file) = bench();
         for (rate, length) in [(None, Some(300)), (Some(1000), Some(300)), (None, None)] {
             let (dataset, _reader) = workload.dataset.as_ref().unwrap().with_hanging_reader();
-            let plan = Plan { length: length.map(Duration::from_millis), ..plan.clone() };
+            let plan = LoadPlan { length: length.map(Duration::from_millis), ..plan.clone() };
             let (mut load, mut output) = load(&plan, &workload, dataset, rate);
             let (done, ended) = channel();
             let run = std::thread::spawn(move || {
@@ -155,7 +156,7 @@ mod tests {
         let (_server, plan, workload, _file) = bench();
         for busy in [false, true] {
             let workers = WorkerOptions { busy, ..plan.workers.clone() };
-            let plan = Plan { workers, length: Some(Duration::from_millis(300)), ..plan.clone() };
+            let plan = LoadPlan { workers, length: Some(Duration::from_millis(300)), ..plan.clone() };
             let dataset = workload.dataset.clone().unwrap();
             let (mut load, mut output) = load(&plan, &workload, dataset, None);
             while !load.is_over() {

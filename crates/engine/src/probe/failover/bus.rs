@@ -5,14 +5,14 @@ use crate::protocol::RespValue;
 
 /// The information about a failover in a reply to CLUSTER NODES.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct NodesReply {
     /// The configuration epoch of the node that replied.
     pub(super) epoch: Option<u64>,
     /// The reason of the failover, from the state of the replaced node; `None` if it is unknown.
     pub(super) cause: Option<String>,
 }
 
-impl Said {
+impl NodesReply {
     /// Parses the reply of the new owner to CLUSTER NODES. `old` is the address of the old owner, in the form of that
     /// reply.
     pub(super) fn read(reply: &[u8], old: &str) -> Option<Self> {
@@ -46,11 +46,11 @@ mod tests {
             bb 127.0.0.1:7002@17002,host myself,master - 0 0 9 connected 0-5460\n\
             cc 127.0.0.1:7003@17003 slave bb 0 0 9 connected\n";
         let reply = format!("${}\r\n{nodes}\r\n", nodes.len());
-        let said = |old| Said::read(reply.as_bytes(), old).unwrap();
+        let said = |old| NodesReply::read(reply.as_bytes(), old).unwrap();
         let failed = said("127.0.0.1:7001");
         assert_eq!((failed.epoch, failed.cause.unwrap().contains("failed")), (Some(9), true));
         assert!(said("127.0.0.1:7003").cause.unwrap().contains("replica"));
-        assert_eq!(said("127.0.0.1:9"), Said { epoch: Some(9), cause: None });
-        assert_eq!(Said::read(b"-NOPERM no\r\n", "x"), None);
+        assert_eq!(said("127.0.0.1:9"), NodesReply { epoch: Some(9), cause: None });
+        assert_eq!(NodesReply::read(b"-NOPERM no\r\n", "x"), None);
     }
 }

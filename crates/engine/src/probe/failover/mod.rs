@@ -6,7 +6,7 @@
 //! an outage of a server with a name, or with Sentinels  ─► search: the name's address, a PING to it
 //! ```
 //! The length of a failover is counted from the due time of the first lost or unanswered request. This can be a request
-//! of the ping probe, or a request of a load that [reports](crate::endpoint::Lulls) its lost requests.
+//! of the ping probe, or a request of a load that [reports](crate::endpoint::NodeOutages) its lost requests.
 
 mod bus;
 mod owners;

@@ -6,21 +6,21 @@ use std::{
 };
 
 use crate::{
-    endpoint::{Lull, Lulls, NodeNumber, Role, Topology},
+    endpoint::{NodeNumber, NodeOutage, NodeOutages, Role, Topology},
     protocol::{SLOTS, key_slot},
 };
 
 /// A primary that may be replaced, or was replaced, by another owner of its slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Suspect {
+pub(super) struct SuspectPrimary {
     pub(super) node: NodeNumber,
     /// The outage of the primary; `None` if it handed over its slots without a lost request.
-    pub(super) lull: Option<Lull>,
+    pub(super) outage: Option<NodeOutage>,
     /// The last topology in which the primary owned its slots.
     pub(super) known: Arc<Topology>,
 }
 
-impl Suspect {
+impl SuspectPrimary {
     /// Returns the primary's first slot that has not moved to a node that was already a primary.
     pub(super) fn slot(&self, topology: &Topology) -> Option<u16> {
         let primaries: BTreeSet<_> = self.known.primaries().filter(|primary| *primary != self.node).collect();
@@ -58,7 +58,11 @@ impl Owners {
 
     /// Returns the primaries that have become suspects: primaries that do not answer, and primaries whose slots a
     /// replica now owns.
-    pub(super) fn look(&mut self, topology: &Arc<Topology>, lulls: &Lulls) -> Vec<Suspect> {
+    pub(super) fn new_suspects(
+        &mut self,
+        topology: &Arc<Topology>,
+        lulls: &NodeOutages,
+    ) -> Vec<SuspectPrimary> {
         let known = std::mem::replace(&mut self.known, Arc::clone(topology));
         let is_changed = !Arc::ptr_eq(&known, topology);
         let mut suspects = Vec::new();
@@ -79,7 +83,7 @@ impl Owners {
                 // An outage that was over before the handover does not belong to it.
                 let lull = lull.filter(|lull| lull.back_ns.is_none());
                 self.done_ns.insert(node.index(), lull.map_or(done_ns, |lull| lull.since_ns));
-                suspects.push(Suspect { node, lull, known: Arc::clone(&known) });
+                suspects.push(SuspectPrimary { node, outage: lull, known: Arc::clone(&known) });
             }
         }
         suspects
@@ -123,55 +127,55 @@ mod tests {
 
     #[test]
     fn a_primary_that_does_not_answer_is_a_suspect_once_and_its_replica_is_not() {
-        let (mut owners, lulls, topology) = (Owners::default(), Lulls::default(), two());
-        assert_eq!(owners.look(&topology, &lulls), []);
+        let (mut owners, lulls, topology) = (Owners::default(), NodeOutages::default(), two());
+        assert_eq!(owners.new_suspects(&topology, &lulls), []);
         lulls.lost(2, 70);
         lulls.lost(3, 70);
-        let suspects = owners.look(&topology, &lulls);
+        let suspects = owners.new_suspects(&topology, &lulls);
         let seen: Vec<_> = suspects
             .iter()
             .map(|it| (it.node.index(), it.slot(&topology), it.replicas().map(NodeNumber::index).collect()))
             .collect();
         assert_eq!(seen, [(2, Some(8192), vec![3])]);
-        assert_eq!(owners.look(&topology, &lulls), []);
+        assert_eq!(owners.new_suspects(&topology, &lulls), []);
         lulls.answered(2, 90);
         lulls.lost(2, 100);
-        assert_eq!(owners.look(&topology, &lulls)[0].lull.unwrap().since_ns, 100);
+        assert_eq!(owners.new_suspects(&topology, &lulls)[0].outage.unwrap().since_ns, 100);
     }
 
     #[test]
     fn a_takeover_by_a_replica_is_noticed_but_not_a_move_of_slots_between_primaries() {
-        let (mut owners, lulls, first) = (Owners::default(), Lulls::default(), two());
-        owners.look(&first, &lulls);
+        let (mut owners, lulls, first) = (Owners::default(), NodeOutages::default(), two());
+        owners.new_suspects(&first, &lulls);
         let moved = topology(&first, [(20, Some(21)), (20, Some(21))]);
-        assert_eq!(owners.look(&moved, &lulls), []);
-        owners.look(&first, &lulls);
+        assert_eq!(owners.new_suspects(&moved, &lulls), []);
+        owners.new_suspects(&first, &lulls);
         let taken = topology(&first, [(11, Some(10)), (20, Some(21))]);
-        let suspects = owners.look(&taken, &lulls);
-        assert_eq!((suspects.len(), suspects[0].node.index(), suspects[0].lull), (1, 0, None));
-        assert_eq!(owners.look(&taken, &lulls), []);
+        let suspects = owners.new_suspects(&taken, &lulls);
+        assert_eq!((suspects.len(), suspects[0].node.index(), suspects[0].outage), (1, 0, None));
+        assert_eq!(owners.new_suspects(&taken, &lulls), []);
     }
 
     #[test]
     fn a_replica_that_was_not_listed_is_a_successor_if_it_takes_all_slots() {
-        let (mut owners, lulls, first) = (Owners::default(), Lulls::default(), two());
-        owners.look(&first, &lulls);
+        let (mut owners, lulls, first) = (Owners::default(), NodeOutages::default(), two());
+        owners.new_suspects(&first, &lulls);
         let taken = topology(&first, [(30, None), (20, Some(21))]);
-        let suspects = owners.look(&taken, &lulls);
+        let suspects = owners.new_suspects(&taken, &lulls);
         assert_eq!(suspects.iter().map(|it| it.node.index()).collect::<Vec<_>>(), [0]);
         let mut owners = Owners::default();
         let one = topology(&Topology::default(), [(10, None), (10, None)]);
-        owners.look(&one, &lulls);
+        owners.new_suspects(&one, &lulls);
         let half = topology(&one, [(30, None), (10, None)]);
-        assert_eq!(owners.look(&half, &lulls), [], "a node that joins gets some of the slots");
+        assert_eq!(owners.new_suspects(&half, &lulls), [], "a node that joins gets some of the slots");
     }
 
     #[test]
     fn a_search_uses_a_slot_that_has_not_moved_to_another_primary_meanwhile() {
-        let (mut owners, lulls, first) = (Owners::default(), Lulls::default(), two());
-        owners.look(&first, &lulls);
+        let (mut owners, lulls, first) = (Owners::default(), NodeOutages::default(), two());
+        owners.new_suspects(&first, &lulls);
         lulls.lost(0, 70);
-        let suspect = owners.look(&first, &lulls).remove(0);
+        let suspect = owners.new_suspects(&first, &lulls).remove(0);
         assert_eq!(suspect.slot(&first), Some(0));
         let moved = topology(&first, [(20, None), (20, None)]);
         assert_eq!(suspect.slot(&moved), None, "a reshard is no failover");
@@ -181,16 +185,16 @@ mod tests {
 
     #[test]
     fn a_successor_that_was_found_before_the_topology_names_it_is_not_searched_for_again() {
-        let (mut owners, lulls, first) = (Owners::default(), Lulls::default(), two());
-        owners.look(&first, &lulls);
+        let (mut owners, lulls, first) = (Owners::default(), NodeOutages::default(), two());
+        owners.new_suspects(&first, &lulls);
         lulls.lost(0, 70);
-        let suspect = owners.look(&first, &lulls).remove(0);
+        let suspect = owners.new_suspects(&first, &lulls).remove(0);
         owners.found(suspect.node, suspect.replicas().next().unwrap());
         let taken = topology(&first, [(11, None), (20, Some(21))]);
-        assert_eq!(owners.look(&taken, &lulls), []);
+        assert_eq!(owners.new_suspects(&taken, &lulls), []);
         let back = topology(&taken, [(10, Some(11)), (20, Some(21))]);
-        owners.look(&back, &lulls);
-        assert_eq!(owners.look(&topology(&back, [(11, Some(10)), (20, Some(21))]), &lulls).len(), 1);
+        owners.new_suspects(&back, &lulls);
+        assert_eq!(owners.new_suspects(&topology(&back, [(11, Some(10)), (20, Some(21))]), &lulls).len(), 1);
     }
 
     #[test]

@@ -11,16 +11,16 @@ use std::{
 use parking_lot::Mutex;
 
 use super::{
-    owners::{Owners, Suspect},
-    search::{Named, for_slots},
+    owners::{Owners, SuspectPrimary},
+    search::{NamedServer, for_slots},
 };
 use crate::{
     clock::Clock,
-    endpoint::{Cluster, Lulls, NodeNumber, Target},
+    endpoint::{Cluster, NodeNumber, NodeOutages, Target},
     events::EventKind,
     probe::{
-        Message,
-        thread::{ProbeThread, Stop},
+        ProbeMessage,
+        thread::{ProbeThread, StopFlag},
     },
 };
 
@@ -33,9 +33,9 @@ pub struct FailoverPlan {
     /// another address.
     pub cluster: Option<Arc<Cluster>>,
     /// The outages that the ping probes report, by node.
-    pub lulls: Lulls,
+    pub outages: NodeOutages,
     /// The outages that the load reports, by node.
-    pub setbacks: Lulls,
+    pub load_outages: NodeOutages,
 }
 
 /// How often the thread looks for suspects: every 50 ms.
@@ -54,8 +54,8 @@ impl FailoverProbe {
     ///
     /// # Errors
     /// When the system cannot start a thread.
-    pub fn start(plan: FailoverPlan, clock: Clock, messages: Sender<Message>) -> io::Result<Self> {
-        let body = move |stop: Stop| match &plan.cluster {
+    pub fn start(plan: FailoverPlan, clock: Clock, messages: Sender<ProbeMessage>) -> io::Result<Self> {
+        let body = move |stop: StopFlag| match &plan.cluster {
             Some(cluster) => {
                 let watch =
                     ClusterWatch { plan: &plan, cluster, clock, stop: &stop, state: Mutex::default() };
@@ -72,7 +72,7 @@ struct ClusterWatch<'a> {
     plan: &'a FailoverPlan,
     cluster: &'a Arc<Cluster>,
     clock: Clock,
-    stop: &'a Stop,
+    stop: &'a StopFlag,
     state: Mutex<WatchState>,
 }
 
@@ -84,9 +84,10 @@ struct WatchState {
 }
 
 impl ClusterWatch<'_> {
-    fn run<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, messages: &'scope Sender<Message>) {
+    fn run<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, messages: &'scope Sender<ProbeMessage>) {
         while !self.stop.is_asked() {
-            let suspects = self.state.lock().owners.look(&self.cluster.topology(), &self.plan.lulls);
+            let suspects =
+                self.state.lock().owners.new_suspects(&self.cluster.topology(), &self.plan.outages);
             for suspect in suspects {
                 let node = suspect.node;
                 if !self.state.lock().searched.insert(node) {
@@ -103,7 +104,7 @@ impl ClusterWatch<'_> {
         }
     }
 
-    fn search(&self, suspect: &Suspect, messages: &Sender<Message>) {
+    fn search(&self, suspect: &SuspectPrimary, messages: &Sender<ProbeMessage>) {
         let found = for_slots(suspect, (self.plan, self.cluster), self.clock, self.stop);
         let mut state = self.state.lock();
         state.searched.remove(&suspect.node);
@@ -114,26 +115,27 @@ impl ClusterWatch<'_> {
 }
 
 /// Watches the server itself, until the thread must stop.
-fn watch_name(plan: &FailoverPlan, clock: Clock, stop: &Stop, messages: &Sender<Message>) {
-    let mut named = Named { target: &plan.target, found: Vec::new() };
+fn watch_name(plan: &FailoverPlan, clock: Clock, stop: &StopFlag, messages: &Sender<ProbeMessage>) {
+    let mut named = NamedServer { target: &plan.target, found: Vec::new() };
     let mut done_ns = 0;
     while !stop.is_asked() {
         if named.found.is_empty() {
             named.found = named.look_up().unwrap_or_default();
         }
         let is_new = |since_ns: u64| since_ns > done_ns && clock.now_ns() >= since_ns + SHORTEST_NS;
-        if let Some(lull) = plan.lulls.of(0).filter(|lull| is_new(lull.since_ns) && !named.found.is_empty()) {
+        if let Some(lull) = plan.outages.of(0).filter(|lull| is_new(lull.since_ns) && !named.found.is_empty())
+        {
             done_ns = lull.since_ns;
-            report(0, named.search(lull, &plan.setbacks, (clock, stop)), messages);
+            report(0, named.search(lull, &plan.load_outages, (clock, stop)), messages);
         }
         stop.pause_until(Instant::now() + LOOK_EVERY);
     }
 }
 
-fn report(node: usize, found: Option<(u64, EventKind)>, messages: &Sender<Message>) {
+fn report(node: usize, found: Option<(u64, EventKind)>, messages: &Sender<ProbeMessage>) {
     if let Some((at_ns, what)) = found {
         // The receiver is gone only while the session ends.
-        drop(messages.send(Message::Event { at_ns, node, what }));
+        drop(messages.send(ProbeMessage::Event { at_ns, node, what }));
     }
 }
 
@@ -176,9 +178,10 @@ mod tests {
         });
         let address = Address::Tcp { host: "a.name".to_owned(), port: 1 };
         let target = Target { address, resolver, ..Target::default() };
-        let (clock, lulls, (sender, messages)) = (Clock::start(), Lulls::default(), channel());
-        let setbacks = Lulls::default();
-        let plan = FailoverPlan { target, cluster: None, lulls: lulls.clone(), setbacks: setbacks.clone() };
+        let (clock, lulls, (sender, messages)) = (Clock::start(), NodeOutages::default(), channel());
+        let setbacks = NodeOutages::default();
+        let plan =
+            FailoverPlan { target, cluster: None, outages: lulls.clone(), load_outages: setbacks.clone() };
         let probe = FailoverProbe::start(plan, clock, sender).unwrap();
         let wait_for_lookup = |n| {
             while asked.load(Ordering::SeqCst) < n {
@@ -198,7 +201,8 @@ mod tests {
         // A request of the load was due before the first PING that was lost.
         let due_ns = due_ns - 4_000_000;
         setbacks.lost(0, due_ns);
-        let Message::Event { at_ns, node: 0, what } = messages.recv_timeout(Duration::from_secs(60)).unwrap()
+        let ProbeMessage::Event { at_ns, node: 0, what } =
+            messages.recv_timeout(Duration::from_secs(60)).unwrap()
         else {
             panic!("an event")
         };

@@ -10,14 +10,14 @@ use std::{
 
 use super::{
     FailoverPlan,
-    bus::Said,
-    owners::{Suspect, key_of},
+    bus::NodesReply,
+    owners::{SuspectPrimary, key_of},
 };
 use crate::{
     clock::{Clock, seconds},
-    endpoint::{Address, Cluster, Endpoint, Lull, Lulls, NodeNumber, Talk, Target, talk},
+    endpoint::{Address, Cluster, Endpoint, NodeNumber, NodeOutage, NodeOutages, Talk, Target, talk},
     events::EventKind,
-    probe::thread::Stop,
+    probe::thread::StopFlag,
     protocol::Reply,
 };
 
@@ -51,7 +51,7 @@ impl Tries {
     }
 
     /// Calls `attempt` again and again until it returns a result, or the thread must stop.
-    fn until<T>(&mut self, stop: &Stop, mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
+    fn until<T>(&mut self, stop: &StopFlag, mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
         while !stop.is_asked() {
             let began = Instant::now();
             if let Some(found) = attempt() {
@@ -66,7 +66,7 @@ impl Tries {
 
     /// Returns the length of an outage that ended with a good reply at `good_ns`, and the error of this length, both in
     /// seconds.
-    fn length_s(&self, lull: Option<Lull>, good_ns: u64) -> (f64, f64) {
+    fn length_s(&self, lull: Option<NodeOutage>, good_ns: u64) -> (f64, f64) {
         let Some(lull) = lull else { return (0.0, 0.0) };
         let late_ns = if self.failed_ns > lull.since_ns { good_ns.saturating_sub(self.failed_ns) } else { 0 };
         let length_ns = good_ns.saturating_sub(lull.since_ns);
@@ -78,18 +78,18 @@ impl Tries {
 /// and the event. Returns `None` if the suspect itself answers again, or if its slots have moved to nodes that were
 /// already primaries.
 pub(super) fn for_slots(
-    suspect: &Suspect,
+    suspect: &SuspectPrimary,
     (plan, cluster): (&FailoverPlan, &Cluster),
     clock: Clock,
-    stop: &Stop,
+    stop: &StopFlag,
 ) -> Option<(NodeNumber, (u64, EventKind))> {
-    let FailoverPlan { target, lulls, .. } = plan;
+    let FailoverPlan { target, outages: lulls, .. } = plan;
     let mut question = (None, Vec::new());
     let mut talks: BTreeMap<NodeNumber, Talk> = BTreeMap::new();
     let at = |node: NodeNumber| target.at(cluster.topology().node(node).address.clone()).ok();
     let (mut turn, mut tries) = (0, Tries::begin(clock, EVERY));
     let found = tries.until(stop, || {
-        cluster.doubt();
+        cluster.mark_stale();
         let topology = Arc::clone(&cluster.topology());
         let Some(slot) = suspect.slot(&topology) else { return Some(None) };
         if question.0 != Some(slot) {
@@ -118,37 +118,37 @@ pub(super) fn for_slots(
     })?;
     let (node, good_ns) = found.filter(|(node, _)| *node != suspect.node)?;
     let [from, to] = [suspect.node, node].map(|node| cluster.topology().node(node).address.to_string());
-    let mut said = Said::default();
+    let mut said = NodesReply::default();
     if let Some(talk) = talks.get_mut(&node) {
         let question = target.dialect.encode(&[b"CLUSTER", b"NODES"]);
-        let read = |bytes: &[u8], _: Reply| said = Said::read(bytes, &from).unwrap_or_default();
+        let read = |bytes: &[u8], _: Reply| said = NodesReply::read(bytes, &from).unwrap_or_default();
         // Without a reply, the event has no epoch and no cause.
         let _ = talk.ask(&question, 1, LIMIT, read);
     }
-    let (lull, good_ns) = with_load(suspect.lull, plan.setbacks.of(suspect.node.index()), good_ns);
+    let (lull, good_ns) = with_load(suspect.outage, plan.load_outages.of(suspect.node.index()), good_ns);
     let (length_s, error_s) = tries.length_s(lull, good_ns);
-    let Said { epoch, cause } = said;
+    let NodesReply { epoch, cause } = said;
     let by = "cluster".to_owned();
     Some((node, (good_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause })))
 }
 
 /// Combines the outage that the ping probe saw with the outage that the load saw. Returns the outage, and the time of
 /// the first good reply.
-fn with_load(own: Option<Lull>, load: Option<Lull>, good_ns: u64) -> (Option<Lull>, u64) {
+fn with_load(own: Option<NodeOutage>, load: Option<NodeOutage>, good_ns: u64) -> (Option<NodeOutage>, u64) {
     let begins_ns = own.map_or(good_ns.saturating_sub(RECENT_NS), |lull| lull.before_ns);
     let Some(load) = load.filter(|load| load.since_ns >= begins_ns) else { return (own, good_ns) };
     let good_ns = load.back_ns.map_or(good_ns, |back_ns| back_ns.min(good_ns));
     let lull = own.unwrap_or(load);
-    (Some(Lull { since_ns: lull.since_ns.min(load.since_ns), ..lull }), good_ns)
+    (Some(NodeOutage { since_ns: lull.since_ns.min(load.since_ns), ..lull }), good_ns)
 }
 
 /// The addresses of a server with a name: a host name, or the name of a Sentinel service.
-pub(super) struct Named<'a> {
+pub(super) struct NamedServer<'a> {
     pub(super) target: &'a Target,
     pub(super) found: Vec<SocketAddr>,
 }
 
-impl Named<'_> {
+impl NamedServer<'_> {
     /// Looks up the name, and waits for the result for at most 1 s.
     pub(super) fn look_up(&self) -> Option<Vec<SocketAddr>> {
         let found = self.target.resolve().ok()?.wait(LIMIT * 10).ok()??;
@@ -160,9 +160,9 @@ impl Named<'_> {
     /// reply, and the event. Returns `None` if it is the same server as before.
     pub(super) fn search(
         &mut self,
-        lull: Lull,
-        setbacks: &Lulls,
-        (clock, stop): (Clock, &Stop),
+        lull: NodeOutage,
+        setbacks: &NodeOutages,
+        (clock, stop): (Clock, &StopFlag),
     ) -> Option<(u64, EventKind)> {
         let is_service = matches!(self.target.address, Address::Service(_));
         let mut tries = Tries::begin(clock, if is_service { EVERY } else { LOOK_UP_EVERY });

@@ -4,35 +4,35 @@
 use std::{collections::BTreeMap, sync::mpsc::Sender};
 
 use super::{
-    failure::Failure,
-    line::News,
-    parts::{LeftOut, Parts},
+    failure::PingFailure,
+    line::PingEvent,
+    parts::{PartsUnknown, RoundTripParts},
 };
 use crate::{
-    endpoint::Lulls,
-    probe::{Message, Ping, TcpRtt, Timing},
-    protocol::{Kinds, error_code},
+    endpoint::NodeOutages,
+    probe::{Ping, ProbeMessage, TcpRtt, Timing},
+    protocol::{ErrorKinds, error_code},
     stats::{Latency, Recorder, Samples},
 };
 
 /// Why there is no connection, and the kind of error under which PINGs without a connection are counted.
 #[derive(Debug, PartialEq, Eq)]
-struct Outage {
+struct ConnectionLoss {
     kind: String,
     cause: String,
 }
 
 /// The node that a ping probe watches, and the place to which it reports the node's outages.
 #[derive(Debug, Clone, Default)]
-pub struct Watched {
+pub struct PingedNode {
     /// The outages of all nodes.
-    pub lulls: Lulls,
+    pub outages: NodeOutages,
     /// The number of the node.
     pub node: usize,
 }
 
 /// If a PING is not answered for this long, the node has an outage: 100 ms.
-const LULL_NS: u64 = 100_000_000;
+const UNANSWERED_NS: u64 = 100_000_000;
 
 /// The state of the link at the end of a tick.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ struct PartsBook {
 }
 
 impl PartsBook {
-    fn book(&mut self, parts: Result<Parts, LeftOut>) {
+    fn book(&mut self, parts: Result<RoundTripParts, PartsUnknown>) {
         match parts {
             Ok(parts) => {
                 self.send.record(parts.send_ns);
@@ -69,29 +69,29 @@ impl PartsBook {
 
 /// The counts of the current tick, and the state that lasts longer than a tick.
 #[derive(Debug)]
-pub(super) struct Account {
-    messages: Sender<Message>,
+pub(super) struct PingAccount {
+    messages: Sender<ProbeMessage>,
     rtt: Recorder,
     parts: PartsBook,
     /// Whether the kernel timestamps the connection, or the last connection if there is none now.
     timing: Option<Timing>,
     errors: BTreeMap<String, u64>,
-    outage: Option<Outage>,
-    watched: Watched,
+    outage: Option<ConnectionLoss>,
+    watched: PingedNode,
     /// Whether the last reported outage is not over.
     is_lull: bool,
     /// When the last PING with a good reply was due.
     good_due_ns: u64,
-    reported_errors: Kinds,
+    reported_errors: ErrorKinds,
     /// Whether the first attempt to connect has ended, successfully or not: PINGs are due from then on.
     pub(super) begun: bool,
     /// Whether the receiver of messages is gone.
-    pub(super) unheard: bool,
+    pub(super) is_receiver_gone: bool,
 }
 
-impl Account {
+impl PingAccount {
     /// Creates an account without counts that reports to `messages`.
-    pub(super) fn new(messages: Sender<Message>, watched: Watched) -> Self {
+    pub(super) fn new(messages: Sender<ProbeMessage>, watched: PingedNode) -> Self {
         Self {
             messages,
             rtt: Recorder::new(),
@@ -102,40 +102,40 @@ impl Account {
             watched,
             is_lull: false,
             good_due_ns: 0,
-            reported_errors: Kinds::default(),
+            reported_errors: ErrorKinds::default(),
             begun: false,
-            unheard: false,
+            is_receiver_gone: false,
         }
     }
 
     /// Sends a message, and records whether the receiver is gone.
-    pub(super) fn say(&mut self, message: Message) {
-        self.unheard |= self.messages.send(message).is_err();
+    pub(super) fn send(&mut self, message: ProbeMessage) {
+        self.is_receiver_gone |= self.messages.send(message).is_err();
     }
 
     /// Counts an event that the link reported at `at_ns`.
-    pub(super) fn book(&mut self, news: News, at_ns: u64) {
+    pub(super) fn book(&mut self, news: PingEvent, at_ns: u64) {
         match news {
-            News::Up => {
+            PingEvent::Up => {
                 self.begun = true;
                 if self.outage.take().is_some() {
-                    self.say(Message::Back { at_ns });
+                    self.send(ProbeMessage::Back { at_ns });
                 }
             }
-            News::Pong { due_ns, parts } => {
+            PingEvent::Pong { due_ns, parts } => {
                 self.good_due_ns = due_ns;
                 if std::mem::take(&mut self.is_lull) {
-                    self.watched.lulls.answered(self.watched.node, at_ns);
+                    self.watched.outages.answered(self.watched.node, at_ns);
                 }
                 self.rtt.record(at_ns.saturating_sub(due_ns));
                 if let Some(parts) = parts {
                     self.parts.book(parts);
                 }
             }
-            News::ErrorReply(text) => self.book_error_reply(text, at_ns),
-            News::Lost { failure, unanswered, first_due_ns } => {
+            PingEvent::ErrorReply(text) => self.book_error_reply(text, at_ns),
+            PingEvent::Lost { failure, unanswered, first_due_ns } => {
                 self.begun = true;
-                first_due_ns.into_iter().for_each(|due_ns| self.lull(due_ns));
+                first_due_ns.into_iter().for_each(|due_ns| self.report_outage(due_ns));
                 self.count(failure.kind(), unanswered);
                 self.book_loss(&failure, at_ns);
             }
@@ -146,37 +146,37 @@ impl Account {
         let kind = error_code(text.as_bytes());
         self.count(kind, 1);
         if self.reported_errors.is_new(kind) {
-            self.say(Message::ErrorReply { at_ns, kind: kind.to_owned(), text: text.to_owned() });
+            self.send(ProbeMessage::ErrorReply { at_ns, kind: kind.to_owned(), text: text.to_owned() });
         }
     }
 
-    fn book_loss(&mut self, failure: &Failure, at_ns: u64) {
-        let outage = Outage { kind: failure.kind().to_owned(), cause: failure.to_string() };
+    fn book_loss(&mut self, failure: &PingFailure, at_ns: u64) {
+        let outage = ConnectionLoss { kind: failure.kind().to_owned(), cause: failure.to_string() };
         if self.outage.as_ref() != Some(&outage) {
-            self.say(Message::Lost { at_ns, kind: outage.kind.clone(), cause: outage.cause.clone() });
+            self.send(ProbeMessage::Lost { at_ns, kind: outage.kind.clone(), cause: outage.cause.clone() });
             self.outage = Some(outage);
         }
     }
 
     /// Reports an outage that began with the PING that was due at `due_ns`, unless the outage was already reported.
-    fn lull(&mut self, due_ns: u64) {
+    fn report_outage(&mut self, due_ns: u64) {
         if !std::mem::replace(&mut self.is_lull, true) {
-            self.watched.lulls.lost(self.watched.node, due_ns);
-            self.watched.lulls.last_before(self.watched.node, self.good_due_ns);
+            self.watched.outages.lost(self.watched.node, due_ns);
+            self.watched.outages.last_before(self.watched.node, self.good_due_ns);
         }
     }
 
     /// Reports an outage if the oldest unanswered PING, due at `due_ns`, has waited for too long.
     pub(super) fn awaits(&mut self, due_ns: u64, now_ns: u64) {
-        if now_ns.saturating_sub(due_ns) >= LULL_NS {
-            self.lull(due_ns);
+        if now_ns.saturating_sub(due_ns) >= UNANSWERED_NS {
+            self.report_outage(due_ns);
         }
     }
 
     /// Counts a PING that was due at `due_ns` while there was no connection.
     pub(super) fn book_unsendable(&mut self, due_ns: u64) {
-        self.lull(due_ns);
-        if let Some(Outage { kind, .. }) = &self.outage {
+        self.report_outage(due_ns);
+        if let Some(ConnectionLoss { kind, .. }) = &self.outage {
             let kind = kind.clone();
             self.count(&kind, 1);
         }

@@ -5,13 +5,13 @@ use std::{io, time::Duration};
 use thiserror::Error;
 
 use crate::{
-    endpoint::{TlsFailure, TurnedDown, is_closed},
+    endpoint::{GreetingError, TlsFailure, is_closed},
     protocol::ProtocolError,
 };
 
 /// Why the ping probe has no connection.
 #[derive(Debug, Error)]
-pub(super) enum Failure {
+pub(super) enum PingFailure {
     /// The name has no address.
     #[error("the host was not found: {0}")]
     Resolve(io::Error),
@@ -37,13 +37,13 @@ pub(super) enum Failure {
     },
     /// A reply arrived without a request.
     #[error("the server sent a reply that nothing had asked for")]
-    Unasked,
+    UnrequestedReply,
     /// The server refused a command that the connection needs.
     #[error("{0}")]
-    TurnedDown(#[from] TurnedDown),
+    TurnedDown(#[from] GreetingError),
 }
 
-impl Failure {
+impl PingFailure {
     /// Returns the kind under which lost PINGs are counted: `timeout`, `refused`, `reset`, `tls`, `protocol`,
     /// `unreachable` or an error reply's prefix.
     pub(super) fn kind(&self) -> &str {
@@ -58,7 +58,7 @@ impl Failure {
             },
             Self::Closed { .. } => "reset",
             Self::Timeout { .. } => "timeout",
-            Self::Protocol { .. } | Self::Unasked => "protocol",
+            Self::Protocol { .. } | Self::UnrequestedReply => "protocol",
             Self::TurnedDown(turned_down) => turned_down.kind(),
         }
     }
@@ -67,18 +67,18 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{Dialect, Refusal, Step};
+    use crate::protocol::{Dialect, GreetingCommand, GreetingRefusal};
 
     #[test]
     fn failures_have_the_kinds_that_reports_document() {
-        let of = |kind: io::ErrorKind| Failure::Io(kind.into()).kind().to_owned();
+        let of = |kind: io::ErrorKind| PingFailure::Io(kind.into()).kind().to_owned();
         assert_eq!(of(io::ErrorKind::ConnectionRefused), "refused");
         assert_eq!(of(io::ErrorKind::BrokenPipe), "reset");
         assert_eq!(of(io::ErrorKind::NotFound), "unreachable");
-        assert_eq!(Failure::Io(TlsFailure::Expired.into()).kind(), "tls");
-        let refusal = Refusal::WrongPassword;
-        let (step, dialect, reply) = (Step::Auth, Dialect::Resp2, "WRONGPASS invalid".to_owned());
-        let turned_down = Failure::from(TurnedDown { step, dialect, reply, refusal });
+        assert_eq!(PingFailure::Io(TlsFailure::Expired.into()).kind(), "tls");
+        let refusal = GreetingRefusal::WrongPassword;
+        let (step, dialect, reply) = (GreetingCommand::Auth, Dialect::Resp2, "WRONGPASS invalid".to_owned());
+        let turned_down = PingFailure::from(GreetingError { step, dialect, reply, refusal });
         assert_eq!(turned_down.kind(), "WRONGPASS");
     }
 
@@ -86,9 +86,9 @@ mod tests {
     fn a_closed_connection_reports_the_last_error_reply() {
         let after = Some("ERR max number of clients reached".to_owned());
         assert_eq!(
-            Failure::Closed { after }.to_string(),
+            PingFailure::Closed { after }.to_string(),
             "the server closed the connection after 'ERR max number of clients reached'"
         );
-        assert_eq!(Failure::Closed { after: None }.to_string(), "the server closed the connection");
+        assert_eq!(PingFailure::Closed { after: None }.to_string(), "the server closed the connection");
     }
 }

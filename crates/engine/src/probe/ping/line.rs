@@ -5,8 +5,8 @@
 use std::{collections::VecDeque, io};
 
 use super::{
-    failure::Failure,
-    parts::{LeftOut, Parts, Stamps, Wall},
+    failure::PingFailure,
+    parts::{PartsUnknown, RoundTripParts, Stamps, Wall},
     stamped_socket::StampedSocket,
 };
 use crate::{
@@ -19,22 +19,22 @@ use crate::{
 
 /// An event on the connection of the ping probe.
 #[derive(Debug)]
-pub(super) enum News<'a> {
+pub(super) enum PingEvent<'a> {
     /// The connection is ready for PINGs.
     Up,
     /// The PING that was due at `due_ns` got a good reply. `parts` are the parts of its round trip; `None` without
     /// timestamps.
-    Pong { due_ns: u64, parts: Option<Result<Parts, LeftOut>> },
+    Pong { due_ns: u64, parts: Option<Result<RoundTripParts, PartsUnknown>> },
     /// The oldest unanswered PING got an error reply.
     ErrorReply(&'a str),
     /// The connection was lost or could not be opened. `unanswered` PINGs will never be answered; the first of them was
     /// due at `first_due_ns`.
-    Lost { failure: Failure, unanswered: u64, first_due_ns: Option<u64> },
+    Lost { failure: PingFailure, unanswered: u64, first_due_ns: Option<u64> },
 }
 
 /// A PING that was sent and is not answered yet.
 #[derive(Debug, Clone, Copy)]
-struct Sent {
+struct SentPing {
     due_ns: u64,
     sent_ns: u64,
     /// The information about the time at which the PING left this host; `None` without timestamps.
@@ -65,7 +65,7 @@ pub(super) struct PingLine {
     skipper: Skipper,
     /// The greeting in progress; `None` when PINGs can be sent.
     greeter: Option<Greeter>,
-    outstanding: VecDeque<Sent>,
+    outstanding: VecDeque<SentPing>,
     /// The last reply, if it was an error.
     last_error: Option<String>,
     greeted_by_ns: u64,
@@ -73,13 +73,13 @@ pub(super) struct PingLine {
     is_spent: bool,
 }
 
-impl Sent {
+impl SentPing {
     /// Returns the parts of the round trip that ends with this wake-up; `None` without timestamps.
     fn parts(
         &self,
-        arrived_wall_ns: Result<i64, LeftOut>,
+        arrived_wall_ns: Result<i64, PartsUnknown>,
         wake_up: WakeUp,
-    ) -> Option<Result<Parts, LeftOut>> {
+    ) -> Option<Result<RoundTripParts, PartsUnknown>> {
         let departure = self.departure?;
         let stamps = Stamps {
             due_ns: self.due_ns,
@@ -150,7 +150,7 @@ impl PingLine {
         let wall = stamped.then(|| Wall::read(clock));
         let key = self.socket.queue(self.ping);
         let departure = wall.map(|wall| Departing { key, wall, left_wall_ns: None });
-        self.outstanding.push_back(Sent { due_ns, sent_ns: now_ns, departure });
+        self.outstanding.push_back(SentPing { due_ns, sent_ns: now_ns, departure });
     }
 
     /// Writes the queued bytes.
@@ -185,13 +185,13 @@ impl PingLine {
     }
 
     /// Reads once and reports each reply.
-    pub(super) fn hear(
+    pub(super) fn read_replies(
         &mut self,
         greeting: &Greeting,
         back_off: &mut BackOff,
         wake_up: WakeUp,
-        emit: &mut dyn FnMut(News),
-    ) -> Result<(), Failure> {
+        emit: &mut dyn FnMut(PingEvent),
+    ) -> Result<(), PingFailure> {
         let Some(read) = self.socket.read()? else {
             return Ok(());
         };
@@ -200,11 +200,11 @@ impl PingLine {
             if self.is_spent {
                 return Ok(());
             }
-            return Err(Failure::Closed { after: self.last_error.take() });
+            return Err(PingFailure::Closed { after: self.last_error.take() });
         }
         let (mut input, arrived_wall_ns) = (read.bytes, read.arrived_wall_ns);
         let server = greeting.dialect().words().server;
-        let broken = |cause| Failure::Protocol { server, cause };
+        let broken = |cause| PingFailure::Protocol { server, cause };
         while let Some(reply) = self.skipper.next(&mut input).map_err(broken)? {
             let error = match reply {
                 Reply::Error(line) => Some(untrusted::bytes(line)),
@@ -212,25 +212,25 @@ impl PingLine {
             };
             if let Some(greeter) = &mut self.greeter {
                 // All commands of the greeting were sent at once.
-                if greeter.hear(reply, greeting)? == GreetingStep::Done {
+                if greeter.process_reply(reply, greeting)? == GreetingStep::Done {
                     self.greeter = None;
-                    emit(News::Up);
+                    emit(PingEvent::Up);
                 }
             } else if let Some(sent) = self.outstanding.pop_front() {
                 back_off.reset();
                 let arrived = if input.is_empty() {
-                    arrived_wall_ns.ok_or(LeftOut::NoStamp)
+                    arrived_wall_ns.ok_or(PartsUnknown::NoStamp)
                 } else {
-                    Err(LeftOut::SharedRead)
+                    Err(PartsUnknown::SharedRead)
                 };
-                let pong = || News::Pong { due_ns: sent.due_ns, parts: sent.parts(arrived, wake_up) };
-                emit(error.as_deref().map_or_else(pong, News::ErrorReply));
+                let pong = || PingEvent::Pong { due_ns: sent.due_ns, parts: sent.parts(arrived, wake_up) };
+                emit(error.as_deref().map_or_else(pong, PingEvent::ErrorReply));
             } else if let Some(text) = error {
                 // The server sends such an error before it disconnects: the end of the stream will report it.
                 self.last_error = Some(text);
                 continue;
             } else {
-                return Err(Failure::Unasked);
+                return Err(PingFailure::UnrequestedReply);
             }
             self.last_error = error;
             if self.skipper.is_last() {

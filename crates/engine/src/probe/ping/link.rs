@@ -10,8 +10,8 @@
 use std::{collections::VecDeque, time::Duration};
 
 use super::{
-    failure::Failure,
-    line::{News, PingLine, WakeUp},
+    failure::PingFailure,
+    line::{PingEvent, PingLine, WakeUp},
     parts::Wall,
     stamped_socket::{Readiness, StampedSocket},
 };
@@ -66,8 +66,8 @@ impl PingLink {
         u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX)
     }
 
-    fn timed_out(&self, what: &'static str) -> Failure {
-        Failure::Timeout { what, limit: self.timeout }
+    fn timed_out(&self, what: &'static str) -> PingFailure {
+        PingFailure::Timeout { what, limit: self.timeout }
     }
 
     /// Returns when each unanswered PING was due, the oldest first.
@@ -111,23 +111,23 @@ impl PingLink {
 
     /// Writes the queued bytes and handles timeouts: begins the next attempt to connect, or ends an attempt that takes
     /// too long.
-    pub(super) fn advance(&mut self, now_ns: u64, emit: &mut dyn FnMut(News)) {
+    pub(super) fn advance(&mut self, now_ns: u64, emit: &mut dyn FnMut(PingEvent)) {
         if let Err(failure) = self.try_advance(now_ns) {
             self.lose(failure, now_ns, emit);
         }
     }
 
-    fn try_advance(&mut self, now_ns: u64) -> Result<(), Failure> {
+    fn try_advance(&mut self, now_ns: u64) -> Result<(), PingFailure> {
         if let PingPhase::Resting { until_ns } = self.phase
             && now_ns >= until_ns
         {
-            let resolution = self.target.resolve().map_err(Failure::Resolve)?;
+            let resolution = self.target.resolve().map_err(PingFailure::Resolve)?;
             self.phase =
                 PingPhase::Resolving { resolution, deadline_ns: now_ns.saturating_add(self.timeout_ns()) };
         }
         if let PingPhase::Resolving { resolution, deadline_ns } = &mut self.phase {
             let deadline_ns = *deadline_ns;
-            if let Some(endpoints) = resolution.wait(Duration::ZERO).map_err(Failure::Resolve)? {
+            if let Some(endpoints) = resolution.wait(Duration::ZERO).map_err(PingFailure::Resolve)? {
                 self.connect(endpoints, deadline_ns, None)?;
             }
         }
@@ -162,8 +162,8 @@ impl PingLink {
         &mut self,
         mut endpoints: VecDeque<Endpoint>,
         deadline_ns: u64,
-        mut last: Option<Failure>,
-    ) -> Result<(), Failure> {
+        mut last: Option<PingFailure>,
+    ) -> Result<(), PingFailure> {
         while let Some(endpoint) = endpoints.pop_front() {
             match StampedSocket::open(&endpoint, self.target.tls.as_ref()) {
                 Ok(socket) => {
@@ -194,13 +194,18 @@ impl PingLink {
     }
 
     /// Handles the result of [`wait`](Self::wait); `at_ns` is the time at which it returned.
-    pub(super) fn react(&mut self, ready: Readiness, at_ns: u64, emit: &mut dyn FnMut(News)) {
+    pub(super) fn react(&mut self, ready: Readiness, at_ns: u64, emit: &mut dyn FnMut(PingEvent)) {
         if let Err(failure) = self.try_react(ready, at_ns, emit) {
             self.lose(failure, at_ns, emit);
         }
     }
 
-    fn try_react(&mut self, ready: Readiness, at_ns: u64, emit: &mut dyn FnMut(News)) -> Result<(), Failure> {
+    fn try_react(
+        &mut self,
+        ready: Readiness,
+        at_ns: u64,
+        emit: &mut dyn FnMut(PingEvent),
+    ) -> Result<(), PingFailure> {
         match &mut self.phase {
             PingPhase::Connecting { .. } if ready.writable => self.finish_connecting(at_ns, emit),
             PingPhase::Connected(line) => {
@@ -208,7 +213,7 @@ impl PingLink {
                 // An error flag without a timestamp behind it is a real error, which the read will report.
                 let broken = ready.stamped && line.take_departures() == 0 && !ready.readable;
                 if ready.readable || broken {
-                    line.hear(&self.greeting, &mut self.back_off, wake_up(), emit)?;
+                    line.read_replies(&self.greeting, &mut self.back_off, wake_up(), emit)?;
                     self.renew_if_spent(at_ns);
                 }
                 Ok(())
@@ -228,7 +233,7 @@ impl PingLink {
         is_spent
     }
 
-    fn finish_connecting(&mut self, at_ns: u64, emit: &mut dyn FnMut(News)) -> Result<(), Failure> {
+    fn finish_connecting(&mut self, at_ns: u64, emit: &mut dyn FnMut(PingEvent)) -> Result<(), PingFailure> {
         let resting = PingPhase::Resting { until_ns: at_ns };
         let PingPhase::Connecting { mut socket, others, deadline_ns } =
             std::mem::replace(&mut self.phase, resting)
@@ -246,13 +251,13 @@ impl PingLink {
         let line = PingLine::begin(socket, &self.greeting, deadline_ns);
         self.is_renewing = false;
         if line.is_greeted() {
-            emit(News::Up);
+            emit(PingEvent::Up);
         }
         self.phase = PingPhase::Connected(Box::new(line));
         Ok(())
     }
 
-    fn lose(&mut self, failure: Failure, now_ns: u64, emit: &mut dyn FnMut(News)) {
+    fn lose(&mut self, failure: PingFailure, now_ns: u64, emit: &mut dyn FnMut(PingEvent)) {
         let failure = self.last_words(failure, now_ns, emit);
         if self.renew_if_spent(now_ns) {
             return;
@@ -267,23 +272,28 @@ impl PingLink {
         };
         // A server that disconnects with unread PINGs resets the connection, which counts as a close.
         let failure = match failure {
-            Failure::Io(_) if failure.kind() == "reset" && last_error.is_some() => {
-                Failure::Closed { after: last_error }
+            PingFailure::Io(_) if failure.kind() == "reset" && last_error.is_some() => {
+                PingFailure::Closed { after: last_error }
             }
             other => other,
         };
-        emit(News::Lost { failure, unanswered, first_due_ns });
+        emit(PingEvent::Lost { failure, unanswered, first_due_ns });
     }
 
     /// Reads a message that the server sent before it disconnected. Such a message explains the loss better than a
     /// failed write.
-    fn last_words(&mut self, failure: Failure, at_ns: u64, emit: &mut dyn FnMut(News)) -> Failure {
-        let (PingPhase::Connected(line), Failure::Io(_)) = (&mut self.phase, &failure) else {
+    fn last_words(
+        &mut self,
+        failure: PingFailure,
+        at_ns: u64,
+        emit: &mut dyn FnMut(PingEvent),
+    ) -> PingFailure {
+        let (PingPhase::Connected(line), PingFailure::Io(_)) = (&mut self.phase, &failure) else {
             return failure;
         };
         let wake_up = WakeUp { at_ns, wall: Wall::read(&self.clock) };
-        match line.hear(&self.greeting, &mut self.back_off, wake_up, emit) {
-            Err(said @ (Failure::TurnedDown(_) | Failure::Closed { after: Some(_) })) => said,
+        match line.read_replies(&self.greeting, &mut self.back_off, wake_up, emit) {
+            Err(said @ (PingFailure::TurnedDown(_) | PingFailure::Closed { after: Some(_) })) => said,
             _ => failure,
         }
     }

@@ -35,5 +35,5 @@ mod stamped_socket;
 mod stamps;
 mod tcp_info;
 
-pub use account::Watched;
+pub use account::PingedNode;
 pub use probe::{PingPlan, PingProbe};

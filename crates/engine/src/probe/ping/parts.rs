@@ -87,7 +87,7 @@ pub(super) struct Stamps {
     /// The kernel's timestamp of the PING's departure.
     pub left_wall_ns: Option<i64>,
     /// The kernel's timestamp of the arrival of the reply's last byte.
-    pub arrived_wall_ns: Result<i64, LeftOut>,
+    pub arrived_wall_ns: Result<i64, PartsUnknown>,
     /// When the thread's wait for the reply returned.
     pub at_ns: u64,
     /// The difference between the clocks when the reply is read.
@@ -96,7 +96,7 @@ pub(super) struct Stamps {
 
 /// The parts of a round trip. The sum of the parts is the round trip, within the error of the clock readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Parts {
+pub(super) struct RoundTripParts {
     /// From the due time of the PING to its departure.
     pub send_ns: u64,
     /// From the departure of the PING to the arrival of its reply, both by the kernel's timestamps.
@@ -107,13 +107,13 @@ pub(super) struct Parts {
 
 /// Why the parts of a round trip are unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LeftOut {
+pub(super) enum PartsUnknown {
     /// The read also returned bytes after the reply, and the kernel timestamps only the last byte of a read.
     SharedRead,
     /// The kernel has no timestamp for the PING or for its reply.
     NoStamp,
     /// The thread was interrupted at every reading of the two clocks.
-    Doubt,
+    UncertainClock,
     /// The wall clock was set during the round trip.
     ClockStep,
     /// The timestamps are out of order: the reply arrived after the wake-up and before the read, or the wall clock was
@@ -121,13 +121,13 @@ pub(super) enum LeftOut {
     Order,
 }
 
-impl LeftOut {
+impl PartsUnknown {
     /// Returns the kind under which the round trip is counted.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Self::SharedRead => "shared read",
             Self::NoStamp => "no stamp",
-            Self::Doubt => "doubt",
+            Self::UncertainClock => "doubt",
             Self::ClockStep => "clock step",
             Self::Order => "order",
         }
@@ -139,14 +139,14 @@ impl Stamps {
     ///
     /// # Errors
     /// When the parts are unknown, with the reason; they are never estimated.
-    pub(super) fn parts(&self) -> Result<Parts, LeftOut> {
+    pub(super) fn parts(&self) -> Result<RoundTripParts, PartsUnknown> {
         let arrived_wall_ns = self.arrived_wall_ns?;
-        let left_wall_ns = self.left_wall_ns.ok_or(LeftOut::NoStamp)?;
+        let left_wall_ns = self.left_wall_ns.ok_or(PartsUnknown::NoStamp)?;
         if self.wall_now.doubt_ns.max(self.wall_then.doubt_ns) > MOST_DOUBT_NS {
-            return Err(LeftOut::Doubt);
+            return Err(PartsUnknown::UncertainClock);
         }
         if self.wall_now.differs_from(self.wall_then) {
-            return Err(LeftOut::ClockStep);
+            return Err(PartsUnknown::ClockStep);
         }
         let left_ns = self.wall_now.on_our_clock(left_wall_ns);
         let arrived_ns = self.wall_now.on_our_clock(arrived_wall_ns);
@@ -155,9 +155,9 @@ impl Stamps {
             && arrived_wall_ns >= left_wall_ns
             && arrived_ns <= self.at_ns as i64 + doubt_ns;
         if !in_order {
-            return Err(LeftOut::Order);
+            return Err(PartsUnknown::Order);
         }
-        Ok(Parts {
+        Ok(RoundTripParts {
             // Because of the reading error, a part may come out below zero.
             send_ns: (left_ns - self.due_ns as i64).max(0) as u64,
             kernel_ns: (arrived_wall_ns - left_wall_ns) as u64,
@@ -193,7 +193,7 @@ mod tests {
 
     /// Simulates a wall clock that is set forward by `step_ns` (back, if negative) after `after_ns` of the
     /// session's clock.
-    fn stepped(step_ns: i64, after_ns: i64) -> Result<Parts, LeftOut> {
+    fn stepped(step_ns: i64, after_ns: i64) -> Result<RoundTripParts, PartsUnknown> {
         let stamp = |at_ns: i64| AHEAD_NS + at_ns + if at_ns > after_ns { step_ns } else { 0 };
         let usual = usual();
         Stamps {
@@ -209,7 +209,7 @@ mod tests {
     fn the_parts_add_up_to_the_round_trip() {
         let stamps = Stamps { wall_now: wall(AHEAD_NS), ..usual() };
         let parts = stamps.parts().unwrap();
-        assert_eq!(parts, Parts { send_ns: 3_000, kernel_ns: 67_000, pickup_ns: 15_000 });
+        assert_eq!(parts, RoundTripParts { send_ns: 3_000, kernel_ns: 67_000, pickup_ns: 15_000 });
         let sum = parts.send_ns + parts.kernel_ns + parts.pickup_ns;
         assert_eq!(sum, stamps.at_ns - stamps.due_ns);
     }
@@ -218,10 +218,14 @@ mod tests {
     fn a_wall_clock_that_is_set_during_a_round_trip_gives_no_parts_and_is_counted() {
         for step_ns in [-3_600_000_000_000, -50_000, -1_000, 1_000, 50_000, 3_600_000_000_000] {
             for after_ns in [12_000, 40_000, 90_000] {
-                assert_eq!(stepped(step_ns, after_ns), Err(LeftOut::ClockStep), "{step_ns} at {after_ns}");
+                assert_eq!(
+                    stepped(step_ns, after_ns),
+                    Err(PartsUnknown::ClockStep),
+                    "{step_ns} at {after_ns}"
+                );
             }
         }
-        assert_eq!(LeftOut::ClockStep.kind(), "clock step");
+        assert_eq!(PartsUnknown::ClockStep.kind(), "clock step");
     }
 
     #[test]
@@ -233,14 +237,14 @@ mod tests {
             Stamps { arrived_wall_ns: Ok(AHEAD_NS + 5_000_000), ..usual },
             Stamps { arrived_wall_ns: Ok(AHEAD_NS - 5_000_000), ..usual },
         ] {
-            assert_eq!(stamps.parts(), Err(LeftOut::Order), "{stamps:?}");
+            assert_eq!(stamps.parts(), Err(PartsUnknown::Order), "{stamps:?}");
         }
     }
 
     #[test]
     fn a_reply_that_arrives_after_the_wake_up_gives_no_negative_pickup() {
         let late = Stamps { arrived_wall_ns: Ok(AHEAD_NS + 95_500), ..usual() };
-        assert_eq!(late.parts(), Err(LeftOut::Order));
+        assert_eq!(late.parts(), Err(PartsUnknown::Order));
         // Within the error of the readings the part is zero.
         let together = Stamps { arrived_wall_ns: Ok(AHEAD_NS + 95_100), ..usual() };
         assert_eq!(together.parts().map(|parts| parts.pickup_ns), Ok(0));
@@ -249,11 +253,11 @@ mod tests {
     #[test]
     fn round_trips_without_a_timestamp_are_left_out() {
         let unsent = Stamps { left_wall_ns: None, ..usual() };
-        assert_eq!(unsent.parts(), Err(LeftOut::NoStamp));
-        let shared = Stamps { arrived_wall_ns: Err(LeftOut::SharedRead), ..usual() };
-        assert_eq!(shared.parts(), Err(LeftOut::SharedRead));
+        assert_eq!(unsent.parts(), Err(PartsUnknown::NoStamp));
+        let shared = Stamps { arrived_wall_ns: Err(PartsUnknown::SharedRead), ..usual() };
+        assert_eq!(shared.parts(), Err(PartsUnknown::SharedRead));
         let slow = Stamps { wall_then: Wall { doubt_ns: 4_000_000, ..usual().wall_then }, ..usual() };
-        assert_eq!(slow.parts(), Err(LeftOut::Doubt));
+        assert_eq!(slow.parts(), Err(PartsUnknown::UncertainClock));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    account::{Account, LinkState, Watched},
+    account::{LinkState, PingAccount, PingedNode},
     lead::Lead,
     link::PingLink,
     schedule::Schedule,
@@ -22,9 +22,9 @@ use crate::{
     clock::{Clock, TICK_NS},
     endpoint::Target,
     probe::{
-        Message,
+        ProbeMessage,
         sleep::sharpen_timers,
-        thread::{ProbeThread, Stop},
+        thread::{ProbeThread, StopFlag},
         ticker::Ticker,
     },
     stats::Samples,
@@ -49,13 +49,13 @@ pub struct PingPlan {
     /// How often to report.
     pub tick: Duration,
     /// The node that the probe watches for outages.
-    pub watched: Watched,
+    pub watched: PingedNode,
 }
 
 impl PingPlan {
     /// Creates the default plan: 100 PINGs a second, a timeout of 5 s, and a report every 250 ms.
     pub fn new(target: Target) -> Self {
-        let (tick, watched) = (Duration::from_nanos(TICK_NS), Watched::default());
+        let (tick, watched) = (Duration::from_nanos(TICK_NS), PingedNode::default());
         Self { target, per_second: PER_SECOND, timeout: TIMEOUT, tick, watched }
     }
 }
@@ -73,10 +73,10 @@ impl PingProbe {
     ///
     /// # Errors
     /// When the system cannot start a thread.
-    pub fn start(plan: PingPlan, clock: Clock, messages: Sender<Message>) -> io::Result<Self> {
+    pub fn start(plan: PingPlan, clock: Clock, messages: Sender<ProbeMessage>) -> io::Result<Self> {
         let per_second = Arc::new(AtomicU32::new(plan.per_second.get()));
         let pace = Arc::clone(&per_second);
-        let body = move |stop: Stop| Pinging::new(&plan, pace, clock, messages).live(&stop);
+        let body = move |stop: StopFlag| PingLoop::new(&plan, pace, clock, messages).live(&stop);
         Ok(Self { per_second, thread: ProbeThread::start("ping", body)? })
     }
 
@@ -93,7 +93,7 @@ impl PingProbe {
 }
 
 /// The state of the ping loop.
-struct Pinging {
+struct PingLoop {
     clock: Clock,
     /// The requested number of PINGs a second, followed by the number of the present schedule.
     pace: Arc<AtomicU32>,
@@ -104,11 +104,11 @@ struct Pinging {
     schedule: Option<Schedule>,
     lead: Lead,
     link: PingLink,
-    account: Account,
+    account: PingAccount,
 }
 
-impl Pinging {
-    fn new(plan: &PingPlan, pace: Arc<AtomicU32>, clock: Clock, messages: Sender<Message>) -> Self {
+impl PingLoop {
+    fn new(plan: &PingPlan, pace: Arc<AtomicU32>, clock: Clock, messages: Sender<ProbeMessage>) -> Self {
         Self {
             clock,
             pace,
@@ -118,18 +118,18 @@ impl Pinging {
             schedule: None,
             lead: Lead::new(plan.per_second),
             link: PingLink::new(&plan.target, plan.timeout, clock),
-            account: Account::new(messages, plan.watched.clone()),
+            account: PingAccount::new(messages, plan.watched.clone()),
         }
     }
 
-    fn live(mut self, stop: &Stop) {
+    fn live(mut self, stop: &StopFlag) {
         sharpen_timers();
-        while !stop.is_asked() && !self.account.unheard {
+        while !stop.is_asked() && !self.account.is_receiver_gone {
             self.turn();
         }
         let now_ns = self.clock.now_ns();
         let report = self.ticker.close(now_ns, self.account.close(state(&self.link, now_ns)));
-        self.account.say(Message::Ping(Box::new(report)));
+        self.account.send(ProbeMessage::Ping(Box::new(report)));
     }
 
     /// Writes due PINGs, waits, and handles events.
@@ -159,7 +159,7 @@ impl Pinging {
     fn close_tick_if_over(&mut self, now_ns: u64) {
         let Self { ticker, link, account, .. } = self;
         if let Some(report) = ticker.close_if_over(now_ns, || account.close(state(link, now_ns))) {
-            account.say(Message::Ping(Box::new(report)));
+            account.send(ProbeMessage::Ping(Box::new(report)));
         }
     }
 

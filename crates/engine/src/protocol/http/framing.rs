@@ -65,9 +65,9 @@ pub(super) fn number(digits: &[u8], radix: u32) -> Option<u64> {
 /// The beginning of a body. The beginning shows whether Elasticsearch refused documents of a `_bulk` request, because
 /// the status of the reply is 200 even then.
 #[derive(Debug, Default)]
-pub(super) struct Beginning(Vec<u8>);
+pub(super) struct BodyStart(Vec<u8>);
 
-impl Beginning {
+impl BodyStart {
     const LENGTH: usize = 64;
     /// The error that is reported for a reply with refused documents.
     pub(super) const REFUSED: &[u8] = b"BULK at least one document was refused (\"errors\":true)";
@@ -107,7 +107,7 @@ mod tests {
             ("", false),
         ] {
             for cut in 0..body.len() {
-                let mut begun = Beginning::default();
+                let mut begun = BodyStart::default();
                 begun.add(&body.as_bytes()[..cut]);
                 begun.add(&body.as_bytes()[cut..]);
                 assert_eq!(begun.refuses_documents(), refuses, "{body}");

@@ -8,5 +8,5 @@ mod skipper;
 
 pub(super) use request::{check_alone, encode, is_bodiless, lay_out};
 pub use site::HttpSite;
-pub(super) use site::NOWHERE;
+pub(super) use site::NO_SITE;
 pub use skipper::HttpSkipper;

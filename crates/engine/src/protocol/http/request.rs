@@ -8,9 +8,9 @@
 use super::HttpSite;
 use crate::{
     protocol::{
-        Part, Unspoken,
+        ArgumentPart, UnsupportedCommand,
         memcached::{Word, has_break, is_drawn, text},
-        request_parts::{Head, Laid},
+        request_parts::{ArgumentHead, LayoutElement},
     },
     untrusted,
 };
@@ -35,40 +35,43 @@ const FORM: &str = "METHOD /PATH [BODY]";
 pub(in crate::protocol) fn lay_out<'a>(
     site: &HttpSite,
     words: &[Word<'a>],
-) -> Result<Vec<Laid<'a>>, Unspoken> {
+) -> Result<Vec<LayoutElement<'a>>, UnsupportedCommand> {
     let (name, counts_body) = method(words)?;
     words.get(1).map_or(Ok(()), check_path)?;
     let (path, body) = match words {
         [_, path] => (path, None),
         _ if ["GET", "HEAD", "OPTIONS"].contains(&name) => {
-            return Err(Unspoken(format!("for HTTP write {name} /PATH; {name} has no body")));
+            return Err(UnsupportedCommand(format!("for HTTP write {name} /PATH; {name} has no body")));
         }
         [_, path, body] => (path, Some(body)),
         _ => {
-            return Err(Unspoken(format!(
+            return Err(UnsupportedCommand(format!(
                 "for HTTP write {name} /PATH [BODY], with a body of one word in quotes"
             )));
         }
     };
-    let mut laid = vec![Laid::Bytes(format!("{name} ").into_bytes())];
+    let mut laid = vec![LayoutElement::Bytes(format!("{name} ").into_bytes())];
     match path.iter().any(is_drawn) {
         // The values in the path are known only when the request is filled, so the path is checked then.
-        true => laid.push(Laid::Key(path.clone(), is_path)),
-        false => laid.extend(path.iter().copied().map(Laid::Plain)),
+        true => laid.push(LayoutElement::Key(path.clone(), is_path)),
+        false => laid.extend(path.iter().copied().map(LayoutElement::Plain)),
     }
     let mut rest = format!(" HTTP/1.1\r\n{}", site.fields());
-    let is_json = matches!(body.and_then(|body| body.first()), Some(Part::Text([b'{' | b'[', ..])));
+    let is_json = matches!(body.and_then(|body| body.first()), Some(ArgumentPart::Text([b'{' | b'[', ..])));
     if is_json && !site.has_field("Content-Type") {
         rest += "Content-Type: application/json\r\n";
     }
     match body {
         Some(body) => {
-            laid.push(Laid::Bytes((rest + "Content-Length:").into_bytes()));
-            laid.push(Laid::Measured(Head::Line(vec![Part::Text(b"\r\n\r\n")]), body.clone()));
+            laid.push(LayoutElement::Bytes((rest + "Content-Length:").into_bytes()));
+            laid.push(LayoutElement::Measured(
+                ArgumentHead::Line(vec![ArgumentPart::Text(b"\r\n\r\n")]),
+                body.clone(),
+            ));
         }
         None => {
             rest += if counts_body { "Content-Length: 0\r\n\r\n" } else { "\r\n" };
-            laid.push(Laid::Bytes(rest.into_bytes()));
+            laid.push(LayoutElement::Bytes(rest.into_bytes()));
         }
     }
     Ok(laid)
@@ -76,29 +79,29 @@ pub(in crate::protocol) fn lay_out<'a>(
 
 /// Returns a request of fixed words. The result is empty if the words are not a valid request.
 pub(in crate::protocol) fn encode(site: &HttpSite, words: &[&[u8]]) -> Vec<u8> {
-    let words: Vec<_> = words.iter().map(|word| vec![Part::Text(word)]).collect();
+    let words: Vec<_> = words.iter().map(|word| vec![ArgumentPart::Text(word)]).collect();
     let mut bytes = Vec::new();
     for laid in lay_out(site, &words).unwrap_or_default() {
         match laid {
-            Laid::Bytes(laid) => bytes.extend(laid),
-            Laid::Measured(_, body) => {
+            LayoutElement::Bytes(laid) => bytes.extend(laid),
+            LayoutElement::Measured(_, body) => {
                 let body = text(&body).unwrap_or_default();
                 bytes.extend([format!(" {}\r\n\r\n", body.len()).as_bytes(), body].concat());
             }
-            Laid::Plain(part) => bytes.extend(text(&vec![part]).unwrap_or_default()),
-            Laid::Key(..) => {}
+            LayoutElement::Plain(part) => bytes.extend(text(&vec![part]).unwrap_or_default()),
+            LayoutElement::Key(..) => {}
         }
     }
     bytes
 }
 
 /// Returns the name of the method, and whether its requests always give the length of the body.
-fn method(words: &[Word]) -> Result<(&'static str, bool), Unspoken> {
+fn method(words: &[Word]) -> Result<(&'static str, bool), UnsupportedCommand> {
     let name = words.first().and_then(text).map(untrusted::bytes).unwrap_or_default();
     let found = METHODS.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name));
     found.copied().ok_or_else(|| {
         let known: Vec<_> = METHODS.iter().map(|(known, _)| *known).collect();
-        Unspoken(format!(
+        UnsupportedCommand(format!(
             "'{name}' is no method that redyno sends by HTTP: write {FORM}, with {}",
             known.join(", ")
         ))
@@ -115,11 +118,13 @@ pub(in crate::protocol) fn is_bodiless(method: &str) -> bool {
 ///
 /// # Errors
 /// When HEAD is one of several methods.
-pub(in crate::protocol) fn check_alone<'m>(methods: impl Iterator<Item = &'m str>) -> Result<(), Unspoken> {
+pub(in crate::protocol) fn check_alone<'m>(
+    methods: impl Iterator<Item = &'m str>,
+) -> Result<(), UnsupportedCommand> {
     let heads: Vec<_> = methods.map(is_bodiless).collect();
     if heads.contains(&true) && heads.contains(&false) {
         let text = "HEAD cannot be mixed with other methods in one workload; measure it alone";
-        return Err(Unspoken(text.to_owned()));
+        return Err(UnsupportedCommand(text.to_owned()));
     }
     Ok(())
 }
@@ -134,22 +139,23 @@ fn is_path(bytes: &[u8]) -> bool {
 }
 
 /// Checks the part of a path that is known in advance.
-fn check_path(path: &Word) -> Result<(), Unspoken> {
-    let begins = matches!(path.first(), Some(Part::Text([b'/', ..]))) || text(path) == Some(b"*");
+fn check_path(path: &Word) -> Result<(), UnsupportedCommand> {
+    let begins = matches!(path.first(), Some(ArgumentPart::Text([b'/', ..]))) || text(path) == Some(b"*");
     if !begins {
-        return Err(Unspoken("an HTTP path begins with /; leave the server's name out of it".to_owned()));
+        return Err(UnsupportedCommand(
+            "an HTTP path begins with /; leave the server's name out of it".to_owned(),
+        ));
     }
-    let is_bad = |part: &Part| matches!(part, Part::Text(text) if !is_path(text));
+    let is_bad = |part: &ArgumentPart| matches!(part, ArgumentPart::Text(text) if !is_path(text));
     if path.iter().any(is_bad) {
-        return Err(Unspoken(
+        return Err(UnsupportedCommand(
             "an HTTP path has at most 8000 bytes, and no spaces, control characters and letters beyond ASCII; write them as \
              %20 and so on".to_owned(),
         ));
     }
-    let has_brace =
-        |part: &Part| matches!(part, Part::Text(text) if text.iter().any(|byte| b"{}".contains(byte)));
+    let has_brace = |part: &ArgumentPart| matches!(part, ArgumentPart::Text(text) if text.iter().any(|byte| b"{}".contains(byte)));
     if path.iter().any(has_brace) {
-        return Err(Unspoken(
+        return Err(UnsupportedCommand(
             "a brace of this HTTP path belongs to no placeholder; write %7B or %7D for the character"
                 .to_owned(),
         ));

@@ -16,7 +16,7 @@ pub struct HttpSite {
 }
 
 /// The placeholder site until a URI gives the real site.
-pub(in crate::protocol) static NOWHERE: HttpSite =
+pub(in crate::protocol) static NO_SITE: HttpSite =
     HttpSite { authority: String::new(), path: String::new(), fields: String::new(), ping: Vec::new() };
 
 /// All sites of this process. A site is never freed, so that a dialect with a reference to it can be copied. There are

@@ -9,8 +9,8 @@
 
 use super::words::{Word, check_flag, check_key, check_ttl, is, is_drawn, is_key, number, text};
 use crate::protocol::{
-    Part, Unspoken,
-    request_parts::{Head, Laid},
+    ArgumentPart, UnsupportedCommand,
+    request_parts::{ArgumentHead, LayoutElement},
 };
 use crate::untrusted;
 
@@ -42,42 +42,47 @@ const FORMS: [(&[&str], &str); 20] = [
 ///
 /// # Errors
 /// When memcached does not have the command, or does not accept these arguments.
-pub(in crate::protocol) fn lay_out<'a>(words: &[Word<'a>]) -> Result<Vec<Laid<'a>>, Unspoken> {
+pub(in crate::protocol) fn lay_out<'a>(
+    words: &[Word<'a>],
+) -> Result<Vec<LayoutElement<'a>>, UnsupportedCommand> {
     let (first, arguments) = words.split_first().ok_or_else(|| unknown(""))?;
     let name = text(first).map(|text| untrusted::bytes(text).to_ascii_uppercase()).unwrap_or_default();
     let of_name = |(names, _): &&(&[&str], &str)| names.contains(&name.as_str());
     let (names, form) = FORMS.iter().find(of_name).ok_or_else(|| unknown(&name))?;
     let line = match (names[0], arguments) {
-        (verb @ ("GET" | "GETS"), [_, ..]) => CommandLine::begin(verb).keys(arguments)?,
+        (verb @ ("GET" | "GETS"), [_, ..]) => CommandLayout::begin(verb).keys(arguments)?,
         (verb @ ("GAT" | "GATS"), [ttl, keys @ ..]) if !keys.is_empty() => {
-            CommandLine::begin(verb).seconds(ttl)?.keys(keys)?
+            CommandLayout::begin(verb).seconds(ttl)?.keys(keys)?
         }
-        ("GETEX", [key, ex, ttl]) if is(ex, "EX") => CommandLine::begin("GAT").seconds(ttl)?.keys([key])?,
-        ("SETEX", [key, ttl, value]) => CommandLine::store("SET", key, Some(ttl))?.block(value, &[]),
+        ("GETEX", [key, ex, ttl]) if is(ex, "EX") => CommandLayout::begin("GAT").seconds(ttl)?.keys([key])?,
+        ("SETEX", [key, ttl, value]) => CommandLayout::store("SET", key, Some(ttl))?.block(value, &[]),
         (verb @ ("SET" | "ADD" | "REPLACE"), [key, value, options @ ..]) => {
-            let Options { verb, ttl } = Options::of(verb, options).ok_or_else(|| wrong(&name, form))?;
-            CommandLine::store(verb, key, ttl)?.block(value, &[])
+            let SetOptions { verb, ttl } = SetOptions::of(verb, options).ok_or_else(|| wrong(&name, form))?;
+            CommandLayout::store(verb, key, ttl)?.block(value, &[])
         }
         (verb @ ("APPEND" | "PREPEND"), [key, value]) => {
-            CommandLine::store(verb, key, None)?.block(value, &[])
+            CommandLayout::store(verb, key, None)?.block(value, &[])
         }
         ("CAS", [key, token, value, options @ ..]) => {
-            let Options { verb, ttl } = Options::of("CAS", options).ok_or_else(|| wrong(&name, form))?;
-            CommandLine::store(verb, key, ttl)?.block(value, std::slice::from_ref(number(token)?))
+            let SetOptions { verb, ttl } =
+                SetOptions::of("CAS", options).ok_or_else(|| wrong(&name, form))?;
+            CommandLayout::store(verb, key, ttl)?.block(value, std::slice::from_ref(number(token)?))
         }
-        ("DELETE", [key]) => CommandLine::begin("DELETE").keys([key])?,
+        ("DELETE", [key]) => CommandLayout::begin("DELETE").keys([key])?,
         (verb @ ("INCR" | "DECR"), [key, by @ ..]) if by.len() < 2 && makes_counter(first) => {
             let by = by.first().map(number).transpose()?;
-            CommandLine::begin("MA").keys([key])?.counter(verb, by)
+            CommandLayout::begin("MA").keys([key])?.counter(verb, by)
         }
-        (verb @ ("INCR" | "DECR"), [key]) => CommandLine::begin(verb).keys([key])?.word(&[Part::Text(b"1")]),
-        (verb @ ("INCR" | "DECR"), [key, by]) => CommandLine::begin(verb).keys([key])?.word(number(by)?),
-        ("TOUCH", [key, ttl]) => CommandLine::begin("TOUCH").keys([key])?.seconds(ttl)?,
-        (verb @ ("MN" | "VERSION"), []) => CommandLine::begin(verb),
-        ("MG", [key, flags @ ..]) => CommandLine::begin(&name).keys([key])?.flags(flags)?,
+        (verb @ ("INCR" | "DECR"), [key]) => {
+            CommandLayout::begin(verb).keys([key])?.word(&[ArgumentPart::Text(b"1")])
+        }
+        (verb @ ("INCR" | "DECR"), [key, by]) => CommandLayout::begin(verb).keys([key])?.word(number(by)?),
+        ("TOUCH", [key, ttl]) => CommandLayout::begin("TOUCH").keys([key])?.seconds(ttl)?,
+        (verb @ ("MN" | "VERSION"), []) => CommandLayout::begin(verb),
+        ("MG", [key, flags @ ..]) => CommandLayout::begin(&name).keys([key])?.flags(flags)?,
         ("MS", [key, value, flags @ ..]) => {
             flags.iter().try_for_each(check_flag)?;
-            CommandLine::begin("MS").keys([key])?.block(value, flags)
+            CommandLayout::begin("MS").keys([key])?.block(value, flags)
         }
         _ => return Err(wrong(&name, form)),
     };
@@ -85,29 +90,29 @@ pub(in crate::protocol) fn lay_out<'a>(words: &[Word<'a>]) -> Result<Vec<Laid<'a
 }
 
 /// The layout of a command that is being built.
-struct CommandLine<'a>(Vec<Laid<'a>>);
+struct CommandLayout<'a>(Vec<LayoutElement<'a>>);
 
-impl<'a> CommandLine<'a> {
+impl<'a> CommandLayout<'a> {
     fn begin(verb: &str) -> Self {
-        Self(vec![Laid::Bytes(verb.to_ascii_lowercase().into_bytes())])
+        Self(vec![LayoutElement::Bytes(verb.to_ascii_lowercase().into_bytes())])
     }
 
     /// Begins a classic storage command with the words that precede the length.
-    fn store(verb: &str, key: &Word<'a>, ttl: Option<&Word<'a>>) -> Result<Self, Unspoken> {
-        let line = Self::begin(verb).keys([key])?.word(&[Part::Text(b"0")]);
+    fn store(verb: &str, key: &Word<'a>, ttl: Option<&Word<'a>>) -> Result<Self, UnsupportedCommand> {
+        let line = Self::begin(verb).keys([key])?.word(&[ArgumentPart::Text(b"0")]);
         match ttl {
             Some(ttl) => line.seconds(ttl),
-            None => Ok(line.word(&[Part::Text(b"0")])),
+            None => Ok(line.word(&[ArgumentPart::Text(b"0")])),
         }
     }
 
-    fn word(mut self, word: &[Part<'a>]) -> Self {
-        self.0.push(Laid::Plain(Part::Text(b" ")));
-        self.0.extend(word.iter().copied().map(Laid::Plain));
+    fn word(mut self, word: &[ArgumentPart<'a>]) -> Self {
+        self.0.push(LayoutElement::Plain(ArgumentPart::Text(b" ")));
+        self.0.extend(word.iter().copied().map(LayoutElement::Plain));
         self
     }
 
-    fn keys<'w>(mut self, keys: impl IntoIterator<Item = &'w Word<'a>>) -> Result<Self, Unspoken>
+    fn keys<'w>(mut self, keys: impl IntoIterator<Item = &'w Word<'a>>) -> Result<Self, UnsupportedCommand>
     where
         'a: 'w,
     {
@@ -119,29 +124,29 @@ impl<'a> CommandLine<'a> {
     }
 
     /// Appends a key that contains a value or a field of a record. The key can be checked only when it is filled.
-    fn checked(mut self, key: &[Part<'a>]) -> Self {
-        self.0.push(Laid::Plain(Part::Text(b" ")));
-        self.0.push(Laid::Key(key.to_vec(), is_key));
+    fn checked(mut self, key: &[ArgumentPart<'a>]) -> Self {
+        self.0.push(LayoutElement::Plain(ArgumentPart::Text(b" ")));
+        self.0.push(LayoutElement::Key(key.to_vec(), is_key));
         self
     }
 
-    fn seconds(self, ttl: &Word<'a>) -> Result<Self, Unspoken> {
+    fn seconds(self, ttl: &Word<'a>) -> Result<Self, UnsupportedCommand> {
         check_ttl(number(ttl)?)?;
         Ok(self.word(ttl))
     }
 
     /// Appends the flags that create a missing counter with the value 0.
     fn counter(self, verb: &str, by: Option<&Word<'a>>) -> Self {
-        let flag = |line: Self, flag: &'static [u8]| line.word(&[Part::Text(flag)]);
+        let flag = |line: Self, flag: &'static [u8]| line.word(&[ArgumentPart::Text(flag)]);
         let made = flag(flag(self, b"N0"), b"J0");
         let made = if verb == "DECR" { flag(made, b"MD") } else { made };
         match by {
-            Some(by) => made.word(&[&[Part::Text(b"D")], by.as_slice()].concat()),
+            Some(by) => made.word(&[&[ArgumentPart::Text(b"D")], by.as_slice()].concat()),
             None => made,
         }
     }
 
-    fn flags(mut self, flags: &[Word<'a>]) -> Result<Self, Unspoken> {
+    fn flags(mut self, flags: &[Word<'a>]) -> Result<Self, UnsupportedCommand> {
         for flag in flags {
             check_flag(flag)?;
             self = self.word(flag);
@@ -151,25 +156,26 @@ impl<'a> CommandLine<'a> {
 
     /// Appends the length, the words after it, and the value.
     fn block(mut self, value: &Word<'a>, behind: &[Word<'a>]) -> Self {
-        let words = behind.iter().flat_map(|word| [Part::Text(b" ")].into_iter().chain(word.iter().copied()));
-        let between = words.chain([Part::Text(b"\r\n")]).collect();
-        self.0.push(Laid::Measured(Head::Line(between), value.clone()));
+        let words =
+            behind.iter().flat_map(|word| [ArgumentPart::Text(b" ")].into_iter().chain(word.iter().copied()));
+        let between = words.chain([ArgumentPart::Text(b"\r\n")]).collect();
+        self.0.push(LayoutElement::Measured(ArgumentHead::Line(between), value.clone()));
         self
     }
 
-    fn end(mut self) -> Vec<Laid<'a>> {
-        self.0.push(Laid::Bytes(b"\r\n".to_vec()));
+    fn end(mut self) -> Vec<LayoutElement<'a>> {
+        self.0.push(LayoutElement::Bytes(b"\r\n".to_vec()));
         self.0
     }
 }
 
 /// The options after the value of Redis's SET.
-struct Options<'w, 'a> {
+struct SetOptions<'w, 'a> {
     verb: &'static str,
     ttl: Option<&'w Word<'a>>,
 }
 
-impl<'w, 'a> Options<'w, 'a> {
+impl<'w, 'a> SetOptions<'w, 'a> {
     fn of(verb: &'static str, mut words: &'w [Word<'a>]) -> Option<Self> {
         let mut options = Self { verb, ttl: None };
         loop {
@@ -200,17 +206,17 @@ fn makes_counter(verb: &Word) -> bool {
 }
 
 #[cold]
-fn unknown(name: &str) -> Unspoken {
+fn unknown(name: &str) -> UnsupportedCommand {
     let known: Vec<_> = FORMS.iter().map(|(names, _)| names.join(" or ")).collect();
-    Unspoken(format!(
+    UnsupportedCommand(format!(
         "'{name}' is no command that redyno has for memcached: {}",
         known.join(", ").to_ascii_lowercase()
     ))
 }
 
 #[cold]
-fn wrong(name: &str, form: &str) -> Unspoken {
-    Unspoken(format!("for memcached write {name} {form}").trim_end().to_owned())
+fn wrong(name: &str, form: &str) -> UnsupportedCommand {
+    UnsupportedCommand(format!("for memcached write {name} {form}").trim_end().to_owned())
 }
 
 /// Returns word number `word` of line number `command`, both counted from 0; `None` if there is no such word.
@@ -222,11 +228,11 @@ pub(in crate::protocol) fn request_word(requests: &[u8], command: usize, word: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{Dialect, Fill, Template};
+    use crate::protocol::{Dialect, FillSlots, Template};
 
-    struct Sevens;
+    struct FixedFill;
 
-    impl Fill for Sevens {
+    impl FillSlots for FixedFill {
         type Value = &'static [u8];
 
         fn number(&mut self, _: u16) -> u64 {
@@ -253,17 +259,17 @@ mod tests {
     /// Parses the words of `step`, where K is a key, V a value, W a value with a random size, and N a number.
     fn words(step: &str) -> Vec<Word<'_>> {
         let word = |word: &'static str| match word {
-            "K" => vec![Part::Text(b"k:"), Part::Digits(0)],
-            "V" => vec![Part::Value { kind: 0, size: Some(3) }],
-            "W" => vec![Part::Value { kind: 1, size: None }],
+            "K" => vec![ArgumentPart::Text(b"k:"), ArgumentPart::Digits(0)],
+            "V" => vec![ArgumentPart::Value { kind: 0, size: Some(3) }],
+            "W" => vec![ArgumentPart::Value { kind: 1, size: None }],
             "<VN>" => vec![
-                Part::Text(b"<"),
-                Part::Value { kind: 0, size: Some(3) },
-                Part::Number(0),
-                Part::Text(b">"),
+                ArgumentPart::Text(b"<"),
+                ArgumentPart::Value { kind: 0, size: Some(3) },
+                ArgumentPart::Number(0),
+                ArgumentPart::Text(b">"),
             ],
-            "N" => vec![Part::Number(0)],
-            word => vec![Part::Text(word.as_bytes())],
+            "N" => vec![ArgumentPart::Number(0)],
+            word => vec![ArgumentPart::Text(word.as_bytes())],
         };
         step.split(' ').map(|text| word(Box::leak(text.to_owned().into_boxed_str()))).collect()
     }
@@ -272,7 +278,7 @@ mod tests {
         let template =
             Template::new(Dialect::Memcached, &[words(step)]).map_err(|error| error.to_string())?;
         let mut out = Vec::new();
-        template.append(&mut Sevens, &mut out);
+        template.append(&mut FixedFill, &mut out);
         Ok(String::from_utf8(out).unwrap().replace("k:000000000077", "K").replace("\r\n", "|"))
     }
 

@@ -1,6 +1,6 @@
 //! The greeting of memcached, and the meaning of its errors.
 
-use crate::protocol::{Introduction, Refusal, Step};
+use crate::protocol::{GreetingCommand, GreetingParameters, GreetingRefusal};
 
 /// The ping: memcached's meta command that does nothing.
 pub(in crate::protocol) const PING: &[u8] = b"mn\r\n";
@@ -21,22 +21,22 @@ pub(in crate::protocol) fn encode(words: &[&[u8]]) -> Vec<u8> {
 ///
 /// To authenticate, a client sends a `set` of any key with user and password as the value. The item has an expired TTL,
 /// so a server without authentication does not store the password.
-pub(in crate::protocol) fn introduce(who: &Introduction) -> Vec<(Step, Vec<u8>)> {
+pub(in crate::protocol) fn introduce(who: &GreetingParameters) -> Vec<(GreetingCommand, Vec<u8>)> {
     let auth = who.password.map(|password| {
         let value = format!("{} {password}", who.user.unwrap_or_default());
-        (Step::Auth, format!("set redyno-auth 0 -1 {}\r\n{value}\r\n", value.len()).into_bytes())
+        (GreetingCommand::Auth, format!("set redyno-auth 0 -1 {}\r\n{value}\r\n", value.len()).into_bytes())
     });
-    auth.into_iter().chain([(Step::Ping, PING.to_vec())]).collect()
+    auth.into_iter().chain([(GreetingCommand::Ping, PING.to_vec())]).collect()
 }
 
 /// Returns the meaning of an error reply to a command of the greeting.
-pub(in crate::protocol) fn refusal(step: Step, line: &[u8]) -> Refusal {
+pub(in crate::protocol) fn refusal(step: GreetingCommand, line: &[u8]) -> GreetingRefusal {
     match (step, line) {
-        (_, line) if line.starts_with(TOO_MANY) => Refusal::TooManyClients,
-        (_, b"CLIENT_ERROR unauthenticated") => Refusal::PasswordNeeded,
-        (Step::Auth, b"CLIENT_ERROR authentication failure") => Refusal::WrongPassword,
+        (_, line) if line.starts_with(TOO_MANY) => GreetingRefusal::TooManyClients,
+        (_, b"CLIENT_ERROR unauthenticated") => GreetingRefusal::PasswordNeeded,
+        (GreetingCommand::Auth, b"CLIENT_ERROR authentication failure") => GreetingRefusal::WrongPassword,
         // memcached has this command, like all meta commands, since 1.6.
-        (Step::Ping, b"ERROR") => Refusal::TooOld,
-        _ => Refusal::Other,
+        (GreetingCommand::Ping, b"ERROR") => GreetingRefusal::TooOld,
+        _ => GreetingRefusal::Other,
     }
 }

@@ -8,7 +8,7 @@
 
 use memchr::memchr;
 
-use crate::protocol::{Piece, Reply, header::ProtocolError, partial_line::PartialLine};
+use crate::protocol::{Reply, ReplyPiece, header::ProtocolError, partial_line::PartialLine};
 
 /// The first words of single-line replies, with the kind of each reply.
 const WORDS: [(&[u8], Reply<'static>); 17] = [
@@ -42,7 +42,7 @@ const LONGEST_VALUE: u64 = 1 << 40;
 #[derive(Debug, Default)]
 pub struct MemcachedSkipper {
     /// The reply to which the next lines and bytes belong.
-    inside: Inside,
+    inside: MemcachedState,
     /// The number of bytes of a value that are still to come, including the CRLF after the value.
     payload: u64,
     /// The line that is being read.
@@ -51,7 +51,7 @@ pub struct MemcachedSkipper {
 
 /// The reply in progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Inside {
+enum MemcachedState {
     /// No reply is in progress.
     #[default]
     Between,
@@ -85,10 +85,10 @@ impl MemcachedSkipper {
         &'r mut self,
         input: &mut &'i [u8],
         wants_cas: bool,
-    ) -> Result<Option<Piece<'r>>, ProtocolError> {
-        if self.inside == Inside::Ended {
-            self.inside = Inside::Between;
-            return Ok(Some(Piece::Reply(Reply::Value)));
+    ) -> Result<Option<ReplyPiece<'r>>, ProtocolError> {
+        if self.inside == MemcachedState::Ended {
+            self.inside = MemcachedState::Between;
+            return Ok(Some(ReplyPiece::Reply(Reply::Value)));
         }
         loop {
             if self.payload > 0 {
@@ -98,9 +98,9 @@ impl MemcachedSkipper {
                 if self.payload > 0 {
                     return Ok(None);
                 }
-                if self.inside == Inside::Value {
-                    self.inside = Inside::Between;
-                    return Ok(Some(Piece::Reply(Reply::Value)));
+                if self.inside == MemcachedState::Value {
+                    self.inside = MemcachedState::Between;
+                    return Ok(Some(ReplyPiece::Reply(Reply::Value)));
                 }
             }
             if input.is_empty() {
@@ -115,25 +115,27 @@ impl MemcachedSkipper {
             let is_joined = self.line.end(head)?;
             let text = if is_joined { self.line.whole() } else { head };
             let (line, cas) = (read(text)?, if wants_cas { cas(text) } else { None });
-            let was_open = std::mem::take(&mut self.inside) != Inside::Between;
+            let was_open = std::mem::take(&mut self.inside) != MemcachedState::Between;
             match line {
-                ReplyLine::Reply(_) if cas.is_some() => self.inside = Inside::Ended,
-                ReplyLine::Reply(reply) => return Ok(Some(Piece::Reply(reply))),
+                ReplyLine::Reply(_) if cas.is_some() => self.inside = MemcachedState::Ended,
+                ReplyLine::Reply(reply) => return Ok(Some(ReplyPiece::Reply(reply))),
                 ReplyLine::Error => {
                     let line: &'r [u8] = if is_joined { self.line.whole() } else { head };
                     let line = line.strip_suffix(b"\r").unwrap_or(line);
-                    return Ok(Some(Piece::Reply(Reply::Error(line))));
+                    return Ok(Some(ReplyPiece::Reply(Reply::Error(line))));
                 }
                 // An END without anything before it means that no key was found.
                 ReplyLine::End => {
-                    return Ok(Some(Piece::Reply(if was_open { Reply::Value } else { Reply::Nil })));
+                    return Ok(Some(ReplyPiece::Reply(if was_open { Reply::Value } else { Reply::Nil })));
                 }
-                ReplyLine::Stat => self.inside = Inside::Block,
-                ReplyLine::Values(length) => (self.inside, self.payload) = (Inside::Block, length + 2),
-                ReplyLine::Value(length) => (self.inside, self.payload) = (Inside::Value, length + 2),
+                ReplyLine::Stat => self.inside = MemcachedState::Block,
+                ReplyLine::Values(length) => {
+                    (self.inside, self.payload) = (MemcachedState::Block, length + 2);
+                }
+                ReplyLine::Value(length) => (self.inside, self.payload) = (MemcachedState::Value, length + 2),
             }
             if let Some(number) = cas {
-                return Ok(Some(Piece::Number(number)));
+                return Ok(Some(ReplyPiece::Number(number)));
             }
         }
     }
@@ -236,7 +238,7 @@ mod tests {
                 let mut rest = &stream[start..end];
                 while let Some(piece) = skipper.advance(&mut rest, true).unwrap() {
                     found.push(match piece {
-                        Piece::Reply(reply) => format!("{reply:?}"),
+                        ReplyPiece::Reply(reply) => format!("{reply:?}"),
                         part => format!("{part:?}"),
                     });
                 }

@@ -1,7 +1,7 @@
 //! Checks the words of memcached's commands: keys, numbers, expiry times and flags.
 
 use crate::{
-    protocol::{Part, Unspoken},
+    protocol::{ArgumentPart, UnsupportedCommand},
     untrusted,
 };
 
@@ -11,12 +11,12 @@ const LONGEST_KEY: usize = 250;
 const LONGEST_TTL: u64 = 30 * 24 * 60 * 60;
 
 /// A word of a command, as a list of parts.
-pub(in crate::protocol) type Word<'a> = Vec<Part<'a>>;
+pub(in crate::protocol) type Word<'a> = Vec<ArgumentPart<'a>>;
 
 /// Returns the text of a word without slots; `None` for any other word.
 pub(in crate::protocol) fn text<'a>(word: &Word<'a>) -> Option<&'a [u8]> {
     match word.as_slice() {
-        [Part::Text(text)] => Some(text),
+        [ArgumentPart::Text(text)] => Some(text),
         _ => None,
     }
 }
@@ -25,8 +25,8 @@ pub(super) fn is(word: &Word, option: &str) -> bool {
     text(word).is_some_and(|text| text.eq_ignore_ascii_case(option.as_bytes()))
 }
 
-pub(in crate::protocol) fn is_drawn(part: &Part) -> bool {
-    matches!(part, Part::Value { .. })
+pub(in crate::protocol) fn is_drawn(part: &ArgumentPart) -> bool {
+    matches!(part, ArgumentPart::Value { .. })
 }
 
 pub(in crate::protocol) fn has_break(text: &[u8]) -> bool {
@@ -39,39 +39,48 @@ pub(super) fn is_key(bytes: &[u8]) -> bool {
 }
 
 /// Checks the fixed parts of a key. Values and numbers of unknown length are not checked.
-pub(super) fn check_key(key: &Word) -> Result<(), Unspoken> {
-    let length: usize = key.iter().filter(|part| !is_drawn(part)).filter_map(Part::length).sum();
+pub(super) fn check_key(key: &Word) -> Result<(), UnsupportedCommand> {
+    let length: usize = key.iter().filter(|part| !is_drawn(part)).filter_map(ArgumentPart::length).sum();
     let is_empty = key.iter().all(|part| part.length() == Some(0));
-    let has_bad = |part: &Part| matches!(part, Part::Text(text) if has_break(text));
+    let has_bad = |part: &ArgumentPart| matches!(part, ArgumentPart::Text(text) if has_break(text));
     if is_empty || length > LONGEST_KEY {
-        return Err(Unspoken(format!("a key of memcached has 1 to {LONGEST_KEY} bytes, not {length}")));
+        return Err(UnsupportedCommand(format!(
+            "a key of memcached has 1 to {LONGEST_KEY} bytes, not {length}"
+        )));
     }
     if key.iter().any(has_bad) {
-        return Err(Unspoken("a key of memcached has no spaces and no control characters".to_owned()));
+        return Err(UnsupportedCommand(
+            "a key of memcached has no spaces and no control characters".to_owned(),
+        ));
     }
     Ok(())
 }
 
 /// Checks that a word is a whole number.
-pub(super) fn number<'w, 'a>(word: &'w Word<'a>) -> Result<&'w Word<'a>, Unspoken> {
+pub(super) fn number<'w, 'a>(word: &'w Word<'a>) -> Result<&'w Word<'a>, UnsupportedCommand> {
     let is_digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let is_number = match word.as_slice() {
-        [Part::Number(_) | Part::Padded(..) | Part::Digits(_) | Part::Awaited] => true,
-        [Part::Text(text)] => is_digits(text),
+        [
+            ArgumentPart::Number(_)
+            | ArgumentPart::Padded(..)
+            | ArgumentPart::Digits(_)
+            | ArgumentPart::Awaited,
+        ] => true,
+        [ArgumentPart::Text(text)] => is_digits(text),
         _ => false,
     };
     let said = || text(word).map_or_else(|| "something else".to_owned(), untrusted::bytes);
     if is_number {
         Ok(word)
     } else {
-        Err(Unspoken(format!("memcached takes a whole number there, not '{}'", said())))
+        Err(UnsupportedCommand(format!("memcached takes a whole number there, not '{}'", said())))
     }
 }
 
-pub(super) fn check_ttl(ttl: &Word) -> Result<(), Unspoken> {
+pub(super) fn check_ttl(ttl: &Word) -> Result<(), UnsupportedCommand> {
     let seconds = text(ttl).and_then(|text| untrusted::bytes(text).parse::<u64>().ok());
     if text(ttl).is_some() && seconds.is_none_or(|seconds| seconds > LONGEST_TTL) {
-        return Err(Unspoken(format!(
+        return Err(UnsupportedCommand(format!(
             "memcached reads more than {LONGEST_TTL} s (30 days) as a point in time, so the item would expire at once"
         )));
     }
@@ -79,20 +88,23 @@ pub(super) fn check_ttl(ttl: &Word) -> Result<(), Unspoken> {
 }
 
 /// Returns whether the part is allowed in a flag.
-pub(super) fn is_plain(part: &Part) -> bool {
+pub(super) fn is_plain(part: &ArgumentPart) -> bool {
     match part {
-        Part::Text(text) => !text.iter().any(u8::is_ascii_whitespace),
-        Part::Value { .. } | Part::Derived(..) => false,
-        Part::Digits(_) | Part::Number(_) | Part::Padded(..) | Part::Awaited => true,
+        ArgumentPart::Text(text) => !text.iter().any(u8::is_ascii_whitespace),
+        ArgumentPart::Value { .. } | ArgumentPart::Derived(..) => false,
+        ArgumentPart::Digits(_)
+        | ArgumentPart::Number(_)
+        | ArgumentPart::Padded(..)
+        | ArgumentPart::Awaited => true,
     }
 }
 
-pub(super) fn check_flag(flag: &Word) -> Result<(), Unspoken> {
+pub(super) fn check_flag(flag: &Word) -> Result<(), UnsupportedCommand> {
     match flag.first() {
-        Some(Part::Text(text)) if text.starts_with(b"q") => Err(Unspoken(
+        Some(ArgumentPart::Text(text)) if text.starts_with(b"q") => Err(UnsupportedCommand(
             "the quiet flag q of memcached leaves out replies, and each request is to have one".to_owned(),
         )),
         Some(_) if flag.iter().all(is_plain) => Ok(()),
-        _ => Err(Unspoken("a flag of memcached has no spaces and no value".to_owned())),
+        _ => Err(UnsupportedCommand("a flag of memcached has no spaces and no value".to_owned())),
     }
 }

@@ -1,40 +1,40 @@
 //! Converts the layout of commands into the pieces and slots of a template.
 
-use super::{BLOCK, Fragment, OfKey, Piece, Slot, Then, append_number};
+use super::{BLOCK, DerivedSlot, NextSlot, RareSlot, SlotPart, TemplatePiece, append_number};
 use crate::protocol::{
-    Part,
+    ArgumentPart,
     digits::KEY_DIGITS,
-    request_parts::{Head, Laid},
+    request_parts::{ArgumentHead, LayoutElement},
     resp,
 };
 
 /// A template that is being built.
 #[derive(Default)]
-pub(super) struct Making {
-    pub(super) pieces: Vec<Piece>,
+pub(super) struct TemplateBuilder {
+    pub(super) pieces: Vec<TemplatePiece>,
     /// The bytes of the piece that is being built.
     bytes: Vec<u8>,
     digits: Vec<(usize, u16)>,
 }
 
-impl Making {
-    pub(super) fn add(&mut self, laid: Laid) {
+impl TemplateBuilder {
+    pub(super) fn add(&mut self, laid: LayoutElement) {
         match laid {
-            Laid::Bytes(bytes) => self.bytes.extend(bytes),
-            Laid::Plain(part) => self.add_part(part),
-            Laid::Measured(head, parts) => self.add_measured(head, &parts),
-            Laid::Key(parts, is_good) => {
-                self.end_slot(Slot::Key(parts.iter().map(Fragment::of).collect(), is_good));
+            LayoutElement::Bytes(bytes) => self.bytes.extend(bytes),
+            LayoutElement::Plain(part) => self.add_part(part),
+            LayoutElement::Measured(head, parts) => self.add_measured(head, &parts),
+            LayoutElement::Key(parts, is_good) => {
+                self.end_slot(RareSlot::Key(parts.iter().map(SlotPart::of).collect(), is_good));
             }
         }
     }
 
-    fn add_measured(&mut self, head: Head<Part>, parts: &[Part]) {
-        match (parts.iter().map(Part::length).sum::<Option<usize>>(), parts) {
+    fn add_measured(&mut self, head: ArgumentHead<ArgumentPart>, parts: &[ArgumentPart]) {
+        match (parts.iter().map(ArgumentPart::length).sum::<Option<usize>>(), parts) {
             (Some(length), _) => {
                 match head {
-                    Head::Bulk => resp::append_header(b'$', length, &mut self.bytes),
-                    Head::Line(between) => {
+                    ArgumentHead::Bulk => resp::append_header(b'$', length, &mut self.bytes),
+                    ArgumentHead::Line(between) => {
                         self.bytes.push(b' ');
                         append_number(length as u64, &mut self.bytes);
                         between.into_iter().for_each(|part| self.add_part(part));
@@ -42,62 +42,64 @@ impl Making {
                 }
                 parts.iter().for_each(|part| self.add_part(*part));
             }
-            (None, [Part::Value { kind, .. }]) => self.end_slot(Slot::Sized(head.fragments(), *kind)),
-            (None, [Part::Number(source)]) if matches!(head, Head::Bulk) => {
-                self.end_slot(Slot::SizedNumber(*source));
+            (None, [ArgumentPart::Value { kind, .. }]) => {
+                self.end_slot(RareSlot::Sized(head.fragments(), *kind));
+            }
+            (None, [ArgumentPart::Number(source)]) if matches!(head, ArgumentHead::Bulk) => {
+                self.end_slot(RareSlot::SizedNumber(*source));
             }
             (None, _) => {
-                let fragments = parts.iter().map(Fragment::of).collect();
-                self.end_slot(Slot::Argument(head.fragments(), fragments));
+                let fragments = parts.iter().map(SlotPart::of).collect();
+                self.end_slot(RareSlot::Argument(head.fragments(), fragments));
             }
         }
     }
 
-    fn add_part(&mut self, part: Part) {
+    fn add_part(&mut self, part: ArgumentPart) {
         match part {
-            Part::Text(text) => self.bytes.extend_from_slice(text),
-            Part::Digits(source) => {
+            ArgumentPart::Text(text) => self.bytes.extend_from_slice(text),
+            ArgumentPart::Digits(source) => {
                 self.digits.push((self.bytes.len(), source));
                 self.bytes.extend_from_slice(&[b'0'; KEY_DIGITS]);
             }
-            Part::Value { kind, .. } => self.end_piece(Then::Value(kind)),
-            number => self.end_slot(Slot::Plain(Fragment::of(&number))),
+            ArgumentPart::Value { kind, .. } => self.end_piece(NextSlot::Value(kind)),
+            number => self.end_slot(RareSlot::Plain(SlotPart::of(&number))),
         }
     }
 
-    fn end_slot(&mut self, slot: Slot) {
-        self.end_piece(Then::Slot(Box::new(slot)));
+    fn end_slot(&mut self, slot: RareSlot) {
+        self.end_piece(NextSlot::Slot(Box::new(slot)));
     }
 
-    pub(super) fn end_piece(&mut self, then: Then) {
+    pub(super) fn end_piece(&mut self, then: NextSlot) {
         let length = self.bytes.len();
         self.bytes.resize(length.next_multiple_of(BLOCK), 0);
         let blocks = std::mem::take(&mut self.bytes).as_chunks().0.to_vec();
-        self.pieces.push(Piece { blocks, length, digits: std::mem::take(&mut self.digits), then });
+        self.pieces.push(TemplatePiece { blocks, length, digits: std::mem::take(&mut self.digits), then });
     }
 }
 
-impl Head<Part<'_>> {
-    fn fragments(&self) -> Head<Fragment> {
+impl ArgumentHead<ArgumentPart<'_>> {
+    fn fragments(&self) -> ArgumentHead<SlotPart> {
         match self {
-            Self::Bulk => Head::Bulk,
-            Self::Line(parts) => Head::Line(parts.iter().map(Fragment::of).collect()),
+            Self::Bulk => ArgumentHead::Bulk,
+            Self::Line(parts) => ArgumentHead::Line(parts.iter().map(SlotPart::of).collect()),
         }
     }
 }
 
-impl Fragment {
-    fn of(part: &Part) -> Self {
+impl SlotPart {
+    fn of(part: &ArgumentPart) -> Self {
         match *part {
-            Part::Text(text) => Self::Text(text.to_vec()),
-            Part::Digits(source) => Self::Digits(source),
-            Part::Number(source) => Self::Number(source),
-            Part::Padded(source, least) => Self::Padded(source, least),
-            Part::Derived(key, derived) => {
-                Self::OfKey(OfKey::new(key, derived.with_field(|field| field.to_vec())))
+            ArgumentPart::Text(text) => Self::Text(text.to_vec()),
+            ArgumentPart::Digits(source) => Self::Digits(source),
+            ArgumentPart::Number(source) => Self::Number(source),
+            ArgumentPart::Padded(source, least) => Self::Padded(source, least),
+            ArgumentPart::Derived(key, derived) => {
+                Self::OfKey(DerivedSlot::new(key, derived.with_field(|field| field.to_vec())))
             }
-            Part::Value { kind, .. } => Self::Value(kind),
-            Part::Awaited => Self::Awaited,
+            ArgumentPart::Value { kind, .. } => Self::Value(kind),
+            ArgumentPart::Awaited => Self::Awaited,
         }
     }
 }

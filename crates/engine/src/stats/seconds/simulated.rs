@@ -3,7 +3,7 @@
 //! change.
 
 use super::*;
-use crate::stats::simulated::{Chance, Kind};
+use crate::stats::simulated::{NoiseKind, NoiseSource};
 
 /// The number of simulated pairs of series of each kind and length.
 const PAIRS: u64 = 300;
@@ -12,10 +12,10 @@ const LENGTHS: [usize; 6] = [10, 20, 30, 60, 120, 300];
 
 /// Returns how many pairs get the verdict "different", and how many the verdict "drift is possible". Seconds deviate by
 /// the share `sd`. Each series has `n` seconds. Between the two series are `apart` seconds and a `step`.
-fn found(kind: Kind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u64) {
+fn found(kind: NoiseKind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u64) {
     let (mut different, mut drift) = (0, 0);
     for pair in 0..PAIRS {
-        let mut chance = Chance::new(pair + 1000 * n as u64);
+        let mut chance = NoiseSource::new(pair + 1000 * n as u64);
         let mut run = chance.run(kind, 2 * n + apart);
         for (i, value) in run.iter_mut().enumerate() {
             *value = (*value * sd).exp() * if i < n + apart { 1.0 } else { 1.0 + step };
@@ -37,7 +37,7 @@ fn found(kind: Kind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u64) {
 }
 
 /// Asserts that at most 5 % of the pairs with equal settings are called different.
-fn at_most_5_percent(kinds: &[Kind]) {
+fn at_most_5_percent(kinds: &[NoiseKind]) {
     for &kind in kinds {
         for (sd, apart) in [(0.03, 0), (0.03, 120), (0.15, 0), (0.15, 120)] {
             for n in LENGTHS {
@@ -54,23 +54,23 @@ fn at_most_5_percent(kinds: &[Kind]) {
 
 #[test]
 fn autocorrelated_seconds_of_one_setting_are_no_difference() {
-    at_most_5_percent(&[0.0, 0.3, 0.6, 0.9].map(Kind::Repeats));
+    at_most_5_percent(&[0.0, 0.3, 0.6, 0.9].map(NoiseKind::Repeats));
 }
 
 #[test]
 fn a_random_walk_is_no_difference() {
-    at_most_5_percent(&[0.02, 0.05, 0.1, 0.3].map(Kind::Walks));
-    at_most_5_percent(&[Kind::OnlyWalks, Kind::RepeatsAndWalks(0.5, 0.05)]);
+    at_most_5_percent(&[0.02, 0.05, 0.1, 0.3].map(NoiseKind::Walks));
+    at_most_5_percent(&[NoiseKind::OnlyWalks, NoiseKind::RepeatsAndWalks(0.5, 0.05)]);
 }
 
 #[test]
 fn a_drift_as_1_over_f_is_no_difference() {
-    at_most_5_percent(&[Kind::Pink, Kind::AboutPink(0.3)]);
+    at_most_5_percent(&[NoiseKind::Pink, NoiseKind::AboutPink(0.3)]);
 }
 
 #[test]
 fn a_drift_that_noise_does_not_explain_is_reported_as_a_drift() {
-    let (_, drift) = found(Kind::OnlyWalks, 0.03, 60, 0, 0.0);
+    let (_, drift) = found(NoiseKind::OnlyWalks, 0.03, 60, 0, 0.0);
     assert!(drift > PAIRS / 2, "{drift}");
 }
 
@@ -80,7 +80,7 @@ fn a_difference_of_five_percent_is_found_in_a_minute() {
         [(0.0, 0.02, 95), (0.0, 0.03, 88), (0.3, 0.025, 80), (0.5, 0.02, 80), (0.5, 0.025, 65)]
     {
         for step in [0.05, -0.05] {
-            let (different, drift) = found(Kind::Repeats(share), sd, 60, 0, step);
+            let (different, drift) = found(NoiseKind::Repeats(share), sd, 60, 0, step);
             assert!(different * 100 >= PAIRS * least, "{share} {sd} {step}: {different} of {PAIRS}");
             assert!((different + drift) * 100 >= PAIRS * 98, "what is not found may be drift: {drift}");
         }

@@ -51,12 +51,12 @@ pub enum DatasetError {
 
 /// An error at a line of a file.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct RecordError {
     pub(super) line: u64,
     pub(super) what: String,
 }
 
-impl Fault {
+impl RecordError {
     pub(super) fn at(line: u64, what: impl std::fmt::Display) -> Self {
         Self { line, what: what.to_string() }
     }

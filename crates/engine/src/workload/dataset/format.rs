@@ -6,25 +6,25 @@ use std::{
 };
 
 use super::{
-    error::Fault,
-    json_lines::JsonLines,
-    portion::{Fields, Portion},
+    error::RecordError,
+    json_lines::JsonRecords,
+    portion::{FieldBuffer, Portion},
     reading::Input,
     separated::Separated,
-    vectors::{Layout, NPY, Vectors},
+    vectors::{NPY, VectorFormat, Vectors},
     xml::Xml,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
+enum DatasetFormat {
     Csv,
     Tsv,
     Json,
     Xml,
-    Vectors(Layout),
+    Vectors(VectorFormat),
 }
 
-impl Format {
+impl DatasetFormat {
     fn of(path: &Path, input: &mut Input) -> io::Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
@@ -33,16 +33,16 @@ impl Format {
             "tsv" => Self::Tsv,
             "json" | "jsonl" | "ndjson" => Self::Json,
             "xml" => Self::Xml,
-            "fvecs" => Self::Vectors(Layout::Fvecs),
-            "bvecs" => Self::Vectors(Layout::Bvecs),
-            "npy" => Self::Vectors(Layout::Npy),
+            "fvecs" => Self::Vectors(VectorFormat::Fvecs),
+            "bvecs" => Self::Vectors(VectorFormat::Bvecs),
+            "npy" => Self::Vectors(VectorFormat::Npy),
             _ => Self::of_text(input.fill_buf()?),
         })
     }
 
     fn of_text(text: &[u8]) -> Self {
         if text.starts_with(NPY) {
-            return Self::Vectors(Layout::Npy);
+            return Self::Vectors(VectorFormat::Npy);
         }
         let text = text.strip_prefix(BOM).unwrap_or(text);
         let first_line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -59,28 +59,28 @@ impl Format {
 pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads the records of a file in any format.
-pub(super) enum Rows {
+pub(super) enum RecordReader {
     Separated(Separated),
-    Json(JsonLines),
+    Json(JsonRecords),
     Xml(Xml),
     Vectors(Vectors),
 }
 
-impl Rows {
+impl RecordReader {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut input = Input::open(path)?;
-        Ok(match Format::of(path, &mut input)? {
-            Format::Csv => Self::Separated(Separated::new(input, b',')),
-            Format::Tsv => Self::Separated(Separated::new(input, b'\t')),
-            Format::Json => Self::Json(JsonLines::new(input)),
-            Format::Xml => Self::Xml(Xml::new(input)),
-            Format::Vectors(layout) => Self::Vectors(Vectors::new(input, layout)),
+        Ok(match DatasetFormat::of(path, &mut input)? {
+            DatasetFormat::Csv => Self::Separated(Separated::new(input, b',')),
+            DatasetFormat::Tsv => Self::Separated(Separated::new(input, b'\t')),
+            DatasetFormat::Json => Self::Json(JsonRecords::new(input)),
+            DatasetFormat::Xml => Self::Xml(Xml::new(input)),
+            DatasetFormat::Vectors(layout) => Self::Vectors(Vectors::new(input, layout)),
         })
     }
 
     /// Returns the names of the fields from the heading or from the first record, and consumes the record. The result
     /// is empty if there are no fields.
-    pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
+    pub(super) fn names(&mut self) -> Result<Vec<String>, RecordError> {
         match self {
             Self::Separated(rows) => rows.names(),
             Self::Json(rows) => rows.names(),
@@ -90,7 +90,7 @@ impl Rows {
     }
 
     /// Appends the `wanted` parts of the next record to `to`. Returns false if there is no further record.
-    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<bool, Fault> {
+    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut FieldBuffer) -> Result<bool, RecordError> {
         let first = to.count();
         let line = match self {
             Self::Separated(rows) => rows.next(wanted, to)?,
@@ -99,7 +99,7 @@ impl Rows {
             Self::Vectors(rows) => rows.next(wanted, to)?,
         };
         let Some(line) = line else { return Ok(false) };
-        let invalid = |name: &str| Fault::at(line, format!("the field '{name}' is not base64"));
+        let invalid = |name: &str| RecordError::at(line, format!("the field '{name}' is not base64"));
         to.decode(first, wanted).map_err(invalid)?;
         Ok(true)
     }
@@ -117,15 +117,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(name);
         std::fs::write(&path, text).unwrap();
-        let described = |fault: Fault| format!("{}: {}", fault.line, fault.what);
-        let mut all = vec![Rows::open(&path).unwrap().names().map_err(described)?];
+        let described = |fault: RecordError| format!("{}: {}", fault.line, fault.what);
+        let mut all = vec![RecordReader::open(&path).unwrap().names().map_err(described)?];
         let wanted: Vec<_> = wanted.iter().map(|name| portion(name)).collect();
-        let mut rows = Rows::open(&path).unwrap();
-        let mut fields = Fields::default();
+        let mut rows = RecordReader::open(&path).unwrap();
+        let mut fields = FieldBuffer::default();
         while rows.next(&wanted, &mut fields).map_err(described)? {
             let text = |place| String::from_utf8_lossy(fields.get(place)).into_owned();
             all.push((0..wanted.len()).map(text).collect());
-            fields = Fields::default();
+            fields = FieldBuffer::default();
         }
         Ok(all)
     }

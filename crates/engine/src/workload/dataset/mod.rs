@@ -19,7 +19,7 @@ mod vectors;
 mod xml;
 
 pub use self::error::DatasetError;
+pub(in crate::workload) use self::portion::CurrentRecord;
 pub use self::portion::Portion;
-pub(in crate::workload) use self::portion::Taken;
 pub(in crate::workload) use self::reading::Input;
 pub use self::records::Dataset;

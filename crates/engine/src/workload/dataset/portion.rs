@@ -1,8 +1,8 @@
 //! Defines the parts of a record that can be sent, with their placeholders.
 //!
-//! A [`Batch`] contains records that are passed to the workers together.
+//! A [`RecordBatch`] contains records that are passed to the workers together.
 //!
-//! [`Fields`] stores the fields of records one after the other in one block of memory.
+//! [`FieldBuffer`] stores the fields of records one after the other in one block of memory.
 
 use std::{
     collections::BTreeSet,
@@ -15,7 +15,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-use super::error::{DatasetError, Fault};
+use super::error::{DatasetError, RecordError};
 use crate::untrusted;
 
 /// A part of a record that is sent.
@@ -90,19 +90,19 @@ impl fmt::Display for Portion {
 pub(super) fn push_object<'a>(
     line: u64,
     record: impl Iterator<Item = (&'a [u8], &'a [u8])>,
-    to: &mut Fields,
-) -> Result<(), Fault> {
+    to: &mut FieldBuffer,
+) -> Result<(), RecordError> {
     let text = |bytes| {
         let text = std::str::from_utf8(bytes)
-            .map_err(|_| Fault::at(line, "JSON is UTF-8, and the record is not"))?;
-        serde_json::to_string(text).map_err(|error| Fault::at(line, error))
+            .map_err(|_| RecordError::at(line, "JSON is UTF-8, and the record is not"))?;
+        serde_json::to_string(text).map_err(|error| RecordError::at(line, error))
     };
     let mut known = BTreeSet::new();
     for (name, field) in record {
         if !known.insert(name) {
             let name = untrusted::bytes(name);
             let what = format!("the record has two fields '{name}', a JSON object has one of each");
-            return Err(Fault::at(line, what));
+            return Err(RecordError::at(line, what));
         }
         let before = if known.len() == 1 { "{" } else { "," };
         to.extend([before, &text(name)?, ":", &text(field)?].concat().as_bytes());
@@ -114,15 +114,15 @@ pub(super) fn push_object<'a>(
 
 /// A batch of records, with the number of records that are already used.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
-    pub(super) fields: Fields,
+pub(super) struct RecordBatch {
+    pub(super) fields: FieldBuffer,
     /// The number of parts of each record.
     width: usize,
     pub(super) records: usize,
     next: AtomicUsize,
 }
 
-impl Batch {
+impl RecordBatch {
     /// Creates an empty batch for records with `width` parts each.
     pub(super) fn of(width: usize) -> Self {
         Self { width, ..Self::default() }
@@ -140,15 +140,15 @@ impl Batch {
 
 /// The record of the current operation.
 #[derive(Debug, Clone, Default)]
-pub(in crate::workload) struct Taken {
-    batch: Option<Arc<Batch>>,
+pub(in crate::workload) struct CurrentRecord {
+    batch: Option<Arc<RecordBatch>>,
     place: usize,
     failed: Option<DatasetError>,
     /// Whether the next record is needed but has not been read yet.
     pub(in crate::workload) is_awaited: bool,
 }
 
-impl Taken {
+impl CurrentRecord {
     /// Returns part number `number` of the record. The result is empty before the first record.
     #[inline]
     pub(in crate::workload) fn field(&self, number: usize) -> &[u8] {
@@ -174,7 +174,7 @@ impl Taken {
     }
 
     /// Continues with another batch, or stores the error if there is no further batch.
-    pub(super) fn follow(&mut self, batch: Result<Arc<Batch>, DatasetError>) {
+    pub(super) fn follow(&mut self, batch: Result<Arc<RecordBatch>, DatasetError>) {
         let failed = batch.as_ref().err().cloned();
         *self = Self { batch: batch.ok(), place: 0, failed, is_awaited: false };
     }
@@ -182,13 +182,13 @@ impl Taken {
 
 /// The fields of a number of records.
 #[derive(Debug, Default)]
-pub(super) struct Fields {
+pub(super) struct FieldBuffer {
     bytes: Vec<u8>,
     /// The end of each field in `bytes`.
     ends: Vec<usize>,
 }
 
-impl Fields {
+impl FieldBuffer {
     pub(super) fn push(&mut self, field: &[u8]) {
         self.extend(field);
         self.end();

@@ -14,9 +14,9 @@ use std::{
 use flate2::bufread::MultiGzDecoder;
 
 use super::{
-    error::{DatasetError, Fault},
-    format::Rows,
-    portion::{Batch, Fields, Portion},
+    error::{DatasetError, RecordError},
+    format::RecordReader,
+    portion::{FieldBuffer, Portion, RecordBatch},
 };
 
 /// The maximum number of records in a batch.
@@ -72,17 +72,17 @@ pub(super) fn unreadable(file: &Path) -> impl Fn(io::Error) -> DatasetError {
 impl RecordFile {
     /// Reads all records in batches, and passes each batch to `give`. Stops and returns `None` if `give` returns false;
     /// otherwise returns the number of records. A change of the file since the first pass is an error.
-    fn pass(&self, mut give: impl FnMut(Batch) -> bool) -> Result<Option<u64>, DatasetError> {
-        let mut rows = Rows::open(&self.file).map_err(unreadable(&self.file))?;
+    fn pass(&self, mut give: impl FnMut(RecordBatch) -> bool) -> Result<Option<u64>, DatasetError> {
+        let mut rows = RecordReader::open(&self.file).map_err(unreadable(&self.file))?;
         let (mut count, mut left, mut is_last) = (0, self.most, false);
         while !is_last {
-            let mut batch = Batch::of(self.portions.len());
+            let mut batch = RecordBatch::of(self.portions.len());
             while batch.records < RECORDS && batch.fields.bytes() < BYTES && !is_last {
                 let mut next = || self.next(&mut rows, &mut left, &mut batch.fields);
                 // If the file is being rewritten, an error about the change is more useful than an error about an
                 // invalid record.
                 let wrong =
-                    |fault: Fault| self.version.check(&self.file).err().unwrap_or(fault.of(&self.file));
+                    |fault: RecordError| self.version.check(&self.file).err().unwrap_or(fault.of(&self.file));
                 is_last = !next().map_err(wrong)?;
                 count += u64::from(!is_last);
                 batch.records += usize::from(!is_last);
@@ -97,7 +97,12 @@ impl RecordFile {
 
     /// Appends the parts of the next request: parts of one record, or a body of several records. `left` is the number
     /// of records that may still be read. Returns false if there is no further record.
-    fn next(&self, rows: &mut Rows, left: &mut u64, to: &mut Fields) -> Result<bool, Fault> {
+    fn next(
+        &self,
+        rows: &mut RecordReader,
+        left: &mut u64,
+        to: &mut FieldBuffer,
+    ) -> Result<bool, RecordError> {
         if *left == 0 {
             return Ok(false);
         }
@@ -105,7 +110,7 @@ impl RecordFile {
             *left -= 1;
             return rows.next(&self.portions, to);
         };
-        let (mut row, mut taken) = (Fields::default(), 0);
+        let (mut row, mut taken) = (FieldBuffer::default(), 0);
         while taken < Portion::records(&self.portions).min(*left) && rows.next(&self.portions, &mut row)? {
             [b"{\"index\":{}}\n", row.get(0), b"\n"].into_iter().for_each(|piece| to.extend(piece));
             row.clear();
@@ -129,7 +134,7 @@ impl RecordFile {
     }
 
     /// Starts a thread that reads the `count` records again and again. The thread ends when the receiver is dropped.
-    pub(super) fn read_on(self, count: u64) -> io::Result<Receiver<Result<Batch, DatasetError>>> {
+    pub(super) fn spawn_reader(self, count: u64) -> io::Result<Receiver<Result<RecordBatch, DatasetError>>> {
         let (to, batches) = sync_channel(AHEAD);
         let read = move || {
             if let Err(error) = self.read_until_untaken(count, &to) {
@@ -144,7 +149,7 @@ impl RecordFile {
     fn read_until_untaken(
         &self,
         count: u64,
-        to: &SyncSender<Result<Batch, DatasetError>>,
+        to: &SyncSender<Result<RecordBatch, DatasetError>>,
     ) -> Result<(), DatasetError> {
         while let Some(read) = self.pass(|batch| to.send(Ok(batch)).is_ok())? {
             if read != count {

@@ -14,8 +14,8 @@ use parking_lot::Mutex;
 
 use super::{
     error::DatasetError,
-    format::Rows,
-    portion::{Batch, Portion, Taken},
+    format::RecordReader,
+    portion::{CurrentRecord, Portion, RecordBatch},
     reading::{RecordFile, Version, unreadable},
 };
 
@@ -24,24 +24,24 @@ const LOOK_EVERY: Duration = Duration::from_micros(200);
 
 /// The records of a file. All copies share the position in the file.
 #[derive(Clone)]
-pub struct Dataset(Arc<Shared>);
+pub struct Dataset(Arc<SharedDataset>);
 
-struct Shared {
+struct SharedDataset {
     source: RecordFile,
     /// The number of records.
     records: u64,
     /// Whether to wait for a record that has not been read yet.
     waits: bool,
-    stream: Mutex<Stream>,
+    stream: Mutex<RecordStream>,
 }
 
 /// The current position in the records.
 #[derive(Default)]
-struct Stream {
+struct RecordStream {
     /// The channel from the thread that reads the file; `None` before the first record is used.
-    ahead: Option<Receiver<Result<Batch, DatasetError>>>,
+    ahead: Option<Receiver<Result<RecordBatch, DatasetError>>>,
     /// The current batch.
-    current: Option<Arc<Batch>>,
+    current: Option<Arc<RecordBatch>>,
     /// The error, if no further records can be read.
     failed: Option<DatasetError>,
 }
@@ -55,7 +55,8 @@ impl Dataset {
     /// first invalid record.
     pub fn open(file: &Path, portions: Vec<Portion>, most: Option<u64>) -> Result<Self, DatasetError> {
         let version = Version::of(file)?;
-        let has = Rows::open(file).map_err(unreadable(file))?.names().map_err(|fault| fault.of(file))?;
+        let has =
+            RecordReader::open(file).map_err(unreadable(file))?.names().map_err(|fault| fault.of(file))?;
         let named = portions.iter().filter_map(Portion::field);
         if let Some(field) = named.into_iter().find(|name| !has.contains(name)) {
             let (file, field) = (file.display().to_string(), field.clone());
@@ -66,7 +67,7 @@ impl Dataset {
         }
         let source = RecordFile { file: file.to_owned(), portions, most: most.unwrap_or(u64::MAX), version };
         let records = source.count()?;
-        Ok(Self(Arc::new(Shared { source, records, waits: false, stream: Mutex::default() })))
+        Ok(Self(Arc::new(SharedDataset { source, records, waits: false, stream: Mutex::default() })))
     }
 
     /// Returns the number of records, or the number of bodies if a body has several records.
@@ -90,7 +91,7 @@ impl Dataset {
         let records = self.records().min(most);
         let most = records.saturating_mul(Portion::records(self.portions())).min(self.0.source.most);
         let source = RecordFile { most, ..self.0.source.clone() };
-        Self(Arc::new(Shared { source, records, waits: true, stream: Mutex::default() }))
+        Self(Arc::new(SharedDataset { source, records, waits: true, stream: Mutex::default() }))
     }
 
     /// Returns the index of a part among the parts of a record that are sent.
@@ -100,7 +101,7 @@ impl Dataset {
 
     /// Moves `taken` to the next record; the first record follows the last one. An error is stored in `taken`. Returns
     /// false if the record has not been read yet, because a thread of the load must not wait for a disk that may hang.
-    pub(in crate::workload) fn take(&self, taken: &mut Taken) -> bool {
+    pub(in crate::workload) fn take(&self, taken: &mut CurrentRecord) -> bool {
         while !taken.advance() && taken.failure().is_none() {
             match self.batch() {
                 Some(batch) => taken.follow(batch),
@@ -117,7 +118,7 @@ impl Dataset {
 
     /// Returns the current batch, or the next batch if the current batch is used up. Returns `None` if the next batch
     /// has not been read yet.
-    fn batch(&self) -> Option<Result<Arc<Batch>, DatasetError>> {
+    fn batch(&self) -> Option<Result<Arc<RecordBatch>, DatasetError>> {
         let mut stream = self.0.stream.lock();
         if let Some(batch) = stream.current.as_ref().filter(|batch| !batch.is_used_up()) {
             return Some(Ok(Arc::clone(batch)));
@@ -131,10 +132,10 @@ impl Dataset {
         Some(next)
     }
 
-    fn receive(&self, stream: &mut Stream) -> Option<Result<Arc<Batch>, DatasetError>> {
+    fn receive(&self, stream: &mut RecordStream) -> Option<Result<Arc<RecordBatch>, DatasetError>> {
         let (source, file) = (&self.0.source, self.0.source.file.as_path());
         if stream.ahead.is_none() {
-            match source.clone().read_on(self.0.records) {
+            match source.clone().spawn_reader(self.0.records) {
                 Ok(ahead) => stream.ahead = Some(ahead),
                 Err(error) => return Some(Err(unreadable(file)(error))),
             }
@@ -158,18 +159,18 @@ impl Dataset {
     /// record panics.
     #[cfg(test)]
     pub(crate) fn with_broken_records(&self) -> (Self, impl Sized + use<>) {
-        let mut broken = Batch::of(1);
+        let mut broken = RecordBatch::of(1);
         broken.records = 1000;
         self.read_by_hand(Some(broken))
     }
 
     #[cfg(test)]
-    fn read_by_hand(&self, first: Option<Batch>) -> (Self, impl Sized + use<>) {
+    fn read_by_hand(&self, first: Option<RecordBatch>) -> (Self, impl Sized + use<>) {
         let (reader, ahead) = std::sync::mpsc::sync_channel(1);
         first.into_iter().for_each(|batch| reader.send(Ok(batch)).unwrap());
-        let stream = Mutex::new(Stream { ahead: Some(ahead), ..Stream::default() });
+        let stream = Mutex::new(RecordStream { ahead: Some(ahead), ..RecordStream::default() });
         let (source, records) = (self.0.source.clone(), self.0.records);
-        (Self(Arc::new(Shared { source, records, waits: false, stream })), reader)
+        (Self(Arc::new(SharedDataset { source, records, waits: false, stream })), reader)
     }
 }
 
@@ -213,7 +214,7 @@ mod tests {
             .map(|_| {
                 let dataset = dataset.clone();
                 std::thread::spawn(move || {
-                    let mut taken = Taken::default();
+                    let mut taken = CurrentRecord::default();
                     let mut take = || {
                         dataset.take(&mut taken);
                         let [title, id] = [0, 1].map(|n| String::from_utf8(taken.field(n).to_vec()).unwrap());
@@ -236,7 +237,7 @@ mod tests {
         let (_directory, file) = csv(2000);
         let dataset = Dataset::open(&file, fields(&["id"]), Some(700)).unwrap().first(u64::MAX);
         assert_eq!(dataset.records(), 700);
-        let mut taken = Taken::default();
+        let mut taken = CurrentRecord::default();
         for n in 0..1500 {
             dataset.take(&mut taken);
             assert_eq!(taken.field(0), (n % 700).to_string().as_bytes());
@@ -249,7 +250,7 @@ mod tests {
         let (_directory, file) = csv(30);
         let bulk = |count: &str| vec![Portion::of(&format!("__bulk:{count}__")).unwrap()];
         let dataset = Dataset::open(&file, bulk("10"), Some(25)).unwrap();
-        let (mut taken, first) = (Taken::default(), dataset.first(u64::MAX));
+        let (mut taken, first) = (CurrentRecord::default(), dataset.first(u64::MAX));
         let lines: Vec<_> = (0..4)
             .map(|_| {
                 first.take(&mut taken);
@@ -293,7 +294,7 @@ mod tests {
         for (change, expected) in changes {
             let (_directory, file) = csv(50_000);
             let dataset = Dataset::open(&file, fields(&["id"]), None).unwrap().first(u64::MAX);
-            let mut taken = Taken::default();
+            let mut taken = CurrentRecord::default();
             dataset.take(&mut taken);
             change(&file);
             let mut records = 0;
@@ -327,7 +328,7 @@ mod tests {
         let (_directory, file) = csv(5);
         let dataset = Dataset::open(&file, fields(&["id"]), None).unwrap();
         let (dataset, reader) = dataset.with_hanging_reader();
-        let mut taken = Taken::default();
+        let mut taken = CurrentRecord::default();
         dataset.take(&mut taken);
         assert!(taken.is_awaited && taken.failure().is_none());
         drop(reader);

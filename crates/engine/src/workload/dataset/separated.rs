@@ -10,9 +10,9 @@
 use std::io::{self, BufRead};
 
 use super::{
-    error::Fault,
+    error::RecordError,
     format::BOM,
-    portion::{Fields, Portion, push_object},
+    portion::{FieldBuffer, Portion, push_object},
     reading::Input,
 };
 use crate::untrusted;
@@ -24,22 +24,22 @@ pub(super) struct Separated {
     /// Whether a column may be quoted.
     has_quotes: bool,
     /// The columns of the last row that was read.
-    row: Fields,
+    row: FieldBuffer,
     /// The names of the columns; `None` until the first row is read.
     names: Option<Vec<String>>,
     /// The requested columns; `None` until their positions are known.
-    columns: Option<Vec<Column>>,
+    columns: Option<Vec<RequestedColumn>>,
 }
 
 /// A requested part of a row: one column, or all columns.
-enum Column {
+enum RequestedColumn {
     At(usize),
     All,
 }
 
 /// What ends at a separator: only the column, or also the row.
 #[derive(Debug, PartialEq, Eq)]
-enum End {
+enum ColumnEnd {
     Column,
     Row,
 }
@@ -49,14 +49,14 @@ const QUOTE: u8 = b'"';
 impl Separated {
     pub(super) fn new(input: Input, separator: u8) -> Self {
         let has_quotes = separator == b',';
-        Self { input, separator, has_quotes, row: Fields::default(), names: None, columns: None }
+        Self { input, separator, has_quotes, row: FieldBuffer::default(), names: None, columns: None }
     }
 
-    pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
+    pub(super) fn names(&mut self) -> Result<Vec<String>, RecordError> {
         if let Some(names) = &self.names {
             return Ok(names.clone());
         }
-        if self.input.fill_buf().map_err(|error| Fault::at(1, error))?.starts_with(BOM) {
+        if self.input.fill_buf().map_err(|error| RecordError::at(1, error))?.starts_with(BOM) {
             self.input.consume(BOM.len());
         }
         self.read_row()?;
@@ -65,15 +65,19 @@ impl Separated {
     }
 
     /// Appends the `wanted` parts of the next record. Returns the number of the line on which the record begins.
-    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<Option<u64>, Fault> {
+    pub(super) fn next(
+        &mut self,
+        wanted: &[Portion],
+        to: &mut FieldBuffer,
+    ) -> Result<Option<u64>, RecordError> {
         if self.columns.is_none() {
             let names = self.names()?;
             let column = |portion: &Portion| match portion.field() {
-                None => Ok(Column::All),
+                None => Ok(RequestedColumn::All),
                 Some(name) => {
                     let found = names.iter().position(|known| known == name);
-                    let missing = || Fault::at(1, format!("there is no column '{name}'"));
-                    found.map(Column::At).ok_or_else(missing)
+                    let missing = || RecordError::at(1, format!("there is no column '{name}'"));
+                    found.map(RequestedColumn::At).ok_or_else(missing)
                 }
             };
             self.columns = Some(wanted.iter().map(column).collect::<Result<_, _>>()?);
@@ -82,12 +86,12 @@ impl Separated {
         let names = self.names.as_deref().unwrap_or_default();
         let (has, expected) = (self.row.count(), names.len());
         if has != expected {
-            return Err(Fault::at(line, format!("the row has {has} columns, the heading {expected}")));
+            return Err(RecordError::at(line, format!("the row has {has} columns, the heading {expected}")));
         }
         for column in self.columns.iter().flatten() {
             match column {
-                Column::At(place) => to.push(self.row.get(*place)),
-                Column::All => {
+                RequestedColumn::At(place) => to.push(self.row.get(*place)),
+                RequestedColumn::All => {
                     push_object(line, names.iter().map(String::as_bytes).zip(self.row.iter()), to)?;
                 }
             }
@@ -96,7 +100,7 @@ impl Separated {
     }
 
     /// Reads the next row that is not empty. Returns the number of the line on which the row begins.
-    fn read_row(&mut self) -> Result<Option<u64>, Fault> {
+    fn read_row(&mut self) -> Result<Option<u64>, RecordError> {
         self.row.clear();
         let mut line = self.begin_row();
         while let Some(b'\n' | b'\r') = self.peek(line)? {
@@ -110,9 +114,9 @@ impl Separated {
             let end = if self.has_quotes && self.peek(line)? == Some(QUOTE) {
                 self.read_quoted()?
             } else {
-                self.read_plain().map_err(|error| Fault::at(line, error))?
+                self.read_plain().map_err(|error| RecordError::at(line, error))?
             };
-            if end == End::Row {
+            if end == ColumnEnd::Row {
                 return Ok(Some(line));
             }
         }
@@ -124,12 +128,12 @@ impl Separated {
     }
 
     /// Returns the next byte.
-    fn peek(&mut self, line: u64) -> Result<Option<u8>, Fault> {
-        Ok(self.input.fill_buf().map_err(|error| Fault::at(line, error))?.first().copied())
+    fn peek(&mut self, line: u64) -> Result<Option<u8>, RecordError> {
+        Ok(self.input.fill_buf().map_err(|error| RecordError::at(line, error))?.first().copied())
     }
 
     /// Reads an unquoted column. Returns whether the row ends with the column.
-    fn read_plain(&mut self) -> io::Result<End> {
+    fn read_plain(&mut self) -> io::Result<ColumnEnd> {
         loop {
             let available = self.input.fill_buf()?;
             let (read, found) = match memchr::memchr3(self.separator, b'\n', b'\r', available) {
@@ -147,20 +151,21 @@ impl Separated {
 
     /// Returns whether the row ends at this byte, or only the column. `None` is the end of the file. CR LF counts as
     /// two row ends with an empty row between them.
-    fn ended_by(&self, found: Option<u8>) -> End {
-        if found == Some(self.separator) { End::Column } else { End::Row }
+    fn ended_by(&self, found: Option<u8>) -> ColumnEnd {
+        if found == Some(self.separator) { ColumnEnd::Column } else { ColumnEnd::Row }
     }
 
     /// Reads the rest of a quoted column. Returns whether the row ends with the column.
-    fn read_quoted(&mut self) -> Result<End, Fault> {
+    fn read_quoted(&mut self) -> Result<ColumnEnd, RecordError> {
         let opened = self.input.line;
-        let fault =
-            |error| Fault::at(opened, format!("{error}; the quote that opens here is not closed before"));
+        let fault = |error| {
+            RecordError::at(opened, format!("{error}; the quote that opens here is not closed before"))
+        };
         self.input.consume(1);
         loop {
             let available = self.input.fill_buf().map_err(fault)?;
             if available.is_empty() {
-                return Err(Fault::at(opened, "the quote that opens here is never closed"));
+                return Err(RecordError::at(opened, "the quote that opens here is never closed"));
             }
             let closing = memchr::memchr(QUOTE, available);
             let read = closing.unwrap_or(available.len());
@@ -186,7 +191,7 @@ impl Separated {
     }
 }
 
-fn closed_within(opened: u64, line: u64) -> Fault {
+fn closed_within(opened: u64, line: u64) -> RecordError {
     let what = "where neither a comma nor the end of the row follows";
-    Fault::at(opened, format!("the quote that opens here is closed in line {line}, {what}"))
+    RecordError::at(opened, format!("the quote that opens here is closed in line {line}, {what}"))
 }

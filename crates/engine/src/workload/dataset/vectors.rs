@@ -7,8 +7,8 @@
 use std::io::{self, BufRead, Read};
 
 use super::{
-    error::Fault,
-    portion::{Fields, Portion},
+    error::RecordError,
+    portion::{FieldBuffer, Portion},
     reading::Input,
 };
 use crate::{protocol::vector_of, untrusted};
@@ -22,7 +22,7 @@ pub(super) const NPY: &[u8] = b"\x93NUMPY";
 
 /// The format of a file of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum VectorFormat {
     /// Each vector is its number of dimensions (32 bits), followed by one FP32 per dimension.
     Fvecs,
     /// Each vector is its number of dimensions (32 bits), followed by one byte per dimension.
@@ -34,7 +34,7 @@ pub(super) enum Layout {
 /// Reads the vectors of a file.
 pub(super) struct Vectors {
     input: Input,
-    layout: Layout,
+    layout: VectorFormat,
     /// The size of a component: 1 for a byte, 4 or 8 for a float.
     width: usize,
     /// The number of dimensions; 0 while it is unknown.
@@ -48,18 +48,22 @@ pub(super) struct Vectors {
 }
 
 impl Vectors {
-    pub(super) fn new(input: Input, layout: Layout) -> Self {
-        let width = if layout == Layout::Bvecs { 1 } else { 4 };
+    pub(super) fn new(input: Input, layout: VectorFormat) -> Self {
+        let width = if layout == VectorFormat::Bvecs { 1 } else { 4 };
         Self { input, layout, width, dimensions: 0, count: None, read: 0, bytes: Vec::new() }
     }
 
-    pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
+    pub(super) fn names(&mut self) -> Result<Vec<String>, RecordError> {
         let names = ["id", "vector"].map(str::to_owned);
         Ok(if self.read()? { names.into() } else { Vec::new() })
     }
 
     /// Appends the `wanted` parts of the next vector. Returns the number of the vector, from 1.
-    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<Option<u64>, Fault> {
+    pub(super) fn next(
+        &mut self,
+        wanted: &[Portion],
+        to: &mut FieldBuffer,
+    ) -> Result<Option<u64>, RecordError> {
         if !self.read()? {
             return Ok(None);
         }
@@ -83,14 +87,14 @@ impl Vectors {
     }
 
     /// Reads the next vector. Returns false after the last vector.
-    fn read(&mut self) -> Result<bool, Fault> {
+    fn read(&mut self) -> Result<bool, RecordError> {
         self.input.begin_record();
-        if self.layout == Layout::Npy && self.read == 0 {
+        if self.layout == VectorFormat::Npy && self.read == 0 {
             self.read_head()?;
         }
         self.read += 1;
         let number = self.read;
-        let waiting = self.input.fill_buf().map_err(|error| Fault::at(number, error))?;
+        let waiting = self.input.fill_buf().map_err(|error| RecordError::at(number, error))?;
         let is_at_end = waiting.is_empty();
         match self.count {
             Some(count) if self.read > count && is_at_end => return Ok(false),
@@ -125,7 +129,7 @@ impl Vectors {
     }
 
     /// Reads the header of an npy file.
-    fn read_head(&mut self) -> Result<(), Fault> {
+    fn read_head(&mut self) -> Result<(), RecordError> {
         let (magic, version): ([u8; 6], [u8; 2]) = (self.take()?, self.take()?);
         let length = match version[0] {
             1 => usize::from(u16::from_le_bytes(self.take()?)),
@@ -155,7 +159,7 @@ impl Vectors {
         self.set_dimensions(i64::try_from(*dimensions).unwrap_or(i64::MAX))
     }
 
-    fn set_dimensions(&mut self, dimensions: i64) -> Result<(), Fault> {
+    fn set_dimensions(&mut self, dimensions: i64) -> Result<(), RecordError> {
         let possible = u64::try_from(dimensions).ok().filter(|it| (1..=MOST_DIMENSIONS).contains(it));
         let known = possible.filter(|it| self.dimensions == 0 || *it == self.dimensions as u64);
         self.dimensions = known.ok_or_else(|| match possible {
@@ -169,21 +173,21 @@ impl Vectors {
         Ok(())
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], RecordError> {
         let mut bytes = [0; N];
         let read = self.input.read_exact(&mut bytes);
         read.map_err(|error| self.broken(&error)).map(|()| bytes)
     }
 
-    fn broken(&self, error: &io::Error) -> Fault {
+    fn broken(&self, error: &io::Error) -> RecordError {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => self.fault("the file ends within this vector"),
             _ => self.fault(error),
         }
     }
 
-    fn fault(&self, what: impl std::fmt::Display) -> Fault {
-        Fault::at(self.read.max(1), what)
+    fn fault(&self, what: impl std::fmt::Display) -> RecordError {
+        RecordError::at(self.read.max(1), what)
     }
 }
 
@@ -192,18 +196,18 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::workload::dataset::format::Rows;
+    use crate::workload::dataset::format::RecordReader;
 
     type IdAndVector = (String, Vec<f32>);
 
     /// Returns the ids and vectors of a file and its last record as JSON, or the error.
     fn read(path: &Path) -> Result<(Vec<IdAndVector>, String), String> {
         let wanted = ["__field:id__", "__field:vector__", "__record__"].map(|it| Portion::of(it).unwrap());
-        let written = |fault: Fault| format!("{}: {}", fault.line, fault.what);
-        let names = Rows::open(path).unwrap().names().map_err(written)?;
+        let written = |fault: RecordError| format!("{}: {}", fault.line, fault.what);
+        let names = RecordReader::open(path).unwrap().names().map_err(written)?;
         assert!(names.is_empty() || names == ["id", "vector"], "{names:?}");
-        let (mut rows, mut all, mut json) = (Rows::open(path).unwrap(), Vec::new(), String::new());
-        let mut fields = Fields::default();
+        let (mut rows, mut all, mut json) = (RecordReader::open(path).unwrap(), Vec::new(), String::new());
+        let mut fields = FieldBuffer::default();
         while rows.next(&wanted, &mut fields).map_err(written)? {
             let [id, record] = [0, 2].map(|n| String::from_utf8(fields.get(n).to_vec()).unwrap());
             all.push((id, vector_of(fields.get(1)).collect()));

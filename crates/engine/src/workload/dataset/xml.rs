@@ -10,8 +10,8 @@
 use quick_xml::{Reader, escape::resolve_predefined_entity, events::Event};
 
 use super::{
-    error::Fault,
-    portion::{Fields, Portion, push_object},
+    error::RecordError,
+    portion::{FieldBuffer, Portion, push_object},
     reading::Input,
 };
 use crate::untrusted;
@@ -35,13 +35,17 @@ impl Xml {
         Self { reader: Reader::from_reader(input), buffer: Vec::new(), depth: 0, record: Vec::new() }
     }
 
-    pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
+    pub(super) fn names(&mut self) -> Result<Vec<String>, RecordError> {
         self.read_record()?;
         Ok(self.record.iter().map(|(name, _)| untrusted::bytes(name)).collect())
     }
 
     /// Appends the `wanted` parts of the next record. Returns the number of the line on which the record begins.
-    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<Option<u64>, Fault> {
+    pub(super) fn next(
+        &mut self,
+        wanted: &[Portion],
+        to: &mut FieldBuffer,
+    ) -> Result<Option<u64>, RecordError> {
         let Some(line) = self.read_record()? else { return Ok(None) };
         for portion in wanted {
             let Some(name) = portion.field() else {
@@ -49,14 +53,14 @@ impl Xml {
                 continue;
             };
             let found = self.record.iter().find(|(known, _)| known == name.as_bytes());
-            let missing = || Fault::at(line, format!("the record has no field '{name}'"));
+            let missing = || RecordError::at(line, format!("the record has no field '{name}'"));
             to.push(&found.ok_or_else(missing)?.1);
         }
         Ok(Some(line))
     }
 
     /// Reads the next record. Returns the number of the line on which the record begins.
-    fn read_record(&mut self) -> Result<Option<u64>, Fault> {
+    fn read_record(&mut self) -> Result<Option<u64>, RecordError> {
         self.record.clear();
         self.reader.get_mut().begin_record();
         let mut begins = self.reader.get_ref().line;
@@ -64,7 +68,7 @@ impl Xml {
             self.buffer.clear();
             let line = self.reader.get_ref().line;
             let event = self.reader.read_event_into(&mut self.buffer);
-            match event.map_err(|error| Fault::at(line, error))? {
+            match event.map_err(|error| RecordError::at(line, error))? {
                 Event::Start(tag) => {
                     self.depth += 1;
                     match self.depth {
@@ -86,17 +90,17 @@ impl Xml {
                 Event::Text(text) => take(self.depth, &mut self.record, &text, line)?,
                 Event::CData(text) => take(self.depth, &mut self.record, &text, line)?,
                 Event::GeneralRef(name) => {
-                    let one = name.resolve_char_ref().map_err(|error| Fault::at(line, error))?;
+                    let one = name.resolve_char_ref().map_err(|error| RecordError::at(line, error))?;
                     let one = one.map(String::from);
                     let name = untrusted::bytes(&name);
                     let known = resolve_predefined_entity(&name);
-                    let text = one
-                        .or(known.map(str::to_owned))
-                        .ok_or_else(|| Fault::at(line, format!("the entity &{name}; is not defined")))?;
+                    let text = one.or(known.map(str::to_owned)).ok_or_else(|| {
+                        RecordError::at(line, format!("the entity &{name}; is not defined"))
+                    })?;
                     take(self.depth, &mut self.record, text.as_bytes(), line)?;
                 }
                 Event::Eof if self.depth > 0 => {
-                    return Err(Fault::at(line, "the file ends within an element"));
+                    return Err(RecordError::at(line, "the file ends within an element"));
                 }
                 Event::Eof => return Ok(None),
                 Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
@@ -106,11 +110,11 @@ impl Xml {
 }
 
 /// Appends `text` to the last field if the element of the field is open.
-fn take(depth: usize, record: &mut [(Vec<u8>, Vec<u8>)], text: &[u8], line: u64) -> Result<(), Fault> {
+fn take(depth: usize, record: &mut [(Vec<u8>, Vec<u8>)], text: &[u8], line: u64) -> Result<(), RecordError> {
     match record.last_mut() {
         Some((_, field)) if depth >= FIELD => field.extend_from_slice(text),
         _ if text.trim_ascii().is_empty() => {}
-        _ => return Err(Fault::at(line, "there is text outside of a field")),
+        _ => return Err(RecordError::at(line, "there is text outside of a field")),
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 /// The data type of a record on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Group {
+pub(super) enum RecordType {
     String,
     Hash,
     List,
@@ -14,7 +14,7 @@ pub(super) enum Group {
 
 /// The fields of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fields {
+pub(super) struct YcsbFields {
     /// The number of fields.
     pub(super) count: u64,
     /// The name of a hash field without its number.
@@ -30,7 +30,7 @@ pub(super) struct Fields {
     pub(super) derived: Option<u32>,
 }
 
-impl Fields {
+impl YcsbFields {
     /// Returns the value of field number `n` of the last used record, as text of a step.
     fn value(&self, n: u64) -> String {
         let Self { name, value, derived, .. } = self;
@@ -49,7 +49,7 @@ impl Fields {
     }
 }
 
-impl Group {
+impl RecordType {
     /// All data types by name.
     pub(super) const ALL: [(&str, Self); 6] = [
         ("string", Self::String),
@@ -66,8 +66,8 @@ impl Group {
     }
 
     /// Returns the command that creates the record `key` with these fields.
-    pub(super) fn insert(self, key: &str, fields: &Fields) -> String {
-        let Fields { name, value, .. } = fields;
+    pub(super) fn insert(self, key: &str, fields: &YcsbFields) -> String {
+        let YcsbFields { name, value, .. } = fields;
         let field = |n: u64| match self {
             Self::Hash => format!("{name}{n} {}", fields.value(n)),
             Self::Zset => format!("{n} {value}"),
@@ -97,7 +97,7 @@ impl Group {
     }
 
     /// Returns the command that reads the record `{user}`: all fields, or one random field of a hash.
-    pub(super) fn read(self, fields: &Fields) -> String {
+    pub(super) fn read(self, fields: &YcsbFields) -> String {
         if self == Self::Hash && !fields.all_read {
             return format!("HMGET {{user}} {}", fields.random());
         }
@@ -112,7 +112,7 @@ impl Group {
     /// Returns the commands that change one random field of the record `key`, or all fields of a hash. A string is
     /// replaced completely. In a set, a new member replaces a random member. In a sorted set, a new member with a
     /// random score replaces the member with the lowest score.
-    pub(super) fn update(self, key: &str, fields: &Fields) -> Vec<String> {
+    pub(super) fn update(self, key: &str, fields: &YcsbFields) -> Vec<String> {
         let (last, value) = (fields.count - 1, &fields.value);
         match self {
             Self::Hash if !fields.all_written => vec![format!("HSET {key} {} {value}", fields.random())],

@@ -18,12 +18,12 @@ use std::sync::Arc;
 
 use super::ycsb_properties::Properties;
 use crate::workload::{
-    Chosen, Distribution, KeyNaming, Keyset, Operation, Settings, Steps, Suggested, Together, Workload,
-    WorkloadError, parameters::wrong_value,
+    Distribution, KeyNaming, Keyset, Operation, Settings, Steps, Suggested, Together, Workload,
+    WorkloadChoice, WorkloadError, parameters::wrong_value,
 };
 
 /// A function that creates a workload from the values of its parameters.
-pub(super) type Make = fn(&Settings) -> Result<Chosen, WorkloadError>;
+pub(super) type Make = fn(&Settings) -> Result<WorkloadChoice, WorkloadError>;
 
 /// The functions for all workloads of YCSB, in the order in which they are listed.
 pub(super) const ALL: [Make; 8] = [
@@ -123,7 +123,7 @@ impl Properties {
     }
 }
 
-fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, WorkloadError> {
+fn make(mix: &Mix, settings: &Settings) -> Result<WorkloadChoice, WorkloadError> {
     let read = Properties::of(settings, mix.is_own())?;
     let operations = read.operations(mix);
     let is_scanned = operations.iter().any(|operation| operation.name == "SCAN");
@@ -161,17 +161,17 @@ fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, WorkloadError> {
         },
         ..Workload::default()
     };
-    Ok(Chosen { workload: Arc::new(workload), load: read.load(mix) })
+    Ok(WorkloadChoice { workload: Arc::new(workload), load: read.load(mix) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Setting, presets::records::Group};
+    use crate::workload::{ParameterValue, presets::records::RecordType};
 
-    fn made(name: &str, settings: &[&str]) -> Result<Chosen, String> {
-        let settings: Vec<Setting> = settings.iter().map(|text| text.parse().unwrap()).collect();
-        Chosen::find(name, &Settings::from(settings)).map_err(|error| error.to_string())
+    fn made(name: &str, settings: &[&str]) -> Result<WorkloadChoice, String> {
+        let settings: Vec<ParameterValue> = settings.iter().map(|text| text.parse().unwrap()).collect();
+        WorkloadChoice::find(name, &Settings::from(settings)).map_err(|error| error.to_string())
     }
 
     /// Returns the workload's operations with their weights and steps.
@@ -185,14 +185,14 @@ mod tests {
     #[test]
     fn every_workload_of_every_group_is_valid_and_is_read_back() {
         for make in ALL {
-            for (group, _) in Group::ALL {
+            for (group, _) in RecordType::ALL {
                 let settings = vec![format!("commandgroup={group}").parse().unwrap()];
                 let chosen = make(&Settings::from(settings)).unwrap();
                 let name = &chosen.workload.name;
                 assert_eq!(chosen.workload.check(), Ok(()), "{name} {group}");
-                let read = Chosen::parse(&chosen.to_string(), (name, name), &Settings::default());
+                let read = WorkloadChoice::parse(&chosen.to_string(), (name, name), &Settings::default());
                 assert_eq!(read.as_ref(), Ok(&chosen), "{name} {group}");
-                assert!(chosen.workload.written_by_name().is_empty(), "{name} {group}");
+                assert!(chosen.workload.literal_writes().is_empty(), "{name} {group}");
                 let percent: u32 = chosen.workload.operations.iter().map(|operation| operation.weight).sum();
                 assert_eq!(percent, 100, "{name}");
             }
@@ -250,7 +250,7 @@ mod tests {
             "1 INSERT: HSET {user.new} f0 {value} f1 {value}",
         ];
         assert_eq!(asked("ycsb", &settings), operations);
-        let Chosen { workload, load } = made("ycsb", &settings).unwrap();
+        let WorkloadChoice { workload, load } = made("ycsb", &settings).unwrap();
         let user = &workload.keys["user"];
         assert_eq!((user.first, user.digits, user.naming, load.keys), (100, 8, KeyNaming::Number, Some(900)));
         for (drawn, kind) in [("uniform", "2..4"), ("zipfian", "2:1000000,3:503478,4:337016")] {
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn parameters_also_set_the_load() {
         let settings = ["recordcount=5G", "threads=32", "target=10k", "fieldlength=128", "operationcount=3G"];
-        let Chosen { workload, load } = made("ycsb-c", &settings).unwrap();
+        let WorkloadChoice { workload, load } = made("ycsb-c", &settings).unwrap();
         let five = 5_000_000_000;
         assert_eq!((load.keys, load.requests, load.data_size), (Some(five), Some(3_000_000_000), Some(128)));
         assert_eq!((load.clients, load.rate), (Some(32), Some(10_000)));

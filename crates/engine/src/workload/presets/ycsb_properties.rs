@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::records::{Fields, Group};
+use super::records::{RecordType, YcsbFields};
 use crate::{
     units::parse_count,
     workload::{
@@ -66,8 +66,8 @@ const MAX_SIZES: u32 = 10_000;
 
 /// The values of the parameters.
 pub(super) struct Properties {
-    pub(super) group: Group,
-    pub(super) fields: Fields,
+    pub(super) group: RecordType,
+    pub(super) fields: YcsbFields,
     pub(super) field_length: u32,
     /// The sizes of values; `None` if all values have the length `field_length`.
     pub(super) sizes: Option<ValueKind>,
@@ -97,11 +97,11 @@ impl Properties {
             true => settings.only(ycsb_parameters())?,
             false => settings.only(PARAMETERS)?,
         }
-        let group = word(settings, "commandgroup", &Group::ALL)?.unwrap_or(Group::Hash);
+        let group = word(settings, "commandgroup", &RecordType::ALL)?.unwrap_or(RecordType::Hash);
         let is_go = word(settings, "layout", &[("ycsb", false), ("go-ycsb", true)])?.unwrap_or(false);
         let field_length = number32(settings, "fieldlength")?.unwrap_or(100);
-        let (value, sizes) = value(settings, field_length, is_go && group == Group::Json)?;
-        let fields = Fields {
+        let (value, sizes) = value(settings, field_length, is_go && group == RecordType::Json)?;
+        let fields = YcsbFields {
             count: number(settings, "fieldcount", 1..=MAX_FIELDS)?.unwrap_or(group.usual_fields()),
             name: plain(settings, "fieldnameprefix")?.unwrap_or("field").to_owned(),
             all_read: truth(settings, "readallfields", true)?,
@@ -109,7 +109,8 @@ impl Properties {
             value,
             derived: truth(settings, "dataintegrity", false)?.then_some(field_length),
         };
-        if fields.derived.is_some() && !(group == Group::Hash && !is_go && sizes.is_none() && fields.all_read)
+        if fields.derived.is_some()
+            && !(group == RecordType::Hash && !is_go && sizes.is_none() && fields.all_read)
         {
             let why = "it needs commandgroup=hash, layout=ycsb, fieldlengthdistribution=constant and readallfields=true";
             return Err(wrong_value("dataintegrity", "true", why));
@@ -125,12 +126,6 @@ impl Properties {
             }
         };
         let hash = if is_go { KeyNaming::GoYcsb } else { KeyNaming::Ycsb };
-        let longest = number(settings, "maxscanlength", 1..=MAX_SCAN)?.unwrap_or(100);
-        let shortest = number(settings, "minscanlength", 1..=MAX_SCAN)?.unwrap_or(1);
-        if shortest > longest {
-            let why = format!("maxscanlength is {longest}; give at most this number");
-            return Err(wrong_value("minscanlength", &shortest.to_string(), why));
-        }
         Ok(Self {
             group,
             fields,
@@ -146,7 +141,7 @@ impl Properties {
             digits: number(settings, "zeropadding", 1..=20)?.unwrap_or(0) as u8,
             first,
             records,
-            scans: (shortest, longest),
+            scans: scan_lengths(settings)?,
             distribution: distribution(settings)?,
             mix: if has_proportions { mix(settings)? } else { None },
             operations: number(settings, "operationcount", 1..=u64::MAX)?,
@@ -154,6 +149,17 @@ impl Properties {
             rate: number32(settings, "target")?,
         })
     }
+}
+
+/// Returns the shortest and the longest scan, in records.
+fn scan_lengths(settings: &Settings) -> Result<(u64, u64), WorkloadError> {
+    let longest = number(settings, "maxscanlength", 1..=MAX_SCAN)?.unwrap_or(100);
+    let shortest = number(settings, "minscanlength", 1..=MAX_SCAN)?.unwrap_or(1);
+    if shortest > longest {
+        let why = format!("maxscanlength is {longest}; give at most this number");
+        return Err(wrong_value("minscanlength", &shortest.to_string(), why));
+    }
+    Ok((shortest, longest))
 }
 
 /// Returns the sizes of values; `None` if all values have the length `longest`.

@@ -4,10 +4,10 @@ use super::Program;
 use crate::{
     protocol::Template,
     workload::{
-        Draws, Insertions, OpId, Outgoing,
-        dataset::Taken,
-        outgoing::{Awaited, LeftOut},
-        slots::Filling,
+        Draws, Insertions, OpId, OutgoingRequests,
+        dataset::CurrentRecord,
+        outgoing::{AwaitedNumber, LargeValue},
+        slots::SlotFiller,
     },
 };
 
@@ -15,7 +15,7 @@ impl Program {
     /// Appends `n` requests at once if the program has only one operation, and its requests differ only in the numbers
     /// of their keys. Returns the number of the operation. In other cases, appends nothing and returns `None`.
     #[inline]
-    pub fn append_alike(&self, n: u32, draws: &mut Draws, out: &mut Outgoing) -> Option<OpId> {
+    pub fn append_alike(&self, n: u32, draws: &mut Draws, out: &mut OutgoingRequests) -> Option<OpId> {
         let [(_, op, template)] = self.templates.asked.as_slice() else { return None };
         let has_more = self.traced.is_some() || !self.ready.is_empty() || !self.templates.expected.is_empty();
         if has_more || !self.is_sent_at_once() || !template.has_only_digits(self.sources.sets.len()) {
@@ -36,7 +36,7 @@ impl Program {
         (_, op, template): &(u64, OpId, Template),
         given: u64,
         draws: &mut Draws,
-        out: &mut Outgoing,
+        out: &mut OutgoingRequests,
     ) -> OpId {
         if !self.has_record(*op, &mut out.record) {
             return *op;
@@ -48,7 +48,7 @@ impl Program {
             out.appended += 1;
             return *op;
         }
-        let mut filling = Filling {
+        let mut filling = SlotFiller {
             given,
             ..self.filling(
                 draws,
@@ -77,18 +77,18 @@ impl Program {
     fn filling<'a>(
         &'a self,
         draws: &'a mut Draws,
-        left_out: &'a mut Vec<LeftOut>,
+        left_out: &'a mut Vec<LargeValue>,
         (noted, inserted, appended): (&'a mut Vec<u64>, &'a mut Insertions, u32),
-        record: &'a Taken,
-    ) -> Filling<'a> {
+        record: &'a CurrentRecord,
+    ) -> SlotFiller<'a> {
         let inserted = (inserted, appended);
         let (sources, given, awaited, refused) = (&self.sources, 0, None, None);
-        Filling { sources, draws, left_out, noted, inserted, record, given, awaited, refused }
+        SlotFiller { sources, draws, left_out, noted, inserted, record, given, awaited, refused }
     }
 
     /// Appends the expected reply to the first step, if the reply is compared.
     #[inline(never)]
-    fn append_expected(&self, op: OpId, draws: &mut Draws, out: &mut Outgoing) {
+    fn append_expected(&self, op: OpId, draws: &mut Draws, out: &mut OutgoingRequests) {
         let (bytes, length) = &mut out.expected;
         let start = bytes.len();
         let mut none = Vec::new();
@@ -103,18 +103,18 @@ impl Program {
 
     /// Takes the next record if the operation uses records. Returns false if the next record has not been read yet.
     #[inline]
-    fn has_record(&self, op: OpId, taken: &mut Taken) -> bool {
+    fn has_record(&self, op: OpId, taken: &mut CurrentRecord) -> bool {
         self.dataset.as_ref().is_none_or(|all| !self.templates.of_records.contains(&op) || all.take(taken))
     }
 
     /// Appends the steps of an operation that must wait for replies. All steps are drawn at once, and can repeat the
     /// keys of the first step. If a key is invalid, returns this key and appends no step.
     #[inline(never)]
-    fn append_later(&self, op: OpId, draws: &mut Draws, out: &mut Outgoing) -> Option<Vec<u8>> {
+    fn append_later(&self, op: OpId, draws: &mut Draws, out: &mut OutgoingRequests) -> Option<Vec<u8>> {
         let steps = self.templates.later.iter().find(|(known, _)| *known == op);
         for (place, template) in steps.iter().flat_map(|(_, steps)| steps).enumerate() {
             if out.later.len() <= place {
-                out.later.push(Outgoing::default());
+                out.later.push(OutgoingRequests::default());
             }
             let step = &mut out.later[place];
             step.before = step.bytes.len();
@@ -122,7 +122,7 @@ impl Program {
             let mut filling = self.filling(draws, &mut step.left_out, noted, &out.record);
             template.append(&mut filling, &mut step.bytes);
             let (awaited, refused) = (filling.awaited, filling.refused);
-            step.awaited.extend(awaited.map(|at| Awaited { at, operation: step.operations }));
+            step.awaited.extend(awaited.map(|at| AwaitedNumber { at, operation: step.operations }));
             step.operations += 1;
             if refused.is_some() {
                 out.cut_later(place + 1);
@@ -136,15 +136,15 @@ impl Program {
 #[cfg(test)]
 mod tests {
     use crate::workload::{
-        Draws, OpId, Operation, Outgoing, preset,
+        Draws, OpId, Operation, OutgoingRequests, preset,
         testing::{of, program},
     };
 
     #[test]
     fn requests_appended_at_once_equal_requests_appended_one_by_one() {
         let gets = program(&preset("get").unwrap(), 1000);
-        let (mut draws, mut out) = (Draws::new(3), Outgoing::default());
-        let (mut same, mut one_by_one) = (draws.clone(), Outgoing::default());
+        let (mut draws, mut out) = (Draws::new(3), OutgoingRequests::default());
+        let (mut same, mut one_by_one) = (draws.clone(), OutgoingRequests::default());
         assert_eq!(gets.append_alike(5, &mut draws, &mut out).map(OpId::index), Some(0));
         (0..5).for_each(|_| _ = gets.append(&mut same, &mut one_by_one));
         assert_eq!((out.bytes, out.appended), (one_by_one.bytes, 5));
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn several_operations_and_values_are_appended_one_by_one() {
         let mixed = [("GET {key}", 1), ("PING", 1)].map(|(step, weight)| Operation::command(step, weight));
-        let (mut draws, mut out) = (Draws::new(3), Outgoing::default());
+        let (mut draws, mut out) = (Draws::new(3), OutgoingRequests::default());
         for workload in [&of(mixed.into()), &preset("set").unwrap()] {
             assert_eq!(program(workload, 10).append_alike(5, &mut draws, &mut out), None);
         }

@@ -15,7 +15,7 @@ use std::{
 };
 
 use crate::{
-    units::{self, counted},
+    units::{self, count_with_noun},
     untrusted,
 };
 
@@ -34,11 +34,11 @@ pub enum TraceOrder {
 
 /// A file of commands with their times. All copies share the position in the file.
 #[derive(Clone)]
-pub struct Trace(Arc<Recorded>);
+pub struct Trace(Arc<TraceContent>);
 
 /// The commands of a trace file.
 #[derive(Default)]
-pub(in crate::workload) struct Recorded {
+pub(in crate::workload) struct TraceContent {
     pub(in crate::workload) file: PathBuf,
     pub(in crate::workload) commands: Commands,
     /// The commands that are not sent: their names, and how often each command occurs.
@@ -68,7 +68,7 @@ pub(in crate::workload) struct Commands {
 
 /// The role of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::workload) enum Role {
+pub(in crate::workload) enum WordRole {
     /// The word is sent unchanged.
     Plain,
     /// The word is sent with the prefix of the run before it.
@@ -83,7 +83,7 @@ impl Commands {
         &mut self,
         due_us: u64,
         operation: u16,
-        words: impl ExactSizeIterator<Item = (&'a [u8], Role)>,
+        words: impl ExactSizeIterator<Item = (&'a [u8], WordRole)>,
     ) {
         self.begins.push(self.bytes.len() as u64);
         self.dues_us.push(due_us);
@@ -91,9 +91,9 @@ impl Commands {
         self.push_number(words.len() as u64);
         for (word, role) in words {
             let (length, kind) = match role {
-                Role::Plain => (word.len() as u64, 0),
-                Role::Key => (word.len() as u64, 1),
-                Role::LeftOut(length) => (length.into(), 2),
+                WordRole::Plain => (word.len() as u64, 0),
+                WordRole::Key => (word.len() as u64, 1),
+                WordRole::LeftOut(length) => (length.into(), 2),
             };
             self.push_number(length * 3 + kind);
             if kind < 2 {
@@ -121,7 +121,7 @@ impl Commands {
     }
 
     /// Returns the words of a command with their roles.
-    fn words(&self, place: usize) -> impl ExactSizeIterator<Item = (&[u8], Role)> {
+    fn words(&self, place: usize) -> impl ExactSizeIterator<Item = (&[u8], WordRole)> {
         let mut at = self.begins[place] as usize;
         let number = move |bytes: &[u8], at: &mut usize| {
             let (mut number, mut shift) = (0, 0);
@@ -140,9 +140,9 @@ impl Commands {
             let tagged = number(&self.bytes, &mut at);
             let length = (tagged / 3) as usize;
             let role = match tagged % 3 {
-                0 => Role::Plain,
-                1 => Role::Key,
-                _ => return (&[][..], Role::LeftOut(length as u32)),
+                0 => WordRole::Plain,
+                1 => WordRole::Key,
+                _ => return (&[][..], WordRole::LeftOut(length as u32)),
             };
             at += length;
             (&self.bytes[at - length..at], role)
@@ -158,17 +158,17 @@ impl Trace {
         commands: impl Iterator<Item = (u16, &'a [Vec<u8>])>,
         order: TraceOrder,
     ) -> Self {
-        let mut recorded = Recorded { senders, order, speed: 1.0, ..Recorded::default() };
+        let mut recorded = TraceContent { senders, order, speed: 1.0, ..TraceContent::default() };
         for (operation, words) in commands {
             recorded.largest = recorded.largest.max(words.iter().map(|word| word.len() as u64).sum());
-            let words: Vec<_> = words.iter().map(|word| (word.as_slice(), Role::Plain)).collect();
+            let words: Vec<_> = words.iter().map(|word| (word.as_slice(), WordRole::Plain)).collect();
             recorded.commands.push(0, operation, words.into_iter());
         }
         Self::new(recorded)
     }
 
     /// Creates the trace of these commands.
-    pub(in crate::workload) fn new(recorded: Recorded) -> Self {
+    pub(in crate::workload) fn new(recorded: TraceContent) -> Self {
         Self(Arc::new(recorded))
     }
 
@@ -270,7 +270,7 @@ impl Trace {
     pub(in crate::workload) fn command(
         &self,
         place: usize,
-    ) -> (impl ExactSizeIterator<Item = (&[u8], Role)>, u16) {
+    ) -> (impl ExactSizeIterator<Item = (&[u8], WordRole)>, u16) {
         (self.0.commands.words(place), self.0.commands.operations[place])
     }
 
@@ -285,7 +285,7 @@ impl fmt::Display for Trace {
     /// Writes a summary: `cart.log: 12 000 commands in 60.0 s; 10 commands not sent: MULTI 5, EXEC 5`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let last_us = self.0.commands.dues_us.last().copied().unwrap_or_default();
-        let (file, count) = (untrusted::path(&self.0.file), counted(self.count(), "command"));
+        let (file, count) = (untrusted::path(&self.0.file), count_with_noun(self.count(), "command"));
         write!(f, "{file}: {count} in {}", units::latency(last_us.saturating_mul(1000)))?;
         if self.speed().to_bits() != 1_f64.to_bits() {
             write!(f, ", {} times as fast", self.speed())?;
@@ -329,6 +329,6 @@ pub fn not_sent(commands: &[(String, u64)], done: &str) -> String {
     if sum == 0 {
         String::new()
     } else {
-        format!("; {} not {done}: {}", counted(sum, "command"), listed(commands))
+        format!("; {} not {done}: {}", count_with_noun(sum, "command"), listed(commands))
     }
 }

@@ -149,16 +149,16 @@ impl<'de> Visitor<'de> for SizeVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Size, A::Error> {
-        let table = Table::deserialize(MapAccessDeserializer::new(map))?;
+        let table = SizeTable::deserialize(MapAccessDeserializer::new(map))?;
         let bytes = |size: Self::Value| match size {
             Size::Bytes(bytes) => Ok(bytes),
             _ => Err(de::Error::custom("a range of sizes needs two numbers, from and to")),
         };
         match table {
-            Table { from: Some(from), to: Some(to), weights: None } => {
+            SizeTable { from: Some(from), to: Some(to), weights: None } => {
                 Ok(Size::Range { from: bytes(from)?, to: bytes(to)? })
             }
-            Table { from: None, to: None, weights: Some(all) } => {
+            SizeTable { from: None, to: None, weights: Some(all) } => {
                 let wrong = || {
                     de::Error::custom("weights must be for sizes such as 128 or \"4k\", each of them once")
                 };
@@ -174,7 +174,7 @@ impl<'de> Visitor<'de> for SizeVisitor {
 /// A size in the form of a table in a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct SizeTable {
     from: Option<Size>,
     to: Option<Size>,
     weights: Option<BTreeMap<String, u32>>,

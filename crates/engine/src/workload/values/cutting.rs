@@ -37,14 +37,14 @@ enum Sizes {
 
 /// A value: the position and the size of its bytes in a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cut {
+pub struct ValueCut {
     /// The number of the value's kind.
     pub(in crate::workload) kind: u16,
     offset: u32,
     size: u32,
 }
 
-impl Cut {
+impl ValueCut {
     /// Creates a value that is not cut out of a pool.
     #[inline]
     pub(in crate::workload) fn whole(kind: u16, length: usize) -> Self {
@@ -113,20 +113,20 @@ impl Values {
 
     /// Returns the value of a kind for the random number `draw`, and the value's total size.
     #[inline]
-    pub(in crate::workload) fn draw(&self, kind: u16, draw: u64) -> (Cut, usize) {
+    pub(in crate::workload) fn draw(&self, kind: u16, draw: u64) -> (ValueCut, usize) {
         let cutter = &self.kinds[usize::from(kind)];
         let size = match &cutter.sizes {
             Sizes::Fixed(size) => *size,
             Sizes::Range(from, count) => from + share(draw, *count) as u32,
             Sizes::Weights(upto) => weighted(upto, draw),
         };
-        let cut = Cut { kind, offset: cutter.pool.offset(draw) as u32, size };
+        let cut = ValueCut { kind, offset: cutter.pool.offset(draw) as u32, size };
         (cut, cut.size() + cutter.around())
     }
 
     /// Appends a value that has at most `at_most` bytes and no text around it. Returns whether the value was appended.
     #[inline(always)]
-    pub(in crate::workload) fn append_bare(&self, cut: Cut, at_most: usize, out: &mut Vec<u8>) -> bool {
+    pub(in crate::workload) fn append_bare(&self, cut: ValueCut, at_most: usize, out: &mut Vec<u8>) -> bool {
         let Cutter { pool, frame, .. } = &self.kinds[usize::from(cut.kind)];
         let (from, size) = (cut.offset as usize, cut.size());
         let is_bare = frame.is_none() && size <= at_most;
@@ -146,13 +146,13 @@ impl Values {
 
     /// Returns the text before and after the value; `None` if there is no such text.
     #[inline]
-    pub(in crate::workload) fn frame(&self, cut: Cut) -> Option<[&'static [u8]; 2]> {
+    pub(in crate::workload) fn frame(&self, cut: ValueCut) -> Option<[&'static [u8]; 2]> {
         self.kinds[usize::from(cut.kind)].frame
     }
 
     /// Returns the bytes of the value in the pool.
     #[inline]
-    pub(in crate::workload) fn bytes(&self, cut: Cut) -> &[u8] {
+    pub(in crate::workload) fn bytes(&self, cut: ValueCut) -> &[u8] {
         let (from, size) = (cut.offset as usize, cut.size());
         &self.kinds[usize::from(cut.kind)].pool.bytes[from..from + size]
     }

@@ -5,11 +5,11 @@ use std::{collections::BTreeSet, time::Duration};
 
 use super::pair::{Pair, Side, value};
 use crate::{
-    compare::{Difference, Sides, Table},
-    experiment::stretch::{ENOUGH_FOR_P99, Window},
+    compare::{Difference, DifferenceTable, Sides},
+    experiment::measurement::{ENOUGH_FOR_P99, Measurement},
     session::{
         Interval,
-        figures::{self, Figure, Unit},
+        figures::{self, Figure, FigureUnit},
     },
     stats::Verdict,
 };
@@ -29,7 +29,7 @@ const OF_OPERATION: [Figure; 2] = [figures::OPS_PER_S, figures::SERVICE_P99];
 
 /// The times of an A/B, in seconds.
 #[derive(Debug, Clone, Copy)]
-pub struct Plan {
+pub struct AbPlan {
     /// The time after a switch to the other side that is not measured, in seconds.
     pub settle_s: f64,
     /// The length of a part (one measurement of one side), in seconds.
@@ -42,7 +42,7 @@ pub struct Plan {
     pub anyway: bool,
 }
 
-impl Default for Plan {
+impl Default for AbPlan {
     /// Returns a plan in which a side is under load for seven seconds at a time. The whole A/B ends within three
     /// minutes.
     fn default() -> Self {
@@ -50,7 +50,7 @@ impl Default for Plan {
     }
 }
 
-impl Plan {
+impl AbPlan {
     /// Returns the plan with parts of this length; `None` keeps the length.
     pub fn with_parts_of(self, length: Option<Duration>) -> Self {
         let part_s = length.map_or(self.part_s, |length| length.as_secs_f64());
@@ -63,7 +63,7 @@ impl Plan {
     }
 
     /// Returns whether a measurement is long enough for a part.
-    fn is_enough(&self, filling: &Window) -> bool {
+    fn is_enough(&self, filling: &Measurement) -> bool {
         let latencies = filling.measured.response.as_ref();
         filling.has(self.part_s)
             && (latencies.is_none_or(|response| response.count() >= ENOUGH_FOR_P99)
@@ -78,14 +78,14 @@ const LIMITED_PAIRS: usize = 3;
 /// The state of an A/B: the side that is being measured, and the measurements of both sides.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Alternation {
-    plan: Plan,
+    plan: AbPlan,
     /// Whether both sides are open loops; in open loops, the response time decides.
     is_open: bool,
     /// The side that is in force or has been requested.
     pub side: Side,
     /// The measurement of the present side, and the number of parts that it still needs: one part completes the
     /// previous pair, and one part begins the next pair.
-    block: Option<(Window, usize)>,
+    block: Option<(Measurement, usize)>,
     /// The part that was measured just before the last switch, until it is in a pair.
     before: Option<Interval>,
     /// The start of the alternation, in seconds since the session began.
@@ -99,7 +99,7 @@ pub(super) struct Alternation {
 
 /// The next step after an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Then {
+pub(super) enum NextStep {
     /// The present side continues.
     GoOn,
     /// The other side begins; [`Alternation::side`] is already that side.
@@ -109,7 +109,7 @@ pub(super) enum Then {
 }
 
 impl Alternation {
-    pub fn new(plan: Plan, is_open: bool) -> Self {
+    pub fn new(plan: AbPlan, is_open: bool) -> Self {
         Self { plan, is_open, ..Self::default() }
     }
 
@@ -137,7 +137,7 @@ impl Alternation {
     /// difference is for all operations together.
     pub fn difference(&self, operation: Option<&str>, figure: Figure) -> Difference {
         let values = self.sums.each_ref().map(|sum| value(sum, operation, figure));
-        if figure.unit == Unit::Trouble {
+        if figure.unit == FigureUnit::Trouble {
             return Difference::unjudged(operation, figure, values);
         }
         let differences: Vec<_> =
@@ -147,7 +147,7 @@ impl Alternation {
 
     /// Returns a table of all figures. The first rows are for all operations together and for receivers of messages. If
     /// there are several operations, each has rows of its own.
-    pub fn table(&self) -> Table {
+    pub fn table(&self) -> DifferenceTable {
         let names: BTreeSet<_> = self.sums.iter().flat_map(|sum| sum.commands.keys()).collect();
         let names = if names.len() < 2 { BTreeSet::new() } else { names };
         let of_operations = names
@@ -156,7 +156,7 @@ impl Alternation {
         let all = OF_ALL.iter().chain(&figures::OF_RECEIVERS);
         let all = all.map(|figure| self.difference(None, *figure)).chain(of_operations);
         let was_measured = |row: &Difference| row.figure == figures::OPS_PER_S || row.values != [None, None];
-        Table { sides: Sides::Ab, rows: all.filter(was_measured).collect() }
+        DifferenceTable { sides: Sides::Ab, rows: all.filter(was_measured).collect() }
     }
 
     /// Begins the alternation; `now_s` is the time of the session in seconds.
@@ -186,7 +186,7 @@ impl Alternation {
     /// session began.
     pub fn holds(&mut self, since_s: f64) {
         let parts = if self.before.is_none() { 1 } else { 2 };
-        self.block = Some((Window::after_backlog(since_s, self.plan.settle_s), parts));
+        self.block = Some((Measurement::after_backlog(since_s, self.plan.settle_s), parts));
     }
 
     /// Ends the measurement; with `is_last`, the verdict is final even if it is not clear.
@@ -196,10 +196,10 @@ impl Alternation {
     }
 
     /// Adds an interval of the side in force and returns the next step; `now_s` is the time of the session in seconds.
-    pub fn take(&mut self, measured: &Interval, now_s: f64) -> Then {
-        let Some((filling, parts)) = &mut self.block else { return Then::GoOn };
+    pub fn take(&mut self, measured: &Interval, now_s: f64) -> NextStep {
+        let Some((filling, parts)) = &mut self.block else { return NextStep::GoOn };
         if !filling.take(measured) || !self.plan.is_enough(filling) {
-            return Then::GoOn;
+            return NextStep::GoOn;
         }
         let part = filling.next();
         *parts -= 1;
@@ -210,16 +210,16 @@ impl Alternation {
             let verdict = self.difference(None, self.decides()).verdict;
             let is_clear = !matches!(verdict, Some(Verdict::NotClear(_)));
             if self.is_last || is_clear || self.client_limit().is_some() {
-                return Then::End;
+                return NextStep::End;
             }
         }
         if !is_whole {
-            return Then::GoOn;
+            return NextStep::GoOn;
         }
         self.before = Some(part);
         self.block = None;
         self.side = self.side.other();
-        Then::Switch
+        NextStep::Switch
     }
 
     fn add_pair(&mut self, t_s: f64, before: Interval, after: Interval) {
@@ -244,7 +244,7 @@ impl Alternation {
 mod tests {
     use super::*;
     use crate::{
-        session::{Arrivals, Received},
+        session::{ReceivedMessages, ReceiverResults},
         stats::fixture::repeated,
     };
 
@@ -254,7 +254,7 @@ mod tests {
 
     /// Returns an alternation with side B, which is in force since 7 s.
     fn second() -> Alternation {
-        let mut alternation = Alternation::new(Plan::default(), true);
+        let mut alternation = Alternation::new(AbPlan::default(), true);
         alternation.begin(0.0);
         (alternation.side, alternation.before) = (Side::B, Some(Interval::default()));
         alternation.holds(7.0);
@@ -265,7 +265,7 @@ mod tests {
     fn the_first_second_is_left_out_and_the_rest_is_in_parts() {
         let mut alternation = second();
         let done: Vec<_> = (0..30).map(|n| alternation.take(&quarter(n), quarter(n).t_s)).collect();
-        assert_eq!(done.iter().position(|then| *then == Then::Switch), Some(27));
+        assert_eq!(done.iter().position(|then| *then == NextStep::Switch), Some(27));
         let [pair] = &alternation.pairs[..] else { panic!("{:?}", alternation.pairs) };
         assert_eq!((pair.parts[1].ops, pair.parts[1].t_s, pair.t_s), (120, 11.0, 11.0));
         let before = alternation.before.unwrap();
@@ -292,7 +292,7 @@ mod tests {
 
     /// Returns the names and values of the rows of a measurement.
     fn rows(measured: &Interval) -> Vec<(String, f64)> {
-        let mut alternation = Alternation::new(Plan::default(), true);
+        let mut alternation = Alternation::new(AbPlan::default(), true);
         alternation.add_pair(9.0, measured.clone(), measured.clone());
         let rows = alternation.table().rows;
         rows.iter().map(|row| (row.name(), row.values[0].unwrap().round())).collect()
@@ -300,8 +300,9 @@ mod tests {
 
     #[test]
     fn received_and_lost_messages_have_rows() {
-        let received = Received { times: repeated(9000, 3000), lost: 4, ..Received::default() };
-        let arrivals = Arrivals { handover: Some(received.into()), ..Arrivals::default() };
+        let received =
+            ReceivedMessages { times: repeated(9000, 3000), lost: 4, ..ReceivedMessages::default() };
+        let arrivals = ReceiverResults { handover: Some(received.into()), ..ReceiverResults::default() };
         let measured = Interval { length_s: 2.0, arrivals, ..Interval::default() };
         let rows = rows(&measured);
         let expected = [("ops/s", 0.0), ("hand p50", 9000.0), ("hand p99", 9000.0), ("lost", 4.0)];

@@ -12,14 +12,14 @@
 //! full load.
 
 use super::{
-    alternation::{Alternation, Plan, Then},
+    alternation::{AbPlan, Alternation, NextStep},
     pair::{Pair, Side},
 };
 use crate::{
-    compare::{Difference, Table},
+    compare::{Difference, DifferenceTable},
     experiment::{
-        AfterPair, Ending, Experiment, Interruption, Pairs, Setting,
-        in_force::{InForce, Observed},
+        AfterPair, Ending, Experiment, ExperimentSetting, Interruption, Pairs,
+        setting_tracker::{Observed, SettingTracker},
         t_s,
     },
     knobs::Knobs,
@@ -31,10 +31,10 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Ab {
     /// The settings of A and B.
-    pub settings: [Setting; 2],
+    pub settings: [ExperimentSetting; 2],
     /// The names of the targets, if the sides are targets.
     targets: Vec<String>,
-    in_force: InForce,
+    in_force: SettingTracker,
     alternation: Alternation,
     /// The target that is being prepared; `None` when both are prepared.
     readied: Option<Side>,
@@ -45,12 +45,12 @@ pub struct Ab {
 
 impl Ab {
     /// Returns an A/B of two settings that begins with `a`.
-    pub fn new(a: Setting, b: Setting, plan: Plan) -> Self {
+    pub fn new(a: ExperimentSetting, b: ExperimentSetting, plan: AbPlan) -> Self {
         let is_open = a.knobs.rate.is_some() && b.knobs.rate.is_some();
         Self {
             settings: [a, b],
             targets: Vec::new(),
-            in_force: InForce::default(),
+            in_force: SettingTracker::default(),
             alternation: Alternation::new(plan, is_open),
             readied: None,
             now_s: None,
@@ -60,8 +60,8 @@ impl Ab {
 
     /// Returns an A/B of two targets with the same knobs. `names` are the names of the session's nodes, and the first
     /// node is loaded first.
-    pub fn of_targets(knobs: &Knobs, names: Vec<String>, plan: Plan) -> Self {
-        let [a, b] = [0, 1].map(|node| Setting { node, ..Setting::of(knobs.clone()) });
+    pub fn of_targets(knobs: &Knobs, names: Vec<String>, plan: AbPlan) -> Self {
+        let [a, b] = [0, 1].map(|node| ExperimentSetting { node, ..ExperimentSetting::of(knobs.clone()) });
         Self { targets: names, readied: Some(Side::A), ..Self::new(a, b, plan) }
     }
 
@@ -102,7 +102,7 @@ impl Ab {
     }
 
     /// Returns the table of all figures so far.
-    pub fn table(&self) -> Table {
+    pub fn table(&self) -> DifferenceTable {
         self.alternation.table()
     }
 
@@ -125,18 +125,18 @@ impl Ab {
     }
 
     /// Returns the orders that request the present side.
-    fn turn(&mut self) -> Vec<Order> {
-        self.in_force.turn(&self.settings[self.side() as usize])
+    fn request_side(&mut self) -> Vec<Order> {
+        self.in_force.request(&self.settings[self.side() as usize])
     }
 
     /// Begins the alternation.
     fn begin(&mut self) -> Vec<Order> {
         self.readied = None;
         self.alternation.begin(self.now_s.unwrap_or_default());
-        self.turn()
+        self.request_side()
     }
 
-    fn on_held(&mut self, since_s: f64) -> Vec<Order> {
+    fn on_in_force(&mut self, since_s: f64) -> Vec<Order> {
         match self.readied {
             None => {
                 self.alternation.holds(since_s);
@@ -144,7 +144,7 @@ impl Ab {
             }
             Some(Side::A) => {
                 self.readied = Some(Side::B);
-                self.turn()
+                self.request_side()
             }
             Some(Side::B) => self.begin(),
         }
@@ -152,9 +152,9 @@ impl Ab {
 
     fn measure(&mut self, measured: &Interval) -> Vec<Order> {
         match self.alternation.take(measured, self.now_s.unwrap_or_default()) {
-            Then::GoOn => Vec::new(),
-            Then::Switch => self.turn(),
-            Then::End => self.conclude(false),
+            NextStep::GoOn => Vec::new(),
+            NextStep::Switch => self.request_side(),
+            NextStep::End => self.conclude(false),
         }
     }
 
@@ -170,7 +170,7 @@ impl Ab {
             }),
             Some(Verdict::Better | Verdict::Same { .. }) => Ending::Done,
         });
-        if self.is_of_targets() { Vec::new() } else { self.in_force.set_back() }
+        if self.is_of_targets() { Vec::new() } else { self.in_force.restore() }
     }
 
     /// Ends the A/B for a reason that `node` reported. Returns the orders that restore the knobs; an A/B of two targets
@@ -178,7 +178,7 @@ impl Ab {
     fn lose(&mut self, node: u16, why: Interruption) -> Vec<Order> {
         self.alternation.end(true);
         let name = self.targets.get(usize::from(node)).cloned();
-        let orders = if name.is_some() { Vec::new() } else { self.in_force.set_back_after(&why) };
+        let orders = if name.is_some() { Vec::new() } else { self.in_force.restore_after(&why) };
         self.ending = Some(Ending::Interrupted(match name {
             Some(name) => Interruption::Target(name, Box::new(why)),
             None => why,
@@ -190,7 +190,7 @@ impl Ab {
 impl Experiment for Ab {
     fn title(&self) -> String {
         let [a, b] = self.settings.each_ref().map(|setting| setting.words.as_str());
-        if a == Setting::AS_IT_IS { format!("A/B {b}") } else { format!("A/B {a} | {b}") }
+        if a == ExperimentSetting::AS_IT_IS { format!("A/B {b}") } else { format!("A/B {a} | {b}") }
     }
 
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
@@ -201,7 +201,7 @@ impl Experiment for Ab {
         if let Some(t_s) = t_s(delivery) {
             let now_s = self.now_s.map_or(t_s, |now_s| now_s.max(t_s));
             if self.now_s.replace(now_s).is_none() {
-                orders = if self.is_of_targets() { self.turn() } else { self.begin() };
+                orders = if self.is_of_targets() { self.request_side() } else { self.begin() };
             }
             if self.alternation.is_late(now_s) {
                 return self.conclude(true);
@@ -209,7 +209,7 @@ impl Experiment for Ab {
         }
         match self.in_force.see(delivery) {
             Observed::Nothing => {}
-            Observed::Holds { since_s } => orders.extend(self.on_held(since_s)),
+            Observed::Holds { since_s } => orders.extend(self.on_in_force(since_s)),
             Observed::Measured(interval) => orders.extend(self.measure(interval)),
             Observed::Lost(why) => {
                 let node = if let Delivery::Notice(node, _) = delivery { *node } else { self.side() as u16 };

@@ -18,6 +18,6 @@ mod simulated;
 mod tests;
 mod verdict;
 
-pub use alternation::Plan;
+pub use alternation::AbPlan;
 pub use driver::Ab;
 pub use pair::{Pair, Side};

@@ -4,14 +4,14 @@
 use super::*;
 use crate::{
     experiment::{
-        Ending, Experiment, Setting,
-        simulated::{Simulated, TICK_S},
+        Ending, Experiment, ExperimentSetting,
+        simulated::{SimulatedSession, TICK_S},
     },
     knobs::Knobs,
     session::{Client, Interval, WorkerCost},
     stats::{
         Verdict,
-        simulated::{Chance, Kind},
+        simulated::{NoiseKind, NoiseSource},
     },
 };
 
@@ -22,7 +22,7 @@ const RUNS: u64 = 100;
 /// of the A/B in seconds.
 fn run(ab: &mut Ab, noise: &[f64], step: f64) -> f64 {
     let [a, b] = ab.settings.each_ref().map(|setting| setting.knobs.clone());
-    let mut session = Simulated::new(a);
+    let mut session = SimulatedSession::new(a);
     session.drive(ab, |knobs, t_s| {
         let ops_per_s = 100_000.0 * noise[t_s as usize].exp() * if *knobs == b { 1.0 + step } else { 1.0 };
         Interval { ops: (ops_per_s * TICK_S) as u64, ops_per_s, ..Interval::default() }
@@ -32,14 +32,14 @@ fn run(ab: &mut Ab, noise: &[f64], step: f64) -> f64 {
 
 /// Returns how often each verdict occurred (better, worse, no difference, not clear), and the length of the longest run
 /// in seconds.
-fn verdicts(kind: Kind, sd: f64, step: f64) -> ([u64; 4], f64) {
+fn verdicts(kind: NoiseKind, sd: f64, step: f64) -> ([u64; 4], f64) {
     let on = Knobs { load: true, ..Knobs::default() };
     let (mut counts, mut longest_s) = ([0; 4], 0_f64);
     for number in 0..RUNS {
-        let mut noise = Chance::new(number).run(kind, 200);
+        let mut noise = NoiseSource::new(number).run(kind, 200);
         noise.iter_mut().for_each(|value| *value *= sd);
-        let setting = |text| Setting::parse(text, &on).unwrap();
-        let mut ab = Ab::new(setting("clients 50"), setting("clients 100"), Plan::default());
+        let setting = |text| ExperimentSetting::parse(text, &on).unwrap();
+        let mut ab = Ab::new(setting("clients 50"), setting("clients 100"), AbPlan::default());
         longest_s = longest_s.max(run(&mut ab, &noise, step));
         counts[match ab.verdict().verdict.unwrap() {
             Verdict::Better => 0,
@@ -51,15 +51,15 @@ fn verdicts(kind: Kind, sd: f64, step: f64) -> ([u64; 4], f64) {
     (counts, longest_s)
 }
 
-const KINDS: [Kind; 8] = [
-    Kind::Repeats(0.0),
-    Kind::Repeats(0.3),
-    Kind::Repeats(0.6),
-    Kind::Repeats(0.9),
-    Kind::Walks(0.1),
-    Kind::RepeatsAndWalks(0.5, 0.05),
-    Kind::Pink,
-    Kind::AboutPink(0.3),
+const KINDS: [NoiseKind; 8] = [
+    NoiseKind::Repeats(0.0),
+    NoiseKind::Repeats(0.3),
+    NoiseKind::Repeats(0.6),
+    NoiseKind::Repeats(0.9),
+    NoiseKind::Walks(0.1),
+    NoiseKind::RepeatsAndWalks(0.5, 0.05),
+    NoiseKind::Pink,
+    NoiseKind::AboutPink(0.3),
 ];
 
 #[test]
@@ -73,7 +73,7 @@ fn equal_settings_are_judged_equal() {
 
 #[test]
 fn in_great_noise_equal_settings_are_not_judged_different() {
-    for kind in KINDS.into_iter().chain([Kind::OnlyWalks]) {
+    for kind in KINDS.into_iter().chain([NoiseKind::OnlyWalks]) {
         for sd in [0.08, 0.15] {
             let ([better, worse, ..], longest_s) = verdicts(kind, sd, 0.0);
             assert!((better + worse) * 100 <= 8 * RUNS, "{kind:?} {sd}: {better} {worse}");
@@ -97,10 +97,10 @@ fn ten_percent_are_found_and_the_better_side_is_named() {
 #[test]
 fn an_ab_that_compares_redyno_with_itself_ends_after_three_pairs() {
     let on = Knobs { load: true, ..Knobs::default() };
-    let setting = |text| Setting::parse(text, &on).unwrap();
+    let setting = |text| ExperimentSetting::parse(text, &on).unwrap();
     let run = |cpu: f64| {
-        let mut ab = Ab::new(setting("clients 50"), setting("clients 100"), Plan::default());
-        let mut session = Simulated::new(ab.settings[0].knobs.clone());
+        let mut ab = Ab::new(setting("clients 50"), setting("clients 100"), AbPlan::default());
+        let mut session = SimulatedSession::new(ab.settings[0].knobs.clone());
         session.drive(&mut ab, |_, t_s| {
             let client = Some(Client::of(vec![WorkerCost { cpu, ..WorkerCost::default() }]));
             let ops_per_s = if (t_s as u64).is_multiple_of(7) { 50_000.0 } else { 100_000.0 };

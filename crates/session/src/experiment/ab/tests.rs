@@ -26,7 +26,7 @@ fn knobs() -> Knobs {
 }
 
 fn versus() -> Ab {
-    Ab::of_targets(&knobs(), vec!["A, one".to_owned(), "B, two".to_owned()], Plan::default())
+    Ab::of_targets(&knobs(), vec!["A, one".to_owned(), "B, two".to_owned()], AbPlan::default())
 }
 
 impl Simulated {
@@ -144,7 +144,7 @@ fn the_record_of_an_ab_has_the_figures_and_a_sentence() {
     let pairs = versus.pairs().len();
     assert_eq!((&record["pairs"], &record["left_out"]), (&pairs.into(), &0.into()));
     assert_eq!(record["table"][0]["verdict"], "worse");
-    let none = Ab::of_targets(&knobs(), vec![String::new(); 2], Plan::default());
+    let none = Ab::of_targets(&knobs(), vec![String::new(); 2], AbPlan::default());
     assert_eq!(none.sentence(), "not clear: too little was measured");
     let record = serde_json::to_value(&none).unwrap();
     assert_eq!((&record["verdict"], &record["p99"]), (&"not clear".into(), &serde_json::Value::Null));

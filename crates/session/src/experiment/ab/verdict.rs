@@ -10,7 +10,7 @@ const NAMES: [&str; 3] = ["throughput", "p50", "p99"];
 
 /// A difference in the form of a record. The values are relative to A: 0.1 means that B is 10 % higher.
 #[derive(Serialize)]
-struct Change {
+struct ChangeFields {
     change: f64,
     low: Option<f64>,
     high: Option<f64>,
@@ -72,7 +72,7 @@ impl Serialize for Ab {
         for (figure, name) in figures.into_iter().zip(NAMES) {
             let Difference { change, interval, .. } = self.difference(figure);
             let (low, high) = interval.unzip();
-            record.serialize_field(name, &change.map(|change| Change { change, low, high }))?;
+            record.serialize_field(name, &change.map(|change| ChangeFields { change, low, high }))?;
         }
         record.serialize_field("table", &self.table())?;
         record.end()

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    experiment::simulated::{Simulated, TICK_S},
-    stats::{fixture::repeated, simulated::Chance},
+    experiment::simulated::{SimulatedSession, TICK_S},
+    stats::{fixture::repeated, simulated::NoiseSource},
 };
 
 /// Returns a server that answers at most `capacity` requests per second, each in `service_us` microseconds. At a higher
@@ -25,10 +25,10 @@ fn server(capacity: f64, service_us: u64) -> impl FnMut(&Knobs, f64) -> Interval
     }
 }
 
-fn find(limit: &str, capacity: f64) -> (Find, Simulated) {
+fn find(limit: &str, capacity: f64) -> (Find, SimulatedSession) {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let mut find = Find::new(limit.parse().unwrap(), knobs.clone());
-    let mut session = Simulated::new(knobs);
+    let mut session = SimulatedSession::new(knobs);
     session.drive(&mut find, server(capacity, 400));
     (find, session)
 }
@@ -86,7 +86,7 @@ fn queueing(mut is_taken: impl FnMut(f64) -> bool) -> impl FnMut(&Knobs, f64) ->
 fn found_beside(limit: &str, is_taken: impl FnMut(f64) -> bool) -> (Find, f64) {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let mut find = Find::new(limit.parse().unwrap(), knobs.clone());
-    let mut session = Simulated::new(knobs);
+    let mut session = SimulatedSession::new(knobs);
     session.drive(&mut find, queueing(is_taken));
     (find, session.now_s())
 }
@@ -100,7 +100,7 @@ fn with_another_process_the_found_rate_is_right_or_there_is_none() {
         for run in 0..100_u64 {
             // The other process takes between 3 % and 15 % of the ticks, depending on the run.
             let seldom = -1.9 + 0.9 * (run % 10) as f64 / 10.0;
-            let mut chance = Chance::new(run);
+            let mut chance = NoiseSource::new(run);
             let (find, took_s) = found_beside(limit, |_| chance.normal() < seldom);
             assert!(took_s <= 175.0, "{took_s}");
             let trials = &find.tried;
@@ -109,7 +109,7 @@ fn with_another_process_the_found_rate_is_right_or_there_is_none() {
                     decided += 1;
                     let found = find.found.as_ref().unwrap();
                     assert!((900..=1020).contains(&found.value), "{limit} {run}: {found:?} {trials:#?}");
-                    let above = |tried: &&Tried| tried.is_full && u64::from(tried.rate) > found.value;
+                    let above = |tried: &&TrialResult| tried.is_full && u64::from(tried.rate) > found.value;
                     let failed =
                         trials.iter().filter(above).filter(|tried| !tried.is_held && !tried.is_disturbed);
                     assert!(failed.count() > 0, "{trials:#?}");
@@ -145,7 +145,7 @@ fn a_server_that_dies_leaves_the_search_undecided_with_the_reason() {
 fn a_stopped_search_is_not_clear() {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let mut find = Find::new("p99<10s".parse().unwrap(), knobs.clone());
-    let mut session = Simulated::new(knobs);
+    let mut session = SimulatedSession::new(knobs);
     session.drive_until(&mut find, queueing(|_| false), 8.0);
     find.stop();
     assert_eq!((find.found.as_ref(), find.is_over()), (None, true));
@@ -161,7 +161,7 @@ fn a_rate_with_failed_requests_does_not_keep_the_limit() {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let mut find = Find::new("p99<1ms".parse().unwrap(), knobs.clone());
     let mut well = server(10_000.0, 400);
-    Simulated::new(knobs).drive(&mut find, |knobs, t_s| {
+    SimulatedSession::new(knobs).drive(&mut find, |knobs, t_s| {
         let is_much = knobs.rate.is_some_and(|rate| rate > 5000);
         let errors = if is_much { [("OOM".to_owned(), 1)].into() } else { std::collections::BTreeMap::new() };
         Interval { errors, ..well(knobs, t_s) }

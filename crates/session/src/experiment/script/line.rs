@@ -13,12 +13,12 @@ pub(super) struct ScriptLine {
     /// The start of the action, in seconds since the script began.
     pub(super) from_s: f64,
     /// The action.
-    pub(super) what: What,
+    pub(super) what: LineAction,
 }
 
 /// The action of a line.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum What {
+pub(super) enum LineAction {
     /// Changes one or more settings, separated by commas.
     Set(String),
     /// Switches the load on or off.
@@ -47,13 +47,13 @@ impl ScriptLine {
         match word {
             "at" => {
                 let (time, words) = rest.split_once(' ').ok_or_else(form)?;
-                Ok(Some(Self { from_s: seconds(time)?, what: What::parse(words.trim())? }))
+                Ok(Some(Self { from_s: seconds(time)?, what: LineAction::parse(words.trim())? }))
             }
             "from" => {
                 let (from, rest) = rest.split_once(" to ").ok_or_else(form)?;
                 let (to, words) = rest.trim().split_once(' ').ok_or_else(form)?;
                 let (from_s, to_s) = (seconds(from)?, seconds(to)?);
-                Ok(Some(Self { from_s, what: What::Ramp(Ramp::parse(from_s, to_s, words.trim())?) }))
+                Ok(Some(Self { from_s, what: LineAction::Ramp(Ramp::parse(from_s, to_s, words.trim())?) }))
             }
             _ => Err(form()),
         }
@@ -62,7 +62,7 @@ impl ScriptLine {
     /// Returns the end of the action, in seconds since the script began.
     pub(super) fn to_s(&self) -> f64 {
         match &self.what {
-            What::Ramp(ramp) => ramp.to_s,
+            LineAction::Ramp(ramp) => ramp.to_s,
             _ => self.from_s,
         }
     }
@@ -70,9 +70,9 @@ impl ScriptLine {
     /// Returns the names of the knobs and parameters that the line changes.
     pub(super) fn turns(&self) -> Vec<String> {
         match &self.what {
-            What::Set(words) => words.split(',').flat_map(|part| named(part.trim())).collect(),
-            What::Ramp(ramp) => vec![ramp.dimension.word()],
-            What::Load(_) | What::Mark(_) | What::End => Vec::new(),
+            LineAction::Set(words) => words.split(',').flat_map(|part| named(part.trim())).collect(),
+            LineAction::Ramp(ramp) => vec![ramp.dimension.word()],
+            LineAction::Load(_) | LineAction::Mark(_) | LineAction::End => Vec::new(),
         }
     }
 }
@@ -90,7 +90,7 @@ fn named(part: &str) -> Vec<String> {
     }
 }
 
-impl What {
+impl LineAction {
     fn parse(words: &str) -> Result<Self, WordsError> {
         let (word, rest) = words.split_once(' ').unwrap_or((words, ""));
         match (word, rest.trim()) {
@@ -116,10 +116,13 @@ mod tests {
     #[test]
     fn a_line_has_a_time_and_an_action() {
         let at = |from_s, what| Ok(Some(ScriptLine { from_s, what }));
-        assert_eq!(line("at 30s clients 100"), at(30.0, What::Set("clients 100".to_owned())));
-        assert_eq!(line("  at 1.5m load off  # a rest"), at(90.0, What::Load(false)));
-        assert_eq!(line("at 0s mark issue #7, again"), at(0.0, What::Mark("issue #7, again".to_owned())));
-        assert_eq!(line("at 9s end"), at(9.0, What::End));
+        assert_eq!(line("at 30s clients 100"), at(30.0, LineAction::Set("clients 100".to_owned())));
+        assert_eq!(line("  at 1.5m load off  # a rest"), at(90.0, LineAction::Load(false)));
+        assert_eq!(
+            line("at 0s mark issue #7, again"),
+            at(0.0, LineAction::Mark("issue #7, again".to_owned()))
+        );
+        assert_eq!(line("at 9s end"), at(9.0, LineAction::End));
         for nothing in ["", "   ", "# at 30s clients 100", "  #"] {
             assert_eq!(line(nothing), Ok(None), "{nothing}");
         }

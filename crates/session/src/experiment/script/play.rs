@@ -1,8 +1,8 @@
 //! Plays a script: makes each change at its time, and keeps all other settings in force.
 
-use super::text::{Deed, Text};
+use super::text::{ScriptText, StepAction};
 use crate::{
-    experiment::{Ending, Experiment, Interruption, Setting, WordsError, t_s},
+    experiment::{Ending, Experiment, ExperimentSetting, Interruption, WordsError, t_s},
     knobs::Knobs,
     session::{Delivery, Mark, Order, Record},
 };
@@ -15,7 +15,7 @@ const PENDING_S: f64 = 1.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     name: String,
-    text: Text,
+    text: ScriptText,
     /// The start of the script, in seconds since the session began; `None` if the script will begin with its first
     /// delivery.
     since_s: Option<f64>,
@@ -35,7 +35,7 @@ impl Script {
     /// # Errors
     /// A message with the invalid line and the reason.
     pub fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, WordsError> {
-        let text = Text::parse(name, text, base)?;
+        let text = ScriptText::parse(name, text, base)?;
         let first = text.at_start().map_or_else(|| base.clone(), |setting| setting.knobs.clone());
         let ordered = Some((first.clone(), f64::INFINITY));
         Ok(Self {
@@ -62,7 +62,7 @@ impl Script {
     }
 
     /// Returns all settings of the script in order, for a session in which only the script changes settings.
-    pub fn settings(&self) -> &[Setting] {
+    pub fn settings(&self) -> &[ExperimentSetting] {
         &self.text.settings
     }
 
@@ -103,7 +103,7 @@ impl Script {
         }
         self.since_s = Some(now_s);
         let now = self.knobs.clone();
-        let orders = self.order(Setting::of(Knobs { load: true, ..now.clone() }), &now, now_s);
+        let orders = self.order(ExperimentSetting::of(Knobs { load: true, ..now.clone() }), &now, now_s);
         // The user may need some time to allow the load.
         self.ordered.iter_mut().for_each(|(_, until_s)| *until_s = f64::INFINITY);
         orders
@@ -117,7 +117,7 @@ impl Script {
         }
         while let Some(turn) = self.text.turns.get(self.next).filter(|turn| turn.t_s <= played_s) {
             self.next += 1;
-            if let Deed::Mark(text) = &turn.what {
+            if let StepAction::Mark(text) = &turn.what {
                 orders.push(Order::Mark(Mark { t_s: now_s, text: text.clone() }));
                 continue;
             }
@@ -135,7 +135,7 @@ impl Script {
         orders
     }
 
-    fn order(&mut self, to: Setting, now: &Knobs, now_s: f64) -> Vec<Order> {
+    fn order(&mut self, to: ExperimentSetting, now: &Knobs, now_s: f64) -> Vec<Order> {
         let is_turned = to.knobs != *now;
         if is_turned {
             self.ordered = Some((to.knobs.clone(), now_s + PENDING_S));
@@ -213,7 +213,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        experiment::simulated::Simulated,
+        experiment::simulated::SimulatedSession,
         server::Parameter,
         session::{Interval, Notice, Segment},
     };
@@ -227,9 +227,9 @@ mod tests {
     }
 
     /// Returns all settings in force during a session with the script, each with the time when it began.
-    fn played(text: &str) -> (Script, Simulated, Vec<(f64, Knobs)>) {
+    fn played(text: &str) -> (Script, SimulatedSession, Vec<(f64, Knobs)>) {
         let (mut script, mut seen) = (script(text), Vec::<(f64, Knobs)>::new());
-        let mut session = Simulated::new(script.first_knobs().clone());
+        let mut session = SimulatedSession::new(script.first_knobs().clone());
         session.drive(&mut script, |knobs, t_s| {
             if seen.last().is_none_or(|(_, last)| last != knobs) {
                 seen.push((t_s, knobs.clone()));

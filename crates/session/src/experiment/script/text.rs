@@ -1,8 +1,8 @@
 //! The text of a script, parsed into changes in order of time.
 
-use super::line::{ScriptLine, What};
+use super::line::{LineAction, ScriptLine};
 use crate::{
-    experiment::{Setting, WordsError},
+    experiment::{ExperimentSetting, WordsError},
     knobs::Knobs,
 };
 
@@ -13,24 +13,24 @@ pub(super) struct ScriptStep {
     pub(super) t_s: f64,
     /// The number of the line in the script, from 1.
     pub(super) line: usize,
-    pub(super) what: Deed,
+    pub(super) what: StepAction,
 }
 
 /// The action of a change.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Deed {
+pub(super) enum StepAction {
     Set(String),
     Load(bool),
     Mark(String),
 }
 
-impl Deed {
+impl StepAction {
     /// Returns the setting after the action; `knobs` are the knobs before it. Returns `None` if the action changes no
     /// setting.
-    pub(super) fn setting(&self, knobs: &Knobs) -> Result<Option<Setting>, WordsError> {
+    pub(super) fn setting(&self, knobs: &Knobs) -> Result<Option<ExperimentSetting>, WordsError> {
         match self {
-            Self::Set(words) => Setting::parse(words, knobs).map(Some),
-            Self::Load(load) => Ok(Some(Setting::of(Knobs { load: *load, ..knobs.clone() }))),
+            Self::Set(words) => ExperimentSetting::parse(words, knobs).map(Some),
+            Self::Load(load) => Ok(Some(ExperimentSetting::of(Knobs { load: *load, ..knobs.clone() }))),
             Self::Mark(_) => Ok(None),
         }
     }
@@ -38,16 +38,16 @@ impl Deed {
 
 /// The changes of a script, and its end.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Text {
+pub(super) struct ScriptText {
     /// The changes, in order of time.
     pub(super) turns: Vec<ScriptStep>,
     /// The end of the script, in seconds since it began.
     pub(super) end_s: f64,
     /// All settings in order, for a session in which only the script changes settings.
-    pub(super) settings: Vec<Setting>,
+    pub(super) settings: Vec<ExperimentSetting>,
 }
 
-impl Text {
+impl ScriptText {
     /// Parses the text of the file `name`. Knobs that the text does not name come from `base`.
     pub(super) fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let (mut lines, mut turns) = (Vec::<(usize, ScriptLine)>::new(), Vec::new());
@@ -76,10 +76,10 @@ impl Text {
     }
 }
 
-impl Text {
+impl ScriptText {
     /// Returns the setting after all lines at 0 s; `None` without such lines.
-    pub(super) fn at_start(&self) -> Option<&Setting> {
-        let turns = self.turns.iter().filter(|turn| !matches!(turn.what, Deed::Mark(_)));
+    pub(super) fn at_start(&self) -> Option<&ExperimentSetting> {
+        let turns = self.turns.iter().filter(|turn| !matches!(turn.what, StepAction::Mark(_)));
         let at_start = turns.zip(&self.settings).take_while(|(turn, _)| turn.t_s <= 0.0);
         at_start.last().map(|(_, setting)| setting)
     }
@@ -88,14 +88,14 @@ impl Text {
 fn turns_of(number: usize, line: &ScriptLine) -> Vec<ScriptStep> {
     let turn = |t_s, what| ScriptStep { t_s, line: number, what };
     match &line.what {
-        What::Set(words) => vec![turn(line.from_s, Deed::Set(words.clone()))],
-        What::Load(load) => vec![turn(line.from_s, Deed::Load(*load))],
-        What::Mark(text) => vec![turn(line.from_s, Deed::Mark(text.clone()))],
-        What::Ramp(ramp) => {
-            let set = |value| Deed::Set(format!("{} {value}", ramp.dimension.word()));
+        LineAction::Set(words) => vec![turn(line.from_s, StepAction::Set(words.clone()))],
+        LineAction::Load(load) => vec![turn(line.from_s, StepAction::Load(*load))],
+        LineAction::Mark(text) => vec![turn(line.from_s, StepAction::Mark(text.clone()))],
+        LineAction::Ramp(ramp) => {
+            let set = |value| StepAction::Set(format!("{} {value}", ramp.dimension.word()));
             ramp.turns().into_iter().map(|(t_s, value)| turn(t_s, set(value))).collect()
         }
-        What::End => Vec::new(),
+        LineAction::End => Vec::new(),
     }
 }
 
@@ -107,7 +107,7 @@ fn follows(line: &ScriptLine, before: &[(usize, ScriptLine)]) -> Result<(), Word
             line.from_s, last.from_s
         )));
     }
-    if let Some((number, _)) = before.iter().find(|(_, line)| line.what == What::End) {
+    if let Some((number, _)) = before.iter().find(|(_, line)| line.what == LineAction::End) {
         return Err(WordsError::of(format!(
             "the script has ended at line {number}; remove the lines after it"
         )));
@@ -115,7 +115,8 @@ fn follows(line: &ScriptLine, before: &[(usize, ScriptLine)]) -> Result<(), Word
     let turns = line.turns();
     for (number, ramp) in before.iter().filter(|(_, ramp)| ramp.to_s() > line.from_s) {
         // The end of a script also ends ramps.
-        let same = ramp.turns().into_iter().find(|named| turns.contains(named) || line.what == What::End);
+        let same =
+            ramp.turns().into_iter().find(|named| turns.contains(named) || line.what == LineAction::End);
         same.map_or(Ok(()), |named| {
             Err(WordsError::of(format!(
                 "line {number} changes {named} until {} s; begin after that",
@@ -130,8 +131,8 @@ fn follows(line: &ScriptLine, before: &[(usize, ScriptLine)]) -> Result<(), Word
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Text, WordsError> {
-        Text::parse("a.script", text, &Knobs { load: true, ..Knobs::default() })
+    fn parse(text: &str) -> Result<ScriptText, WordsError> {
+        ScriptText::parse("a.script", text, &Knobs { load: true, ..Knobs::default() })
     }
 
     fn error(text: &str) -> String {

@@ -6,10 +6,12 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    experiment::Setting as Turned,
+    experiment::ExperimentSetting as Turned,
     protocol::Dialect,
     server::Parameter,
-    workload::{Chosen, Setting, Settings, Suggested, Workload, quantity, some_quantity, written},
+    workload::{
+        ParameterValue, Settings, Suggested, Workload, WorkloadChoice, quantity, some_quantity, value_text,
+    },
 };
 
 /// The maximum number of commands in a batch.
@@ -18,7 +20,7 @@ const MAX_BATCH: u32 = 1000;
 /// The kind of server that a run is limited to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Speaks {
+pub enum TargetKind {
     /// Redis and Valkey.
     Redis,
     /// memcached.
@@ -27,7 +29,7 @@ pub enum Speaks {
     Http,
 }
 
-impl Speaks {
+impl TargetKind {
     /// Returns whether a run for this kind of servers applies to a target of this dialect.
     pub fn includes(self, dialect: Dialect) -> bool {
         let speaks = match dialect {
@@ -42,7 +44,7 @@ impl Speaks {
 /// A run of the file, after its parameters have been replaced by values.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Run {
+pub(super) struct RunSpec {
     pub(super) name: String,
     /// The name of a workload in the series, of a preset, or of a file in the directory of the series.
     pub(super) workload: Option<String>,
@@ -71,7 +73,7 @@ pub(super) struct Run {
     config: BTreeMap<String, toml::Value>,
     #[serde(default)]
     pub(super) load: Suggested,
-    target: Option<Speaks>,
+    target: Option<TargetKind>,
 }
 
 fn one() -> u32 {
@@ -88,7 +90,7 @@ pub(super) struct KnownWorkloads<'a> {
 
 /// A cell of a series: one run with one value of each list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
+pub struct SeriesCell {
     /// The name of the run.
     pub run: String,
     /// The lists of the run in order. Each list has its value in this cell, after [`Scaling`](super::Scaling).
@@ -104,22 +106,22 @@ pub struct Cell {
     /// The number of operations that a command counts as.
     pub each: u64,
     /// The kind of targets that the cell is limited to.
-    pub speaks: Option<Speaks>,
+    pub speaks: Option<TargetKind>,
     /// The pause without load before the cell, in seconds.
     pub pause_s: Option<u32>,
     /// The server's parameters during the cell.
     pub config: Vec<(&'static Parameter, String)>,
 }
 
-impl Cell {
+impl SeriesCell {
     /// Returns the cell of `run` with these values. `of_all` has the load settings for all runs.
     pub(super) fn of(
-        run: &Run,
+        run: &RunSpec,
         (at, amounts): (Vec<(String, String)>, BTreeMap<String, &'static str>),
         of_all: &Suggested,
         known: &KnownWorkloads,
     ) -> Result<Self, String> {
-        let Chosen { workload, load } = run.chosen(known)?;
+        let WorkloadChoice { workload, load } = run.chosen(known)?;
         let workload = run.shaped(&workload)?;
         workload.check().map_err(|error| error.to_string())?;
         let load = run.load.or(of_all).or(&load);
@@ -131,7 +133,7 @@ impl Cell {
             ));
         }
         let parameter = |(name, value): (&String, _)| {
-            Turned::parameter(name, &written(value)).map_err(|error| error.to_string())
+            Turned::parameter(name, &value_text(value)).map_err(|error| error.to_string())
         };
         Ok(Self {
             run: run.name.clone(),
@@ -154,18 +156,20 @@ impl Cell {
     }
 }
 
-impl Run {
-    fn chosen(&self, known: &KnownWorkloads) -> Result<Chosen, String> {
-        let setting = |(name, value): (&String, _)| Setting { name: name.clone(), value: written(value) };
+impl RunSpec {
+    fn chosen(&self, known: &KnownWorkloads) -> Result<WorkloadChoice, String> {
+        let setting =
+            |(name, value): (&String, _)| ParameterValue { name: name.clone(), value: value_text(value) };
         let settings = Settings::from(self.set.iter().map(setting).collect::<Vec<_>>());
         match &self.workload {
             Some(_) if !self.commands.is_empty() => {
                 Err("a run has either a workload or commands; leave one out".to_owned())
             }
             Some(name) => match known.tables.get(name) {
-                Some(table) => Chosen::of_table(name, table, &settings)
+                Some(table) => WorkloadChoice::of_table(name, table, &settings)
                     .map_err(|error| format!("the workload '{name}': {error}")),
-                None => Chosen::find_in(known.directory, name, &settings).map_err(|error| error.to_string()),
+                None => WorkloadChoice::find_in(known.directory, name, &settings)
+                    .map_err(|error| error.to_string()),
             },
             None if self.commands.is_empty() => Err("a run needs a workload or commands".to_owned()),
             None if !settings.is_empty() => {
@@ -173,7 +177,7 @@ impl Run {
             }
             None => {
                 let workload = Workload::of_steps(&self.commands);
-                Ok(Chosen { workload: Arc::new(workload), load: Suggested::default() })
+                Ok(WorkloadChoice { workload: Arc::new(workload), load: Suggested::default() })
             }
         }
     }
@@ -222,7 +226,7 @@ pub struct Figures {
 
 /// The figures of a cell, and of its operations.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct OfOperations {
+pub struct CellFigures {
     /// The figures of all operations together.
     pub all: Figures,
     /// The figures by operation.

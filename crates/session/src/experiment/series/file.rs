@@ -9,12 +9,14 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    Cell, Layout, Published,
-    cell::{KnownWorkloads, Run},
-    lists::{MAX_CELLS, Parameter, axes, combinations, first_values, parameters},
+    Published, SeriesCell, TableLayout,
+    cell::{KnownWorkloads, RunSpec},
+    lists::{MAX_CELLS, SeriesParameter, axes, combinations, first_values, parameters},
     scale::amount,
 };
-use crate::workload::{FileError, Settings, Suggested, Wrong, filled, line_start, text_of};
+use crate::workload::{
+    PositionedError, Settings, Suggested, WorkloadFileError, line_start, replace_parameters, text_of,
+};
 
 /// A series.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,9 +26,9 @@ pub struct Series {
     /// A description in one line.
     pub about: String,
     /// The runs, in order.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<SeriesCell>,
     /// The layout of the table of this series.
-    pub layout: Layout,
+    pub layout: TableLayout,
     /// Measurements that others published.
     pub published: Published,
 }
@@ -34,7 +36,7 @@ pub struct Series {
 /// The fields of the file of a series.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct SeriesFile {
     name: Option<String>,
     #[serde(default)]
     about: String,
@@ -43,7 +45,7 @@ struct Written {
     #[serde(default)]
     together: Vec<Vec<String>>,
     #[serde(default)]
-    run: Vec<Spanned<Run>>,
+    run: Vec<Spanned<RunSpec>>,
     /// The parameters. Parameters are only checked here, since each cell reads the file again with its own values.
     #[serde(default, rename = "parameters")]
     _parameters: BTreeMap<String, toml::Value>,
@@ -52,7 +54,7 @@ struct Written {
     #[serde(default, rename = "workload")]
     _workload: BTreeMap<String, toml::Table>,
     #[serde(default)]
-    table: Layout,
+    table: TableLayout,
     published: Option<Spanned<Published>>,
 }
 
@@ -61,7 +63,7 @@ impl Series {
     ///
     /// # Errors
     /// A message with the file, the line if it is known, and the error.
-    pub fn read(path: &Path, settings: &Settings) -> Result<Self, FileError> {
+    pub fn read(path: &Path, settings: &Settings) -> Result<Self, WorkloadFileError> {
         let (text, file) = (text_of(path)?, path.display().to_string());
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let directory = path.parent().unwrap_or(Path::new(""));
@@ -78,18 +80,18 @@ impl Series {
         (file, name): (&str, &str),
         directory: &Path,
         settings: &Settings,
-    ) -> Result<Self, FileError> {
+    ) -> Result<Self, WorkloadFileError> {
         parse(text, name, directory, settings).map_err(|wrong| wrong.in_file(file, text))
     }
 }
 
-fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Result<Series, Wrong> {
+fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Result<Series, PositionedError> {
     let table: toml::Table = text.parse()?;
     let parameters = parameters(text, settings)?;
     let mut cells = Vec::new();
     let mut named = BTreeSet::new();
     // The first value of each parameter is enough to find errors in the runs.
-    let first = Filled::of(text, &first_values(&parameters))?;
+    let first = FilledFile::of(text, &first_values(&parameters))?;
     for (n, run) in first.written.run.iter().enumerate() {
         let workload = run.get_ref().workload.as_deref();
         let raw = Raw {
@@ -97,7 +99,7 @@ fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Resul
             load: table.get("load"),
             workload: workload.and_then(|name| Some((name, table.get("workload")?.get(name)?))),
         };
-        let names = |parameter: &&Parameter| raw.mentions(&parameter.name);
+        let names = |parameter: &&SeriesParameter| raw.mentions(&parameter.name);
         let lists: Vec<_> = parameters.iter().filter(names).collect();
         named.extend(lists.iter().map(|list| list.name.as_str()));
         let over: Vec<_> = lists.into_iter().filter(|parameter| parameter.is_list).collect();
@@ -113,20 +115,20 @@ fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Resul
         }
     }
     if let Some(idle) = parameters.iter().find(|parameter| !named.contains(parameter.name.as_str())) {
-        return Err(Wrong::anywhere(format!(
+        return Err(PositionedError::anywhere(format!(
             "the parameter {0} is not used: write ${0} into a run or [load]",
             idle.name
         )));
     }
     if cells.is_empty() {
-        return Err(Wrong::anywhere(format!("the series '{name}' has no [[run]]")));
+        return Err(PositionedError::anywhere(format!("the series '{name}' has no [[run]]")));
     }
-    let Written { name: own, about, table, published, .. } = first.written;
+    let SeriesFile { name: own, about, table, published, .. } = first.written;
     let published = match published {
         Some(published) => {
             let at = line_start(text, &first.text, published.span().start);
             let published = published.into_inner();
-            published.check(&cells, &table).map_err(|error| Wrong::at(at, error))?;
+            published.check(&cells, &table).map_err(|error| PositionedError::at(at, error))?;
             published
         }
         None => Published::default(),
@@ -137,7 +139,7 @@ fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Resul
 /// Returns whether a text in `value` contains `$name`.
 fn mentions(value: &toml::Value, name: &str) -> bool {
     match value {
-        toml::Value::String(text) => filled(text, &[(name, String::new())].into()) != *text,
+        toml::Value::String(text) => replace_parameters(text, &[(name, String::new())].into()) != *text,
         toml::Value::Array(values) => values.iter().any(|value| mentions(value, name)),
         toml::Value::Table(table) => table.values().any(|value| mentions(value, name)),
         _ => false,
@@ -163,7 +165,7 @@ impl Raw<'_> {
         values: &BTreeMap<&str, String>,
         at: Vec<(String, String)>,
         directory: &Path,
-    ) -> Result<Cell, String> {
+    ) -> Result<SeriesCell, String> {
         fn read<T: for<'de> Deserialize<'de>>(value: toml::Value) -> Result<T, String> {
             T::deserialize(value).map_err(|error| error.message().replace('\n', ", "))
         }
@@ -175,7 +177,7 @@ impl Raw<'_> {
         let tables = table.transpose().map_err(|error: String| error)?.into_iter().collect();
         let known = KnownWorkloads { directory, tables: &tables };
         let amounts = at.iter().filter_map(|(name, _)| Some((name.clone(), self.amount(name)?))).collect();
-        Cell::of(&read::<Run>(fill(self.run))?, (at, amounts), &load, &known)
+        SeriesCell::of(&read::<RunSpec>(fill(self.run))?, (at, amounts), &load, &known)
     }
 
     /// Returns the amount of the load that is set to the parameter `name`: `requests` for `requests = "$name"`.
@@ -190,7 +192,7 @@ impl Raw<'_> {
 /// Returns `value` with all parameters replaced by `values`.
 fn filled_in(value: &toml::Value, values: &BTreeMap<&str, String>) -> toml::Value {
     match value {
-        toml::Value::String(text) => toml::Value::String(filled(text, values)),
+        toml::Value::String(text) => toml::Value::String(replace_parameters(text, values)),
         toml::Value::Array(all) => {
             all.iter().map(|value| filled_in(value, values)).collect::<Vec<_>>().into()
         }
@@ -203,26 +205,26 @@ fn filled_in(value: &toml::Value, values: &BTreeMap<&str, String>) -> toml::Valu
 }
 
 /// The text of a file with all parameters replaced by values.
-struct Filled<'a> {
+struct FilledFile<'a> {
     of: &'a str,
     text: String,
-    written: Written,
+    written: SeriesFile,
 }
 
-impl<'a> Filled<'a> {
-    fn of(of: &'a str, values: &BTreeMap<&str, String>) -> Result<Self, Wrong> {
-        let text = filled(of, values);
+impl<'a> FilledFile<'a> {
+    fn of(of: &'a str, values: &BTreeMap<&str, String>) -> Result<Self, PositionedError> {
+        let text = replace_parameters(of, values);
         let written = toml::from_str(&text).map_err(|error: toml::de::Error| {
             let at = error.span().map(|span| line_start(of, &text, span.start));
             let cause = error.message().replace('\n', ", ");
-            at.map_or_else(|| Wrong::anywhere(&cause), |at| Wrong::at(at, &cause))
+            at.map_or_else(|| PositionedError::anywhere(&cause), |at| PositionedError::at(at, &cause))
         })?;
         Ok(Self { of, text, written })
     }
 
     /// Returns an error in a run.
-    fn wrong(&self, run: usize, cause: String) -> Wrong {
-        Wrong::at(line_start(self.of, &self.text, self.written.run[run].span().start), cause)
+    fn wrong(&self, run: usize, cause: String) -> PositionedError {
+        PositionedError::at(line_start(self.of, &self.text, self.written.run[run].span().start), cause)
     }
 }
 
@@ -259,7 +261,7 @@ operations = ["PING"]
     }
 
     fn titles(settings: &[&str]) -> Vec<String> {
-        read(FILE, settings).unwrap().cells.iter().map(Cell::title).collect()
+        read(FILE, settings).unwrap().cells.iter().map(SeriesCell::title).collect()
     }
 
     #[test]
@@ -311,7 +313,7 @@ workload = "mine"
 batching = "$batch"
 "#;
         let cells = read(text, &[]).unwrap().cells;
-        let titles: Vec<_> = cells.iter().map(Cell::title).collect();
+        let titles: Vec<_> = cells.iter().map(SeriesCell::title).collect();
         let titles: Vec<_> = titles.iter().map(String::as_str).collect();
         let [a, b] = ["x, batch 10, parallel 20, kind a", "x, batch 10, parallel 20, kind b"];
         assert_eq!((&titles[..2], titles.len()), (&[a, b][..], 4));

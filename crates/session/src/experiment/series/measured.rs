@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Cell, Figures, Layout, OfOperations};
+use super::{CellFigures, Figures, SeriesCell, TableLayout};
 use crate::{
     diagnose::our_limit,
     gauge::Gauge,
@@ -12,7 +12,7 @@ use crate::{
 
 /// The sums over a cell's session, updated with each record.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub struct CellSums {
     /// The numbers of the segments that do not count: warm-ups and prefills.
     aside: BTreeSet<u32>,
     all: Interval,
@@ -31,9 +31,9 @@ pub struct MeasuredCell {
     means: GaugeMeans,
 }
 
-impl Gathered {
+impl CellSums {
     /// Returns empty sums for a table with this layout.
-    pub fn new(layout: &Layout) -> Self {
+    pub fn new(layout: &TableLayout) -> Self {
         Self { means: GaugeMeans::of_gauges(&layout.gauges), ..Self::default() }
     }
 
@@ -72,7 +72,7 @@ impl MeasuredCell {
     }
 
     /// Returns the figures of the cell. In an open loop, the latencies of all operations together are response times.
-    pub fn figures(&self, cell: &Cell, layout: &Layout) -> OfOperations {
+    pub fn figures(&self, cell: &SeriesCell, layout: &TableLayout) -> CellFigures {
         let gauge = |gauge: &Gauge| Some((gauge.about().name.to_owned(), self.means.of(*gauge)?));
         let figures = |in_rate: u64, latency: &Latency| Figures {
             gauges: BTreeMap::new(),
@@ -87,12 +87,12 @@ impl MeasuredCell {
             (operation.name.clone(), figures(part.in_rate(self.all.response.is_some()), &part.service))
         };
         let latency = self.summary.response.as_ref().unwrap_or(&self.summary.service);
-        OfOperations {
+        CellFigures {
             all: Figures {
                 gauges: layout.gauges.iter().filter_map(gauge).collect(),
                 ..figures(self.all.in_rate(), latency)
             },
-            operations: cell.workload.asked().map(of_operation).collect(),
+            operations: cell.workload.active_operations().map(of_operation).collect(),
         }
     }
 }

@@ -15,10 +15,10 @@ mod published;
 mod scale;
 mod table;
 
-pub use cell::{Cell, Figures, OfOperations, Speaks};
+pub use cell::{CellFigures, Figures, SeriesCell, TargetKind};
 pub use file::Series;
-pub use measured::{Gathered, MeasuredCell};
+pub use measured::{CellSums, MeasuredCell};
 pub use presets::{series_file, series_presets};
 pub use published::Published;
-pub use scale::{Scale, Scaling};
-pub use table::{Layout, Outcome, Table};
+pub use scale::{ScaleFactor, Scaling};
+pub use table::{CellOutcome, SeriesTable, TableLayout};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Cell, Figures, Layout, OfOperations};
-use crate::workload::written;
+use super::{CellFigures, Figures, SeriesCell, TableLayout};
+use crate::workload::value_text;
 
 /// Published figures of a series.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -15,12 +15,12 @@ pub struct Published {
     pub source: String,
     /// The figures by cell.
     #[serde(default)]
-    cells: Vec<OfCell>,
+    cells: Vec<PublishedCell>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct OfCell {
+struct PublishedCell {
     run: String,
     /// The figures apply to these values of the lists, and to all values of lists that are not named here.
     #[serde(default)]
@@ -34,10 +34,10 @@ struct OfCell {
     operations: BTreeMap<String, Figures>,
 }
 
-impl OfCell {
-    fn is_of(&self, cell: &Cell) -> bool {
+impl PublishedCell {
+    fn is_of(&self, cell: &SeriesCell) -> bool {
         let has = |(name, value): (&String, _)| {
-            cell.listed.iter().any(|(list, at)| list == name && *at == written(value))
+            cell.listed.iter().any(|(list, at)| list == name && *at == value_text(value))
         };
         self.run == cell.run && self.at.iter().all(has)
     }
@@ -50,15 +50,15 @@ impl Published {
     }
 
     /// Returns the published figures for `cell`.
-    pub fn of(&self, cell: &Cell) -> Option<OfOperations> {
+    pub fn of(&self, cell: &SeriesCell) -> Option<CellFigures> {
         let found = self.cells.iter().find(|published| published.is_of(cell))?;
-        let OfCell { ops_per_s, mean_us, p99_us, ref within, ref operations, .. } = *found;
+        let PublishedCell { ops_per_s, mean_us, p99_us, ref within, ref operations, .. } = *found;
         let all = Figures { ops_per_s, mean_us, p99_us, within: within.clone(), ..Figures::default() };
-        Some(OfOperations { all, operations: operations.clone() })
+        Some(CellFigures { all, operations: operations.clone() })
     }
 
     /// Checks that all figures belong to existing runs and lists, and that none has more time limits than the table.
-    pub(super) fn check(&self, cells: &[Cell], layout: &Layout) -> Result<(), String> {
+    pub(super) fn check(&self, cells: &[SeriesCell], layout: &TableLayout) -> Result<(), String> {
         for published in &self.cells {
             let run = &published.run;
             let Some(cell) = cells.iter().find(|cell| cell.run == *run) else {
@@ -94,7 +94,7 @@ mod tests {
                 assert_eq!(of, 1, "{}: {published:?}", series.name);
                 let cell = series.cells.iter().find(|cell| published.is_of(cell)).unwrap();
                 for name in published.operations.keys() {
-                    let is_asked = cell.workload.asked().any(|operation| operation.name == *name);
+                    let is_asked = cell.workload.active_operations().any(|operation| operation.name == *name);
                     assert!(is_asked, "{}: {name}", series.name);
                 }
                 assert!(published.ops_per_s.is_some(), "{}: {published:?}", series.name);

@@ -2,20 +2,20 @@
 
 use std::str::FromStr;
 
-use super::{Cell, Series};
+use super::{Series, SeriesCell};
 use crate::{experiment::WordsError, units, workload::Suggested};
 
 /// A factor above 0, up to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scale(f64);
+pub struct ScaleFactor(f64);
 
 /// The changes of a series' amounts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Scaling {
     /// The factor for requests, seconds, pauses and keys.
-    pub amounts: Option<Scale>,
+    pub amounts: Option<ScaleFactor>,
     /// The factor for clients and threads.
-    pub clients: Option<Scale>,
+    pub clients: Option<ScaleFactor>,
     /// The length of each cell in seconds; it replaces the requests or the length of the file.
     pub duration: Option<u32>,
 }
@@ -36,7 +36,7 @@ pub(super) fn amount(name: &str) -> Option<&'static str> {
     AMOUNTS.into_iter().map(|(known, _)| known).find(|known| *known == name)
 }
 
-impl FromStr for Scale {
+impl FromStr for ScaleFactor {
     type Err = WordsError;
 
     fn from_str(text: &str) -> Result<Self, WordsError> {
@@ -46,7 +46,7 @@ impl FromStr for Scale {
     }
 }
 
-impl Scale {
+impl ScaleFactor {
     /// Returns the factor.
     pub fn part(self) -> f64 {
         self.0
@@ -90,8 +90,8 @@ impl Scaling {
         (!effects.is_empty()).then(|| format!("changed: {}", effects.join(", ")))
     }
 
-    fn change(&self, cell: &mut Cell) {
-        let small = |scale: Option<Scale>, n: Option<u32>| {
+    fn change(&self, cell: &mut SeriesCell) {
+        let small = |scale: Option<ScaleFactor>, n: Option<u32>| {
             n.map(|n| scale.map_or(n, |scale| u32::try_from(scale.of(n.into())).unwrap_or(n)))
         };
         let large = |n: Option<u64>| n.map(|n| self.amounts.map_or(n, |scale| scale.of(n)));
@@ -141,7 +141,7 @@ pause = 60
         let file = ("mine.toml", "mine");
         let mut series = Series::parse(FILE, file, std::path::Path::new(""), &Settings::default()).unwrap();
         let effect = scaling.apply(&mut series);
-        let titles = series.cells.iter().map(Cell::title).collect();
+        let titles = series.cells.iter().map(SeriesCell::title).collect();
         (titles, series.cells.into_iter().map(|cell| cell.load).collect(), effect)
     }
 
@@ -164,7 +164,7 @@ pause = 60
         assert_eq!(effect.as_deref(), Some("changed: no limit of 7..3 M requests, seconds 5"));
         assert_eq!(changed(Scaling::default()).2, None);
         for bad in ["0", "-1", "1.5", "nan", "x"] {
-            assert!(bad.parse::<Scale>().is_err(), "{bad}");
+            assert!(bad.parse::<ScaleFactor>().is_err(), "{bad}");
         }
     }
 }

@@ -10,16 +10,16 @@
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{Cell, Figures, MeasuredCell, OfOperations, Series};
+use super::{CellFigures, Figures, MeasuredCell, Series, SeriesCell};
 use crate::{
-    gauge::{GAUGES, Gauge, Kind},
+    gauge::{GAUGES, Gauge, GaugeKind},
     units,
 };
 
 /// The layout of the table of a series.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Layout {
+pub struct TableLayout {
     /// The unit that the table counts instead of operations.
     pub counted: Option<String>,
     /// Times in milliseconds. A column for each time shows the share of requests that took at most this time.
@@ -43,13 +43,13 @@ fn gauges<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Gauge>, D::E
 }
 
 /// The result of a cell, or the reason why the cell failed.
-pub type Outcome = Result<MeasuredCell, String>;
+pub type CellOutcome = Result<MeasuredCell, String>;
 
 /// The results of a series so far.
-pub struct Table<'a> {
+pub struct SeriesTable<'a> {
     series: &'a Series,
     /// The results by cell, in order.
-    rows: Vec<(&'a Cell, Option<Outcome>)>,
+    rows: Vec<(&'a SeriesCell, Option<CellOutcome>)>,
     /// Whether the table includes published figures.
     has_published: bool,
 }
@@ -57,14 +57,14 @@ pub struct Table<'a> {
 /// The remark on a row of published figures, if there is no other remark.
 const PUBLISHED: &str = "published";
 
-impl<'a> Table<'a> {
+impl<'a> SeriesTable<'a> {
     /// Returns the table for these cells of `series`, without results yet.
-    pub fn new(series: &'a Series, cells: &[&'a Cell], has_published: bool) -> Self {
+    pub fn new(series: &'a Series, cells: &[&'a SeriesCell], has_published: bool) -> Self {
         Self { series, rows: cells.iter().map(|cell| (*cell, None)).collect(), has_published }
     }
 
     /// Adds the result of the next cell.
-    pub fn put(&mut self, outcome: &Outcome) {
+    pub fn put(&mut self, outcome: &CellOutcome) {
         let next = self.rows.iter_mut().find(|(_, outcome)| outcome.is_none());
         next.into_iter().for_each(|row| row.1 = Some(outcome.clone()));
     }
@@ -96,7 +96,7 @@ impl<'a> Table<'a> {
     fn names(&self) -> Vec<&str> {
         let mut names = vec!["run"];
         for (name, _) in self.rows.iter().flat_map(|(cell, _)| &cell.at) {
-            let says_more = |(cell, _): &(&Cell, _)| {
+            let says_more = |(cell, _): &(&SeriesCell, _)| {
                 let value = cell.at.iter().find(|(list, _)| list == name).map(|(_, value)| value);
                 value.is_some_and(|value| !matches!(&names_of(cell)[..], [only] if only.contains(value)))
             };
@@ -113,8 +113,8 @@ impl<'a> Table<'a> {
         &self,
         names: &[&str],
         columns: usize,
-        cell: &Cell,
-        outcome: Option<&Outcome>,
+        cell: &SeriesCell,
+        outcome: Option<&CellOutcome>,
     ) -> Vec<Vec<String>> {
         let at = |name: &&str| match *name {
             "run" => cell.run.clone(),
@@ -155,19 +155,19 @@ impl<'a> Table<'a> {
 }
 
 /// Returns the names of a cell's rows: the name of its only operation, or `all` and then the names of its operations.
-fn names_of(cell: &Cell) -> Vec<String> {
-    let names: Vec<_> = cell.workload.asked().map(|operation| operation.name.clone()).collect();
+fn names_of(cell: &SeriesCell) -> Vec<String> {
+    let names: Vec<_> = cell.workload.active_operations().map(|operation| operation.name.clone()).collect();
     if names.len() == 1 { names } else { [ALL.to_owned()].into_iter().chain(names).collect() }
 }
 
 const ALL: &str = "all";
 
 /// Returns the figures of the row called `name`; a single row has the figures of the whole cell.
-fn of_operation<'a>(of: &'a OfOperations, name: &str, rows: usize) -> Option<&'a Figures> {
+fn of_operation<'a>(of: &'a CellFigures, name: &str, rows: usize) -> Option<&'a Figures> {
     if rows == 1 || name == ALL { Some(&of.all) } else { of.operations.get(name) }
 }
 
-fn written(figures: &Figures, layout: &Layout) -> Vec<String> {
+fn written(figures: &Figures, layout: &TableLayout) -> Vec<String> {
     let latency = |us: Option<f64>| us.map(|us| units::latency((us * 1e3) as u64));
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let first = [figures.ops_per_s.map(units::count), latency(figures.mean_us), latency(figures.p99_us)];
@@ -181,19 +181,19 @@ fn written(figures: &Figures, layout: &Layout) -> Vec<String> {
 
 /// Returns the mean of a gauge as text; the mean of a counter is per second.
 fn mean_text(gauge: Gauge, mean: f64) -> String {
-    let per_s = if gauge.about().kind == Kind::Added { "/s" } else { "" };
+    let per_s = if gauge.about().kind == GaugeKind::Added { "/s" } else { "" };
     gauge.written(mean) + per_s
 }
 
 /// Returns the remark on a cell: why it has no figures, its errors, or that redyno was the limit.
-fn remark(outcome: Option<&Outcome>) -> String {
+fn remark(outcome: Option<&CellOutcome>) -> String {
     match outcome {
         None => "not run".to_owned(),
         Some(Err(why)) => format!("failed: {why}"),
         Some(Ok(measured)) => {
             let errors = Some(measured.errors()).filter(|errors| *errors > 0);
             let parts = [
-                errors.map(|errors| units::counted(errors, "error")),
+                errors.map(|errors| units::count_with_noun(errors, "error")),
                 measured.our_limit().map(|_| "redyno is the limit".to_owned()),
             ];
             parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -205,8 +205,8 @@ fn remark(outcome: Option<&Outcome>) -> String {
 mod tests {
     use super::*;
     use crate::{
-        experiment::series::Gathered,
-        session::{End, Interval, OperationInterval, Record, Segment, Summary},
+        experiment::series::CellSums,
+        session::{Interval, OperationInterval, Record, Segment, SessionEnd, Summary},
         stats::fixture::repeated,
         workload::Settings,
     };
@@ -241,7 +241,7 @@ cells = [
 
     /// Returns a cell with 3000 operations in two seconds, 1000 of them SETs, after a prefill that does not count.
     fn measured(errors: u64) -> MeasuredCell {
-        let mut gathered = Gathered::default();
+        let mut gathered = CellSums::default();
         let segment = |segment, warmup| {
             let knobs = crate::knobs::Knobs::default();
             Record::Segment(Segment { warmup, ..Segment::new(0.0, segment, knobs) })
@@ -265,7 +265,7 @@ cells = [
         service.merge(&repeated(400_000, 1000));
         let errors = [("OOM".to_owned(), errors)].into();
         let summary = Summary { length_s: 2.0, ops: 3000, service, errors, ..Summary::default() };
-        gathered.push(&Record::End(Box::new(End { t_s: 2.0, summary, ..End::default() })));
+        gathered.push(&Record::End(Box::new(SessionEnd { t_s: 2.0, summary, ..SessionEnd::default() })));
         gathered.measured().unwrap()
     }
 
@@ -273,7 +273,7 @@ cells = [
     fn a_cell_and_each_of_its_operations_have_a_row() {
         let series = series();
         let cells: Vec<_> = series.cells.iter().collect();
-        let mut table = Table::new(&series, &cells, false);
+        let mut table = SeriesTable::new(&series, &cells, false);
         table.put(&Ok(measured(0)));
         table.put(&Err("connection refused".to_owned()));
         table.put(&Ok(measured(7)));
@@ -296,14 +296,14 @@ cells = [
     fn published_figures_are_below_the_measured_figures() {
         let series = series();
         let cells: Vec<_> = series.cells.iter().collect();
-        let mut table = Table::new(&series, &cells[..1], true);
+        let mut table = SeriesTable::new(&series, &cells[..1], true);
         table.put(&Ok(measured(0)));
         assert!(
             table.written().ends_with("           published   444 k       -       -  31.02 %\n"),
             "{}",
             table.written()
         );
-        let written = Table::new(&series, &cells[3..], true).written();
+        let written = SeriesTable::new(&series, &cells[3..], true).written();
         let rows: Vec<_> =
             written.lines().map(str::trim).filter(|line| line.starts_with(PUBLISHED)).collect();
         assert_eq!(rows.len(), 2, "of all, and of SET: {written}");
@@ -318,14 +318,14 @@ cells = [
         let series =
             Series::parse(text, ("mine.toml", "mine"), std::path::Path::new(""), &Settings::default());
         let series = series.unwrap();
-        let table = Table::new(&series, &series.cells.iter().collect::<Vec<_>>(), false);
+        let table = SeriesTable::new(&series, &series.cells.iter().collect::<Vec<_>>(), false);
         assert!(table.written().starts_with("run   size  operation  ops/s"), "{}", table.written());
     }
 
     #[test]
     fn each_command_of_a_batch_counts() {
         let series = series();
-        let cell = Cell { each: 100, ..series.cells[0].clone() };
+        let cell = SeriesCell { each: 100, ..series.cells[0].clone() };
         let figures = measured(0).figures(&cell, &series.layout);
         assert_eq!(
             (figures.all.ops_per_s, figures.operations["GET"].ops_per_s),

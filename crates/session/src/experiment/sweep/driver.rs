@@ -1,12 +1,12 @@
 //! Runs a sweep: changes the knob from step to step, and decides when a step has enough samples.
 
-use super::{SweepPlan, step::Step, table};
+use super::{SweepPlan, step::SweepStep, table};
 use crate::{
     diagnose::our_limit,
-    events::{Best, EventKind, KneeAt, SweptStep},
+    events::{EventKind, KneeAt, SweepBest, SweptStep},
     experiment::{
-        Curve, Dimension, Drawn, Ending, Experiment, Interruption, Points, Setting,
-        in_force::{InForce, Observed},
+        ChartData, Curve, Dimension, Ending, Experiment, ExperimentSetting, Interruption, Points,
+        setting_tracker::{Observed, SettingTracker},
         t_s,
     },
     session::{Delivery, Interval, Order},
@@ -18,27 +18,27 @@ use crate::{
 pub struct Sweep {
     /// The plan.
     pub plan: SweepPlan,
-    settings: Vec<Setting>,
-    in_force: InForce,
+    settings: Vec<ExperimentSetting>,
+    in_force: SettingTracker,
     /// The index of the present step; `None` before the first step.
     at: Option<usize>,
-    step: Option<Step>,
+    step: Option<SweepStep>,
     /// The results of the steps so far. The first moments of each step are left out.
     pub curve: Curve,
     /// The p99 of the service time in the last step, in seconds. Requests are in flight for about this time.
     in_flight_s: f64,
-    best: Option<Best>,
+    best: Option<SweepBest>,
     ending: Option<Ending>,
 }
 
 impl Sweep {
     /// Returns a sweep of this plan; `settings` are the settings of its steps.
-    pub fn of(plan: SweepPlan, settings: Vec<Setting>) -> Self {
+    pub fn of(plan: SweepPlan, settings: Vec<ExperimentSetting>) -> Self {
         Self {
             settings,
             curve: Curve::new(plan.dimension),
             plan,
-            in_force: InForce::default(),
+            in_force: SettingTracker::default(),
             at: None,
             step: None,
             in_flight_s: 0.0,
@@ -47,11 +47,11 @@ impl Sweep {
         }
     }
 
-    fn turn(&mut self, to: usize) -> Vec<Order> {
+    fn request_step(&mut self, to: usize) -> Vec<Order> {
         self.step = None;
         let Some(setting) = self.settings.get(to) else { return self.end() };
         self.at = Some(to);
-        self.in_force.turn(setting)
+        self.in_force.request(setting)
     }
 
     fn measure(&mut self, interval: &Interval) -> Vec<Order> {
@@ -77,14 +77,14 @@ impl Sweep {
             is_steady,
             client_limit: our_limit(measured),
         };
-        let next = self.turn(at + 1);
+        let next = self.request_step(at + 1);
         [Order::Event(EventKind::Stepped { step })].into_iter().chain(next).collect()
     }
 
     /// Ends the sweep with the results so far, and restores the knobs.
     fn end(&mut self) -> Vec<Order> {
         let order = self.conclude(None);
-        order.into_iter().chain(self.in_force.set_back()).collect()
+        order.into_iter().chain(self.in_force.restore()).collect()
     }
 
     /// Evaluates the results at the end or after an interruption, and returns the event to report.
@@ -95,7 +95,7 @@ impl Sweep {
         let knee = self.curve.law().and_then(|law| law.knee);
         // If the server died, another value might have been the best.
         let silent = self.curve.points.iter().find(|point| point.measured.ops == 0);
-        self.best = self.curve.best(limit).filter(|_| silent.is_none()).map(|point| Best {
+        self.best = self.curve.best(limit).filter(|_| silent.is_none()).map(|point| SweepBest {
             knob: dimension.word(),
             value: point.value,
             setting: words(dimension, point.value),
@@ -150,13 +150,13 @@ impl Experiment for Sweep {
             return Vec::new();
         }
         let is_first = self.at.is_none() && t_s(delivery).is_some();
-        let mut orders = if is_first { self.turn(0) } else { Vec::new() };
+        let mut orders = if is_first { self.request_step(0) } else { Vec::new() };
         if let (Some(step), Delivery::Record(record)) = (&mut self.step, delivery) {
             step.gauges.push_record(record);
         }
         match self.in_force.see(delivery) {
             Observed::Nothing => {}
-            Observed::Holds { since_s } => self.step = Some(Step::new(since_s, self.in_flight_s)),
+            Observed::Holds { since_s } => self.step = Some(SweepStep::new(since_s, self.in_flight_s)),
             Observed::Measured(interval) => orders.extend(self.measure(interval)),
             Observed::Lost(why) => orders.extend(self.interrupt(why)),
         }
@@ -172,7 +172,7 @@ impl Experiment for Sweep {
             return Vec::new();
         }
         let order = self.conclude(Some(why.clone()));
-        order.into_iter().chain(self.in_force.set_back_after(&why)).collect()
+        order.into_iter().chain(self.in_force.restore_after(&why)).collect()
     }
 
     fn ending(&self) -> Option<&Ending> {
@@ -199,8 +199,8 @@ impl Experiment for Sweep {
         table::words(&self.curve, self.best.as_ref())
     }
 
-    fn drawn(&self) -> Drawn<'_> {
-        Drawn::Points(Points {
+    fn drawn(&self) -> ChartData<'_> {
+        ChartData::Points(Points {
             curve: &self.curve,
             limit: self.plan.limit.as_ref(),
             values: &self.plan.values,
@@ -216,11 +216,11 @@ impl Experiment for Sweep {
 mod tests {
     use super::*;
     use crate::{
-        experiment::simulated::{Simulated, TICK_S},
+        experiment::simulated::{SimulatedSession, TICK_S},
         knobs::Knobs,
         stats::{
             fixture::repeated,
-            simulated::{Chance, Kind},
+            simulated::{NoiseKind, NoiseSource},
         },
     };
 
@@ -247,9 +247,9 @@ mod tests {
         measured(ops_per_s, n / ops_per_s * 1e6, false)
     }
 
-    fn sweep(words: &str, server: impl FnMut(&Knobs, f64) -> Interval) -> (Sweep, Simulated) {
+    fn sweep(words: &str, server: impl FnMut(&Knobs, f64) -> Interval) -> (Sweep, SimulatedSession) {
         let mut sweep = planned(words);
-        let mut session = Simulated::new(on());
+        let mut session = SimulatedSession::new(on());
         session.drive(&mut sweep, server);
         (sweep, session)
     }
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn in_noise_the_step_with_the_most_throughput_is_found_too() {
         let found = |seed| {
-            let mut noise = Chance::new(seed).run(Kind::Repeats(0.5), 1000).into_iter();
+            let mut noise = NoiseSource::new(seed).run(NoiseKind::Repeats(0.5), 1000).into_iter();
             let (sweep, _) = sweep("pipeline 1..64", |knobs, t_s| {
                 let clean = turning(knobs, t_s).ops_per_s;
                 measured(clean * (0.03 * noise.next().unwrap()).exp(), 100.0, false)
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn a_stopped_sweep_reports_the_best_step_so_far_and_restores_the_knobs() {
         let mut sweep = planned("pipeline 1,2,4,8");
-        let mut session = Simulated::new(on());
+        let mut session = SimulatedSession::new(on());
         session.drive_until(&mut sweep, turning, 8.0);
         assert_eq!(session.knobs.pipeline, 4);
         let orders = sweep.stop();

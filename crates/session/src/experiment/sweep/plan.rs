@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use crate::{
-    experiment::{Dimension, Limit, Setting, WordsError, dimension::Range},
+    experiment::{Dimension, ExperimentSetting, Limit, WordsError, dimension::Range},
     knobs::{Knob, Knobs},
 };
 
@@ -117,7 +117,7 @@ impl SweepPlan {
     ///
     /// # Errors
     /// A message with the first invalid step.
-    pub fn settings(&self, base: &Knobs) -> Result<Vec<Setting>, WordsError> {
+    pub fn settings(&self, base: &Knobs) -> Result<Vec<ExperimentSetting>, WordsError> {
         self.values.iter().map(|value| self.dimension.set(*value, base)).collect()
     }
 }

@@ -2,7 +2,7 @@
 //! figures.
 
 use crate::{
-    experiment::stretch::{ENOUGH_FOR_P99, Window},
+    experiment::measurement::{ENOUGH_FOR_P99, Measurement},
     session::{Interval, timeline::GaugeMeans},
     stats::is_steady,
 };
@@ -20,8 +20,8 @@ const RESPONSE: f64 = 0.05;
 
 /// A step in progress.
 #[derive(Debug, Clone)]
-pub(super) struct Step {
-    stretch: Window,
+pub(super) struct SweepStep {
+    stretch: Measurement,
     /// The replies per second of each tick.
     ops_per_s: Vec<f64>,
     /// The mean response time of each tick in an open loop, in nanoseconds.
@@ -30,12 +30,12 @@ pub(super) struct Step {
     pub(super) gauges: GaugeMeans,
 }
 
-impl Step {
+impl SweepStep {
     /// Returns a step with a setting that is in force since `since_s`. Requests are in flight for about `in_flight_s`
     /// seconds.
     pub(super) fn new(since_s: f64, in_flight_s: f64) -> Self {
         let settle_s = (2.0 * in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1);
-        let stretch = Window::after_backlog(since_s, settle_s);
+        let stretch = Measurement::after_backlog(since_s, settle_s);
         Self { stretch, ops_per_s: Vec::new(), response_ns: Vec::new(), gauges: GaugeMeans::default() }
     }
 

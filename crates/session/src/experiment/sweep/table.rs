@@ -2,8 +2,8 @@
 
 use super::driver;
 use crate::{
-    events::Best,
-    experiment::{Curve, Point},
+    events::SweepBest,
+    experiment::{Curve, CurvePoint},
     units,
 };
 
@@ -11,12 +11,12 @@ use crate::{
 const LEVELS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)];
 
 /// Returns the conclusions and the table.
-pub(super) fn written(curve: &Curve, best: Option<&Best>) -> String {
+pub(super) fn written(curve: &Curve, best: Option<&SweepBest>) -> String {
     let points = &curve.points;
     if points.is_empty() {
         return String::new();
     }
-    let is_open = points.iter().any(Point::is_open);
+    let is_open = points.iter().any(CurvePoint::is_open);
     let of = if is_open { "response" } else { "service" };
     let name = curve.dimension.name();
     let first = points.iter().map(|point| curve.dimension.written(point.value).chars().count());
@@ -40,7 +40,7 @@ pub(super) fn written(curve: &Curve, best: Option<&Best>) -> String {
 }
 
 /// Returns the conclusions: the best step, the knee, and how often redyno was the limit.
-pub(super) fn words(curve: &Curve, best: Option<&Best>) -> String {
+pub(super) fn words(curve: &Curve, best: Option<&SweepBest>) -> String {
     let (points, mut text) = (&curve.points, String::new());
     if let Some(best) = best {
         text += &format!("{best}\n");
@@ -50,7 +50,7 @@ pub(super) fn words(curve: &Curve, best: Option<&Best>) -> String {
             (driver::words(curve.dimension, knee.value.round() as u64), units::rate(knee.ops_per_s));
         text += &format!("the knee is near {at}, {peak} (a model: the universal scalability law)\n");
     }
-    let limits: Vec<_> = points.iter().filter_map(Point::our_limit).collect();
+    let limits: Vec<_> = points.iter().filter_map(CurvePoint::our_limit).collect();
     if let Some(why) = limits.last() {
         let (count, all) = (limits.len(), points.len());
         text += &format!("in {count} of {all} steps redyno itself was the limit: {why}\n");
@@ -58,12 +58,12 @@ pub(super) fn words(curve: &Curve, best: Option<&Best>) -> String {
     text
 }
 
-fn remarks(point: &Point, best: Option<&Best>) -> Vec<String> {
+fn remarks(point: &CurvePoint, best: Option<&SweepBest>) -> Vec<String> {
     let errors: u64 = point.measured.errors.values().sum();
     let is_best = best.is_some_and(|best| best.value == point.value);
     let remarks = [
         is_best.then(|| "best".to_owned()),
-        (errors > 0).then(|| units::counted(errors, "error")),
+        (errors > 0).then(|| units::count_with_noun(errors, "error")),
         (point.is_steady == Some(false)).then(|| "not steady".to_owned()),
         point.our_limit().map(|_| "redyno is the limit".to_owned()),
     ];

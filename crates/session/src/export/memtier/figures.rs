@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    results::{Report, ResultRow, Results, kib, ms},
-    value::Json,
+    results::{ResultRow, Results, TitledResults, kib, ms},
+    value::JsonValue,
 };
 use crate::session::OperationInterval;
 
@@ -13,22 +13,22 @@ use crate::session::OperationInterval;
 const LONGEST_NAME: usize = 6;
 
 /// Returns a latency in milliseconds with three decimals.
-pub(super) fn latency(ms: f64) -> Json {
-    Json::Decimal((ms * 1e3).round() / 1e3)
+pub(super) fn latency(ms: f64) -> JsonValue {
+    JsonValue::Decimal((ms * 1e3).round() / 1e3)
 }
 
 /// Returns a rate with two decimals.
-fn rate(per_s: f64) -> Json {
-    Json::Decimal((per_s * 1e2).round() / 1e2)
+fn rate(per_s: f64) -> JsonValue {
+    JsonValue::Decimal((per_s * 1e2).round() / 1e2)
 }
 
 /// Returns the figures of a row. Only the row of all operations together has `totals`.
-pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>) -> Json {
+pub(super) fn figures(report: &TitledResults, row: &ResultRow, totals: Option<&Results>) -> JsonValue {
     let (part, in_rate, per_s) = (&row.all, &row.in_rate, |n: u64| report.results.per_s(n));
     let kib_per_s = |bytes: u64| rate(kib(per_s(bytes)));
     let lost = totals.map_or(0, |totals| totals.connection_errors);
     let mean_ms = part.service.mean_ns() / 1e6;
-    let redirected = |(name, n)| (name, if totals.is_some() { rate(per_s(n)) } else { Json::Null });
+    let redirected = |(name, n)| (name, if totals.is_some() { rate(per_s(n)) } else { JsonValue::Null });
     let mut fields = vec![
         ("Count", part.ops.into()),
         ("Ops/sec", rate(per_s(in_rate.ops))),
@@ -55,17 +55,17 @@ pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>
     // memtier_benchmark has no field for errors: it counts them as operations.
     if let Some(totals) = totals {
         let errors = totals.errors.iter().map(|(kind, n)| (kind.clone(), (*n).into()));
-        fields.push(("Errors", Json::Object(errors.collect())));
+        fields.push(("Errors", JsonValue::Object(errors.collect())));
     }
     fields.into()
 }
 
-fn accumulated(part: &OperationInterval) -> Json {
-    Json::from((part.service.sum_ns() / 1_000_000) as u64)
+fn accumulated(part: &OperationInterval) -> JsonValue {
+    JsonValue::from((part.service.sum_ns() / 1_000_000) as u64)
 }
 
 /// Returns the values of each second from the first to the last, including seconds without requests.
-fn time_serie(report: &Report, seconds: &BTreeMap<u64, OperationInterval>) -> Json {
+fn time_serie(report: &TitledResults, seconds: &BTreeMap<u64, OperationInterval>) -> JsonValue {
     let none = OperationInterval::default();
     let second = |second| (second, seconds.get(&second).unwrap_or(&none));
     let each_second = report.results.seconds().map(second).map(|(second, part)| {
@@ -81,22 +81,22 @@ fn time_serie(report: &Report, seconds: &BTreeMap<u64, OperationInterval>) -> Js
             fields.push(("Max Latency".to_owned(), latency(ms(part.service.max_ns()))));
             fields.extend(quantiles(report, part, 2));
         }
-        (second.to_string(), Json::Object(fields))
+        (second.to_string(), JsonValue::Object(fields))
     });
-    Json::Object(each_second.collect())
+    JsonValue::Object(each_second.collect())
 }
 
-fn percentiles(report: &Report, part: &OperationInterval) -> Json {
+fn percentiles(report: &TitledResults, part: &OperationInterval) -> JsonValue {
     let mut fields = quantiles(report, part, 3);
     // The compressed histogram is in microseconds, as in memtier_benchmark.
     let text = part.service.hdr_text_us();
     fields.push(("Histogram log format".to_owned(), vec![("Compressed Histogram", text.into())].into()));
-    Json::Object(fields)
+    JsonValue::Object(fields)
 }
 
 /// Returns the percentiles of the table. The names of percentiles have this number of decimals, but at most six
 /// characters.
-fn quantiles(report: &Report, part: &OperationInterval, decimals: usize) -> Vec<(String, Json)> {
+fn quantiles(report: &TitledResults, part: &OperationInterval, decimals: usize) -> Vec<(String, JsonValue)> {
     let one = |percentile: &f64| {
         let at = latency(ms(part.service.value_at_quantile(percentile / 100.0)));
         let mut name = format!("p{percentile:.decimals$}");

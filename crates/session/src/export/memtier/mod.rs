@@ -10,6 +10,6 @@ mod value;
 pub(super) use session::MEMTIER_JSON;
 pub use {
     report::{PERCENTILES, STEPS, json, plural},
-    results::{Report, ResultRow, Results, kib, ms},
-    value::{Json, truth},
+    results::{ResultRow, Results, TitledResults, kib, ms},
+    value::{JsonValue, truth},
 };

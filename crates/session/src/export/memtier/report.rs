@@ -2,12 +2,12 @@
 
 use super::{
     figures::{figures, latency},
-    results::{Report, ms},
-    value::{Json, truth},
+    results::{TitledResults, ms},
+    value::{JsonValue, truth},
 };
 use crate::{
     session::OperationInterval,
-    stats::walks::{Level, percentile_steps},
+    stats::walks::{IterationPoint, percentile_steps},
 };
 
 /// The default percentiles of memtier_benchmark's table.
@@ -16,12 +16,16 @@ pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 pub const STEPS: u32 = 10;
 
 /// Returns the JSON document: the configuration, the amount of load (`information`), and the results.
-pub fn json(configuration: Json, mut information: Vec<(&str, Json)>, reports: &[Report]) -> Json {
+pub fn json(
+    configuration: JsonValue,
+    mut information: Vec<(&str, JsonValue)>,
+    reports: &[TitledResults],
+) -> JsonValue {
     information.push(("Format version", 2_u32.into()));
     let head = [("configuration", configuration), ("run information", information.into())];
     let head = head.into_iter().map(|(name, value)| (name.to_owned(), value));
     let runs = reports.iter().map(|report| (report.title.to_owned(), results(report)));
-    Json::Object(head.chain(runs).collect())
+    JsonValue::Object(head.chain(runs).collect())
 }
 
 /// Returns the name of a row in the table, `Sets`, from its command, `SET`.
@@ -31,7 +35,7 @@ pub fn plural(name: &str) -> String {
     first + &letters.as_str().to_lowercase() + "s"
 }
 
-fn results(report: &Report) -> Json {
+fn results(report: &TitledResults) -> JsonValue {
     let results = report.results;
     let duration_ms = (results.length_s * 1e3).round() as u64;
     let mut runtime = vec![
@@ -50,13 +54,13 @@ fn results(report: &Report) -> Json {
     if report.has_distributions {
         fields.extend(rows.map(|(name, row)| (name.clone(), distribution(&row.all))));
     }
-    Json::Object(fields)
+    JsonValue::Object(fields)
 }
 
-fn distribution(part: &OperationInterval) -> Json {
+fn distribution(part: &OperationInterval) -> JsonValue {
     let levels = percentile_steps(&part.service, STEPS);
-    let level = |level: &Level| {
+    let level = |level: &IterationPoint| {
         vec![("<=msec", latency(ms(level.value_ns))), ("percent", latency(level.percent))].into()
     };
-    Json::Array(levels.iter().map(level).collect())
+    JsonValue::Array(levels.iter().map(level).collect())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::value::Json;
+use super::value::JsonValue;
 use crate::session::{Interval, OperationInterval, add_counts};
 
 /// The results of one row: in total, and in each second since the start of the load.
@@ -123,7 +123,7 @@ impl Results {
 
 /// The results of a run, and how they are written.
 #[derive(Debug, Clone)]
-pub struct Report<'a> {
+pub struct TitledResults<'a> {
     /// The title of the run.
     pub title: &'a str,
     /// The commands of the rows.
@@ -135,7 +135,7 @@ pub struct Report<'a> {
     /// Whether the latency distribution of each row is written.
     pub has_distributions: bool,
     /// A further field after the totals.
-    pub more: Option<(&'static str, Json)>,
+    pub more: Option<(&'static str, JsonValue)>,
 }
 
 /// Converts nanoseconds to milliseconds.

@@ -5,11 +5,11 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
     report::{PERCENTILES, json, plural},
-    results::{Report, ResultRow, Results},
-    value::{Json, truth},
+    results::{ResultRow, Results, TitledResults},
+    value::{JsonValue, truth},
 };
 use crate::{
-    export::{Format, Holds},
+    export::{Format, FormatContents},
     session::{Interval, Record, SessionStart, Sink, Tally},
 };
 
@@ -18,7 +18,7 @@ pub(in crate::export) const MEMTIER_JSON: Format = Format::new(
     "memtier-json",
     "json",
     "memtier_benchmark's JSON, each operation as a row; unknown values are null",
-    Holds::Summary,
+    FormatContents::Summary,
     |_, _| Box::new(MemtierJson::default()),
 );
 
@@ -59,7 +59,7 @@ impl Sink for MemtierJson {
     fn finish(&mut self) -> Vec<String> {
         self.results.length_s = self.tally.summary().length_s;
         self.results.started_ms += (self.results.began_s.unwrap_or_default() * 1e3) as u64;
-        let report = Report {
+        let report = TitledResults {
             title: "ALL STATS",
             rows: &self.rows,
             results: &self.results,
@@ -68,8 +68,8 @@ impl Sink for MemtierJson {
             more: None,
         };
         let information = vec![
-            ("Threads", Json::Null),
-            ("Connections per thread", Json::Null),
+            ("Threads", JsonValue::Null),
+            ("Connections per thread", JsonValue::Null),
             ("Seconds", (self.results.length_s.round() as u64).into()),
         ];
         // Strings and numbers can always be encoded.
@@ -111,7 +111,7 @@ impl MemtierJson {
     }
 
     /// Returns the server, and the settings that did not change during the session.
-    fn configuration(&self) -> Json {
+    fn configuration(&self) -> JsonValue {
         let target = self.session.as_ref().map(|session| &session.target);
         let address = target.map_or("", |target| &target.address);
         let (server, port) = address.rsplit_once(':').unwrap_or_default();
@@ -121,8 +121,8 @@ impl MemtierJson {
             ("port", u32::from(port.parse::<u16>().unwrap_or_default()).into()),
             ("unix socket", if is_tcp { "" } else { address }.into()),
             ("tls", truth(target.is_some_and(|target| !target.tls.is_none()))),
-            ("threads", Json::Null),
-            ("clients", Json::Null),
+            ("threads", JsonValue::Null),
+            ("clients", JsonValue::Null),
             // memtier_benchmark has no field for all connections, but for the connections of each thread.
             ("connections", self.setting(|(connections, _)| connections)),
             ("pipeline", self.setting(|(_, pipeline)| pipeline)),
@@ -131,7 +131,7 @@ impl MemtierJson {
     }
 
     /// Returns a setting if it was the same during the whole load, and null otherwise.
-    fn setting(&self, of: fn((u32, u32)) -> u32) -> Json {
+    fn setting(&self, of: fn((u32, u32)) -> u32) -> JsonValue {
         let mut all = self.shapes.iter().copied().map(of);
         let first = all.next();
         first.filter(|first| all.all(|other| other == *first)).into()

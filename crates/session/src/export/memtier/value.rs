@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 /// A JSON value.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
-pub enum Json {
+pub enum JsonValue {
     /// An unknown value.
     Null,
     /// A whole number.
@@ -16,52 +16,52 @@ pub enum Json {
     Text(String),
     /// An object with its fields, in order.
     #[serde(serialize_with = "in_order")]
-    Object(Vec<(String, Json)>),
+    Object(Vec<(String, JsonValue)>),
     /// An array.
-    Array(Vec<Json>),
+    Array(Vec<JsonValue>),
 }
 
-fn in_order<S: Serializer>(fields: &[(String, Json)], to: S) -> Result<S::Ok, S::Error> {
+fn in_order<S: Serializer>(fields: &[(String, JsonValue)], to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(fields.iter().map(|(name, value)| (name, value)))
 }
 
-impl From<u64> for Json {
+impl From<u64> for JsonValue {
     fn from(number: u64) -> Self {
         i64::try_from(number).map_or(Self::Decimal(number as f64), Self::Whole)
     }
 }
 
-impl From<u32> for Json {
+impl From<u32> for JsonValue {
     fn from(number: u32) -> Self {
         Self::Whole(number.into())
     }
 }
 
-impl<T: Into<Self>> From<Option<T>> for Json {
+impl<T: Into<Self>> From<Option<T>> for JsonValue {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
     }
 }
 
-impl From<&str> for Json {
+impl From<&str> for JsonValue {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<String> for Json {
+impl From<String> for JsonValue {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<Vec<(&str, Self)>> for Json {
+impl From<Vec<(&str, Self)>> for JsonValue {
     fn from(fields: Vec<(&str, Self)>) -> Self {
         Self::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 }
 
 /// Returns a boolean in the form of memtier_benchmark.
-pub fn truth(is: bool) -> Json {
+pub fn truth(is: bool) -> JsonValue {
     if is { "true".into() } else { "false".into() }
 }

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-use super::{HotUnit, KeySeen, KeyState, Shared, tally::MOST_SHOWN};
+use super::{ExaminationState, HotUnit, KeyAmount, KeyState, tally::MOST_SHOWN};
 use crate::server::{
     ServerError,
-    link::{Datum, Wire},
+    link::{Datum, RedisSender},
 };
 
 /// The length of a measurement, in seconds. The server ends the measurement after this time.
@@ -17,7 +17,7 @@ const LENGTH_S: u64 = 5;
 const NAP: Duration = Duration::from_millis(100);
 
 /// Lets the server measure for [`LENGTH_S`] seconds, reads the result, and removes the result from the server.
-pub(super) async fn look(wire: &Wire, shared: &Shared) -> Result<KeyState, ServerError> {
+pub(super) async fn measure(wire: &RedisSender, shared: &ExaminationState) -> Result<KeyState, ServerError> {
     let has_none = |error: ServerError| match error.is_refusal("ERR unknown command") {
         true => ServerError::Unfit("this server has no HOTKEYS, which exists since Redis 8.6".to_owned()),
         false => error,
@@ -48,7 +48,7 @@ pub(super) async fn look(wire: &Wire, shared: &Shared) -> Result<KeyState, Serve
 #[derive(Debug, PartialEq)]
 struct Count {
     is_active: bool,
-    keys: Vec<KeySeen>,
+    keys: Vec<KeyAmount>,
 }
 
 impl Count {
@@ -64,7 +64,7 @@ impl Count {
         };
         let seen = |pair: &[Datum]| {
             let (key, amount) = (pair[0].text()?.to_owned(), pair[1].number()?.try_into().ok()?);
-            Some(KeySeen { key, amount, kind: None })
+            Some(KeyAmount { key, amount, kind: None })
         };
         let keys = field("by-cpu-time-us").and_then(Datum::list).unwrap_or_default();
         Some(Self {

@@ -7,9 +7,9 @@
 //! ```
 //! Scans and MONITOR use their own connection, so that the polls do not wait. The results are not recorded.
 
-mod direct_line;
+mod connection;
+mod direct_connection;
 mod hot_keys;
-mod line;
 mod monitor;
 mod scan;
 mod seen;
@@ -26,25 +26,25 @@ use std::{
 use parking_lot::Mutex;
 use tokio::task::spawn_blocking;
 
-use self::line::Line;
-use super::{Answer, Info, ServerError, link::Wire};
+use self::connection::KeyConnection;
+use super::{Answer, Info, ServerError, link::RedisSender};
 use crate::{endpoint::Target, protocol::Dialect};
 
-pub use self::direct_line::DirectLine;
+pub use self::direct_connection::DirectConnection;
 pub use self::monitor::MOST_COMMANDS_PER_S;
-pub use self::seen::{Estimate, HotUnit, KeySeen, KeyState, KeyWay, KeysSeen, PrefixSeen};
+pub use self::seen::{Estimate, HotUnit, KeyAmount, KeyMethod, KeyReport, KeyState, PrefixEstimate};
 
 /// The time between two publications of intermediate results.
 const PUBLISHED_EVERY: Duration = Duration::from_millis(250);
 
 /// The handle of an examination of a server's keys. Dropping the handle ends the examination.
 #[derive(Debug)]
-pub struct KeyLook {
-    pub(super) shared: Arc<Shared>,
+pub struct KeyExamination {
+    pub(super) shared: Arc<ExaminationState>,
     pub(super) answer: Answer<KeyState>,
 }
 
-impl KeyLook {
+impl KeyExamination {
     /// Ends the examination early; its results so far remain.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
@@ -52,41 +52,41 @@ impl KeyLook {
 
     /// Returns the results if they have changed. Waits at most `limit` for the end of the examination. The final
     /// results have a state other than [`KeyState::Running`].
-    pub fn news(&self, limit: Duration) -> Option<KeysSeen> {
+    pub fn news(&self, limit: Duration) -> Option<KeyReport> {
         let state = match self.answer.wait(limit) {
             None => KeyState::Running,
             Some(Ok(state)) => state,
             Some(Err(error)) => KeyState::Failed(error.to_string()),
         };
         let is_new = self.shared.is_new.swap(false, Ordering::Relaxed);
-        (is_new || state != KeyState::Running).then(|| KeysSeen { state, ..self.shared.seen.lock().clone() })
+        (is_new || state != KeyState::Running).then(|| KeyReport { state, ..self.shared.seen.lock().clone() })
     }
 }
 
-impl Drop for KeyLook {
+impl Drop for KeyExamination {
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-/// The state that a [`KeyLook`] handle shares with its task.
+/// The state that a [`KeyExamination`] handle shares with its task.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct ExaminationState {
     stop: AtomicBool,
     is_new: AtomicBool,
-    seen: Mutex<KeysSeen>,
+    seen: Mutex<KeyReport>,
     began: Instant,
 }
 
-impl Shared {
-    pub(super) fn new(way: KeyWay) -> Self {
-        let seen = KeysSeen { way, ..KeysSeen::default() };
+impl ExaminationState {
+    pub(super) fn new(way: KeyMethod) -> Self {
+        let seen = KeyReport { way, ..KeyReport::default() };
         let (stop, is_new) = (AtomicBool::new(false), AtomicBool::new(true));
         Self { stop, is_new, seen: Mutex::new(seen), began: Instant::now() }
     }
 
     /// Changes the published results.
-    fn publish(&self, change: impl FnOnce(&mut KeysSeen)) {
+    fn publish(&self, change: impl FnOnce(&mut KeyReport)) {
         let mut seen = self.seen.lock();
         change(&mut seen);
         seen.took_s = self.began.elapsed().as_secs_f64();
@@ -102,25 +102,25 @@ impl Shared {
 ///
 /// # Errors
 /// When the server refuses a command, or the connection is lost.
-pub(super) async fn look(
-    wire: Wire,
+pub(super) async fn examine(
+    wire: RedisSender,
     target: Target,
-    way: KeyWay,
-    shared: Arc<Shared>,
+    way: KeyMethod,
+    shared: Arc<ExaminationState>,
 ) -> Result<KeyState, ServerError> {
-    if way == KeyWay::HotKeys {
-        return hot_keys::look(&wire, &shared).await;
+    if way == KeyMethod::HotKeys {
+        return hot_keys::measure(&wire, &shared).await;
     }
     let (info, keys) = tokio::join!(wire.info(), wire.dbsize());
     let (info, keys) = (info?, keys?);
     shared.publish(|seen| (seen.db, seen.keys) = (target.db, keys));
     let sent = wire.sent.clone();
     let target = Target { dialect: Dialect::Resp2, ..target };
-    let open = move || Line::open(&target, sent);
-    if way == KeyWay::Scan {
+    let open = move || KeyConnection::open(&target, sent);
+    if way == KeyMethod::Scan {
         let has_counters =
             Info::parse(&info).text("maxmemory_policy").is_some_and(|name| name.ends_with("lfu"));
-        return apart(move || scan::look(&mut open()?, has_counters, &shared)).await;
+        return apart(move || scan::scan_keys(&mut open()?, has_counters, &shared)).await;
     }
     monitor::check(&Info::parse(&info))?;
     let line = apart(open).await?;

@@ -5,12 +5,12 @@ use std::{collections::HashMap, io, time::Duration};
 
 use tokio::time::sleep;
 
-use super::{HotUnit, Shared, line::Line, tally::Top};
+use super::{ExaminationState, HotUnit, connection::KeyConnection, tally::Top};
 use crate::{
     endpoint::ReachError,
     gauge::Gauge,
     protocol::{Dialect, Reply},
-    server::{Info, ServerError, link::Wire},
+    server::{Info, ServerError, link::RedisSender},
     untrusted,
 };
 
@@ -43,13 +43,13 @@ pub(super) fn check(info: &Info) -> Result<(), ServerError> {
 
 /// A sample: the number of MONITOR lines, and how often each command used each key.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(super) struct MonitorSample {
     lines: u64,
     counts: HashMap<Vec<u8>, u64>,
 }
 
 /// Takes a sample, and closes the connection.
-pub(super) fn sample(mut line: Line) -> Result<Lines, ServerError> {
+pub(super) fn sample(mut line: KeyConnection) -> Result<MonitorSample, ServerError> {
     let lost =
         |error: ReachError| ServerError::Lost { command: "MONITOR".to_owned(), cause: error.to_string() };
     let mut refused = None;
@@ -63,14 +63,14 @@ pub(super) fn sample(mut line: Line) -> Result<Lines, ServerError> {
     if let Some(refused) = refused {
         return Err(refused);
     }
-    let mut sample = Lines::default();
+    let mut sample = MonitorSample::default();
     match line.talk.ask(b"", MOST_LINES, LENGTH, |line, _| sample.add(line)) {
         Err(ReachError::Io { cause, .. }) if cause.kind() == io::ErrorKind::TimedOut => Ok(sample),
         taken => taken.map(|()| sample).map_err(lost),
     }
 }
 
-impl Lines {
+impl MonitorSample {
     fn add(&mut self, line: &[u8]) {
         self.lines += 1;
         if let Some(used) = used(line) {
@@ -78,7 +78,7 @@ impl Lines {
         }
     }
 
-    pub(super) fn publish(&self, shared: &Shared) {
+    pub(super) fn publish(&self, shared: &ExaminationState) {
         let mut hottest = Top::default();
         self.counts.iter().for_each(|(used, count)| hottest.add(*count, used));
         shared.publish(|seen| {
@@ -90,8 +90,8 @@ impl Lines {
 
 /// Measures the CPU share of the server's main thread while `meanwhile` runs, but at least for [`LENGTH`].
 pub(super) async fn busy<T>(
-    wire: &Wire,
-    shared: &Shared,
+    wire: &RedisSender,
+    shared: &ExaminationState,
     meanwhile: impl Future<Output = T>,
 ) -> Result<(T, Option<f64>), ServerError> {
     let now_ns = || u64::try_from(shared.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -139,7 +139,7 @@ fn quoted(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::KeyWay;
+    use crate::server::KeyMethod;
 
     #[test]
     fn only_the_command_and_its_key_are_kept() {
@@ -162,11 +162,11 @@ mod tests {
 
     #[test]
     fn the_keys_with_the_most_commands_come_first_and_a_busy_server_is_left_alone() {
-        let mut lines = Lines::default();
+        let mut lines = MonitorSample::default();
         for n in 0..30 {
             lines.add(format!(r#"+1.2 [0 lua] "get" "k:{}""#, n % 4).as_bytes());
         }
-        let shared = Shared::new(KeyWay::Monitor);
+        let shared = ExaminationState::new(KeyMethod::Monitor);
         lines.publish(&shared);
         let seen = shared.seen.lock().clone();
         assert_eq!((seen.sampled, seen.hottest[0].amount, seen.hottest.len()), (30, 8, 4));

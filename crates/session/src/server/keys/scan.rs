@@ -13,9 +13,9 @@ use std::{
 };
 
 use super::{
-    HotUnit, KeyState, PUBLISHED_EVERY, Shared,
-    line::{Found, Line, Words},
-    tally::{Sampled, Tally},
+    ExaminationState, HotUnit, KeyState, PUBLISHED_EVERY,
+    connection::{KeyCommand, KeyConnection, KeyReply},
+    tally::{KeyTally, Sampled},
 };
 use crate::server::ServerError;
 
@@ -34,7 +34,7 @@ const NAP: Duration = Duration::from_millis(50);
 
 /// The requests of the next batch.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Step {
+pub(super) struct ScanStep {
     /// The cursor of the next SCAN; `None` after the last SCAN.
     pub(super) cursor: Option<Vec<u8>>,
     /// The keys of the previous SCAN.
@@ -42,13 +42,17 @@ pub(super) struct Step {
 }
 
 /// Samples keys until all keys were visited, or until the user stops the scan.
-pub(super) fn look(line: &mut Line, has_counters: bool, shared: &Shared) -> Result<KeyState, ServerError> {
+pub(super) fn scan_keys(
+    line: &mut KeyConnection,
+    has_counters: bool,
+    shared: &ExaminationState,
+) -> Result<KeyState, ServerError> {
     let began = Instant::now();
-    let mut tally = Tally::new();
-    let mut step = Step { cursor: Some(b"0".to_vec()), keys: Vec::new() };
+    let mut tally = KeyTally::new();
+    let mut step = ScanStep { cursor: Some(b"0".to_vec()), keys: Vec::new() };
     let (mut worked, mut published) = (Duration::ZERO, began);
     let state = loop {
-        if step == Step::default() {
+        if step == ScanStep::default() {
             break KeyState::Complete;
         }
         let commands = step.questions(has_counters);
@@ -73,12 +77,13 @@ pub(super) fn look(line: &mut Line, has_counters: bool, shared: &Shared) -> Resu
         }
     };
     publish(shared, &tally, worked, began, state == KeyState::Complete);
-    let types: Vec<Words> = tally.largest.0.iter().map(|(_, key)| vec![b"TYPE", key.as_slice()]).collect();
+    let types: Vec<KeyCommand> =
+        tally.largest.0.iter().map(|(_, key)| vec![b"TYPE", key.as_slice()]).collect();
     if !types.is_empty() {
         let types = line.ask(&types)?;
         shared.publish(|seen| {
             for (key, found) in seen.largest.iter_mut().zip(&types) {
-                let Found::Texts(texts) = found else { continue };
+                let KeyReply::Texts(texts) = found else { continue };
                 key.kind = texts.first().map(|text| crate::untrusted::bytes(text));
             }
         });
@@ -89,10 +94,10 @@ pub(super) fn look(line: &mut Line, has_counters: bool, shared: &Shared) -> Resu
     Ok(state)
 }
 
-impl Step {
+impl ScanStep {
     /// Returns the next SCAN, if there is one, and the commands about the keys of the previous SCAN.
-    fn questions(&self, has_counters: bool) -> Vec<Words<'_>> {
-        let mut questions: Vec<Words> = Vec::new();
+    fn questions(&self, has_counters: bool) -> Vec<KeyCommand<'_>> {
+        let mut questions: Vec<KeyCommand> = Vec::new();
         questions.extend(self.cursor.as_ref().map(|cursor| vec![&b"SCAN"[..], cursor, b"COUNT", COUNT]));
         for key in &self.keys {
             questions.push(vec![b"MEMORY", b"USAGE", key, b"SAMPLES", ELEMENTS]);
@@ -106,9 +111,9 @@ impl Step {
 }
 
 /// Reads the replies about one key; `None` if the key no longer exists.
-fn sampled(replies: &[Found]) -> Option<Sampled> {
+fn sampled(replies: &[KeyReply]) -> Option<Sampled> {
     let number = |n: usize| match replies.get(n) {
-        Some(Found::Number(number)) => Some(*number),
+        Some(KeyReply::Number(number)) => Some(*number),
         _ => None,
     };
     let bytes = u64::try_from(number(0)?).ok()?;
@@ -118,18 +123,18 @@ fn sampled(replies: &[Found]) -> Option<Sampled> {
 }
 
 /// Reads a reply to SCAN: the cursor of the next SCAN, and the found keys. After the last SCAN, the cursor is `None`.
-pub(super) fn following(reply: Option<Found>) -> Result<Step, ServerError> {
+pub(super) fn following(reply: Option<KeyReply>) -> Result<ScanStep, ServerError> {
     match reply {
-        None => Ok(Step::default()),
-        Some(Found::Texts(mut keys)) => {
+        None => Ok(ScanStep::default()),
+        Some(KeyReply::Texts(mut keys)) => {
             let cursor = keys.remove(0);
-            Ok(Step { cursor: Some(cursor).filter(|cursor| cursor != b"0"), keys })
+            Ok(ScanStep { cursor: Some(cursor).filter(|cursor| cursor != b"0"), keys })
         }
         Some(_) => Err(ServerError::Unexpected { command: "SCAN".to_owned() }),
     }
 }
 
-fn publish(shared: &Shared, tally: &Tally, worked: Duration, began: Instant, is_complete: bool) {
+fn publish(shared: &ExaminationState, tally: &KeyTally, worked: Duration, began: Instant, is_complete: bool) {
     shared.publish(|seen| {
         seen.sampled = tally.sampled;
         seen.cost = worked.as_secs_f64() / began.elapsed().as_secs_f64().max(1e-3);
@@ -150,7 +155,7 @@ pub(super) fn pause(cost: Duration) -> Duration {
 }
 
 /// Pauses after a batch on which the server worked for `cost`; returns `false` if the user stops the scan meanwhile.
-fn rest(cost: Duration, shared: &Shared) -> bool {
+fn rest(cost: Duration, shared: &ExaminationState) -> bool {
     let until = Instant::now() + pause(cost);
     while !shared.is_stopped() {
         let left = until.saturating_duration_since(Instant::now());
@@ -165,14 +170,16 @@ fn rest(cost: Duration, shared: &Shared) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::KeyWay;
+    use crate::server::KeyMethod;
 
     #[test]
     fn memory_and_ttl_of_each_key_are_requested() {
-        let step =
-            |cursor: Option<&[u8]>| Step { cursor: cursor.map(<[u8]>::to_vec), keys: vec![b"a".to_vec()] };
-        let text = |questions: Vec<Words>| -> Vec<String> {
-            let text = |words: &Words| String::from_utf8(words.join(&b' ')).unwrap();
+        let step = |cursor: Option<&[u8]>| ScanStep {
+            cursor: cursor.map(<[u8]>::to_vec),
+            keys: vec![b"a".to_vec()],
+        };
+        let text = |questions: Vec<KeyCommand>| -> Vec<String> {
+            let text = |words: &KeyCommand| String::from_utf8(words.join(&b' ')).unwrap();
             questions.iter().map(text).collect()
         };
         let expected = ["SCAN 7 COUNT 64", "MEMORY USAGE a SAMPLES 5", "PTTL a"];
@@ -182,22 +189,23 @@ mod tests {
 
     #[test]
     fn a_missing_key_is_left_out_and_the_last_scan_has_no_cursor() {
-        let numbers = |numbers: &[i64]| numbers.iter().map(|n| Found::Number(*n)).collect::<Vec<_>>();
+        let numbers = |numbers: &[i64]| numbers.iter().map(|n| KeyReply::Number(*n)).collect::<Vec<_>>();
         assert!(
-            sampled(&numbers(&[72, -2])).is_none() && sampled(&[Found::Nothing, Found::Nothing]).is_none()
+            sampled(&numbers(&[72, -2])).is_none()
+                && sampled(&[KeyReply::Nothing, KeyReply::Nothing]).is_none()
         );
         let key = sampled(&numbers(&[72, -1, 5])).unwrap();
         assert_eq!((key.bytes, key.has_ttl, key.frequency), (72, false, Some(5)));
         assert!(sampled(&numbers(&[72, 0])).unwrap().has_ttl);
-        let texts = |texts: &[&[u8]]| Some(Found::Texts(texts.iter().map(|text| text.to_vec()).collect()));
-        assert_eq!(following(texts(&[b"0", b"a"])), Ok(Step { cursor: None, keys: vec![b"a".to_vec()] }));
-        assert_eq!(following(texts(&[b"9"])), Ok(Step { cursor: Some(b"9".to_vec()), keys: Vec::new() }));
-        assert!(following(Some(Found::Nothing)).is_err());
+        let texts = |texts: &[&[u8]]| Some(KeyReply::Texts(texts.iter().map(|text| text.to_vec()).collect()));
+        assert_eq!(following(texts(&[b"0", b"a"])), Ok(ScanStep { cursor: None, keys: vec![b"a".to_vec()] }));
+        assert_eq!(following(texts(&[b"9"])), Ok(ScanStep { cursor: Some(b"9".to_vec()), keys: Vec::new() }));
+        assert!(following(Some(KeyReply::Nothing)).is_err());
     }
 
     #[test]
     fn a_stopped_scan_does_not_wait_for_its_pause() {
-        let shared = Shared::new(KeyWay::Scan);
+        let shared = ExaminationState::new(KeyMethod::Scan);
         shared.stop.store(true, std::sync::atomic::Ordering::Relaxed);
         assert!(!rest(Duration::from_secs(3600), &shared));
     }

@@ -2,7 +2,7 @@
 
 /// The method to examine keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum KeyWay {
+pub enum KeyMethod {
     /// SCAN, with MEMORY USAGE and PTTL of each key, and OBJECT FREQ under an LFU policy.
     #[default]
     Scan,
@@ -28,9 +28,9 @@ pub enum KeyState {
 
 /// The results of an examination of keys. Key names are escaped for the screen.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct KeysSeen {
+pub struct KeyReport {
     /// The method of the examination.
-    pub way: KeyWay,
+    pub way: KeyMethod,
     /// The state of the examination.
     pub state: KeyState,
     /// The number of the database.
@@ -46,11 +46,11 @@ pub struct KeysSeen {
     /// The share of a core that the main thread used in the second before MONITOR, and during MONITOR.
     pub cpu: Option<(f64, f64)>,
     /// The prefixes whose keys use the most memory, in descending order.
-    pub prefixes: Vec<PrefixSeen>,
+    pub prefixes: Vec<PrefixEstimate>,
     /// The largest keys, the largest first; the amount is the number of bytes from MEMORY USAGE.
-    pub largest: Vec<KeySeen>,
+    pub largest: Vec<KeyAmount>,
     /// The hottest keys, the hottest first.
-    pub hottest: Vec<KeySeen>,
+    pub hottest: Vec<KeyAmount>,
     /// The unit of the amounts in `hottest`.
     pub hot_unit: Option<HotUnit>,
 }
@@ -68,7 +68,7 @@ pub enum HotUnit {
 
 /// The keys with one prefix; the figures are estimates for the whole database.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PrefixSeen {
+pub struct PrefixEstimate {
     /// The prefix; empty for all keys that are not counted by a prefix.
     pub prefix: String,
     /// The number of keys.
@@ -90,7 +90,7 @@ pub struct Estimate {
 
 /// A key that is large or hot.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KeySeen {
+pub struct KeyAmount {
     /// The name of the key; in a sample by MONITOR, after the command: `GET cart:1`.
     pub key: String,
     /// The size of a large key, or the use of a hot key.

@@ -9,7 +9,7 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use super::{Estimate, KeySeen, PrefixSeen};
+use super::{Estimate, KeyAmount, PrefixEstimate};
 use crate::untrusted;
 
 /// The bytes that end a part of a key.
@@ -33,7 +33,7 @@ pub(super) struct Sampled {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct PrefixSum {
     keys: f64,
     without_ttl: f64,
     bytes: f64,
@@ -41,9 +41,9 @@ struct Sum {
 }
 
 /// The sums of the sampled keys by prefix, and the largest and hottest keys so far.
-pub(super) struct Tally {
+pub(super) struct KeyTally {
     depth: usize,
-    sums: BTreeMap<Vec<u8>, Sum>,
+    sums: BTreeMap<Vec<u8>, PrefixSum>,
     pub(super) sampled: u64,
     pub(super) largest: Top,
     pub(super) hottest: Top,
@@ -66,8 +66,8 @@ impl Top {
     }
 
     /// Returns the keys for the screen.
-    pub(super) fn seen(&self) -> Vec<KeySeen> {
-        let seen = |(amount, key): &(u64, Vec<u8>)| KeySeen {
+    pub(super) fn seen(&self) -> Vec<KeyAmount> {
+        let seen = |(amount, key): &(u64, Vec<u8>)| KeyAmount {
             key: untrusted::bytes(key),
             amount: *amount,
             kind: None,
@@ -76,7 +76,7 @@ impl Top {
     }
 }
 
-impl Tally {
+impl KeyTally {
     pub(super) fn new() -> Self {
         let (largest, hottest) = (Top::default(), Top::default());
         Self { depth: DEEPEST, sums: BTreeMap::new(), sampled: 0, largest, hottest }
@@ -97,7 +97,7 @@ impl Tally {
         }
     }
 
-    fn sum_of(&mut self, key: &[u8]) -> &mut Sum {
+    fn sum_of(&mut self, key: &[u8]) -> &mut PrefixSum {
         let is_full = |tally: &Self| {
             tally.sums.len() >= MOST_PREFIXES && !tally.sums.contains_key(prefix(key, tally.depth))
         };
@@ -117,7 +117,7 @@ impl Tally {
 
     /// Returns the prefixes with the most memory, scaled to a database of `keys` keys. `is_complete` is whether all
     /// keys were sampled.
-    pub(super) fn prefixes(&self, keys: u64, is_complete: bool) -> Vec<PrefixSeen> {
+    pub(super) fn prefixes(&self, keys: u64, is_complete: bool) -> Vec<PrefixEstimate> {
         let n = self.sampled as f64;
         let all = if is_complete { n } else { (keys as f64).max(n) };
         let estimate = |sum: f64, squares: f64| {
@@ -126,7 +126,7 @@ impl Tally {
             let error = STANDARD_ERRORS * all * (variance * (1.0 - n / all) / n).sqrt();
             Estimate { value: all * mean, error }
         };
-        let seen = |(prefix, sum): (&Vec<u8>, &Sum)| PrefixSeen {
+        let seen = |(prefix, sum): (&Vec<u8>, &PrefixSum)| PrefixEstimate {
             prefix: untrusted::bytes(prefix),
             // Each key counts as 1 or 0, so the sum of squares equals the sum.
             keys: estimate(sum.keys, sum.keys),
@@ -186,7 +186,7 @@ mod tests {
         // 10 000 keys: 10 % are sessions of 300 bytes; the other keys have 101 bytes and no TTL.
         let key =
             |n: u64| if n % 10 == 3 { (format!("session:{n}"), 300) } else { (format!("cart:{n}"), 101) };
-        let mut tally = Tally::new();
+        let mut tally = KeyTally::new();
         let mut n = 1;
         for _ in 0..1000 {
             // A full period of a linear congruence modulo 10 000 is a random order.
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn many_prefixes_are_shortened_and_the_rest_is_counted_together() {
-        let mut tally = Tally::new();
+        let mut tally = KeyTally::new();
         for n in 0..2000_u32 {
             let name: String = n.to_string().bytes().map(|digit| char::from(digit + 49)).collect();
             tally.add(format!("user:{name}:mail:x").as_bytes(), &sampled(10));
@@ -230,14 +230,14 @@ mod tests {
 
     #[test]
     fn the_largest_and_the_hottest_keys_are_listed_once() {
-        let mut tally = Tally::new();
+        let mut tally = KeyTally::new();
         for bytes in (0..100).chain([99]) {
             tally.add(format!("k:{bytes}").as_bytes(), &sampled(bytes));
         }
         let largest = tally.largest.seen();
         assert_eq!((largest.len(), largest[0].key.as_str(), largest[9].amount), (MOST_SHOWN, "k:99", 90));
         assert_eq!(tally.hottest.seen()[1].key, "k:98");
-        let mut unused = Tally::new();
+        let mut unused = KeyTally::new();
         unused.add(b"k:0", &sampled(0));
         assert_eq!((unused.largest.seen().len(), unused.hottest.seen().len()), (1, 0));
     }

@@ -1,13 +1,13 @@
 //! Counts and removes keys by their names, because memcached has no SCAN.
 
-use super::Wire;
+use super::MemcachedSender;
 use crate::server::{
     ServerError,
-    clean::{Found, Store},
+    clean::{KeyCounts, Store},
 };
 
 /// The items of a memcached server.
-pub(in crate::server) struct Items<'a>(pub(in crate::server) &'a Wire);
+pub(in crate::server) struct Items<'a>(pub(in crate::server) &'a MemcachedSender);
 
 impl Items<'_> {
     /// Sends `command` for each key, and returns how many of the replies begin with `good`.
@@ -30,8 +30,8 @@ impl Store for Items<'_> {
     }
 
     /// Counts the existing keys with `mg`. Without flags, its replies contain no values.
-    async fn there(&self, keys: &[Vec<u8>]) -> Result<Found, ServerError> {
-        Ok(Found { there: self.of_keys("mg", keys, b"HD").await?, elsewhere: 0 })
+    async fn count_existing(&self, keys: &[Vec<u8>]) -> Result<KeyCounts, ServerError> {
+        Ok(KeyCounts { there: self.of_keys("mg", keys, b"HD").await?, elsewhere: 0 })
     }
 
     async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {

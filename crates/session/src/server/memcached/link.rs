@@ -23,36 +23,36 @@ use crate::{
 const LONGEST_REPLY: usize = 1 << 20;
 const CLOSED: &str = "the server closed the connection";
 
-/// A connection to memcached. The connection is closed when the link and all its [`Wire`]s are dropped.
+/// A connection to memcached. The connection is closed when the link and all its [`MemcachedSender`]s are dropped.
 pub(in crate::server) struct MemcachedLink {
     /// The sender of commands.
-    pub(in crate::server) wire: Wire,
+    pub(in crate::server) wire: MemcachedSender,
     ended: oneshot::Receiver<Infallible>,
 }
 
 /// The sender of commands. Clones share the connection.
 #[derive(Clone)]
-pub(in crate::server) struct Wire {
-    questions: mpsc::UnboundedSender<Question>,
+pub(in crate::server) struct MemcachedSender {
+    questions: mpsc::UnboundedSender<MemcachedRequest>,
     /// The reason why the connection ended.
     breach: Arc<OnceLock<String>>,
 }
 
-struct Question {
+struct MemcachedRequest {
     bytes: Vec<u8>,
     replies: usize,
-    answer: oneshot::Sender<io::Result<Vec<Said>>>,
+    answer: oneshot::Sender<io::Result<Vec<MemcachedReply>>>,
 }
 
 /// The bytes of a reply, or the text of an error reply.
-type Said = Result<Vec<u8>, String>;
+type MemcachedReply = Result<Vec<u8>, String>;
 
 impl MemcachedLink {
     /// Starts the task on an open connection after its handshake.
     pub(in crate::server) fn open(talk: Talk) -> Result<Self, ServerError> {
         let (questions, mut asked) = mpsc::unbounded_channel();
         let (end, ended) = oneshot::channel();
-        let wire = Wire { questions, breach: Arc::default() };
+        let wire = MemcachedSender { questions, breach: Arc::default() };
         let breach = Arc::clone(&wire.breach);
         let lost = |cause: io::Error| ServerError::Lost {
             command: "connecting".to_owned(),
@@ -78,10 +78,10 @@ impl MemcachedLink {
 /// Sends one request after the other, until all senders are dropped or a reply is missing.
 async fn serve(
     server: &mut Dialogue,
-    questions: &mut mpsc::UnboundedReceiver<Question>,
+    questions: &mut mpsc::UnboundedReceiver<MemcachedRequest>,
     breach: &OnceLock<String>,
 ) {
-    while let Some(Question { bytes, replies, answer }) = questions.recv().await {
+    while let Some(MemcachedRequest { bytes, replies, answer }) = questions.recv().await {
         let mut said = Vec::new();
         let take = |bytes: &[u8], reply: Reply| {
             said.push(match reply {
@@ -117,7 +117,7 @@ fn cause(error: ReachError) -> io::Error {
     }
 }
 
-impl Wire {
+impl MemcachedSender {
     /// Returns the reply to one command.
     pub(super) async fn text(&self, command: &str) -> Result<String, ServerError> {
         let said = self.ask(command, format!("{command}\r\n").as_bytes(), 1).await?;
@@ -135,7 +135,7 @@ impl Wire {
         let (answer, said) = oneshot::channel();
         let command = command.to_owned();
         // If the task has ended, the request and its reply channel are dropped, and the result is `Lost`.
-        drop(self.questions.send(Question { bytes: bytes.to_vec(), replies, answer }));
+        drop(self.questions.send(MemcachedRequest { bytes: bytes.to_vec(), replies, answer }));
         match said.await {
             Ok(Ok(said)) => {
                 let refused = |message| ServerError::Refused { command, message };

@@ -16,6 +16,6 @@ mod stats;
 mod survey;
 
 pub(super) use keys::Items;
-pub(super) use link::{MemcachedLink, Wire};
-pub(super) use poll::Poller;
+pub(super) use link::{MemcachedLink, MemcachedSender};
+pub(super) use poll::MemcachedPoller;
 pub(super) use survey::survey;

@@ -1,13 +1,13 @@
 //! Finds the changes between two replies to `stats`, and returns them as events. This module does no I/O.
 
-use super::stats::Stats;
-use crate::{events::EventKind, server::episode::Bursts};
+use super::stats::StatsReply;
+use crate::{events::EventKind, server::episode::LimitBursts};
 
 /// The state of the server in the previous reply, and the present bursts.
 #[derive(Debug, Default)]
-pub(super) struct News {
+pub(super) struct StatsChanges {
     seen: Option<ProcessStart>,
-    bursts: Bursts,
+    bursts: LimitBursts,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -16,9 +16,9 @@ struct ProcessStart {
     uptime_s: Option<u64>,
 }
 
-impl News {
+impl StatsChanges {
     /// Returns the events since the previous reply, and whether the server has restarted since.
-    pub(super) fn read(&mut self, at_ns: u64, stats: &Stats) -> (Vec<EventKind>, bool) {
+    pub(super) fn read(&mut self, at_ns: u64, stats: &StatsReply) -> (Vec<EventKind>, bool) {
         let seen = ProcessStart { pid: stats.number("pid"), uptime_s: stats.number("uptime") };
         let before = self.seen.replace(seen).unwrap_or(seen);
         // Processes in different containers may have the same process id.
@@ -37,13 +37,13 @@ mod tests {
 
     #[test]
     fn bursts_and_restarts_are_reported() {
-        let mut news = News::default();
+        let mut news = StatsChanges::default();
         let mut events = Vec::new();
         let answers =
             [(1, 5, 10), (1, 6, 110), (1, 7, 110), (1, 8, 110), (1, 9, 110), (1, 2, 3), (9, 3, 900)];
         for (second, (pid, uptime, evictions)) in answers.into_iter().enumerate() {
             let text = format!("STAT pid {pid}\nSTAT uptime {uptime}\nSTAT evictions {evictions}\n");
-            events.extend(news.read(second as u64 * SECOND_NS, &Stats::parse(&text)).0);
+            events.extend(news.read(second as u64 * SECOND_NS, &StatsReply::parse(&text)).0);
         }
         let events: Vec<_> = events.iter().map(ToString::to_string).collect();
         assert_eq!(

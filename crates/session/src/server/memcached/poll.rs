@@ -3,13 +3,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    Wire,
-    news::News,
-    stats::{Stats, called},
+    MemcachedSender,
+    news::StatsChanges,
+    stats::{StatsReply, called},
 };
 use crate::{
     gauge::Gauge,
-    server::{ServerError, Status, info::Counters, poll::Polled},
+    server::{ServerError, Status, info::GaugeCounters, poll::Polled},
 };
 
 /// The number of polls from one request for the settings to the next. The settings rarely change.
@@ -31,22 +31,22 @@ const SETTINGS: [&str; 10] = [
 
 /// The values of earlier polls, for the calculation of differences. These values are kept when the connection is lost.
 #[derive(Default)]
-pub(in crate::server) struct Poller {
-    counters: Option<Counters>,
+pub(in crate::server) struct MemcachedPoller {
+    counters: Option<GaugeCounters>,
     calls: Option<BTreeMap<&'static str, u64>>,
-    news: News,
+    news: StatsChanges,
     settings: Arc<BTreeMap<String, String>>,
     polls: u32,
 }
 
-impl Poller {
+impl MemcachedPoller {
     /// Polls the server. `now_ns` returns the time, and is called when the reply to `stats` has arrived.
     ///
     /// # Errors
     /// When the connection is lost, or `stats` is refused.
     pub(in crate::server) async fn poll(
         &mut self,
-        wire: &Wire,
+        wire: &MemcachedSender,
         now_ns: impl Fn() -> u64,
     ) -> Result<(u64, Polled), ServerError> {
         let text = wire.text("stats").await?;
@@ -59,15 +59,15 @@ impl Poller {
             }
         }
         self.polls = self.polls.wrapping_add(1);
-        Ok((at_ns, self.read(at_ns, &Stats::parse(&text))))
+        Ok((at_ns, self.read(at_ns, &StatsReply::parse(&text))))
     }
 
-    fn read(&mut self, at_ns: u64, stats: &Stats) -> Polled {
+    fn read(&mut self, at_ns: u64, stats: &StatsReply) -> Polled {
         let (events, is_other) = self.news.read(at_ns, stats);
         if is_other {
             (self.counters, self.calls) = (None, None);
         }
-        let counters = Counters::new(at_ns, String::new(), stats.sources());
+        let counters = GaugeCounters::new(at_ns, String::new(), stats.sources());
         let (mut gauges, poll_s) = counters.since(self.counters.as_ref());
         let calls = stats.calls();
         let added = self.calls.as_ref().and_then(|before| called(&calls, before)).unwrap_or_default();
@@ -98,7 +98,7 @@ fn policy(settings: &BTreeMap<String, String>) -> Option<String> {
 
 /// Parses the shown settings.
 fn settings(text: &str) -> BTreeMap<String, String> {
-    let stats = Stats::parse(text);
+    let stats = StatsReply::parse(text);
     let shown = stats.iter().filter(|(name, _)| SETTINGS.contains(name));
     shown.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }

@@ -9,7 +9,7 @@ use crate::{
 
 /// The lines of one reply to `stats`.
 #[derive(Debug, Default)]
-pub(super) struct Stats<'a>(BTreeMap<&'a str, &'a str>);
+pub(super) struct StatsReply<'a>(BTreeMap<&'a str, &'a str>);
 
 /// The counters in `stats` whose sum is the number of calls of a command. The server counts a `gat` as a `get` and as a
 /// `touch`.
@@ -25,7 +25,7 @@ const COMMANDS: [(&str, &[&str]); 9] = [
     ("flush", &["cmd_flush"]),
 ];
 
-impl<'a> Stats<'a> {
+impl<'a> StatsReply<'a> {
     /// Parses the text. Lines without the form `STAT name value` are ignored.
     pub(super) fn parse(text: &'a str) -> Self {
         let line = |line: &'a str| line.strip_prefix("STAT ")?.split_once(' ');
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_reply_to_stats_fills_the_known_gauges() {
-        let stats = Stats::parse(TEXT);
+        let stats = StatsReply::parse(TEXT);
         let sources = stats.sources();
         let known = [
             Gauge::Cpu,
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn calls_are_differences_and_a_reset_has_none() {
-        let calls = Stats::parse(TEXT).calls();
+        let calls = StatsReply::parse(TEXT).calls();
         assert_eq!(calls, BTreeMap::from([("get", 8), ("delete", 3), ("flush", 0)]));
         let later = BTreeMap::from([("get", 18), ("delete", 3), ("flush", 0)]);
         let added = called(&later, &calls).unwrap();

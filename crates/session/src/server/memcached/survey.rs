@@ -2,17 +2,20 @@
 
 use std::collections::HashSet;
 
-use super::{Wire, stats::Stats};
+use super::{MemcachedSender, stats::StatsReply};
 use crate::{
     endpoint::{Address, Target},
     host::ports_to,
-    server::{Foreign, Neighbours, ServerError, Survey},
+    server::{Foreign, OtherClients, ServerError, Survey},
 };
 
 /// Surveys the server with two commands.
-pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Survey, ServerError> {
+pub(in crate::server) async fn survey(
+    wire: &MemcachedSender,
+    target: &Target,
+) -> Result<Survey, ServerError> {
     let text = wire.text("stats").await?;
-    let stats = Stats::parse(&text);
+    let stats = StatsReply::parse(&text);
     let keys = stats.number("curr_items").ok_or(ServerError::Unexpected { command: "stats".to_owned() })?;
     let others = match optional(wire.text("stats conns").await)? {
         Some(list) => others(&list, &own_ports(target)),
@@ -27,7 +30,7 @@ pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Su
         total_keys: keys,
         // The owners of the keys are unknown, since keys cannot be listed.
         foreign: Foreign::Exactly(keys),
-        neighbours: Neighbours { clients: others, replicas: 0, load: None, sessions: None },
+        neighbours: OtherClients { clients: others, replicas: 0, load: None, sessions: None },
         read_only: false,
         loading: false,
         max_clients: stats.number("max_connections"),
@@ -53,7 +56,7 @@ fn optional(answer: Result<String, ServerError>) -> Result<Option<String>, Serve
 /// because the list has no connections that the server has not accepted yet. The number is subtracted only if no port
 /// matches: then addresses are translated on the way, or the connection uses a Unix socket.
 fn others(list: &str, own: &HashSet<u16>) -> u64 {
-    let stats = Stats::parse(list);
+    let stats = StatsReply::parse(list);
     let is_ours = |id: &str| {
         let address = stats.text(&format!("{id}:addr"));
         address

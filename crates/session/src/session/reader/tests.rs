@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     knobs::Knobs,
     session::{
-        Interval, Mark, Segment, ServerIdentity, SessionStart, Timeline, Writer, line,
+        Interval, Mark, Segment, ServerIdentity, SessionStart, SessionWriter, Timeline, line,
         timeline::{Excerpt, Level, Measure, Reread},
     },
     stats::fixture::latency_of,
@@ -58,7 +58,7 @@ fn a_recording_that_was_cut_short_is_read_up_to_there() {
 fn ten_seconds(name: &str) -> (Vec<u8>, Vec<usize>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
-    let mut writer = Writer::create(&path).unwrap();
+    let mut writer = SessionWriter::create(&path).unwrap();
     writer.write(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
     let mut lengths = Vec::new();
     for second in 1..=10_u32 {

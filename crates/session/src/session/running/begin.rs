@@ -13,13 +13,13 @@ use std::{
 use thiserror::Error;
 
 use super::{
-    Commission, Ended, Keys, Notice, Order, Peer,
-    conduct::Running,
-    following::Following,
-    node::{Node, measure},
+    Commission, KeyOwner, Notice, Order, Peer, SessionResult,
+    conduct::LiveSession,
+    following::NodeSource,
+    node::{SessionNode, measure},
     peer::Peers,
-    ping_window::PingWindow,
-    recordings::{Listener, Recordings},
+    ping_window::PingMedianWindow,
+    recordings::{RecordFeed, Recordings},
     stage::Admission,
     thread::run,
     tuning::{SetOutcome, Wish},
@@ -29,10 +29,10 @@ use crate::{
     clock::Clock,
     endpoint::UNVERIFIED,
     knobs::Knobs,
-    server::{self, ConfigChange, Message, value_words},
+    server::{self, ConfigChange, ControlMessage, value_words},
     session::{
-        Beginning, Encryption, Live, LiveError, ServerIdentity, SessionStart, TargetBeginning, Writer,
-        queue::queue,
+        Encryption, Live, LiveError, LiveSettings, ServerIdentity, SessionStart, SessionWriter,
+        TargetSettings, queue::queue,
     },
     signals::Signal,
 };
@@ -73,7 +73,7 @@ pub enum StartError {
 pub struct Session {
     orders: Sender<(usize, Order)>,
     /// The session's thread, if it was started.
-    thread: Option<JoinHandle<Option<Ended>>>,
+    thread: Option<JoinHandle<Option<SessionResult>>>,
 }
 
 impl Session {
@@ -101,12 +101,12 @@ impl Session {
 
     /// Ends the session if it is still running, and waits until it has cleaned up. If the session's thread panicked,
     /// this function panics too.
-    pub fn end(mut self) -> Ended {
+    pub fn end(mut self) -> SessionResult {
         let ended = self.join().expect("it is ended once");
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).expect("it has begun")
     }
 
-    fn join(&mut self) -> Option<std::thread::Result<Option<Ended>>> {
+    fn join(&mut self) -> Option<std::thread::Result<Option<SessionResult>>> {
         let thread = self.thread.take()?;
         // The session may have ended by itself.
         let _ = self.orders.send((usize::MAX, Order::End));
@@ -126,7 +126,7 @@ fn begin(
     mut commission: Commission,
     signals: Receiver<Signal>,
     mut peers: Peers,
-) -> Result<Running, StartError> {
+) -> Result<LiveSession, StartError> {
     let clock = Clock::start();
     let (mut controls, mut targets) = (Vec::new(), Vec::new());
     for (number, target) in (0..).zip(commission.targets()) {
@@ -142,20 +142,21 @@ fn begin(
     for target in targets.iter_mut().skip(usize::from(commission.unreachable.is_some())) {
         target.heard = target.server.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
     }
-    let mut identities = targets.iter().map(|target| identity(target, commission.keys == Keys::OwnServers));
+    let mut identities =
+        targets.iter().map(|target| identity(target, commission.keys == KeyOwner::OwnServers));
     let first = SessionStart::now(identities.next().unwrap_or_default());
     let start = SessionStart { nodes: identities.collect(), members: commission.members(), ..first };
     let owner = owner(&start);
     let nodes = (0..).zip(commission.targets());
     let nodes = nodes.map(|(number, target)| {
-        let node = Node::new(number, target, &controls, &commission, &owner);
+        let node = SessionNode::new(number, target, &controls, &commission, &owner);
         node.map_err(|why| StartError::Refused(number, why))
     });
     let mut nodes: Vec<_> = nodes.collect::<Result<_, _>>()?;
     let (warmup, redacts) = (commission.warmup, commission.redacts);
     let host_root = std::mem::take(&mut commission.host_root);
     let cluster = commission.cluster().cloned();
-    let mut beginning = Beginning { start, warmup, redacts, host_root, cluster, targets };
+    let mut beginning = LiveSettings { start, warmup, redacts, host_root, cluster, targets };
     commission.notices.drain(..).for_each(|notice| peers.send(0, notice));
     let (listener, records) = queue();
     let listener = listener.keeping_arguments(true);
@@ -170,9 +171,9 @@ fn begin(
     });
     // A setup may have run, and some workers may have written, even if another worker could not start.
     let (live, recordings) = begun.inspect_err(|_| drop(undo_writes(&mut nodes, &signals, &mut peers)))?;
-    let following = Following::begin(&commission);
-    let pings = PingWindow::new(&commission);
-    Ok(Running {
+    let following = NodeSource::begin(&commission);
+    let pings = PingMedianWindow::new(&commission);
+    Ok(LiveSession {
         commission,
         live,
         nodes,
@@ -188,12 +189,16 @@ fn begin(
 }
 
 /// Sets the server parameters of the commission on all nodes with load.
-fn set_config(commission: &Commission, nodes: &mut [Node], peers: &mut Peers) -> Result<(), StartError> {
+fn set_config(
+    commission: &Commission,
+    nodes: &mut [SessionNode],
+    peers: &mut Peers,
+) -> Result<(), StartError> {
     for node in nodes.iter_mut().filter(|node| !node.is_watched) {
         for (parameter, to) in &commission.config {
             let wish = Wish { parameter, to: to.clone(), peer: 0 };
             node.tuning.set(wish, &node.control);
-            let outcomes = node.tuning.look(GATE_LIMIT, &node.control);
+            let outcomes = node.tuning.poll(GATE_LIMIT, &node.control);
             if outcomes.is_empty() {
                 let slow = format!("{} was not set within {} s", parameter.name, GATE_LIMIT.as_secs());
                 return Err(StartError::Refused(node.number, slow));
@@ -216,10 +221,10 @@ fn set_config(commission: &Commission, nodes: &mut [Node], peers: &mut Peers) ->
 
 /// Starts the recording, the exports and the load engine.
 fn engage(
-    (beginning, clock): (Beginning, Clock),
-    listener: Listener,
+    (beginning, clock): (LiveSettings, Clock),
+    listener: RecordFeed,
     mut recordings: Recordings,
-    (recording, exports): (Option<Writer>, Vec<Writer>),
+    (recording, exports): (Option<SessionWriter>, Vec<SessionWriter>),
 ) -> Result<(Live, Recordings), StartError> {
     let mut listeners = vec![listener];
     if let Some(writer) = recording {
@@ -240,7 +245,7 @@ fn engage(
     }
 }
 
-fn identity(TargetBeginning { plan, heard, .. }: &TargetBeginning, is_own: bool) -> ServerIdentity {
+fn identity(TargetSettings { plan, heard, .. }: &TargetSettings, is_own: bool) -> ServerIdentity {
     let mut identity = ServerIdentity {
         address: plan.target.address.to_string(),
         built_in: is_own,
@@ -252,7 +257,7 @@ fn identity(TargetBeginning { plan, heard, .. }: &TargetBeginning, is_own: bool)
         },
         ..ServerIdentity::default()
     };
-    if let Some(Message::Status { status, .. }) = heard {
+    if let Some(ControlMessage::Status { status, .. }) = heard {
         identity.server = format!("{} {}", status.name, status.version);
         identity.mode.clone_from(&status.mode);
         identity.role.clone_from(&status.role);
@@ -270,7 +275,7 @@ fn owner(session: &SessionStart) -> server::Owner {
 /// there is a question, the load waits for the user's answer; without a screen the session does not start.
 fn pass(
     commission: &Commission,
-    nodes: &mut [Node],
+    nodes: &mut [SessionNode],
     peers: &mut Peers,
     signals: &Receiver<Signal>,
 ) -> Result<Vec<Option<Knobs>>, StartError> {
@@ -284,7 +289,7 @@ fn pass(
         }
         passed.push(match node.is_watched {
             true => Some(Knobs { load: false, ..commission.knobs.clone() }),
-            false => node.gate.want(commission.knobs.clone(), &mut node.holders),
+            false => node.gate.request(commission.knobs.clone(), &mut node.holders),
         });
     }
     for may_write in [false, true] {
@@ -313,7 +318,10 @@ fn pass(
 
 /// Waits for the next result of a node's checks, and returns it. Returns `None` if the next step is allowed without a
 /// question, or if the server does not answer in time.
-fn first_admission(node: &mut Node, signals: &Receiver<Signal>) -> Result<Option<Admission>, StartError> {
+fn first_admission(
+    node: &mut SessionNode,
+    signals: &Receiver<Signal>,
+) -> Result<Option<Admission>, StartError> {
     let deadline = Instant::now() + GATE_LIMIT;
     let gate = &mut node.gate;
     // Each step of a setup has its own time limit.
@@ -321,7 +329,7 @@ fn first_admission(node: &mut Node, signals: &Receiver<Signal>) -> Result<Option
         && !gate.is_stuck()
         && !gate.stage.is_allowed()
     {
-        if let Some(admission) = gate.look(LOOK_EVERY, &mut node.holders) {
+        if let Some(admission) = gate.poll(LOOK_EVERY, &mut node.holders) {
             return Ok(Some(admission));
         }
         if signals.try_recv().is_ok() {
@@ -332,7 +340,7 @@ fn first_admission(node: &mut Node, signals: &Receiver<Signal>) -> Result<Option
 }
 
 /// Returns the error for a session that cannot begin because there is no screen to ask the user.
-fn not_begun(node: &Node, said: Option<Admission>) -> StartError {
+fn not_begun(node: &SessionNode, said: Option<Admission>) -> StartError {
     match said {
         Some(Admission::Ask(question) | Admission::Warn(question)) => {
             StartError::Asks(node.number, question.replace(" Continue?", ""))

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use super::{
     Commission,
-    room::{Change, Danger, Demand, RoomWatch},
+    capacity::{CapacityWatch, Demand, HarmCheck, LoadChange},
 };
-use crate::{knobs::Knobs, load::Requests, server::Survey, session::Record};
+use crate::{knobs::Knobs, load::RequestLimit, server::Survey, session::Record};
 
 /// The allowed load settings and the state of the servers, for checks of other settings.
 #[derive(Debug)]
 pub(super) struct Caution {
-    danger: Danger,
-    room: RoomWatch,
-    limits: Limits,
+    danger: HarmCheck,
+    room: CapacityWatch,
+    limits: WriteLimits,
     /// Whether nothing is checked: the command line allows everything, and no user can change settings later.
     is_off: bool,
     /// The announced settings that the user has not been asked about yet.
@@ -27,8 +27,8 @@ pub(super) struct Caution {
 /// The limits from which the amount of written data is computed: the number of requests, the time under load, the
 /// warm-up, and the memory overhead of a key.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
-    requests: Option<Requests>,
+struct WriteLimits {
+    requests: Option<RequestLimit>,
     length: Option<Duration>,
     warmup: Option<Duration>,
     key_overhead: u64,
@@ -48,8 +48,8 @@ impl Caution {
         let announced: Vec<_> = commission.settings.iter().chain([&commission.knobs]).cloned().collect();
         Self {
             danger,
-            room: RoomWatch::default(),
-            limits: Limits { requests, length, warmup, key_overhead, is_service },
+            room: CapacityWatch::default(),
+            limits: WriteLimits { requests, length, warmup, key_overhead, is_service },
             is_off: is_allowed && !is_attended,
             // --yes applies to the settings of the command line.
             accepted: if is_allowed { announced.clone() } else { Vec::new() },
@@ -82,7 +82,7 @@ impl Caution {
         let mut harm = None;
         for from in self.accepted.iter().chain([&self.passed]) {
             // A setting is also allowed if a larger one was allowed.
-            harm = Some((self.danger)(&Change { from: self.limits.demand(from), to, room })?);
+            harm = Some((self.danger)(&LoadChange { from: self.limits.demand(from), to, room })?);
         }
         harm
     }
@@ -105,12 +105,12 @@ impl Caution {
     }
 }
 
-impl Limits {
+impl WriteLimits {
     /// Returns these load settings with the largest number of requests that may be sent with them.
     fn demand(self, knobs: &Knobs) -> Demand<'_> {
         let due =
             |length: Duration| knobs.rate.map(|rate| (f64::from(rate) * length.as_secs_f64()).ceil() as u64);
-        let by_number = self.requests.map(|(Requests::InAll(n) | Requests::Parted(n))| n);
+        let by_number = self.requests.map(|(RequestLimit::Shared(n) | RequestLimit::PerClient(n))| n);
         let measured = by_number.into_iter().chain(self.length.and_then(due)).min();
         let warmup = self.warmup.map_or(Some(0), due);
         Demand {

@@ -8,19 +8,19 @@ use std::{
     time::Duration,
 };
 
-use super::{Danger, Notice};
+use super::{HarmCheck, Notice};
 use crate::{
     endpoint::{Cluster, Node, NodeNumber, PingMedians, ReadFrom, Target},
     knobs::Knobs,
-    load::{ClusterPlan, Plan, most_clients, most_connections},
+    load::{ClusterPlan, LoadPlan, most_clients, most_connections},
     server::Parameter,
-    session::{Member, Numbering, Record, Writer},
+    session::{LoadedServer, Numbering, Record, SessionWriter},
     workload::RunId,
 };
 
 /// The owner of the keys that a load writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keys {
+pub enum KeyOwner {
     /// The keys are on the built-in server, and are lost when it stops.
     OwnServers,
     /// The keys belong to this run. redyno records them in its ledger and in a marker key, and removes them at the end
@@ -39,7 +39,7 @@ pub enum Keys {
 /// The complete instructions for a session.
 pub struct Commission {
     /// The target, the load and the duration of the first node.
-    pub plan: Plan,
+    pub plan: LoadPlan,
     /// The targets of nodes 1, 2 and so on, which get the same load as the first node.
     pub others: Vec<Target>,
     /// The targets that are only watched: they never get load, and nothing is written to them. The node numbers of
@@ -70,9 +70,9 @@ pub struct Commission {
     /// The load settings that an experiment will use later.
     pub settings: Vec<Knobs>,
     /// The function that checks whether load settings may do harm.
-    pub danger: Danger,
+    pub danger: HarmCheck,
     /// The owner of the keys that are written.
-    pub keys: Keys,
+    pub keys: KeyOwner,
     /// Whether writing was allowed on the command line (`--yes`).
     pub is_allowed: bool,
     /// Whether a screen can ask the user. Without a screen, the session does not begin if a question is necessary, and
@@ -94,7 +94,7 @@ pub struct Commission {
     /// The reason why the first node cannot be reached at the start; it may be reachable later.
     pub unreachable: Option<String>,
     /// The file of the recording that begins with the session.
-    pub recording: Option<Writer>,
+    pub recording: Option<SessionWriter>,
     /// The folder for recordings that begin later.
     pub recordings_in: PathBuf,
     /// The folder that contains the host's `proc` and `sys`: usually `/`. In a container it may be a mount of the
@@ -103,7 +103,7 @@ pub struct Commission {
     /// The joined records of the agents, if a fleet carries the load out.
     pub fleet: Option<Receiver<Record>>,
     /// The files of the exports.
-    pub exports: Vec<Writer>,
+    pub exports: Vec<SessionWriter>,
     /// The notices that the session's peers receive first.
     pub notices: Vec<Notice>,
 }
@@ -111,7 +111,7 @@ pub struct Commission {
 impl Commission {
     /// Returns a commission for `plan` with default load settings, without a screen, a recording or a permission to
     /// write.
-    pub fn new(plan: Plan, run: RunId, keys: Keys, danger: Danger) -> Self {
+    pub fn new(plan: LoadPlan, run: RunId, keys: KeyOwner, danger: HarmCheck) -> Self {
         Self {
             most_clients: most_clients(plan.threads, 1),
             plan,
@@ -154,7 +154,7 @@ impl Commission {
 
     /// Returns the cluster of the session, if the session's nodes are the nodes of one cluster.
     pub fn cluster(&self) -> Option<&Arc<Cluster>> {
-        self.clusters.get(&0).filter(|cluster| self.others.is_empty() && !cluster.is_of_copies())
+        self.clusters.get(&0).filter(|cluster| self.others.is_empty() && !cluster.is_replication())
     }
 
     /// Returns the load engine's plan for the cluster of node `number`; `None` if the node gets load as a single
@@ -178,12 +178,12 @@ impl Commission {
     }
 
     /// Returns the servers that get load but are not nodes of the session.
-    pub(super) fn members(&self) -> Vec<Member> {
+    pub(super) fn members(&self) -> Vec<LoadedServer> {
         let of_targets = self.clusters.iter().filter(|_| !self.others.is_empty() && !self.redacts);
         let of = |(number, cluster): (&u16, &Arc<Cluster>)| {
             let topology = Arc::clone(&cluster.topology());
             let numbering = self.numbering(*number);
-            let member = |(node, known): (NodeNumber, &Node)| Member {
+            let member = |(node, known): (NodeNumber, &Node)| LoadedServer {
                 node: numbering.of(node.index()),
                 address: known.address.to_string(),
             };
@@ -214,7 +214,7 @@ impl Commission {
                  give at least {clients}, or fewer clients (-c)"
             ));
         }
-        let receivers = knobs.workload.received().unwrap_or(0);
+        let receivers = knobs.workload.receiver_count().unwrap_or(0);
         if receivers > 0 && (self.plan.fleet.is_led() || !self.clusters.is_empty()) {
             let who =
                 if self.plan.fleet.is_led() { "agents" } else { "a cluster, several servers or replicas" };

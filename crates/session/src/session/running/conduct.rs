@@ -7,10 +7,10 @@ use std::{
 
 use super::{
     Commission, Notice, Order,
-    following::{Following, NodeNews},
-    node::{Node, measure},
+    following::{NodeChange, NodeSource},
+    node::{SessionNode, measure},
     peer::Peers,
-    ping_window::PingWindow,
+    ping_window::PingMedianWindow,
     recordings::Recordings,
     tuning::Wish,
 };
@@ -27,11 +27,11 @@ use crate::{
 };
 
 /// A running session.
-pub(super) struct Running {
+pub(super) struct LiveSession {
     pub(super) commission: Commission,
     pub(super) live: Live,
     /// The nodes, in the order of their numbers.
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<SessionNode>,
     pub(super) records: Queue<Arc<Record>>,
     pub(super) recordings: Recordings,
     pub(super) clock: Clock,
@@ -39,14 +39,14 @@ pub(super) struct Running {
     pub(super) signals: Receiver<Signal>,
     /// The owner of redyno's markers.
     pub(super) owner: Owner,
-    pub(super) following: Following,
-    pub(super) pings: PingWindow,
+    pub(super) following: NodeSource,
+    pub(super) pings: PingMedianWindow,
 }
 
-impl Running {
+impl LiveSession {
     /// Handles records, replies and files: everything except orders. If a server refuses the load and this ends the
     /// session, returns the number of the server's node and the reason.
-    pub(super) fn look(&mut self) -> Option<(u16, String)> {
+    pub(super) fn poll(&mut self) -> Option<(u16, String)> {
         self.live.settle();
         self.follow_nodes();
         self.look_at_nodes();
@@ -75,19 +75,19 @@ impl Running {
     fn follow_nodes(&mut self) {
         for news in self.following.news(self.nodes.len()) {
             match news {
-                NodeNews::Joined(address) => {
+                NodeChange::Joined(address) => {
                     if let Err(why) = self.try_to_join(&address) {
-                        self.following = Following::Nobody;
+                        self.following = NodeSource::Nobody;
                         self.warn_of(&address, &why);
                     }
                 }
-                NodeNews::Full(address) => {
+                NodeChange::Full(address) => {
                     self.warn_of(&address, "the session has as many nodes as possible");
                 }
-                NodeNews::Left(node, address) => {
+                NodeChange::Left(node, address) => {
                     self.report(node, EventKind::NodeLeft { address: address.to_string() });
                 }
-                NodeNews::Back(node, address) => {
+                NodeChange::Back(node, address) => {
                     self.report(node, EventKind::NodeBack { address: address.to_string() });
                 }
             }
@@ -115,7 +115,7 @@ impl Running {
         let (control, beginning) = measured.map_err(|error| error.to_string())?;
         let controls: Vec<_> =
             self.nodes.iter().map(|node| &node.control).chain([&control]).cloned().collect();
-        let node = Node::new(number, &target, &controls, &self.commission, &self.owner)?;
+        let node = SessionNode::new(number, &target, &controls, &self.commission, &self.owner)?;
         self.live.join(beginning).map_err(|error| error.to_string())?;
         self.nodes[0].holders.meet(number, control);
         self.nodes.push(node);
@@ -127,7 +127,7 @@ impl Running {
     /// writing is allowed at all nodes.
     fn look_at_nodes(&mut self) {
         for node in &mut self.nodes {
-            node.look(&mut self.live, &mut self.peers);
+            node.poll(&mut self.live, &mut self.peers);
             if node.gate.stage.is_asking() {
                 return;
             }
@@ -135,7 +135,7 @@ impl Running {
         if !self.nodes.iter().any(|node| node.gate.stage.is_undecided()) {
             for node in &mut self.nodes {
                 let admission = node.gate.open(&mut node.holders);
-                node.obey(admission, &mut self.live, &mut self.peers);
+                node.apply_admission(admission, &mut self.live, &mut self.peers);
             }
         }
     }
@@ -166,8 +166,8 @@ impl Running {
                     node.tuning.set(Wish { parameter, to: to.clone(), peer }, &node.control);
                 }
             }
-            Order::LookAtKeys { node, way } => match self.nodes.get_mut(*node) {
-                Some(node) => node.look_at_keys(*way)?,
+            Order::ScanKeys { node, way } => match self.nodes.get_mut(*node) {
+                Some(node) => node.scan_keys(*way)?,
                 None => return Err(format!("the session has no node {node}")),
             },
             Order::StopKeys => self.nodes.iter().for_each(|node| node.stop_keys(Duration::ZERO)),
@@ -198,7 +198,7 @@ impl Running {
     fn set_knobs(&mut self, knobs: &Knobs, fills: bool) {
         for node in self.nodes.iter_mut().filter(|node| !node.is_watched) {
             node.fills |= fills;
-            node.want(knobs.clone(), &mut self.live);
+            node.request(knobs.clone(), &mut self.live);
         }
     }
 
@@ -213,7 +213,7 @@ impl Running {
     /// Starts the probe of the replicas' lag as soon as it may write.
     fn begin_lag_probe(&mut self) {
         let first = &self.nodes[0];
-        if !self.commission.probes_lag || !first.gate.admits_besides_load(&first.holders) {
+        if !self.commission.probes_lag || !first.gate.may_probe_lag(&first.holders) {
             return;
         }
         self.commission.probes_lag = false;
@@ -233,7 +233,7 @@ impl Running {
     }
 
     fn look_at_recording(&mut self) {
-        let (notices, failed) = self.recordings.look();
+        let (notices, failed) = self.recordings.poll();
         notices.into_iter().for_each(|notice| self.peers.send(0, notice));
         if let Some(error) = failed {
             self.live.event(0, EventKind::RecordingFailed { cause: error.to_string() });

@@ -5,12 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::holders::{Answers, Holder, Holders};
+use super::holders::{Holder, HolderReplies, Holders};
 use crate::{
-    events::{EventKind, Prefilled},
+    events::{EventKind, PrefillResult},
     knobs::Knobs,
     load::Prefilling,
-    server::Counted,
+    server::CountResult,
     session::{Interval, Live, Record, add_counts},
     workload::KeyNames,
 };
@@ -20,7 +20,7 @@ const COUNTS_LIMIT: Duration = Duration::from_secs(1);
 
 /// The state of the running prefill, if there is one.
 #[derive(Debug, Default)]
-pub(super) struct Fill {
+pub(super) struct PrefillWatch {
     /// The numbers of the prefill's segments: each change of the load settings begins a new segment.
     segments: BTreeSet<u32>,
     /// The load settings of the last segment, and the size of the prefill.
@@ -28,10 +28,10 @@ pub(super) struct Fill {
     sum: Interval,
     /// The time at which all requests were answered; `None` before that.
     since: Option<Instant>,
-    looking: Option<Answers<Counted>>,
+    looking: Option<HolderReplies<CountResult>>,
 }
 
-impl Fill {
+impl PrefillWatch {
     /// Adds the next record.
     pub fn push(&mut self, record: &Record) {
         match record {
@@ -62,13 +62,13 @@ impl Fill {
 
     /// When all requests of the prefill are answered, checks whether the keys exist on all servers, and then begins the
     /// load. Returns the result of the prefill once.
-    pub fn look(
+    pub fn poll(
         &mut self,
         node: u16,
         live: &mut Live,
         holders: &Holders,
         names: &KeyNames,
-    ) -> Option<Prefilled> {
+    ) -> Option<PrefillResult> {
         if !live.target(node).is_filled() {
             return None;
         }
@@ -79,7 +79,7 @@ impl Fill {
         }
         let span = knobs.workload.prefilled_names(knobs.keyspace);
         let (counted, unseen) = if span.is_empty() {
-            (Counted::default(), Some("they are parts of other names".to_owned()))
+            (CountResult::default(), Some("they are parts of other names".to_owned()))
         } else {
             let count = |holder: &Holder| holder.control.count(span.clone(), names.clone());
             let looking = self.looking.get_or_insert_with(|| holders.ask(count));
@@ -87,13 +87,13 @@ impl Fill {
                 Ok(counted) => {
                     // A server of a ring counts all keys as looked for; a node of a cluster counts only its own keys.
                     let times = if holders.are_ring() { counted.len().max(1) as u64 } else { 1 };
-                    let all: Counted = counted.into_iter().map(|(_, counted)| counted).sum();
-                    (Counted { looked_for: all.looked_for / times, ..all }, None)
+                    let all: CountResult = counted.into_iter().map(|(_, counted)| counted).sum();
+                    (CountResult { looked_for: all.looked_for / times, ..all }, None)
                 }
-                Err(error) => (Counted::default(), Some(error.to_string())),
+                Err(error) => (CountResult::default(), Some(error.to_string())),
             }
         };
-        let prefilled = Prefilled {
+        let prefilled = PrefillResult {
             requests: prefill.requests,
             answered: self.sum.ops,
             length_s: self.sum.length_s,
@@ -104,7 +104,7 @@ impl Fill {
         };
         *self = Self::default();
         live.event(node, EventKind::Prefilled { prefilled: prefilled.clone() });
-        live.target(node).go_on();
+        live.target(node).apply_wanted();
         Some(prefilled)
     }
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::Commission;
-use crate::endpoint::{Address, Cluster, Neighbours, Role, Target, Topology, neighbours};
+use crate::endpoint::{Address, Cluster, RelatedServers, Role, Target, Topology, neighbours};
 
 /// The interval between two regular queries of the servers.
 const ASK_EVERY: Duration = Duration::from_secs(3);
@@ -22,7 +22,7 @@ const MOST_NODES: usize = 128;
 
 /// A change of the nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NodeNews {
+pub(super) enum NodeChange {
     /// The server at this address has joined.
     Joined(Address),
     /// The server at this address has joined, but the session already has the largest number of nodes. Only the first
@@ -35,7 +35,7 @@ pub(super) enum NodeNews {
 }
 
 /// The source of the changes.
-pub(super) enum Following {
+pub(super) enum NodeSource {
     /// No source: changes of the nodes are not followed.
     Nobody,
     /// A cluster, its last seen topology, and the time of the next query.
@@ -44,7 +44,7 @@ pub(super) enum Following {
     Servers { found: Receiver<Vec<Target>>, known: Vec<Address>, _end: Sender<()> },
 }
 
-impl Following {
+impl NodeSource {
     /// Begins to follow the servers of a session.
     pub(super) fn begin(commission: &Commission) -> Self {
         // With --redact only the named server is measured. A comparison measures only the two named servers.
@@ -62,7 +62,7 @@ impl Following {
         let ask = move || {
             while ended.recv_timeout(ASK_EVERY) == Err(RecvTimeoutError::Timeout) {
                 // A server that does not answer now may answer the next time.
-                if let Ok(Neighbours::Servers(servers)) = neighbours(&target, LIMIT)
+                if let Ok(RelatedServers::Servers(servers)) = neighbours(&target, LIMIT)
                     && found_up.send(servers).is_err()
                 {
                     return;
@@ -78,12 +78,12 @@ impl Following {
     }
 
     /// Returns the changes since the last call. `nodes` is the number of nodes in the session. Does not block.
-    pub(super) fn news(&mut self, nodes: usize) -> Vec<NodeNews> {
+    pub(super) fn news(&mut self, nodes: usize) -> Vec<NodeChange> {
         match self {
             Self::Nobody => Vec::new(),
             Self::Cluster { cluster, seen, doubt } => {
                 if Instant::now() >= *doubt {
-                    cluster.doubt();
+                    cluster.mark_stale();
                     *doubt = Instant::now() + ASK_EVERY;
                 }
                 let now = Arc::clone(&cluster.topology());
@@ -96,8 +96,8 @@ impl Following {
                 for address in found {
                     if !known.contains(&address) {
                         news.extend(match known.len() {
-                            ..MOST_NODES => Some(NodeNews::Joined(address.clone())),
-                            MOST_NODES => Some(NodeNews::Full(address.clone())),
+                            ..MOST_NODES => Some(NodeChange::Joined(address.clone())),
+                            MOST_NODES => Some(NodeChange::Full(address.clone())),
                             _ => None,
                         });
                         known.push(address);
@@ -111,7 +111,7 @@ impl Following {
 
 /// Returns the changes between two topologies. All nodes up to the last member of the cluster are nodes of the session.
 /// Nodes after it are known only from a redirect, and are not reported yet.
-fn differences(before: &Topology, now: &Topology, nodes: usize) -> Vec<NodeNews> {
+fn differences(before: &Topology, now: &Topology, nodes: usize) -> Vec<NodeChange> {
     let is_member = |topology: &Topology, number: usize| {
         topology.nodes().nth(number).is_some_and(|(_, node)| node.role != Role::Outside)
     };
@@ -123,11 +123,13 @@ fn differences(before: &Topology, now: &Topology, nodes: usize) -> Vec<NodeNews>
         match (is_member(before, number), node.role != Role::Outside) {
             _ if number >= MOST_NODES => {
                 let is_first = number == MOST_NODES && before.nodes().count() <= MOST_NODES;
-                news.extend(is_first.then(|| NodeNews::Full(address())));
+                news.extend(is_first.then(|| NodeChange::Full(address())));
             }
-            _ if number >= nodes => news.extend((Some(number) <= last).then(|| NodeNews::Joined(address()))),
-            (true, false) => news.push(NodeNews::Left(number as u16, address())),
-            (false, true) => news.push(NodeNews::Back(number as u16, address())),
+            _ if number >= nodes => {
+                news.extend((Some(number) <= last).then(|| NodeChange::Joined(address())));
+            }
+            (true, false) => news.push(NodeChange::Left(number as u16, address())),
+            (false, true) => news.push(NodeChange::Back(number as u16, address())),
             _ => {}
         }
     }
@@ -154,12 +156,15 @@ mod tests {
     fn nodes_join_leave_and_come_back_with_their_numbers() {
         let first = topology(&Topology::default(), &[1, 2]);
         let mut second = first.clone();
-        second.meet(&at(9)).unwrap();
+        second.find_or_add(&at(9)).unwrap();
         assert_eq!(differences(&first, &second, 2), [], "a redirect alone makes no node");
         let third = topology(&second, &[2, 3]);
-        let joined = [9, 3].map(|port| NodeNews::Joined(at(port)));
-        assert_eq!(differences(&second, &third, 2), [vec![NodeNews::Left(0, at(1))], joined.into()].concat());
+        let joined = [9, 3].map(|port| NodeChange::Joined(at(port)));
+        assert_eq!(
+            differences(&second, &third, 2),
+            [vec![NodeChange::Left(0, at(1))], joined.into()].concat()
+        );
         let fourth = topology(&third, &[1, 2, 3]);
-        assert_eq!(differences(&third, &fourth, 4), [NodeNews::Back(0, at(1))]);
+        assert_eq!(differences(&third, &fourth, 4), [NodeChange::Back(0, at(1))]);
     }
 }

@@ -1,22 +1,21 @@
-//! The gate: the steps before redyno's first write to a server. The steps are the survey of the server's data and
-//! clients, the user's permission, the marker key, and the workload's setup.
+//! The gate: the steps before redyno's first write to a server.
 //!
 //! ```text
 //! Shut ──► Surveying ──► Asking ──► Allowed ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names
 //!              └── nobody else there ──▲                                            than the marker has, another setup
 //! ```
-//! Each node with load has its own gate. The gate guards all servers that store the load's keys: in a cluster, all
-//! primaries. No node is written to before the questions about all nodes are answered. Load settings wait at the gate
-//! if they would write, if their workload has a setup that was not run, or if they may do harm and the user has not
-//! agreed (`Warning`). All other settings take effect at once.
+//! Each node with load has a gate for all servers that store the load's keys: in a cluster, all primaries. No node is
+//! written to before the questions about all nodes are answered. Load settings wait at the gate if they would write, if
+//! their workload has a setup that was not run, or if they may do harm and the user has not agreed (`Warning`). All
+//! other settings take effect at once.
 
 use std::{collections::BTreeSet, time::Duration};
 
 use super::{
-    Commission, Keys,
+    Commission, KeyOwner,
     caution::Caution,
-    holders::{Answers, Holder, Holders},
-    stage::{Admission, Stage, modules, others},
+    holders::{Holder, HolderReplies, Holders},
+    stage::{Admission, GateStage, modules, others},
 };
 use crate::{
     knobs::Knobs,
@@ -28,9 +27,9 @@ use crate::{
 
 /// The gate of a node: the state of the steps before the first write.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct WriteGate {
     /// The present step.
-    pub stage: Stage,
+    pub stage: GateStage,
     /// The load settings that wait at the gate.
     held: Option<Knobs>,
     /// Whether the command line allows everything (`--yes`).
@@ -39,8 +38,7 @@ pub(super) struct Gate {
     caution: Caution,
     /// A question about possible harm, or a refusal, that was not sent to the peers yet.
     unsent: Option<Admission>,
-    /// The commands that the user has allowed although they may write keys of other owners; `None` before the first
-    /// answer.
+    /// The allowed commands that may write keys of other owners; `None` before the user's first answer.
     agreed: Option<BTreeSet<String>>,
     /// The reason why the last survey failed.
     trouble: Option<String>,
@@ -51,17 +49,17 @@ pub(super) struct Gate {
     /// The key names of the lag probe; empty if the user has refused them.
     besides_load: KeySpan,
     seed: u64,
-    keys: Keys,
+    keys: KeyOwner,
     /// The setups that were run already.
     run: Vec<Steps>,
 }
 
-impl Gate {
+impl WriteGate {
     /// Returns the gate for the load of a commission.
     pub fn new(commission: &Commission) -> Self {
         let &Commission { keys, is_allowed, .. } = commission;
         Self {
-            stage: if keys == Keys::OwnServers { Stage::Open } else { Stage::Shut },
+            stage: if keys == KeyOwner::OwnServers { GateStage::Open } else { GateStage::Shut },
             held: None,
             is_allowed,
             caution: Caution::new(commission),
@@ -82,13 +80,12 @@ impl Gate {
         self.caution.push(number, record);
     }
 
-    /// Returns the waiting load settings if they may take effect. If the settings may do harm, the user is asked first,
-    /// and the result is `None`.
+    /// Returns the waiting load settings if they may take effect, or `None` after a question about possible harm.
     fn pass(&mut self) -> Option<Knobs> {
         if let Some(harm) = self.caution.harm(self.held.as_ref()) {
             self.unsent = Some(Admission::Warn(format!("{harm}. Continue?")));
-            let before = std::mem::replace(&mut self.stage, Stage::Shut);
-            self.stage = Stage::Warning(Box::new(before));
+            let before = std::mem::replace(&mut self.stage, GateStage::Shut);
+            self.stage = GateStage::Warning(Box::new(before));
             return None;
         }
         self.let_pass()
@@ -102,47 +99,46 @@ impl Gate {
 
     /// Withdraws questions and permissions about load settings that are no longer requested.
     fn take_back(&mut self) {
-        if let Stage::Warning(before) | Stage::Allowed(before) = &mut self.stage {
-            self.stage = std::mem::replace(before, Stage::Shut);
+        if let GateStage::Warning(before) | GateStage::Allowed(before) = &mut self.stage {
+            self.stage = std::mem::replace(before, GateStage::Shut);
             self.unsent = None;
         }
     }
 
-    /// Returns whether the keys of this run stay on the server at the end; `None` if the run cannot have written keys to
-    /// `holders`.
+    /// Returns whether this run's keys stay at the end; `None` if it cannot have written keys to `holders`.
     pub fn leaves_keys(&self, holders: &Holders) -> Option<bool> {
         match self.keys {
-            Keys::Runs { kept } if holders.have_keys() => Some(kept),
+            KeyOwner::Runs { kept } if holders.have_keys() => Some(kept),
             _ => None,
         }
     }
 
-    /// Handles a peer's request for load settings. Returns them if they may take effect at once; [`look`](Self::look)
-    /// returns them later otherwise.
-    pub fn want(&mut self, knobs: Knobs, holders: &mut Holders) -> Option<Knobs> {
+    /// Handles a peer's request for load settings. Returns the settings, or `None` if [`poll`](Self::poll) returns
+    /// them.
+    pub fn request(&mut self, knobs: Knobs, holders: &mut Holders) -> Option<Knobs> {
         self.take_back();
         if let Err(error) = holders.check_keys(&knobs) {
             (self.held, self.unsent) = (None, Some(Admission::Refuse(error.to_string())));
             return None;
         }
         let others = others(&knobs);
-        if !self.writes(&knobs) && (modules(&knobs).is_empty() || self.keys == Keys::OwnServers) {
+        if !self.writes(&knobs) && (modules(&knobs).is_empty() || self.keys == KeyOwner::OwnServers) {
             self.held = Some(knobs);
             return self.pass();
         }
-        let is_agreed = self.keys == Keys::OwnServers
+        let is_agreed = self.keys == KeyOwner::OwnServers
             || self.notifications(&knobs).is_none()
                 && self.agreed.as_ref().is_some_and(|agreed| others.is_subset(agreed));
         self.held = Some(knobs);
         match self.stage {
-            Stage::Open | Stage::Extending(_) if !is_agreed => {
-                self.stage = Stage::Surveying(self.survey(holders));
+            GateStage::Open | GateStage::Extending(_) if !is_agreed => {
+                self.stage = GateStage::Surveying(self.survey(holders));
             }
-            Stage::Open | Stage::Extending(_) if self.caution.harm(self.held.as_ref()).is_some() => {
+            GateStage::Open | GateStage::Extending(_) if self.caution.harm(self.held.as_ref()).is_some() => {
                 return self.pass();
             }
-            Stage::Open | Stage::Extending(_) => return self.go_on(holders),
-            Stage::Shut => self.stage = Stage::Surveying(self.survey(holders)),
+            GateStage::Open | GateStage::Extending(_) => return self.advance(holders),
+            GateStage::Shut => self.stage = GateStage::Surveying(self.survey(holders)),
             _ => {}
         }
         None
@@ -159,35 +155,36 @@ impl Gate {
     }
 
     /// Returns whether the lag probe may write: its keys are allowed, and the markers contain them.
-    pub fn admits_besides_load(&self, holders: &Holders) -> bool {
-        let is_open = matches!(self.stage, Stage::Open | Stage::Extending(_) | Stage::Preparing(..));
-        let is_marked = self.keys == Keys::OwnServers || holders.cover(&self.besides_load);
+    pub fn may_probe_lag(&self, holders: &Holders) -> bool {
+        let is_open =
+            matches!(self.stage, GateStage::Open | GateStage::Extending(_) | GateStage::Preparing(..));
+        let is_marked = self.keys == KeyOwner::OwnServers || holders.cover(&self.besides_load);
         is_open && is_marked && !self.besides_load.is_empty()
     }
 
     fn writes(&self, knobs: &Knobs) -> bool {
-        !self.span(knobs).is_empty() || !others(knobs).is_empty() || self.lacking(knobs).is_some()
+        !self.span(knobs).is_empty() || !others(knobs).is_empty() || self.missing_setup(knobs).is_some()
     }
 
     /// Begins the survey of the servers' data and clients, and of the modules that the waiting workload needs.
-    fn survey(&self, holders: &Holders) -> Answers<Survey> {
+    fn survey(&self, holders: &Holders) -> HolderReplies<Survey> {
         let modules = self.held.as_ref().map(modules).unwrap_or_default();
         let notifies = self.held.as_ref().is_some_and(|knobs| self.notifications(knobs).is_some());
         holders.ask(|holder| holder.control.survey_for(modules.clone(), notifies))
     }
 
-    /// Returns the waiting load settings if all steps are done; otherwise begins the next step. Call this only if the
-    /// settings are allowed.
-    fn go_on(&mut self, holders: &mut Holders) -> Option<Knobs> {
-        let was_open = matches!(self.stage, Stage::Open | Stage::Extending(_) | Stage::Preparing(..));
-        self.stage = Stage::Open;
+    /// Returns the waiting load settings, which are allowed, if all steps are done; otherwise begins the next step.
+    fn advance(&mut self, holders: &mut Holders) -> Option<Knobs> {
+        let was_open =
+            matches!(self.stage, GateStage::Open | GateStage::Extending(_) | GateStage::Preparing(..));
+        self.stage = GateStage::Open;
         let knobs = self.held.as_ref()?;
         self.agreed.get_or_insert_default().extend(others(knobs));
         if let Some(answer) = self.extend(&self.span(knobs), holders) {
-            self.stage = if was_open { Stage::Extending(answer) } else { Stage::Marking(answer) };
+            self.stage = if was_open { GateStage::Extending(answer) } else { GateStage::Marking(answer) };
             return None;
         }
-        if let Some(setup) = self.lacking(knobs) {
+        if let Some(setup) = self.missing_setup(knobs) {
             let (keyspace, value_size) = (knobs.keyspace, knobs.value_size);
             let in_cluster = holders.is_cluster();
             let run = holders.ask(|Holder { target, control, ledger, .. }| {
@@ -195,30 +192,30 @@ impl Gate {
                 let commands = knobs.workload.setup_commands(form, keyspace, value_size, self.seed);
                 control.set_up(commands, ledger, in_cluster)
             });
-            self.stage = Stage::Preparing(setup.clone(), run);
+            self.stage = GateStage::Preparing(setup.clone(), run);
             return None;
         }
         self.let_pass()
     }
 
     /// Adds key names to the ledgers and the markers that do not contain them yet.
-    fn extend(&self, span: &KeySpan, holders: &mut Holders) -> Option<Answers<()>> {
-        let Keys::Runs { kept } = self.keys else { return None };
+    fn extend(&self, span: &KeySpan, holders: &mut Holders) -> Option<HolderReplies<()>> {
+        let KeyOwner::Runs { kept } = self.keys else { return None };
         holders.note(span, kept)
     }
 
     /// Returns the setup that must still run before a load with these settings, if there is one.
-    fn lacking<'a>(&self, knobs: &'a Knobs) -> Option<&'a Steps> {
+    fn missing_setup<'a>(&self, knobs: &'a Knobs) -> Option<&'a Steps> {
         let setup = Some(&knobs.workload.setup).filter(|setup| knobs.load && !setup.is_empty());
         setup.filter(|setup| !self.run.contains(setup))
     }
 
     /// Returns the letters that the setup still to be run adds to `notify-keyspace-events`, if there are any.
     fn notifications<'a>(&self, knobs: &'a Knobs) -> Option<&'a str> {
-        self.lacking(knobs)?.notifications()
+        self.missing_setup(knobs)?.notifications()
     }
 
-    /// Continues with load settings that [are allowed](Stage::is_allowed).
+    /// Continues with load settings that [are allowed](GateStage::is_allowed).
     pub fn open(&mut self, holders: &mut Holders) -> Option<Admission> {
         if !self.stage.is_allowed() {
             return None;
@@ -226,13 +223,13 @@ impl Gate {
         self.take_back();
         // Load settings without writes do not open the gate.
         let writes = self.held.as_ref().is_some_and(|knobs| self.writes(knobs));
-        let passed = if writes { self.go_on(holders) } else { self.let_pass() };
+        let passed = if writes { self.advance(holders) } else { self.let_pass() };
         passed.map(Admission::Pass)
     }
 
     /// Returns whether load settings wait because the survey failed. No step is running then.
     pub fn is_stuck(&self) -> bool {
-        self.held.is_some() && matches!(self.stage, Stage::Shut)
+        self.held.is_some() && matches!(self.stage, GateStage::Shut)
     }
 
     /// Returns the reason why the last survey failed, if it failed.
@@ -248,48 +245,52 @@ impl Gate {
     /// Tries the failed step for the waiting load settings again.
     pub fn retry(&mut self, holders: &Holders) {
         if self.is_stuck() {
-            self.stage = Stage::Surveying(self.survey(holders));
+            self.stage = GateStage::Surveying(self.survey(holders));
         }
     }
 
     /// Waits at most `limit` for the present step, and returns its result. Each result is returned once.
-    pub fn look(&mut self, limit: Duration, holders: &mut Holders) -> Option<Admission> {
+    pub fn poll(&mut self, limit: Duration, holders: &mut Holders) -> Option<Admission> {
         if self.unsent.is_some() {
             return self.unsent.take();
         }
         match &mut self.stage {
-            Stage::Surveying(answer) => match answer.wait(limit)? {
-                Ok(surveys) => self.surveyed(surveys),
+            GateStage::Surveying(answer) => match answer.wait(limit)? {
+                Ok(surveys) => self.handle_survey(surveys),
                 Err(error) => {
                     // The settings keep waiting: the survey is repeated when the server recovers.
-                    self.stage = Stage::Shut;
+                    self.stage = GateStage::Shut;
                     self.trouble = Some(error.to_string());
                     error.is_answer().then(|| self.refuse(error.to_string()))
                 }
             },
-            Stage::Marking(answer) => match answer.wait(limit)? {
-                Ok(_) => self.go_on(holders).map(Admission::Pass),
+            GateStage::Marking(answer) => match answer.wait(limit)? {
+                Ok(_) => self.advance(holders).map(Admission::Pass),
                 Err(error) => {
                     holders.not_marked(&error);
                     Some(self.refuse(error.to_string()))
                 }
             },
-            Stage::Preparing(setup, answer) => {
+            GateStage::Preparing(setup, answer) => {
                 let outcome = answer.wait(limit)?;
                 let setup = setup.clone();
-                self.prepared(setup, outcome, holders)
+                self.handle_setup(setup, outcome, holders)
             }
             // A refusal is reported by the control plane, which tries again with each poll.
-            Stage::Extending(answer) => {
+            GateStage::Extending(answer) => {
                 drop(answer.wait(limit)?);
-                self.go_on(holders).map(Admission::Pass)
+                self.advance(holders).map(Admission::Pass)
             }
-            Stage::Shut | Stage::Asking | Stage::Warning(_) | Stage::Allowed(_) | Stage::Open => None,
+            GateStage::Shut
+            | GateStage::Asking
+            | GateStage::Warning(_)
+            | GateStage::Allowed(_)
+            | GateStage::Open => None,
         }
     }
 
     /// Handles the result of a setup.
-    fn prepared(
+    fn handle_setup(
         &mut self,
         setup: Steps,
         outcome: Result<Vec<(u16, SetUp)>, ServerError>,
@@ -301,7 +302,7 @@ impl Gate {
         let cause = match outcome.map(failed) {
             Ok(None) => {
                 self.run.push(setup);
-                return self.go_on(holders).map(Admission::Pass);
+                return self.advance(holders).map(Admission::Pass);
             }
             Ok(Some((number, (step, error)))) => {
                 format!("{}setup step {step}: {}", holders.subject(number), error.cause())
@@ -310,15 +311,15 @@ impl Gate {
         };
         // Other load settings may have been requested during the setup.
         if self.held.as_ref().is_some_and(|knobs| knobs.workload.setup != setup) {
-            return self.go_on(holders).map(Admission::Pass);
+            return self.advance(holders).map(Admission::Pass);
         }
-        self.stage = Stage::Open;
+        self.stage = GateStage::Open;
         self.held.take().map(|_| Admission::Refuse(cause))
     }
 
     /// Waits at most `limit` until a running setup is done.
     pub fn await_setup(&mut self, limit: Duration) {
-        if let Stage::Preparing(_, answer) = &mut self.stage {
+        if let GateStage::Preparing(_, answer) = &mut self.stage {
             // The result is not needed: the ledger contains everything that the setup created.
             drop(answer.wait(limit));
         }
@@ -327,14 +328,14 @@ impl Gate {
     /// Handles the user's answer.
     pub fn answer(&mut self, yes: bool) {
         let before = match &mut self.stage {
-            Stage::Warning(before) => std::mem::replace(&mut **before, Stage::Shut),
-            Stage::Asking => Stage::Shut,
+            GateStage::Warning(before) => std::mem::replace(&mut **before, GateStage::Shut),
+            GateStage::Asking => GateStage::Shut,
             _ => return,
         };
         self.unsent = None;
         if yes {
             self.caution.accept(self.held.as_ref());
-            self.stage = Stage::Allowed(Box::new(before));
+            self.stage = GateStage::Allowed(Box::new(before));
         } else {
             self.caution.decline();
             self.held = None;
@@ -343,13 +344,13 @@ impl Gate {
         }
     }
 
-    fn surveyed(&mut self, surveys: Vec<(u16, Survey)>) -> Option<Admission> {
+    fn handle_survey(&mut self, surveys: Vec<(u16, Survey)>) -> Option<Admission> {
         self.caution.survey(&surveys);
         let obstacle = surveys.iter().find_map(|(_, survey)| survey.obstacle());
         let Some(survey) = surveys.into_iter().map(|(_, survey)| survey).reduce(Survey::with) else {
             return Some(self.refuse("no node of the cluster is a primary".to_owned()));
         };
-        let setup = self.held.as_ref().filter(|knobs| self.lacking(knobs).is_some());
+        let setup = self.held.as_ref().filter(|knobs| self.missing_setup(knobs).is_some());
         let letters = setup.and_then(|knobs| self.notifications(knobs));
         let letters = letters.filter(|letters| with_letters(&survey.notifications, letters).is_some());
         let mut names = setup.map(|knobs| knobs.workload.setup_names()).unwrap_or_default();
@@ -358,10 +359,10 @@ impl Gate {
         }
         let writes = Writes {
             names: self.names.clone(),
-            is_users: matches!(self.keys, Keys::Users { .. }),
+            is_users: matches!(self.keys, KeyOwner::Users { .. }),
             is_service: !self.has_keys,
-            asks_always: self.keys == Keys::Users { asks_always: true } || letters.is_some(),
-            kept: self.keys == Keys::Runs { kept: true },
+            asks_always: self.keys == KeyOwner::Users { asks_always: true } || letters.is_some(),
+            kept: self.keys == KeyOwner::Runs { kept: true },
             is_load: self.held.as_ref().is_some_and(|knobs| knobs.load),
             span: self.held.as_ref().map(|knobs| self.span(knobs)).unwrap_or_default(),
             others: self.held.iter().flat_map(others).collect(),
@@ -374,25 +375,25 @@ impl Gate {
             return Some(self.refuse(obstacle.to_string()));
         }
         if writes.is_nothing() {
-            self.stage = Stage::Shut;
+            self.stage = GateStage::Shut;
             return self.pass().map(Admission::Pass);
         }
-        let question = survey.asks(&writes).filter(|_| !self.is_allowed);
+        let question = survey.question(&writes).filter(|_| !self.is_allowed);
         let question = match (self.caution.harm(self.held.as_ref()), question) {
             (Some(harm), Some(question)) => format!("{harm}. {question}"),
             (Some(harm), None) => format!("{harm}. Continue?"),
             (None, Some(question)) => question,
             (None, None) => {
-                self.stage = Stage::Allowed(Box::new(Stage::Shut));
+                self.stage = GateStage::Allowed(Box::new(GateStage::Shut));
                 return None;
             }
         };
-        self.stage = Stage::Asking;
+        self.stage = GateStage::Asking;
         Some(Admission::Ask(question))
     }
 
     fn refuse(&mut self, cause: String) -> Admission {
-        self.stage = Stage::Shut;
+        self.stage = GateStage::Shut;
         self.held = None;
         self.besides_load = KeySpan::default();
         Admission::Refuse(cause)

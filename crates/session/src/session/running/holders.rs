@@ -73,14 +73,14 @@ pub struct Holders {
 
 /// The replies of all holders, some of which may not have arrived yet.
 #[derive(Debug)]
-pub struct Answers<T> {
+pub struct HolderReplies<T> {
     awaited: Vec<(u16, Address, Answer<T>)>,
     arrived: Vec<(u16, T)>,
     /// Whether errors name the server, because there are several.
     is_of_cluster: bool,
 }
 
-impl<T> Answers<T> {
+impl<T> HolderReplies<T> {
     /// Returns the replies of all holders with their node numbers; `None` if not all replies arrive within `limit`. The
     /// replies are returned only once.
     ///
@@ -186,7 +186,7 @@ impl Holders {
 
     /// Returns the servers that the user must name to `redyno clean` to clean all holders. For a cluster one node is
     /// enough.
-    pub fn to_name(&self) -> Vec<&Target> {
+    pub fn servers_to_clean(&self) -> Vec<&Target> {
         match self.are_ring() {
             true => self.all.iter().map(|holder| &holder.target).collect(),
             false => vec![&self.target],
@@ -209,15 +209,15 @@ impl Holders {
     }
 
     /// Sends a command to all holders: calls `order` for each of them.
-    pub fn ask<T>(&self, order: impl Fn(&Holder) -> Answer<T>) -> Answers<T> {
+    pub fn ask<T>(&self, order: impl Fn(&Holder) -> Answer<T>) -> HolderReplies<T> {
         let awaited = |holder: &Holder| (holder.number, holder.target.address.clone(), order(holder));
         let awaited = self.all.iter().map(awaited).collect();
-        Answers { awaited, arrived: Vec::new(), is_of_cluster: self.is_cluster() }
+        HolderReplies { awaited, arrived: Vec::new(), is_of_cluster: self.is_cluster() }
     }
 
     /// Adds key names to all ledgers and markers. `kept` is set if the keys stay on the server at the end. Returns
     /// `None` if all ledgers contain the names already.
-    pub fn note(&mut self, span: &KeySpan, kept: bool) -> Option<Answers<()>> {
+    pub fn note(&mut self, span: &KeySpan, kept: bool) -> Option<HolderReplies<()>> {
         if self.cover(span) {
             return None;
         }
@@ -253,7 +253,7 @@ impl Holders {
     ///
     /// # Errors
     /// When a control plane cannot be started; a message.
-    pub fn look(&mut self) -> Result<(), String> {
+    pub fn poll(&mut self) -> Result<(), String> {
         self.follow()?;
         for Holder { control, ledger, marking, .. } in &mut self.all {
             let answered = match marking {
@@ -343,7 +343,7 @@ impl Holders {
         if let (Some(cluster), Some(seen)) = (self.cluster.as_ref().filter(|_| self.move_keys()), &self.seen)
         {
             let deadline = Instant::now() + RENEWAL;
-            cluster.doubt();
+            cluster.mark_stale();
             while Arc::ptr_eq(seen, &cluster.topology()) && Instant::now() < deadline {
                 std::thread::sleep(LOOK_EVERY);
             }
@@ -373,7 +373,8 @@ impl Holders {
         let Some(address) = node_address(member.host.as_bytes(), member.port, &self.target.address) else {
             return Ok(false);
         };
-        let number = self.numbering.of(cluster.meet(&address).map_err(|error| error.to_string())?.index());
+        let number =
+            self.numbering.of(cluster.find_or_add(&address).map_err(|error| error.to_string())?.index());
         if self.has(number) {
             return Ok(false);
         }

@@ -13,6 +13,7 @@
 //! its own queue, and the end of the session does not wait for peers.
 
 mod begin;
+mod capacity;
 mod caution;
 mod commission;
 mod conduct;
@@ -20,16 +21,15 @@ mod fill;
 mod following;
 mod gate;
 mod holders;
+mod key_removal;
 mod node;
 mod order;
 mod peer;
 mod ping_window;
 mod recordings;
 mod refusal;
-mod room;
-mod set_back;
+mod restore;
 mod stage;
-mod sweep;
 #[cfg(test)]
 mod tests;
 mod thread;
@@ -37,11 +37,11 @@ mod tuning;
 mod undo;
 
 pub use begin::{Session, StartError};
-pub use commission::{Commission, Keys};
-pub use holders::{Answers, Holder, Holders};
+pub use capacity::{Demand, FreeCapacity, HarmCheck, LoadChange};
+pub use commission::{Commission, KeyOwner};
+pub use holders::{Holder, HolderReplies, Holders};
+pub use key_removal::{remove_keys, remove_markers};
 pub use order::{Delivery, Notice, Order, RecordingState};
 pub use peer::Peer;
-pub use room::{Change, Danger, Demand, Room};
-pub use set_back::{delete, set_back};
-pub use sweep::{strike, sweep};
-pub use thread::{Ended, EndedBy};
+pub use restore::{delete, restore_parameter};
+pub use thread::{EndedBy, SessionResult};

@@ -7,10 +7,10 @@ use std::{
 };
 
 use super::{
-    Commission, Keys, Notice, Order,
-    fill::Fill,
-    gate::Gate,
-    holders::{Answers, Holders},
+    Commission, KeyOwner, Notice, Order,
+    fill::PrefillWatch,
+    gate::WriteGate,
+    holders::{HolderReplies, Holders},
     peer::Peers,
     refusal::Refusals,
     stage::Admission,
@@ -21,9 +21,12 @@ use crate::{
     endpoint::Target,
     events::EventKind,
     knobs::Knobs,
-    load::Plan,
-    server::{Control, KeyLook, KeyState, KeyWay, Ledger, Marker, Owner, left_behind, united, value_words},
-    session::{Live, Record, TargetBeginning},
+    load::LoadPlan,
+    server::{
+        Control, KeyExamination, KeyMethod, KeyState, Ledger, Marker, Owner, leftover_lines, merged_by_run,
+        value_words,
+    },
+    session::{Live, Record, TargetSettings},
 };
 
 /// The interval between two polls of INFO.
@@ -45,45 +48,45 @@ pub(super) fn measure(
     target: &Target,
     clock: Clock,
     first: Option<&Control>,
-) -> io::Result<(Arc<Control>, TargetBeginning)> {
+) -> io::Result<(Arc<Control>, TargetSettings)> {
     let (news, server) = channel();
     let control = Control::beside(first, target.clone(), clock, INFO_EVERY, news)?;
     let cluster = commission.cluster_plan(number);
-    let plan = Plan { target: target.clone(), cluster, ..commission.plan.clone() };
+    let plan = LoadPlan { target: target.clone(), cluster, ..commission.plan.clone() };
     let carries = commission.carrier.is_none_or(|carrier| carrier == number);
     let knobs = Knobs { load: false, ..commission.knobs.clone() };
     let (is_watched, pings_per_s) = (commission.is_watched(number), commission.pings_per_s());
     let (heard, fleet) = (None, None);
-    let beginning = TargetBeginning { plan, knobs, heard, server, fleet, carries, is_watched, pings_per_s };
+    let beginning = TargetSettings { plan, knobs, heard, server, fleet, carries, is_watched, pings_per_s };
     Ok((Arc::new(control.redacting(commission.redacts)), beginning))
 }
 
 /// A node: a server that is measured, and the steps before redyno's first write to it.
-pub(super) struct Node {
+pub(super) struct SessionNode {
     /// The number of the node, from 0.
     pub(super) number: u16,
     pub(super) target: Target,
     pub(super) control: Arc<Control>,
     /// The servers that store the keys of the node's load.
     pub(super) holders: Holders,
-    pub(super) gate: Gate,
+    pub(super) gate: WriteGate,
     pub(super) refusals: Refusals,
     pub(super) tuning: Tuning,
     /// Whether the node is only watched: it never gets load.
     pub(super) is_watched: bool,
     /// The reason why the node could not be reached before the session began, if it could not.
     pub(super) unreachable: Option<String>,
-    fill: Fill,
+    fill: PrefillWatch,
     /// Whether a prefill runs before the next load settings take effect.
     pub(super) fills: bool,
-    leftovers: Option<Answers<Vec<Marker>>>,
+    leftovers: Option<HolderReplies<Vec<Marker>>>,
     /// The running scan of the keys, if there is one.
-    keys: Option<KeyLook>,
+    keys: Option<KeyExamination>,
     /// Whether there is a screen to ask the user.
     is_attended: bool,
 }
 
-impl Node {
+impl SessionNode {
     /// Returns node `number`. `controls` are the control planes of all nodes, and `owner` is written to redyno's
     /// marker.
     ///
@@ -96,12 +99,12 @@ impl Node {
         commission: &Commission,
         owner: &Owner,
     ) -> Result<Self, String> {
-        let is_own = commission.keys == Keys::OwnServers;
+        let is_own = commission.keys == KeyOwner::OwnServers;
         let is_watched = commission.is_watched(number);
         let ledger = if is_own { Ledger::unmarked() } else { Ledger::new(commission.run, owner.clone()) };
         let control = Arc::clone(&controls[usize::from(number)]);
         // Replicas without a cluster get their keys from the primary.
-        let cluster = commission.clusters.get(&number).filter(|cluster| !cluster.is_of_copies());
+        let cluster = commission.clusters.get(&number).filter(|cluster| !cluster.is_replication());
         let holders = match cluster {
             Some(cluster) => {
                 let cluster = (Arc::clone(cluster), commission.numbering(number));
@@ -118,12 +121,12 @@ impl Node {
                 .then(|| holders.ask(|holder| holder.control.find_leftovers())),
             control,
             holders,
-            gate: Gate::new(commission),
+            gate: WriteGate::new(commission),
             refusals: Refusals::new(commission.keeps_going),
             tuning: Tuning::new(ledger),
             is_watched,
             unreachable: commission.unreachable.clone().filter(|_| number == 0),
-            fill: Fill::default(),
+            fill: PrefillWatch::default(),
             keys: None,
             fills: false,
             is_attended: commission.is_attended,
@@ -131,13 +134,13 @@ impl Node {
     }
 
     /// Handles a peer's request for load settings.
-    pub(super) fn want(&mut self, knobs: Knobs, live: &mut Live) {
-        match self.gate.want(knobs.clone(), &mut self.holders) {
+    pub(super) fn request(&mut self, knobs: Knobs, live: &mut Live) {
+        match self.gate.request(knobs.clone(), &mut self.holders) {
             Some(knobs) => self.turn(knobs, live),
             // The settings wait at the gate for the marker, the setup or the user. The present load continues.
             None if self.gate.stage.keeps_load() => {}
             // The present load must stop, because its settings are no longer requested.
-            None => live.turn(self.number, Knobs { load: false, ..knobs }),
+            None => live.set_knobs(self.number, Knobs { load: false, ..knobs }),
         }
     }
 
@@ -145,12 +148,17 @@ impl Node {
     fn turn(&mut self, knobs: Knobs, live: &mut Live) {
         match std::mem::take(&mut self.fills) {
             true => live.target(self.number).fill(knobs),
-            false => live.turn(self.number, knobs),
+            false => live.set_knobs(self.number, knobs),
         }
     }
 
     /// Acts on the result of the steps before the first write.
-    pub(super) fn obey(&mut self, admission: Option<Admission>, live: &mut Live, peers: &mut Peers) {
+    pub(super) fn apply_admission(
+        &mut self,
+        admission: Option<Admission>,
+        live: &mut Live,
+        peers: &mut Peers,
+    ) {
         match admission.map(|admission| admission.knobs(self.is_attended)) {
             Some(Ok(knobs)) => self.turn(knobs, live),
             Some(Err(notice)) => {
@@ -168,11 +176,11 @@ impl Node {
     ///
     /// # Errors
     /// When a scan of the keys is running already.
-    pub(super) fn look_at_keys(&mut self, way: KeyWay) -> Result<(), String> {
+    pub(super) fn scan_keys(&mut self, way: KeyMethod) -> Result<(), String> {
         if self.keys.is_some() {
             return Err("a scan of the keys is running; stop it first".to_owned());
         }
-        self.keys = Some(self.control.look_at_keys(way));
+        self.keys = Some(self.control.examine_keys(way));
         Ok(())
     }
 
@@ -185,19 +193,19 @@ impl Node {
     }
 
     /// Handles the events of the node.
-    pub(super) fn look(&mut self, live: &mut Live, peers: &mut Peers) {
-        if let Err(why) = self.holders.look() {
+    pub(super) fn poll(&mut self, live: &mut Live, peers: &mut Peers) {
+        if let Err(why) = self.holders.poll() {
             peers.send(self.number, Notice::Warning(why));
         }
-        let admission = self.gate.look(Duration::ZERO, &mut self.holders);
-        self.obey(admission, live, peers);
+        let admission = self.gate.poll(Duration::ZERO, &mut self.holders);
+        self.apply_admission(admission, live, peers);
         self.look_at_tuning(live, peers);
         self.look_for_leftovers(peers);
         if let Some(seen) = self.keys.as_ref().and_then(|look| look.news(Duration::ZERO)) {
             self.keys.take_if(|_| seen.state != KeyState::Running);
             peers.send(self.number, Notice::Keys(Box::new(seen)));
         }
-        let prefilled = self.fill.look(self.number, live, &self.holders, &self.gate.names);
+        let prefilled = self.fill.poll(self.number, live, &self.holders, &self.gate.names);
         if self.number == 0
             && let Err(cause) = live.look_at_recall(&self.target, &self.gate.names)
         {
@@ -210,7 +218,7 @@ impl Node {
     }
 
     fn look_at_tuning(&mut self, live: &mut Live, peers: &mut Peers) {
-        for outcome in self.tuning.look(Duration::ZERO, &self.control) {
+        for outcome in self.tuning.poll(Duration::ZERO, &self.control) {
             match outcome {
                 SetOutcome::Set(change) => {
                     let (name, value) = (&change.name, value_words(&change.to));
@@ -235,13 +243,13 @@ impl Node {
         let found = found.unwrap_or_default();
         let of = |number: Option<u16>| {
             let markers = found.iter().filter(|(of, _)| number.is_none_or(|number| number == *of));
-            united(markers.flat_map(|(_, markers)| markers.clone()))
+            merged_by_run(markers.flat_map(|(_, markers)| markers.clone()))
         };
         let lines: Vec<String> = match self.holders.are_ring() {
             true => {
-                self.holders.iter().flat_map(|it| left_behind(&of(Some(it.number)), &it.target)).collect()
+                self.holders.iter().flat_map(|it| leftover_lines(&of(Some(it.number)), &it.target)).collect()
             }
-            false => left_behind(&of(None), &self.target),
+            false => leftover_lines(&of(None), &self.target),
         };
         for line in lines {
             peers.send(self.number, Notice::Info(line));

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     events::EventKind,
     knobs::Knobs,
-    server::{KeyWay, KeysSeen, Parameter, Progress},
+    server::{CleaningProgress, KeyMethod, KeyReport, Parameter},
     session::{
         Mark, Record,
         timeline::{Excerpt, Reread},
@@ -29,11 +29,11 @@ pub enum Order {
         to: String,
     },
     /// Scan the keys of a node; [`Notice::Keys`] reports the results.
-    LookAtKeys {
+    ScanKeys {
         /// The number of the node, from 0.
         node: usize,
         /// The kind of scan.
-        way: KeyWay,
+        way: KeyMethod,
     },
     /// Stop the scan of the keys early.
     StopKeys,
@@ -120,7 +120,7 @@ pub enum Notice {
     /// The moment up to which a recording has been played, in seconds of the session.
     Played(f64),
     /// The results of a key scan so far. No record contains them, because they include names of keys.
-    Keys(Box<KeysSeen>),
+    Keys(Box<KeyReport>),
     /// The state of the running recording; `None` when it has ended.
     Recording(Option<RecordingState>),
     /// The replayed recording has ended: no more records will come, but the screen stays open.
@@ -129,7 +129,7 @@ pub enum Notice {
     /// records, and notices about undone changes, still follow.
     Leave,
     /// Keys are being removed.
-    Cleaning(Progress),
+    Cleaning(CleaningProgress),
     /// The result of undoing a change on the server, as a whole line.
     Undone(String),
 }

@@ -17,7 +17,7 @@ const EVERY_S: f64 = 0.9;
 
 /// The recent round trips of PING to the nodes of a session.
 #[derive(Debug, Default)]
-pub(super) struct PingWindow {
+pub(super) struct PingMedianWindow {
     recent: BTreeMap<u16, VecDeque<(f64, Latency)>>,
     /// The last computed median of each node in nanoseconds, and the time of its computation.
     computed: BTreeMap<u16, (f64, Option<u64>)>,
@@ -25,7 +25,7 @@ pub(super) struct PingWindow {
     medians: Option<PingMedians>,
 }
 
-impl PingWindow {
+impl PingMedianWindow {
     pub(super) fn new(commission: &Commission) -> Self {
         let is_wanted = commission.read_from == ReadFrom::Nearest;
         Self { medians: is_wanted.then(|| commission.pings.clone()), ..Self::default() }

@@ -8,12 +8,12 @@ use std::{
 
 use super::{Commission, Notice, RecordingState};
 use crate::{
-    session::{FileError, Record, Recording, Writer, queue::Feed},
+    session::{Record, Recording, SessionFileError, SessionWriter, queue::Feed},
     units, untrusted,
 };
 
 /// The sender for the records of a new file.
-pub(super) type Listener = Feed<Arc<Record>>;
+pub(super) type RecordFeed = Feed<Arc<Record>>;
 
 /// The running recording, the recordings that are ending, and the exports.
 #[derive(Default)]
@@ -32,7 +32,7 @@ pub(super) struct Recordings {
     /// The files that a warning was sent about, because they accept no data.
     behind: Vec<PathBuf>,
     /// The error of the first file that failed.
-    failed: Option<Arc<FileError>>,
+    failed: Option<Arc<SessionFileError>>,
 }
 
 impl Recordings {
@@ -46,7 +46,7 @@ impl Recordings {
     ///
     /// # Errors
     /// When the system cannot start a thread.
-    pub fn start(&mut self, writer: Writer, since_s: f64) -> std::io::Result<Listener> {
+    pub fn start(&mut self, writer: SessionWriter, since_s: f64) -> std::io::Result<RecordFeed> {
         self.since_s = since_s;
         let (recording, listener) = Recording::start(writer)?;
         self.current = Some(recording);
@@ -57,7 +57,7 @@ impl Recordings {
     ///
     /// # Errors
     /// As [`start`](Self::start).
-    pub fn export(&mut self, writer: Writer) -> std::io::Result<Listener> {
+    pub fn export(&mut self, writer: SessionWriter) -> std::io::Result<RecordFeed> {
         let (export, listener) = Recording::start(writer)?;
         self.exports.push(export);
         Ok(listener.keeping_arguments(self.keeps_arguments))
@@ -67,15 +67,15 @@ impl Recordings {
     ///
     /// # Errors
     /// A message, when a recording is in progress or the file cannot be created.
-    pub fn start_in(&mut self, folder: &Path, target: &str, since_s: f64) -> Result<Listener, String> {
+    pub fn start_in(&mut self, folder: &Path, target: &str, since_s: f64) -> Result<RecordFeed, String> {
         if let Some(current) = &self.current {
             return Err(format!("the session is recorded to {} already", untrusted::path(&current.path())));
         }
-        let writer = Writer::fresh(folder, target).map_err(|error| error.to_string())?;
+        let writer = SessionWriter::fresh(folder, target).map_err(|error| error.to_string())?;
         self.start(writer, since_s).map_err(|error| format!("cannot start recording: {error}"))
     }
 
-    /// Ends the current recording; [`look`](Self::look) reports when its file is complete.
+    /// Ends the current recording; [`poll`](Self::poll) reports when its file is complete.
     ///
     /// # Errors
     /// A message, when there is no recording.
@@ -87,7 +87,7 @@ impl Recordings {
     }
 
     /// Returns the notices since the last call, and the error of a file that failed.
-    pub fn look(&mut self) -> (Vec<Notice>, Option<Arc<FileError>>) {
+    pub fn poll(&mut self) -> (Vec<Notice>, Option<Arc<SessionFileError>>) {
         let mut notices = self.look_for_losses();
         let mut broken = None;
         let has_failed = self.current.take_if(|current| current.has_ended());
@@ -100,7 +100,8 @@ impl Recordings {
             notices.push(match ended.finish() {
                 Ok(()) => Notice::Info(format!("recorded {size} to {path}; redyno replay shows it")),
                 Err(error) => {
-                    let is_whole = !matches!(error, FileError::Removed(_) | FileError::Changed(_));
+                    let is_whole =
+                        !matches!(error, SessionFileError::Removed(_) | SessionFileError::Changed(_));
                     let rest = if is_whole { "; the records before are complete" } else { "" };
                     let text = format!("{error}{rest}");
                     broken = Some(Arc::new(error));
@@ -140,7 +141,7 @@ impl Recordings {
     ///
     /// # Errors
     /// The first error of a file, now or during the session.
-    pub fn finish(self) -> Result<(), Arc<FileError>> {
+    pub fn finish(self) -> Result<(), Arc<SessionFileError>> {
         let rest = self.ending.into_iter().chain(self.exports).chain(self.current);
         let rest = rest.filter_map(|r| r.finish().err().map(Arc::new));
         // All files are finished, even after one of them has failed.

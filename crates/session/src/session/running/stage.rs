@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Notice, holders::Answers};
+use super::{Notice, holders::HolderReplies};
 use crate::{
     knobs::Knobs,
     server::{SetUp, Survey},
@@ -11,28 +11,28 @@ use crate::{
 
 /// A step before the first write to a node.
 #[derive(Debug)]
-pub(super) enum Stage {
+pub(super) enum GateStage {
     /// No check has begun yet, or the user has refused.
     Shut,
     /// The survey of the servers' data and clients is running.
-    Surveying(Answers<Survey>),
+    Surveying(HolderReplies<Survey>),
     /// The user was asked whether redyno may write, and has not answered yet.
     Asking,
     /// The user was asked about load settings that may do harm, and has not answered yet. The previous load continues.
-    Warning(Box<Stage>),
+    Warning(Box<GateStage>),
     /// There are no more questions about this node, but the next step has not begun yet.
-    Allowed(Box<Stage>),
+    Allowed(Box<GateStage>),
     /// The marker keys are being written.
-    Marking(Answers<()>),
+    Marking(HolderReplies<()>),
     /// A setup of the workload is running.
-    Preparing(Steps, Answers<SetUp>),
+    Preparing(Steps, HolderReplies<SetUp>),
     /// Writes are allowed.
     Open,
     /// Writes are allowed as soon as further key names are added to the marker.
-    Extending(Answers<()>),
+    Extending(HolderReplies<()>),
 }
 
-impl Stage {
+impl GateStage {
     /// Returns whether the survey is running, or a question about the first write is open.
     pub fn is_undecided(&self) -> bool {
         matches!(self, Self::Surveying(_) | Self::Asking)
@@ -95,5 +95,5 @@ pub(super) fn modules(knobs: &Knobs) -> BTreeSet<String> {
 
 /// Returns the commands of the workload that may write keys of other owners.
 pub(super) fn others(knobs: &Knobs) -> BTreeSet<String> {
-    if knobs.load { knobs.workload.written_by_name() } else { BTreeSet::new() }
+    if knobs.load { knobs.workload.literal_writes() } else { BTreeSet::new() }
 }

@@ -11,7 +11,7 @@ use crate::{
     endpoint::{Address, Target},
     events::EventKind,
     knobs::Knobs,
-    load::{FirstWords, LatencyTo, Plan, WorkerOptions},
+    load::{FirstCommands, LatencyTo, LoadPlan, WorkerOptions},
     server::Parameter,
     session::Record,
     signals::Signal,
@@ -21,13 +21,13 @@ use crate::{
 /// A time limit longer than any session in these tests; a test that reaches it fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn commission(server: &demo::Handle, keys: Keys) -> Commission {
+fn commission(server: &demo::Handle, keys: KeyOwner) -> Commission {
     let address = Address::Tcp { host: server.address.ip().to_string(), port: server.address.port() };
     let run = RunId::random();
-    let plan = Plan {
+    let plan = LoadPlan {
         cluster: None,
         target: Target { address, ..Target::default() },
-        first_words: FirstWords::Named,
+        first_words: FirstCommands::Named,
         latency_to: LatencyTo::LastByte,
         workers: WorkerOptions::of_tests(),
         threads: 1,
@@ -89,7 +89,7 @@ fn double_the_clients(peer: &Peer) -> u32 {
 #[test]
 fn an_experiment_changes_settings_like_a_screen_and_every_peer_sees_it() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
-    let (session, peers, _signals) = start(commission(&server, Keys::OwnServers), 2);
+    let (session, peers, _signals) = start(commission(&server, KeyOwner::OwnServers), 2);
     assert_eq!(double_the_clients(&peers[0]), 16);
     assert_eq!(session.end().by, EndedBy::Itself);
     assert_eq!(clients_seen(&peers[1]), [1, 2, 4, 8]);
@@ -98,7 +98,7 @@ fn an_experiment_changes_settings_like_a_screen_and_every_peer_sees_it() {
 #[test]
 fn a_stuck_peer_delays_neither_a_signal_nor_the_cleanup() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
-    let (session, peers, signals) = start(commission(&server, Keys::Runs { kept: false }), 2);
+    let (session, peers, signals) = start(commission(&server, KeyOwner::Runs { kept: false }), 2);
     let measured = |delivery| matches!(delivery, Delivery::Record(record) if matches!(&*record, Record::Interval(interval) if interval.ops > 0));
     while !measured(peers[1].next_within(PATIENCE).expect("the load runs")) {}
     signals.send(Signal::Terminate).unwrap();
@@ -122,7 +122,7 @@ fn a_stuck_peer_delays_neither_a_signal_nor_the_cleanup() {
 fn a_target_that_answers_again_is_no_longer_unreachable() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let unreachable = Some("connection refused".to_owned());
-    let late = Commission { unreachable, is_attended: true, ..commission(&server, Keys::OwnServers) };
+    let late = Commission { unreachable, is_attended: true, ..commission(&server, KeyOwner::OwnServers) };
     let (session, peers, _signals) = start(late, 1);
     let mut notices = Vec::new();
     while notices.last() != Some(&true) {
@@ -139,7 +139,7 @@ fn a_target_that_answers_again_is_no_longer_unreachable() {
 #[test]
 fn a_refused_order_is_returned_to_its_peer() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
-    let (session, peers, _signals) = start(commission(&server, Keys::OwnServers), 2);
+    let (session, peers, _signals) = start(commission(&server, KeyOwner::OwnServers), 2);
     let much = Order::SetKnobs(Knobs { clients: 101, ..Knobs::default() });
     peers[1].order(much.clone());
     peers[1].order(Order::End);
@@ -160,7 +160,7 @@ fn refused(peer: &Peer) -> Vec<Order> {
 #[test]
 fn a_parameter_that_the_server_refuses_is_returned_to_its_peer() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
-    let (session, peers, _signals) = start(commission(&server, Keys::OwnServers), 2);
+    let (session, peers, _signals) = start(commission(&server, KeyOwner::OwnServers), 2);
     let set = |name, to: &str| {
         let order = Order::SetConfig { parameter: Parameter::named(name).unwrap(), to: to.to_owned() };
         peers[1].order(order.clone());
@@ -177,7 +177,7 @@ fn a_parameter_that_the_server_refuses_is_returned_to_its_peer() {
 }
 
 /// A rule for these tests: load settings that may write more than 1 GiB do harm.
-fn much(turn: &Change<'_>) -> Option<String> {
+fn much(turn: &LoadChange<'_>) -> Option<String> {
     let bytes =
         |Demand { knobs, .. }: &Demand| u64::from(knobs.load) * knobs.keyspace * u64::from(knobs.value_size);
     (bytes(&turn.to) > bytes(&turn.from).max(1 << 30)).then(|| "It may fill the memory".to_owned())
@@ -190,7 +190,7 @@ fn watched(server: &demo::Handle, knobs: Knobs) -> Commission {
         is_allowed: false,
         is_attended: true,
         danger: much,
-        ..commission(server, Keys::OwnServers)
+        ..commission(server, KeyOwner::OwnServers)
     }
 }
 
@@ -285,7 +285,7 @@ fn a_prefill_order_writes_the_keys_that_reads_find() {
     let filled = Knobs { workload: get.workload.with_prefill().unwrap().into(), ..get.clone() };
     let more = Knobs { keyspace: 2000, ..filled.clone() };
     let commission =
-        Commission { knobs: get, is_attended: true, ..commission(&server, Keys::Runs { kept: false }) };
+        Commission { knobs: get, is_attended: true, ..commission(&server, KeyOwner::Runs { kept: false }) };
     let (session, peers, _signals) = start(commission, 2);
     // The result: the start of a segment under load, the end of a prefill, and whether the reads of a segment miss. The
     // gate may switch the load off for a moment.
@@ -330,7 +330,7 @@ fn a_prefill_order_writes_the_keys_that_reads_find() {
 #[test]
 fn all_nodes_are_allowed_before_one_gets_load_and_carry_moves_the_load() {
     let servers = [(); 2].map(|()| demo::Server::start(demo::Options::default()).unwrap());
-    let others = vec![commission(&servers[1], Keys::OwnServers).plan.target];
+    let others = vec![commission(&servers[1], KeyOwner::OwnServers).plan.target];
     let both = Commission { others, carrier: Some(0), ..watched(&servers[0], of_keys(2 << 20)) };
     let (session, peers, _signals) = start(both, 1);
     for asked in [0, 1] {

@@ -9,10 +9,10 @@ use std::{
 
 use super::{
     Notice, Order,
-    conduct::Running,
-    undo::{Undone, undo},
+    conduct::LiveSession,
+    undo::{CleanupResult, undo},
 };
-use crate::session::FileError;
+use crate::session::SessionFileError;
 
 /// The interval at which the thread checks for records, replies and signals. Orders wake the thread at once.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
@@ -31,31 +31,31 @@ pub enum EndedBy {
 
 /// The result of a session.
 #[derive(Debug)]
-pub struct Ended {
+pub struct SessionResult {
     /// Why the session ended.
     pub by: EndedBy,
     /// `Ok` if all files are complete; otherwise the first error of a file.
-    pub recorded: Result<(), Arc<FileError>>,
+    pub recorded: Result<(), Arc<SessionFileError>>,
     /// The numbers of nodes with changes that could not be undone. Kept keys do not count. The session has reported the
     /// details.
     pub left: Vec<u16>,
 }
 
 /// Runs the session to its end and cleans up. After a panic it cleans up too, and then panics again.
-pub(super) fn run(mut running: Running) -> Ended {
-    let ended = catch_unwind(AssertUnwindSafe(|| attend(&mut running)));
+pub(super) fn run(mut running: LiveSession) -> SessionResult {
+    let ended = catch_unwind(AssertUnwindSafe(|| run_until_end(&mut running)));
     running.peers.send(0, Notice::Leave);
     let is_attended = running.commission.is_attended;
-    let Undone { refused, recorded, left, is_interrupted } = undo(running);
+    let CleanupResult { refused, recorded, left, is_interrupted } = undo(running);
     let by = match (ended.unwrap_or_else(|panic: Box<dyn Any + Send>| resume_unwind(panic)), refused) {
         (EndedBy::Itself, Some((node, cause))) if !is_attended => EndedBy::Refusal(node, cause),
         (EndedBy::Itself, _) if is_interrupted => EndedBy::Signal,
         (by, _) => by,
     };
-    Ended { by, recorded: recorded.map_or(Ok(()), Err), left }
+    SessionResult { by, recorded: recorded.map_or(Ok(()), Err), left }
 }
 
-fn attend(running: &mut Running) -> EndedBy {
+fn run_until_end(running: &mut LiveSession) -> EndedBy {
     loop {
         let mut next = running.peers.next_within(LOOK_EVERY);
         let mut is_ended = false;
@@ -64,7 +64,7 @@ fn attend(running: &mut Running) -> EndedBy {
             running.carry_out(peer, order);
             next = running.peers.next_within(Duration::ZERO);
         }
-        if let Some((node, cause)) = running.look() {
+        if let Some((node, cause)) = running.poll() {
             return EndedBy::Refusal(node, cause);
         }
         // Closing a terminal both ends the screen and sends a signal. The signal is checked first, so it is the reason.

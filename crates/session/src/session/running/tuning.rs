@@ -4,10 +4,10 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::set_back::{LIMIT, set_back};
+use super::restore::{LIMIT, restore_parameter};
 use crate::{
     endpoint::Address,
-    server::{Answer, ConfigChange, Control, Ledger, Parameter, Turned},
+    server::{Answer, ConfigChange, Control, Ledger, Parameter, TuneResult},
 };
 
 /// A parameter and its requested value.
@@ -25,7 +25,7 @@ pub(super) struct Wish {
 pub(super) struct Tuning {
     ledger: Ledger,
     waiting: VecDeque<Wish>,
-    under_way: Option<(Wish, Answer<Turned>)>,
+    under_way: Option<(Wish, Answer<TuneResult>)>,
 }
 
 /// The outcome of setting a parameter.
@@ -62,7 +62,7 @@ impl Tuning {
     }
 
     /// Returns the results since the last call. Waits at most `limit` for each result.
-    pub(super) fn look(&mut self, limit: Duration, control: &Control) -> Vec<SetOutcome> {
+    pub(super) fn poll(&mut self, limit: Duration, control: &Control) -> Vec<SetOutcome> {
         let mut outcomes = Vec::new();
         while let Some((wish, answer)) = self.under_way.take() {
             let Some(answer) = answer.wait(limit) else {
@@ -71,7 +71,7 @@ impl Tuning {
             };
             let name = wish.parameter.name;
             match answer {
-                Ok(Turned { change, unmarked }) => {
+                Ok(TuneResult { change, unmarked }) => {
                     outcomes.push(SetOutcome::Set(change));
                     outcomes.extend(unmarked.map(|cause| {
                         SetOutcome::Warning(format!(
@@ -104,12 +104,12 @@ impl Tuning {
         mut report: impl FnMut(String),
     ) -> bool {
         self.waiting.clear();
-        self.look(LIMIT, control);
+        self.poll(LIMIT, control);
         // The ledger already contains a parameter that is still being set. After this call no parameter can be added.
         self.ledger.close();
         let mut is_whole = true;
         for tuned in self.ledger.marker().tuned.iter().rev() {
-            let done = set_back(tuned, &self.ledger, control, address);
+            let done = restore_parameter(tuned, &self.ledger, control, address);
             is_whole &= done.is_ok();
             let (Ok(line) | Err(line)) = done;
             report(line);

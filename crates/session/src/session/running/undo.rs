@@ -9,18 +9,18 @@ use std::{
 
 use super::{
     Notice,
-    conduct::Running,
+    conduct::LiveSession,
     holders::{Holder, Holders},
-    node::Node,
+    key_removal::{remove_keys, remove_markers},
+    node::SessionNode,
     peer::Peers,
-    set_back::{LIMIT, delete},
-    sweep::{strike, sweep},
+    restore::{LIMIT, delete},
 };
 use crate::{
-    server::{Cleaned, Progress, ServerError, clean_command},
-    session::FileError,
+    server::{CleaningProgress, CleaningResult, ServerError, clean_command},
+    session::SessionFileError,
     signals::Signal,
-    units::counted,
+    units::count_with_noun,
 };
 
 /// The longest wait for a server's last status. The wait is short, so that a hanging server does not delay the end.
@@ -28,11 +28,11 @@ const LAST_POLL_LIMIT: Duration = Duration::from_millis(200);
 
 /// The result of ending a session.
 #[derive(Default)]
-pub(super) struct Undone {
+pub(super) struct CleanupResult {
     /// The number of the node whose load ended early, and the reason, if the last records show one.
     pub(super) refused: Option<(u16, String)>,
     /// The first error of a recording or an export, if a file is incomplete.
-    pub(super) recorded: Option<Arc<FileError>>,
+    pub(super) recorded: Option<Arc<SessionFileError>>,
     /// The numbers of nodes with changes that could not be undone. Kept keys do not count.
     pub(super) left: Vec<u16>,
     /// Whether a signal interrupted the cleanup.
@@ -42,8 +42,8 @@ pub(super) struct Undone {
 /// Ends all measurement, sends the last records to the peers, restores the servers' parameters, undoes setups and
 /// removes the keys. An interrupt or a `kill` stops the removal of keys; the remaining keys are reported. The end does
 /// not wait for peers.
-pub(super) fn undo(running: Running) -> Undone {
-    let Running { mut live, mut nodes, records, recordings, mut peers, signals, .. } = running;
+pub(super) fn undo(running: LiveSession) -> CleanupResult {
+    let LiveSession { mut live, mut nodes, records, recordings, mut peers, signals, .. } = running;
     live.end_load();
     nodes.iter().for_each(|node| node.stop_keys(LAST_POLL_LIMIT));
     // A server that does not answer in time is missing in the records of its last second.
@@ -67,21 +67,25 @@ pub(super) fn undo(running: Running) -> Undone {
     let undone = undo_writes(&mut nodes, &signals, &mut peers);
     left.extend(undone.left);
     left.sort_unstable();
-    let undone = Undone { refused, recorded: recordings.finish().err(), left, ..undone };
+    let undone = CleanupResult { refused, recorded: recordings.finish().err(), left, ..undone };
     // A panic above must not prevent the cleanup, so it is resumed only now.
     broken.map_or(undone, |panic| resume_unwind(panic))
 }
 
 /// Undoes setups, and removes the keys of the run. For kept keys it reports how to use them again. Call this only when
 /// the load is off.
-pub(super) fn undo_writes(nodes: &mut [Node], signals: &Receiver<Signal>, peers: &mut Peers) -> Undone {
-    let mut undone = Undone::default();
+pub(super) fn undo_writes(
+    nodes: &mut [SessionNode],
+    signals: &Receiver<Signal>,
+    peers: &mut Peers,
+) -> CleanupResult {
+    let mut undone = CleanupResult::default();
     let mut is_stopped = false;
     for node in nodes {
         if !undo_setup(node, peers) {
             undone.left.push(node.number);
         }
-        let Node { number, gate, holders, .. } = node;
+        let SessionNode { number, gate, holders, .. } = node;
         match gate.leaves_keys(holders) {
             Some(false) => {
                 let ended = remove(holders, |progress| {
@@ -113,18 +117,21 @@ pub(super) fn undo_writes(nodes: &mut [Node], signals: &Receiver<Signal>, peers:
 }
 
 /// Removes the keys of the run from all servers that store them, and then its markers.
-fn remove(holders: &mut Holders, mut look: impl FnMut(Progress) -> bool) -> Result<Cleaned, ServerError> {
+fn remove(
+    holders: &mut Holders,
+    mut look: impl FnMut(CleaningProgress) -> bool,
+) -> Result<CleaningResult, ServerError> {
     let Some(marker) = holders.marker() else { return Err(ServerError::Stopped) };
-    let cleaned = sweep(holders, &[marker], &mut look)?;
+    let cleaned = remove_keys(holders, &[marker], &mut look)?;
     if cleaned.complete {
-        strike(holders, |holder| vec![holder.ledger.clone()])?;
+        remove_markers(holders, |holder| vec![holder.ledger.clone()])?;
     }
     Ok(cleaned)
 }
 
 /// Undoes setups in reverse order, and reports the result of each. Returns whether everything was undone.
-fn undo_setup(node: &mut Node, peers: &mut Peers) -> bool {
-    let Node { number, gate, holders, .. } = node;
+fn undo_setup(node: &mut SessionNode, peers: &mut Peers) -> bool {
+    let SessionNode { number, gate, holders, .. } = node;
     gate.await_setup(LIMIT);
     let mut is_gone = true;
     for Holder { number: of, target, control, ledger, .. } in holders.iter() {
@@ -143,7 +150,7 @@ fn undo_setup(node: &mut Node, peers: &mut Peers) -> bool {
 /// Returns the end of a line about keys that stay on the server: the command that removes them. memcached cannot list
 /// keys, so `redyno clean` cannot remove keys from memcached.
 fn later(them: &str, holders: &Holders) -> String {
-    let targets = holders.to_name();
+    let targets = holders.servers_to_clean();
     if targets.iter().all(|target| target.dialect.lists_keys()) {
         let commands: Vec<_> = targets.iter().map(|target| clean_command(target, target.db)).collect();
         let removes = if commands.len() == 1 { "removes" } else { "together remove" };
@@ -153,11 +160,11 @@ fn later(them: &str, holders: &Holders) -> String {
 }
 
 /// Returns a line about the result of removing keys.
-fn outcome(ended: &Result<Cleaned, ServerError>, holders: &Holders) -> String {
+fn outcome(ended: &Result<CleaningResult, ServerError>, holders: &Holders) -> String {
     match ended {
         Ok(cleaned) if cleaned.complete => cleaned.to_string(),
         Ok(cleaned) => {
-            let removed = counted(cleaned.removed, "key");
+            let removed = count_with_noun(cleaned.removed, "key");
             format!("removed {removed}, then was interrupted; {}", later("the others", holders))
         }
         Err(error) => {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::history::Merge;
 use crate::{
     gauge::Gauges,
-    host::Sample,
+    host::HostSample,
     probe::Ping,
     protocol::OTHER,
     server::{CommandStat, Status},
@@ -211,7 +211,7 @@ pub struct ServerCell {
     /// The last status of the server in the time slot. The statistics of commands are in `commands` instead.
     pub last: Option<Arc<Moment<Status>>>,
     /// The last sample of redyno's machine in the time slot.
-    pub host: Option<Arc<Moment<Sample>>>,
+    pub host: Option<Arc<Moment<HostSample>>>,
     /// The highest value of each figure in the time slot; for figures that count events, the highest rate per second.
     pub highest: Gauges,
     /// The commands that the server ran.
@@ -228,7 +228,7 @@ impl ServerCell {
         self.merge(Self { highest, last: Some(Arc::new(last)), host: None, commands });
     }
 
-    pub(super) fn add_host(&mut self, moment: &Moment<Sample>) {
+    pub(super) fn add_host(&mut self, moment: &Moment<HostSample>) {
         let highest = moment.body.gauges.clone();
         self.merge(Self { highest, host: Some(Arc::new(moment.clone())), ..Self::default() });
     }

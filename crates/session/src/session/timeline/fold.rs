@@ -18,11 +18,12 @@ use crate::{
     clock::{TICK_NS, seconds},
     events::EventKind,
     gauge::Gauge,
-    host::Sample,
+    host::HostSample,
     probe::{Ping, TcpRtt, Timing},
     server::Status,
     session::{
-        End, Event, Interval, Mark, Moment, Record, Segment, SessionStart, Span, add_counts, watches::Watches,
+        Event, Interval, Mark, Moment, Record, Segment, SessionEnd, SessionStart, Span, add_counts,
+        watches::FigureWatches,
     },
     stats::Latency,
 };
@@ -78,10 +79,10 @@ pub struct Timeline {
     pub(super) intrinsic_run: Option<IntrinsicRun>,
     pub(super) server: History<ServerCell>,
     pub(super) status: Option<Moment<Status>>,
-    pub(super) host: Option<Moment<Sample>>,
+    pub(super) host: Option<Moment<HostSample>>,
     /// The baselines of the figures. Level shifts that are found here are dropped, because the session records them as
     /// events.
-    pub(super) watches: Watches,
+    pub(super) watches: FigureWatches,
     /// The segments.
     pub segments: Segments,
     pub(super) pings: PingWindows,
@@ -93,7 +94,7 @@ pub struct Timeline {
     pub(super) marks: VecDeque<Mark>,
     /// The number of events and notes that are no longer listed.
     pub forgotten: u64,
-    pub(super) end: Option<End>,
+    pub(super) end: Option<SessionEnd>,
     pub(super) memos: Memos,
     /// A part of the recording that was read again with more detail, if there is one.
     pub(super) refined: Option<Refined>,
@@ -139,7 +140,7 @@ impl Timeline {
             server: History::new(tick_s, kept, longest_s),
             status: None,
             host: None,
-            watches: Watches::default(),
+            watches: FigureWatches::default(),
             segments: Segments::default(),
             pings: PingWindows::new(options.ping_window.as_secs_f64()),
             ping_cells: History::new(tick_s, kept, longest_s),

@@ -66,7 +66,7 @@ pub fn episodes<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<Episode<'a>>
 
 /// A line of a list of events.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Folded<'a> {
+pub struct FoldedEvents<'a> {
     /// The latest of the equal episodes.
     pub last: Episode<'a>,
     /// The start of the first of the equal episodes, in seconds of the session.
@@ -78,7 +78,7 @@ pub struct Folded<'a> {
 }
 
 /// The common values of equal events.
-struct Group {
+struct EqualEvents {
     line: usize,
     /// The shortest and the longest length of the events in nanoseconds, if they have a length.
     ends_ns: Option<(u64, u64)>,
@@ -89,9 +89,9 @@ struct Group {
 }
 
 /// Returns one line for each group of equal events, ordered by the time of the group's latest event.
-pub fn folded<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<Folded<'a>> {
-    let mut lines: Vec<Folded<'a>> = Vec::new();
-    let mut groups: HashMap<(&str, String), Group> = HashMap::new();
+pub fn folded<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<FoldedEvents<'a>> {
+    let mut lines: Vec<FoldedEvents<'a>> = Vec::new();
+    let mut groups: HashMap<(&str, String), EqualEvents> = HashMap::new();
     for episode in episodes(events) {
         let what = &episode.event.what;
         let key = (what.name(), in_common(what));
@@ -116,9 +116,9 @@ pub fn folded<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<Folded<'a>> {
             continue;
         }
         let (line, ends_ns) = (lines.len(), length_ns.map(|ns| (ns, ns)));
-        let group = Group { line, ends_ns, client: client.cloned(), counted: counted(what) };
+        let group = EqualEvents { line, ends_ns, client: client.cloned(), counted: counted(what) };
         groups.insert(key, group);
-        lines.push(Folded { last: episode, since_s: episode.from_s, count: 1, text: what.to_string() });
+        lines.push(FoldedEvents { last: episode, since_s: episode.from_s, count: 1, text: what.to_string() });
     }
     lines.sort_by(|a, b| a.last.from_s.total_cmp(&b.last.from_s));
     lines
@@ -157,7 +157,7 @@ fn client(what: &EventKind) -> Option<&String> {
     }
 }
 
-fn text(count: u64, common: &str, group: &Group) -> String {
+fn text(count: u64, common: &str, group: &EqualEvents) -> String {
     let mut text = format!("{} × {common}", units::grouped(count));
     if let Some((low, high)) = group.ends_ns {
         let (low, high) = (units::latency(low), units::latency(high));
@@ -175,7 +175,7 @@ fn text(count: u64, common: &str, group: &Group) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::events::Shift;
+    use crate::events::ShiftReport;
 
     fn slow(t_s: f64, ms: u64, command: &str, client: &str) -> Event {
         let [command, client] = [command, client].map(str::to_owned);
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_beginning_and_its_end_are_one_episode_with_a_length() {
         let shift = |figure: &str, length_s| EventKind::Shifted {
-            shift: Shift { figure: figure.to_owned(), length_s, ..Shift::default() },
+            shift: ShiftReport { figure: figure.to_owned(), length_s, ..ShiftReport::default() },
         };
         let ended = EventKind::SnapshotEnded { length_s: Some(12.0), outcome: "ok".to_owned() };
         let events = [

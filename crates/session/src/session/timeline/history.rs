@@ -32,11 +32,11 @@ pub struct History<T> {
     coarsest: usize,
     /// The largest number of seconds by which a measurement began before its time slot.
     longest_s: f64,
-    levels: Vec<VecDeque<Slot<T>>>,
+    levels: Vec<VecDeque<StoredSlot<T>>>,
 }
 
 #[derive(Debug, Clone)]
-struct Slot<T> {
+struct StoredSlot<T> {
     /// The number of the time slot in its level.
     index: u64,
     /// The start of the earliest measurement in the time slot, in seconds.
@@ -48,7 +48,7 @@ struct Slot<T> {
 
 /// A time slot of a history: its value, and the time that the value covers.
 #[derive(Debug)]
-pub struct Cell<'a, T> {
+pub struct TimeSlot<'a, T> {
     /// The start of the time slot, in seconds.
     pub start_s: f64,
     /// The start of the covered time, in seconds: before `start_s` if a measurement was longer than the time slot.
@@ -107,7 +107,7 @@ impl<T: Default + Merge> History<T> {
         level < self.coarsest && (index | 1) + self.kept <= self.newest >> level
     }
 
-    fn slot(&mut self, level: usize, index: u64) -> &mut Slot<T> {
+    fn slot(&mut self, level: usize, index: u64) -> &mut StoredSlot<T> {
         while self.levels.len() <= level {
             self.levels.push(VecDeque::new());
         }
@@ -116,7 +116,7 @@ impl<T: Default + Merge> History<T> {
         let is_last = cells.back().is_none_or(|last| last.index < index);
         let at = if is_last { cells.len() } else { cells.partition_point(|slot| slot.index < index) };
         if cells.get(at).is_none_or(|slot| slot.index != index) {
-            cells.insert(at, Slot { index, since_s: f64::INFINITY, until_s: 0.0, value: T::default() });
+            cells.insert(at, StoredSlot { index, since_s: f64::INFINITY, until_s: 0.0, value: T::default() });
         }
         &mut cells[at]
     }
@@ -136,7 +136,7 @@ impl<T: Default + Merge> History<T> {
     }
 
     /// Returns the time slots that cover a part of the time from `from_s` to `to_s`, oldest first.
-    pub fn between(&self, from_s: f64, to_s: f64) -> impl DoubleEndedIterator<Item = Cell<'_, T>> {
+    pub fn between(&self, from_s: f64, to_s: f64) -> impl DoubleEndedIterator<Item = TimeSlot<'_, T>> {
         let reach_s = self.longest_s;
         self.levels.iter().enumerate().rev().flat_map(move |(level, slots)| {
             let step_s = self.step_s * 2_f64.powi(level as i32);
@@ -146,7 +146,7 @@ impl<T: Default + Merge> History<T> {
                 let start_s = slot.index as f64 * step_s;
                 let from_s = start_s.min(slot.since_s);
                 let to_s = (start_s + step_s).max(slot.until_s);
-                Cell { start_s, from_s, to_s, value: &slot.value }
+                TimeSlot { start_s, from_s, to_s, value: &slot.value }
             });
             cells.filter(move |cell| cell.from_s < to_s - 1e-9)
         })

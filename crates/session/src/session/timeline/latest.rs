@@ -10,16 +10,16 @@
 
 use super::{CommandCell, ErrorLog, IntrinsicRun, Measure, PingCell, PingWindows, Segments, Timeline};
 use crate::{
-    host::Sample,
+    host::HostSample,
     probe::TcpRtt,
     server::Status,
-    session::{Moment, watches::Standings},
+    session::{Moment, watches::UsualLevels},
     stats::Latency,
 };
 
 /// A copy of the exact values of a timeline's latest moment.
 #[derive(Debug, Clone)]
-pub struct Latest {
+pub struct LatestValues {
     /// The moment of the copy, in seconds of the session.
     pub t_s: f64,
     /// The segments at the moment of the copy.
@@ -33,8 +33,8 @@ pub struct Latest {
     /// The errors up to the moment of the copy, by kind.
     pub errors: ErrorLog,
     pub(super) status: Option<Moment<Status>>,
-    pub(super) host: Option<Moment<Sample>>,
-    pub(super) standings: Standings,
+    pub(super) host: Option<Moment<HostSample>>,
+    pub(super) standings: UsualLevels,
     pub(super) ops_per_s: Option<f64>,
     pub(super) ops_per_s_minute: Option<f64>,
     /// The latencies of each measurement in the last second, and in the last 60 s.
@@ -43,8 +43,8 @@ pub struct Latest {
 
 impl Timeline {
     /// Returns a copy of the exact values of the latest moment.
-    pub fn hold(&self) -> Latest {
-        Latest {
+    pub fn freeze(&self) -> LatestValues {
+        LatestValues {
             t_s: self.now_s,
             segments: self.segments.clone(),
             pings: self.pings.clone(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     gauge::{Gauge, Gauges},
-    host::Sample,
+    host::HostSample,
     server::Status,
     session::Record,
 };
@@ -71,7 +71,7 @@ impl GaugeMeans {
     }
 
     /// Adds a sample of the machine.
-    pub(super) fn push_host(&mut self, sample: &Sample) {
+    pub(super) fn push_host(&mut self, sample: &HostSample) {
         self.push(&sample.gauges, sample.sample_s);
     }
 

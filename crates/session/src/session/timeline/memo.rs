@@ -20,10 +20,10 @@ const MARGIN_S: f64 = 1.0;
 
 /// The cached columns of one kind of chart.
 #[derive(Debug)]
-pub(super) struct Memo<V>(Mutex<Known<V>>);
+pub(super) struct Memo<V>(Mutex<CachedColumns<V>>);
 
 #[derive(Debug)]
-struct Known<V> {
+struct CachedColumns<V> {
     /// The columns, by their length in nanoseconds and their number; `None` for a column without measurements.
     columns: HashMap<(u64, u64), Option<V>>,
     /// The moment, in seconds, after which columns are outdated.
@@ -40,7 +40,7 @@ pub(super) struct Grid {
 
 impl<V> Default for Memo<V> {
     fn default() -> Self {
-        Self(Mutex::new(Known { columns: HashMap::new(), stale_s: f64::INFINITY }))
+        Self(Mutex::new(CachedColumns { columns: HashMap::new(), stale_s: f64::INFINITY }))
     }
 }
 
@@ -99,7 +99,7 @@ impl<V> Memo<V> {
     }
 }
 
-impl<V> Known<V> {
+impl<V> CachedColumns<V> {
     fn forget_stale(&mut self) {
         if self.stale_s.is_finite() {
             let stale_ns = self.stale_s * 1e9;

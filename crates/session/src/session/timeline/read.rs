@@ -3,7 +3,7 @@
 use super::{IntrinsicRun, Lane, Measure, Timeline};
 use crate::{
     events::EventKind,
-    protocol::{Dialect, Words},
+    protocol::{Dialect, DialectWords},
     server::Status,
     session::{Event, Mark, Moment, SessionStart, Summary},
 };
@@ -21,7 +21,7 @@ impl Timeline {
     }
 
     /// Returns the names that the server itself uses for its figures.
-    pub fn words(&self) -> &'static Words {
+    pub fn words(&self) -> &'static DialectWords {
         Dialect::of_server(self.session.as_ref().map_or("", |session| &session.target.server)).words()
     }
 

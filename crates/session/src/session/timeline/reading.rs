@@ -3,18 +3,18 @@
 use std::{borrow::Cow, cell::OnceCell};
 
 use super::{
-    CommandCell, ErrorLog, IntrinsicRun, Latest, Measure, PingCell, PingWindow, SegmentTotal, Segments,
+    CommandCell, ErrorLog, IntrinsicRun, LatestValues, Measure, PingCell, PingWindow, SegmentTotal, Segments,
     ServerCell, Timeline, by_segment::BySegment, history::Merge,
 };
 use crate::{
     clock::{TICK_NS, seconds},
     events::EventKind,
-    host::Sample,
+    host::HostSample,
     probe::{TcpRtt, Timing},
-    protocol::Words,
+    protocol::DialectWords,
     server::Status,
-    session::{Event, Mark, Moment, SessionStart, Watched},
-    stats::{Blend, Latency, baseline::Usual},
+    session::{Event, Mark, Moment, SessionStart, WatchedFigure},
+    stats::{Blend, Latency, baseline::UsualLevel},
 };
 
 /// The length of the longer window, in seconds.
@@ -38,7 +38,7 @@ pub struct Reading<'a> {
     /// Whether `t_s` is the latest moment.
     is_latest: bool,
     /// The copy of the exact values that a frozen screen shows, if the screen is frozen.
-    held: Option<&'a Latest>,
+    held: Option<&'a LatestValues>,
     /// The values of the session's first node: its timeline has the measurements of this machine. `None` if this is the
     /// first node.
     first: Option<Box<Self>>,
@@ -82,7 +82,7 @@ impl Timeline {
 
     /// Returns the values at `t_s` for a screen that is frozen at the moment of `held`; later records are ignored. If
     /// `t_s` is later than `held`, returns the values of `held`.
-    pub fn held_at<'a>(&'a self, held: &'a Latest, t_s: f64) -> Reading<'a> {
+    pub fn frozen_at<'a>(&'a self, held: &'a LatestValues, t_s: f64) -> Reading<'a> {
         if t_s < held.t_s {
             return Reading { held: Some(held), is_latest: false, ..self.at(t_s) };
         }
@@ -123,7 +123,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns the names that the server itself uses for its figures.
-    pub fn words(&self) -> &'static Words {
+    pub fn words(&self) -> &'static DialectWords {
         self.timeline.words()
     }
 
@@ -247,7 +247,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns the last sample of redyno's machine before the moment.
-    pub fn host(&self) -> Option<&'a Moment<Sample>> {
+    pub fn host(&self) -> Option<&'a Moment<HostSample>> {
         if self.is_latest {
             return self.held.map_or(&self.timeline.host, |held| &held.host).as_ref();
         }
@@ -264,13 +264,15 @@ impl<'a> Reading<'a> {
     /// Returns the last value of a watched figure, and its usual level. The usual level is the median of the last 10
     /// minutes, without level shifts. Gauges that count are given per second. `None` in the first 10 s of a segment,
     /// and except at the latest moment.
-    pub fn standing(&self, figure: &Watched) -> Option<(f64, Usual)> {
-        let of_held = |held: &Latest| held.standings.get(figure).copied();
-        self.held.map_or_else(|| self.timeline.watches.standing(figure), of_held).filter(|_| self.is_latest)
+    pub fn standing(&self, figure: &WatchedFigure) -> Option<(f64, UsualLevel)> {
+        let of_held = |held: &LatestValues| held.standings.get(figure).copied();
+        self.held
+            .map_or_else(|| self.timeline.watches.usual_level(figure), of_held)
+            .filter(|_| self.is_latest)
     }
 
     /// Returns the ratio of a figure to its usual level; `None` if either is unknown, or if the usual level is 0.
-    pub fn ratio_to_usual(&self, figure: &Watched) -> Option<f64> {
+    pub fn ratio_to_usual(&self, figure: &WatchedFigure) -> Option<f64> {
         let (value, usual) = self.standing(figure)?;
         (usual.level > 0.0).then(|| value / usual.level)
     }

@@ -28,8 +28,8 @@ pub struct Seconds {
     pub response_p99_ns: PerSecond,
     length_s: f64,
     ops: u64,
-    service: Piece,
-    response: Piece,
+    service: LatencyBatch,
+    response: LatencyBatch,
 }
 
 /// The values of one quantity in single seconds of a segment.
@@ -59,12 +59,12 @@ impl PerSecond {
 
 /// A collection of latencies that is complete when it covers a second and has enough samples for a p99.
 #[derive(Debug, Clone, Default)]
-struct Piece {
+struct LatencyBatch {
     length_s: f64,
     latency: Latency,
 }
 
-impl Piece {
+impl LatencyBatch {
     /// Adds latencies of `length_s` seconds; returns the collected latencies when they are complete.
     fn push(&mut self, length_s: f64, latency: &Latency) -> Option<Self> {
         self.length_s += length_s;

@@ -61,7 +61,7 @@ impl Reread {
 #[derive(Debug, Clone)]
 pub struct Excerpt {
     /// The request for this part.
-    pub asked: Reread,
+    pub request: Reread,
     /// The timeline of each node, for this part.
     timelines: Vec<Timeline>,
 }
@@ -70,13 +70,13 @@ impl Excerpt {
     /// Returns a part for this request, without records.
     pub fn new(asked: Reread) -> Self {
         let timeline = || Timeline::no_coarser(TimelineOptions::default(), asked.cell_s);
-        Self { asked, timelines: std::iter::repeat_with(timeline).take(asked.nodes).collect() }
+        Self { request: asked, timelines: std::iter::repeat_with(timeline).take(asked.nodes).collect() }
     }
 
     /// Adds the next record of the recording. Pass the records before the part too, because the part's first segment
     /// begins earlier.
     pub fn push(&mut self, record: &Record) {
-        let (from_s, to_s) = self.asked.reach_s();
+        let (from_s, to_s) = self.request.reach_s();
         let Some(t_s) = record.t_s().filter(|t_s| *t_s <= to_s) else { return };
         if t_s < from_s && !matches!(record, Record::Segment(_)) {
             return;
@@ -112,7 +112,7 @@ impl Timeline {
     pub(super) fn finest(&self, from_s: f64, to_s: f64) -> &Self {
         let (from_s, to_s) = (from_s.max(0.0), to_s.min(self.now_s));
         let is_better = |asked: Reread| asked.holds(from_s, to_s) && asked.cell_s < self.cell_s(from_s);
-        let refined = self.refined.as_ref().filter(|refined| is_better(refined.stretch.asked));
+        let refined = self.refined.as_ref().filter(|refined| is_better(refined.stretch.request));
         refined.and_then(|refined| refined.stretch.timelines.get(refined.node)).unwrap_or(self)
     }
 }

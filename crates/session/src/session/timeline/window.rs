@@ -7,7 +7,7 @@ use super::{
     Worst,
     by_segment::{self, BySegment},
     heat,
-    history::{Cell, Merge},
+    history::{Merge, TimeSlot},
     memo::{Grid, Memo},
 };
 use crate::{
@@ -244,7 +244,7 @@ impl<'a> Window<'a> {
     fn placed<T: Merge + Default>(
         self,
         history: &'a History<T>,
-    ) -> impl DoubleEndedIterator<Item = (Range<usize>, Cell<'a, T>)> {
+    ) -> impl DoubleEndedIterator<Item = (Range<usize>, TimeSlot<'a, T>)> {
         let to_s = self.from_s + self.step_s * self.columns as f64;
         // A record that ended a little late is in the time slot before its end.
         let until_s = self.until_s - seconds(TICK_NS) / 2.0;
@@ -254,7 +254,7 @@ impl<'a> Window<'a> {
 
     /// Returns the columns of a time slot. A short time slot belongs to the column that contains the middle of the time
     /// slot. A time slot that is longer than a column belongs to all columns whose middle it contains.
-    fn columns_of<T>(&self, cell: &Cell<T>) -> Range<usize> {
+    fn columns_of<T>(&self, cell: &TimeSlot<T>) -> Range<usize> {
         let column = |t_s: f64| (t_s - self.from_s) / self.step_s;
         let (from, to) = (column(cell.from_s), column(cell.to_s));
         let (first, end) = if to - from > 1.000_001 {
@@ -270,9 +270,9 @@ impl<'a> Window<'a> {
 
 /// Returns the longest latency in these time slots. If several time slots have the same latency, returns the first of
 /// them.
-fn worst_of<'a>(cells: impl DoubleEndedIterator<Item = Cell<'a, BySegment>>) -> Option<Worst> {
+fn worst_of<'a>(cells: impl DoubleEndedIterator<Item = TimeSlot<'a, BySegment>>) -> Option<Worst> {
     // A record that ended a little late is in the time slot before its end.
-    let of_cell = |cell: Cell<'_, BySegment>| {
+    let of_cell = |cell: TimeSlot<'_, BySegment>| {
         cell.value.worst.map(|worst| Worst { t_s: worst.t_s.min(cell.to_s), ..worst })
     };
     cells.filter_map(of_cell).rev().max_by_key(|worst| worst.ns)

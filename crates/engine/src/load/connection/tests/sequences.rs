@@ -130,7 +130,7 @@ fn a_reply_that_arrives_before_its_step_is_sent_is_an_error() {
     let mut bench = Bench::of(&program);
     bench.ask_for(&program, &["rmw"], false);
     bench.server.write_all(b"$-1\r\n+OK\r\n").unwrap();
-    assert!(matches!(bench.read(1), Err(Broken::Unasked)));
+    assert!(matches!(bench.read(1), Err(ConnectionFailure::UnexpectedReply)));
     bench.connection.count_lost(&ErrorKind::Protocol, 9, &mut bench.segments);
     assert_eq!((bench.segments.in_flight(), bench.counted().counts[0].errors.is_empty()), (0, false));
 }

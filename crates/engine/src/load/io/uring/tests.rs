@@ -24,7 +24,7 @@ fn bench() -> Option<(Uring, Poll, UnixStream, UnixStream)> {
 }
 
 /// Waits for the next arrival.
-fn next(ring: &mut Uring, into: &mut [u8]) -> Arrival {
+fn next(ring: &mut Uring, into: &mut [u8]) -> RingEvent {
     loop {
         if let Some(arrival) = ring.next(into) {
             return arrival;
@@ -47,9 +47,9 @@ fn more_bytes_than_the_buffers_hold_arrive_in_order() {
         let arrival = next(&mut ring, &mut buffer);
         assert_eq!(arrival.tag, TAG);
         match arrival.came {
-            Came::Bytes(0) => break assert!(arrival.has_ended),
-            Came::Bytes(n) => received.extend_from_slice(&buffer[..n]),
-            Came::Nothing => {}
+            RingEventKind::Bytes(0) => break assert!(arrival.has_ended),
+            RingEventKind::Bytes(n) => received.extend_from_slice(&buffer[..n]),
+            RingEventKind::Nothing => {}
             other => panic!("{other:?}"),
         }
         if arrival.has_ended {
@@ -69,7 +69,8 @@ fn bytes_that_a_socket_does_not_accept_are_returned() {
         assert!(ring.send(TAG, ours.as_raw_fd(), &batch).unwrap());
         ring.flush().unwrap();
         sent.extend_from_slice(&batch);
-        if let Some(Arrival { tag: TAG, came: Came::Unsent(rest), has_ended: false }) = ring.next(&mut buffer)
+        if let Some(RingEvent { tag: TAG, came: RingEventKind::Unsent(rest), has_ended: false }) =
+            ring.next(&mut buffer)
         {
             break rest.unwrap();
         }
@@ -92,7 +93,7 @@ fn a_send_on_a_closed_connection_fails_alone() {
     ring.send(Tag { lane: 4, number: 8 }, other.as_raw_fd(), b"good").unwrap();
     let mut buffer = [0; BUFFER];
     let failed = loop {
-        if let Came::Unsent(failed) = next(&mut ring, &mut buffer).came {
+        if let RingEventKind::Unsent(failed) = next(&mut ring, &mut buffer).came {
             break failed;
         }
     };

@@ -1,6 +1,6 @@
 //! The commands of a receiver: the first commands on a new connection, and the commands that wait for messages.
 
-use super::{Awaited, Dialog, GROUP};
+use super::{GROUP, PendingReply, ReceiverDialog};
 use crate::{
     protocol::Dialect,
     workload::{Messages, ReceiverKind},
@@ -17,101 +17,110 @@ const CLAIM_NS: u64 = 1_000_000_000;
 /// The largest number of names in a SUBSCRIBE.
 const NAMES: usize = 500;
 
-impl Dialog {
+/// Returns the pattern of the channels of all keys that begin with `prefix`.
+fn keyspace_pattern(prefix: &[u8]) -> Vec<u8> {
+    // A prefix may contain special characters of glob patterns.
+    let is_special = |byte: &u8| b"*?[]\\".contains(byte);
+    let escape = |byte: &u8| [b'\\', *byte].into_iter().skip(usize::from(!is_special(byte)));
+    let prefix: Vec<u8> = prefix.iter().flat_map(escape).collect();
+    [b"__keyspace@*__:", &prefix[..], b"*"].concat()
+}
+
+impl ReceiverDialog {
     /// Begins the conversation on a new connection: appends the first commands to `out`.
     pub(in crate::load::receive) fn begin(&mut self, messages: &Messages, now_ns: u64, out: &mut Vec<u8>) {
         self.awaited.clear();
         (self.subscribed, self.is_ready) = (0, false);
-        let names: Vec<_> = self.mine().map(|channel| messages.names[channel].as_slice()).collect();
+        let names: Vec<_> = self.own_channels().map(|channel| messages.names[channel].as_slice()).collect();
         match messages.kind {
             ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub => {
                 let command: &[u8] =
                     if messages.kind == ReceiverKind::Pubsub { b"SUBSCRIBE" } else { b"SSUBSCRIBE" };
                 // All sharded channels in one command must be in the same slot of a cluster.
                 let at_once = if command == b"SUBSCRIBE" { NAMES } else { 1 };
-                names.chunks(at_once).for_each(|names| say(out, &[command], names));
+                names.chunks(at_once).for_each(|names| append_command(out, &[command], names));
             }
             ReceiverKind::Group => {
                 for name in &names {
-                    say(out, &[b"XGROUP", b"CREATE", name, GROUP, b"$", b"MKSTREAM"], &[]);
-                    self.awaited.push_back(Awaited::Group);
+                    append_command(out, &[b"XGROUP", b"CREATE", name, GROUP, b"$", b"MKSTREAM"], &[]);
+                    self.awaited.push_back(PendingReply::Group);
                 }
                 self.claims_at_ns = now_ns + CLAIM_NS;
                 self.read(messages, now_ns, out);
             }
             ReceiverKind::Queue | ReceiverKind::Move => {
                 // PING is answered at once, unlike the blocking command.
-                say(out, &[b"PING"], &[]);
-                self.awaited.push_back(Awaited::Plain);
+                append_command(out, &[b"PING"], &[]);
+                self.awaited.push_back(PendingReply::Plain);
                 self.read(messages, now_ns, out);
             }
             ReceiverKind::Stream => {
                 for (place, name) in names.iter().enumerate() {
                     if self.channels[place].last_id.is_empty() {
-                        say(out, &[b"XREVRANGE", name, b"+", b"-", b"COUNT", b"1"], &[]);
-                        self.awaited.push_back(Awaited::Last(place));
+                        append_command(out, &[b"XREVRANGE", name, b"+", b"-", b"COUNT", b"1"], &[]);
+                        self.awaited.push_back(PendingReply::Last(place));
                     }
                 }
                 if self.awaited.is_empty() {
-                    say(out, &[b"PING"], &[]);
-                    self.awaited.push_back(Awaited::Plain);
+                    append_command(out, &[b"PING"], &[]);
+                    self.awaited.push_back(PendingReply::Plain);
                     self.read(messages, now_ns, out);
                 }
             }
             ReceiverKind::Tracking => {
-                say(out, &[b"CLIENT", b"TRACKING", b"ON"], &[]);
-                self.awaited.push_back(Awaited::Plain);
-                for (channel, name) in self.mine().zip(&names) {
-                    say(out, &[b"GET", name], &[]);
-                    self.awaited.push_back(Awaited::Value(channel));
+                append_command(out, &[b"CLIENT", b"TRACKING", b"ON"], &[]);
+                self.awaited.push_back(PendingReply::Plain);
+                for (channel, name) in self.own_channels().zip(&names) {
+                    append_command(out, &[b"GET", name], &[]);
+                    self.awaited.push_back(PendingReply::Value(channel));
                 }
             }
             ReceiverKind::Broadcast => {
                 // There are no invalidations of writes before the connection.
-                for (place, channel) in self.mine().enumerate() {
+                for (place, channel) in self.own_channels().enumerate() {
                     self.channels[place].next_write = messages.issued(channel);
                 }
-                say(out, &[b"CLIENT", b"TRACKING", b"ON", b"BCAST", b"PREFIX", &messages.prefix], &[]);
-                self.awaited.push_back(Awaited::Plain);
+                append_command(
+                    out,
+                    &[b"CLIENT", b"TRACKING", b"ON", b"BCAST", b"PREFIX", &messages.prefix],
+                    &[],
+                );
+                self.awaited.push_back(PendingReply::Plain);
             }
             ReceiverKind::Keyspace => {
-                // A prefix may contain special characters of glob patterns.
-                let is_special = |byte: &u8| b"*?[]\\".contains(byte);
-                let escape = |byte: &u8| [b'\\', *byte].into_iter().skip(usize::from(!is_special(byte)));
-                let prefix: Vec<u8> = messages.prefix.iter().flat_map(escape).collect();
-                say(out, &[b"PSUBSCRIBE", &[b"__keyspace@*__:", &prefix[..], b"*"].concat()], &[]);
+                append_command(out, &[b"PSUBSCRIBE", &keyspace_pattern(&messages.prefix)], &[]);
             }
         }
     }
 
     /// Appends the command that waits for messages.
     pub(super) fn read(&mut self, messages: &Messages, now_ns: u64, out: &mut Vec<u8>) {
-        let names: Vec<_> = self.mine().map(|channel| messages.names[channel].as_slice()).collect();
+        let names: Vec<_> = self.own_channels().map(|channel| messages.names[channel].as_slice()).collect();
         let consumer = format!("receiver{}", self.number + 1);
         let consumer = consumer.as_bytes();
         match messages.kind {
             ReceiverKind::Queue => {
-                say(out, &[b"BLPOP"], &[&names[..], &[WAIT_S]].concat());
+                append_command(out, &[b"BLPOP"], &[&names[..], &[WAIT_S]].concat());
             }
             ReceiverKind::Move => {
                 let to = &messages.moved_to[self.first];
-                say(out, &[b"BLMOVE", names[0], to, b"LEFT", b"RIGHT", WAIT_S], &[]);
+                append_command(out, &[b"BLMOVE", names[0], to, b"LEFT", b"RIGHT", WAIT_S], &[]);
             }
             ReceiverKind::Stream => {
                 let ids = self.channels.iter().map(|channel| channel.last_id.as_slice());
                 let all: Vec<_> = names.iter().copied().chain(ids).collect();
-                say(out, &[b"XREAD", b"COUNT", ENTRIES, b"BLOCK", WAIT_MS, b"STREAMS"], &all);
+                append_command(out, &[b"XREAD", b"COUNT", ENTRIES, b"BLOCK", WAIT_MS, b"STREAMS"], &all);
             }
             ReceiverKind::Group => {
                 if now_ns >= self.claims_at_ns {
                     self.claims_at_ns = now_ns + CLAIM_NS;
                     for name in &names {
-                        say(
+                        append_command(
                             out,
                             &[b"XAUTOCLAIM", name, GROUP, consumer, WAIT_MS, b"0", b"COUNT", ENTRIES],
                             &[],
                         );
-                        self.awaited.push_back(Awaited::Claim);
+                        self.awaited.push_back(PendingReply::Claim);
                     }
                     // Claimed messages are acknowledged before the next blocking command, which delays later commands.
                     return;
@@ -128,7 +137,7 @@ impl Dialog {
                     WAIT_MS,
                     b"STREAMS",
                 ];
-                say(out, &words, &all);
+                append_command(out, &words, &all);
             }
             ReceiverKind::Pubsub
             | ReceiverKind::ShardedPubsub
@@ -136,11 +145,11 @@ impl Dialog {
             | ReceiverKind::Broadcast
             | ReceiverKind::Keyspace => return,
         }
-        self.awaited.push_back(Awaited::Read);
+        self.awaited.push_back(PendingReply::Read);
     }
 }
 
 /// Appends a command with these words to `out`.
-pub(super) fn say(out: &mut Vec<u8>, words: &[&[u8]], more: &[&[u8]]) {
+pub(super) fn append_command(out: &mut Vec<u8>, words: &[&[u8]], more: &[&[u8]]) {
     out.extend(Dialect::Resp2.encode(&[words, more].concat()));
 }

@@ -2,13 +2,13 @@
 
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
-use super::{LAST_MESSAGES_NS, MOST_LAST_NS, Receiver, Receiving};
+use super::{LAST_MESSAGES_NS, MOST_LAST_NS, MessageReceiver, ReceiverThread};
 use crate::{
     clock::{next_tick_ns, tick_of},
-    load::{Arrived, IntervalBuffer, receive::dialog::Missing},
+    load::{IntervalBuffer, ReceivedCounts, receive::dialog::MissingMessages},
 };
 
-impl Receiving {
+impl ReceiverThread {
     /// Returns whether the receivers have waited long enough for the last messages. The load has been over since
     /// `over_ns`.
     pub(super) fn is_quiet(&self, now_ns: u64, over_ns: u64) -> bool {
@@ -38,11 +38,11 @@ impl Receiving {
     /// unclear, because the load continues with other receivers.
     pub(super) fn end_dialogs(&mut self, now_ns: u64, is_end: bool) {
         let Some(messages) = &self.order.messages else { return };
-        let current = self.current.get_or_insert_with(|| Box::new(Arrived::new(messages.kind)));
-        let mut all = Missing::default();
+        let current = self.current.get_or_insert_with(|| Box::new(ReceivedCounts::new(messages.kind)));
+        let mut all = MissingMessages::default();
         let shared = self.shared.iter_mut().enumerate();
         shared.for_each(|(channel, numbers)| all.add(numbers, messages, channel, self.first[channel]));
-        for Receiver { dialog, .. } in &mut self.receivers {
+        for MessageReceiver { dialog, .. } in &mut self.receivers {
             let lost = all.lost;
             dialog.end(messages, &self.first, &mut all);
             dialog.own.lost += if is_end { all.lost - lost } else { 0 };
@@ -60,7 +60,7 @@ impl Receiving {
     pub(super) fn close_tick(&mut self, now_ns: u64) {
         if let Some(messages) = self.order.messages.as_ref().filter(|_| !self.is_over) {
             // The counts also show receivers that are not connected and receive nothing.
-            self.current.get_or_insert_with(|| Box::new(Arrived::new(messages.kind)));
+            self.current.get_or_insert_with(|| Box::new(ReceivedCounts::new(messages.kind)));
         }
         self.close_segment(now_ns);
         let mut buffer = self.empty(now_ns);

@@ -12,13 +12,13 @@ use crate::{
     clock::Clock,
     endpoint::{Address, Cluster, Target},
     knobs::Knobs,
-    load::{ClusterPlan, FirstWords, Load, Plan, Requests, Retries},
+    load::{ClusterPlan, FirstCommands, Load, LoadPlan, RequestLimit, Retries},
     protocol::{Dialect, RespValue},
     workload::Workload,
 };
 
 /// A GET that a simulated node received.
-struct Asked<'a> {
+struct ReceivedGet<'a> {
     /// The number of the node, from 0.
     node: usize,
     /// The key of GET.
@@ -30,16 +30,16 @@ struct Asked<'a> {
 }
 
 /// Two simulated nodes. In the topology, node 0 owns all slots.
-struct Played {
+struct SimulatedNodes {
     ports: Arc<Vec<u16>>,
     /// How often each command was received.
     received: Arc<Mutex<BTreeMap<String, u64>>>,
 }
 
-type Script = dyn Fn(Asked, &[u16]) -> String + Send + Sync;
+type Script = dyn Fn(ReceivedGet, &[u16]) -> String + Send + Sync;
 
-impl Played {
-    fn start(script: impl Fn(Asked, &[u16]) -> String + Send + Sync + 'static) -> Self {
+impl SimulatedNodes {
+    fn start(script: impl Fn(ReceivedGet, &[u16]) -> String + Send + Sync + 'static) -> Self {
         let script: Arc<Script> = Arc::new(script);
         let listeners = [0, 1].map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
         let ports: Vec<_> = listeners.iter().map(|socket| socket.local_addr().unwrap().port()).collect();
@@ -62,7 +62,10 @@ impl Played {
                                     let mut times = times.lock().unwrap();
                                     let times: &mut usize = times.entry(key.clone()).or_default();
                                     *times += 1;
-                                    script(Asked { node, key, asking: was_asking, times: *times }, &ports)
+                                    script(
+                                        ReceivedGet { node, key, asking: was_asking, times: *times },
+                                        &ports,
+                                    )
                                 }
                                 [name, _] if name == "CLUSTER" => format!(
                                     "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:{}\r\n",
@@ -85,27 +88,27 @@ impl Played {
 
     /// Sends `requests` GETs of different keys in one batch, and returns their counts.
     fn load(&self, requests: u64, timeout: Duration) -> Outcome {
-        let requests = Some(Requests::InAll(requests));
-        self.run(&Plan { requests, timeout, ..self.plan() })
+        let requests = Some(RequestLimit::Shared(requests));
+        self.run(&LoadPlan { requests, timeout, ..self.plan() })
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> LoadPlan {
         let address = Address::Tcp { host: "127.0.0.1".to_owned(), port: self.ports[0] };
         let target = Target { address, ..Target::default() };
         let cluster = Arc::new(Cluster::find(&target, Duration::from_secs(5)).unwrap());
-        Plan {
+        LoadPlan {
             target,
-            first_words: FirstWords::Bare { tracks: false },
+            first_words: FirstCommands::Bare { tracks: false },
             cluster: Some(ClusterPlan::new(cluster, 100)),
-            ..Plan::fixture()
+            ..LoadPlan::fixture()
         }
     }
 
-    fn run(&self, plan: &Plan) -> Outcome {
+    fn run(&self, plan: &LoadPlan) -> Outcome {
         let pipeline = plan.requests.map_or(1, |requests| match requests {
-            Requests::InAll(requests) | Requests::Parted(requests) => requests as u32,
+            RequestLimit::Shared(requests) | RequestLimit::PerClient(requests) => requests as u32,
         });
-        let workload = Workload::ratio(0, 1).drawn_by(crate::workload::Distribution::Sequential);
+        let workload = Workload::ratio(0, 1).with_distribution(crate::workload::Distribution::Sequential);
         let knobs = Knobs { load: true, clients: 1, pipeline, workload, ..Knobs::default() };
         let began = Instant::now();
         let (mut load, mut output) = Load::start(plan, knobs, None, Clock::start()).unwrap();
@@ -188,7 +191,7 @@ fn is_odd(key: &str) -> bool {
 
 #[test]
 fn a_moved_request_is_sent_once_more_to_the_named_node() {
-    let played = Played::start(|asked, ports| match asked.node == usize::from(is_odd(asked.key)) {
+    let played = SimulatedNodes::start(|asked, ports| match asked.node == usize::from(is_odd(asked.key)) {
         true => GOOD.to_owned(),
         false => format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1 - asked.node]),
     });
@@ -199,7 +202,7 @@ fn a_moved_request_is_sent_once_more_to_the_named_node() {
 
 #[test]
 fn ask_is_followed_by_asking_and_the_command_on_the_named_node_once() {
-    let played = Played::start(|asked, ports| match (asked.node, is_odd(asked.key)) {
+    let played = SimulatedNodes::start(|asked, ports| match (asked.node, is_odd(asked.key)) {
         (0, true) => format!("-ASK 1 :{}\r\n", ports[1]),
         (1, true) if !asked.asking => "-ERR without ASKING\r\n".to_owned(),
         (1, false) => "-ERR an even key\r\n".to_owned(),
@@ -213,7 +216,7 @@ fn ask_is_followed_by_asking_and_the_command_on_the_named_node_once() {
 #[test]
 fn a_refused_request_is_sent_again_later_and_its_latency_begins_at_the_first_write() {
     for code in ["TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY"] {
-        let played = Played::start(move |asked, _| match asked.times {
+        let played = SimulatedNodes::start(move |asked, _| match asked.times {
             1 | 2 if is_odd(asked.key) => format!("-{code} later\r\n"),
             _ => GOOD.to_owned(),
         });
@@ -226,7 +229,8 @@ fn a_refused_request_is_sent_again_later_and_its_latency_begins_at_the_first_wri
 
 #[test]
 fn an_endless_redirect_is_given_up_after_six_hops() {
-    let played = Played::start(|asked, ports| format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1 - asked.node]));
+    let played =
+        SimulatedNodes::start(|asked, ports| format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1 - asked.node]));
     let outcome = played.load(5, SECONDS);
     assert_eq!((outcome.ops, outcome.errors), (0, one("MOVED", 5)));
     assert_eq!((outcome.redirects, played.received("GET")), (one("MOVED", 35), 35));
@@ -234,38 +238,39 @@ fn an_endless_redirect_is_given_up_after_six_hops() {
 
 #[test]
 fn endless_redirects_do_not_delay_the_end_of_the_load() {
-    let played = Played::start(|asked, ports| format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1 - asked.node]));
-    let outcome = played.run(&Plan { length: Some(Duration::from_millis(300)), ..played.plan() });
+    let played =
+        SimulatedNodes::start(|asked, ports| format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1 - asked.node]));
+    let outcome = played.run(&LoadPlan { length: Some(Duration::from_millis(300)), ..played.plan() });
     assert!(outcome.errors["MOVED"] > 0 && outcome.ops == 0, "{outcome:?}");
 }
 
 #[test]
 fn a_redirect_after_the_end_of_the_load_is_followed_to_a_new_node() {
     let length = Duration::from_millis(100);
-    let played = Played::start(move |asked, ports| match asked.node {
+    let played = SimulatedNodes::start(move |asked, ports| match asked.node {
         0 => {
             std::thread::sleep(2 * length);
             format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1])
         }
         _ => GOOD.to_owned(),
     });
-    let outcome = played.run(&Plan { length: Some(length), ..played.plan() });
+    let outcome = played.run(&LoadPlan { length: Some(length), ..played.plan() });
     assert_eq!((outcome.ops, outcome.errors, outcome.redirects), (1, BTreeMap::new(), one("MOVED", 1)));
 }
 
 #[test]
 fn redirects_to_the_same_node_or_to_ever_new_addresses_are_given_up() {
-    let itself = Played::start(|_, ports| format!("-MOVED 1 127.0.0.1:{}\r\n", ports[0]));
+    let itself = SimulatedNodes::start(|_, ports| format!("-MOVED 1 127.0.0.1:{}\r\n", ports[0]));
     assert_eq!(itself.load(5, SECONDS).errors, one("MOVED", 5));
     // Nothing answers at these addresses.
-    let nowhere = Played::start(|asked, _| format!("-MOVED 1 127.1.1.{}:1\r\n", asked.times));
+    let nowhere = SimulatedNodes::start(|asked, _| format!("-MOVED 1 127.1.1.{}:1\r\n", asked.times));
     let outcome = nowhere.load(3, Duration::from_millis(400));
     assert_eq!((outcome.ops, outcome.errors.values().sum::<u64>()), (0, 3), "{outcome:?}");
 }
 
 #[test]
 fn a_request_that_is_refused_until_the_timeout_is_an_error_of_this_kind() {
-    let played = Played::start(|_, _| "-CLUSTERDOWN Hash slot not served\r\n".to_owned());
+    let played = SimulatedNodes::start(|_, _| "-CLUSTERDOWN Hash slot not served\r\n".to_owned());
     let outcome = played.load(5, Duration::from_millis(300));
     assert_eq!((outcome.ops, outcome.errors), (0, one("CLUSTERDOWN", 5)));
     // The pauses are at least 2 + 4 + 8 + 16 + 32 + 64 + 100 ms.
@@ -275,7 +280,7 @@ fn a_request_that_is_refused_until_the_timeout_is_an_error_of_this_kind() {
 
 #[test]
 fn other_errors_are_not_sent_again() {
-    let played = Played::start(|asked, _| match is_odd(asked.key) {
+    let played = SimulatedNodes::start(|asked, _| match is_odd(asked.key) {
         true => "-OOM command not allowed\r\n".to_owned(),
         false => GOOD.to_owned(),
     });
@@ -285,18 +290,19 @@ fn other_errors_are_not_sent_again() {
 }
 
 /// Sends `n` GETs to one server, whose failed requests are sent again.
-fn retried(played: &Played, n: u64, retries: Retries) -> (Outcome, u64) {
+fn retried(played: &SimulatedNodes, n: u64, retries: Retries) -> (Outcome, u64) {
     let (plan, retries) = (played.plan(), Arc::new(retries));
     let cluster = Arc::new(Cluster::of_one(&plan.target));
     let cluster = ClusterPlan { retries: Some(Arc::clone(&retries)), ..ClusterPlan::new(cluster, 100) };
-    let outcome = played.run(&Plan { cluster: Some(cluster), requests: Some(Requests::InAll(n)), ..plan });
+    let outcome =
+        played.run(&LoadPlan { cluster: Some(cluster), requests: Some(RequestLimit::Shared(n)), ..plan });
     (outcome, retries.requests())
 }
 
 #[test]
 fn with_retries_a_request_is_sent_again_until_its_reply_is_good() {
     for refusal in ["-OOM later\r\n", "-LOADING later\r\n", "-MOVED 1 127.0.0.1:1\r\n"] {
-        let played = Played::start(move |asked, _| match asked.times {
+        let played = SimulatedNodes::start(move |asked, _| match asked.times {
             1 | 2 if is_odd(asked.key) => refusal.to_owned(),
             _ => GOOD.to_owned(),
         });
@@ -311,7 +317,7 @@ fn with_retries_a_request_is_sent_again_until_its_reply_is_good() {
 
 #[test]
 fn a_request_that_fails_in_the_end_is_an_error_and_is_reported_with_its_key() {
-    let played = Played::start(|asked, _| match is_odd(asked.key) {
+    let played = SimulatedNodes::start(|asked, _| match is_odd(asked.key) {
         true => "-BUSY wait\r\n".to_owned(),
         false => "-WRONGTYPE no\r\n".to_owned(),
     });
@@ -331,13 +337,13 @@ fn a_request_that_fails_in_the_end_is_an_error_and_is_reported_with_its_key() {
 
 #[test]
 fn with_retries_requests_of_a_lost_connection_are_sent_again_on_the_next_one() {
-    let played = Played::start(|asked, _| match asked.times {
+    let played = SimulatedNodes::start(|asked, _| match asked.times {
         1 if is_odd(asked.key) => CLOSE.to_owned(),
         _ => GOOD.to_owned(),
     });
     let (outcome, _) = retried(&played, 10, Retries::default());
     assert_eq!((outcome.ops, outcome.errors), (10, BTreeMap::new()), "{:?}", outcome.redirects);
-    let never = Played::start(|_, _| CLOSE.to_owned());
+    let never = SimulatedNodes::start(|_, _| CLOSE.to_owned());
     let (outcome, _) = retried(&never, 3, Retries { most: Some(4), ..Retries::default() });
     assert_eq!((outcome.ops, outcome.errors, never.received("GET")), (0, one("reset", 3), 5));
 }

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use super::super::*;
 use crate::{
-    events::{Prefilled, Shift},
+    events::{PrefillResult, ShiftReport},
     gauge::{GAUGES, Gauges},
-    host::{Process, Sample},
+    host::{HostSample, Process},
     knobs::{Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE},
     probe::{Intrinsic, Ping, Wake},
     server::{CommandStat, LatencyEvent, Status},
     session::{
-        End, Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionStart, Span, Summary,
-        Writer,
+        Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionEnd, SessionStart,
+        SessionWriter, Span, Summary,
     },
     stats::fixture::latency_of,
 };
@@ -45,10 +45,10 @@ fn status() -> Status {
 }
 
 /// Returns a sample of a host with the largest possible numbers.
-fn host() -> Sample {
+fn host() -> HostSample {
     let (pid, name, core) = (u32::MAX, "x".to_owned(), Some(u32::MAX));
     let process = Process { pid, name, cpu: f64::MAX, core, state: Some('T') };
-    Sample {
+    HostSample {
         sample_s: Some(1.0),
         gauges: status().gauges,
         cores: vec![f64::MAX; 2],
@@ -62,8 +62,15 @@ fn host() -> Sample {
 fn events() -> Vec<EventKind> {
     let (n, s, text) = (u64::MAX, f64::MAX, String::new);
     let errors: BTreeMap<_, _> = [("OOM".to_owned(), n)].into();
-    let prefilled =
-        Prefilled { requests: n, answered: n, length_s: s, errors, looked_for: n, there: n, unseen: None };
+    let prefilled = PrefillResult {
+        requests: n,
+        answered: n,
+        length_s: s,
+        errors,
+        looked_for: n,
+        there: n,
+        unseen: None,
+    };
     vec![
         EventKind::SlowCommand { us: n, command: text(), client: None, arguments: Vec::new() },
         EventKind::MoreSlowCommands { entries: n },
@@ -85,7 +92,9 @@ fn events() -> Vec<EventKind> {
         EventKind::Paused { length_s: s },
         EventKind::AgentPaused { agent: usize::MAX, host: text(), length_s: s },
         EventKind::Stalled { longest_s: s, length_s: Some(s) },
-        EventKind::Shifted { shift: Shift { from: s, to: s, length_s: Some(s), ..Shift::default() } },
+        EventKind::Shifted {
+            shift: ShiftReport { from: s, to: s, length_s: Some(s), ..ShiftReport::default() },
+        },
         EventKind::Prefilled { prefilled },
         EventKind::OutputLost { lines: n },
         EventKind::LineSkipped { line: n, why: text() },
@@ -116,7 +125,7 @@ fn records() -> Vec<Record> {
         ..Interval::default()
     };
     let summary = Summary { ops: MOST, bytes_out: MOST, service, ..Summary::default() };
-    let end = End { t_s: 1.0, summary, peak_ops_per_s: Some(1e15), ..End::default() };
+    let end = SessionEnd { t_s: 1.0, summary, peak_ops_per_s: Some(1e15), ..SessionEnd::default() };
     let mut all = vec![
         Record::Segment(Segment::new(0.0, u32::MAX, knobs)),
         Record::Interval(Box::new(interval)),
@@ -137,7 +146,7 @@ fn records() -> Vec<Record> {
 fn every_kind_of_record_with_the_largest_numbers_is_read_as_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("session.jsonl");
-    let mut writer = Writer::create(&path).unwrap();
+    let mut writer = SessionWriter::create(&path).unwrap();
     let session = Record::Session(SessionStart::now(ServerIdentity::default()));
     let written: Vec<_> = std::iter::once(session).chain(records()).collect();
     written.iter().for_each(|record| writer.write(record).unwrap());

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     knobs::Knobs,
-    server::Clients,
+    server::ConnectedClients,
     session::{Summary, timeline::Level},
     stats::{Latency, fixture::repeated},
 };
@@ -113,7 +113,7 @@ fn the_summary_of_the_end_record_replaces_the_sum() {
     let timeline = fold([
         segment(0.0, 1),
         interval(1, 0.25, 0.25, repeated(1_000, 100)),
-        Record::End(Box::new(End { t_s: 1.0, summary: summary.clone(), ..End::default() })),
+        Record::End(Box::new(SessionEnd { t_s: 1.0, summary: summary.clone(), ..SessionEnd::default() })),
     ]);
     assert_eq!(timeline.summary(), summary);
 }
@@ -121,7 +121,7 @@ fn the_summary_of_the_end_record_replaces_the_sum() {
 #[test]
 fn the_last_client_list_is_kept_until_the_next_one() {
     let status = |t_s, total: Option<u64>| {
-        let clients = total.map(|total| Clients { total, ..Clients::default() });
+        let clients = total.map(|total| ConnectedClients { total, ..ConnectedClients::default() });
         Record::Server(Box::new(Moment::new(t_s, Status { clients, ..Status::default() })))
     };
     let total =

@@ -1,0 +1,90 @@
+//! Outages of nodes: times in which requests to a node got no good reply. The load and the probes report these outages,
+//! so that the length of a failover is counted from the first lost request.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+/// An outage of a node: a time in which requests to the node got no good reply. All times are times of the session's
+/// clock, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeOutage {
+    /// When the last request with a good reply before the outage was due.
+    pub before_ns: u64,
+    /// When the first lost or unanswered request was due.
+    pub since_ns: u64,
+    /// When the first good reply after the outage arrived; `None` until then.
+    pub back_ns: Option<u64>,
+}
+
+/// The last outage of each node, indexed by node number. Clones share their state.
+#[derive(Debug, Clone, Default)]
+pub struct NodeOutages {
+    last: Arc<Mutex<Vec<Option<NodeOutage>>>>,
+    /// How long after the end of an outage a lost request still belongs to this outage, in ns.
+    apart_ns: u64,
+}
+
+impl NodeOutages {
+    /// Creates an empty list of outages. Two outages of a node are at least `apart_ns` apart.
+    pub fn apart(apart_ns: u64) -> Self {
+        Self { last: Arc::default(), apart_ns }
+    }
+
+    /// Records that a request to a node, due at `due_ns`, was lost, refused, or not answered for long.
+    pub fn lost(&self, node: usize, due_ns: u64) {
+        let mut lulls = self.last.lock();
+        if lulls.len() <= node {
+            lulls.resize(node + 1, None);
+        }
+        let new = NodeOutage { before_ns: due_ns, since_ns: due_ns, back_ns: None };
+        let lull =
+            lulls[node].filter(|lull| lull.back_ns.is_none_or(|back_ns| due_ns < back_ns + self.apart_ns));
+        let NodeOutage { before_ns, since_ns, back_ns } = lull.unwrap_or(new);
+        lulls[node] =
+            Some(NodeOutage { before_ns: before_ns.min(due_ns), since_ns: since_ns.min(due_ns), back_ns });
+    }
+
+    /// Records when the last request with a good reply before the present outage was due: at `due_ns`.
+    pub fn last_before(&self, node: usize, due_ns: u64) {
+        if let Some(Some(lull)) = self.last.lock().get_mut(node) {
+            lull.before_ns = due_ns.min(lull.since_ns);
+        }
+    }
+
+    /// Records that a good reply of a node arrived at `at_ns`, which ends the present outage, if there is one.
+    pub fn answered(&self, node: usize, at_ns: u64) {
+        if let Some(Some(lull)) = self.last.lock().get_mut(node) {
+            lull.back_ns.get_or_insert(at_ns);
+        }
+    }
+
+    /// Returns the last outage of a node.
+    pub fn of(&self, node: usize) -> Option<NodeOutage> {
+        self.last.lock().get(node).copied().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outage_lasts_from_the_first_lost_request_to_the_first_good_reply() {
+        let lulls = NodeOutages::default();
+        assert_eq!(lulls.of(2), None);
+        lulls.lost(2, 50);
+        lulls.lost(2, 40);
+        lulls.last_before(2, 30);
+        lulls.lost(2, 60);
+        assert_eq!(lulls.of(2), Some(NodeOutage { before_ns: 30, since_ns: 40, back_ns: None }));
+        lulls.answered(2, 90);
+        lulls.answered(2, 95);
+        // This request was lost before the node answered again.
+        lulls.lost(2, 80);
+        assert_eq!(lulls.of(2), Some(NodeOutage { before_ns: 30, since_ns: 40, back_ns: Some(90) }));
+        lulls.lost(2, 120);
+        assert_eq!(lulls.of(2), Some(NodeOutage { before_ns: 120, since_ns: 120, back_ns: None }));
+        assert_eq!([0, 3].map(|node| lulls.of(node)), [None, None]);
+    }
+}

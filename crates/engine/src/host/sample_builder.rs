@@ -1,0 +1,80 @@
+//! A sample under construction, with the counters of the previous sample.
+
+use super::HostSample;
+use crate::gauge::{Gauge, Gauges};
+
+/// The shortest time for rates and shares, in seconds: the kernel counts CPU time in hundredths of a second.
+const SHORTEST_S: f64 = 0.1;
+
+/// A sample under construction.
+pub(super) struct SampleBuilder<'a> {
+    /// The content of the sample so far.
+    pub(super) sample: HostSample,
+    /// The counters of the previous reading, by the gauge that follows from them.
+    counters: &'a mut Gauges,
+}
+
+impl<'a> SampleBuilder<'a> {
+    /// Begins a sample, `passed_s` seconds after the previous sample, which left these `counters`.
+    pub(super) fn new(passed_s: Option<f64>, counters: &'a mut Gauges) -> Self {
+        let sample_s = passed_s.filter(|s| *s >= SHORTEST_S);
+        Self { sample: HostSample { sample_s, ..HostSample::default() }, counters }
+    }
+
+    /// Continues another sample.
+    pub(super) fn after(sample: HostSample, counters: &'a mut Gauges) -> Self {
+        Self { sample, counters }
+    }
+
+    /// Sets a gauge. A value of -0, such as an empty sum, becomes 0.
+    pub(super) fn level(&mut self, gauge: Gauge, value: Option<f64>) {
+        self.sample.gauges.set(gauge, value.map(|value| value + 0.0));
+    }
+
+    /// Sets a gauge to the increase of `counter` per second. The gauge has no value the first time, less than 0.1 s
+    /// after the previous sample, and if the counter decreased.
+    pub(super) fn rate(&mut self, gauge: Gauge, counter: Option<f64>) {
+        let added = counter.zip(self.counters[gauge]).map(|(now, before)| now - before);
+        self.counters.set(gauge, counter);
+        let rate = added.filter(|added| *added >= 0.0).zip(self.sample.sample_s);
+        self.level(gauge, rate.map(|(added, passed_s)| added / passed_s));
+    }
+
+    /// Sets a gauge to the share of time by which `counter`, in seconds, increased. The share is at most 1, although
+    /// the counter and redyno's clock are not read at the same moment, and a CPU limit may stop several cores at once.
+    pub(super) fn share(&mut self, gauge: Gauge, counter_s: Option<f64>) {
+        self.rate(gauge, counter_s);
+        let share = self.sample.gauges[gauge].map(|share| share.min(1.0));
+        self.level(gauge, share);
+    }
+
+    /// Records that a part of the sample cannot be read, and why.
+    pub(super) fn add_missing(&mut self, part: &str, why: impl Into<String>) {
+        self.sample.missing.insert(part.to_owned(), why.into());
+    }
+
+    /// Returns the value of `read`; if the reading failed, records the reason.
+    pub(super) fn known<T>(&mut self, part: &str, read: Result<T, String>) -> Option<T> {
+        read.map_err(|why| self.add_missing(part, why)).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_needs_two_readings_that_do_not_go_back() {
+        let mut counters = Gauges::default();
+        let mut rate = |passed_s: Option<f64>, counter: f64| {
+            let mut draft = SampleBuilder::new(passed_s, &mut counters);
+            draft.rate(Gauge::HostSwapIn, Some(counter));
+            draft.sample.gauges[Gauge::HostSwapIn]
+        };
+        assert_eq!(rate(None, 100.0), None);
+        assert_eq!(rate(Some(2.0), 110.0), Some(5.0));
+        assert_eq!(rate(Some(1.0), 4.0), None);
+        assert_eq!(rate(Some(1.0), 5.0), Some(1.0));
+        assert_eq!(rate(Some(0.01), 6.0), None);
+    }
+}

@@ -1,0 +1,320 @@
+//! Reads the file of a trace. Stores all commands that will be sent in memory, and creates the workload that sends
+//! them.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, BufRead},
+    path::Path,
+};
+
+use super::{
+    KeyNaming, Keyset, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, Trace, TraceOrder, Workload, WorkloadError,
+    commands,
+    dataset::Input,
+    trace::{Commands, MonitorLine, OTHERS, TraceContent, WordRole, command_of, listed, moved_keys},
+};
+use crate::{
+    units::{self, count_with_noun},
+    untrusted,
+};
+
+/// The header line of a capture whose values were replaced by their lengths.
+pub const LENGTHS: &str = "# values: (N bytes)";
+/// The name of the set of keys, and of the operation of rare commands.
+const KEYS: &str = "trace";
+const OTHER: &str = "other";
+const MOST_NAMES: usize = 1000;
+/// The maximum number of operations, including the operation for rare commands.
+const MOST_OPERATIONS: usize = 16;
+/// The maximum memory of a trace in bytes.
+const MOST_MEMORY: usize = 1 << 30;
+
+/// A command name in a trace, with the number of its calls.
+struct NamedCommand {
+    name: String,
+    writes: bool,
+    count: u64,
+}
+
+/// The commands of a file that is being read.
+#[derive(Default)]
+struct TraceReader {
+    commands: Commands,
+    names: Vec<NamedCommand>,
+    not_sent: BTreeMap<String, u64>,
+    first_us: Option<u64>,
+    last_us: u64,
+    has_lengths: bool,
+    written: u64,
+    largest: u64,
+}
+
+impl Workload {
+    /// Reads the commands of a trace file. Returns the workload that sends these commands.
+    ///
+    /// # Errors
+    /// When the file cannot be read, contains no command that can be sent, or is not output of MONITOR. The error names
+    /// the first invalid line.
+    pub fn of_trace(file: &Path, speed: f64, order: TraceOrder) -> Result<Self, WorkloadError> {
+        let fail = |what: String| WorkloadError::of(format!("{}: {what}", untrusted::path(file)));
+        let mut reading = TraceReader::default();
+        reading.read(file).map_err(|(line, what)| match line {
+            0 => fail(what),
+            line => fail(format!("line {line}: {what}")),
+        })?;
+        if reading.commands.count() == 0 {
+            return Err(fail(match reading.not_sent.values().sum::<u64>() {
+                0 => {
+                    "it has no commands; write one with redyno capture, or with redis-cli MONITOR".to_owned()
+                }
+                n => format!(
+                    "none of its {} is sent: {}",
+                    count_with_noun(n, "command"),
+                    listed(&reading.sorted())
+                ),
+            }));
+        }
+        Ok(reading.workload(file, speed, order))
+    }
+}
+
+impl TraceReader {
+    /// Reads all lines. An error contains the number of its line, or 0 if it concerns the whole file.
+    fn read(&mut self, file: &Path) -> Result<(), (u64, String)> {
+        let mut input = Input::open(file).map_err(|error| (0, error.to_string()))?;
+        let mut line = Vec::new();
+        loop {
+            let number = input.line;
+            line.clear();
+            input.begin_record();
+            let read = input.read_until(b'\n', &mut line);
+            if read.map_err(|error: io::Error| (number, error.to_string()))? == 0 {
+                return Ok(());
+            }
+            self.take(line.trim_ascii(), number).map_err(|what| (number, what))?;
+            if self.commands.memory() > MOST_MEMORY {
+                let most = units::bytes(MOST_MEMORY as u64);
+                return Err((
+                    number,
+                    format!("its commands need more than {most} of memory; give a part of the file"),
+                ));
+            }
+        }
+    }
+
+    fn take(&mut self, line: &[u8], number: u64) -> Result<(), String> {
+        if line.is_empty() || line.starts_with(b"#") || line == b"OK" && number == 1 {
+            self.has_lengths |= line == LENGTHS.as_bytes();
+            return Ok(());
+        }
+        let MonitorLine { at_us, words } = MonitorLine::read(line).map_err(str::to_owned)?;
+        if at_us < self.last_us {
+            return Err("its time is before that of the line before".to_owned());
+        }
+        self.last_us = at_us;
+        let first_us = *self.first_us.get_or_insert(at_us);
+        let command = command_of(&words);
+        let Some(keys) = moved_keys(&words) else {
+            let is_full = self.not_sent.len() >= MOST_NAMES && !self.not_sent.contains_key(&command);
+            let name = if is_full { OTHERS.to_owned() } else { command };
+            *self.not_sent.entry(name).or_default() += 1;
+            return Ok(());
+        };
+        let operation = self.operation(command);
+        let left_out = |word: &Vec<u8>| length_of(word).filter(|_| self.has_lengths);
+        let role = |word| left_out(word).map_or(WordRole::Plain, WordRole::LeftOut);
+        let mut roles: Vec<_> = words.iter().map(role).collect();
+        keys.into_iter().for_each(|place| roles[place] = WordRole::Key);
+        let words: Vec<_> = words.iter().map(Vec::as_slice).zip(roles).collect();
+        let length = |(word, role): &(&[u8], WordRole)| match role {
+            WordRole::LeftOut(length) => u64::from(*length),
+            _ => word.len() as u64,
+        };
+        let bytes = words.iter().map(length).sum();
+        self.largest = self.largest.max(bytes);
+        self.written += if self.names[operation].writes { bytes } else { 0 };
+        self.commands.push(at_us - first_us, operation as u16, words.into_iter());
+        Ok(())
+    }
+
+    /// Counts a command. Returns the index of its name.
+    fn operation(&mut self, name: String) -> usize {
+        let place = self.names.iter().position(|known| known.name == name);
+        let place = place.unwrap_or_else(|| {
+            let writes = !commands::only_reads(&name);
+            self.names.push(NamedCommand { name, writes, count: 0 });
+            self.names.len() - 1
+        });
+        self.names[place].count += 1;
+        place
+    }
+
+    /// Returns the commands that are not sent, with the most frequent command first.
+    fn sorted(&self) -> Vec<(String, u64)> {
+        let mut all: Vec<_> = self.not_sent.iter().map(|(name, count)| (name.clone(), *count)).collect();
+        all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        all
+    }
+
+    fn workload(mut self, file: &Path, speed: f64, order: TraceOrder) -> Workload {
+        let mut ranked: Vec<_> = (0..self.names.len()).collect();
+        ranked.sort_by_key(|place| std::cmp::Reverse(self.names[*place].count));
+        let named = if ranked.len() > MOST_OPERATIONS { MOST_OPERATIONS - 1 } else { ranked.len() };
+        let mut operations = vec![0; ranked.len()];
+        ranked.iter().enumerate().for_each(|(rank, place)| operations[*place] = rank.min(named) as u16);
+        self.commands.operations.iter_mut().for_each(|place| *place = operations[usize::from(*place)]);
+        let scale = self.commands.count() / u64::from(MAX_WEIGHT) + 1;
+        let weight = |count: u64| (count / scale).max(1) as u32;
+        let (often, rare) = ranked.split_at(named);
+        let mut asked: Vec<_> = often
+            .iter()
+            .map(|place| self.names[*place].operation(weight(self.names[*place].count)))
+            .collect();
+        if !rare.is_empty() {
+            let count = rare.iter().map(|place| self.names[*place].count).sum();
+            // Misses of rare commands are not counted: the operation is treated as a PING.
+            let other = NamedCommand {
+                name: "PING".to_owned(),
+                writes: rare.iter().any(|place| self.names[*place].writes),
+                count,
+            };
+            asked.push(Operation { name: OTHER.to_owned(), ..other.operation(weight(count)) });
+        }
+        let not_sent = self.sorted();
+        let recorded = TraceContent {
+            file: file.to_owned(),
+            commands: self.commands,
+            senders: (0..asked.len() as u16).collect(),
+            written: self.written,
+            largest: self.largest,
+            not_sent,
+            order,
+            speed,
+            ..TraceContent::default()
+        };
+        let trace = Trace::new(recorded);
+        let keys = Keyset { count: Some(1), digits: 0, naming: KeyNaming::Anything, ..Keyset::default() };
+        Workload {
+            name: "trace".to_owned(),
+            about: trace.to_string(),
+            keys: [(KEYS.to_owned(), keys)].into(),
+            operations: asked,
+            trace: Some(trace),
+            ..Workload::default()
+        }
+    }
+}
+
+impl NamedCommand {
+    /// Returns the operation that sends the commands with this name.
+    fn operation(&self, weight: u32) -> Operation {
+        let name = self.name.replace('|', " ");
+        let step = if self.writes { format!("{name} {{{KEYS}}}") } else { name.clone() };
+        Operation { name, weight, writes: Some(self.writes), steps: vec![step], ..Operation::default() }
+    }
+}
+
+/// Returns the length in a word such as `(64 bytes)`.
+fn length_of(word: &[u8]) -> Option<u32> {
+    let digits = word.strip_prefix(b"(")?.strip_suffix(b" bytes)")?;
+    untrusted::bytes(digits).parse().ok().filter(|length| *length <= MAX_VALUE_SIZE)
+}
+
+/// The commands of a file with lines of MONITOR that begin with other text, such as a log prefix.
+#[derive(Debug)]
+pub struct MonitorCommands {
+    /// The words of each command, or the error in the command.
+    pub commands: Vec<Result<Vec<Vec<u8>>, &'static str>>,
+    /// The number of lines, including lines without a command.
+    pub lines: u64,
+}
+
+impl MonitorCommands {
+    /// Reads a file. The first quotation mark of a line begins the command.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is too large.
+    pub fn read(file: &Path) -> Result<Self, WorkloadError> {
+        let fail = |what: String| WorkloadError::of(format!("{}: {what}", untrusted::path(file)));
+        let mut input = Input::open(file).map_err(|error| fail(error.to_string()))?;
+        let (mut read, mut bytes, mut line) = (Self { commands: Vec::new(), lines: 0 }, 0, Vec::new());
+        loop {
+            line.clear();
+            input.begin_record();
+            if input.read_until(b'\n', &mut line).map_err(|error| fail(error.to_string()))? == 0 {
+                return Ok(read);
+            }
+            read.lines += 1;
+            bytes += line.len();
+            if bytes > MOST_MEMORY {
+                return Err(fail(format!("it has more than {}", units::bytes(MOST_MEMORY as u64))));
+            }
+            let begin = line.iter().position(|byte| *byte == b'"');
+            read.commands.extend(begin.map(|begin| MonitorLine::words(line[begin..].trim_ascii_end())));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        protocol::Dialect,
+        workload::{Draws, KeyNames, OutgoingRequests, Program, Values},
+    };
+
+    fn read(text: &str) -> Workload {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        Workload::of_trace(file.path(), 1.0, TraceOrder::OfFile).unwrap()
+    }
+
+    fn sent(workload: &Workload, count: usize) -> String {
+        let values = Values::new(workload, 1, 1);
+        let program = Program::new(workload, Dialect::Resp2, 1, values, &KeyNames::given("p:"));
+        let (mut draws, mut out) = (Draws::new(1), OutgoingRequests::default());
+        (0..count).for_each(|_| _ = program.append(&mut draws, &mut out));
+        String::from_utf8(out.as_whole().unwrap().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn words_are_sent_unchanged_and_keys_get_the_prefix() {
+        let workload = read("1.000000 [0 x] \"mset\" \"a\" \"(3 bytes)\" \"b\" \"\"\n");
+        assert_eq!(workload.check(), Ok(()));
+        let expected = "*5\r\n$4\r\nmset\r\n$3\r\np:a\r\n$9\r\n(3 bytes)\r\n$3\r\np:b\r\n$0\r\n\r\n";
+        assert_eq!(sent(&workload, 1), expected);
+        let text = sent(&workload, 2);
+        assert_eq!(text, [expected, expected].concat(), "after the last one, the first is next");
+    }
+
+    #[test]
+    fn values_that_are_missing_in_a_capture_become_texts_of_the_same_length() {
+        let workload = read(&format!("{LENGTHS}\n1.000000 [0 x] \"SET\" \"(9 bytes)\" \"(100000 bytes)\"\n"));
+        let text = sent(&workload, 1);
+        let value = text.strip_prefix("*3\r\n$3\r\nSET\r\n$11\r\np:(9 bytes)\r\n$100000\r\n").unwrap();
+        assert!(value.len() == 100_002 && value[..100_000].bytes().all(|byte| byte.is_ascii_uppercase()));
+        assert_eq!((workload.most_value_bytes(1), workload.footprint(1, 1).bytes), (100_012, 100_012.0));
+    }
+
+    #[test]
+    fn frequent_commands_become_operations_and_rare_commands_share_one() {
+        let commands = crate::workload::trace::names().filter(|name| !name.contains('|')).take(20);
+        let mut text = String::new();
+        for (n, name) in commands.enumerate() {
+            (0..=n).for_each(|_| text += &format!("1.000000 [0 x] \"{name}\" \"k\" \"1\"\n"));
+        }
+        let workload = read(&text);
+        assert_eq!((workload.operations.len(), workload.check()), (MOST_OPERATIONS, Ok(())));
+        let last = workload.operations.last().unwrap();
+        assert_eq!((last.name.as_str(), last.weight, last.writes), ("other", 15, Some(true)));
+        assert_eq!(workload.operations[0].weight, 20);
+    }
+
+    #[test]
+    fn the_memory_for_unsent_command_names_is_limited() {
+        let lines = (0..3000).map(|n| format!("1.000000 [0 x] \"X{n}\"\n"));
+        let workload = read(&(lines.collect::<String>() + "1.000000 [0 x] \"GET\" \"k\"\n"));
+        let not_sent = workload.trace.as_ref().unwrap().not_sent();
+        assert_eq!((not_sent.len(), &not_sent[0]), (MOST_NAMES + 1, &(OTHERS.to_owned(), 2000)));
+    }
+}

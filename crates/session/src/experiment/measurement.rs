@@ -1,0 +1,58 @@
+//! A measurement of the load under one setting, from a given time on.
+
+use crate::session::Interval;
+
+/// In an open loop, a send lag above this threshold is a backlog; in microseconds.
+const LATE_US: u64 = 10_000;
+/// For this time after a switch, in seconds, a backlog counts as a backlog of the previous setting. After this time, a
+/// backlog counts for the new setting.
+const BACKLOG_S: f64 = 5.0;
+/// The number of samples that a p99 needs.
+pub(super) const ENOUGH_FOR_P99: u64 = 1100;
+
+/// A measurement in progress.
+#[derive(Debug, Clone)]
+pub(super) struct Measurement {
+    start_s: f64,
+    /// A backlog delays the start of the measurement until this time at most, in seconds since the session began.
+    backlog_until_s: f64,
+    has_begun: bool,
+    /// The measurement so far.
+    pub(super) measured: Interval,
+}
+
+impl Measurement {
+    /// Returns a measurement that starts at `start_s`, in seconds since the session began.
+    pub(super) fn from(start_s: f64) -> Self {
+        Self { start_s, backlog_until_s: start_s, has_begun: false, measured: Interval::default() }
+    }
+
+    /// Returns a measurement under a setting that is in force since `since_s`. The measurement leaves out the first
+    /// `settle_s` seconds and, in an open loop, the backlog of the previous setting.
+    pub(super) fn after_backlog(since_s: f64, settle_s: f64) -> Self {
+        Self { backlog_until_s: since_s + BACKLOG_S, ..Self::from(since_s + settle_s) }
+    }
+
+    /// Adds the next interval if the interval belongs to this measurement, and returns whether it does.
+    pub(super) fn take(&mut self, interval: &Interval) -> bool {
+        let began_s = interval.t_s - interval.length_s;
+        let is_behind = interval.response.is_some() && interval.behind_us > LATE_US;
+        let is_of_before = !self.has_begun && is_behind && began_s < self.backlog_until_s - 1e-6;
+        let is_of_it = began_s >= self.start_s - 1e-6 && !is_of_before;
+        if is_of_it {
+            self.has_begun = true;
+            self.measured.merge(interval);
+        }
+        is_of_it
+    }
+
+    /// Returns the measurement so far and begins a new measurement. The new measurement follows without a gap.
+    pub(super) fn next(&mut self) -> Interval {
+        std::mem::take(&mut self.measured)
+    }
+
+    /// Returns whether the measurement has at least this length.
+    pub(super) fn has(&self, length_s: f64) -> bool {
+        self.measured.length_s >= length_s - 1e-6
+    }
+}

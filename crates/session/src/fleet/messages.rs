@@ -1,0 +1,132 @@
+//! The messages on the bus. Each message is one entry of a stream; its first field is JSON.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::bus::MessageFields;
+use crate::{endpoint::ReadFrom, load::AgentSetting};
+
+/// The field of an order.
+pub(super) const ORDER: &str = "order";
+/// The first field of a report.
+pub(super) const REPORT: &str = "report";
+/// The name of each further field of a report. Such a field contains one record as a JSON line.
+pub(super) const RECORD: &str = "record";
+
+/// The version of this program. The session and all agents must have the same version.
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The interval at which the last order is repeated.
+pub(super) const REPEAT_EVERY: Duration = Duration::from_millis(500);
+/// The longest time that a read of orders or reports blocks.
+pub(super) const WAIT: Duration = Duration::from_millis(100);
+
+/// The constant settings of a session for its agents. Every order contains the constant settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Terms {
+    /// The identifier of the run, which is part of the names of its keys.
+    pub run: String,
+    /// The prefix of the user's keys, if the load uses them in place of keys of the run.
+    pub prefix: Option<String>,
+    /// The servers as URIs without user and password: the target, or nodes of a cluster, or all servers of a ring.
+    pub targets: Vec<String>,
+    /// How the load is divided among servers.
+    pub layout: LoadLayout,
+    /// The kind of cluster nodes that get read-only requests.
+    pub read_from: ReadFrom,
+    /// The largest number of connections of all agents together, if there is a limit.
+    pub max_connections: Option<u32>,
+    /// The number of workers of each agent.
+    pub threads: usize,
+    /// The seed of all random numbers.
+    pub seed: u64,
+    /// The timeout of a connection.
+    pub timeout: Duration,
+    /// The limit on the requests of all agents together.
+    pub requests: Option<u64>,
+}
+
+/// How a load is divided among servers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadLayout {
+    /// One server gets all requests.
+    #[default]
+    Server,
+    /// All nodes of a cluster share the requests. An agent connects to one of the named nodes to find all nodes.
+    Cluster,
+    /// The named servers store the keys by consistent hashing.
+    Ring,
+    /// The named primary gets the writes, and its replicas the reads.
+    Copies,
+}
+
+/// An order of the session to its agents. An order contains all settings, so an agent needs no earlier order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct FleetOrder {
+    /// The version of the program.
+    pub(super) version: String,
+    #[serde(flatten)]
+    pub(super) terms: Terms,
+    /// The process number of each agent. A process that is not in this list ignores the order.
+    pub(super) processes: Vec<u64>,
+    /// The start of the session by the clock of the bus, in nanoseconds since 1970. Each order measures it again,
+    /// because clocks drift.
+    pub(super) zero_ns: u64,
+    /// The setting.
+    pub(super) turn: AgentSetting,
+    /// Whether the session is over.
+    pub(super) is_over: bool,
+}
+
+/// A report of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct AgentReport {
+    /// The version of the program.
+    pub(super) version: String,
+    /// The agent's number, from 0.
+    pub(super) index: usize,
+    /// The number of agents of the fleet, from the agent's command line.
+    pub(super) of: usize,
+    /// The name of the agent's machine.
+    pub(super) host: String,
+    /// A random number that identifies the agent's process. Two processes with the same agent number are recognized by
+    /// it.
+    pub(super) process: u64,
+    /// The number of the report. Each session's reports are numbered from 0.
+    pub(super) number: u64,
+    /// The run that the report is about; empty while the agent waits.
+    pub(super) run: String,
+    /// The largest number of clients that the agent permits.
+    pub(super) most_clients: u32,
+    /// The URIs of the cluster's nodes. A node's position in this list is its number in the agent's intervals.
+    pub(super) nodes: Vec<String>,
+    /// The last tick with all its intervals reported.
+    pub(super) closed_tick: u64,
+    /// The number of the agent's setting.
+    pub(super) generation: u32,
+    /// Whether all requests of the setting's prefill, or of its request limit, have been answered.
+    pub(super) is_done: bool,
+    /// The largest possible error of the agent's times, in nanoseconds.
+    pub(super) error_ns: u64,
+    /// The reason why the agent refuses the last order; empty if it carries the order out.
+    pub(super) refusal: String,
+    /// Whether this is the agent's last report about the run.
+    pub(super) is_last: bool,
+}
+
+/// Returns the order in a message.
+///
+/// # Errors
+/// When the message contains no valid order. The error is one line.
+pub(super) fn read_order(fields: &MessageFields) -> Result<FleetOrder, String> {
+    let text = fields.iter().find(|(name, _)| name == ORDER).map(|(_, text)| text.as_slice());
+    serde_json::from_slice(text.unwrap_or_default())
+        .map_err(|error| format!("an order is not readable: {error}"))
+}
+
+/// Returns the report in a message; `None` if the message is not a report.
+pub(super) fn read_report(fields: &MessageFields) -> Option<AgentReport> {
+    serde_json::from_slice(&fields.iter().find(|(name, _)| name == REPORT)?.1).ok()
+}

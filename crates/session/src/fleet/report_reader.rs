@@ -1,0 +1,334 @@
+//! Reads the reports of a fleet's agents, and joins them to the records of the session.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use super::{
+    bus::{Bus, BusStream, MessageFields},
+    gather::{GatheredAgents, fits},
+    join::IntervalJoin,
+    lead::{FleetLead, KnownAgent, LAST_REPORTS_LIMIT},
+    messages::{AgentReport, RECORD, Terms, WAIT, read_report},
+};
+use crate::{
+    clock::{TICK_NS, seconds, tick_of},
+    endpoint::{Cluster, parse_uri},
+    events::EventKind,
+    load::Agents,
+    session::{Event, Interval, Record, RecordLines},
+    untrusted,
+};
+
+/// The longest wait at the end for a bus that does not answer.
+const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
+/// The number of ticks by which an interval may be ahead of this machine's clock.
+const SOON_TICKS: u64 = 20;
+/// The largest number of different messages about unusable reports.
+const MOST_SHOWN: usize = 20;
+/// The longest time that a lost agent may still send load after its last report: an agent ends its load after 4 s
+/// without an order. The keys are removed after this time.
+const STOPS_AFTER: Duration = Duration::from_secs(6);
+/// The time without a report after which an agent counts as lost.
+const LOST_AFTER: Duration = Duration::from_millis(2500);
+/// The longest time that an agent may take to begin its load. To begin, an agent waits for several replies of the bus,
+/// and connects to the servers.
+const BEGINS_WITHIN: Duration = Duration::from_secs(10);
+
+impl GatheredAgents {
+    /// Starts the threads that send orders and read reports. Returns the handle for the load's plan, and the receiver
+    /// of the joined records. The receiver is closed after the last record.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub fn lead(
+        self,
+        terms: Terms,
+        cluster: Option<Arc<Cluster>>,
+    ) -> std::io::Result<(Arc<dyn Agents>, Receiver<Record>)> {
+        let Self { bus, name, agents, after } = self;
+        let (records, joined) = channel();
+        let lead = Arc::new(FleetLead::new(terms, cluster, agents));
+        let (leading, to) = (Arc::clone(&lead), Bus::new(&bus, &name));
+        let orders = std::thread::Builder::new().name("orders".to_owned());
+        let orders = Some(orders.spawn(move || leading.give_orders(to))?);
+        let join = IntervalJoin::new(lead.state().agents.len());
+        let lines = RecordLines::default();
+        let (bus_lost, shown, reader) = (None, BTreeSet::new(), Arc::clone(&lead));
+        let mut reading = ReportReader {
+            lead: reader,
+            orders,
+            records,
+            join,
+            lines,
+            after,
+            bus_lost,
+            shown,
+            is_forsaken: false,
+        };
+        let bus = Bus::new(&bus, &name);
+        std::thread::Builder::new().name("reports".to_owned()).spawn(move || reading.read_all(bus))?;
+        Ok((lead, joined))
+    }
+}
+
+/// Reads the reports of the agents.
+struct ReportReader {
+    lead: Arc<FleetLead>,
+    /// The thread that publishes orders.
+    orders: Option<JoinHandle<()>>,
+    records: Sender<Record>,
+    join: IntervalJoin,
+    lines: RecordLines,
+    after: String,
+    /// The time of the first failure of the bus: it does not answer, or refuses orders. `None` while the bus works.
+    bus_lost: Option<Instant>,
+    /// The messages about unusable reports that were shown. Each message is shown once.
+    shown: BTreeSet<String>,
+    /// Whether all agents ended or were lost before the end of the load.
+    is_forsaken: bool,
+}
+
+impl ReportReader {
+    /// Reads reports until the load is over and every agent has ended or is lost.
+    fn read_all(&mut self, mut bus: Bus) {
+        loop {
+            let read = bus.read(BusStream::Reports, &mut self.after, WAIT);
+            let trouble = read.as_ref().err().map(ToString::to_string);
+            self.note_trouble(trouble.unwrap_or_else(|| self.lead.state().trouble.clone()));
+            match read {
+                Ok(reports) => reports.iter().for_each(|fields| self.take(fields)),
+                Err(_) => std::thread::sleep(WAIT),
+            }
+            self.look_for_lost();
+            self.pass_on();
+            if self.has_ended() {
+                self.close();
+                self.lead.state().has_ended = true;
+                self.lead.news.notify_all();
+                // The session ends when the streams are removed.
+                drop(self.orders.take().map(JoinHandle::join));
+                return;
+            }
+        }
+    }
+
+    /// Emits an event when the bus stops accepting commands, and another event when it accepts them again.
+    fn note_trouble(&mut self, trouble: String) {
+        match (trouble.is_empty(), self.bus_lost) {
+            (false, None) => {
+                self.bus_lost = Some(Instant::now());
+                self.event(EventKind::BusLost { cause: trouble });
+            }
+            (true, Some(_)) => {
+                // No report could be read meanwhile.
+                let now = Instant::now();
+                self.lead.state().agents.iter_mut().for_each(|agent| agent.heard = now);
+                self.bus_lost = None;
+                self.event(EventKind::BusBack);
+            }
+            _ => {}
+        }
+    }
+
+    /// Shows the reason why a report cannot be used; each reason is shown once.
+    fn refuse(&mut self, cause: String) {
+        if self.shown.len() < MOST_SHOWN && self.shown.insert(cause.clone()) {
+            self.event(EventKind::AgentRefused { agent: None, cause });
+        }
+    }
+
+    fn take(&mut self, fields: &MessageFields) {
+        let Some(report) = read_report(fields) else {
+            return self.refuse("a report on the bus is not readable".to_owned());
+        };
+        let lead = Arc::clone(&self.lead);
+        let mut state = lead.state();
+        if report.run != self.lead.terms.run && !report.run.is_empty() {
+            return;
+        }
+        let (agents, is_over) = (state.agents.len(), state.over_since.is_some());
+        let Some(agent) = state.agents.get_mut(report.index).filter(|_| fits(&report, agents).is_ok()) else {
+            drop(state);
+            let cause = fits(&report, agents).err().unwrap_or_default();
+            return self.refuse(cause);
+        };
+        if report.process != agent.first.process {
+            if !agent.state.is_lost {
+                let (index, host) = (report.index, untrusted::text(&report.host));
+                drop(state);
+                let cause = format!("the number {index} of an agent that is there is also used on {host}");
+                return self.refuse(cause);
+            }
+            // The agent was started again: its reports are numbered from 0.
+            (agent.first, agent.heard) = (report.clone(), Instant::now());
+            (agent.state.next, agent.state.has_ended) = (0, false);
+            state.is_new = true;
+            return;
+        }
+        if !report.run.is_empty() && report.number < agent.state.next {
+            // The bus took the report twice: its first reply was late.
+            return;
+        }
+        let events = agent.hear(&report, is_over);
+        drop(state);
+        events.into_iter().for_each(|event| self.event(event));
+        if report.run.is_empty() {
+            return;
+        }
+        self.take_records(&report, fields);
+        self.join.close(report.index, report.closed_tick);
+        if report.is_last {
+            self.join.leave(report.index);
+        }
+    }
+
+    fn take_records(&mut self, report: &AgentReport, fields: &MessageFields) {
+        for (_, text) in fields.iter().filter(|(name, _)| name == RECORD) {
+            match self.lines.read(text) {
+                Ok(Record::Interval(interval)) if !self.can_be(&interval) => {
+                    self.refuse(format!("an interval of agent {} is of another time", report.index));
+                }
+                Ok(Record::Interval(mut interval)) => {
+                    self.renumber(report, &mut interval);
+                    if let Some(late) = self.join.add(report.index, report.error_ns as f64 / 1e3, *interval) {
+                        self.send(Record::Interval(Box::new(late)));
+                    }
+                }
+                Ok(Record::Event(event)) if !self.is_time(event.t_s) => {
+                    self.refuse(format!("an event of agent {} is of another time", report.index));
+                }
+                Ok(Record::Event(event)) => {
+                    self.send(Record::Event(self.named(event, report.index)).at_node(0));
+                }
+                Ok(_) => {}
+                Err(why) => self.refuse(format!("a record of agent {} is not readable: {why}", report.index)),
+            }
+        }
+    }
+
+    /// Replaces the agent's node numbers in an interval with the node numbers of this session.
+    fn renumber(&mut self, report: &AgentReport, interval: &mut Interval) {
+        let lead = Arc::clone(&self.lead);
+        let known = |node: u16| {
+            let address = parse_uri(report.nodes.get(usize::from(node))?).ok()?.target.address;
+            Some(lead.cluster.as_ref()?.find_or_add(&address).ok()?.index() as u16)
+        };
+        for node in interval.renumber(known) {
+            self.refuse(format!("agent {} names no address of its node {node}", report.index));
+        }
+    }
+
+    /// Returns an event of an agent with the agent's name, if it is a pause: the session itself was not paused.
+    fn named(&self, event: Event, agent: usize) -> Event {
+        match event.what {
+            EventKind::Paused { length_s } => {
+                let host = self.lead.state().agents[agent].host();
+                Event { what: EventKind::AgentPaused { agent, host, length_s }, ..event }
+            }
+            _ => event,
+        }
+    }
+
+    /// Returns whether an interval is plausible: it is of a published segment, and not of the future.
+    fn can_be(&self, interval: &Interval) -> bool {
+        let turn = self.lead.state().turn.clone();
+        turn.is_some_and(|(turn, clock)| {
+            let soon = tick_of(clock.now_ns()) + SOON_TICKS;
+            let Interval { t_s, length_s, paused_s, tick, segment, .. } = *interval;
+            let is_possible = |length_s: f64| (0.0..=t_s + 1.0).contains(&length_s);
+            let at = (t_s / seconds(TICK_NS)) as u64;
+            let is_timed = self.is_time(t_s) && at.abs_diff(tick) <= SOON_TICKS;
+            segment <= turn.generation
+                && tick <= soon
+                && is_timed
+                && [length_s, paused_s].into_iter().all(is_possible)
+        })
+    }
+
+    /// Returns whether `t_s` is between the session's start and a few seconds from now.
+    fn is_time(&self, t_s: f64) -> bool {
+        let state = self.lead.state();
+        let now_ns = state.turn.as_ref().map_or(0, |(_, clock)| clock.now_ns());
+        (0.0..=seconds(now_ns + SOON_TICKS * TICK_NS)).contains(&t_s)
+    }
+
+    fn look_for_lost(&mut self) {
+        if self.bus_lost.is_some() {
+            return;
+        }
+        let lead = Arc::clone(&self.lead);
+        let mut lost = Vec::new();
+        for (index, agent) in lead.state().agents.iter_mut().enumerate() {
+            let limit = if agent.state.has_begun { LOST_AFTER } else { BEGINS_WITHIN };
+            let is_silent = agent.heard.elapsed() > limit && !agent.state.has_ended;
+            if is_silent && !std::mem::replace(&mut agent.state.is_lost, true) {
+                lost.push((index, agent.host()));
+            }
+        }
+        for (agent, host) in lost {
+            self.join.leave(agent);
+            self.event(EventKind::AgentLost { agent, host });
+        }
+        self.look_for_the_last();
+    }
+
+    /// Ends the load if all agents have ended or are lost before the end of the load.
+    fn look_for_the_last(&mut self) {
+        let is_away = |agent: &KnownAgent| agent.state.is_lost || agent.state.has_ended;
+        let state = self.lead.state();
+        let is_forsaken = state.over_since.is_none() && state.agents.iter().all(is_away);
+        let agents = state.agents.iter().enumerate();
+        let last = agents.max_by_key(|(_, agent)| agent.heard).map(|(agent, _)| agent);
+        drop(state);
+        if is_forsaken && !std::mem::replace(&mut self.is_forsaken, true) {
+            let cause = "it was the last one that reported".to_owned();
+            self.event(EventKind::AgentRefused { agent: last, cause });
+        }
+    }
+
+    fn pass_on(&mut self) {
+        for interval in self.join.take() {
+            self.send(Record::Interval(Box::new(interval)));
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        let state = self.lead.state();
+        let has_stopped = |agent: &KnownAgent| agent.state.is_lost && agent.heard.elapsed() > STOPS_AFTER;
+        let is_away = |agent: &KnownAgent| agent.state.has_ended || has_stopped(agent);
+        let is_given_up = self.bus_lost.is_some_and(|since| since.elapsed() > GIVEN_UP_AFTER);
+        let Some(over_since) = state.over_since else { return false };
+        let is_late = over_since.elapsed() > LAST_REPORTS_LIMIT;
+        is_late || is_given_up || self.bus_lost.is_none() && state.agents.iter().all(is_away)
+    }
+
+    /// Sends the remaining intervals at the end, and reports the agents without a last report as lost.
+    fn close(&mut self) {
+        let away: Vec<_> =
+            self.lead.state().agents.iter().map(|agent| (agent.state.clone(), agent.host())).collect();
+        for (agent, (state, host)) in away.into_iter().enumerate() {
+            self.join.leave(agent);
+            if !state.has_ended && !state.is_lost {
+                self.event(EventKind::AgentLost { agent, host });
+            }
+        }
+        self.pass_on();
+    }
+
+    fn event(&self, what: EventKind) {
+        let now_ns = self.lead.state().turn.as_ref().map_or(0, |(_, clock)| clock.now_ns());
+        self.send(Record::Event(Event::new(seconds(now_ns), what)));
+    }
+
+    fn send(&self, record: Record) {
+        // The receiver is gone only while the session ends.
+        drop(self.records.send(record));
+    }
+}

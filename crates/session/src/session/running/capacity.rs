@@ -1,0 +1,166 @@
+//! The free memory and connections of the servers that store the load's keys. Load settings are checked against them
+//! before they take effect.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    gauge::Gauge,
+    knobs::Knobs,
+    server::{Status, Survey},
+    session::{Moment, Record},
+};
+
+/// The number of redyno's connections that are not for load: one of the ping probe and one of the control plane.
+const OURS_BESIDE_LOAD: u64 = 2;
+/// The time after a change of redyno's clients in which the server's reported number of clients may be outdated, in
+/// seconds.
+const COUNT_SETTLES_S: f64 = 2.0;
+
+/// The free memory and connections of a server, or of all primaries of a cluster. A value of `None` is unknown, and
+/// never counts as harm.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FreeCapacity {
+    /// The number of bytes that the server may still use below its memory limit; for a cluster, the sum over all
+    /// primaries. `None` if the limit is unknown or does not exist.
+    pub memory: Option<u64>,
+    /// The largest number of connections that the server allows. For several servers it is the lowest of these numbers.
+    pub max_clients: Option<u64>,
+    /// The number of connections of other clients. For several servers it is the highest of these numbers.
+    pub others: Option<u64>,
+}
+
+impl FreeCapacity {
+    /// Combines this value with another primary of the cluster.
+    fn with(self, other: Self) -> Self {
+        Self {
+            memory: self.memory.zip(other.memory).map(|(one, other)| one.saturating_add(other)),
+            max_clients: self.max_clients.into_iter().chain(other.max_clients).min(),
+            others: self.others.max(other.others),
+        }
+    }
+}
+
+/// Load settings, and the largest number of requests that may be sent with them.
+#[derive(Debug, Clone, Copy)]
+pub struct Demand<'a> {
+    /// The load settings.
+    pub knobs: &'a Knobs,
+    /// The largest number of requests without prefill, from the limit of requests or from rate and time; `None` if
+    /// unlimited.
+    pub requests: Option<u64>,
+    /// The server's overhead for each key, in bytes.
+    pub key_overhead: u64,
+    /// Whether the server is an HTTP service on another machine: any load on such a service needs the user's
+    /// permission.
+    pub is_service: bool,
+}
+
+/// A change of load settings that is about to take effect.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadChange<'a> {
+    /// The load settings that were allowed before.
+    pub from: Demand<'a>,
+    /// The requested load settings.
+    pub to: Demand<'a>,
+    /// The server's capacity.
+    pub room: FreeCapacity,
+}
+
+/// A function that returns the possible harm of a change as a sentence for the user; `None` if the change does no harm.
+pub type HarmCheck = fn(&LoadChange<'_>) -> Option<String>;
+
+/// Tracks the free memory and connections of servers from their reports.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CapacityWatch {
+    /// The servers that store the load's keys, by the numbers of their nodes.
+    rooms: BTreeMap<u16, FreeCapacity>,
+    /// The start of the present segment, in seconds of the session.
+    began_s: f64,
+    /// The number of redyno's connections for load. These connections stay open while the load is off.
+    ours: u64,
+}
+
+impl CapacityWatch {
+    /// Returns the present free memory and connections.
+    pub fn room(&self) -> FreeCapacity {
+        self.rooms.values().copied().reduce(FreeCapacity::with).unwrap_or_default()
+    }
+
+    /// Adds the results of the survey of the servers' data.
+    pub fn survey(&mut self, surveys: &[(u16, Survey)]) {
+        let room = |survey: &Survey| {
+            let limit = survey.maxmemory.filter(|limit| *limit > 0);
+            let memory = limit.zip(survey.used_memory).map(|(limit, used)| limit.saturating_sub(used));
+            let others = survey.neighbours.clients + survey.neighbours.replicas;
+            FreeCapacity { memory, max_clients: survey.max_clients, others: Some(others) }
+        };
+        self.rooms = surveys.iter().map(|(number, survey)| (*number, room(survey))).collect();
+    }
+
+    /// Adds the next record of node `number`.
+    pub fn push(&mut self, number: u16, record: &Record) {
+        match record {
+            Record::Segment(segment) => {
+                self.began_s = segment.t_s;
+                if segment.knobs.load || self.ours > 0 {
+                    self.ours = segment.knobs.clients.into();
+                }
+            }
+            Record::Server(moment) => self.push_status(number, moment),
+            _ => {}
+        }
+    }
+
+    fn push_status(&mut self, number: u16, Moment { t_s, body, .. }: &Moment<Status>) {
+        let whole = |gauge| body.gauges.whole(gauge);
+        let limit = whole(Gauge::MaxMemory).filter(|limit| *limit > 0);
+        let used = whole(Gauge::UsedMemory);
+        // In a cluster it is unknown how many of the load's connections a node has.
+        let is_alone = self.rooms.keys().all(|known| *known == number);
+        let room = self.rooms.entry(number).or_default();
+        room.memory = limit.zip(used).map(|(limit, used)| limit.saturating_sub(used));
+        room.max_clients = whole(Gauge::MaxClients);
+        if is_alone && t_s - self.began_s >= COUNT_SETTLES_S {
+            let ours = self.ours + OURS_BESIDE_LOAD;
+            room.others = whole(Gauge::Clients).map(|clients| clients.saturating_sub(ours));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Segment;
+
+    fn room(began_s: f64, clients: u64, limit: f64) -> FreeCapacity {
+        let mut watch = CapacityWatch::default();
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        watch.push(0, &Record::Segment(Segment::new(began_s, 1, knobs)));
+        let gauges = [
+            (Gauge::MaxMemory, limit),
+            (Gauge::UsedMemory, 30.0),
+            (Gauge::MaxClients, 1000.0),
+            (Gauge::Clients, clients as f64),
+        ];
+        let body = Status { gauges: gauges.into(), ..Status::default() };
+        watch.push(0, &Record::Server(Box::new(Moment::new(5.0, body))));
+        watch.room()
+    }
+
+    #[test]
+    fn a_cluster_has_the_sum_of_memory_and_the_lowest_connection_limit() {
+        let one = FreeCapacity { memory: Some(70), max_clients: Some(1000), others: Some(7) };
+        let other = FreeCapacity { memory: Some(30), max_clients: Some(100), others: Some(2) };
+        let both = FreeCapacity { memory: Some(100), max_clients: Some(100), others: Some(7) };
+        assert_eq!(one.with(other), both);
+        assert_eq!(one.with(FreeCapacity::default()).memory, None, "one of them has no limit");
+    }
+
+    #[test]
+    fn the_room_comes_from_the_servers_status() {
+        let expected = FreeCapacity { memory: Some(70), max_clients: Some(1000), others: Some(7) };
+        assert_eq!(room(0.0, 59, 100.0), expected);
+        assert_eq!(room(0.0, 59, 0.0).memory, None, "it has no limit");
+        assert_eq!(room(4.0, 59, 100.0).others, None, "its count is of before");
+    }
+}

@@ -1,0 +1,139 @@
+//! Jumps of the cursor: to the worst moment, from event to event, from segment to segment.
+
+use super::{JumpTarget, Model, View, axis::number_ending};
+use crate::session::timeline::{Measure, SegmentTotal, Worst};
+
+/// The length of a minute, in seconds.
+const MINUTE_S: f64 = 60.0;
+/// The maximum number of minutes in the list of the worst minutes.
+const WORST_MINUTES: usize = 10;
+
+impl Model {
+    /// Moves the cursor to the destination of a jump, or returns the reason why there is no such moment.
+    pub(super) fn jump(&mut self, to: JumpTarget) -> Result<(), &'static str> {
+        let now_s = self.now_s();
+        let at_s = self.cursor_s().unwrap_or(now_s);
+        let segments = || self.track().timeline.segments.iter().map(|segment| inside_s(segment, now_s));
+        let happened = || {
+            let events = self.track().timeline.events().map(|event| event.t_s);
+            events.chain(self.track().timeline.marks().map(|mark| mark.t_s))
+        };
+        let (before, after) = (|t_s: &f64| *t_s < at_s - 1e-6, |t_s: &f64| *t_s > at_s + 1e-6);
+        let found = match to {
+            JumpTarget::Worst => self.next_worst_s().ok_or("nothing was measured yet"),
+            JumpTarget::NextEvent => happened().filter(after).min_by(f64::total_cmp).ok_or("no later event"),
+            JumpTarget::PreviousEvent => {
+                happened().filter(before).max_by(f64::total_cmp).ok_or("no earlier event")
+            }
+            JumpTarget::NextSegment => {
+                let later = self.track().timeline.segments.iter().find(|segment| after(&segment.start.t_s));
+                later.map(|segment| inside_s(segment, now_s)).ok_or("no later segment")
+            }
+            JumpTarget::PreviousSegment => segments().rfind(before).ok_or("no earlier segment"),
+            JumpTarget::Start => Ok(self.begins_s()),
+            JumpTarget::End => Ok(now_s),
+        };
+        let t_s = found?;
+        let length_s = self.axis(self.columns).length_s();
+        self.put_cursor(t_s);
+        // If the moment is more than a screen away, the view is centred on it.
+        if (t_s - at_s).abs() > length_s
+            && let View::Frozen { cursor_s, .. } = self.view
+        {
+            self.view = View::Frozen { cursor_s, to_s: (cursor_s + length_s / 2.0).min(self.known_s()) };
+        }
+        Ok(())
+    }
+
+    /// Returns the worst moment. If the cursor is already at one of the worst moments, returns the next worst moment.
+    fn next_worst_s(&self) -> Option<f64> {
+        let moments = self.worst_moments();
+        let is_here = |t_s: &f64| self.cursor_s().is_some_and(|cursor_s| (cursor_s - t_s).abs() < 1e-6);
+        let next = moments.iter().position(is_here).map_or(0, |here| here + 1);
+        moments.get(next).or(moments.first()).copied()
+    }
+
+    /// Returns the worst moment of each of the worst minutes, the worst first.
+    fn worst_moments(&self) -> Vec<f64> {
+        let is_measured = |measure: &Measure| self.track().timeline.worst(*measure).is_some();
+        let Some(measure) = [Measure::Service, Measure::Ping].into_iter().find(is_measured) else {
+            return Vec::new();
+        };
+        let begins_s = self.begins_s();
+        let minutes = ((self.now_s() - begins_s) / MINUTE_S).ceil().max(1.0);
+        let window = self.track().timeline.window(begins_s, begins_s + minutes * MINUTE_S, minutes as usize);
+        let mut worst: Vec<_> =
+            (0..minutes as usize).filter_map(|minute| window.worst(measure, minute)).collect();
+        worst.sort_by_key(|worst| std::cmp::Reverse(worst.ns));
+        // One coarse cell of the history may cover several minutes.
+        worst.dedup_by_key(|worst| worst.t_s);
+        worst.into_iter().take(WORST_MINUTES).map(|worst| self.placed(measure, worst)).collect()
+    }
+
+    /// Returns the moment to jump to for a long latency: a moment in the column that shows this latency.
+    fn placed(&self, measure: Measure, worst: Worst) -> f64 {
+        let step_s = self.step_s(self.columns);
+        let starts_s = number_ending(worst.t_s, step_s) as f64 * step_s;
+        let column = self.track().timeline.window(starts_s, starts_s + step_s, 1);
+        let is_there = column.worst(measure, 0).is_some_and(|longest| longest.ns >= worst.ns);
+        if is_there { worst.t_s } else { starts_s }
+    }
+}
+
+/// Returns the moment one second after the beginning of a segment, when there are measurements. In a shorter segment,
+/// returns its end.
+pub(super) fn inside_s(segment: &SegmentTotal, now_s: f64) -> f64 {
+    (segment.start.t_s + 1.0).min(segment.ended_s.unwrap_or(now_s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::view::tests::{model, shows_cursor},
+        *,
+    };
+    use crate::{
+        knobs::Knobs,
+        probe::Ping,
+        session::{Record, Span, TimelineOptions},
+    };
+
+    #[test]
+    fn the_next_presses_walk_the_worst_minutes_and_begin_again() {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        for s in 1..=240_u32 {
+            let ms = match s {
+                30 => 40,
+                100 => 90,
+                101 => 80,
+                200 => 60,
+                _ => 1,
+            };
+            let rtt = crate::stats::fixture::repeated(ms * 1_000_000, 10);
+            let ping = Ping { rtt, ..Ping::default() };
+            model.push(&Record::Ping(Box::new(Span::new(f64::from(s), 1.0, ping))));
+        }
+        let mut walked = Vec::new();
+        for _ in 0..5 {
+            model.jump(JumpTarget::Worst).unwrap();
+            walked.push(model.cursor_s().unwrap().round());
+        }
+        assert_eq!(walked[..3], [100.0, 200.0, 30.0]);
+        assert_eq!(walked[4], 100.0, "{walked:?}");
+    }
+
+    #[test]
+    fn jumps_find_the_worst_moment_events_and_segments() {
+        let mut model = model();
+        model.jump(JumpTarget::Worst).unwrap();
+        assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(321.0), true));
+        assert_eq!(model.shown().segment().map(|segment| segment.start.knobs.clients), Some(4));
+        model.jump(JumpTarget::NextEvent).unwrap();
+        assert_eq!(model.cursor_s(), Some(450.0));
+        assert_eq!(model.jump(JumpTarget::NextEvent), Err("no later event"));
+        model.jump(JumpTarget::PreviousSegment).unwrap();
+        assert_eq!(model.cursor_s(), Some(401.0));
+        model.jump(JumpTarget::NextSegment).unwrap();
+        assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(501.0), true));
+    }
+}

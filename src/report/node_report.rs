@@ -1,0 +1,192 @@
+//! The data of a report about one node of one session, collected from the records.
+
+use std::collections::BTreeMap;
+
+use super::{
+    ReportSource,
+    point_series::{Mergeable, PointSeries},
+};
+use crate::{
+    diagnose::Findings,
+    export::{JSON, Rows},
+    gauge::{Gauge, Gauges},
+    probe::Ping,
+    server::Status,
+    session::{Interval, Moment, Opening, Record, Sink, Timeline, timeline::SegmentTotal},
+    stats::Latency,
+};
+
+/// The mean CPU usage over time, as a share of one core.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Busy {
+    core_s: f64,
+    length_s: f64,
+}
+
+impl Busy {
+    /// Returns the mean share; `None` if no time has passed.
+    pub(super) fn share(&self) -> Option<f64> {
+        (self.length_s > 0.0).then(|| self.core_s / self.length_s)
+    }
+}
+
+impl Mergeable for Busy {
+    fn merge(&mut self, later: &Self) {
+        self.core_s += later.core_s;
+        self.length_s += later.length_s;
+    }
+}
+
+/// Merging keeps the highest value of each gauge.
+impl Mergeable for Gauges {
+    fn merge(&mut self, later: &Self) {
+        self.raise(later);
+    }
+}
+
+impl Mergeable for Interval {
+    fn merge(&mut self, later: &Self) {
+        self.merge(later);
+    }
+}
+
+impl Mergeable for Latency {
+    fn merge(&mut self, later: &Self) {
+        self.merge(later);
+    }
+}
+
+/// The data of one node of one session.
+pub(super) struct NodeReport {
+    pub(super) source: ReportSource,
+    node: u16,
+    pub(super) timeline: Timeline,
+    /// The load over time. No point contains measurements of two segments.
+    pub(super) load: PointSeries<Interval>,
+    pub(super) pings: PointSeries<Latency>,
+    pub(super) ping_errors: u64,
+    pub(super) server_cpu: PointSeries<Busy>,
+    /// The highest gauges over time: first the gauges of the server, then the gauges of redyno's machine.
+    pub(super) gauges: [PointSeries<Gauges>; 2],
+    /// The server's parameters: first with their first reported values, then with their last.
+    pub(super) config: [BTreeMap<String, String>; 2],
+    pub(super) findings: Findings,
+    figures: Box<dyn Sink + Send>,
+}
+
+impl NodeReport {
+    pub(super) fn new(source: ReportSource, node: u16) -> Self {
+        Self {
+            source,
+            node,
+            timeline: Timeline::with_all_segments(),
+            load: PointSeries::default(),
+            pings: PointSeries::default(),
+            ping_errors: 0,
+            server_cpu: PointSeries::default(),
+            gauges: Default::default(),
+            config: Default::default(),
+            findings: Findings::default(),
+            figures: JSON.sink(Rows::default(), None),
+        }
+    }
+
+    /// Adds a record if it belongs to this node.
+    pub(super) fn push(&mut self, record: &Record) {
+        if !record.is_of(self.node) {
+            // The first node's findings compare all nodes.
+            if self.node == 0 {
+                self.findings.push_other(record);
+            }
+            return;
+        }
+        match record {
+            Record::Session(session) => self.take(&Record::Session(session.of_node(self.node))),
+            record => self.take(record),
+        }
+    }
+
+    fn take(&mut self, record: &Record) {
+        let before = self.timeline.status().map(|status| status.t_s);
+        self.timeline.push(record);
+        self.findings.push(record);
+        self.figures.push(record);
+        let segment = self.timeline.segments.current().map_or(0, |segment| segment.start.segment);
+        match record {
+            Record::Interval(interval) if self.is_load(interval) => {
+                let Interval { segment, t_s, .. } = **interval;
+                let own = Interval {
+                    commands: BTreeMap::new(),
+                    requests: BTreeMap::new(),
+                    opening: Opening::default(),
+                    ..(**interval).clone()
+                };
+                self.load.push(segment, t_s, interval.timed_s(), own);
+            }
+            Record::Ping(span) => {
+                let Ping { rtt, errors, .. } = &span.body;
+                self.ping_errors += errors.values().sum::<u64>();
+                self.pings.push(segment, span.t_s, span.length_s, rtt.clone());
+            }
+            Record::Server(moment) => self.take_status(moment, before, segment),
+            Record::Host(moment) => {
+                let length_s = moment.body.sample_s.unwrap_or_default();
+                self.gauges[1].push(segment, moment.t_s, length_s, moment.body.gauges.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns whether the interval is under load. Without a load, throughput is absent, not zero.
+    fn is_load(&self, interval: &Interval) -> bool {
+        let segment = self.timeline.segments.numbered(interval.segment);
+        interval.ops > 0 || segment.is_none_or(|segment| segment.start.knobs.load)
+    }
+
+    fn take_status(&mut self, moment: &Moment<Status>, before: Option<f64>, segment: u32) {
+        let [first, last] = &mut self.config;
+        for (name, value) in moment.body.config.iter() {
+            first.entry(name.clone()).or_insert_with(|| value.clone());
+            last.insert(name.clone(), value.clone());
+        }
+        let length_s = moment.body.poll_s.or_else(|| Some(moment.t_s - before?)).unwrap_or_default();
+        self.gauges[0].push(segment, moment.t_s, length_s, moment.body.rates());
+        if let Some(cpu) = moment.body.gauges[Gauge::Cpu].filter(|_| length_s > 0.0) {
+            let busy = Busy { core_s: cpu * length_s, length_s };
+            self.server_cpu.push(segment, moment.t_s, length_s, busy);
+        }
+    }
+
+    /// Returns the measured segments: all segments under load, except warm-ups and prefills.
+    pub(super) fn measured(&self) -> impl Iterator<Item = &SegmentTotal> {
+        let is_measured =
+            |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none() && of.total.ops > 0;
+        self.timeline.segments.iter().filter(is_measured)
+    }
+
+    /// Returns whether some segments have response times, because their loop was open.
+    pub(super) fn has_response(&self) -> bool {
+        self.measured().any(|segment| segment.total.response.is_some())
+    }
+
+    /// Returns whether all measured segments have response times.
+    pub(super) fn is_open(&self) -> bool {
+        self.has_response() && self.measured().all(|segment| segment.total.response.is_some())
+    }
+
+    /// Returns the name of the session: the name of its file, or else the address of the server.
+    pub(super) fn name(&self) -> String {
+        let address = self.timeline.session().map_or("", |session| session.target.address.as_str());
+        let has_several = self.timeline.session().is_some_and(|session| !session.nodes.is_empty());
+        match self.source.name.as_str() {
+            "" => address.to_owned(),
+            name if has_several => format!("{name}, {address}"),
+            name => name.to_owned(),
+        }
+    }
+
+    /// Returns the whole session in the format of the JSON export.
+    pub(super) fn figures(&mut self) -> String {
+        self.figures.finish().concat()
+    }
+}

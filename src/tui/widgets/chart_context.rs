@@ -1,0 +1,378 @@
+//! The data that all charts of a screen share: the columns, the time axis, and the measurements in each column.
+//!
+//! ```text
+//!  ping   ▄▄▅▄▄▄▄▄▄▆▄▄▄▄▄▄▄▄▄▆▆▆▆▇▆█▆▆▆▆▆      88.0 µs   91.2 µs
+//!  gutter plot: the time axis            names now       60 s
+//! ```
+//!
+//! While a server hangs, the charts show how long requests have been waiting for their replies, so that the lines
+//! have no gap.
+//!
+//! The legend of a chart shows the name and the figures of each line, right of the end of the line.
+//!
+//! ```text
+//!  ⠤⠒⠒⠉⠉⠉⠒  p99.9 4.76 ms
+//!           p99   1.94 ms
+//!  ⠤⠤⠤⠤⠤⠤⠤  p50    583 µs
+//! ```
+
+use std::sync::Arc;
+
+use ratatui::layout::Rect;
+
+use super::figures::NONE;
+use crate::{
+    app::{AxisScale, Model, Occurrence, Subject, TimeAxis, ValueAxis},
+    session::timeline::{
+        CommandCell, Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, ServerCell, Timed, Window,
+    },
+    tui::{Ink, Paint, layout::Columns, row},
+};
+
+/// The data that all lanes of a screen share.
+pub struct ChartContext<'a> {
+    /// All measured values at the moment shown.
+    pub reading: &'a Reading<'a>,
+    /// The columns of gutter, plot and figures.
+    pub columns: Columns,
+    /// The time axis, which defines the time that each column shows.
+    pub axis: TimeAxis,
+    /// The measurements of the columns.
+    pub window: Window<'a>,
+    /// The number of columns with measurements. A frozen view shows no measurements after the moment of freezing.
+    pub shown: usize,
+    /// The end of the last column with measurements, in seconds of the session.
+    pub to_s: f64,
+    /// The time after which nothing is shown, in seconds of the session; it may be infinite.
+    pub ends_s: f64,
+    /// The subject of the charts: the load, or the server.
+    pub subject: Subject,
+    /// Whether the chart shows response or service times.
+    pub timed: Timed,
+    /// The latency axis; `None` without measurements.
+    pub latency_axis: Option<ValueAxis>,
+    /// The throughput axis; `None` without measurements.
+    pub throughput_axis: Option<ValueAxis>,
+    /// Whether the throughput's axis is linear or logarithmic.
+    pub throughput_scale: AxisScale,
+    /// The number of the baseline segment and its good replies per second.
+    pub baseline: Option<(u32, f64)>,
+    /// The cursor of a frozen view, in seconds of the session.
+    pub cursor_s: Option<f64>,
+    /// The latencies in each column: response or service times of the load, or round trip times of the pings.
+    pub latency: Vec<Option<Quantiles>>,
+    /// The distribution of the latencies in each column.
+    pub heat: Vec<Option<Heat>>,
+    levels: [Vec<Option<Quantiles>>; Measure::ALL.len()],
+    /// The measurements of the load in each column.
+    pub load: Vec<Option<LoadCell>>,
+    /// The counts of the pings in each column.
+    pub pings: Vec<Option<PingCell>>,
+    /// The server's figures in each column.
+    pub server: Vec<Option<Arc<ServerCell>>>,
+    /// The server's commands in the last minute.
+    pub commands_minute: CommandCell,
+    /// The events in the period shown, each with its column.
+    pub occurrences: Vec<(u16, Occurrence)>,
+}
+
+impl<'a> ChartContext<'a> {
+    /// Collects the data of the lanes for these columns and the time that `model` shows.
+    pub fn new(reading: &'a Reading<'a>, columns: Columns, model: &Model) -> Self {
+        let axis = model.axis(columns.plot);
+        // A frozen view shows nothing after the moment of freezing, even if the axis has room.
+        let (to_s, shown) = axis.until(model.ends_s());
+        let window = axis.window(reading.timeline, model.ends_s());
+        let timed = model.charts.timed;
+        let of = |measure| axis.window(reading.with(measure).timeline, model.ends_s());
+        let mut levels = Measure::ALL.map(|measure| of(measure).levels(measure));
+        let pings = window.pings();
+        waits_of_pings(&mut levels[Measure::Ping as usize], &pings);
+        without_parts(&mut levels, &pings);
+        let subject = model.subject();
+        let (latency, heat) = match subject {
+            Subject::Load => (window.latency(timed), window.heat(timed)),
+            Subject::Server => {
+                let mut round_trips = window.levels_of_pings();
+                waits_of_pings(&mut round_trips, &pings);
+                (round_trips, window.heat_of_pings())
+            }
+        };
+        let latency_axis = model.charts.latency_axis(&latency, &axis, reading.known_segments());
+        let commands_minute = match subject {
+            Subject::Load => CommandCell::default(),
+            Subject::Server => reading.commands_minute(),
+        };
+        let baseline = model.baseline().filter(|segment| segment.total.length_s > 0.0);
+        let baseline = baseline.map(|segment| (segment.start.segment, segment.total.ops_per_s));
+        let load = window.load();
+        let segments = reading.known_segments();
+        let throughput_axis = model.charts.throughput_axis(&load, &axis, segments, model.cursor_s());
+        let mut lanes = Self {
+            reading,
+            columns,
+            axis,
+            window,
+            shown,
+            to_s,
+            timed,
+            latency_axis,
+            throughput_axis,
+            throughput_scale: model.charts.scale,
+            baseline,
+            ends_s: model.ends_s(),
+            subject,
+            cursor_s: model.cursor_s(),
+            latency,
+            heat,
+            levels,
+            load,
+            pings,
+            server: window.server(),
+            commands_minute,
+            occurrences: Vec::new(),
+        };
+        lanes.occurrences = lanes.occurred();
+        if subject == Subject::Load {
+            lanes.add_waits_of_load();
+        }
+        lanes
+    }
+
+    /// Adds the waiting times of requests without a reply to the latencies. In an open loop, also adds the waiting
+    /// times of requests that are due but not sent yet.
+    fn add_waits_of_load(&mut self) {
+        let (axis, timed, segments) = (self.axis, self.timed, self.reading.known_segments());
+        let counts_lag = |column| {
+            let segment = segments.holding_at(axis.start_s(column) + axis.step_s / 2.0);
+            timed == Timed::FromDue && segment.is_some_and(|segment| segment.start.knobs.rate.is_some())
+        };
+        waits_of_load(&mut self.latency, &self.load, counts_lag);
+    }
+
+    /// Returns the percentiles of `measure` in each column.
+    pub fn levels(&self, measure: Measure) -> &[Option<Quantiles>] {
+        &self.levels[measure as usize]
+    }
+
+    /// Returns whether any column has an open loop, in which response and service time differ.
+    pub fn has_open_loop(&self) -> bool {
+        self.levels(Measure::Response).iter().any(Option::is_some)
+    }
+
+    /// Returns the number of the column whose figures are shown: the column of the cursor, or the present column.
+    pub fn column_shown(&self) -> usize {
+        let now = || self.axis.column_ending(self.reading.now_s());
+        usize::from(self.cursor().or_else(now).unwrap_or_default())
+    }
+
+    /// Returns the load in the column whose figures are shown: the column of the cursor, or the last column with
+    /// measurements, which may be the column before the present column.
+    pub fn load_shown(&self) -> Option<&LoadCell> {
+        let shown = self.column_shown();
+        let before = shown.checked_sub(1).filter(|_| self.cursor().is_none());
+        let of = |column: usize| self.load.get(column)?.as_ref();
+        of(shown).or_else(|| of(before?))
+    }
+
+    /// Returns a percentile of `measure` in the column whose figures are shown.
+    pub fn level_shown(&self, measure: Measure, level: Level) -> Option<u64> {
+        self.levels(measure).get(self.column_shown())?.as_ref()?.get(level)
+    }
+
+    /// Returns the counts of the pings, without their times, in the column whose figures are shown.
+    pub fn pings_shown(&self) -> PingCell {
+        self.pings.get(self.column_shown()).copied().flatten().unwrap_or_default()
+    }
+
+    /// Returns the requested rate of the segment shown, or `None` in a closed loop.
+    pub fn rate_due(&self) -> Option<u32> {
+        let knobs = &self.reading.segment()?.start.knobs;
+        knobs.rate.filter(|_| knobs.load)
+    }
+
+    /// Returns whether the segment shown has receivers for the messages of the load.
+    pub fn has_receivers(&self) -> bool {
+        self.reading.segment().is_some_and(|segment| segment.start.knobs.workload.receivers.is_some())
+    }
+
+    /// Returns the column of the cursor; `None` in a live view or if the axis does not contain the cursor.
+    pub fn cursor(&self) -> Option<u16> {
+        self.cursor_s.and_then(|cursor_s| self.axis.column_ending(cursor_s))
+    }
+
+    /// Returns the measurement whose latencies the chart shows.
+    pub fn measure(&self) -> Measure {
+        match self.subject {
+            Subject::Server => Measure::Ping,
+            Subject::Load if self.rate_due().is_some() && self.timed == Timed::FromDue => Measure::Response,
+            Subject::Load => Measure::Service,
+        }
+    }
+
+    /// Draws the cursor over the first row of `area`.
+    pub fn cursor_mark(&self, paint: &mut Paint, area: Rect) {
+        let plot = self.plot(area);
+        if let Some(column) = self.cursor().filter(|column| *column < plot.width) {
+            paint.dot(plot.x + column, plot.y, paint.glyphs().cursor_line, Ink::Selected);
+        }
+    }
+
+    /// Returns the plot's columns in `area`.
+    pub fn plot(&self, area: Rect) -> Rect {
+        let x = area.x + self.columns.gutter.min(area.width);
+        Rect { x, width: self.columns.plot.min(area.right() - x), ..area }
+    }
+
+    /// Returns the columns for marks and names right of the plot in `area`.
+    pub fn names(&self, area: Rect) -> Rect {
+        let plot = self.plot(area);
+        Rect { x: plot.right(), width: self.columns.name.min(area.right() - plot.right()), ..area }
+    }
+
+    /// Writes a name at the right of the plot, after the columns for the mark of the line.
+    pub fn name(&self, paint: &mut Paint, line: Rect, name: &str, ink: Ink) {
+        let place = self.names(line);
+        paint.text(Rect { x: place.x + 2, width: place.width.saturating_sub(2), ..place }, name, ink);
+    }
+
+    /// Returns the area of figure `n` in `area`. The width is 0 if the screen has fewer figures.
+    pub fn value(&self, area: Rect, n: u16) -> Rect {
+        let Columns { values, value, .. } = self.columns;
+        let x = (self.names(area).right() + value * n.min(values)).min(area.right());
+        let width = if n < values { value.min(area.right() - x) } else { 0 };
+        Rect { x, width, ..area }
+    }
+
+    /// Writes the figures right of the names. The first figure is bold; unknown figures are faint.
+    pub fn figures(&self, paint: &mut Paint, line: Rect, values: &[String]) {
+        for (n, value) in (0..).zip(values) {
+            let ink = match n {
+                _ if value == NONE => Ink::Faint,
+                0 => Ink::Strong,
+                _ => Ink::Text,
+            };
+            paint.right(self.value(line, n), value, ink);
+        }
+    }
+
+    /// Draws the heading of a chart, with the names of the figures.
+    pub fn heading_of_figures(&self, paint: &mut Paint, area: Rect, title: &str) {
+        let of_segment = if self.subject == Subject::Load { "segment" } else { "" };
+        paint.rule(Rect { width: self.names(area).right() - area.x, ..area }, title);
+        for (n, name) in (0..).zip([&self.now(), "60 s", of_segment]) {
+            paint.right(self.value(area, n), name, Ink::Faint);
+        }
+    }
+
+    /// Returns the name of the first column of figures: `now`, or in a frozen view the time at the cursor.
+    pub fn now(&self) -> String {
+        match self.cursor_s {
+            Some(_) => self.reading.timeline.time_text(self.reading.now_s()),
+            None => "now".to_owned(),
+        }
+    }
+}
+
+/// Adds the waiting times of unanswered PINGs to the round trip times.
+pub fn waits_of_pings(round_trips: &mut [Option<Quantiles>], pings: &[Option<PingCell>]) {
+    for (rtt, pings) in round_trips.iter_mut().zip(pings) {
+        let (Some(rtt), Some(pings)) = (rtt, pings) else { continue };
+        match pings.wait_beyond(rtt.get(Level::Max)) {
+            Some(wait_ns) if pings.answered == 0 => *rtt = Quantiles::of_wait(wait_ns),
+            Some(wait_ns) => rtt.lift_max(wait_ns),
+            None => {}
+        }
+    }
+}
+
+/// Removes the parts of pings from columns in which the parts of most pings are unknown.
+pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], pings: &[Option<PingCell>]) {
+    for part in [Measure::PingSend, Measure::PingKernel, Measure::PingPickup] {
+        for (part, pings) in levels[part as usize].iter_mut().zip(pings) {
+            if part.is_some() && pings.is_some_and(|pings| pings.lacks_parts()) {
+                *part = Some(Quantiles::default());
+            }
+        }
+    }
+}
+
+/// Adds the waiting times of requests without a reply to the load's latencies. In columns for which `counts_lag` is
+/// true, also adds the waiting times of requests that are due but not sent yet.
+pub fn waits_of_load(
+    latency: &mut [Option<Quantiles>],
+    load: &[Option<LoadCell>],
+    counts_lag: impl Fn(u16) -> bool,
+) {
+    for ((n, latency), load) in (0..).zip(latency).zip(load) {
+        let Some(load) = load else { continue };
+        let longest_ns = latency.and_then(|latency| latency.get(Level::Max));
+        match (latency, load.wait_beyond(longest_ns)) {
+            (_, None) => {}
+            (Some(latency), Some(wait_ns)) if longest_ns.is_some() => latency.lift_max(wait_ns),
+            (latency, Some(wait_ns)) => {
+                let lag_ns = if counts_lag(n) { load.behind_us.saturating_mul(1_000) } else { 0 };
+                *latency = Some(Quantiles::of_wait(wait_ns.max(lag_ns)));
+            }
+        }
+    }
+}
+
+/// An entry of the legend.
+pub struct LegendEntry<'a> {
+    /// The name of the line.
+    pub name: &'a str,
+    /// The mark of the line; `None` if the lines differ in colour.
+    pub mark: Option<char>,
+    /// The ink of the line.
+    pub ink: Ink,
+    /// The row of the line's end, from the top; `None` if the line is not drawn.
+    pub row: Option<u16>,
+    /// The three figures: now, 60 s and segment.
+    pub values: [String; 3],
+}
+
+/// Draws the entries, from top to bottom, next to a chart with the height of `area`.
+pub fn legend(paint: &mut Paint, area: Rect, lanes: &ChartContext, entries: &[LegendEntry]) {
+    let wanted: Vec<_> = entries.iter().map(|entry| entry.row).collect();
+    for (entry, n) in entries.iter().zip(places(area.height, &wanted)) {
+        let line = row(area, n);
+        if let Some(mark) = entry.mark {
+            paint.dot(lanes.names(line).x, line.y, mark, entry.ink);
+        }
+        lanes.name(paint, line, entry.name, entry.ink);
+        lanes.figures(paint, line, &entry.values);
+    }
+}
+
+/// Returns a row for each entry of a legend, in order, as near as possible to the `wanted` row. An entry without a
+/// wanted row is directly below the previous entry. If there are more entries than rows, some entries share a row.
+fn places(rows: u16, wanted: &[Option<u16>]) -> Vec<u16> {
+    let mut places: Vec<u16> = Vec::new();
+    for wish in wanted {
+        let least = places.last().map_or(0, |above| above + 1);
+        places.push(wish.map_or(least, |wish| wish.max(least)));
+    }
+    // Entries below the last row are moved up, together with the entries above them.
+    let mut most = rows.saturating_sub(1);
+    for place in places.iter_mut().rev() {
+        *place = (*place).min(most);
+        most = place.saturating_sub(1);
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_entry_is_in_the_row_of_its_line_or_in_the_nearest_free_row() {
+        let of = |rows, wanted: &[u16]| places(rows, &wanted.iter().map(|n| Some(*n)).collect::<Vec<_>>());
+        assert_eq!(of(11, &[0, 2, 4, 6, 9]), [0, 2, 4, 6, 9]);
+        assert_eq!(of(11, &[0, 0, 0, 6, 6]), [0, 1, 2, 6, 7]);
+        assert_eq!(of(7, &[5, 5, 6, 6, 6]), [2, 3, 4, 5, 6]);
+        assert_eq!(of(2, &[0, 0, 0]), [0, 0, 1]);
+        assert_eq!(places(9, &[Some(0), None, Some(3)]), [0, 1, 3]);
+    }
+}
