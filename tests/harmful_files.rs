@@ -86,7 +86,7 @@ fn a_recording_of_very_many_segments_takes_no_more_memory_than_the_most_that_are
     }
     packer.finish().unwrap();
     let out = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let told = "a recording has at the most";
+    let told = "a recording has at most";
     for args in [
         &["replay", text(&file), "--headless"][..],
         &["export", text(&file), "--format", "csv", "--rows", "segments"],

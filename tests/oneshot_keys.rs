@@ -69,7 +69,7 @@ fn cut(server: &Server, mode: &str) -> String {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut note = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut note).unwrap();
-    assert!(note.starts_with("redyno: 60000 keys take a while") && note.contains("with -i 0.01 "), "{note}");
+    assert!(note.starts_with("redyno: 60000 keys take a while") && note.contains("with -i 0.01, "), "{note}");
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
 }

@@ -156,6 +156,7 @@ fn no_latency_is_taken_from_the_wall_clock() {
         "demo/",
         "clock.rs",
         "workload/slots.rs",
+        "memtier/retries.rs",
         "memtier/run.rs",
         "memtier/prometheus.rs",
         "runner/push/",

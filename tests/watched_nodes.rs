@@ -95,7 +95,7 @@ fn servers_side_by_side_are_watched_without_load_and_one_that_is_dead_holds_up_n
     assert_eq!((seen[0].0, seen[1]), (server.port(), (dead, 0)));
     assert!(seen[0].1 > 0, "{seen:?}");
     let refused = run(&[&uri(server.port()), &uri(dead), "--headless", "--load"]).expect_code(2);
-    assert!(refused.err.contains("a load needs one"), "{}", refused.err);
+    assert!(refused.err.contains("a load needs exactly one server"), "{}", refused.err);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn the_screen_lists_the_nodes_and_shows_the_one_that_is_chosen_everywhere() {
         screen.lines().next()?.contains(&chosen).then_some(())
     });
     terminal.press("1l");
-    terminal.wait_for_text("a load needs one");
+    terminal.wait_for_text("a load needs exactly one server");
     quit(terminal, &servers[0]);
 }
 

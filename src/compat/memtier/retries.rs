@@ -21,6 +21,7 @@ use super::{
     take::{refused_with, value_or_refusal},
 };
 use crate::{
+    clock,
     compat::{numbers::number, options::OptionRefusal, server::os_error_text},
     export::memtier::{JsonValue, truth},
     load::{FailedRequest, Retries},
@@ -194,24 +195,19 @@ fn write_failed(
     let write = move || {
         failed.iter().try_for_each(|request| {
             let command = rows.get(&request.operation).unwrap_or(&request.operation);
-            write(&mut file, &request, command, OffsetDateTime::now_utc())
+            write(&mut file, &request, command, clock::unix_ms())
         })
     };
     thread::Builder::new().name("failed keys".to_owned()).spawn(write)
 }
 
-/// Writes a failed request at once, so that the line remains if this process is killed.
-fn write(file: &mut File, request: &FailedRequest, command: &str, at: OffsetDateTime) -> io::Result<()> {
-    let (date, time) = (at.date(), at.time());
+/// Writes a request that failed at `unix_ms`, at once, so that the line remains if this process is killed.
+fn write(file: &mut File, request: &FailedRequest, command: &str, unix_ms: u64) -> io::Result<()> {
+    let at = OffsetDateTime::UNIX_EPOCH + Duration::from_millis(unix_ms);
+    let (date, (hour, minute, second, us)) = (at.date(), at.time().as_hms_micro());
     let (key, status) = (quoted(&request.key), quoted(request.error.as_bytes()));
-    let line = format!(
-        "{date}T{:02}:{:02}:{:02}.{:06}Z",
-        time.hour(),
-        time.minute(),
-        time.second(),
-        time.microsecond()
-    );
-    file.write_all(format!("{line},{command},{key},{status},{}\n", request.retries).as_bytes())
+    let time = format!("{date}T{hour:02}:{minute:02}:{second:02}.{us:06}Z");
+    file.write_all(format!("{time},{command},{key},{status},{}\n", request.retries).as_bytes())
 }
 
 /// Returns bytes as a field of CSV in quotes; those that are no printable ASCII are `\xHH`.
