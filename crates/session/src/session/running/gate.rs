@@ -4,10 +4,9 @@
 //! Shut ──► Surveying ──► Asking ──► Allowed ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names
 //!              └── nobody else there ──▲                                            than the marker has, another setup
 //! ```
-//! Each node with load has a gate for all servers that store the load's keys: in a cluster, all primaries. No node is
-//! written to before the questions about all nodes are answered. Load settings wait at the gate if they would write, if
-//! their workload has a setup that was not run, or if they may do harm and the user has not agreed (`Warning`). All
-//! other settings take effect at once.
+//! Each node with load has a gate for all servers that store the load's keys: in a cluster, all primaries. redyno writes
+//! to no node before the questions about all nodes are answered. Load settings wait at the gate if they would write, if
+//! their setup was not run, or if they may do harm and the user has not agreed (`Warning`). Others take effect at once.
 
 use std::{collections::BTreeSet, time::Duration};
 
