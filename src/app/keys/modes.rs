@@ -89,7 +89,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
     in Context::Help;
     &[(key(KeyCode::Esc), Action::Dismiss), (key(KeyCode::Enter), Action::Dismiss), (key(KeyCode::F1), Action::Dismiss),
         (on('?'), Action::CloseHelp), (on('q'), Action::CloseHelp)],
-        "Esc, Enter, F1; ?, q while nothing is typed", Some(("Esc, Enter", "close", 0)),
+        "Esc, Enter or F1; also ? or q while nothing is typed", Some(("Esc, Enter", "close", 0)),
         "Close the help. To search the help, type a key, a sign, a lane or a word.";
     &[(key(KeyCode::Up), Action::Scroll(-1)), (key(KeyCode::Down), Action::Scroll(1)),
         (key(KeyCode::PageUp), Action::Scroll(-10)), (key(KeyCode::PageDown), Action::Scroll(10))],

@@ -131,7 +131,7 @@ impl<'a> Call<'a> {
     /// Returns the value of the key in argument 1 and the writer of the reply; counts a keyspace hit or miss.
     ///
     /// # Errors
-    /// When the value has another type.
+    /// When the value at the key is of another type.
     pub fn read<T: ValueType>(&mut self) -> Result<(Option<&T>, &mut ReplyWriter<'a>), ReplyError> {
         let key = self.argument(1)?;
         let (database, reply) = self.database();
@@ -141,7 +141,7 @@ impl<'a> Call<'a> {
     /// Calls `act` with the value of the key in argument 1, if the key exists; returns whether the key exists.
     ///
     /// # Errors
-    /// When the value has another type.
+    /// When the value at the key is of another type.
     pub fn change<T: ValueType>(
         &mut self,
         act: impl FnOnce(&mut T, &mut ReplyWriter<'a>),
@@ -155,7 +155,7 @@ impl<'a> Call<'a> {
     /// created with an empty value.
     ///
     /// # Errors
-    /// When the value has another type.
+    /// When the value at the key is of another type.
     pub fn change_or_new<T: ValueType, R>(
         &mut self,
         act: impl FnOnce(&mut T, &mut ReplyWriter<'a>) -> R,

@@ -199,7 +199,7 @@ static REPLICAS: [Threshold; 3] = [
         (
             "reads from this replica are more than a second old",
             Gauge::LinkUp,
-            "INFO replication of both shows how far it is; is its host, its disk or the network slow?",
+            "compare INFO replication on primary and replica; check the replica's host, its disk and the network",
         ),
     ),
     row(

@@ -38,7 +38,8 @@ const READ_SIZE: usize = 16 * 1024;
 /// The largest size of a reply: 64 MiB. The reply to CLIENT LIST with 10 000 clients has about 4 MiB.
 const LONGEST_REPLY: usize = 64 << 20;
 
-/// The time limit for the replies to requests that were sent together. Fred's callers stop waiting before this limit.
+/// The time limit for the replies to requests that were sent together. Callers of the crate `fred` stop waiting before
+/// this limit.
 const PATIENCE: Duration = REPLY_LIMIT.saturating_mul(2);
 
 /// The number of bytes of an unexpected reply that an error shows.
@@ -149,7 +150,8 @@ async fn relay(fred: &mut UnixStream, server: &mut Dialogue) -> Result<(), Strin
     }
 }
 
-/// Returns the description of an unexpected reply. An unexpected error reply is the reason why the server disconnects.
+/// Returns the description of an unexpected reply. If a server sends an error without a request, the error says why the
+/// server closes the connection.
 fn unasked(bytes: &[u8], reply: Reply) -> String {
     if let Reply::Error(line) = reply {
         return GreetingError::from_unrequested(Dialect::Resp2, line).to_string();

@@ -92,7 +92,7 @@ impl Database {
     /// Returns the value of `key` without counting a keyspace hit or miss.
     ///
     /// # Errors
-    /// When the value has another type.
+    /// When the value at the key is of another type.
     pub fn peek<T: ValueType>(&mut self, key: &[u8]) -> Result<Option<&T>, ReplyError> {
         let found = self.find(key);
         self.of_type(found)
@@ -105,7 +105,7 @@ impl Database {
     /// Returns the value of `key`; counts a keyspace hit or miss.
     ///
     /// # Errors
-    /// When the value has another type.
+    /// When the value at the key is of another type.
     pub fn read<T: ValueType>(&mut self, key: &[u8]) -> Result<Option<&T>, ReplyError> {
         let found = self.find_counted(key);
         self.of_type(found)
@@ -115,7 +115,7 @@ impl Database {
     /// is removed.
     ///
     /// # Errors
-    /// When the value has another type.
+    /// When the value at the key is of another type.
     pub fn change<T: ValueType, R>(
         &mut self,
         key: &[u8],
@@ -128,7 +128,7 @@ impl Database {
     /// empty value.
     ///
     /// # Errors
-    /// When the value has another type.
+    /// When the value at the key is of another type.
     pub fn change_or_new<T: ValueType, R>(
         &mut self,
         key: &[u8],
