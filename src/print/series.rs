@@ -14,9 +14,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::{
-    experiment::series::{
-        CellFigures, CellOutcome, Figures, ScaleFactor, Scaling, Series, SeriesCell, SeriesTable,
-    },
+    experiment::series::{CellFigures, CellOutcome, ScaleFactor, Scaling, Series, SeriesCell, SeriesTable},
     untrusted,
 };
 
@@ -70,8 +68,8 @@ impl SeriesLines {
             ops: measured.map(|measured| measured.summary.ops),
             length_s: measured.map(|measured| measured.summary.length_s),
             errors: measured.map(|measured| &measured.summary.errors),
-            figures: figures.as_ref().map(FiguresJson::of).unwrap_or_default(),
-            published: published.as_ref().map(FiguresJson::of),
+            figures: figures.as_ref(),
+            published: published.as_ref(),
             failed: outcome.as_ref().err().map(String::as_str),
         };
         // Strings and numbers can always be encoded.
@@ -99,23 +97,9 @@ struct CellJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<&'a BTreeMap<String, u64>>,
     #[serde(flatten)]
-    figures: FiguresJson<'a>,
+    figures: Option<&'a CellFigures>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    published: Option<FiguresJson<'a>>,
+    published: Option<&'a CellFigures>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failed: Option<&'a str>,
-}
-
-#[derive(Serialize, Default)]
-struct FiguresJson<'a> {
-    #[serde(flatten)]
-    all: Option<&'a Figures>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    operations: Option<&'a BTreeMap<String, Figures>>,
-}
-
-impl<'a> FiguresJson<'a> {
-    fn of(figures: &'a CellFigures) -> Self {
-        Self { all: Some(&figures.all), operations: Some(&figures.operations) }
-    }
 }

@@ -225,9 +225,10 @@ pub struct Figures {
 }
 
 /// The figures of a cell, and of its operations.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct CellFigures {
     /// The figures of all operations together.
+    #[serde(flatten)]
     pub all: Figures,
     /// The figures by operation.
     pub operations: BTreeMap<String, Figures>,
