@@ -31,6 +31,9 @@ pub struct ServerOptions {
     uris: Vec<ParsedUri>,
 }
 
+/// The error for `--hash` if only some of the URIs request TLS.
+const SOME_TLS: &str = "--hash needs TLS for all servers or for none; give all URIs the same scheme";
+
 impl ServerOptions {
     /// Adopts the values of a URI; returns its dialect.
     ///
@@ -98,12 +101,7 @@ impl ServerOptions {
         let db = u32::try_from(self.db).unwrap_or(u32::MAX);
         Ok(Target { address, credentials, db, dialect, tls, ..Target::default() })
     }
-}
 
-/// The error for `--hash` if only some of the URIs request TLS.
-const SOME_TLS: &str = "--hash needs TLS for all servers or for none; give all URIs the same scheme";
-
-impl ServerOptions {
     /// Returns the servers of all URIs as a ring; `None` without `--hash`. All servers get the other options of
     /// `target`.
     ///

@@ -41,9 +41,7 @@ impl Gate {
             })),
         }
     }
-}
 
-impl Gate {
     /// Returns the latency limits among the conditions.
     pub(super) fn bounds(&self) -> Vec<LatencyBound> {
         self.conditions.iter().filter_map(Condition::latency_bound).collect()

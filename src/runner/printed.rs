@@ -33,9 +33,7 @@ impl Printed {
         let printer = Printer::new(form, Outlet::stdout(), files);
         Self { printer, ycsb: has_ycsb.then(Timeline::default), written: Ok(()), redacts: false }
     }
-}
 
-impl Printed {
     /// Creates a printer of the page that `sink` returns at the end of the session.
     pub(super) fn page(sink: Box<dyn Sink>, is_for_people: bool) -> Self {
         let mut printer = Printer::of(sink, Outlet::stdout());

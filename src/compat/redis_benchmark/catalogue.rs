@@ -96,6 +96,9 @@ struct WordReplacer<'a> {
     data: Vec<u8>,
 }
 
+/// The beginnings of the keys in the table of tests.
+const KEYS: [&str; 7] = ["key", "counter", "mylist", "myset", "myhash", "myzset", "mystream"];
+
 impl WordReplacer<'_> {
     fn test(&self, row: &TestRow) -> Test {
         let size = self.asked.data_size as u64;
@@ -134,12 +137,7 @@ impl WordReplacer<'_> {
             word => one(&self.tagged(word)),
         });
     }
-}
 
-/// The beginnings of the keys in the table of tests.
-const KEYS: [&str; 7] = ["key", "counter", "mylist", "myset", "myhash", "myzset", "mystream"];
-
-impl WordReplacer<'_> {
     /// Returns a word of the table; on a cluster, a key gets a hash tag: `key:{tag}:__rand_int__`, `mylist:{tag}`.
     fn tagged(&self, word: &str) -> String {
         let base = word.split(':').next().unwrap_or_default();
