@@ -100,10 +100,7 @@ fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
 /// # Errors
 /// When a part is not a header. The message does not contain the part.
 pub fn otlp_headers(text: &str) -> Result<HeaderMap, String> {
-    let headers = pairs(text).map(|pair| pair.and_then(|(name, value)| header(&name, &value)));
-    headers.collect::<Option<_>>().ok_or_else(|| {
-        "OTEL_EXPORTER_OTLP_HEADERS must have the form name=value,name=value, with %2C for a comma".to_owned()
-    })
+    pairs("OTEL_EXPORTER_OTLP_HEADERS", text, |name, value| header(name, &value))
 }
 
 /// Returns the attributes in the text of `OTEL_RESOURCE_ATTRIBUTES`: `name=value,name=value`.
@@ -111,18 +108,22 @@ pub fn otlp_headers(text: &str) -> Result<HeaderMap, String> {
 /// # Errors
 /// When the text has another form.
 pub fn attributes(text: &str) -> Result<Labels, String> {
-    pairs(text).collect::<Option<_>>().ok_or_else(|| {
-        "OTEL_RESOURCE_ATTRIBUTES must have the form name=value,name=value, with %2C for a comma".to_owned()
-    })
+    pairs("OTEL_RESOURCE_ATTRIBUTES", text, |name, value| Some((name.to_owned(), value)))
 }
 
-fn pairs(text: &str) -> impl Iterator<Item = Option<(String, String)>> {
+/// Returns what `made` makes of the pairs in the text of an environment variable.
+fn pairs<T, C: FromIterator<T>>(
+    variable: &str,
+    text: &str,
+    made: impl Fn(&str, String) -> Option<T>,
+) -> Result<C, String> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    parts.map(|part| {
-        let (name, value) = part.split_once('=')?;
-        let name = name.trim();
-        (!name.is_empty()).then_some((name.to_owned(), decoded(value.trim()).ok()?))
-    })
+    let pairs = parts.map(|part| {
+        let (name, value) = part.split_once('=').filter(|(name, _)| !name.trim().is_empty())?;
+        made(name.trim(), decoded(value.trim()).ok()?)
+    });
+    let error = || format!("{variable} must have the form name=value,name=value, with %2C for a comma");
+    pairs.collect::<Option<_>>().ok_or_else(error)
 }
 
 #[cfg(test)]
