@@ -16,7 +16,10 @@ use super::{
     server_config::ServerConfig,
 };
 use crate::{
-    export::benchmark_csv::{self, figures_ms},
+    export::{
+        benchmark_csv::{self, figures_ms},
+        memtier::ms,
+    },
     session::{Interval, SessionEnd, Summary},
     stats::{
         Latency,
@@ -85,11 +88,6 @@ struct TestObject<'a> {
     requests_per_s: f64,
     #[serde(flatten)]
     end: &'a SessionEnd,
-}
-
-/// Converts nanoseconds into milliseconds.
-fn ms(ns: u64) -> f64 {
-    ns as f64 / 1e6
 }
 
 pub(super) fn page(report: &TestReport) -> String {
