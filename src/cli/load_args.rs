@@ -243,10 +243,8 @@ impl LoadArgs {
     /// file do not turn the load on.
     pub fn follow_defaults(&mut self, file: &Self) {
         self.is_shaped = Some(self.describes_load());
-        self.clients = self.clients.or(file.clients);
-        self.pipeline = self.pipeline.or(file.pipeline);
-        self.keys = self.keys.or(file.keys);
-        self.data_size = self.data_size.or(file.data_size);
+        let Self { clients, pipeline, keys, data_size, .. } = *file;
+        self.follow(&Suggested { clients, pipeline, keys, data_size, ..Suggested::default() });
         self.threads = self.threads.or(file.threads);
         self.timeout = self.timeout.or(file.timeout);
     }
