@@ -121,8 +121,7 @@ fn greeting(args: &DemoArgs, addresses: &[SocketAddr]) -> String {
     let password = if args.password.is_some() { " -a PASSWORD" } else { "" };
     let faults = match args.faults.len() {
         0 => String::new(),
-        1 => ", simulates 1 fault".to_owned(),
-        n => format!(", simulates {n} faults"),
+        n => format!(", simulates {}", count_with_noun(n as u64, "fault")),
     };
     let socket =
         args.socket.as_ref().map(|path| format!(" and {}", untrusted::path(path))).unwrap_or_default();
