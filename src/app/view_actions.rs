@@ -108,14 +108,10 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Context, Effect, Key, KeyCode, Msg, update},
+        app::{Context, update::tests::press},
         knobs::Knobs,
         session::TimelineOptions,
     };
-
-    fn press(model: &mut Model, codes: &[KeyCode]) -> Vec<Effect> {
-        codes.iter().flat_map(|code| update(model, Msg::Key(Key::plain(*code)))).collect()
-    }
 
     fn model() -> Model {
         Model::new(Knobs::default(), TimelineOptions::default())
@@ -124,13 +120,13 @@ mod tests {
     #[test]
     fn a_part_is_maximised_in_turn_and_another_screen_shows_all_of_its_parts() {
         let mut model = model();
-        press(&mut model, &[KeyCode::Char('z')]);
+        press(&mut model, "z");
         assert_eq!((model.maximised, model.contexts()[0]), (Some(Pane::Throughput), Context::Maximised));
-        press(&mut model, &[KeyCode::Char('z')]);
+        press(&mut model, "z");
         assert_eq!(model.maximised, Some(Pane::Latency));
-        press(&mut model, &[KeyCode::Esc]);
+        press(&mut model, "\x1b");
         assert_eq!(model.maximised, None);
-        press(&mut model, &[KeyCode::Char('z'), KeyCode::Char('4'), KeyCode::Char('z')]);
+        press(&mut model, "z4z");
         assert_eq!(model.maximised, None);
         assert_eq!(model.message().unwrap().text, "the screen Segments has one part only");
     }
@@ -139,8 +135,7 @@ mod tests {
     fn arrow_keys_move_in_lists_and_do_not_change_hidden_knobs() {
         let mut model = model();
         for screen in ['4', '5'] {
-            let keys = [KeyCode::Char(screen), KeyCode::Up, KeyCode::Left, KeyCode::Right, KeyCode::Enter];
-            assert_eq!(press(&mut model, &keys), []);
+            assert_eq!(press(&mut model, &format!("{screen}^<>\n")), []);
             assert_eq!(model.panel.wanted, Knobs::default());
         }
     }
@@ -148,11 +143,11 @@ mod tests {
     #[test]
     fn a_search_takes_every_character_until_enter_or_escape() {
         let mut model = model();
-        press(&mut model, &[KeyCode::Char('5'), KeyCode::Char('/')]);
+        press(&mut model, "5/");
         assert_eq!(model.contexts()[0], Context::Search);
-        assert_eq!(press(&mut model, &[KeyCode::Char('q'), KeyCode::Char('?'), KeyCode::Backspace]), []);
+        assert_eq!(press(&mut model, "q?\x08"), []);
         assert_eq!(model.search_text(), "q");
-        press(&mut model, &[KeyCode::Esc]);
+        press(&mut model, "\x1b");
         assert_eq!((model.search_text().as_str(), model.contexts()[0]), ("", Context::Screen(Screen::Log)));
     }
 }

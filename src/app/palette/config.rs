@@ -102,7 +102,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Delivery, Effect, InputMode, Key, KeyCode, Msg, Order, Screen, update},
+        app::{Delivery, Effect, InputMode, Msg, Order, Screen, update, update::tests::press},
         load::Prefilling,
         server::Status,
         session::{Moment, Record, Segment, TimelineOptions},
@@ -119,15 +119,6 @@ mod tests {
         let record = Record::Server(Box::new(Moment::new(1.0, status)));
         update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
         model
-    }
-
-    fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
-        let code = |c| match c {
-            '\n' => KeyCode::Enter,
-            'v' => KeyCode::Down,
-            c => KeyCode::Char(c),
-        };
-        keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
     }
 
     fn titles(query: &str) -> Vec<String> {
@@ -168,9 +159,7 @@ mod tests {
             ("config maxmemory-policy allkeys-lru", "maxmemory-policy", "allkeys-lru"),
         ] {
             let mut model = model();
-            assert_eq!(press(&mut model, ":"), []);
-            typed.chars().for_each(|c| drop(update(&mut model, Msg::Key(Key::plain(KeyCode::Char(c))))));
-            assert_eq!(press(&mut model, "\n"), [], "{typed} is asked for");
+            assert_eq!(press(&mut model, &format!(":{typed}\n")), [], "{typed} is asked for");
             let parameter = Parameter::named(name).unwrap();
             let order = Order::SetConfig { parameter, to: value.to_owned() };
             assert_eq!(press(&mut model, "y"), [Effect::Order(order)]);
@@ -185,12 +174,11 @@ mod tests {
         model.screen = Screen::Server;
         press(&mut model, "j\n\n");
         assert_eq!(model.message().unwrap().text, "maxmemory-policy is volatile-lru already");
-        assert_eq!(press(&mut model, "v\ny").len(), 1, "the next of the list");
+        assert_eq!(press(&mut model, "\x0b\ny").len(), 1, "the next of the list");
     }
 
     fn say(model: &mut Model, words: &str) -> Vec<Effect> {
-        let keys = format!(":{words}").chars().map(KeyCode::Char).chain([KeyCode::Enter]).collect::<Vec<_>>();
-        keys.into_iter().flat_map(|code| update(model, Msg::Key(Key::plain(code)))).collect()
+        press(model, &format!(":{words}\n"))
     }
 
     fn on(workload: &str, keyspace: u64) -> Knobs {

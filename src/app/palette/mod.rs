@@ -130,22 +130,11 @@ fn gaps(word: &str, name: &str) -> Option<u32> {
 mod tests {
     use super::*;
     use crate::{
-        app::{Effect, Key, KeyCode, Msg, Playback, Screen, update},
+        app::{Effect, Playback, Screen, update::tests::press},
         knobs::{Backlog, Knobs},
         session::{Mark, Record, TimelineOptions},
         workload::{Workload, preset},
     };
-
-    fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
-        let code = |c| match c {
-            '\n' => KeyCode::Enter,
-            '\x1b' => KeyCode::Esc,
-            '\x08' => KeyCode::Backspace,
-            'v' => KeyCode::Down,
-            c => KeyCode::Char(c),
-        };
-        keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
-    }
 
     fn model() -> Model {
         Model::new(Knobs::default(), TimelineOptions::default()).with_themes(&["mono"])
@@ -217,7 +206,7 @@ mod tests {
     #[test]
     fn presets_are_chosen_from_a_list_and_one_undo_reverts_the_choice() {
         let mut model = model();
-        press(&mut model, "pvv");
+        press(&mut model, "p\x0b\x0b");
         let (_, offers, chosen) = model.palette().unwrap();
         assert_eq!((chosen, offers[2].title.as_str()), (2, "preset write-heavy"));
         let effects = press(&mut model, "\n");

@@ -4,15 +4,16 @@ use std::{
     cell::Cell,
     io::{self, Write},
     rc::Rc,
-    sync::{Arc, LazyLock},
+    sync::LazyLock,
 };
 
 use ratatui::layout::Rect;
 
+use super::deliver;
 use crate::{
-    app::{Delivery, Key, KeyCode, Model, Msg, Screen, update},
+    app::{Key, KeyCode, Model, Msg, Screen, update},
     knobs::Knobs,
-    session::{Record, TimelineOptions},
+    session::TimelineOptions,
     tui::{
         canvas::Canvas,
         fixture::GeneratedSession,
@@ -44,12 +45,6 @@ fn of_age(length_s: u32) -> (GeneratedSession, Model) {
     update(&mut model, Msg::Columns(columns));
     deliver(&mut model, records);
     (made, model)
-}
-
-fn deliver(model: &mut Model, records: Vec<Record>) {
-    for record in records {
-        update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
-    }
 }
 
 /// A session on one screen.

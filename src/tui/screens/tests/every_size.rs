@@ -1,11 +1,10 @@
 //! Tests of all sizes, on every screen and under every overlay.
 
-use std::sync::Arc;
-
 use ratatui::layout::Rect;
 
+use super::{deliver, press};
 use crate::{
-    app::{Delivery, Key, KeyCode, Model, Msg, Notice, Screen, update},
+    app::{Delivery, KeyCode, Model, Msg, Notice, Screen, update},
     knobs::Knobs,
     session::{Record, TimelineOptions},
     tui::{
@@ -26,9 +25,7 @@ const LARGE: [(u16, u16); 8] =
 
 fn model_of(records: Vec<Record>) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
-    for record in records {
-        update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
-    }
+    deliver(&mut model, records);
     model
 }
 
@@ -45,7 +42,7 @@ fn states() -> Vec<Model> {
         .collect();
     for keys in ["?", "i", " ", "z", "zzz", "2z", "2zzz", "4b", "5/x", "6", "d"] {
         let mut model = model.clone();
-        keys.chars().for_each(|c| drop(update(&mut model, Msg::Key(Key::plain(KeyCode::Char(c))))));
+        keys.chars().for_each(|c| press(&mut model, KeyCode::Char(c)));
         states.push(model);
     }
     let mut asked = model;
