@@ -6,7 +6,7 @@ use super::command::{Arguments, Invocation, PlanResult};
 use crate::{
     compare::{Condition, RunComparison},
     print::compare::PrintedComparison,
-    runner::{Failure, Plan as _, Text, UsageError, add_to_job_summary, end_gate, read, refuse},
+    runner::{Failure, UsageError, add_to_job_summary, end_gate, read, refuse, text_plan},
 };
 
 const AFTER: &str = "\
@@ -90,7 +90,7 @@ impl CompareArgs {
             (_, true) => comparison.markdown(),
             _ => comparison.text(),
         };
-        Box::new(Text(text)).run()?;
+        text_plan(text).run()?;
         add_to_job_summary(&comparison.markdown())?;
         end_gate(&crossed)
     }

@@ -24,7 +24,7 @@ use crate::{
     experiment::{Dimension, series::series_presets},
     export::{Format, Rows},
     knobs::{Adjustable, Arrivals, Backlog, Rhythm},
-    runner::Text,
+    runner::text_plan,
     tui::theme::THEMES,
     workload::{Distribution, presets},
 };
@@ -158,7 +158,7 @@ fn script(shell: &str) -> String {
 
 impl Arguments for CompletionsArgs {
     fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
-        Ok(Box::new(Text(script(&self.shell))))
+        Ok(text_plan(script(&self.shell)))
     }
 }
 

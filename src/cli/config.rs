@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     endpoint::Password,
-    runner::{Failure, Text, UsageError},
+    runner::{Failure, UsageError, text_plan},
     tui::theme::{Theme, ThemeChoice},
     units::aligned,
     untrusted,
@@ -60,7 +60,7 @@ pub struct ConfigArgs {}
 
 impl Arguments for ConfigArgs {
     fn plan(self: Box<Self>, given: Invocation) -> PlanResult {
-        Ok(Box::new(Text(text(&read(given.is_real)?))))
+        Ok(text_plan(text(&read(given.is_real)?)))
     }
 }
 

@@ -23,7 +23,7 @@ use super::command::{Arguments, Invocation, PlanResult};
 use crate::{
     app::{Context, bindings},
     compat::{memtier, redis_benchmark},
-    runner::{Failure, Plan as _, Text, UsageError},
+    runner::{Failure, UsageError, text_plan},
     session::today,
 };
 
@@ -48,7 +48,7 @@ pub struct ManArgs {
 impl Arguments for ManArgs {
     fn plan(self: Box<Self>, given: Invocation) -> PlanResult {
         match self.output {
-            None => Ok(Box::new(Text(page(&self.of(given.line)?, &today())))),
+            None => Ok(text_plan(page(&self.of(given.line)?, &today()))),
             Some(directory) => Ok(Box::new(move || write_pages(given.line, &directory))),
         }
     }
@@ -77,7 +77,7 @@ fn write_pages(line: fn() -> Command, directory: &Path) -> Result<(), Failure> {
     let written = write_all(&pages, &today(), directory);
     written.with_context(|| format!("cannot write to {}", directory.display()))?;
     let summary = format!("{} pages: man -l {}\n", pages.len(), directory.join("redyno.1").display());
-    Box::new(Text(summary)).run()
+    text_plan(summary).run()
 }
 
 fn write_all(pages: &[Command], date: &str, directory: &Path) -> io::Result<()> {

@@ -13,7 +13,7 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::command::{Arguments, Invocation, PlanResult};
 use crate::{
-    runner::{Failure, Plan as _, Text},
+    runner::{Failure, text_plan},
     session::{RecordingSummary, SessionStart},
     units, untrusted,
 };
@@ -65,7 +65,7 @@ struct RecordingRow {
 
 impl Arguments for SessionsArgs {
     fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
-        Ok(Box::new(move || Box::new(Text(self.list()?)).run()))
+        Ok(Box::new(move || text_plan(self.list()?).run()))
     }
 }
 

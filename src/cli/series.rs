@@ -21,7 +21,7 @@ use crate::{
     experiment::series::{ScaleFactor, Scaling, Series, SeriesCell},
     load::RequestLimit,
     print::series::SeriesLines,
-    runner::{OtherServers, PlannedCell, SeriesRun, SessionPlan, Text, UsageError},
+    runner::{OtherServers, PlannedCell, SeriesRun, SessionPlan, UsageError, text_plan},
     units::{count_with_noun, percent},
     untrusted,
     workload::ParameterValue,
@@ -121,7 +121,7 @@ impl Arguments for SeriesArgs {
         self.check(&series, &cells, &target)?;
         let lines = SeriesLines { changed, scaling, is_published: self.published, is_json: self.json };
         if self.plan {
-            return Ok(Box::new(Text(text(&series, &cells, &lines)?)));
+            return Ok(text_plan(text(&series, &cells, &lines)?));
         }
         Ok(Box::new(SeriesRun { series, cells, target, lines, record: self.record }))
     }

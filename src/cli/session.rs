@@ -13,7 +13,9 @@ use crate::{
     compat::redis_cli,
     experiment::Limit,
     print::printer::OutputForm,
-    runner::{Abort, Gate, OtherServers, ScreenOptions, SessionRun, Shows, Text, UsageError, end_signals},
+    runner::{
+        Abort, Gate, OtherServers, ScreenOptions, SessionRun, Shows, UsageError, end_signals, text_plan,
+    },
     session::TimelineOptions,
 };
 
@@ -65,7 +67,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     }
     plan.check_dialect()?;
     if line.session.plan {
-        return Ok(Box::new(Text(preview::text(&plan)?)));
+        return Ok(text_plan(preview::text(&plan)?));
     }
     if is_headless {
         effect::check_load(matches, &line, &knobs)?;

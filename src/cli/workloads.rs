@@ -5,7 +5,7 @@ use clap::Args;
 use super::command::{Arguments, Invocation, PlanResult};
 use crate::{
     experiment::series::{series_file, series_presets},
-    runner::{Text, UsageError},
+    runner::{UsageError, text_plan},
     workload::{ParameterValue, WorkloadChoice, presets},
 };
 
@@ -38,7 +38,7 @@ impl Arguments for WorkloadsArgs {
             }
             (None, None) => list(),
         };
-        Ok(Box::new(Text(text)))
+        Ok(text_plan(text))
     }
 }
 

@@ -38,7 +38,7 @@ pub use failure::{Failure, UsageError};
 pub use fleet::{BUS_VARIABLE, FleetPlan};
 pub use gate::{Gate, add_to_job_summary, end as end_gate, named, read, refuse};
 pub use listener::Listener;
-pub use plan::{Export, OtherServers, Outputs, Plan, ProgramWords, SessionPlan, Text};
+pub use plan::{Export, OtherServers, Outputs, Plan, ProgramWords, SessionPlan, text_plan};
 pub use running::end_signals;
 pub use series::{PlannedCell, SeriesRun};
 pub use session::{ScreenOptions, SessionRun, Shows, print_errors};

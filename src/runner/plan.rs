@@ -29,13 +29,9 @@ impl<F: FnOnce() -> Result<(), Failure>> Plan for F {
     }
 }
 
-/// A text to print.
-pub struct Text(pub String);
-
-impl Plan for Text {
-    fn run(self: Box<Self>) -> Result<(), Failure> {
-        Ok(StreamText::stdout().write_all(self.0.as_bytes()).context("cannot write to stdout")?)
-    }
+/// Returns the plan to print `text`.
+pub fn text_plan(text: String) -> Box<dyn Plan> {
+    Box::new(move || Ok(StreamText::stdout().write_all(text.as_bytes()).context("cannot write to stdout")?))
 }
 
 /// The other servers of a session, besides its target.

@@ -6,7 +6,7 @@ use super::command::{Arguments, Invocation, PlanResult};
 use crate::{
     export::Format,
     gauge::{GAUGES, GaugeSource},
-    runner::Text,
+    runner::text_plan,
     session::figures::{FIGURES, Figure, FigureUnit},
 };
 
@@ -45,11 +45,11 @@ fn topic(name: &str) -> Result<Topic, &'static str> {
 
 impl Arguments for HelpArgs {
     fn plan(self: Box<Self>, given: Invocation) -> PlanResult {
-        Ok(Box::new(Text(match self.topic {
+        Ok(text_plan(match self.topic {
             None => (given.line)().render_long_help().to_string(),
             Some(Topic::Formats) => formats(),
             Some(Topic::Records) => records(),
-        })))
+        }))
     }
 }
 
