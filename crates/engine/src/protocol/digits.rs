@@ -62,6 +62,7 @@ pub(super) fn add_digits(number: &mut u64, bytes: &[u8]) {
 }
 
 /// Parses a whole number without a sign; `None` if the text is no such number.
+#[inline]
 pub(crate) fn whole_number(digits: &[u8]) -> Option<u64> {
     let digit = |number: u64, byte: &u8| {
         let digit = Some(byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)?;

@@ -37,7 +37,7 @@ pub use reply::{Reply, ReplyParts, ReplyPiece, error_code};
 pub(crate) use request::Template;
 pub use request_parts::UnsupportedCommand;
 pub(crate) use request_parts::{ArgumentPart, Derived, FillSlots, KeyPart};
-pub(crate) use resp::append_header;
+pub(crate) use resp::{append_header, take_header};
 pub use resp_value::RespValue;
 pub use skipper::Skipper;
 pub use vector::{MOST_DIMENSIONS, append_vector, vector_of};

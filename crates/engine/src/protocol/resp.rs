@@ -38,9 +38,9 @@ pub(super) fn lay_out<'a>(arguments: &[Vec<ArgumentPart<'a>>]) -> Vec<LayoutElem
 /// no such word.
 pub fn request_word(mut requests: &[u8], command: usize, word: usize) -> Option<&[u8]> {
     for place in 0..=command {
-        let words = header(b'*', &mut requests)?;
+        let words = take_header(b'*', &mut requests)?;
         for n in 0..words {
-            let length = header(b'$', &mut requests)?;
+            let length = take_header(b'$', &mut requests)?;
             let (found, rest) = requests.split_at_checked(length)?;
             if (place, n) == (command, word) {
                 return Some(found);
@@ -52,7 +52,7 @@ pub fn request_word(mut requests: &[u8], command: usize, word: usize) -> Option<
 }
 
 /// Removes a header line (the type byte `kind` and a number) from the front of `requests`. Returns the number.
-fn header(kind: u8, requests: &mut &[u8]) -> Option<usize> {
+pub(crate) fn take_header(kind: u8, requests: &mut &[u8]) -> Option<usize> {
     let mut rest = requests.strip_prefix(&[kind])?;
     let mut number = 0_usize;
     while let [digit @ b'0'..=b'9', behind @ ..] = rest {

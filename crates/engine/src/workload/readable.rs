@@ -1,7 +1,10 @@
 //! Formats encoded requests as one line for people.
 
 use super::{Operation, Together};
-use crate::{protocol::Dialect, untrusted};
+use crate::{
+    protocol::{Dialect, take_header},
+    untrusted,
+};
 
 /// The maximum number of characters of a word, including the note that it was cut. The name of a key usually fits.
 const LONGEST_WORD: usize = 80;
@@ -65,30 +68,16 @@ fn shown(word: &[u8]) -> String {
 pub(super) fn commands(mut wire: &[u8]) -> Option<Vec<Vec<&[u8]>>> {
     let mut commands = Vec::new();
     while !wire.is_empty() {
-        let (count, mut rest) = header(b'*', wire)?;
         let mut words = Vec::new();
-        for _ in 0..count {
-            let (length, word) = header(b'$', rest)?;
-            let (word, behind) = word.split_at_checked(length)?;
-            rest = behind.strip_prefix(b"\r\n")?;
+        for _ in 0..take_header(b'*', &mut wire)? {
+            let length = take_header(b'$', &mut wire)?;
+            let (word, rest) = wire.split_at_checked(length)?;
+            wire = rest.strip_prefix(b"\r\n")?;
             words.push(word);
         }
         commands.push(words);
-        wire = rest;
     }
     Some(commands)
-}
-
-/// Parses a line of this kind at the beginning of the bytes. Returns the number in the line and the bytes after it.
-fn header(kind: u8, bytes: &[u8]) -> Option<(usize, &[u8])> {
-    let end = bytes.iter().position(|byte| *byte == b'\r')?;
-    let (line, behind) = bytes.split_at(end);
-    let digits = line.strip_prefix(&[kind])?;
-    let number = digits.iter().try_fold(0_usize, |number, digit| {
-        let digit = char::from(*digit).to_digit(10)?;
-        number.checked_mul(10)?.checked_add(digit as usize)
-    })?;
-    Some((number, behind.strip_prefix(b"\r\n")?))
 }
 
 #[cfg(test)]

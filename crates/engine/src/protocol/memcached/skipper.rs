@@ -8,7 +8,7 @@
 
 use memchr::memchr;
 
-use crate::protocol::{Reply, ReplyPiece, header::ProtocolError, partial_line::PartialLine};
+use crate::protocol::{Reply, ReplyPiece, header::ProtocolError, partial_line::PartialLine, whole_number};
 
 /// The first words of single-line replies, with the kind of each reply.
 const WORDS: [(&[u8], Reply<'static>); 17] = [
@@ -148,7 +148,7 @@ fn read(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
     let mut words = text.split(|byte| *byte == b' ');
     let word = words.next().unwrap_or_default();
     let length = |word: Option<&[u8]>| {
-        let length = number(word).filter(|length| *length < LONGEST_VALUE);
+        let length = word.and_then(whole_number).filter(|length| *length < LONGEST_VALUE);
         length.ok_or_else(|| ProtocolError::bad_length(text))
     };
     Ok(match word {
@@ -160,7 +160,7 @@ fn read(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
         _ => match WORDS.iter().find(|(known, _)| *known == word) {
             Some((_, reply)) => ReplyLine::Reply(*reply),
             // The new value of a counter.
-            None if number(Some(text)).is_some() => ReplyLine::Reply(Reply::Value),
+            None if whole_number(text).is_some() => ReplyLine::Reply(Reply::Value),
             None => return Err(ProtocolError::no_reply(text)),
         },
     })
@@ -172,18 +172,10 @@ fn cas(line: &[u8]) -> Option<u64> {
     let text = line.strip_suffix(b"\r").unwrap_or(line);
     let mut words = text.split(|byte| *byte == b' ');
     match words.next()? {
-        b"VALUE" => number(words.nth(3)),
-        b"HD" | b"VA" => words.find_map(|word| number(word.strip_prefix(b"c"))),
+        b"VALUE" => words.nth(3).and_then(whole_number),
+        b"HD" | b"VA" => words.find_map(|word| word.strip_prefix(b"c").and_then(whole_number)),
         _ => None,
     }
-}
-
-/// Parses a number of up to twenty digits.
-#[inline]
-fn number(word: Option<&[u8]>) -> Option<u64> {
-    let digits = word.filter(|word| !word.is_empty() && word.iter().all(u8::is_ascii_digit))?;
-    let add = |n: u64, digit: &u8| n.checked_mul(10)?.checked_add(u64::from(digit - b'0'));
-    digits.iter().try_fold(0, add)
 }
 
 #[cfg(test)]

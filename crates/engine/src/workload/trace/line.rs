@@ -5,7 +5,7 @@
 //!  1700000000.123460 [0 lua] "INCR" "n"                                a command of a script
 //! ```
 
-use crate::untrusted;
+use crate::protocol::whole_number;
 
 /// Microseconds in a second.
 const SECOND_US: u64 = 1_000_000;
@@ -52,15 +52,9 @@ impl MonitorLine {
 fn time(line: &[u8]) -> Option<(u64, &[u8])> {
     let end = line.iter().position(|byte| *byte == b' ')?;
     let point = line[..end].iter().position(|byte| *byte == b'.').filter(|point| end - point == 7)?;
-    let whole = number(&line[..point])?.checked_mul(SECOND_US)?;
+    let whole = whole_number(&line[..point])?.checked_mul(SECOND_US)?;
     let rest = &line[end + 1..];
-    rest.starts_with(b"[").then_some((whole.checked_add(number(&line[point + 1..end])?)?, rest))
-}
-
-/// Parses a whole number.
-fn number(digits: &[u8]) -> Option<u64> {
-    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    is_number.then(|| untrusted::bytes(digits).parse().ok())?
+    rest.starts_with(b"[").then_some((whole.checked_add(whole_number(&line[point + 1..end])?)?, rest))
 }
 
 /// Removes the next quoted word from the front of `rest` and returns it.
