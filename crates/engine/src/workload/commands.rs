@@ -1,6 +1,8 @@
 //! Properties of commands by name: whether a command writes, which of its replies are misses, which of its words are
 //! keys.
 
+use super::command_keys::is_in;
+
 /// The replies to a command that count as misses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Misses {
@@ -69,11 +71,6 @@ pub(super) fn begins_transaction(command: &str) -> bool {
 /// Returns whether the second word of `command` is a subcommand. The name is in upper case.
 pub(super) fn has_subcommands(command: &str) -> bool {
     is_in(GROUPS, command)
-}
-
-/// Returns whether a list contains `command`. The name is in upper case.
-fn is_in(list: &str, command: &str) -> bool {
-    list.split(' ').any(|name| name == command)
 }
 
 /// Returns whether `command` is known to change no data.

@@ -89,12 +89,7 @@ pub fn moved_keys(words: &[Vec<u8>]) -> Option<Vec<usize>> {
     let command = command_of(words);
     let text = |place: usize| Some(untrusted::bytes(words.get(place)?).to_ascii_uppercase());
     let has = |option: &str| (1..words.len()).any(|place| text(place).is_some_and(|word| word == option));
-    if !SENT.contains(command.as_str())
-        || OPTIONS.iter().any(|(name, option)| *name == command && has(option))
-    {
-        return None;
-    }
-    Some(keys_of(&command, words.len(), text))
+    is_harmless(&command, has).then(|| keys_of(&command, words.len(), text))
 }
 
 /// Returns the positions of the words that a capture replaces by their lengths: values, members, and all other words
