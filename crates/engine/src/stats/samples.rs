@@ -1,14 +1,7 @@
 //! A list of latencies for a thread with few samples per tick. For such a thread, reading and clearing all cells of a
 //! [`Recorder`](super::Recorder) would take too long.
 
-use std::sync::LazyLock;
-
-use hdrhistogram::Histogram;
-
-use super::{HIGHEST_NS, Latency, recorder::empty_cells};
-
-/// An empty histogram that defines which values share a cell.
-static LAYOUT: LazyLock<Histogram<u64>> = LazyLock::new(empty_cells);
+use super::{HIGHEST_NS, Latency, recorder::cell_end};
 
 /// Latencies in nanoseconds. Each sample takes eight bytes and keeps the precision of a
 /// [`Recorder`](super::Recorder).
@@ -33,7 +26,7 @@ impl Samples {
         let in_range = self.values_ns.partition_point(|ns| *ns <= HIGHEST_NS);
         let mut cells: Vec<(u64, u64)> = Vec::new();
         for ns in &self.values_ns[..in_range] {
-            let value_ns = LAYOUT.highest_equivalent(*ns);
+            let value_ns = cell_end(*ns);
             match cells.last_mut() {
                 Some((last_ns, n)) if *last_ns == value_ns => *n += 1,
                 _ => cells.push((value_ns, 1)),
