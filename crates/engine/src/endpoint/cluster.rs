@@ -65,8 +65,6 @@ struct ClusterFollower {
     /// Whether the thread must end.
     is_over: Mutex<bool>,
     wakes: Condvar,
-    /// Why the last request for the topology failed; `None` if it succeeded.
-    failure: Mutex<Option<ClusterError>>,
 }
 
 /// Why the topology of a cluster is unknown.
@@ -190,13 +188,6 @@ impl Cluster {
         });
         met.map(|number| number.expect("the update ran at least once"))
     }
-
-    /// Returns why the last request for the topology failed; `None` if it succeeded.
-    #[cfg(test)]
-    fn failure(&self) -> Option<String> {
-        let failure = self.shared.failure.lock();
-        failure.as_ref().map(ToString::to_string)
-    }
 }
 
 impl Drop for Cluster {
@@ -214,7 +205,6 @@ impl ClusterFollower {
             is_stale: AtomicBool::new(false),
             is_over: Mutex::new(false),
             wakes: Condvar::new(),
-            failure: Mutex::new(None),
         }
     }
 
@@ -223,12 +213,10 @@ impl ClusterFollower {
         let mut friend = None;
         while self.await_stale() {
             let asked = Instant::now();
-            let failure = self.renew(&mut friend).err();
-            // Without a reply, the topology may still be outdated.
-            if failure.is_some() {
+            if self.renew(&mut friend).is_err() {
+                // Without a reply, the topology may still be outdated.
                 self.is_stale.store(true, Ordering::Release);
             }
-            *self.failure.lock() = failure;
             let pause = GAP + rand::rng().random_range(Duration::ZERO..=JITTER);
             if !self.sleep_until(asked + pause) {
                 return;
