@@ -9,7 +9,7 @@
 //! stays open. A thread that measures itself at the end of its tick gets the figures of exactly that tick. A separate
 //! measuring thread would be late whenever no core is free.
 
-use std::time::Instant;
+use std::{os::unix::fs::FileExt, time::Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -88,20 +88,16 @@ fn core() -> Option<u16> {
 }
 
 /// The kernel's counter of a thread's time in the run queue.
-#[cfg(target_os = "linux")]
 #[derive(Debug)]
 struct RunQueue(Option<std::fs::File>);
 
-#[cfg(target_os = "linux")]
 impl RunQueue {
     fn of_this_thread() -> Self {
-        // Without /proc, or without scheduler statistics, the delay is unknown.
+        // Except on Linux with scheduler statistics, there is no such file, and the delay is unknown.
         Self(std::fs::File::open("/proc/thread-self/schedstat").ok())
     }
 
     fn delay_ns(&self) -> Option<u64> {
-        use std::os::unix::fs::FileExt;
-
         let mut text = [0; 96];
         let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
         run_delay_of(&text[..length])
@@ -110,25 +106,8 @@ impl RunQueue {
 
 /// Parses the second of the three numbers in a `schedstat` file: time on a core (ns), time in the run queue (ns),
 /// number of times on a core.
-#[cfg(target_os = "linux")]
 fn run_delay_of(schedstat: &[u8]) -> Option<u64> {
     std::str::from_utf8(schedstat).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
-}
-
-/// Systems other than Linux have no counter of the time in the run queue.
-#[cfg(not(target_os = "linux"))]
-#[derive(Debug)]
-struct RunQueue;
-
-#[cfg(not(target_os = "linux"))]
-impl RunQueue {
-    fn of_this_thread() -> Self {
-        Self
-    }
-
-    fn delay_ns(&self) -> Option<u64> {
-        None
-    }
 }
 
 #[cfg(test)]
@@ -156,7 +135,6 @@ mod tests {
         assert!(used_ns <= worked.length_ns, "what was used is a part: {worked:?}");
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn the_run_queue_delay_is_the_second_number() {
         assert_eq!(run_delay_of(b"72611292 40443195 15\n"), Some(40_443_195));
