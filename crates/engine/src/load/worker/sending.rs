@@ -6,7 +6,8 @@ use super::{LAST_REPLIES_NS, Worker, stopping::WorkerStage, waiting::SocketReadi
 use crate::{
     knobs::Rhythm,
     load::{
-        ErrorKind, OperationCounts, answered::BatchBuffers, clients::ClientConnection, quota::NumberedRequest,
+        ErrorKind, OperationCounts, answered::BatchBuffers, broken::ConnectionFailure,
+        clients::ClientConnection, quota::NumberedRequest,
     },
     untrusted,
     workload::OpId,
@@ -123,6 +124,13 @@ impl Worker {
             now_ns,
             &mut self.segments,
         );
+        self.watch_sent(i, sent, now_ns);
+    }
+
+    /// Watches the timeout of connection `i`, on which a batch was just written. If the write has failed, the
+    /// connection is lost.
+    #[inline]
+    pub(super) fn watch_sent(&mut self, i: usize, sent: Result<(), ConnectionFailure>, now_ns: u64) {
         let check_ns = self.check_ns(now_ns.saturating_add(self.timeout_ns), now_ns);
         self.watches.watch(i, check_ns);
         if let Err(broken) = sent {

@@ -2,7 +2,7 @@
 //! Otherwise, the batch is divided by node, and each part is written on the client's lane to this node. The client is
 //! free again when all parts are answered.
 
-use super::{Worker, waiting::SocketReadiness};
+use super::Worker;
 use crate::{
     endpoint::NodeNumber,
     load::{
@@ -227,14 +227,6 @@ impl Worker {
         self.seen_ns = now_ns;
         let Some(connection) = self.clients.connection(i) else { return };
         let sent = connection.send_parcel(&mut self.io, parcel, now_ns, &mut self.segments);
-        let check_ns = self.check_ns(now_ns.saturating_add(self.timeout_ns), now_ns);
-        self.watches.watch(i, check_ns);
-        if let Err(broken) = sent {
-            // The server may have sent the reason.
-            self.attend_ready(i, SocketReadiness::TO_READ, now_ns);
-            if self.clients.connection(i).is_some() {
-                self.lose(i, &broken, now_ns);
-            }
-        }
+        self.watch_sent(i, sent, now_ns);
     }
 }
