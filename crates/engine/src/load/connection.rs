@@ -125,7 +125,11 @@ impl LoadConnection {
             Transport::Tls(_) => Interest::READABLE | Interest::WRITABLE,
         };
         registry.register(&mut SourceFd(&transport.as_raw_fd()), token, interest)?;
-        Ok(Self {
+        Ok(Self::new(transport, dialect, token, now_ns))
+    }
+
+    fn new(transport: Transport, dialect: Dialect, token: Token, now_ns: u64) -> Self {
+        Self {
             transport,
             token,
             number: None,
@@ -149,7 +153,7 @@ impl LoadConnection {
             is_readonly: false,
             flight: None,
             unsent: None,
-        })
+        }
     }
 
     /// Returns the deadline for the next whole reply: `timeout_ns` after the write or the previous reply.

@@ -44,31 +44,9 @@ impl Bench {
         let (ours, server) = UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
         let (ring, end) = ring::pair(2);
-        let connection = LoadConnection {
-            cursor: None,
-            transport: Transport::Plain(ours.into()),
-            token: Token(0),
-            number: None,
-            phase: ConnectionPhase::Idle,
-            skipper: Dialect::Resp2.skipper(),
-            operations: Vec::new(),
-            dues: Vec::new(),
-            answered: BatchProgress::default(),
-            generation: 1,
-            since_ns: 0,
-            heard_ns: 0,
-            first_ns: 0,
-            has_more: false,
-            is_closing: false,
-            is_connected: true,
-            sequence: None,
-            inserted: Insertions::default(),
-            expected: None,
-            node: None,
-            is_readonly: false,
-            flight: None,
-            unsent: None,
-        };
+        let transport = Transport::Plain(ours.into());
+        let mut connection = LoadConnection::new(transport, Dialect::Resp2, Token(0), 0);
+        (connection.phase, connection.generation, connection.is_connected) = (ConnectionPhase::Idle, 1, true);
         Self {
             connection,
             server,
