@@ -67,13 +67,17 @@ pub(super) fn turned_rate(rate: Option<u32>, direction: Direction, ops_per_s: Op
     u32::try_from(next).ok().filter(|next| u64::from(*next) <= HIGHEST_TURNED_RATE)
 }
 
+/// Returns the whole number that follows `n` in this direction.
+fn next_whole(n: f64, direction: Direction) -> f64 {
+    match direction {
+        Direction::Up => (n + 1e-9).floor() + 1.0,
+        Direction::Down => (n - 1e-9).ceil() - 1.0,
+    }
+}
+
 /// Returns the multiple of [`READS_STEP`] that follows `percent` in this direction, 0 to 100.
 pub(super) fn turned_percent(percent: f64, direction: Direction) -> u32 {
-    let steps = percent / f64::from(READS_STEP);
-    let next = match direction {
-        Direction::Up => (steps + 1e-9).floor() + 1.0,
-        Direction::Down => (steps - 1e-9).ceil() - 1.0,
-    };
+    let next = next_whole(percent / f64::from(READS_STEP), direction);
     (next.max(0.0) as u32 * READS_STEP).min(100)
 }
 
@@ -88,13 +92,8 @@ pub(super) fn turned_weight(n: u32, direction: Direction, highest: u32) -> u32 {
 
 /// Returns the multiple of 0.1 that follows `exponent` in this direction, at least 0.1.
 pub(super) fn turned_exponent(exponent: f64, direction: Direction, highest: f64) -> f64 {
-    let tenths = exponent * 10.0;
-    let next = match direction {
-        Direction::Up => (tenths + 1e-9).floor() + 1.0,
-        Direction::Down => (tenths - 1e-9).ceil() - 1.0,
-    };
     // A typed value below 0.1 does not change with a step down.
-    (next / 10.0).clamp(exponent.min(0.1), highest)
+    (next_whole(exponent * 10.0, direction) / 10.0).clamp(exponent.min(0.1), highest)
 }
 
 /// The distributions that steps can set, the usual one first. All other distributions can only be typed.
