@@ -135,9 +135,7 @@ impl ServerState {
 
     /// Blocks the server for this time, so that no client is served. Returns early if the server is requested to stop.
     pub fn sleep(&self, length: Duration) {
-        if !length.is_zero() {
-            self.stop.sleep(length);
-        }
+        self.stop.sleep(length);
     }
 
     /// Makes a command longer by `length` while all clients wait; the wait is shorter if earlier commands took too
