@@ -7,7 +7,7 @@
 
 use super::{
     comparison::{Better, CLOSE, Comparison},
-    student::{beyond, falls_below},
+    student,
 };
 
 /// The probability that the interval misses the true difference, which may be at most 0.05. With this value, three runs
@@ -31,7 +31,7 @@ pub fn compare(base: &[f64], new: &[f64], better: Better) -> Comparison {
     let interval = (base.len() > 1 && new.len() > 1).then(|| {
         let variance = (squares(&base) + squares(&new)) / f64::from(freedom);
         let error = (variance * (1.0 / base.len() as f64 + 1.0 / new.len() as f64)).sqrt();
-        let half = error * falls_below(OUTSIDE, |t| beyond(t, freedom));
+        let half = error * student::limit(OUTSIDE, freedom);
         (estimate - half, estimate + half)
     });
     Comparison::of(estimate, interval, better, CLOSE)

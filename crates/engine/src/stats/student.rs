@@ -19,6 +19,11 @@ pub(super) fn beyond(t: f64, freedom: u32) -> f64 {
     (1.0 - within).clamp(0.0, 1.0)
 }
 
+/// Returns the absolute value that the distribution exceeds with the probability `chance`.
+pub(super) fn limit(chance: f64, freedom: u32) -> f64 {
+    falls_below(chance, |t| beyond(t, freedom))
+}
+
 /// Returns the argument at which the decreasing function `falling` falls below `value`. The function must be 1 at 0.
 pub(super) fn falls_below(value: f64, falling: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1e-6);
@@ -51,6 +56,14 @@ mod tests {
             (2.570_582, 5, 0.05),
         ] {
             assert!((beyond(t, freedom) - chance).abs() < 1e-6, "{t}, {freedom}: {}", beyond(t, freedom));
+        }
+    }
+
+    #[test]
+    fn the_limit_is_exact_for_many_degrees_of_freedom() {
+        for (freedom, value) in [(1, 12.706), (2, 4.303), (10, 2.228), (11, 2.201), (20, 2.086), (97, 1.985)]
+        {
+            assert!((limit(0.05, freedom) - value).abs() < 6e-4, "{freedom}: {}", limit(0.05, freedom));
         }
     }
 }

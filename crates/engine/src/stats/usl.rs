@@ -11,6 +11,8 @@
 //! fit uses least squares with non-negative coefficients. Errors are relative to X, since noise grows with throughput.
 //! The law is a model, and every display of its results must say so.
 
+use super::student;
+
 /// The smallest number of different N. Three coefficients always fit three points, and too often fit a fourth point by
 /// chance. A κ above zero needs a Student value of 12.7 with four points, but only 4.3 with five points.
 const LEAST_POINTS: usize = 5;
@@ -21,8 +23,8 @@ const POOR: f64 = 0.1;
 const BEYOND: f64 = 2.0;
 /// The smallest squared error in the calculation. Points that lie exactly on the law, as in tests, have no error.
 const LEAST_SQUARE: f64 = 1e-12;
-/// Student's distribution exceeds these absolute values with a probability of 0.05, for 1 to 10 degrees of freedom.
-const STUDENT: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
+/// The probability of a knee by chance, with both signs of κ.
+const CHANCE: f64 = 0.05;
 
 /// A fit of the law.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,8 +73,8 @@ impl Usl {
             return None;
         }
         let law = Self { lambda: 1.0 / one, sigma: shared / one, kappa: agreed / one, knee: None };
-        let student = STUDENT.get(freedom - 1).unwrap_or(&2.0);
-        let is_clear = without_cost.squares - whole.squares > student.powi(2) * square.max(LEAST_SQUARE);
+        let is_clear = without_cost.squares - whole.squares
+            > student::limit(CHANCE, freedom as u32).powi(2) * square.max(LEAST_SQUARE);
         Some(Self { knee: law.turn().filter(|knee| is_clear && is_in_reach(*knee, points)), ..law })
     }
 
