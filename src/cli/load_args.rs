@@ -46,8 +46,8 @@ pub struct LoadArgs {
     /// a client sends again when its replies have arrived]
     #[arg(long, value_name = "RATE", value_parser = count)]
     pub rate: Option<u32>,
-    /// Arrivals under --rate: constant; poisson for random gaps; 'bursty 10x 1s/10s' for ten times the rate during 1 s
-    /// of every 10 s; trace for the times in the file of --trace [default: constant; trace if --trace is given]
+    /// Arrivals under --rate, the mean: constant; poisson for random gaps; 'bursty 10x 1s/10s' for bursts of 1 s every
+    /// 10 s, with 10 times the rate between them; trace for the times of --trace [default: constant; trace with --trace]
     #[arg(long, value_name = "NAME")]
     pub arrivals: Option<Arrivals>,
     /// What to do if no connection is free for a request that is due: queue sends it late, shed drops and counts it
