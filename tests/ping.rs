@@ -264,7 +264,7 @@ fn a_reply_too_many_is_a_protocol_error_and_not_the_next_pings_sample() {
     })]);
     let mut probed = probe(server.target());
     let told = probed.until("a loss", |heard| !heard.told.is_empty()).told[0].clone();
-    assert_eq!(told, "lost, protocol: the server sent a reply that nothing had asked for");
+    assert_eq!(told, "lost, protocol: the server sent a reply without a request");
     assert_eq!(probed.end().rtt.count(), 0);
     server.join();
 }

@@ -192,6 +192,9 @@ impl Greeter {
     }
 }
 
+/// The description of a reply to no request that is not an error.
+pub const UNREQUESTED_REPLY: &str = "the server sent a reply without a request";
+
 impl GreetingError {
     /// Creates the error from a message that the server sent without a request, about the connection itself.
     pub fn from_unrequested(dialect: Dialect, line: &[u8]) -> Self {

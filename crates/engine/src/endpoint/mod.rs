@@ -27,7 +27,7 @@ pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Endpoint, Pa
 pub use back_off::BackOff;
 pub use cluster::{Cluster, ClusterError};
 pub use endpoints::{Endpoints, Target};
-pub use greeting::{Greeter, Greeting, GreetingError, GreetingStep};
+pub use greeting::{Greeter, Greeting, GreetingError, GreetingStep, UNREQUESTED_REPLY};
 pub(crate) use line::is_closed;
 pub use neighbours::{RelatedServers, cluster_of, neighbours};
 pub use node_outage::{NodeOutage, NodeOutages};

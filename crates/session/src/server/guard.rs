@@ -24,7 +24,7 @@ use tokio::{
 
 use super::dialogue::Dialogue;
 use crate::{
-    endpoint::{GreetingError, ReachError, Talk},
+    endpoint::{GreetingError, ReachError, Talk, UNREQUESTED_REPLY},
     protocol::{Dialect, Reply},
     untrusted,
 };
@@ -158,7 +158,7 @@ fn unasked(bytes: &[u8], reply: Reply) -> String {
     }
     let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let beginning = untrusted::bytes(&line[..line.len().min(SHOWN)]);
-    format!("the server sent a reply that nothing had asked for: '{beginning}'")
+    format!("{UNREQUESTED_REPLY}: '{beginning}'")
 }
 
 /// Returns the reason for a missing reply; `last` is the previous reply if it was an error.

@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use thiserror::Error;
 
 use crate::{
-    endpoint::{GreetingError, TlsFailure, is_closed},
+    endpoint::{GreetingError, TlsFailure, UNREQUESTED_REPLY, is_closed},
     protocol::ProtocolError,
 };
 
@@ -36,7 +36,7 @@ pub(super) enum PingFailure {
         cause: ProtocolError,
     },
     /// A reply arrived without a request.
-    #[error("the server sent a reply that nothing had asked for")]
+    #[error("{UNREQUESTED_REPLY}")]
     UnrequestedReply,
     /// The server refused a command that the connection needs.
     #[error("{0}")]

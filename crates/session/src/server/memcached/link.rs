@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use crate::{
-    endpoint::{ReachError, Talk},
+    endpoint::{ReachError, Talk, UNREQUESTED_REPLY},
     protocol::Reply,
     server::{ServerError, dialogue::Dialogue, guard::REPLY_LIMIT},
     untrusted,
@@ -93,7 +93,7 @@ async fn serve(
         let heard = server.ask(replies, Instant::now() + REPLY_LIMIT, take).await;
         let heard = heard.map_err(cause).and_then(|()| match server.has_more() {
             false => Ok(()),
-            true => Err(io::Error::other("the server sent a reply that nothing had asked for")),
+            true => Err(io::Error::other(UNREQUESTED_REPLY)),
         });
         let is_over = heard.is_err();
         if let Err(error) = &heard {
