@@ -19,7 +19,7 @@ const RETURNS: u8 = b'c';
 impl Workload {
     /// Checks that `{cas}` is used only if the protocol has CAS numbers, and only after a reply with such a number.
     pub(super) fn check_cas(&self, dialect: Dialect) -> Result<(), WorkloadError> {
-        let unspoken = |whose: &str, why: &str| Err(WorkloadError::of(format!("{whose}: {{cas}} {why}")));
+        let unspoken = |whose: &str, why: &str| Err(invalid!("{whose}: {{cas}} {why}"));
         for (operation, compiled) in self.compiled_operations().filter(|(operation, _)| !operation.is_raw) {
             let steps = &compiled.steps;
             let whose = format!("the operation '{}'", operation.name);

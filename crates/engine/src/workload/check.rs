@@ -33,15 +33,13 @@ impl Workload {
     /// When the workload has an error: the first error found.
     pub fn check(&self) -> Result<(), WorkloadError> {
         if self.values.len() > MAX_VALUE_KINDS {
-            return Err(WorkloadError::of(format!(
+            return Err(invalid!(
                 "a workload can have at most {MAX_VALUE_KINDS} kinds of values, not {}",
                 self.values.len()
-            )));
+            ));
         }
         if let Some(name) = self.values.keys().find(|name| self.keys.contains_key(*name)) {
-            return Err(WorkloadError::of(format!(
-                "both keys and values are called '{name}'; rename one of them"
-            )));
+            return Err(invalid!("both keys and values are called '{name}'; rename one of them"));
         }
         // If the largest size of the knob is possible, every smaller size is possible.
         self.check_values(MAX_VALUE_SIZE)?;
@@ -53,28 +51,26 @@ impl Workload {
         self.check_steps((&self.prefill.steps, prefill), || "the prefill".to_owned(), changes_connection)?;
         for (whose, steps) in [("setup", setup), ("prefill", prefill)] {
             if let Some(portion) = steps.iter().flat_map(CommandStep::portions).next() {
-                return Err(WorkloadError::of(format!(
+                return Err(invalid!(
                     "the {whose} sends {portion} of a record, which only operations can do"
-                )));
+                ));
             }
             let new = steps.iter().flat_map(CommandStep::fragments).find_map(Fragment::inserts);
             if let Some(set) = new {
                 let keys = self.keyset(set).0;
-                return Err(WorkloadError::of(format!(
-                    "the {whose} inserts {{{keys}.new}}, which only operations can do"
-                )));
+                return Err(invalid!("the {whose} inserts {{{keys}.new}}, which only operations can do"));
             }
         }
         let draws = |step: &CommandStep| step.fragments().any(|fragment| fragment.draws().is_some());
         if let Some((step, _)) = self.prefill.steps.iter().zip(prefill).find(|(_, step)| !draws(step)) {
             let why =
                 "uses no key, so it is unknown how often it should run; use a set of keys such as {key}";
-            return Err(WorkloadError::of(format!("the prefill step '{step}' {why}")));
+            return Err(invalid!("the prefill step '{step}' {why}"));
         }
         self.check_receivers(1)?;
         if self.active_operations().next().is_none() {
             let next = "give at least one operation a weight";
-            return Err(WorkloadError::of(format!("the workload '{}' sends nothing; {next}", self.name)));
+            return Err(invalid!("the workload '{}' sends nothing; {next}", self.name));
         }
         Ok(())
     }
@@ -86,8 +82,8 @@ impl Workload {
         self.check_keysets().map_err(|error| (0, error))?;
         let count = self.operations.len();
         if count > MAX_OPERATIONS {
-            let text = format!("a workload can have at most {MAX_OPERATIONS} operations, not {count}");
-            return Err((MAX_OPERATIONS, WorkloadError::of(text)));
+            let error = invalid!("a workload can have at most {MAX_OPERATIONS} operations, not {count}");
+            return Err((MAX_OPERATIONS, error));
         }
         let mut places = 0..count;
         places.try_for_each(|place| self.check_operation(place).map_err(|error| (place, error)))
@@ -97,14 +93,14 @@ impl Workload {
         let operation = &self.operations[place];
         let name = &operation.name;
         if operation.weight > MAX_WEIGHT {
-            return Err(WorkloadError::of(format!(
+            return Err(invalid!(
                 "the weights of operations must be at most {MAX_WEIGHT}, but '{name}' has more"
-            )));
+            ));
         }
         if !(1..=LONGEST_NAME).contains(&name.len()) || name.chars().any(is_interpreted) {
             let has = format!("must have 1 to {LONGEST_NAME} bytes and no control characters");
             let name = name.escape_debug();
-            return Err(WorkloadError::of(format!("the name of an operation {has}, unlike '{name}'")));
+            return Err(invalid!("the name of an operation {has}, unlike '{name}'"));
         }
         let whose = || format!("the operation '{name}'");
         if operation.steps.is_empty() {
@@ -113,14 +109,14 @@ impl Workload {
         let steps = &self.compiled().operations[place].steps;
         self.check_steps((&operation.steps, steps), whose, changes_connection)?;
         if self.operations[..place].iter().any(|other| other.name == *name) {
-            return Err(WorkloadError::of(format!("two operations are called '{name}'; rename one of them")));
+            return Err(invalid!("two operations are called '{name}'; rename one of them"));
         }
         Ok(())
     }
 
     /// Returns the error for a workload that uses no keys.
     pub fn has_no_keys(&self) -> WorkloadError {
-        WorkloadError::of(format!("the workload '{}' has no keys to draw", self.name))
+        invalid!("the workload '{}' has no keys to draw", self.name)
     }
 
     /// Checks all sets of keys for a load with `keyspace` keys.
@@ -145,7 +141,7 @@ impl Workload {
             } else {
                 return Ok(());
             };
-            Err(WorkloadError::of(format!("{{{name}.same_slot}} cannot draw keys: {why}")))
+            Err(invalid!("{{{name}.same_slot}} cannot draw keys: {why}"))
         })
     }
 
@@ -158,9 +154,7 @@ impl Workload {
     fn check_keysets(&self) -> Result<(), WorkloadError> {
         match self.keys.len() {
             0..=MAX_KEYSETS => Ok(()),
-            count => Err(WorkloadError::of(format!(
-                "a workload can have at most {MAX_KEYSETS} sets of keys, not {count}"
-            ))),
+            count => Err(invalid!("a workload can have at most {MAX_KEYSETS} sets of keys, not {count}")),
         }
     }
 
@@ -171,30 +165,26 @@ impl Workload {
         is_bad: impl Fn(&str) -> bool,
     ) -> Result<(), WorkloadError> {
         if steps.len() > MAX_STEPS {
-            return Err(WorkloadError::of(format!(
-                "an operation can have at most {MAX_STEPS} steps; {} has more",
-                whose()
-            )));
+            return Err(invalid!("an operation can have at most {MAX_STEPS} steps; {} has more", whose()));
         }
         let mut drawn = BTreeSet::new();
         let unread = self.compiled().unread.as_ref();
         for (text, step) in texts.iter().zip(steps) {
             if unread == Some(text) {
                 let wrong = "are not closed, or closed within a word";
-                return Err(WorkloadError::of(format!("quotes of the step '{text}' {wrong}")));
+                return Err(invalid!("quotes of the step '{text}' {wrong}"));
             }
             let command = step.command().ok_or_else(|| no_step(&whose()))?;
             if is_bad(&command) {
                 let (whose, command) = (whose(), command.replace('|', " "));
                 let why = "which is not allowed, since it changes its connection";
-                return Err(WorkloadError::of(format!("{whose} has {command}, {why}")));
+                return Err(invalid!("{whose} has {command}, {why}"));
             }
             for fragment in step.fragments() {
                 if let Some(set) = fragment.repeats().filter(|set| !drawn.contains(set)) {
                     let (whose, keys) = (whose(), self.keyset(set).0);
                     let of = if matches!(fragment, Fragment::SameSlot(_)) { "same_slot" } else { "same" };
-                    let text = format!("{whose} repeats {{{keys}.{of}}} before it uses {{{keys}}}");
-                    return Err(WorkloadError::of(text));
+                    return Err(invalid!("{whose} repeats {{{keys}.{of}}} before it uses {{{keys}}}"));
                 }
                 drawn.extend(fragment.draws());
             }
@@ -204,11 +194,11 @@ impl Workload {
 }
 
 fn no_step(whose: &str) -> WorkloadError {
-    WorkloadError::of(format!("{whose} has a step without a command, or no step at all"))
+    invalid!("{whose} has a step without a command, or no step at all")
 }
 
 fn undrawn(keys: &str, error: &WorkloadError) -> WorkloadError {
-    WorkloadError::of(format!("the keys '{keys}' cannot be drawn: {error}"))
+    invalid!("the keys '{keys}' cannot be drawn: {error}")
 }
 
 impl Keyset {
@@ -216,17 +206,17 @@ impl Keyset {
     pub(super) fn check(&self, name: &str, keyspace: u64) -> Result<(), WorkloadError> {
         if self.prefix.len() > LONGEST_PREFIX || self.prefix.chars().any(is_interpreted) {
             let has = format!("must have at most {LONGEST_PREFIX} bytes and no control characters");
-            return Err(WorkloadError::of(format!("the prefix of keys {has}, unlike that of '{name}'")));
+            return Err(invalid!("the prefix of keys {has}, unlike that of '{name}'"));
         }
         let (first, count, digits) = (self.first, self.count.unwrap_or(keyspace), self.digits);
         if digits > MAX_DIGITS {
-            let text =
-                format!("the numbers of keys can have at most {MAX_DIGITS} digits, unlike those of '{name}'");
-            return Err(WorkloadError::of(text));
+            return Err(invalid!(
+                "the numbers of keys can have at most {MAX_DIGITS} digits, unlike those of '{name}'"
+            ));
         }
         if count == 0 || first.checked_add(count).is_none_or(|end| end - 1 > self.form().highest()) {
             let wrong = format!("beyond {digits} digits: {count} from {first} on");
-            return Err(WorkloadError::of(format!("the keys '{name}' have no numbers, or numbers {wrong}")));
+            return Err(invalid!("the keys '{name}' have no numbers, or numbers {wrong}"));
         }
         self.distribution.check().map_err(|error| undrawn(name, &error))
     }

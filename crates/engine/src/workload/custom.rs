@@ -57,18 +57,14 @@ fn operation(words: &[String], is_first: bool) -> Result<Operation, WorkloadErro
     let missing = || {
         let place = if is_first { "behind --" } else { "behind ;" };
         let example = "-- SET {key} {value} \\; GET {key}";
-        WorkloadError::of(format!("there is no command {place}; write for example: {example}"))
+        invalid!("there is no command {place}; write for example: {example}")
     };
     let (first, rest) = words.split_first().ok_or_else(missing)?;
     let weight = first.split_once(':').filter(|(weight, _)| weight.bytes().all(|byte| byte.is_ascii_digit()));
     let (weight, name) = match weight.filter(|(weight, _)| !weight.is_empty()) {
         Some((text, name)) => {
             let weight = text.parse().ok().filter(|weight| *weight <= MAX_WEIGHT);
-            let wrong = || {
-                WorkloadError::of(format!(
-                    "the weight '{text}:' is not a whole number from 0 to {MAX_WEIGHT}"
-                ))
-            };
+            let wrong = || invalid!("the weight '{text}:' is not a whole number from 0 to {MAX_WEIGHT}");
             (weight.ok_or_else(wrong)?, name)
         }
         None => (1, first.as_str()),

@@ -13,9 +13,7 @@ impl Workload {
             let none = || {
                 let known: Vec<_> = self.operations.iter().map(|operation| operation.name.as_str()).collect();
                 let (workload, known) = (&self.name, known.join(", "));
-                WorkloadError::of(format!(
-                    "the workload '{workload}' has no operation '{name}'; give one of {known}"
-                ))
+                invalid!("the workload '{workload}' has no operation '{name}'; give one of {known}")
             };
             found.cloned().ok_or_else(none)
         };

@@ -39,19 +39,13 @@ impl Workload {
         self.check_cas(dialect)?;
         let server = dialect.words().server;
         if self.trace.is_some() && !dialect.has_collections() {
-            return Err(WorkloadError::of(format!(
-                "{server} does not have the commands of a trace; give a Redis or Valkey"
-            )));
+            return Err(invalid!("{server} does not have the commands of a trace; give a Redis or Valkey"));
         }
         if self.receivers.is_some() && !dialect.has_collections() {
-            return Err(WorkloadError::of(format!(
-                "{server} has no receivers of messages; give a Redis or Valkey"
-            )));
+            return Err(invalid!("{server} has no receivers of messages; give a Redis or Valkey"));
         }
         if !dialect.has_setup() && !self.setup.is_empty() {
-            return Err(WorkloadError::of(format!(
-                "{server} does not support a setup; remove [setup] from the workload"
-            )));
+            return Err(invalid!("{server} does not support a setup; remove [setup] from the workload"));
         }
         self.http.check(dialect)?;
         if !dialect.has_keys() && self.setup.is_empty() != names.prefix().is_empty() {
@@ -66,7 +60,7 @@ impl Workload {
         let together = dialect.check_together(methods.iter().map(String::as_str));
         together.map_err(|why| WorkloadError::of(why.to_string()))?;
         for (operation, compiled) in self.compiled_operations() {
-            let whose = |why| WorkloadError::of(format!("the operation '{}': {why}", operation.name));
+            let whose = |why| invalid!("the operation '{}': {why}", operation.name);
             if !dialect.has_keys() && operation.writes.is_some() {
                 return Err(whose("by HTTP the method says whether data changes; remove writes".to_owned()));
             }
@@ -82,7 +76,7 @@ impl Workload {
             }
         }
         for (name, steps) in [("setup", &self.compiled().setup), ("prefill", &self.compiled().prefill)] {
-            let whose = |why| WorkloadError::of(format!("the {name}: {why}"));
+            let whose = |why| invalid!("the {name}: {why}");
             steps.iter().try_for_each(|step| self.check_step(step, dialect, names).map_err(whose))?;
         }
         Ok(())

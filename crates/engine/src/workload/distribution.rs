@@ -81,16 +81,14 @@ impl Distribution {
             Self::Zipfian(exponent) | Self::ZipfianInOrder(exponent) | Self::Latest(exponent)
                 if !(exponent > 0.0 && exponent <= MAX_EXPONENT) =>
             {
-                Err(WorkloadError::of(format!(
+                Err(invalid!(
                     "the exponent of a distribution must be above 0 and at most {MAX_EXPONENT}, not {exponent}"
-                )))
+                ))
             }
             Self::Hotspot { keys, share } => {
                 let bad = [keys, share].into_iter().find(|share| !(0.0..=1.0).contains(share));
                 bad.map_or(Ok(()), |share| {
-                    Err(WorkloadError::of(format!(
-                        "the shares of a hotspot must be between 0 and 1, not {share}"
-                    )))
+                    Err(invalid!("the shares of a hotspot must be between 0 and 1, not {share}"))
                 })
             }
             _ => Ok(()),
@@ -108,16 +106,12 @@ impl Distribution {
         let is_wide = |deviation: &f64| *deviation > 0.0 && *deviation <= keys as f64;
         if let Some(median) = median.filter(|median| !is_inside(median)) {
             let among = format!("among the numbers of its keys, {} to {}", numbers.start, numbers.end - 1);
-            return Err(WorkloadError::of(format!(
-                "the median of a gaussian distribution must be {among}, not {median}"
-            )));
+            return Err(invalid!("the median of a gaussian distribution must be {among}, not {median}"));
         }
         let bad = deviation.filter(|deviation| !is_wide(deviation));
         bad.map_or(Ok(()), |deviation| {
             let lies = format!("must be above 0 and at most its {keys} keys");
-            Err(WorkloadError::of(format!(
-                "the deviation of a gaussian distribution {lies}, not {deviation}"
-            )))
+            Err(invalid!("the deviation of a gaussian distribution {lies}, not {deviation}"))
         })
     }
 }
@@ -128,9 +122,7 @@ impl FromStr for Distribution {
     /// Parses the name of a distribution, with all of its parameters or none: `zipfian 1.1`, `hotspot 0.2 0.8`,
     /// `gaussian`, `gaussian - 100`. The parameter `-` means its default.
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let unknown = || {
-            WorkloadError::of(format!("'{text}' is not a distribution of keys; give one of {DISTRIBUTIONS}"))
-        };
+        let unknown = || invalid!("'{text}' is not a distribution of keys; give one of {DISTRIBUTIONS}");
         let mut words = text.split_whitespace();
         let name = words.next().ok_or_else(unknown)?;
         let number =

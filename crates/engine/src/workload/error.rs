@@ -11,7 +11,13 @@ use thiserror::Error;
 pub struct WorkloadError(String);
 
 impl WorkloadError {
+    /// Creates the error with this message. If the message has arguments, `invalid!` creates it.
     pub(crate) fn of(reason: impl fmt::Display) -> Self {
         Self(reason.to_string())
     }
+}
+
+/// Creates a [`WorkloadError`] from a format and its arguments.
+macro_rules! invalid {
+    ($($format:tt)+) => { $crate::workload::WorkloadError::of(format_args!($($format)+)) };
 }

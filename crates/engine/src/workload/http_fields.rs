@@ -45,28 +45,23 @@ impl HttpFields {
             let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
             let shown = untrusted::text(name);
             if name.is_empty() || !name.bytes().all(is_name) {
-                return Err(WorkloadError::of(format!(
-                    "[http] headers: '{shown}' is no name of a header field"
-                )));
+                return Err(invalid!("[http] headers: '{shown}' is no name of a header field"));
             }
             if !value.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
-                let text =
-                    format!("[http] headers: the value of '{shown}' has characters other than plain ASCII");
-                return Err(WorkloadError::of(text));
+                return Err(invalid!(
+                    "[http] headers: the value of '{shown}' has characters other than plain ASCII"
+                ));
             }
             if UNREAD.iter().any(|unread| unread.eq_ignore_ascii_case(name)) {
-                let text = format!("[http] headers: redyno does not read what '{shown}' asks for; remove it");
-                return Err(WorkloadError::of(text));
+                return Err(invalid!(
+                    "[http] headers: redyno does not read what '{shown}' asks for; remove it"
+                ));
             }
             if self.headers.keys().any(|other| other != name && other.eq_ignore_ascii_case(name)) {
-                return Err(WorkloadError::of(format!(
-                    "[http] headers: '{shown}' is there twice; remove one"
-                )));
+                return Err(invalid!("[http] headers: '{shown}' is there twice; remove one"));
             }
             if OWN.iter().any(|own| own.eq_ignore_ascii_case(name)) {
-                return Err(WorkloadError::of(format!(
-                    "[http] headers: redyno sets '{shown}' itself; remove it"
-                )));
+                return Err(invalid!("[http] headers: redyno sets '{shown}' itself; remove it"));
             }
         }
         Ok(())

@@ -102,11 +102,11 @@ impl Workload {
         };
         match asked.into_iter().find(several) {
             None => Ok(()),
-            Some((operation, _)) => Err(WorkloadError::of(format!(
+            Some((operation, _)) => Err(invalid!(
                 "the operation '{}' has several keys, which --hash may place on different servers; use operations with one \
                  key, or repeat it as {{NAME.same}}",
                 operation.name
-            ))),
+            )),
         }
     }
 }

@@ -7,6 +7,9 @@
 //! This module has no sockets, and no clock except for the date of `{now}`. It also reads workload files and datasets.
 //! A program turns random numbers into the bytes of requests, and [`load`](crate::load) sends these bytes.
 
+#[macro_use]
+mod error;
+
 mod cas;
 mod check;
 mod chooser;
@@ -20,7 +23,6 @@ mod dataset;
 mod derived_workloads;
 mod dialect_check;
 mod distribution;
-mod error;
 mod file;
 mod footprint;
 mod growth;

@@ -26,9 +26,9 @@ impl FromStr for ParameterValue {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let (name, value) = text.split_once('=').ok_or_else(|| {
-            WorkloadError::of(format!("'{text}' is not NAME=VALUE, such as recordcount=1M"))
-        })?;
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| invalid!("'{text}' is not NAME=VALUE, such as recordcount=1M"))?;
         Ok(Self { name: name.trim().to_owned(), value: value.trim_matches(' ').to_owned() })
     }
 }
@@ -64,7 +64,7 @@ impl Settings {
                 } else {
                     format!("there are {}", known.join(", "))
                 };
-                Err(WorkloadError::of(format!("there is no parameter '{name}'; {known}")))
+                Err(invalid!("there is no parameter '{name}'; {known}"))
             }
         }
     }
@@ -95,7 +95,7 @@ pub fn check_value<'a>(name: &str, value: &'a str) -> Result<&'a str, WorkloadEr
 
 /// Returns the error for a value that the parameter cannot have.
 pub(super) fn wrong_value(name: &str, value: &str, cause: impl fmt::Display) -> WorkloadError {
-    WorkloadError::of(format!("the value of '{name}' cannot be '{}': {cause}", value.escape_debug()))
+    invalid!("the value of '{name}' cannot be '{}': {cause}", value.escape_debug())
 }
 
 /// Replaces each `$name` in a text by the value of the name. Unknown names stay unchanged.

@@ -105,8 +105,10 @@ impl Workload {
         let read = drawn(|step| step.command().is_some_and(|command| only_reads(&command)));
         let sets = if read.is_empty() { drawn(|_| true) } else { read };
         if sets.is_empty() {
-            let text = format!("the workload '{}' has no keys for a prefill; leave --prefill out", self.name);
-            return Err(WorkloadError::of(text));
+            return Err(invalid!(
+                "the workload '{}' has no keys for a prefill; leave --prefill out",
+                self.name
+            ));
         }
         let steps = sets.into_iter().map(|set| self.writing_step(set)).collect::<Result<_, _>>()?;
         Ok(Self { prefill: Steps { steps }, ..self.clone() })
@@ -132,10 +134,10 @@ impl Workload {
         }
         let keys = self.keys.keys().nth(set).cloned().unwrap_or_default();
         let unknown = |how: &str, these: &str| {
-            WorkloadError::of(format!(
+            invalid!(
                 "the workload '{}' reads its keys '{keys}' {how}, but none of its operations makes {these}: give it a [prefill] table",
                 self.name
-            ))
+            )
         };
         let draws = |step: &&CommandStep| step.fragments().filter_map(Fragment::draws).any(is_of_these);
         let reading: Vec<_> = self.active_steps().filter(draws).collect();

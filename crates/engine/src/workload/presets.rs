@@ -103,9 +103,8 @@ impl WorkloadChoice {
         if is_path(text) {
             return Self::read(&directory.join(text), settings).map_err(WorkloadError::of);
         }
-        let preset = found(text).map_err(|error| {
-            WorkloadError::of(format!("{error}, or a file by its path, such as ./mine.toml"))
-        })?;
+        let preset =
+            found(text).map_err(|error| invalid!("{error}, or a file by its path, such as ./mine.toml"))?;
         match &preset.source {
             PresetText::File(file) => {
                 if !file.contains("[parameters]") {
@@ -143,9 +142,10 @@ pub fn is_path(text: &str) -> bool {
 }
 
 fn found(name: &str) -> Result<&'static BuiltInWorkload, WorkloadError> {
-    PRESETS.iter().find(|preset| preset.usual.workload.name == name).ok_or_else(|| {
-        WorkloadError::of(format!("there is no workload '{name}'; give one of {}", preset_names()))
-    })
+    PRESETS
+        .iter()
+        .find(|preset| preset.usual.workload.name == name)
+        .ok_or_else(|| invalid!("there is no workload '{name}'; give one of {}", preset_names()))
 }
 
 const NO_RATIO: &str = "--ratio 0:0 sends nothing; give at least one side a weight, such as 1:10";
@@ -184,16 +184,14 @@ impl Workload {
     /// # Errors
     /// When the text has another form, or both weights are 0.
     pub fn parse_ratio(text: &str) -> Result<Arc<Self>, WorkloadError> {
-        let form = || {
-            WorkloadError::of(format!("'{text}' is not a ratio SET:GET of two whole numbers, such as 1:10"))
-        };
+        let form = || invalid!("'{text}' is not a ratio SET:GET of two whole numbers, such as 1:10");
         let (set, get) = text.split_once(':').ok_or_else(form)?;
         let weight = |part: &str| u32::from_str(part.trim()).map_err(|_| form());
         match (weight(set)?, weight(get)?) {
             (0, 0) => Err(WorkloadError::of(NO_RATIO)),
-            (set, get) if get.max(set) > MAX_WEIGHT => Err(WorkloadError::of(format!(
-                "the weights of a ratio must be at most {MAX_WEIGHT}, not '{text}'"
-            ))),
+            (set, get) if get.max(set) > MAX_WEIGHT => {
+                Err(invalid!("the weights of a ratio must be at most {MAX_WEIGHT}, not '{text}'"))
+            }
             (set, get) => Ok(Self::ratio(set, get)),
         }
     }
@@ -216,8 +214,10 @@ mod tests {
         assert_eq!(Workload::ratio(1, 10).to_string(), "SET:GET 1:10");
         assert_eq!(Workload::parse_ratio("0:0"), Err(WorkloadError::of(NO_RATIO)));
         for bad in ["1", "1:", "a:b", "1:2:3", "-1:2"] {
-            let text = format!("'{bad}' is not a ratio SET:GET of two whole numbers, such as 1:10");
-            assert_eq!(Workload::parse_ratio(bad), Err(WorkloadError::of(text)));
+            assert_eq!(
+                Workload::parse_ratio(bad),
+                Err(invalid!("'{bad}' is not a ratio SET:GET of two whole numbers, such as 1:10"))
+            );
         }
     }
 

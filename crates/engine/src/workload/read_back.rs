@@ -55,10 +55,10 @@ impl Workload {
         let steps = compiled.steps.clone();
         if let Some(place) = steps.iter().position(|step| !can_be_read_back(step)) {
             let known = "records written by SET key value or HSET key field value ... alone";
-            return Err(WorkloadError::of(format!(
+            return Err(invalid!(
                 "--verify reads back {known}; it cannot check '{}'",
                 operation.steps[place]
-            )));
+            ));
         }
         let dataset = dataset.first(u64::MAX);
         Ok(ReadBack { left: dataset.records(), dataset, taken: CurrentRecord::default(), steps })

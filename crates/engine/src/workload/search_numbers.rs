@@ -72,13 +72,12 @@ impl Workload {
         if self.search_number(number).is_none() {
             let words =
                 number.words().iter().take(2).map(|word| word.trim()).collect::<Vec<_>>().join(" or ");
-            return Err(WorkloadError::of(format!(
+            return Err(invalid!(
                 "this workload has no search with {words}, so there is no {name} to change; choose vector-set or vectors"
-            )));
+            ));
         }
         if !(1..=MAX_SEARCH_NUMBER).contains(&value) {
-            let range = format!("{name} must be between 1 and {MAX_SEARCH_NUMBER}, not {value}");
-            return Err(WorkloadError::of(range));
+            return Err(invalid!("{name} must be between 1 and {MAX_SEARCH_NUMBER}, not {value}"));
         }
         let mut workload = self.clone();
         for step in workload.operations.iter_mut().flat_map(|operation| &mut operation.steps) {

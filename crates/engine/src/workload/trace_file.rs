@@ -56,7 +56,7 @@ impl Workload {
     /// When the file cannot be read, contains no command that can be sent, or is not output of MONITOR. The error names
     /// the first invalid line.
     pub fn of_trace(file: &Path, speed: f64, order: TraceOrder) -> Result<Self, WorkloadError> {
-        let fail = |what: String| WorkloadError::of(format!("{}: {what}", untrusted::path(file)));
+        let fail = |what: String| invalid!("{}: {what}", untrusted::path(file));
         let mut reading = TraceReader::default();
         reading.read(file).map_err(|(line, what)| match line {
             0 => fail(what),
@@ -235,7 +235,7 @@ impl MonitorCommands {
     /// # Errors
     /// When the file cannot be read, or is too large.
     pub fn read(file: &Path) -> Result<Self, WorkloadError> {
-        let fail = |what: String| WorkloadError::of(format!("{}: {what}", untrusted::path(file)));
+        let fail = |what: String| invalid!("{}: {what}", untrusted::path(file));
         let mut input = Input::open(file).map_err(|error| fail(error.to_string()))?;
         let (mut read, mut bytes, mut line) = (Self { commands: Vec::new(), lines: 0 }, 0, Vec::new());
         loop {

@@ -125,9 +125,7 @@ impl ValueKind {
     pub fn check(&self, knob: u32) -> Result<(), WorkloadError> {
         if let Size::Weights(weights) = &self.size {
             if let Some(weight) = weights.values().find(|weight| **weight > MAX_WEIGHT) {
-                return Err(WorkloadError::of(format!(
-                    "the weights of sizes must be at most {MAX_WEIGHT}, not {weight}"
-                )));
+                return Err(invalid!("the weights of sizes must be at most {MAX_WEIGHT}, not {weight}"));
             }
             if weights.values().all(|weight| *weight == 0) {
                 return Err(WorkloadError::of(
@@ -137,23 +135,20 @@ impl ValueKind {
         }
         let (from, to) = self.size.bounds(knob).into_inner();
         if from > to {
-            let text =
-                format!("a range of sizes must go from the lower to the higher, not from {from} to {to}");
-            return Err(WorkloadError::of(text));
+            return Err(invalid!(
+                "a range of sizes must go from the lower to the higher, not from {from} to {to}"
+            ));
         }
         if let Some(size) = [from, to].into_iter().find(|size| !(1..=MAX_VALUE_SIZE).contains(size)) {
-            return Err(WorkloadError::of(format!(
-                "a value must have 1 to {MAX_VALUE_SIZE} bytes, not {size}"
-            )));
+            return Err(invalid!("a value must have 1 to {MAX_VALUE_SIZE} bytes, not {size}"));
         }
         match self.content {
             Content::Compressible(share) if !(LEAST_SHARE..=1.0).contains(&share) => {
-                let text = format!("compressible must be between {LEAST_SHARE} and 1, not {share}");
-                Err(WorkloadError::of(text))
+                Err(invalid!("compressible must be between {LEAST_SHARE} and 1, not {share}"))
             }
             Content::Json if from < self.content.least() => {
                 let least = self.content.least();
-                Err(WorkloadError::of(format!("a JSON object needs at least {least} bytes, not {from}")))
+                Err(invalid!("a JSON object needs at least {least} bytes, not {from}"))
             }
             _ => Ok(()),
         }

@@ -66,8 +66,7 @@ impl Workload {
 impl ValueKind {
     /// Checks the kind of values called `name` for a load with the value size `value_size`.
     pub(in crate::workload) fn check_named(&self, name: &str, value_size: u32) -> Result<(), WorkloadError> {
-        self.check(value_size)
-            .map_err(|cause| WorkloadError::of(format!("the values '{name}' are invalid: {cause}")))
+        self.check(value_size).map_err(|cause| invalid!("the values '{name}' are invalid: {cause}"))
     }
 }
 

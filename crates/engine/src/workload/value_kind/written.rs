@@ -18,9 +18,9 @@ impl FromStr for ValueKind {
         let no_kind = || {
             let sizes = "a size (128, 4k), a range (64..1024) or sizes with weights (64:9,4k:1)";
             let contents = "printable, random, text, json, base64, alike or compressible 0.5";
-            WorkloadError::of(format!(
+            invalid!(
                 "'{text}' is not a kind of values; write {sizes}, then optionally the content: {contents}"
-            ))
+            )
         };
         let mut words = text.split_whitespace().peekable();
         let size = words.next_if(|word| word.starts_with(|first: char| first.is_ascii_digit()));
