@@ -9,7 +9,7 @@ use crate::support::{
 
 fn slow_writes() -> demo::Handle {
     let faults = vec!["slow SET 10ms".parse().unwrap()];
-    demo::Server::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
+    demo::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
 }
 
 fn ab(server: &demo::Handle, args: &[&str]) -> Outcome {

@@ -51,7 +51,7 @@ fn each_unanswered_request_counts_and_no_idle_connection_does() {
 
 #[test]
 fn the_rate_is_that_of_the_time_under_load_whatever_the_last_replies_take() {
-    let server = demo::Server::start(demo::Options {
+    let server = demo::start(demo::Options {
         faults: vec!["delay GET 700ms".parse().unwrap()],
         ..demo::Options::default()
     })
@@ -73,7 +73,7 @@ fn the_rate_is_that_of_the_time_under_load_whatever_the_last_replies_take() {
 /// counted as if they had come before it.
 #[test]
 fn what_is_answered_after_the_end_is_a_drain_and_in_no_rate_of_a_closed_loop() {
-    let server = demo::Server::start(demo::Options {
+    let server = demo::start(demo::Options {
         faults: vec!["delay GET 300ms".parse().unwrap()],
         ..demo::Options::default()
     })
@@ -279,11 +279,9 @@ fn every_request_has_one_end_whatever_breaks_and_is_turned() {
     .into_iter()
     .enumerate()
     {
-        let server = demo::Server::start(demo::Options {
-            faults: vec![fault.parse().unwrap()],
-            ..demo::Options::default()
-        })
-        .unwrap();
+        let server =
+            demo::start(demo::Options { faults: vec![fault.parse().unwrap()], ..demo::Options::default() })
+                .unwrap();
         let target = at_port(server.address.port());
         // Short only where it is waited for: a busy machine may take longer for an answer.
         let timeout = Duration::from_millis(if kind == "timeout" { 300 } else { 30_000 });

@@ -7,7 +7,7 @@ use crate::support::program::{Outcome, Running, redyno};
 /// A server that does a thousand requests a second.
 fn a_thousand() -> demo::Handle {
     let faults = vec!["slow load 1ms".parse().unwrap()];
-    demo::Server::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
+    demo::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
 }
 
 fn find(limit: &str, form: &[&str]) -> Outcome {

@@ -134,7 +134,7 @@ fn a_reply_that_trickles_is_given_up() {
 #[test]
 fn the_highest_rate_ends_when_it_is_told_to() {
     for arrivals in ["constant", "poisson"] {
-        let server = demo::Server::start(demo::Options::default()).unwrap();
+        let server = demo::start(demo::Options::default()).unwrap();
         let port = server.address.port().to_string();
         let args =
             ["-p", &port, "--headless", "--json", "--load", "--yes", "--duration", "1", "--ratio", "0:1"];

@@ -52,7 +52,7 @@ fn assert_accounted(past: &Past, rate: f64) {
 #[test]
 fn a_stall_shows_in_every_response_time_that_it_made_late() {
     const STALL_NS: u64 = 1_000_000_000;
-    let server = demo::Server::start(demo::Options {
+    let server = demo::start(demo::Options {
         faults: vec!["stall 1s after 1s".parse().unwrap()],
         ..demo::Options::default()
     })
@@ -77,7 +77,7 @@ fn a_stall_shows_in_every_response_time_that_it_made_late() {
 
 #[test]
 fn what_is_shed_is_counted_and_the_others_are_not_late() {
-    let server = demo::Server::start(demo::Options {
+    let server = demo::start(demo::Options {
         faults: vec!["stall 1s after 1s".parse().unwrap()],
         ..demo::Options::default()
     })
@@ -102,7 +102,7 @@ fn what_is_shed_is_counted_and_the_others_are_not_late() {
 /// rpc-perf and others leave the time in their own queue out.
 #[test]
 fn waiting_for_a_free_connection_is_in_the_response_time() {
-    let server = demo::Server::start(demo::Options {
+    let server = demo::start(demo::Options {
         faults: vec!["delay GET 20ms".parse().unwrap()],
         ..demo::Options::default()
     })

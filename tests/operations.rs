@@ -145,7 +145,7 @@ fn real_servers_count_what_we_count() {
 
 #[test]
 fn the_built_in_server_counts_what_we_count() {
-    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let server = demo::start(demo::Options::default()).unwrap();
     let port = server.address.port();
     for (target, db, greeting) in [(at_port(port), "0", &NAMED[..]), (full(port, "default"), "1", &FULL)] {
         cli_at(port, &["-n", db, "SET", "redyno:word", "text"]);

@@ -162,7 +162,7 @@ fn errors_of_a_real_server_are_counted_as_it_counts_them() {
 /// A session of GETs alone against the built-in server with this fault, until `kind` has come ten times.
 fn with_fault(fault: &str, kind: &str) -> Past {
     let options = demo::Options { faults: vec![fault.parse().unwrap()], ..demo::Options::default() };
-    let server = demo::Server::start(options).unwrap();
+    let server = demo::start(options).unwrap();
     // Short only where it is waited for: a busy machine may take longer for an answer.
     let timeout = Duration::from_millis(if kind == "timeout" { 300 } else { 30_000 });
     let plan = LoadPlan { timeout, ..plan(at_port(server.address.port())) };

@@ -45,7 +45,7 @@ fn summary(records: &[Value]) -> &Value {
 
 fn built_in(faults: &[&str]) -> demo::Handle {
     let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-    demo::Server::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
+    demo::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
 }
 
 /// Another setting begins with a key, and no restart.

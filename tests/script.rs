@@ -19,8 +19,7 @@ fn file(folder: &Path, text: &str) -> PathBuf {
 }
 
 fn play(text: &str, more: &[&str]) -> Outcome {
-    let (server, folder) =
-        (demo::Server::start(demo::Options::default()).unwrap(), tempfile::tempdir().unwrap());
+    let (server, folder) = (demo::start(demo::Options::default()).unwrap(), tempfile::tempdir().unwrap());
     let (port, path) = (server.address.port().to_string(), file(folder.path(), text));
     let args = [
         &["-p", &port, "--yes", "--headless", "--json", "-c", "1", "--script", path.to_str().unwrap()],
@@ -78,7 +77,7 @@ fn what_is_wrong_in_it_is_told_with_file_and_line() {
 #[test]
 fn it_plays_beside_the_screen_too() {
     let folder = tempfile::tempdir().unwrap();
-    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let server = demo::start(demo::Options::default()).unwrap();
     let path = file(folder.path(), "at 0s clients 3\nat 0.5s pipeline 7\nat 1s mark both\n");
     let port = server.address.port().to_string();
     let args = ["-p", &port, "--yes", "--script", path.to_str().unwrap()];

@@ -232,7 +232,7 @@ fn a_step_that_fails_refuses_the_load_and_undoes_the_steps_before_it() {
 
 #[test]
 fn the_built_in_server_runs_what_it_knows() {
-    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let server = demo::start(demo::Options::default()).unwrap();
     let start = |steps: &[&str]| {
         let knobs = knobs(workload("plain", steps, &[("INCR {total}", 1)]));
         let commission = commission(plan(at_port(server.address.port())), knobs);

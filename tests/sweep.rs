@@ -14,7 +14,7 @@ use crate::support::{
 /// A server that does a batch in a millisecond, and a thousand of them a second.
 fn a_thousand() -> demo::Handle {
     let faults = vec!["slow load 1ms".parse().unwrap()];
-    demo::Server::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
+    demo::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
 }
 
 fn sweep(port: &str, words: &str, form: &[&str]) -> Outcome {

@@ -128,7 +128,7 @@ fn three_microseconds_and_seventy_seconds_come_back_as_such() {
 #[test]
 fn a_delay_of_reply_10_of_10_is_on_one_request_in_ten() {
     const DELAY_NS: u64 = 400_000_000;
-    let server = demo::Server::start(demo::Options {
+    let server = demo::start(demo::Options {
         faults: vec!["delay GET 400ms nth 10".parse().unwrap()],
         ..demo::Options::default()
     })

@@ -124,7 +124,7 @@ fn valkey_counts_what_we_count_while_every_knob_is_turned() {
 
 #[test]
 fn the_built_in_server_counts_what_we_count_while_every_knob_is_turned() {
-    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let server = demo::start(demo::Options::default()).unwrap();
     let port = server.address.port();
     let stats = || cli_at(port, &["INFO", "commandstats"]);
     let past = turn_every_knob(&plan(at_port(port)), stats);
@@ -240,7 +240,7 @@ fn connections_that_the_new_setting_keeps_are_kept() {
 
 #[test]
 fn sixteen_workers_share_the_clients_and_lose_no_count() {
-    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let server = demo::start(demo::Options::default()).unwrap();
     let target = at_port(server.address.port());
     let mut session = Driven::start(
         &LoadPlan { threads: 16, ..plan(target) },

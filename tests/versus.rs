@@ -27,7 +27,7 @@ fn uri(port: u16) -> String {
 
 fn built_in(faults: &[&str]) -> demo::Handle {
     let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-    demo::Server::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
+    demo::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
 }
 
 fn json_lines(outcome: &Outcome) -> Vec<serde_json::Value> {

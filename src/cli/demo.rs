@@ -11,7 +11,7 @@ use clap::builder::ArgPredicate;
 
 use super::command::{Arguments, Invocation, PlanResult};
 use crate::{
-    demo::{DemoCluster, Error, Fault, Options, Server, Size},
+    demo::{self, DemoCluster, Error, Fault, Options, Size},
     endpoint::Password,
     load::most_clients,
     print::words::StreamText,
@@ -86,7 +86,7 @@ fn run(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow
         ..Options::default()
     };
     let Some(nodes) = args.nodes else {
-        let server = Server::start(options).map_err(explained)?;
+        let server = demo::start(options).map_err(explained)?;
         serve(&greeting(args, &[server.address]), || server.is_running(), stop, out)?;
         return Ok(server.stop()?);
     };
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_taken_port_is_reported_with_what_to_do() {
-        let taken = Server::start(Options::default()).unwrap();
+        let taken = demo::start(Options::default()).unwrap();
         let port = taken.address.port().to_string();
         let args = parse(&["demo", "-p", &port]).unwrap();
         let (_stop, stopped) = mpsc::channel();

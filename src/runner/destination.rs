@@ -55,7 +55,7 @@ pub(super) fn destination(plan: &SessionPlan) -> Result<SessionDestination, Fail
 }
 
 fn built_in(wanted: &Target) -> Result<SessionDestination, Failure> {
-    let handle = demo::Server::start(demo::Options::default()).map_err(anyhow::Error::from)?;
+    let handle = demo::start(demo::Options::default()).map_err(anyhow::Error::from)?;
     let address = handle.address;
     let address = Address::Tcp { host: address.ip().to_string(), port: address.port() };
     let target = Target { address, credentials: None, tls: None, ..wanted.clone() };

@@ -102,7 +102,7 @@ impl FleetPlan {
         let bus = match &self.bus {
             Some((bus, _)) => bus.clone(),
             None => {
-                let server = demo::Server::start(demo::Options::default()).map_err(anyhow::Error::from)?;
+                let server = demo::start(demo::Options::default()).map_err(anyhow::Error::from)?;
                 let (host, port) = (server.address.ip().to_string(), server.address.port());
                 own.built_in = Some(server);
                 Target { address: Address::Tcp { host, port }, ..Target::default() }

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use redyno::demo::{Handle, Options, Server};
+use redyno::demo::{self, Handle, Options};
 
 /// Long enough for any machine; a test that reaches it has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A server with these faults.
 pub fn server_with(faults: &[&str]) -> Handle {
     let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-    Server::start(Options { faults, ..Options::default() }).unwrap()
+    demo::start(Options { faults, ..Options::default() }).unwrap()
 }
 
 pub trait Stream: Read + Write {

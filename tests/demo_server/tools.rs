@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fred::prelude::{Builder, ClientLike, Config, Server as FredServer, ServerConfig, Value};
 use fred::types::RespVersion;
-use redyno::demo::{Handle, Options, Server};
+use redyno::demo::{self, Handle, Options};
 use redyno::endpoint::Password;
 
 use super::client::server_with;
@@ -51,7 +51,7 @@ fn the_default_tests_of_redis_benchmark_all_pass() {
 #[test]
 fn redis_benchmark_knows_the_password_and_reads_the_configuration() {
     let options = Options { password: Some(Password::new("secret")), ..Options::default() };
-    let server = Server::start(options).unwrap();
+    let server = demo::start(options).unwrap();
     let text =
         output("redis-benchmark", &server, &["-a", "secret", "-n", "1000", "-t", "get", "--dbnum", "3"]);
     assert!(text.contains("host configuration \"save\":") && text.contains("requests per second"), "{text}");
@@ -85,7 +85,7 @@ fn redis_cli_reads_every_section_of_info() {
 #[test]
 fn fred_connects_asks_and_authenticates_in_both_protocols() {
     let options = Options { password: Some(Password::new("secret")), ..Options::default() };
-    let server = Server::start(options).unwrap();
+    let server = demo::start(options).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for version in [RespVersion::RESP2, RespVersion::RESP3] {
         let config = Config {

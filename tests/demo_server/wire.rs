@@ -2,7 +2,7 @@
 
 use std::net::TcpStream;
 
-use redyno::demo::{Options, Server};
+use redyno::demo::{self, Options};
 use redyno::endpoint::Password;
 
 use super::client::{Client, request, server_with};
@@ -135,13 +135,13 @@ fn a_password_and_a_unix_socket_are_served_and_the_file_goes_at_the_end() {
         password: Some(Password::new("secret")),
         ..Options::default()
     };
-    let server = Server::start(options.clone()).unwrap();
+    let server = demo::start(options.clone()).unwrap();
     let mut client = Client::connect_unix(&path);
     assert_eq!(client.ask("GET a"), "-NOAUTH Authentication required.\r\n");
     assert_eq!(client.ask("AUTH secret"), "+OK\r\n");
     assert_eq!(client.ask("SET a 1"), "+OK\r\n");
     assert!(client.ask("CLIENT LIST").contains(&format!("addr={}:0 ", path.display())));
-    let second = Server::start(options);
+    let second = demo::start(options);
     assert!(second.is_err(), "the file is there");
     server.stop().unwrap();
     assert!(!path.exists());

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use redyno::demo::{Handle, Options, Server};
+use redyno::demo::{self, Handle, Options};
 
 use super::{Dice, cases};
 
@@ -31,7 +31,7 @@ const WORDS: &str = "a|b|list|set|hash|zset|stream|0|1|-1|2|10|-9223372036854775
     everything|3|SETNAME|AUTH|(1|(inf|[a|-|+";
 
 fn server(round: u64) -> Handle {
-    Server::start(Options { seed: round, ..Options::default() }).unwrap()
+    demo::start(Options { seed: round, ..Options::default() }).unwrap()
 }
 
 fn connect(server: &Handle) -> TcpStream {

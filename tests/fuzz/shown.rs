@@ -79,7 +79,7 @@ fn line(dice: &mut Dice, port: &str, folder: &Path) -> (Vec<OsString>, u64) {
 
 #[test]
 fn nothing_that_is_typed_or_named_is_obeyed_by_who_reads_what_is_printed() {
-    let server = redyno::demo::Server::start(redyno::demo::Options::default()).unwrap();
+    let server = redyno::demo::start(redyno::demo::Options::default()).unwrap();
     let port = server.address.port().to_string();
     let mut cases = cases("names and notes", 800);
     let mut obeyed = Vec::new();

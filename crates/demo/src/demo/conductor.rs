@@ -7,7 +7,7 @@ use crate::{
     clock::Clock,
     demo::{
         faults::{Fault, FaultKind, FaultScript},
-        server::{Error, Handle, Options, Server},
+        server::{self, Error, Handle, Options},
         state::StopSignal,
     },
 };
@@ -131,7 +131,7 @@ impl Conductor {
         // Random members and random faults differ from node to node.
         options.seed = options.seed.wrapping_add(node as u64);
         let shard = self.shared.layout().nodes[node].shard;
-        Server::launch(options, Some(Member { shared: Arc::clone(&self.shared), node, shard }))
+        server::launch(options, Some(Member { shared: Arc::clone(&self.shared), node, shard }))
     }
 
     /// Carries out the faults of the cluster when they are due, one after the other.

@@ -29,7 +29,7 @@ mod store;
 
 pub use self::conductor::{DemoCluster, Size};
 pub use self::faults::Fault;
-pub use self::server::{Error, Handle, Options, Server};
+pub use self::server::{Error, Handle, Options, start};
 
 /// The version of Redis whose commands and messages the server imitates.
 const REDIS_VERSION: &str = "7.0.15";

@@ -77,60 +77,53 @@ pub enum Error {
     Unfit(String),
 }
 
-/// Starts servers.
-#[derive(Debug)]
-pub struct Server;
-
-impl Server {
-    /// Starts a server on a new thread; it accepts connections as soon as this function returns.
-    ///
-    /// # Errors
-    /// When the server cannot listen on its address, or the system refuses a poll or a thread.
-    pub fn start(options: Options) -> Result<Handle, Error> {
-        match options.faults.iter().any(Fault::needs_cluster) {
-            true => Err(Error::Unfit(
-                "reshard, failover, hot and 'node N' are faults of a cluster; give --nodes 3".to_owned(),
-            )),
-            false => Self::launch(options, None),
-        }
+/// Starts a server on a new thread; it accepts connections as soon as this function returns.
+///
+/// # Errors
+/// When the server cannot listen on its address, or the system refuses a poll or a thread.
+pub fn start(options: Options) -> Result<Handle, Error> {
+    match options.faults.iter().any(Fault::needs_cluster) {
+        true => Err(Error::Unfit(
+            "reshard, failover, hot and 'node N' are faults of a cluster; give --nodes 3".to_owned(),
+        )),
+        false => launch(options, None),
     }
+}
 
-    /// Starts a single server, or a node of a cluster.
-    pub(super) fn launch(options: Options, member: Option<Member>) -> Result<Handle, Error> {
-        let tcp = listen(&options.address.into()).map_err(|source| match source.kind() {
-            ErrorKind::AddrInUse => Error::Taken(options.address),
-            _ => Error::Listen { place: options.address.to_string(), source },
-        })?;
-        let address = tcp.local_addr()?.as_socket().unwrap_or(options.address);
-        let mut listeners = vec![ServerListener { socket: tcp, name: address.to_string() }];
-        if let Some(path) = &options.unix_socket {
-            let socket = SockAddr::unix(path).and_then(|address| listen(&address));
-            let socket =
-                socket.map_err(|source| Error::Listen { place: path.display().to_string(), source })?;
-            listeners.push(ServerListener { socket, name: format!("{}:0", path.display()) });
-        }
-        let unix_file = options.unix_socket.map(SocketFile);
-        let poll = Poll::new()?;
-        let waker = Waker::new(poll.registry(), WAKER)?;
-        let stop = Arc::new(StopSignal::default());
-        let mut config =
-            ServerParameters::new(address.port(), options.password.as_ref().map_or("", Password::reveal));
-        if member.is_some() {
-            config.join_cluster();
-        }
-        let seed = options.seed;
-        let thread = std::thread::Builder::new().name("demo".to_owned()).spawn({
-            let stop = Arc::clone(&stop);
-            move || {
-                let script = FaultScript::new(options.faults, seed);
-                // The engine's clock starts here, on the server's thread.
-                let mut engine = Engine::new(config, script, Arc::clone(&stop), seed);
-                engine.state.member = member.map(Arc::new);
-                EventLoop::new(poll, listeners, engine, stop)?.run()
-            }
-        })?;
-        Ok(Handle { address, _unix_file: unix_file, stop, waker, thread: Some(thread) })
+/// Starts a single server, or a node of a cluster.
+pub(super) fn launch(options: Options, member: Option<Member>) -> Result<Handle, Error> {
+    let tcp = listen(&options.address.into()).map_err(|source| match source.kind() {
+        ErrorKind::AddrInUse => Error::Taken(options.address),
+        _ => Error::Listen { place: options.address.to_string(), source },
+    })?;
+    let address = tcp.local_addr()?.as_socket().unwrap_or(options.address);
+    let mut listeners = vec![ServerListener { socket: tcp, name: address.to_string() }];
+    if let Some(path) = &options.unix_socket {
+        let socket = SockAddr::unix(path).and_then(|address| listen(&address));
+        let socket = socket.map_err(|source| Error::Listen { place: path.display().to_string(), source })?;
+        listeners.push(ServerListener { socket, name: format!("{}:0", path.display()) });
     }
+    let unix_file = options.unix_socket.map(SocketFile);
+    let poll = Poll::new()?;
+    let waker = Waker::new(poll.registry(), WAKER)?;
+    let stop = Arc::new(StopSignal::default());
+    let mut config =
+        ServerParameters::new(address.port(), options.password.as_ref().map_or("", Password::reveal));
+    if member.is_some() {
+        config.join_cluster();
+    }
+    let seed = options.seed;
+    let thread = std::thread::Builder::new().name("demo".to_owned()).spawn({
+        let stop = Arc::clone(&stop);
+        move || {
+            let script = FaultScript::new(options.faults, seed);
+            // The engine's clock starts here, on the server's thread.
+            let mut engine = Engine::new(config, script, Arc::clone(&stop), seed);
+            engine.state.member = member.map(Arc::new);
+            EventLoop::new(poll, listeners, engine, stop)?.run()
+        }
+    })?;
+    Ok(Handle { address, _unix_file: unix_file, stop, waker, thread: Some(thread) })
 }
 
 fn listen(address: &SockAddr) -> io::Result<Socket> {
@@ -204,8 +197,8 @@ mod tests {
 
     #[test]
     fn a_taken_address_is_named() {
-        let first = Server::start(Options::default()).unwrap();
-        let second = Server::start(Options { address: first.address, ..Options::default() });
+        let first = start(Options::default()).unwrap();
+        let second = start(Options { address: first.address, ..Options::default() });
         assert_eq!(
             second.err().map(|error| error.to_string()),
             Some(format!("{} is taken: another server listens there", first.address))

@@ -23,7 +23,7 @@ const PLAN: AbPlan =
 
 fn server(faults: &[&str]) -> demo::Handle {
     let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-    demo::Server::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
+    demo::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
 }
 
 fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {

@@ -88,7 +88,7 @@ fn double_the_clients(peer: &Peer) -> u32 {
 
 #[test]
 fn an_experiment_changes_settings_like_a_screen_and_every_peer_sees_it() {
-    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let server = demo::start(demo::Options::default()).unwrap();
     let (session, peers, _signals) = start(commission(&server, KeyOwner::OwnServers), 2);
     assert_eq!(double_the_clients(&peers[0]), 16);
     assert_eq!(session.end().by, EndedBy::Itself);
@@ -97,7 +97,7 @@ fn an_experiment_changes_settings_like_a_screen_and_every_peer_sees_it() {
 
 #[test]
 fn a_stuck_peer_delays_neither_a_signal_nor_the_cleanup() {
-    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let server = demo::start(demo::Options::default()).unwrap();
     let (session, peers, signals) = start(commission(&server, KeyOwner::Runs { kept: false }), 2);
     let measured = |delivery| matches!(delivery, Delivery::Record(record) if matches!(&*record, Record::Interval(interval) if interval.ops > 0));
     while !measured(peers[1].next_within(PATIENCE).expect("the load runs")) {}
@@ -120,7 +120,7 @@ fn a_stuck_peer_delays_neither_a_signal_nor_the_cleanup() {
 
 #[test]
 fn a_target_that_answers_again_is_no_longer_unreachable() {
-    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let server = demo::start(demo::Options::default()).unwrap();
     let unreachable = Some("connection refused".to_owned());
     let late = Commission { unreachable, is_attended: true, ..commission(&server, KeyOwner::OwnServers) };
     let (session, peers, _signals) = start(late, 1);
@@ -138,7 +138,7 @@ fn a_target_that_answers_again_is_no_longer_unreachable() {
 
 #[test]
 fn a_refused_order_is_returned_to_its_peer() {
-    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let server = demo::start(demo::Options::default()).unwrap();
     let (session, peers, _signals) = start(commission(&server, KeyOwner::OwnServers), 2);
     let much = Order::SetKnobs(Knobs { clients: 101, ..Knobs::default() });
     peers[1].order(much.clone());
@@ -159,7 +159,7 @@ fn refused(peer: &Peer) -> Vec<Order> {
 
 #[test]
 fn a_parameter_that_the_server_refuses_is_returned_to_its_peer() {
-    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let server = demo::start(demo::Options::default()).unwrap();
     let (session, peers, _signals) = start(commission(&server, KeyOwner::OwnServers), 2);
     let set = |name, to: &str| {
         let order = Order::SetConfig { parameter: Parameter::named(name).unwrap(), to: to.to_owned() };
@@ -218,7 +218,7 @@ fn of_keys(keyspace: u64) -> Knobs {
 
 #[test]
 fn the_user_is_asked_before_the_first_harmful_setting() {
-    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let server = demo::start(demo::Options::default()).unwrap();
     let (session, peers, _signals) = start(watched(&server, of_keys(2 << 20)), 1);
     assert_eq!(asked(&peers[0]), "It may fill the memory. Continue?");
     assert_eq!(begun(&peers[0]), (false, 2 << 20));
@@ -230,7 +230,7 @@ fn the_user_is_asked_before_the_first_harmful_setting() {
 
 #[test]
 fn a_load_continues_during_a_question_and_allowed_settings_are_not_asked_again() {
-    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let server = demo::start(demo::Options::default()).unwrap();
     let (session, peers, _signals) = start(watched(&server, of_keys(1000)), 1);
     let turn = |keys| peers[0].order(Order::SetKnobs(of_keys(keys)));
     assert_eq!(begun(&peers[0]), (true, 1000));
@@ -253,7 +253,7 @@ fn a_load_continues_during_a_question_and_allowed_settings_are_not_asked_again()
 
 #[test]
 fn without_a_screen_a_session_begins_only_if_all_settings_are_allowed() {
-    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let server = demo::start(demo::Options::default()).unwrap();
     let alone = || Commission { is_attended: false, ..watched(&server, of_keys(1000)) };
     let settings = vec![of_keys(1000), of_keys(2 << 20)];
     let begin = |commission| Session::start(commission, channel().1, 0);
@@ -279,7 +279,7 @@ fn next<T>(peer: &Peer, what: impl Fn(&Record) -> Option<T>) -> T {
 
 #[test]
 fn a_prefill_order_writes_the_keys_that_reads_find() {
-    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let server = demo::start(demo::Options::default()).unwrap();
     let get =
         Knobs { load: true, clients: 1, keyspace: 500, workload: preset("get").unwrap(), ..Knobs::default() };
     let filled = Knobs { workload: get.workload.with_prefill().unwrap().into(), ..get.clone() };
@@ -329,7 +329,7 @@ fn a_prefill_order_writes_the_keys_that_reads_find() {
 
 #[test]
 fn all_nodes_are_allowed_before_one_gets_load_and_carry_moves_the_load() {
-    let servers = [(); 2].map(|()| demo::Server::start(demo::Options::default()).unwrap());
+    let servers = [(); 2].map(|()| demo::start(demo::Options::default()).unwrap());
     let others = vec![commission(&servers[1], KeyOwner::OwnServers).plan.target];
     let both = Commission { others, carrier: Some(0), ..watched(&servers[0], of_keys(2 << 20)) };
     let (session, peers, _signals) = start(both, 1);
