@@ -92,8 +92,8 @@ impl Compact {
     fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
         let (mut bytes, mut bucket) = (&*self.packed, 0);
         std::iter::from_fn(move || {
-            bucket += unpack(&mut bytes)?;
-            Some((bucket, unpack(&mut bytes)?))
+            bucket += unpack_number(&mut bytes)?;
+            Some((bucket, unpack_number(&mut bytes)?))
         })
     }
 
@@ -125,19 +125,25 @@ struct Packer {
 impl Packer {
     /// Appends a bucket, which must be above all earlier buckets.
     fn push(&mut self, bucket: u64, n: u64) {
-        for mut number in [bucket - self.before, n] {
-            while number >= 0x80 {
-                self.bytes.push(number as u8 | 0x80);
-                number >>= 7;
-            }
-            self.bytes.push(number as u8);
-        }
+        pack_number(bucket - self.before, &mut self.bytes);
+        pack_number(n, &mut self.bytes);
         self.before = bucket;
     }
 }
 
-/// Removes a number from the front of `bytes`; `None` at the end.
-fn unpack(bytes: &mut &[u8]) -> Option<u64> {
+/// Appends a number in groups of seven bits, with the lowest group first.
+#[inline]
+pub(crate) fn pack_number(mut number: u64, to: &mut Vec<u8>) {
+    while number >= 0x80 {
+        to.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    to.push(number as u8);
+}
+
+/// Removes a [packed](pack_number) number from the front of `bytes`; `None` at the end.
+#[inline]
+pub(crate) fn unpack_number(bytes: &mut &[u8]) -> Option<u64> {
     let (mut number, mut shift) = (0, 0);
     loop {
         let (&byte, rest) = bytes.split_first()?;

@@ -33,6 +33,7 @@ pub mod walks;
 
 pub use buckets::Buckets;
 pub use compact::{Blend, Compact};
+pub(crate) use compact::{pack_number, unpack_number};
 pub use comparison::{Better, Comparison, Reason, Verdict};
 pub use latency::{Latency, PERCENTILES, Percentile};
 pub use percentile_table::percentile_table;

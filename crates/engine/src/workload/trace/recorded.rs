@@ -15,6 +15,7 @@ use std::{
 };
 
 use crate::{
+    stats::{pack_number, unpack_number},
     units::{self, count_with_noun},
     untrusted,
 };
@@ -88,27 +89,18 @@ impl Commands {
         self.begins.push(self.bytes.len() as u64);
         self.dues_us.push(due_us);
         self.operations.push(operation);
-        self.push_number(words.len() as u64);
+        pack_number(words.len() as u64, &mut self.bytes);
         for (word, role) in words {
             let (length, kind) = match role {
                 WordRole::Plain => (word.len() as u64, 0),
                 WordRole::Key => (word.len() as u64, 1),
                 WordRole::LeftOut(length) => (length.into(), 2),
             };
-            self.push_number(length * 3 + kind);
+            pack_number(length * 3 + kind, &mut self.bytes);
             if kind < 2 {
                 self.bytes.extend_from_slice(word);
             }
         }
-    }
-
-    /// Appends a number in groups of seven bits, with the lowest group first.
-    fn push_number(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.bytes.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        self.bytes.push(number as u8);
     }
 
     /// Returns the memory that the commands need, in bytes.
@@ -122,30 +114,20 @@ impl Commands {
 
     /// Returns the words of a command with their roles.
     fn words(&self, place: usize) -> impl ExactSizeIterator<Item = (&[u8], WordRole)> {
-        let mut at = self.begins[place] as usize;
-        let number = move |bytes: &[u8], at: &mut usize| {
-            let (mut number, mut shift) = (0, 0);
-            loop {
-                let byte = bytes[*at];
-                *at += 1;
-                number |= u64::from(byte & 0x7f) << shift;
-                shift += 7;
-                if byte < 0x80 {
-                    return number;
-                }
-            }
-        };
-        let count = number(&self.bytes, &mut at) as usize;
+        let number = |bytes: &mut &[u8]| unpack_number(bytes).expect("`push` has appended the number");
+        let mut bytes = &self.bytes[self.begins[place] as usize..];
+        let count = number(&mut bytes) as usize;
         (0..count).map(move |_| {
-            let tagged = number(&self.bytes, &mut at);
+            let tagged = number(&mut bytes);
             let length = (tagged / 3) as usize;
             let role = match tagged % 3 {
                 0 => WordRole::Plain,
                 1 => WordRole::Key,
                 _ => return (&[][..], WordRole::LeftOut(length as u32)),
             };
-            at += length;
-            (&self.bytes[at - length..at], role)
+            let (word, rest) = bytes.split_at(length);
+            bytes = rest;
+            (word, role)
         })
     }
 }
