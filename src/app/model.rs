@@ -157,7 +157,7 @@ pub struct Model {
     /// The files of the session: its recording, exports and reports.
     pub files: Vec<String>,
     /// The names of the available themes.
-    pub themes: &'static [&'static str],
+    pub themes: Vec<&'static str>,
     /// Whether more records come.
     pub course: SessionPhase,
     pub(super) message: Option<StatusMessage>,
@@ -207,7 +207,7 @@ impl Model {
     }
 
     /// Adds the themes to choose from.
-    pub fn with_themes(self, themes: &'static [&'static str]) -> Self {
+    pub fn with_themes(self, themes: Vec<&'static str>) -> Self {
         Self { themes, ..self }
     }
 

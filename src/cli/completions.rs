@@ -25,7 +25,7 @@ use crate::{
     export::{Format, Rows},
     knobs::{Adjustable, Arrivals, Backlog, Rhythm},
     runner::text_plan,
-    tui::theme::THEMES,
+    tui::theme::theme_names,
     workload::{Distribution, presets},
 };
 
@@ -89,7 +89,7 @@ fn names(argument: &str) -> Option<fn() -> Vec<String>> {
         "series" => series,
         "shell" => || Shells::builtins().names().map(str::to_owned).collect(),
         "sweep" => || Dimension::all().map(Dimension::word).collect(),
-        "theme" => || owned(&THEMES),
+        "theme" => || owned(&theme_names()),
         "topic" => || owned(&TOPICS.map(|(name, _)| name)),
         "workload" => workloads,
         _ => return None,

@@ -23,7 +23,7 @@ use super::{
     screens,
     share::{self, Files},
     terminal::{self, Guard},
-    theme::{THEMES, Theme},
+    theme::{Theme, theme_names},
 };
 use crate::{
     app::{
@@ -71,7 +71,7 @@ impl ScreenSetup {
             None => Model::new(self.knobs.clone(), self.timeline),
         };
         model
-            .with_themes(&THEMES)
+            .with_themes(theme_names())
             .of_program(self.program.clone())
             .with_experiment(self.experiment.clone())
             .on_tour(self.tour.clone())

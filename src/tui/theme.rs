@@ -228,21 +228,23 @@ pub enum ThemeChoice {
     Fixed(Colours),
 }
 
-/// The names of themes, for a list to choose from.
-pub const THEMES: [&str; 5] = ["auto", "16", "dark", "light", "mono"];
-
-/// The value for each name in [`THEMES`].
-const CHOICES: [ThemeChoice; THEMES.len()] = [
-    ThemeChoice::Auto,
-    ThemeChoice::Fixed(Colours::Ansi16),
-    ThemeChoice::Fixed(Colours::Dark),
-    ThemeChoice::Fixed(Colours::Light),
-    ThemeChoice::Fixed(Colours::Mono),
+/// The themes to choose from, with their names.
+const THEMES: [(&str, ThemeChoice); 5] = [
+    ("auto", ThemeChoice::Auto),
+    ("16", ThemeChoice::Fixed(Colours::Ansi16)),
+    ("dark", ThemeChoice::Fixed(Colours::Dark)),
+    ("light", ThemeChoice::Fixed(Colours::Light)),
+    ("mono", ThemeChoice::Fixed(Colours::Mono)),
 ];
+
+/// Returns the names of the themes.
+pub fn theme_names() -> Vec<&'static str> {
+    THEMES.map(|(name, _)| name).to_vec()
+}
 
 /// The name of a theme that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("there is no theme '{given}'; there are {}", THEMES.join(", "))]
+#[error("there is no theme '{given}'; there are {}", theme_names().join(", "))]
 pub struct UnknownTheme {
     given: String,
 }
@@ -251,8 +253,8 @@ impl FromStr for ThemeChoice {
     type Err = UnknownTheme;
 
     fn from_str(text: &str) -> Result<Self, UnknownTheme> {
-        let known = THEMES.iter().position(|name| *name == text).map(|place| CHOICES[place]);
-        known.ok_or_else(|| UnknownTheme { given: text.to_owned() })
+        let known = THEMES.into_iter().find(|(name, _)| *name == text);
+        known.map(|(_, choice)| choice).ok_or_else(|| UnknownTheme { given: text.to_owned() })
     }
 }
 

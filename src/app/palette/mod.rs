@@ -137,7 +137,7 @@ mod tests {
     };
 
     fn model() -> Model {
-        Model::new(Knobs::default(), TimelineOptions::default()).with_themes(&["mono"])
+        Model::new(Knobs::default(), TimelineOptions::default()).with_themes(vec!["mono"])
     }
 
     #[test]

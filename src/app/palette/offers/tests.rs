@@ -4,7 +4,7 @@ use super::*;
 use crate::{app::Playback, session::TimelineOptions};
 
 fn model() -> Model {
-    Model::new(Knobs::default(), TimelineOptions::default()).with_themes(&["auto", "mono"])
+    Model::new(Knobs::default(), TimelineOptions::default()).with_themes(vec!["auto", "mono"])
 }
 
 fn titles(query: &str) -> Vec<String> {
