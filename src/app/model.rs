@@ -229,7 +229,7 @@ impl Model {
 
     /// Returns the timeline of the first track, after the screen has closed.
     pub fn into_timeline(mut self) -> Timeline {
-        self.tracks.swap_remove(0).into_timeline()
+        self.tracks.swap_remove(0).timeline
     }
 
     /// Returns whether the target answers at present.

@@ -57,10 +57,6 @@ impl Track {
         Self { timeline, frozen: None, findings: Findings::default(), reachability: Reachability::default() }
     }
 
-    pub(super) fn into_timeline(self) -> Timeline {
-        self.timeline
-    }
-
     /// Adds a record.
     pub(super) fn push(&mut self, record: &Record) {
         let answers = matches!(record, Record::Interval(interval) if interval.ops > 0)
