@@ -1,5 +1,7 @@
 //! How a selection moves through the rows of a list: it stops at the ends, or continues at the other end.
 
+use std::cmp::Ordering;
+
 use super::Direction;
 
 /// Returns the number of the row `by` rows after row `at` in a list of `len` rows, limited to the first and the last
@@ -12,6 +14,16 @@ pub(super) fn moved(at: usize, by: i16, len: usize) -> usize {
 /// `len` is at least 1.
 pub(super) fn turned(at: usize, towards: Direction, len: usize) -> usize {
     (at + if towards == Direction::Up { 1 } else { len - 1 }) % len
+}
+
+/// Returns the order of two rows with these values in a sorted column. A row without a value is last in both
+/// directions.
+pub(super) fn order(a: Option<f64>, b: Option<f64>, is_descending: bool) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) if is_descending => b.total_cmp(&a),
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        _ => b.is_some().cmp(&a.is_some()),
+    }
 }
 
 #[cfg(test)]

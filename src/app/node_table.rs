@@ -1,8 +1,9 @@
 //! The table of the nodes: its columns, its sort order, and the selected row.
 
-use std::cmp::Ordering;
-
-use super::{Direction, list::turned};
+use super::{
+    Direction,
+    list::{order, turned},
+};
 use crate::{
     diagnose::Finding,
     gauge::Gauge,
@@ -141,13 +142,7 @@ impl NodeTable {
     /// their numbers.
     pub(super) fn sort(&self, rows: &mut [NodeRow]) {
         let column = self.sorted_by();
-        rows.sort_by(|a, b| match (a.value(column), b.value(column)) {
-            (Some(a), Some(b)) if self.is_descending() => b.total_cmp(&a),
-            (Some(a), Some(b)) => a.total_cmp(&b),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (None, None) => Ordering::Equal,
-        });
+        rows.sort_by(|a, b| order(a.value(column), b.value(column), self.is_descending()));
     }
 }
 

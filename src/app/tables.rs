@@ -1,8 +1,11 @@
 //! The state of the tables: sort order, selected rows, and the filter of the log.
 
-use std::{borrow::Cow, cmp::Ordering};
+use std::borrow::Cow;
 
-use super::{Direction, list::turned};
+use super::{
+    Direction,
+    list::{order, turned},
+};
 use crate::session::{
     figures::{self, Figure, Row},
     timeline::SegmentTotal,
@@ -67,13 +70,7 @@ impl SegmentTable {
     /// values are in the order of their numbers.
     pub(super) fn sort(&self, segments: &mut [&SegmentTotal], now_s: f64) {
         let value = |segment| self.sorted_by().value(&Row::of_segment(segment, now_s));
-        segments.sort_by(|a, b| match (value(a), value(b)) {
-            (Some(a), Some(b)) if self.descending => b.total_cmp(&a),
-            (Some(a), Some(b)) => a.total_cmp(&b),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (None, None) => Ordering::Equal,
-        });
+        segments.sort_by(|a, b| order(value(a), value(b), self.descending));
     }
 }
 
