@@ -142,16 +142,14 @@ pub struct ClippedMarks<'a> {
 impl ClippedMarks<'_> {
     /// Draws marks at the top of `plot`. `columns` contains the values of the columns that are above the axis.
     pub fn above(&self, paint: &mut Paint, plot: Rect, columns: &[Option<u64>]) {
-        let mut peaks = self.peaks(columns, |value| value);
-        peaks.sort_by_key(|(_, value)| Reverse(*value));
+        let peaks = self.peaks(columns, |value| value);
         let mark = paint.glyphs().above;
         self.draw(paint, Rect { height: 1, ..plot }, &peaks, mark);
     }
 
     /// Draws marks at the bottom of `plot`. `columns` contains the values of the columns that are below the axis.
     pub fn below(&self, paint: &mut Paint, plot: Rect, columns: &[Option<u64>]) {
-        let mut peaks = self.peaks(columns, |value| u64::MAX - value);
-        peaks.sort_by_key(|(_, value)| *value);
+        let peaks = self.peaks(columns, |value| u64::MAX - value);
         let mark = paint.glyphs().below;
         self.draw(paint, Rect { y: plot.bottom().saturating_sub(1), height: 1, ..plot }, &peaks, mark);
     }
@@ -194,7 +192,8 @@ impl ClippedMarks<'_> {
         }
     }
 
-    /// Returns the value with the highest `rank` in each group of neighbouring columns that have a value.
+    /// Returns the value with the highest `rank` in each group of neighbouring columns that have a value; the highest of
+    /// all is the first.
     fn peaks(&self, columns: &[Option<u64>], rank: impl Fn(u64) -> u64) -> Vec<(u16, u64)> {
         let mut peaks: Vec<(u16, u64)> = Vec::new();
         let mut goes_on = false;
@@ -211,6 +210,7 @@ impl ClippedMarks<'_> {
             }
             goes_on = value.is_some();
         }
+        peaks.sort_by_key(|(_, value)| Reverse(rank(*value)));
         peaks
     }
 }
