@@ -1,7 +1,8 @@
 //! Actions that change only what is shown: the screen, the pane, the selected row, the moment.
 
 use super::{
-    Action, InputMode, Model, Pane, Purpose, Screen, TextEntry, Tone, Typing, bindings, list::moved,
+    Action, Direction, InputMode, Model, Pane, Purpose, Screen, TextEntry, Tone, Typing, bindings,
+    list::{moved, turned},
 };
 
 impl Model {
@@ -18,7 +19,7 @@ impl Model {
             Action::Show(_) => {
                 self.show_message(Tone::Info, "this session has only one server; Nodes shows several");
             }
-            Action::TurnScreen(by) => self.turn_screen(by),
+            Action::TurnScreen(direction) => self.turn_screen(direction),
             Action::Maximise => self.maximise(),
             Action::Minimise => self.maximised = None,
             Action::ScrollOperations(rows) => self.scroll_operations(rows),
@@ -73,13 +74,11 @@ impl Model {
         }
     }
 
-    /// Shows the next screen if `by` is 1, else the one before.
-    fn turn_screen(&mut self, by: usize) {
+    /// Shows the next or previous screen.
+    fn turn_screen(&mut self, direction: Direction) {
         let screens: Vec<_> = self.screens().collect();
         let at = screens.iter().position(|screen| *screen == self.screen).unwrap_or(0);
-        // A step back is written as a step forward over all other screens.
-        let by = if by == 1 { 1 } else { screens.len() - 1 };
-        self.show(screens[(at + by) % screens.len()]);
+        self.show(screens[turned(at, direction, screens.len())]);
     }
 
     /// Scrolls the help, or moves the selection of the palette, by this many lines.

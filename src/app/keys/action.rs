@@ -87,8 +87,8 @@ actions! {
     with {
         /// Show a screen.
         Show(screen: Screen) format!("screen {}", screen.name()),
-        /// Show the screen that is this many places after the present screen.
-        TurnScreen(by: usize) if by == 1 { "screen, next" } else { "screen, previous" },
+        /// Show the next or previous screen.
+        TurnScreen(to: Direction) either(to, "screen, next", "screen, previous"),
         /// Sort the table of the segments or the nodes by the next column to the left or right.
         SortBy(to: Direction) either(to, "sort by the column to the right", "sort by the column to the left"),
         /// Draw the curve over the next or previous knob.

@@ -131,8 +131,8 @@ pub(super) const STEER: &[Binding] = key_table! {
         "Open this help.";
     SHOW, "its number", None,
         "Show a screen. The bottom line lists all screens.";
-    &[(key(KeyCode::Tab), Action::TurnScreen(1)),
-        (key(KeyCode::BackTab), Action::TurnScreen(Screen::ALL.len() - 1))], "Tab", None,
+    &[(key(KeyCode::Tab), Action::TurnScreen(Up)),
+        (key(KeyCode::BackTab), Action::TurnScreen(Down))], "Tab", None,
         "Show the next screen. Shift-Tab shows the previous screen.";
     &[(on('z'), Action::Maximise)], "z", Some(("z", "maximise", 9)),
         "Show one part of the screen alone: on the Overview a chart or the panel, on Latency the curve, the \
