@@ -67,7 +67,7 @@ fn curve(paint: &mut Paint, area: Rect, rows: usize, model: &Model) -> u16 {
 }
 
 /// The minimum height of the curve: a rule, four rows of a chart, the axis, its labels, and a blank row.
-pub const LEAST_ROWS: u16 = 8;
+const LEAST_ROWS: u16 = 8;
 
 /// Returns the figure that the curve shows for a table that is sorted by `sorted_by`: this figure if it is a result,
 /// otherwise the throughput.
@@ -93,9 +93,9 @@ fn server_cpu(model: &Model, point: &CurvePoint) -> Option<f64> {
     (length_s > 0.0).then(|| sum / length_s)
 }
 
-/// Draws a figure as a curve. The pointer sign marks the point of the selected segment.
-pub fn figure_curve(paint: &mut Paint, area: Rect, model: &Model, over: &AnnotatedCurve) {
-    if area.height < LEAST_ROWS || area.width < GUTTER + 12 {
+/// Draws a figure as a curve, in at least [`LEAST_ROWS`] rows. The pointer sign marks the point of the selected segment.
+fn figure_curve(paint: &mut Paint, area: Rect, model: &Model, over: &AnnotatedCurve) {
+    if area.width < GUTTER + 12 {
         return;
     }
     let figure = drawn(model.segment_table.sorted_by());
