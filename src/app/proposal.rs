@@ -5,11 +5,6 @@ use super::{Model, Order, Tone};
 use crate::{experiment::Interruption, knobs::Knobs, workload::WorkloadChoice};
 
 impl Model {
-    /// Requests a change to `knobs` from the session. If the change may do harm, the session asks the user first.
-    pub(super) fn propose(&mut self, knobs: Knobs) {
-        self.send_order(Order::SetKnobs(knobs));
-    }
-
     /// Requests a change to the workload of a file, or shows what is wrong with the file.
     pub(super) fn propose_workload(&mut self, chosen: Result<WorkloadChoice, String>) {
         let knobs = chosen.and_then(|chosen| {
@@ -21,13 +16,13 @@ impl Model {
             self.panel.wanted.with_chosen(&chosen).map_err(|error| error.to_string())
         });
         match knobs {
-            Ok(knobs) => self.propose(knobs),
+            Ok(knobs) => self.send_order(Order::SetKnobs(knobs)),
             Err(what) => self.show_message(Tone::Warning, what),
         }
     }
 
-    /// Sends an order of the user to the session, and shows the requested knobs in the panel. A running experiment
-    /// ends.
+    /// Sends an order of the user to the session, and shows the requested knobs in the panel. If the change may do
+    /// harm, the session asks the user first. A running experiment ends.
     pub(super) fn send_order(&mut self, order: Order) {
         self.interrupt_experiment(Interruption::Turned);
         if let Order::SetKnobs(knobs) | Order::Prefill(knobs) = &order {
@@ -45,7 +40,7 @@ impl Model {
     /// Requests a change by a step or to a typed value, or shows why the change is invalid.
     pub(super) fn propose_or_warn<E: ToString>(&mut self, knobs: Result<Option<Knobs>, E>) {
         match knobs {
-            Ok(Some(knobs)) => self.propose(knobs),
+            Ok(Some(knobs)) => self.send_order(Order::SetKnobs(knobs)),
             Ok(None) => {}
             Err(error) => self.show_message(Tone::Warning, error.to_string()),
         }

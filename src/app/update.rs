@@ -254,7 +254,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Scroll(lines) => model.scroll(lines),
         Action::ToggleLoad => {
             let wanted = model.panel.wanted.clone();
-            model.propose(Knobs { load: !wanted.load, ..wanted });
+            model.send_order(Order::SetKnobs(Knobs { load: !wanted.load, ..wanted }));
         }
         Action::Select(direction) => model.panel.select(direction),
         Action::Turn(direction) => {
@@ -300,8 +300,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::MoveCaret(by) => model.edit(|entry| entry.move_caret(by)),
         Action::Accept => accept(model),
         Action::Yes => agree(model),
-        Action::CloseHelp => dismiss(model),
-        Action::Dismiss => dismiss(model),
+        Action::CloseHelp | Action::Dismiss => dismiss(model),
         look => model.change_view(look),
     }
 }

@@ -67,7 +67,7 @@ impl Model {
             PaletteCommand::Set(knobs) if knobs == self.panel.wanted => {
                 self.show_message(Tone::Info, "no change: the knobs are set to this already");
             }
-            PaletteCommand::Set(knobs) => self.propose(knobs),
+            PaletteCommand::Set(knobs) => self.send_order(Order::SetKnobs(knobs)),
             PaletteCommand::Prefill(knobs) => self.send_order(Order::Prefill(knobs)),
             PaletteCommand::Begin(asked) => self.propose_experiment(asked),
             PaletteCommand::Want(effect) => self.request(effect),
