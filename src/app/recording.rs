@@ -68,9 +68,7 @@ impl Model {
         let beside_s = axis.length_s() * share;
         ((axis.from_s() - MINUTE_S - beside_s).max(0.0), (axis.to_s() + beside_s).min(self.known_s()))
     }
-}
 
-impl Model {
     /// Starts or pauses playing. At the end of the recording, playing starts again from its beginning.
     pub(super) fn toggle_play(&mut self) {
         let Some(playback) = self.playback.as_mut().filter(|playback| playback.read.is_none()) else {

@@ -77,9 +77,7 @@ impl Model {
         });
         Offer::or_refusal(format!("{WORD} {} {}", parameter.name, value_words(&written(value))), can)
     }
-}
 
-impl Model {
     /// Returns the offer to write the keys that the present workload reads, or to show why this is impossible.
     pub(super) fn prefill(&self) -> Option<Offer> {
         let wanted = &self.panel.wanted;
