@@ -1,6 +1,6 @@
 //! The latencies in one time slot, separated by segment: a percentile never mixes two load settings.
 
-use super::{Level, Quantiles, history::Merge};
+use super::{History, Level, Quantiles, history::Merge};
 use crate::stats::{Blend, Compact, Latency};
 
 /// The largest number of segments that are separate in a time slot. With more segments, the latencies of the shortest
@@ -72,7 +72,7 @@ impl BySegment {
     }
 
     /// Adds the latencies of `segment` to `blend`.
-    pub(super) fn blend(&self, segment: u32, blend: &mut Blend) {
+    fn blend(&self, segment: u32, blend: &mut Blend) {
         self.parts.iter().filter(|part| part.segment == segment).for_each(|part| blend.add(&part.latency));
     }
 
@@ -86,6 +86,14 @@ impl BySegment {
     /// Returns the numbers of the segments that are separate in this time slot.
     pub(super) fn segments(&self) -> impl Iterator<Item = u32> {
         self.parts.iter().map(|part| part.segment).filter(|segment| *segment != SHARED)
+    }
+}
+
+impl History<BySegment> {
+    /// Returns the latencies of `segment` in the time slots that cover a part of the time from `from_s` to `to_s`.
+    pub(super) fn of_segment(&self, segment: u32, from_s: f64, to_s: f64, blend: &mut Blend) -> Latency {
+        self.between(from_s, to_s).for_each(|cell| cell.value.blend(segment, blend));
+        blend.take()
     }
 }
 

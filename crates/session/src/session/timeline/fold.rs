@@ -10,8 +10,8 @@ use super::{
     Segments, ServerCell,
     history::Merge,
     memo::Memos,
-    nodes::{self, AgentStates, NodeLanes},
-    operations::OperationLanes,
+    nodes::{self, AgentStates},
+    operations::PartLanes,
     stretch::Refined,
 };
 use crate::{
@@ -67,10 +67,10 @@ pub struct Timeline {
     /// The times in which the load had no connection.
     pub outages: Outages,
     pub(super) lanes: [Lane; Measure::ALL.len()],
-    pub(super) operations: OperationLanes,
-    pub(super) openings: OperationLanes,
-    pub(super) nodes: NodeLanes,
-    pub(super) agents: NodeLanes,
+    pub(super) operations: PartLanes<String>,
+    pub(super) openings: PartLanes<String>,
+    pub(super) nodes: PartLanes<u16>,
+    pub(super) agents: PartLanes<u16>,
     pub(super) agent_states: History<AgentStates>,
     /// The machine of each agent of a fleet.
     pub(super) agent_hosts: BTreeMap<u16, String>,
@@ -128,10 +128,10 @@ impl Timeline {
             recent_ops: VecDeque::new(),
             outages: Outages::default(),
             lanes: Measure::ALL.map(|_| Lane::new(kept, longest_s)),
-            operations: OperationLanes::new(longest_s),
-            openings: OperationLanes::new(longest_s),
-            nodes: NodeLanes::new(longest_s),
-            agents: NodeLanes::new(longest_s),
+            operations: PartLanes::by_name(longest_s),
+            openings: PartLanes::by_name(longest_s),
+            nodes: PartLanes::by_number(longest_s),
+            agents: PartLanes::by_number(longest_s),
             agent_states: History::new(tick_s, nodes::KEPT, longest_s),
             agent_hosts: BTreeMap::new(),
             ping_timing: None,
@@ -276,8 +276,10 @@ impl Timeline {
                 lane.push_late(segment, t_s, length_s.max(0.0), latency);
             }
         }
-        self.operations.push(interval);
-        self.openings.push_opening(interval);
+        self.operations.push(interval, &interval.commands);
+        for (stage, took) in interval.opening.stages() {
+            self.openings.add(interval, &stage.to_owned(), took);
+        }
         self.nodes.push(interval, &interval.nodes);
         self.agents.push(interval, &interval.agents);
         if !interval.agent_states.is_empty() {

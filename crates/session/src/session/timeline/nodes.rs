@@ -6,12 +6,12 @@ use super::{
     Reading, Timeline,
     by_segment::BySegment,
     history::{History, Merge},
-    operations::sums,
+    operations::{PartLanes, sums},
 };
 use crate::{
     clock::{TICK_NS, seconds},
     events::EventKind,
-    session::{AgentState, Interval, OperationInterval},
+    session::{AgentState, OperationInterval},
     stats::{Blend, Latency},
 };
 
@@ -23,14 +23,6 @@ const MOST_NODES: usize = 1000;
 /// The period for which the load on a node is shown, in seconds. The period is long enough for the p99 of a node with a
 /// hundredth of the load.
 const WINDOW_S: f64 = 5.0;
-
-/// One history of service times for each node, or for each agent, by its number.
-#[derive(Debug, Clone)]
-pub(super) struct NodeLanes {
-    lanes: BTreeMap<u16, History<BySegment>>,
-    /// The longest time slot, in seconds.
-    longest_s: f64,
-}
 
 /// The load on one node in the last seconds of the current segment.
 #[derive(Debug, Clone)]
@@ -66,22 +58,10 @@ impl Merge for AgentStates {
     }
 }
 
-impl NodeLanes {
+impl PartLanes<u16> {
     /// Returns a collection without histories. Time slots of its histories are at most `longest_s` seconds long.
-    pub(super) fn new(longest_s: f64) -> Self {
-        Self { lanes: BTreeMap::new(), longest_s }
-    }
-
-    /// Adds the results of each node, or of each agent, in an interval.
-    pub(super) fn push(&mut self, interval: &Interval, parts: &BTreeMap<u16, OperationInterval>) {
-        let (t_s, length_s) = (interval.t_s, interval.timed_s());
-        for (node, part) in parts.iter().filter(|(_, part)| !part.service.is_empty()) {
-            if self.lanes.len() < MOST_NODES || self.lanes.contains_key(node) {
-                let empty = || History::new(seconds(TICK_NS), KEPT, self.longest_s);
-                let lane = self.lanes.entry(*node).or_insert_with(empty);
-                lane.entry(t_s, length_s).add(interval.segment, t_s, length_s, &part.service);
-            }
-        }
+    pub(super) fn by_number(longest_s: f64) -> Self {
+        Self::new(History::new(seconds(TICK_NS), KEPT, longest_s), MOST_NODES, None)
     }
 }
 
@@ -145,13 +125,11 @@ impl Reading<'_> {
         agents
     }
 
-    fn load_by(&self, parts: &NodeLanes) -> BTreeMap<u16, NodeLoad> {
+    fn load_by(&self, parts: &PartLanes<u16>) -> BTreeMap<u16, NodeLoad> {
         let segment = self.segment().map_or(1, |segment| segment.start.segment);
-        let (from_s, now_s) = (self.now_s() - WINDOW_S, self.now_s());
         let mut blend = Blend::default();
         let mut of = |(node, lane): (&u16, &History<BySegment>)| {
-            lane.between(from_s, now_s).for_each(|cell| cell.value.blend(segment, &mut blend));
-            let service = blend.take();
+            let service = lane.of_segment(segment, self.now_s() - WINDOW_S, self.now_s(), &mut blend);
             (*node, NodeLoad { share: 0.0, ops_per_s: None, service })
         };
         let mut nodes: BTreeMap<_, _> = parts.lanes.iter().map(&mut of).collect();

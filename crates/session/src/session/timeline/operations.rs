@@ -14,48 +14,45 @@ use crate::{
 /// The number of ticks that each history keeps in full detail: 80 s, more than the longest window.
 const KEPT: usize = 320;
 
-/// One history for each operation or stage, by its name.
+/// One history of latencies for each part of the load: for each operation or stage by its name, or for each node or
+/// agent by its number.
 #[derive(Debug, Clone)]
-pub(super) struct OperationLanes {
-    lanes: BTreeMap<String, History<BySegment>>,
-    /// The longest time slot, in seconds.
-    longest_s: f64,
+pub(super) struct PartLanes<K> {
+    pub(super) lanes: BTreeMap<K, History<BySegment>>,
+    /// The history of a part without latencies.
+    empty: History<BySegment>,
+    /// The largest number of parts with a history.
+    most: usize,
+    /// The part to which the latencies of all further parts are added; `None` if these are left out.
+    rest: Option<K>,
 }
 
-impl OperationLanes {
+impl PartLanes<String> {
     /// Returns a collection without histories. Time slots of its histories are at most `longest_s` seconds long.
-    pub(super) fn new(longest_s: f64) -> Self {
-        Self { lanes: BTreeMap::new(), longest_s }
+    pub(super) fn by_name(longest_s: f64) -> Self {
+        Self::new(History::new(seconds(TICK_NS), KEPT, longest_s), MAX_OPERATIONS, Some(OTHER.to_owned()))
+    }
+}
+
+impl<K: Ord + Clone> PartLanes<K> {
+    pub(super) fn new(empty: History<BySegment>, most: usize, rest: Option<K>) -> Self {
+        Self { lanes: BTreeMap::new(), empty, most, rest }
     }
 
-    pub(super) fn push(&mut self, interval: &Interval) {
-        interval.commands.iter().for_each(|(label, part)| self.add(interval, label, &part.service));
+    /// Adds the service times of each part in an interval.
+    pub(super) fn push(&mut self, interval: &Interval, parts: &BTreeMap<K, OperationInterval>) {
+        parts.iter().for_each(|(key, part)| self.add(interval, key, &part.service));
     }
 
-    /// Adds the times that connections took to open in an interval.
-    pub(super) fn push_opening(&mut self, interval: &Interval) {
-        interval.opening.stages().into_iter().for_each(|(stage, took)| self.add(interval, stage, took));
-    }
-
-    fn add(&mut self, interval: &Interval, label: &str, latency: &Latency) {
-        if latency.is_empty() {
-            return;
+    /// Adds the latencies of one part in an interval.
+    pub(super) fn add(&mut self, interval: &Interval, key: &K, latency: &Latency) {
+        let has_room = self.lanes.len() < self.most || self.lanes.contains_key(key);
+        let Some(key) = (if has_room { Some(key) } else { self.rest.as_ref() }) else { return };
+        if !latency.is_empty() {
+            let lane = self.lanes.entry(key.clone()).or_insert_with(|| self.empty.clone());
+            let (t_s, length_s) = (interval.t_s, interval.timed_s());
+            lane.entry(t_s, length_s).add(interval.segment, t_s, length_s, latency);
         }
-        let is_known = self.lanes.contains_key(label) || self.lanes.len() < MAX_OPERATIONS;
-        let label = if is_known { label } else { OTHER };
-        let empty = || History::new(seconds(TICK_NS), KEPT, self.longest_s);
-        let cells = self.lanes.entry(label.to_owned()).or_insert_with(empty);
-        let (t_s, length_s) = (interval.t_s, interval.timed_s());
-        cells.entry(t_s, length_s).add(interval.segment, t_s, length_s, latency);
-    }
-
-    /// Returns the times of the operation or stage `label` in the `length_s` seconds before `now_s`. Only times of
-    /// `segment` are included.
-    fn of(&self, label: &str, segment: u32, now_s: f64, length_s: f64) -> Latency {
-        let mut blend = Blend::default();
-        let cells = self.lanes.get(label).into_iter().flat_map(|lane| lane.between(now_s - length_s, now_s));
-        cells.for_each(|cell| cell.value.blend(segment, &mut blend));
-        blend.take()
     }
 }
 
@@ -83,14 +80,20 @@ impl Reading<'_> {
     /// Returns the service times of one operation in the last `length_s` seconds of the current segment. The values
     /// come from the history: they are at most 1.6 % too long, and cover whole time slots.
     pub fn of_operation(&self, label: &str, length_s: f64) -> Latency {
-        let segment = self.segment().map_or(1, |segment| segment.start.segment);
-        self.cells.operations.of(label, segment, self.now_s(), length_s)
+        self.of_part(&self.cells.operations, label, length_s)
     }
 
     /// Returns the times that one stage of opening connections took in the last `length_s` seconds.
     pub fn of_stage(&self, stage: &str, length_s: f64) -> Latency {
+        self.of_part(&self.cells.openings, stage, length_s)
+    }
+
+    fn of_part(&self, parts: &PartLanes<String>, label: &str, length_s: f64) -> Latency {
         let segment = self.segment().map_or(1, |segment| segment.start.segment);
-        self.cells.openings.of(stage, segment, self.now_s(), length_s)
+        let of = |lane: &History<BySegment>| {
+            lane.of_segment(segment, self.now_s() - length_s, self.now_s(), &mut Blend::default())
+        };
+        parts.lanes.get(label).map(of).unwrap_or_default()
     }
 }
 

@@ -4,7 +4,7 @@ use std::{borrow::Cow, cell::OnceCell};
 
 use super::{
     CommandCell, ErrorLog, IntrinsicRun, LatestValues, Measure, PingCell, PingWindow, SegmentTotal, Segments,
-    ServerCell, Timeline, by_segment::BySegment, history::Merge,
+    ServerCell, Timeline, history::Merge,
 };
 use crate::{
     clock::{TICK_NS, seconds},
@@ -150,11 +150,9 @@ impl<'a> Reading<'a> {
     fn past(&self, measure: Measure) -> Recent<'a> {
         let segment = self.timeline.segments.holding_at(self.t_s).map_or(1, |segment| segment.start.segment);
         let mut blend = Blend::default();
-        let mut over = |length_s: f64| {
-            let cells = self.cells.lane(measure).cells.between(self.t_s - length_s, self.t_s);
-            cells.for_each(|cell| BySegment::blend(cell.value, segment, &mut blend));
-            Cow::Owned(blend.take())
-        };
+        let cells = &self.cells.lane(measure).cells;
+        let mut over =
+            |length_s: f64| Cow::Owned(cells.of_segment(segment, self.t_s - length_s, self.t_s, &mut blend));
         Recent { now: over(NOW_S), minute: over(MINUTE_S) }
     }
 
@@ -282,10 +280,7 @@ impl<'a> Reading<'a> {
         let values = self.with(probe);
         let (segment, began_s) =
             values.segment().map_or((1, 0.0), |segment| (segment.start.segment, segment.start.t_s));
-        let mut blend = Blend::default();
-        let cells = values.timeline.lane(probe).cells.between(began_s, values.t_s);
-        cells.for_each(|cell| cell.value.blend(segment, &mut blend));
-        blend.take()
+        values.timeline.lane(probe).cells.of_segment(segment, began_s, values.t_s, &mut Blend::default())
     }
 
     /// Returns the commands that the server ran in the 60 s before this moment, or since the session began.
