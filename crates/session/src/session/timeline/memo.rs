@@ -52,7 +52,8 @@ impl<V> Clone for Memo<V> {
 
 impl<V: Clone> Memo<V> {
     /// Returns the columns of `grid`. If columns are missing in the cache, calls `compute` once, with the first missing
-    /// column and the number of columns up to the last missing column.
+    /// column and the number of columns up to the last missing column. If the cache is full, it is emptied first, so
+    /// that all columns are missing.
     pub(super) fn columns(
         &self,
         grid: Grid,
@@ -65,30 +66,18 @@ impl<V: Clone> Memo<V> {
         let is_missing = |column: &usize| !known.columns.contains_key(&key(*column));
         let missing = (0..grid.columns).find(is_missing).zip((0..grid.columns).rfind(is_missing));
         if let Some((first, last)) = missing {
-            if known.columns.len() + grid.columns > MOST {
+            let is_full = known.columns.len() + grid.columns > MOST;
+            if is_full {
                 known.columns.clear();
-                drop(known);
-                return self.columns_anew(grid, compute);
             }
-            let found = compute(first, last - first + 1);
+            let first = if is_full { 0 } else { first };
+            let found = compute(first, if is_full { grid.columns } else { last - first + 1 });
+            if grid.columns > MOST {
+                return found;
+            }
             known.columns.extend((first..).map(key).zip(found));
         }
         (0..grid.columns).map(|column| known.columns.get(&key(column)).cloned().flatten()).collect()
-    }
-
-    /// Computes all columns of `grid` after the cache was emptied.
-    fn columns_anew(
-        &self,
-        grid: Grid,
-        compute: impl FnOnce(usize, usize) -> Vec<Option<V>>,
-    ) -> Vec<Option<V>> {
-        let found = compute(0, grid.columns);
-        if grid.columns <= MOST {
-            let mut known = self.0.lock();
-            let step_ns = (grid.step_s * 1e9).round() as u64;
-            known.columns.extend((grid.first..).map(|number| (step_ns, number)).zip(found.iter().cloned()));
-        }
-        found
     }
 }
 
