@@ -87,9 +87,7 @@ impl Interval {
 
     /// Returns the results of all operations together.
     pub fn of_all(&self) -> OperationInterval {
-        let mut all = OperationInterval::default();
-        self.commands.values().for_each(|operation| all.merge(operation));
-        all
+        OperationInterval::sum(self.commands.values())
     }
 
     /// Adds requests to slots.
