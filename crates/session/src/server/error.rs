@@ -122,6 +122,14 @@ impl ServerError {
         !self.is_answer()
     }
 
+    /// Returns the reply; `None` if the server refused the command. An error that ends the connection stays an error.
+    pub(super) fn optional<T>(reply: Result<T, Self>) -> Result<Option<T>, Self> {
+        match reply {
+            Err(error) if error.ends_connection() => Err(error),
+            reply => Ok(reply.ok()),
+        }
+    }
+
     /// Returns whether a second attempt would have the same result, because the server replied or because redyno
     /// refused the command.
     pub fn is_answer(&self) -> bool {

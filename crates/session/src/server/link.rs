@@ -117,10 +117,9 @@ impl RedisLink {
         link.wire.client.wait_for_connect().await.map_err(refused)?;
         // If the server does not have or allow CLIENT SETNAME, the connection is used without a name.
         let wire = &link.wire;
-        match wire.within("CLIENT SETNAME", wire.client.client_setname(CLIENT_NAME)).await {
-            Err(error) if error.ends_connection() => Err(error),
-            _ => Ok(link),
-        }
+        let named = wire.within("CLIENT SETNAME", wire.client.client_setname(CLIENT_NAME)).await;
+        ServerError::optional(named)?;
+        Ok(link)
     }
 
     /// Waits until the connection is lost; returns the reason.

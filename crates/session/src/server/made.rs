@@ -106,10 +106,7 @@ impl SetupObject {
                 Ok(listed != Datum::List(Vec::new()))
             }
             // A missing index is an error, and each server has its own message for it.
-            Self::Index(name) => match wire.data(&["FT.INFO", name]).await {
-                Err(error) if error.ends_connection() => Err(error),
-                answer => Ok(answer.is_ok()),
-            },
+            Self::Index(name) => Ok(ServerError::optional(wire.data(&["FT.INFO", name]).await)?.is_some()),
             Self::Path(..) => Ok(false),
         }
     }

@@ -142,7 +142,7 @@ impl Slots {
     /// Parses CLUSTER NODES, mainly the line of the node that replied: `<id> <address> myself,master - 0 0 1 connected
     /// 0-5460 5462 [5463->-<id>] [7-<-<id>]`. A slot in brackets is being moved, key by key, either away from this node
     /// (`->-`) or to this node (`-<-`). A slot that is being moved away is also listed without brackets.
-    fn of_myself(nodes: &str) -> Self {
+    pub(super) fn of_myself(nodes: &str) -> Self {
         let is_myself = |line: &&str| {
             let flags = line.split(' ').nth(2);
             flags.is_some_and(|flags| flags.split(',').any(|flag| flag == "myself"))
@@ -220,6 +220,7 @@ mod tests {
             leaving_for: vec![ClusterMember { id: "a1".to_owned(), host: "127.0.0.1".to_owned(), port: 1 }],
         };
         assert_eq!(slots, expected);
+        assert_eq!(slots.own().count(), 9);
         assert!(slots.is_moving() && slots.is_leaving(5464) && !slots.is_leaving(5465));
         assert_eq!(Slots::of_myself("a1 x myself,master - 0 0 0 connected\n"), Slots::default());
         assert_eq!(Slots::of_myself("nonsense"), Slots::default());

@@ -79,10 +79,8 @@ pub(super) async fn elsewhere(wire: &RedisSender, target: &Target) -> Result<Vec
     }
     let places = MarkerPlace::all(wire).await?;
     for db in others {
-        match markers(&wire.in_db(db, target.db), &places, db).await {
-            Err(error) if error.ends_connection() => return Err(error),
-            read => found.extend(read.unwrap_or_default()),
-        }
+        let read = markers(&wire.in_db(db, target.db), &places, db).await;
+        found.extend(ServerError::optional(read)?.into_iter().flatten());
     }
     found.retain(|marker| marker.has_changed_server() || !marker.invalid.is_empty());
     Ok(found)
@@ -185,32 +183,25 @@ pub(super) async fn check_marker(wire: &RedisSender, ledger: &Ledger) -> Result<
 /// a node with few slots has received more slots.
 async fn come_nearer(wire: &RedisSender, ledger: &Ledger) -> Result<(), ServerError> {
     let Some(far) = ledger.place().filter(|place| place.is_far) else { return Ok(()) };
-    match MarkerPlace::of(wire).await {
-        Ok(near) if !near.is_far => {
-            ledger.set_place(Some(near));
-            // A refused write is repeated by the next poll.
-            if update_marker(wire, ledger).await.is_ok() {
-                let erased = erase(wire, &far, ledger).await;
-                ledger.set_has_stood(true);
-                return erased.or_else(|error| if error.ends_connection() { Err(error) } else { Ok(()) });
-            }
-            Ok(())
+    if let Some(near) = ServerError::optional(MarkerPlace::of(wire).await)?.filter(|near| !near.is_far) {
+        ledger.set_place(Some(near));
+        // A refused write is repeated by the next poll.
+        if update_marker(wire, ledger).await.is_ok() {
+            let erased = erase(wire, &far, ledger).await;
+            ledger.set_has_stood(true);
+            ServerError::optional(erased)?;
         }
-        Err(error) if error.ends_connection() => Err(error),
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 async fn marker_exists(wire: &RedisSender, place: &MarkerPlace, run: RunId) -> Result<bool, ServerError> {
     let (list, key) = (place.list(), place.marker(run));
     let (listed, marked) = (["SISMEMBER", &list, run.as_str()], ["EXISTS", &key]);
     let (listed, marked) = tokio::join!(wire.count(&listed), wire.count(&marked));
-    match (listed, marked) {
-        (Ok(listed), Ok(marked)) => Ok(listed > 0 && marked > 0),
-        (Err(error), _) | (_, Err(error)) if error.ends_connection() => Err(error),
-        // After a refusal, the marker is written again, and that write reports the refusal.
-        _ => Ok(false),
-    }
+    // After a refusal, the marker is written again, and that write reports the refusal.
+    let (listed, marked) = (ServerError::optional(listed)?, ServerError::optional(marked)?);
+    Ok(listed.unwrap_or(0) > 0 && marked.unwrap_or(0) > 0)
 }
 
 /// Removes a field from the marker. A marker with nothing left to undo is deleted.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use super::{
     ServerError, SlotUse, Status,
     link::{Datum, RedisSender},
+    place::Slots,
 };
 use crate::{clock::SECOND_NS, gauge::Gauge};
 
@@ -60,14 +61,14 @@ impl SlotStats {
         self.polls = self.polls.saturating_sub(1);
         if self.polls == 0 {
             self.polls = EVERY;
-            let nodes = answer(wire.text(&["CLUSTER", "NODES"]).await)?;
-            self.owned = nodes.map(|nodes| owned(&nodes));
+            let nodes = ServerError::optional(wire.cluster_nodes().await)?;
+            self.owned = nodes.map(|nodes| Slots::of_myself(&nodes).own().count() as f64);
         }
         status.gauges.set(Gauge::Slots, self.owned);
         self.polls_of_busy = self.polls_of_busy.saturating_sub(1);
         if self.polls_of_busy == 0 && status.role == "master" {
             let words = ["CLUSTER", "SLOT-STATS", "ORDERBY", "CPU-USEC", "LIMIT", ASKED, "DESC"];
-            let reply = answer(wire.data(&words).await)?;
+            let reply = ServerError::optional(wire.data(&words).await)?;
             // A server without these statistics receives the next request a minute later.
             self.polls_of_busy = if reply.is_some() { EVERY } else { ASK_AGAIN };
             status.slots = reply.and_then(|reply| self.read(at_ns, &reply));
@@ -100,27 +101,6 @@ impl SlotStats {
     }
 }
 
-/// Returns the reply; `None` if the server refused the request.
-fn answer<T>(reply: Result<T, ServerError>) -> Result<Option<T>, ServerError> {
-    match reply {
-        Err(error) if error.ends_connection() => Err(error),
-        reply => Ok(reply.ok()),
-    }
-}
-
-/// Returns how many slots the replying node owns. Its own line in CLUSTER NODES ends with slots such as `0-5460 5462
-/// [93->-ID]`; a slot in brackets is being moved.
-fn owned(nodes: &str) -> f64 {
-    let own = nodes.lines().find(|line| line.split(' ').nth(2).is_some_and(|flags| flags.contains("myself")));
-    let ranges = own.into_iter().flat_map(|line| line.split_whitespace().skip(8));
-    let slots = ranges.filter_map(|range| {
-        let (from, to) = range.split_once('-').unwrap_or((range, range));
-        let (from, to): (u16, u16) = (from.parse().ok()?, to.parse().ok()?);
-        Some(f64::from(to.checked_sub(from)?) + 1.0)
-    });
-    slots.sum()
-}
-
 /// Returns a slot and its sums: `[slot, [name, value, …]]`.
 fn sums(entry: &Datum) -> Option<(u16, SlotSums)> {
     let [slot, fields] = entry.list()? else { return None };
@@ -150,14 +130,6 @@ mod tests {
             Datum::List(vec![Datum::Number(slot), Datum::List(fields.collect())])
         };
         Datum::List(slots.iter().map(entry).collect())
-    }
-
-    #[test]
-    fn a_node_owns_the_slots_in_its_own_line_without_brackets() {
-        let nodes = "a1 10.0.0.1:6379@16379,host master - 0 0 1 connected 5461-10922\n\
-            b2 10.0.0.2:6379@16379 myself,master - 0 0 2 connected 0-5459 5460 [93->-a1] [77-<-a1]\n";
-        assert_eq!(owned(nodes), 5461.0);
-        assert_eq!(owned("b2 :0@0 myself,slave a1 0 0 2 connected\n"), 0.0);
     }
 
     #[test]

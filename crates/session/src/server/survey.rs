@@ -246,10 +246,7 @@ async fn missing(wire: &RedisSender, commands: BTreeSet<String>) -> Result<Vec<S
         return Ok(Vec::new());
     }
     let words: Vec<_> = ["COMMAND", "INFO"].into_iter().chain(commands.iter().map(String::as_str)).collect();
-    let reply = match wire.data(&words).await {
-        Err(error) if error.ends_connection() => return Err(error),
-        reply => reply.ok(),
-    };
+    let reply = ServerError::optional(wire.data(&words).await)?;
     let known = reply.as_ref().and_then(Datum::list).filter(|known| known.len() == commands.len());
     let is_missing = |n: usize| known.is_some_and(|known| known[n].list().is_none_or(<[Datum]>::is_empty));
     Ok((0..).zip(commands).filter(|(n, _)| is_missing(*n)).map(|(_, command)| command).collect())
@@ -291,16 +288,11 @@ pub(super) async fn leftovers(wire: &RedisSender, target: &Target) -> Result<Vec
     if markers.is_empty() {
         return Ok(markers);
     }
-    match wire.client_list().await {
-        Ok(list) => {
-            let connected = clients::count(&list);
-            let at_work = |marker: &Marker| {
-                connected.load > 0 || (marker.has_changed_server() && connected.control > 1)
-            };
-            markers.retain(|marker| !at_work(marker));
-        }
-        Err(error) if error.ends_connection() => return Err(error),
-        Err(_) => {}
+    if let Some(list) = ServerError::optional(wire.client_list().await)? {
+        let connected = clients::count(&list);
+        let at_work =
+            |marker: &Marker| connected.load > 0 || (marker.has_changed_server() && connected.control > 1);
+        markers.retain(|marker| !at_work(marker));
     }
     Ok(markers)
 }
@@ -348,25 +340,22 @@ async fn foreign_keys(wire: &RedisSender, keys: u64, own: &RedynoKeys<'_>) -> Re
 }
 
 async fn neighbours(wire: &RedisSender, info: &Info<'_>) -> Result<OtherClients, ServerError> {
-    match wire.client_list().await {
-        Ok(list) => {
-            let connected = clients::count(&list);
-            Ok(OtherClients {
-                clients: connected.others,
-                replicas: connected.replicas,
-                load: Some(connected.load),
-                sessions: Some(connected.control.saturating_sub(1)),
-            })
-        }
-        Err(error) if error.ends_connection() => Err(error),
+    let list = ServerError::optional(wire.client_list().await)?;
+    let Some(connected) = list.map(|list| clients::count(&list)) else {
         // CLIENT LIST is not permitted or unknown; INFO counts all connections, including this session's.
-        Err(_) => Ok(OtherClients {
+        return Ok(OtherClients {
             clients: info.number::<u64>("connected_clients").unwrap_or(1).saturating_sub(1),
             replicas: info.number("connected_slaves").unwrap_or(0),
             load: None,
             sessions: None,
-        }),
-    }
+        });
+    };
+    Ok(OtherClients {
+        clients: connected.others,
+        replicas: connected.replicas,
+        load: Some(connected.load),
+        sessions: Some(connected.control.saturating_sub(1)),
+    })
 }
 
 #[cfg(test)]

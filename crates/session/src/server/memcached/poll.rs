@@ -52,11 +52,8 @@ impl MemcachedPoller {
         let text = wire.text("stats").await?;
         let at_ns = now_ns();
         if self.polls.is_multiple_of(SETTINGS_EVERY) {
-            match wire.text("stats settings").await {
-                Ok(text) => self.settings = Arc::new(settings(&text)),
-                Err(error) if error.ends_connection() => return Err(error),
-                Err(_) => self.settings = Arc::default(),
-            }
+            let text = ServerError::optional(wire.text("stats settings").await)?;
+            self.settings = Arc::new(settings(&text.unwrap_or_default()));
         }
         self.polls = self.polls.wrapping_add(1);
         Ok((at_ns, self.read(at_ns, &StatsReply::parse(&text))))

@@ -17,7 +17,7 @@ pub(in crate::server) async fn survey(
     let text = wire.text("stats").await?;
     let stats = StatsReply::parse(&text);
     let keys = stats.number("curr_items").ok_or(ServerError::Unexpected { command: "stats".to_owned() })?;
-    let others = match optional(wire.text("stats conns").await)? {
+    let others = match ServerError::optional(wire.text("stats conns").await)? {
         Some(list) => others(&list, &own_ports(target)),
         None => stats.number::<u64>("curr_connections").unwrap_or(0).saturating_sub(1),
     };
@@ -40,14 +40,6 @@ pub(in crate::server) async fn survey(
         notifications: String::new(),
         runs: Vec::new(),
     })
-}
-
-/// Returns a reply, or `None` if the command was refused.
-fn optional(answer: Result<String, ServerError>) -> Result<Option<String>, ServerError> {
-    match answer {
-        Err(error) if error.ends_connection() => Err(error),
-        answer => Ok(answer.ok()),
-    }
 }
 
 /// Returns the number of other clients in the reply to `stats conns`. Listening sockets are not counted.
