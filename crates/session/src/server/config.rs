@@ -167,11 +167,6 @@ pub(super) async fn get(wire: &RedisSender, name: &str) -> Result<String, Server
     found.ok_or_else(missing)
 }
 
-/// Sets one parameter.
-pub(super) async fn set(wire: &RedisSender, name: &str, value: &str) -> Result<(), ServerError> {
-    wire.config_set(name, value).await
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

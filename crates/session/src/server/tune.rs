@@ -10,12 +10,8 @@
 //! the earlier content of the marker is sufficient.
 
 use super::{
-    ConfigChange, Ledger, Parameter, ServerError, TunedParameter,
-    config::{get, set},
-    link::RedisSender,
-    marker::field_of,
-    place::MarkerPlace,
-    registry,
+    ConfigChange, Ledger, Parameter, ServerError, TunedParameter, config::get, link::RedisSender,
+    marker::field_of, place::MarkerPlace, registry,
 };
 use crate::endpoint::Target;
 
@@ -64,7 +60,7 @@ pub(super) async fn set_parameter(
     }
     let begun = begin(wire, target, (name, &from), ledger).await;
     let set = match begun {
-        Ok(unmarked) => set(wire, name, value).await.map(|()| unmarked),
+        Ok(unmarked) => wire.config_set(name, value).await.map(|()| unmarked),
         Err(error) => Err(error),
     };
     let unmarked = match set {
@@ -179,6 +175,6 @@ async fn set_back(wire: &RedisSender, tuned: &TunedParameter) -> Result<Restored
     if !tuned.is_ours(&now) {
         return Ok(Restored::ChangedByOthers(now));
     }
-    set(wire, &tuned.name, &tuned.from).await?;
+    wire.config_set(&tuned.name, &tuned.from).await?;
     Ok(Restored::Restored)
 }
