@@ -203,9 +203,7 @@ impl Condition {
         let figure = self.what.figure(is_open);
         match figure.value(row) {
             Some(value) if self.is_met_by(value) => {
-                let is_latency = figure.unit == FigureUnit::Latency;
-                let written = if is_latency { units::latency(value as u64) } else { units::count(value) };
-                Some(self.crossed(format!("{} {written}", figure.heading), true))
+                Some(self.crossed(format!("{} {}", figure.heading, figure.cell(row)), true))
             }
             Some(_) => None,
             None => Some(self.unmeasured(&figure)),

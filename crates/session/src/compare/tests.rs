@@ -6,8 +6,9 @@ use super::*;
 use crate::{
     knobs::{Arrivals, Knobs},
     session::{
-        Interval, OperationInterval, ReceivedMessages, Record, Segment, ServerIdentity, SessionStart,
-        Timeline, figures,
+        Client, Interval, OperationInterval, ReceivedMessages, Record, Segment, ServerIdentity, SessionStart,
+        Timeline,
+        figures::{self, Row},
     },
     stats::{
         Reason, Verdict,
@@ -283,6 +284,18 @@ fn a_condition_is_on_a_change_or_on_a_value() {
     ] {
         assert_eq!(met(text, &base, &new).is_some(), is_met, "{text}");
     }
+}
+
+#[test]
+fn a_condition_writes_the_value_as_tables_do() {
+    let client = Some(Client { cpu: 0.5, ..Client::default() });
+    let total = Interval { length_s: 1.0, bytes_in: 4096, client, ..Interval::default() };
+    let measured = |text: &str| {
+        let met = text.parse::<Condition>().unwrap().of_row(&Row::of_interval(&total), false);
+        met.unwrap().measured
+    };
+    assert_eq!(measured("client_cpu > 0.4"), "own cpu 50 %");
+    assert_eq!(measured("bytes_in > 1"), "in 4.00 KiB");
 }
 
 #[test]
