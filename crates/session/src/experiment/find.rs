@@ -12,6 +12,7 @@
 
 use super::{
     ChartData, Dimension, Ending, Experiment, ExperimentSetting, Interruption, Limit, SearchBounds,
+    measurement::settle_s,
     setting_tracker::{Observed, SettingTracker},
     t_s,
     trial::{Disturbance, TrialMeasurement, TrialOutcome},
@@ -30,9 +31,6 @@ use crate::{
 
 /// The times of the closed loop in seconds: the time at its start that is left out, and the measured time.
 const PEAK_S: (f64, f64) = (1.0, 2.0);
-/// The minimum and the maximum of the time at the start of a trial that is left out, in seconds. The time is longer if
-/// requests of the previous trial may still be in flight.
-const SETTLE_S: (f64, f64) = (0.5, 5.0);
 /// The maximum length of a full trial with too few samples for the limit's percentile, in seconds.
 const LONGEST_S: f64 = 10.0;
 /// After this time, in seconds, the search accepts bounds that are further apart.
@@ -145,9 +143,7 @@ impl Find {
     fn settle_s(&self) -> f64 {
         match self.phase {
             FindPhase::Peak => PEAK_S.0,
-            FindPhase::Rest(_) | FindPhase::Trial(_) => {
-                (2.0 * self.in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1)
-            }
+            FindPhase::Rest(_) | FindPhase::Trial(_) => settle_s(self.in_flight_s),
         }
     }
 

@@ -10,6 +10,14 @@ const BACKLOG_S: f64 = 5.0;
 /// The number of samples that a p99 needs.
 pub(super) const ENOUGH_FOR_P99: u64 = 1100;
 
+/// The minimum and the maximum of the time after a change that is left out, in seconds.
+const SETTLE_S: (f64, f64) = (0.5, 5.0);
+
+/// Returns the time after a change that is left out, in seconds. Requests are in flight for about `in_flight_s` seconds.
+pub(super) fn settle_s(in_flight_s: f64) -> f64 {
+    (2.0 * in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1)
+}
+
 /// A measurement in progress.
 #[derive(Debug, Clone)]
 pub(super) struct Measurement {

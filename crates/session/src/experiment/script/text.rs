@@ -74,9 +74,7 @@ impl ScriptText {
         }
         Ok(Self { turns, end_s, settings })
     }
-}
 
-impl ScriptText {
     /// Returns the setting after all lines at 0 s; `None` without such lines.
     pub(super) fn at_start(&self) -> Option<&ExperimentSetting> {
         let turns = self.turns.iter().filter(|turn| !matches!(turn.what, StepAction::Mark(_)));

@@ -2,14 +2,11 @@
 //! figures.
 
 use crate::{
-    experiment::measurement::{ENOUGH_FOR_P99, Measurement},
+    experiment::measurement::{ENOUGH_FOR_P99, Measurement, settle_s},
     session::{Interval, timeline::GaugeMeans},
     stats::is_steady,
 };
 
-/// The minimum and the maximum of the time after a change that is left out, in seconds. The time depends on how long
-/// requests are in flight.
-const SETTLE_S: (f64, f64) = (0.5, 5.0);
 /// The minimum and the maximum length of a measurement, in seconds.
 const LENGTH_S: (f64, f64) = (3.0, 10.0);
 /// The required relative precision of the mean throughput.
@@ -34,8 +31,7 @@ impl SweepStep {
     /// Returns a step with a setting that is in force since `since_s`. Requests are in flight for about `in_flight_s`
     /// seconds.
     pub(super) fn new(since_s: f64, in_flight_s: f64) -> Self {
-        let settle_s = (2.0 * in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1);
-        let stretch = Measurement::after_backlog(since_s, settle_s);
+        let stretch = Measurement::after_backlog(since_s, settle_s(in_flight_s));
         Self { stretch, ops_per_s: Vec::new(), response_ns: Vec::new(), gauges: GaugeMeans::default() }
     }
 
