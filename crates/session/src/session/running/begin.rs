@@ -29,7 +29,7 @@ use crate::{
     clock::Clock,
     endpoint::UNVERIFIED,
     knobs::Knobs,
-    server::{self, ConfigChange, ControlMessage, value_words},
+    server::{self, ControlMessage},
     session::{
         Encryption, Live, LiveError, LiveSettings, ServerIdentity, SessionStart, SessionWriter,
         TargetSettings, queue::queue,
@@ -205,12 +205,8 @@ fn set_config(
             }
             for outcome in outcomes {
                 match outcome {
-                    SetOutcome::Set(ConfigChange { name, to, .. }) => {
-                        let text =
-                            format!("{name} is {}; the old value is restored at the end", value_words(&to));
-                        peers.send(node.number, Notice::Info(text));
-                    }
-                    SetOutcome::Warning(why) => peers.send(node.number, Notice::Warning(why)),
+                    SetOutcome::Set(_) => {}
+                    SetOutcome::Note(notice) => peers.send(node.number, notice),
                     SetOutcome::NotSet(_, why) => return Err(StartError::Refused(node.number, why)),
                 }
             }

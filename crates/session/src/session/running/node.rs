@@ -24,7 +24,6 @@ use crate::{
     load::LoadPlan,
     server::{
         Control, KeyExamination, KeyMethod, KeyState, Ledger, Marker, Owner, leftover_lines, merged_by_run,
-        value_words,
     },
     session::{Live, Record, TargetSettings},
 };
@@ -220,13 +219,8 @@ impl SessionNode {
     fn look_at_tuning(&mut self, live: &mut Live, peers: &mut Peers) {
         for outcome in self.tuning.poll(Duration::ZERO, &self.control) {
             match outcome {
-                SetOutcome::Set(change) => {
-                    let (name, value) = (&change.name, value_words(&change.to));
-                    let text = format!("{name} is {value}; the old value is restored at the end");
-                    live.target(self.number).retuned(change);
-                    peers.send(self.number, Notice::Info(text));
-                }
-                SetOutcome::Warning(why) => peers.send(self.number, Notice::Warning(why)),
+                SetOutcome::Set(change) => live.target(self.number).retuned(change),
+                SetOutcome::Note(notice) => peers.send(self.number, notice),
                 SetOutcome::NotSet(Wish { parameter, to, peer }, why) => {
                     peers.refuse(peer, Order::SetConfig { parameter, to }, why);
                 }

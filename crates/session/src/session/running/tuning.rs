@@ -4,10 +4,13 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::restore::{LIMIT, restore_parameter};
+use super::{
+    order::Notice,
+    restore::{LIMIT, restore_parameter},
+};
 use crate::{
     endpoint::Address,
-    server::{Answer, ConfigChange, Control, Ledger, Parameter, TuneResult},
+    server::{Answer, ConfigChange, Control, Ledger, Parameter, TuneResult, value_words},
 };
 
 /// A parameter and its requested value.
@@ -34,7 +37,7 @@ pub(super) enum SetOutcome {
     /// The parameter was set.
     Set(ConfigChange),
     /// A message for the user.
-    Warning(String),
+    Note(Notice),
     /// The parameter was not set, or it is unknown whether it was set; the text is the reason.
     NotSet(Wish, String),
 }
@@ -72,11 +75,13 @@ impl Tuning {
             let name = wish.parameter.name;
             match answer {
                 Ok(TuneResult { change, unmarked }) => {
-                    outcomes.push(SetOutcome::Set(change));
+                    let value = value_words(&change.to);
+                    let text = format!("{name} is {value}; the old value is restored at the end");
+                    outcomes.extend([SetOutcome::Set(change), SetOutcome::Note(Notice::Info(text))]);
                     outcomes.extend(unmarked.map(|cause| {
-                        SetOutcome::Warning(format!(
+                        SetOutcome::Note(Notice::Warning(format!(
                             "no marker can be set ({cause}): after a kill, the old value of {name} will be unknown"
-                        ))
+                        )))
                     }));
                 }
                 Err(error) if error.is_refused() => {
