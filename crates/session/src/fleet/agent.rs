@@ -13,7 +13,7 @@ use std::{
 use super::{
     Permit,
     bus::{Bus, BusError, BusStream, FleetName},
-    clock_offset::ClockOffset,
+    clock_offset::{ClockOffset, MEASURE_EVERY},
     follower::{Follower, find_cluster},
     messages::{AgentReport, FleetOrder, RECORD, REPORT, Terms, VERSION, WAIT, read_order},
 };
@@ -38,8 +38,6 @@ const LAST_REPORTS: Duration = Duration::from_secs(30);
 const STILL_WAITS_AFTER: Duration = Duration::from_secs(10);
 /// How often the agent reports: four times a second, as the load's intervals end.
 const REPORT_EVERY: Duration = Duration::from_millis(250);
-/// The interval between two queries of the bus's time.
-const MEASURE_EVERY: Duration = Duration::from_secs(1);
 /// The largest number of unsent reports. Beyond it the oldest report is dropped, and the session notices the gap in the
 /// report numbers.
 const MOST_WAITING: usize = 400;

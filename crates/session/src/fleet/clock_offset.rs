@@ -1,17 +1,17 @@
 //! Measures the offset between the clock of this process and the clock of the bus. All agents of a fleet take the time
 //! of the session from the bus.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
 use super::bus::{Bus, BusError};
-use crate::clock::{Clock, SECOND_NS};
+use crate::clock::Clock;
 
 /// The number of clock samples that are kept. The sample with the smallest possible error is used.
 const KEPT: usize = 16;
 /// The assumed clock drift: two clocks move apart by at most 1/10,000 of the elapsed time (100 ppm).
 const DRIFT: u64 = 10_000;
-/// The interval between two clock samples, in nanoseconds.
-const MEASURE_EVERY_NS: u64 = SECOND_NS;
+/// The interval between two clock samples.
+pub(super) const MEASURE_EVERY: Duration = Duration::from_secs(1);
 
 /// The measured offset of the bus's clock from the clock of this process.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl ClockOffset {
     /// Returns the offset (the bus's clock minus the clock of this process) and its largest possible error until the
     /// next sample, both in nanoseconds. The error is half of the sample's round trip plus the drift since the sample.
     pub(super) fn offset(&self) -> Option<(i64, u64)> {
-        let until_ns = self.samples.back()?.at_ns + MEASURE_EVERY_NS;
+        let until_ns = self.samples.back()?.at_ns + MEASURE_EVERY.as_nanos() as u64;
         let known = self.samples.iter().map(|sample| (sample.error_ns(until_ns), sample.offset_ns));
         known.min().map(|(error_ns, offset_ns)| (offset_ns, error_ns))
     }
@@ -80,6 +80,7 @@ impl ClockSample {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SECOND_NS;
 
     #[test]
     fn the_shortest_round_trip_is_used_unless_it_is_old() {
