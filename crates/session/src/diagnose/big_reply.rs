@@ -11,7 +11,7 @@ use crate::{gauge::Gauge, units};
 
 /// The smallest mean reply size that is judged, in bytes. Writing such a reply takes longer than running a short
 /// command.
-const LARGE: f64 = 65_536.0;
+pub(super) const LARGE_REPLY: f64 = 65_536.0;
 /// The smallest output rate that is reported, in bytes per second: about the capacity of a 1 Gbit/s network.
 const MUCH: f64 = 100e6;
 
@@ -21,7 +21,8 @@ const MANY_KEYS: f64 = 4096.0;
 /// Returns the current finding, if any.
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let per_s = now.steady(Gauge::BytesOut, stands).filter(|per_s| *per_s >= MUCH)?;
-    let mean = now.gauge(Gauge::OpsPerS).map(|ops| per_s / ops.max(1.0)).filter(|mean| *mean >= LARGE)?;
+    let mean =
+        now.gauge(Gauge::OpsPerS).map(|ops| per_s / ops.max(1.0)).filter(|mean| *mean >= LARGE_REPLY)?;
     if now.is_loaded() {
         return None;
     }

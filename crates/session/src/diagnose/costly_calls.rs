@@ -2,6 +2,7 @@
 
 use super::{
     Finding, Severity,
+    big_reply::LARGE_REPLY,
     now::{CommandUse, RecentState},
     slow_calls::{SLOW_US, advice, longest},
 };
@@ -15,8 +16,6 @@ const SHARE: f64 = 0.20;
 const LOW_SHARE: f64 = 0.15;
 /// The finding is a problem when the command takes this share of the main thread's time.
 const LARGE_SHARE: f64 = 0.60;
-/// The smallest mean reply size that the evidence names, in bytes.
-const LARGE_REPLY: f64 = 65_536.0;
 
 /// Returns the current finding, if any.
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {

@@ -8,7 +8,7 @@
 
 use super::{
     Finding, Severity,
-    now::RecentState,
+    now::{RecentState, length_s},
     rule::{Rule, RuleVerdict, is_judged},
 };
 use crate::{
@@ -119,7 +119,7 @@ pub(super) fn rate_limit(now: &RecentState, _: bool) -> Option<Finding> {
     let segment = now.segment.as_ref().filter(|segment| is_judged(segment))?;
     let rate = f64::from(segment.knobs.rate?);
     let parts = now.last(ENOUGH_S, 0);
-    let length_s: f64 = parts.iter().map(|part| part.length_s).sum();
+    let length_s = length_s(parts);
     let ops: f64 = parts.iter().map(|part| part.ops as f64).sum();
     let per_s = ops / length_s;
     if length_s < ENOUGH_S || per_s < rate * REACHED || !now.has_time() {

@@ -3,7 +3,7 @@
 //! If the kernel reports timestamps, the judged time of a PING begins when the request leaves the local kernel, and
 //! ends when the reply arrives there. Delays of redyno's own threads are then not included.
 
-use super::window::RecentValues;
+use super::window::{RecentValues, middle};
 use crate::{probe, stats::Latency, units};
 
 /// The length of the judged period, in seconds: with 100 PINGs a second, the p99 is the third longest of 300.
@@ -104,16 +104,13 @@ impl Pings {
     /// Returns the usual PING times: the medians of earlier seconds. `None` if there are too few seconds.
     pub(super) fn usual(&self) -> Option<PingTimes> {
         let before: Vec<&PingTimes> = self.usual.until(self.t_s - WINDOW_S).collect();
-        let median = |part: fn(&PingTimes) -> u64| {
-            let mut values: Vec<u64> = before.iter().map(|times| part(times)).collect();
-            values.sort_unstable();
-            values[values.len() / 2]
+        let median = |part: fn(&PingTimes) -> u64| middle(before.iter().map(|times| part(times)).collect());
+        let usual = PingTimes {
+            min_ns: median(|times| times.min_ns)?,
+            p50_ns: median(|times| times.p50_ns)?,
+            p99_ns: median(|times| times.p99_ns)?,
         };
-        (before.len() >= ENOUGH).then(|| PingTimes {
-            min_ns: median(|times| times.min_ns),
-            p50_ns: median(|times| times.p50_ns),
-            p99_ns: median(|times| times.p99_ns),
-        })
+        Some(usual).filter(|_| before.len() >= ENOUGH)
     }
 
     /// Returns the evidence that PING is slow, compared with its usual time or with the fastest PING; `None` if PING is

@@ -11,7 +11,7 @@ use super::{
     Finding,
     now::RecentState,
     rule::{Measurements, Rule, RuleVerdict},
-    window::RecentValues,
+    window::{RecentValues, middle},
 };
 use crate::{
     session::{Interval, Record, SessionStart},
@@ -173,11 +173,6 @@ fn medians(interval: &Interval) -> Medians {
 
 fn middles(values: impl IntoIterator<Item = (u16, Vec<u64>)>) -> Medians {
     values.into_iter().filter_map(|(node, values)| Some((node, middle(values)?))).collect()
-}
-
-fn middle(mut values: Vec<u64>) -> Option<u64> {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied()
 }
 
 #[cfg(test)]

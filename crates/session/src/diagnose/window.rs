@@ -43,3 +43,9 @@ impl<T> RecentValues<T> {
         self.kept.back().map(|(_, value)| value)
     }
 }
+
+/// Returns the median of the values, or the upper of the two middle values; `None` without values.
+pub(super) fn middle(mut values: Vec<u64>) -> Option<u64> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}
