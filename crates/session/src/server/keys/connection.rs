@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::{
     endpoint::{Talk, Target, talk},
-    protocol::{Dialect, Reply, error_code},
+    protocol::{Dialect, Reply, RespValue, error_code},
     server::{ServerError, pace::SentCommands},
     untrusted,
 };
@@ -107,25 +107,18 @@ fn name(word: &[u8]) -> String {
 
 /// Reads a complete reply.
 fn read(reply: &[u8]) -> KeyReply {
-    let mut rest = reply;
     let mut texts = Vec::new();
-    while let Some(end) = rest.windows(2).position(|pair| pair == b"\r\n") {
-        let (line, after) = (&rest[..end], &rest[end + 2..]);
-        rest = after;
-        let number = || name(&line[1..]).parse::<i64>().ok();
-        match line.first() {
-            Some(b':') if texts.is_empty() => return number().map_or(KeyReply::Nothing, KeyReply::Number),
-            Some(b'+') => texts.push(line[1..].to_vec()),
-            Some(b'$') => {
-                let length = number().and_then(|length| usize::try_from(length).ok());
-                let Some(text) = length.and_then(|length| rest.get(..length)) else { continue };
-                texts.push(text.to_vec());
-                rest = rest.get(text.len() + 2..).unwrap_or_default();
-            }
-            _ => {}
-        }
+    match RespValue::read(reply) {
+        Some(RespValue::Number(number)) => return KeyReply::Number(number),
+        Some(value) => add_texts(&value, &mut texts),
+        None => {}
     }
     if texts.is_empty() { KeyReply::Nothing } else { KeyReply::Texts(texts) }
+}
+
+fn add_texts(value: &RespValue, texts: &mut Vec<Vec<u8>>) {
+    texts.extend(value.text().map(<[u8]>::to_vec));
+    value.list().unwrap_or_default().iter().for_each(|part| add_texts(part, texts));
 }
 
 #[cfg(test)]
