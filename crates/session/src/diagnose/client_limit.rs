@@ -112,7 +112,7 @@ impl ClientLimit {
             if self.resting.contains(&kind) { falls_silent } else { speaks }
         });
         self.resting = found.iter().map(|found| found.kind).collect();
-        Some(finding(found, &whole, now.cores).into())
+        Some(finding(found, &whole, now.cores()).into())
     }
 }
 

@@ -27,13 +27,12 @@ const END: f64 = 0.7;
 /// Finds the slot with the most requests.
 #[derive(Debug, Clone)]
 pub(super) struct HotSlot {
-    session: Option<SessionStart>,
     recent: RecentValues<SlotRequests>,
 }
 
 impl Default for HotSlot {
     fn default() -> Self {
-        Self { session: None, recent: RecentValues::new(WINDOW_S) }
+        Self { recent: RecentValues::new(WINDOW_S) }
     }
 }
 
@@ -93,10 +92,6 @@ impl Rule for HotSlot {
 
     fn push(&mut self, record: &Record, now: &RecentState, stands: bool) -> RuleVerdict {
         match record {
-            Record::Session(session) => self.session = Some(session.clone()),
-            Record::Event(_) => {
-                self.session.as_mut().map(|session| session.follow(record));
-            }
             Record::Segment(_) => {
                 self.recent = RecentValues::new(WINDOW_S);
                 return RuleVerdict::Clear;
@@ -110,7 +105,7 @@ impl Rule for HotSlot {
                 let mut all = SlotRequests::default();
                 self.recent.since(interval.t_s - WINDOW_S).for_each(|requests| all.add(requests));
                 if all.length_s >= LEAST_S && now.segment.as_ref().is_some_and(is_judged) {
-                    return all.finding(self.session.as_ref(), if stands { END } else { 1.0 }).into();
+                    return all.finding(now.session.as_ref(), if stands { END } else { 1.0 }).into();
                 }
             }
             _ => {}

@@ -9,7 +9,7 @@ use crate::{
     host,
     protocol::{Dialect, DialectWords},
     server::{CommandStat, Status},
-    session::{Interval, OperationInterval, Record, Segment},
+    session::{Interval, OperationInterval, Record, Segment, SessionStart},
 };
 
 /// The longest time that a rule judges, in seconds.
@@ -34,9 +34,8 @@ const STEADY: usize = 3;
 pub(super) struct RecentState {
     /// The time of the last record, in seconds of the session.
     pub(super) t_s: f64,
-    /// The number of cores of the machine that redyno runs on.
-    pub(super) cores: usize,
-    server: String,
+    /// The first record of the session, with later changes of the nodes.
+    pub(super) session: Option<SessionStart>,
     /// The current segment.
     pub(super) segment: Option<Segment>,
     /// The last intervals of the current segment, without the figures of each operation and node.
@@ -77,8 +76,7 @@ impl Default for RecentState {
     fn default() -> Self {
         Self {
             t_s: 0.0,
-            cores: 0,
-            server: String::new(),
+            session: None,
             segment: None,
             parts: Vec::new(),
             pings: Pings::default(),
@@ -123,11 +121,11 @@ impl RecentState {
                 self.statuses.push(moment.t_s, moment.body.clone());
             }
             Record::Host(moment) => self.hosts.push(moment.t_s, moment.body.clone()),
-            Record::Event(event) => self.events.push(event.t_s, event.what.clone()),
-            Record::Session(session) => {
-                self.cores = session.host.cores;
-                self.server.clone_from(&session.target.server);
+            Record::Event(event) => {
+                self.events.push(event.t_s, event.what.clone());
+                self.session.as_mut().map(|session| session.follow(record));
             }
+            Record::Session(session) => self.session = Some(session.clone()),
             Record::Segment(segment) => {
                 self.segment = Some(segment.clone());
                 self.parts.clear();
@@ -144,6 +142,11 @@ impl RecentState {
             Record::End(_) => *self = Self::default(),
             _ => {}
         }
+    }
+
+    /// Returns the number of cores of the machine that redyno runs on; 0 if it is unknown.
+    pub(super) fn cores(&self) -> usize {
+        self.session.as_ref().map_or(0, |session| session.host.cores)
     }
 
     /// Returns the last status of the server; `None` if it is too old.
@@ -295,7 +298,7 @@ impl RecentState {
 
     /// Returns the names that this kind of server uses, such as `PING`.
     pub(super) fn words(&self) -> &'static DialectWords {
-        Dialect::of_server(&self.server).words()
+        Dialect::of_server(self.session.as_ref().map_or("", |session| &session.target.server)).words()
     }
 
     /// Returns the latest intervals, oldest first: as few intervals as cover `window_s` seconds, or all intervals. The

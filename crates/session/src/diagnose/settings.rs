@@ -37,8 +37,9 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     let clock = host
         .map(|host| host.clock_source.as_str())
         .filter(|clock| !clock.is_empty() && !FAST_CLOCKS.contains(clock));
-    let threads = number("io-threads")
-        .filter(|threads| *threads > 1 && now.cores > 0 && *threads as usize >= now.cores && host.is_some());
+    let threads = number("io-threads").filter(|threads| {
+        *threads > 1 && now.cores() > 0 && *threads as usize >= now.cores() && host.is_some()
+    });
     let hz = number("hz").filter(|hz| *hz > HIGHEST_HZ);
     let known = [
         huge.then(|| {
@@ -53,7 +54,7 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
             )
         }),
         threads.map(|threads| {
-            let text = format!("io-threads {threads} on {} cores: they wait for each other", now.cores);
+            let text = format!("io-threads {threads} on {} cores: they wait for each other", now.cores());
             (text, "fewer io-threads than cores, in the server's configuration")
         }),
         hz.map(|hz| (format!("hz {hz}: the server wakes {hz} times a second"), "CONFIG SET hz 10")),

@@ -34,7 +34,6 @@ type Medians = BTreeMap<u16, u64>;
 /// Compares the nodes of a cluster.
 #[derive(Debug, Clone)]
 pub(super) struct SlowNode {
-    session: Option<SessionStart>,
     /// The medians of the service times of each interval.
     load: RecentValues<Medians>,
     /// The median PING time of each report, by node.
@@ -43,7 +42,7 @@ pub(super) struct SlowNode {
 
 impl Default for SlowNode {
     fn default() -> Self {
-        Self { session: None, load: RecentValues::new(WINDOW_S), pings: BTreeMap::new() }
+        Self { load: RecentValues::new(WINDOW_S), pings: BTreeMap::new() }
     }
 }
 
@@ -65,10 +64,7 @@ impl Rule for SlowNode {
 
     fn push(&mut self, record: &Record, now: &RecentState, stands: bool) -> RuleVerdict {
         match record {
-            Record::Session(session) => self.session = Some(session.clone()),
-            Record::Event(_) => {
-                self.session.as_mut().map(|session| session.follow(record));
-            }
+            Record::Session(_) | Record::Event(_) => {}
             Record::Segment(_) => self.load = RecentValues::new(WINDOW_S),
             Record::Interval(interval) if !interval.nodes.is_empty() && interval.timed_s() > 0.0 => {
                 self.load.push(interval.t_s, medians(interval));
@@ -102,7 +98,7 @@ impl SlowNode {
         let node = by_load.as_ref().or(by_ping.as_ref())?.node;
         let ping = by_ping.filter(|ping| ping.node == node).or_else(|| NodeComparison::with(&pings, node));
         let load = by_load.or_else(|| NodeComparison::with(&load, node));
-        Some(finding(self.session.as_ref(), node, load.as_ref(), ping.as_ref()))
+        Some(finding(now.session.as_ref(), node, load.as_ref(), ping.as_ref()))
     }
 }
 
