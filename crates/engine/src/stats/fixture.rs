@@ -4,9 +4,7 @@ use super::{Latency, Recorder};
 
 /// Builds a distribution with each of these latencies once.
 pub fn latency_of(values_ns: impl IntoIterator<Item = u64>) -> Latency {
-    let mut recorder = Recorder::new();
-    values_ns.into_iter().for_each(|ns| recorder.record(ns));
-    recorder.latency()
+    Latency::of(&values_ns.into_iter().collect::<Vec<_>>())
 }
 
 /// Builds a distribution with one latency, `n` times.
