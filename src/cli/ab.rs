@@ -46,7 +46,7 @@ pub struct AbArgs {
     /// Setting B; the verdict says whether B is better than A
     #[arg(long, value_name = "KNOBS")]
     pub to: String,
-    /// Time under each setting in seconds, for each pair [default: 3]
+    /// How many seconds each setting is measured in each pair [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
     /// Continue even if redyno is the limit on both sides of the first three pairs

@@ -46,20 +46,20 @@ pub struct AgentArgs {
     /// A target that the session may put load on, as HOST:PORT; * stands for any text; can be given several times
     #[arg(long = "target", value_name = "HOST:PORT", required = true, value_parser = NonEmptyStringValueParser::new())]
     pub targets: Vec<String>,
-    /// The agent's number, from 0 [default: JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID or NOMAD_ALLOC_INDEX]
+    /// The agent's number, counted from 0 [default: JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID or NOMAD_ALLOC_INDEX]
     #[arg(long, value_name = "N")]
     pub index: Option<usize>,
-    /// How many agents there are [default: SLURM_ARRAY_TASK_COUNT]
+    /// The number of agents of the session [default: SLURM_ARRAY_TASK_COUNT]
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=1000))]
     pub of: Option<u16>,
     /// At the end of a session, wait for the next session
     #[arg(long)]
     pub stay: bool,
-    /// If the session requests it, also send commands that administer the server, run code, block, or write keys by
-    /// name, and use keys without the run's prefix (--key-prefix, --own-names)
+    /// Permit sessions also to send commands that administer the server, run code, block, or write keys by name, and to
+    /// use keys without the run's prefix (--key-prefix, --own-names)
     #[arg(long)]
     pub allow: bool,
-    /// Maximum number of operations per second of this agent; a session without --rate is then refused
+    /// Maximum number of operations per second of this agent; the agent then refuses sessions without --rate
     #[arg(long, value_name = "RATE", value_parser = value_parser!(u32).range(1..))]
     pub max_rate: Option<u32>,
     /// Maximum number of clients of this agent [default: as many as the limit of open files allows]
@@ -68,7 +68,8 @@ pub struct AgentArgs {
     /// ACL user of the target; needs a password
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Password of the target; the environment variable REDISCLI_AUTH is safer
+    /// Password of the target; other users of this machine can see this option, so the environment variable
+    /// REDISCLI_AUTH is safer
     #[arg(short = 'a', long = "pass", value_name = "PASSWORD")]
     pub password: Option<Password>,
     /// TLS.

@@ -41,13 +41,13 @@ pub struct CaptureArgs {
     /// The length of the capture in seconds [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<Duration>,
-    /// The new file
+    /// The new file to write
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: PathBuf,
     /// Write the values themselves, in place of their lengths
     #[arg(long)]
     pub values: bool,
-    /// Do not ask before the capture; required above 20 000 commands per second
+    /// Do not ask before the capture; required if the server runs more than 20 000 commands per second
     #[arg(long)]
     pub yes: bool,
     /// The server.

@@ -28,7 +28,7 @@ noise, or its figure was not measured.";
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER, override_usage = "redyno compare [OPTIONS] BASE NEW\n       redyno compare [OPTIONS] BASE... --new NEW...")]
 pub struct CompareArgs {
-    /// The baseline recording, then the new recording; with --new, only baseline recordings
+    /// The baseline recording, and then the new recording; if --new is given, baseline recordings only
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<String>,
     /// The new recordings: several runs of one setting

@@ -47,7 +47,7 @@ pub struct ExportArgs {
     /// operations]
     #[arg(long, value_name = "TAG")]
     pub tag: Option<String>,
-    /// The target to export if the recording has several, counted from 0
+    /// The number of the target to export, counted from 0, if the recording has several targets
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub target: u16,
     /// Remove the server's own text: arguments and clients in the slow log, error messages, addresses

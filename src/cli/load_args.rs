@@ -42,34 +42,35 @@ pub struct LoadArgs {
     #[arg(short = 'P', long, value_name = "PIPELINE", value_parser = count)]
     pub pipeline: Option<u32>,
     /// Open loop: send this many requests per second over all clients, on a schedule that does not wait for replies;
-    /// the response time counts from when a request was due, which avoids coordinated omission [default: closed loop:
-    /// a client sends again when its replies have arrived]
+    /// the response time begins when a request is due, which avoids coordinated omission [default: closed loop: a
+    /// client sends again when its replies have arrived]
     #[arg(long, value_name = "RATE", value_parser = count)]
     pub rate: Option<u32>,
-    /// Arrivals under --rate, the mean: constant; poisson for random gaps; 'bursty 10x 1s/10s' for bursts of 1 s every
-    /// 10 s, with 10 times the rate between them; trace for the times of --trace [default: constant; trace with --trace]
+    /// When requests are due under --rate: constant; poisson (random gaps); 'bursty 10x 1s/10s' (for 1 s of every 10 s,
+    /// ten times the rate of the time between; --rate is the mean); trace (as in the file of --trace) [default:
+    /// constant; trace if --trace is given]
     #[arg(long, value_name = "NAME")]
     pub arrivals: Option<Arrivals>,
-    /// What to do if no connection is free for a request that is due: queue sends it late, shed drops and counts it
-    /// when it is 10 ms late [default: queue]
+    /// What to do with a request that is due while no connection is free: queue sends the request late; shed drops and
+    /// counts the request when it is 10 ms late [default: queue]
     #[arg(long, value_name = "NAME")]
     pub backlog: Option<Backlog>,
-    /// When a client sends again after its replies: grouped, when all replies that have arrived are read, so that the
-    /// server receives many requests at a time; spread, at once, as independent clients do [default: grouped]
+    /// When a client sends again: grouped (when all replies that have arrived are read, so that many requests reach the
+    /// server together) or spread (when its own replies are read, as independent clients do) [default: grouped]
     #[arg(long, value_name = "NAME")]
     pub rhythm: Option<Rhythm>,
     /// Let each client open a new connection after every N replies, with TLS handshake and AUTH; the client first waits
     /// for the replies of its pipeline [default: connections are kept]
     #[arg(long, value_name = "N", value_parser = count)]
     pub reconnect: Option<u32>,
-    /// Let each client pause before its next batch: 20ms, 5ms..50ms (random, uniform), or 'exponential 20ms' (random,
-    /// with this mean); the first pause is shortened at random, so that clients do not begin together [default: clients
-    /// do not pause]
+    /// Let each client pause before its next batch, for 20ms, 5ms..50ms (random, uniform), or 'exponential 20ms'
+    /// (random, with this mean); the first pause is shortened at random, so that clients do not begin together
+    /// [default: clients do not pause]
     #[arg(long, value_name = "T")]
     pub think: Option<RandomLength>,
     /// Let each client open a new connection after this time, with TLS handshake and AUTH; T is written as for --think.
-    /// The client first waits for the replies of its pipeline; its first session is shortened at random [default:
-    /// connections are kept]
+    /// The client first waits for the replies of its pipeline; each client's first session is shortened at random
+    /// [default: connections are kept]
     #[arg(long, value_name = "T")]
     pub session_length: Option<RandomLength>,
     /// Workload: a preset (redyno workloads lists them) or a TOML file [default: cache, SET:GET 1:10]
@@ -96,13 +97,13 @@ pub struct LoadArgs {
     /// --duration is given
     #[arg(long, value_name = "FILE", conflicts_with_all = CONFLICTS_WITH_TRACE)]
     pub trace: Option<PathBuf>,
-    /// Send the trace this many times as fast: 2, 0.5 [default: 1]
+    /// Send the commands of --trace this many times as fast, such as 2 or 0.5 [default: 1]
     #[arg(long, value_name = "FACTOR", value_parser = speed, requires = "trace", conflicts_with = "rate")]
     pub speed: Option<f64>,
     /// Ratio of SETs to GETs, such as 1:10 [default: 1:10]
     #[arg(long, value_name = "SET:GET", value_parser = Workload::parse_ratio)]
     pub ratio: Option<Arc<Workload>>,
-    /// Value size in bytes: 100, 4k, 1M [default: 32]
+    /// Value size in bytes, such as 100, 4k or 1M [default: 32]
     #[arg(short = 'd', long, value_name = "BYTES", value_parser = bytes)]
     pub data_size: Option<u32>,
     /// Keyspace: how many different keys there are [default: 10k]
@@ -114,8 +115,8 @@ pub struct LoadArgs {
     /// the workload sets]
     #[arg(long, value_name = "NAME")]
     pub distribution: Option<Distribution>,
-    /// Before measuring, write the keys that the workload reads, even if the workload defines no prefill; redyno uses
-    /// the operation of the workload that writes these keys, or SET
+    /// Before measuring, write the keys that the workload reads, even if the workload defines no prefill; redyno then
+    /// uses the workload's operation that writes these keys, or SET
     #[arg(long, conflicts_with = "no_prefill")]
     pub prefill: bool,
     /// Skip the workload's prefill
@@ -136,7 +137,7 @@ pub struct LoadArgs {
     /// a whole core
     #[arg(long)]
     pub busy: bool,
-    /// Reply timeout: a connection that waits longer for a reply is closed and opened again [default: 5]
+    /// Reply timeout in seconds: a connection that waits longer for a reply is closed and opened again [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
     /// On a cluster, open at most this many connections from all clients to all nodes together; a client connects to a
@@ -161,7 +162,7 @@ pub struct LoadArgs {
     /// Start with the load off
     #[arg(long)]
     pub no_load: bool,
-    /// Keep the keys that the load wrote; at the end redyno shows how to use or remove them
+    /// Keep the keys that the load wrote; at the end redyno shows how to use these keys again and how to remove them
     #[arg(long, conflicts_with_all = ["key_prefix", "own_names"])]
     pub keep: bool,
     /// Use key names made of NAME and twelve digits, and keep the keys; redyno asks before it overwrites existing keys

@@ -66,7 +66,7 @@ pub struct ReplayArgs {
     /// Columns and rows of the picture
     #[arg(long, value_name = "WxH", default_value = "120x36", value_parser = area, requires = "drawn")]
     pub size: Rect,
-    /// The screen to draw: overview, latency, server, segments or log
+    /// The screen to draw: overview, latency, server, segments, log, curve or nodes
     #[arg(long, value_name = "NAME", default_value = "overview", value_parser = screen, requires = "drawn")]
     pub screen: Screen,
     /// The moment to draw: seconds of the session, or a time of the recording host such as 14:05 or 14:05:30

@@ -62,7 +62,7 @@ pub struct SeriesArgs {
     /// Run each cell for this many seconds, in place of its own number of requests or seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub duration: Option<u32>,
-    /// Print the published figures below the measured ones
+    /// Print the published figures below the measured figures
     #[arg(long)]
     pub published: bool,
     /// Print what would run, and end without connecting
@@ -71,7 +71,7 @@ pub struct SeriesArgs {
     /// Print JSON lines: one object per cell
     #[arg(long, conflicts_with = "plan")]
     pub json: bool,
-    /// Write all records of each cell to a new file in this directory, named after the cell's number
+    /// Write all records of each cell to a new file in this directory; the file's name contains the cell's number
     #[arg(long, value_name = "DIRECTORY")]
     pub record: Option<PathBuf>,
     /// File of records, for the runs that send fields of a dataset

@@ -24,14 +24,15 @@ pub struct SessionArgs {
     /// End after this many seconds [default: when you quit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<Duration>,
-    /// Warm up for this many seconds: a segment of its own, which the summary leaves out
+    /// Warm up for this many seconds; the warm-up is a separate segment, which the summary leaves out
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub warmup: Option<Duration>,
-    /// End after exactly this many requests, not counting the warm-up; lost and shed requests count [default: no limit]
+    /// End after exactly this many requests, including lost and shed requests, but not requests of the warm-up
+    /// [default: no limit]
     #[arg(short = 'n', long, value_name = "REQUESTS", value_parser = requests)]
     pub requests: Option<u64>,
-    /// Record to this new file, as JSON lines, compressed if its name ends in .zst [default: a file that redyno sessions
-    /// lists]
+    /// Record to this new file, as JSON lines; the file is compressed if its name ends in .zst [default: a file that
+    /// redyno sessions lists]
     #[arg(long, value_name = "FILE")]
     pub record: Option<Option<PathBuf>>,
     /// Begin a new file of the recording after this time, such as 30m or 1h; each file can be opened by itself, and its
@@ -39,14 +40,14 @@ pub struct SessionArgs {
     #[arg(long, value_name = "TIME", value_parser = rotation, requires = "record")]
     pub record_rotate: Option<Duration>,
     /// Measure the time from a write to a primary until its replicas return the written value: redyno writes markers,
-    /// at most ten per second in total, and asks before; no load is needed
+    /// at most ten per second in total, and asks before it writes the first marker; needs no load
     #[arg(long, conflicts_with_all = ["redact", "one_node", "key_prefix", "own_names"])]
     pub probe_lag: bool,
     /// Remove the server's own text from all output: arguments and clients in the slow log, error messages, addresses
     #[arg(long)]
     pub redact: bool,
-    /// Also write all arguments of commands in the slow log to recordings, JSON lines and exports, as completely as
-    /// the server kept them; without this option, only the screen shows them
+    /// Also write all arguments of commands in the slow log to recordings, JSON lines and exports, as completely as the
+    /// server kept them; without this option, only the screen shows all arguments
     #[arg(long, conflicts_with = "redact")]
     pub with_arguments: bool,
     /// Also write the figures in another tool's format, as redyno export does; can be given several times
@@ -56,15 +57,16 @@ pub struct SessionArgs {
     /// also 'ops < -5%'; can be given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
-    /// The baseline recording for a change such as 'ops < -5%' in --fail-if
+    /// The baseline recording for conditions of --fail-if that compare, such as 'ops < -5%'
     #[arg(long, value_name = "FILE", requires = "fail_if")]
     pub base: Option<String>,
-    /// Without a screen: end the run with exit code 3 when this condition is met in 5 seconds in a row: 'p99 > 50ms',
-    /// 'ops < 1000', 'errors > 0' (per second); can be given several times
+    /// Without a screen: end the run with exit code 3 when this condition is met in each of 5 seconds in a row: 'p99 >
+    /// 50ms', 'ops < 1000', 'errors > 0' (per second); can be given several times
     #[arg(long, value_name = "CONDITION")]
     pub abort_if: Vec<Condition>,
     /// Run this shell command for each finding that is a warning or worse; the command reads the finding as JSON from
-    /// its input. Each kind of finding runs it at most once a minute; commands run one at a time, for up to 10 s each
+    /// its input. For each kind of finding, the command runs at most once a minute; commands run one at a time, for up
+    /// to 10 s each
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     pub on_finding: Option<String>,
     /// Serve the figures as OpenMetrics at http://ADDRESS/metrics; ADDRESS is a port, IP:PORT, or unix:PATH
@@ -74,11 +76,11 @@ pub struct SessionArgs {
     /// (Prometheus); useful for runs that are too short to be scraped. Can be given several times
     #[arg(long, value_name = "PROTOCOL:URL")]
     pub push: Vec<push::PushDestination>,
-    /// Push every this many seconds [default: 10]
+    /// The interval of --push, in seconds [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "push")]
     pub push_every: Option<Duration>,
-    /// Send the headers in this file with each push, one per line, such as Authorization: Bearer TOKEN. OTLP also sends
-    /// the headers in the variable OTEL_EXPORTER_OTLP_HEADERS
+    /// Send the headers in this file with each push, one per line, such as Authorization: Bearer TOKEN. To OTLP, redyno
+    /// also sends the headers in the variable OTEL_EXPORTER_OTLP_HEADERS
     #[arg(long, value_name = "FILE", requires = "push")]
     pub push_headers: Option<PathBuf>,
     /// No screen: print a line per second; this is the default when stdout is not a terminal
@@ -95,7 +97,7 @@ pub struct SessionArgs {
     #[arg(long)]
     pub plan: bool,
     /// Check the result of a load with --dataset: read back each record that a run with the same options wrote by SET
-    /// or HSET, and compare it with the file. Writes nothing; exit code 3 if a record is missing or different
+    /// or HSET, and compare it with the file. --verify writes nothing; exit code 3 if a record is missing or different
     #[arg(long, conflicts_with = "plan")]
     pub verify: bool,
     /// Play the five-minute tour of the screen on the built-in server, until you press a key

@@ -47,13 +47,13 @@ pub struct TargetArgs {
                 http://host[:port][/path], https:// for TLS"
     )]
     pub uri: Option<Password>,
-    /// A target of the config file, by its name; @NAME for short
+    /// The name of a target in the config file; @NAME is short for --target NAME
     #[arg(long = "target", value_name = "NAME", conflicts_with = "uri")]
     pub named: Option<String>,
     /// ACL user; needs a password
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Password; the environment variable REDISCLI_AUTH is safer, since other users do not see it
+    /// Password; other users of this machine can see this option, so the environment variable REDISCLI_AUTH is safer
     #[arg(short = 'a', long = "pass", value_name = "PASSWORD")]
     pub password: Option<Password>,
     /// Ask for the password at the terminal, without showing it

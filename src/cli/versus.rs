@@ -54,7 +54,7 @@ pub struct VersusArgs {
     /// The second target, B; the verdict says whether B is better than A
     #[arg(value_name = "URI")]
     pub b: Password,
-    /// Time under load of each target in seconds, for each pair [default: 3]
+    /// How many seconds each target is measured in each pair [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
     /// Continue even if redyno is the limit on both sides of the first three pairs
