@@ -142,9 +142,9 @@ fn finding(
     ping: Option<&NodeComparison>,
 ) -> Finding {
     let next = match ping.map(|ping| ping.is_slow(true)) {
-        Some(false) => "its commands are slow, not the way to it: key 7 and Enter show its slow log",
+        Some(false) => "its commands are slow, not the network: key 7 and Enter show its slow log",
         Some(true) => {
-            "its process or the way to it is slow: is its host busy, or farther away? Key 7 and Enter show it"
+            "its process or the network is slow: check its host and the distance; key 7 and Enter show the node"
         }
         None => "key 7 and Enter show its PINGs, its CPU and its slow log",
     };
@@ -246,7 +246,7 @@ mod tests {
             found.evidence,
             ["requests p50 5.10 ms, the other nodes 130 µs", "PING p50 5.00 ms, the other nodes 95.0 µs"]
         );
-        assert!(found.next.contains("the way to it is slow"), "{}", found.next);
+        assert!(found.next.contains("the network is slow"), "{}", found.next);
         for n in 4..9 {
             push(&mut findings, second(n, [90, 90, 95]));
             push(
