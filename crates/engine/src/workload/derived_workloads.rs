@@ -6,7 +6,7 @@ impl Workload {
     /// Returns the workload with only these operations. An operation with weight 0 gets weight 1.
     ///
     /// # Errors
-    /// When an operation does not exist. The error names the first such operation.
+    /// Fails if an operation does not exist. The error names the first such operation.
     pub fn of_operations(&self, names: &[String]) -> Result<Self, WorkloadError> {
         let find = |name: &String| {
             let found = self.operations.iter().find(|operation| operation.name == *name);

@@ -34,7 +34,7 @@ impl Workload {
     /// Checks that the dialect supports the commands of the workload. `names` contains the prefix of the keys.
     ///
     /// # Errors
-    /// The error names the first command that the dialect does not support.
+    /// Fails if the dialect does not support a command. The error names the first such command.
     pub fn check_dialect(&self, dialect: Dialect, names: &KeyNames) -> Result<(), WorkloadError> {
         self.check_cas(dialect)?;
         let server = dialect.words().server;

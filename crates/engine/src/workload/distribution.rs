@@ -35,8 +35,8 @@ pub enum Distribution {
     Zipfian(f64),
     /// Zipf's law in the order of the numbers: the key with the lowest number is the hottest (memtier's Z).
     ZipfianInOrder(f64),
-    /// Exactly the zipfian distribution of YCSB: 10^10 ranks with the exponent 0.99, which a hash maps to the keys. The
-    /// hottest key gets about 3.78 % of the draws, for any number of keys.
+    /// Exactly the zipfian distribution of YCSB: 10^10 ranks with the exponent 0.99. A hash maps the ranks to the keys.
+    /// The hottest key gets about 3.78 % of the draws, for any number of keys.
     YcsbZipfian,
     /// Zipf's law by age: the newest key (with the highest number) is the hottest.
     Latest(f64),
@@ -75,7 +75,7 @@ impl Distribution {
     /// Checks that each parameter is in its range.
     ///
     /// # Errors
-    /// The error names a parameter that is out of range.
+    /// Fails if a parameter is out of its range. The error names this parameter.
     pub fn check(self) -> Result<(), WorkloadError> {
         match self {
             Self::Zipfian(exponent) | Self::ZipfianInOrder(exponent) | Self::Latest(exponent)
@@ -98,7 +98,7 @@ impl Distribution {
     /// Checks that the parameters fit a set of keys with these numbers. The set must have at least one key.
     ///
     /// # Errors
-    /// The error names a parameter that does not fit.
+    /// Fails if a parameter does not fit. The error names this parameter.
     pub fn check_over(self, numbers: &Range<u64>) -> Result<(), WorkloadError> {
         let Self::Gaussian { median, deviation } = self else { return Ok(()) };
         let keys = numbers.end - numbers.start;

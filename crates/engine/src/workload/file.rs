@@ -121,7 +121,7 @@ impl WorkloadFile {
     }
 }
 
-/// Wraps a value without a position in the text.
+/// Wraps a value that has no position in the text.
 fn anywhere<T>(value: T) -> Spanned<T> {
     Spanned::new(0..0, value)
 }
@@ -161,7 +161,7 @@ impl WorkloadChoice {
     /// Reads the workload file `path`, with these values for its parameters.
     ///
     /// # Errors
-    /// The error names the file, and the line if it is known.
+    /// Fails if the file cannot be read or is invalid. The error names the file, and the line if the line is known.
     pub fn read(path: &Path, settings: &Settings) -> Result<Self, WorkloadFileError> {
         let file = path.display().to_string();
         let text = text_of(path)?;
@@ -172,7 +172,7 @@ impl WorkloadChoice {
     /// Reads a workload from a table of another file. The workload gets the name `name` if the table contains no name.
     ///
     /// # Errors
-    /// When the table is not a valid workload.
+    /// Fails if the table is not a valid workload.
     pub fn of_table(name: &str, table: &toml::Table, settings: &Settings) -> Result<Self, String> {
         let text = toml::to_string(table).map_err(|error| error.to_string())?;
         parse(&text, name, settings).map_err(|wrong| wrong.cause)
@@ -181,7 +181,7 @@ impl WorkloadChoice {
     /// Parses the text of a workload file. The workload gets the name `name` if the text contains no name.
     ///
     /// # Errors
-    /// The same as for [`read`](Self::read).
+    /// The errors are the same as for [`read`](Self::read).
     pub(super) fn parse(
         text: &str,
         (file, name): (&str, &str),
@@ -194,7 +194,7 @@ impl WorkloadChoice {
 /// Reads the text of a file that a user has written: a workload, a series or a script.
 ///
 /// # Errors
-/// When the file cannot be read, or is too long.
+/// Fails if the file cannot be read, or is too long.
 pub fn text_of(path: &Path) -> Result<String, WorkloadFileError> {
     let wrong = |cause| WorkloadFileError { file: path.display().to_string(), line: None, cause };
     let mut bytes = Vec::new();

@@ -14,7 +14,8 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// The number of new keys that are stored in the order of their replies. Fewer requests are in flight at any time.
+/// The number of new keys that are stored in the order of their replies. At any time, fewer requests than this are in
+/// flight.
 const KEPT: u64 = 1 << 16;
 
 /// The new keys of a set, shared by all clients.
@@ -38,8 +39,8 @@ impl NewKeys {
         self.answered.load(Ordering::Acquire)
     }
 
-    /// Returns the number of the key whose reply was number `nth` of `answered` replies, counted from 0; `None` if the
-    /// number is no longer stored.
+    /// Returns the number of the key whose insert got reply number `nth`. The `answered` replies to inserts are
+    /// numbered from 0. Returns `None` if the number of the key is no longer stored.
     #[inline]
     pub(super) fn nth(&self, nth: u64, answered: u64) -> Option<u64> {
         let kept = self.newest.get().filter(|_| answered - nth <= KEPT);

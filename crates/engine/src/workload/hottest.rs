@@ -9,7 +9,7 @@ use super::{
     zipf::YcsbZipf,
 };
 
-/// The divisor for the number of hottest keys whose share is reported: a hundredth of the keys.
+/// The number of keys is divided by this number: redyno reports the share of the hottest hundredth of the keys.
 const HOTTEST: u64 = 100;
 
 /// The shares of the hottest keys in all draws, from 0 to 1.
@@ -84,7 +84,7 @@ fn bell(median: Option<f64>, deviation: Option<f64>, m: f64, n: f64) -> f64 {
 }
 
 /// Returns the error function. Formula 7.1.26 of Abramowitz and Stegun, Handbook of Mathematical Functions (1964), is
-/// accurate to 1.5e-7. Near 0 this is not enough, so the first terms of the series 7.1.5 are used there.
+/// accurate to 1.5e-7. Near 0 this accuracy is not enough, so the first terms of the series 7.1.5 are used there.
 fn erf(x: f64) -> f64 {
     if x.abs() < 0.1 {
         let square = x * x;

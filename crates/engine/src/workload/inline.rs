@@ -46,8 +46,8 @@ pub(super) fn foreign_name(text: &str) -> Option<&str> {
     text.get(..length)
 }
 
-/// Splits a text that begins with an opening brace into the text within the braces and the text after them. Nested
-/// braces are not accepted, so each brace is checked only once.
+/// Splits a text that begins with an opening brace into the text within the braces and the text after the braces.
+/// Nested braces are not accepted, so each brace is checked only once.
 pub(super) fn braced(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix('{')?;
     let end = inner.find(['{', '}'])?;
@@ -102,8 +102,8 @@ impl Workload {
     }
 }
 
-/// Returns `text` in which N copies of the words replace each `{repeat N: WORDS}`. The number of the copy, from 0,
-/// replaces `{i}`. An invalid repetition stays unchanged.
+/// Returns `text` with N copies of the words in place of each `{repeat N: WORDS}`. In each copy, `{i}` becomes the
+/// number of the copy, from 0. An invalid repetition stays unchanged.
 pub(super) fn written_out(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;

@@ -131,7 +131,7 @@ impl SetNames {
         vec![ArgumentPart::Text(self.prefix.as_bytes()), number]
     }
 
-    /// Returns the description of a key for parts that are derived from it.
+    /// Returns the description of a key for parts that are derived from the key.
     pub(super) fn key_part(&self, source: u16) -> KeyPart<'_> {
         KeyPart { prefix: &self.prefix, source, digits: self.form.digits }
     }

@@ -48,7 +48,7 @@ impl RunId {
     }
 
     /// Returns the run that created the resource with this name on an HTTP server. `None` if no run can have created
-    /// it, for instance if the text lists several names.
+    /// the resource, for instance if the text lists several names.
     pub fn of_http_resource(name: &str) -> Option<Self> {
         let is_plain =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
@@ -100,7 +100,7 @@ impl KeyNames {
     }
 
     /// Creates the prefix of names on an HTTP server: `redyno-4g7k2m9q-`. The prefix has no colons, because some
-    /// servers do not accept them.
+    /// servers do not accept colons.
     pub fn of_run_by_http(run: RunId) -> Self {
         Self { prefix: format!("{BY_HTTP}{run}-").into() }
     }

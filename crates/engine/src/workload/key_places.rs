@@ -32,7 +32,8 @@ pub(super) struct KeyPlaces {
 }
 
 impl KeyPlaces {
-    /// Returns the positions of the keys of `operation`. The keys in raw bytes are unknown.
+    /// Returns the positions of the keys of `operation`. If the operation consists of raw bytes, its keys are unknown,
+    /// and the result is empty.
     pub(super) fn of(operation: &Operation, steps: &[CommandStep], dialect: Dialect) -> Self {
         if operation.is_raw {
             return Self::default();
@@ -88,7 +89,7 @@ impl Workload {
     /// Checks that each operation has at most one key, so that one server stores all keys of an operation.
     ///
     /// # Errors
-    /// When an operation has several keys. The error names the first such operation.
+    /// Fails if an operation has several keys. The error names the first such operation.
     pub fn check_one_key(&self, dialect: Dialect) -> Result<(), WorkloadError> {
         let asked = self.operations.iter().zip(&self.compiled().operations);
         let several = |(operation, compiled): &(&Operation, &CompiledOperation)| {

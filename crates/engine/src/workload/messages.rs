@@ -1,12 +1,12 @@
 //! The messages of a workload with receivers: the number and the times of the messages on each channel, and the stamps
-//! in them.
+//! in the messages.
 //!
 //! ```text
 //!  mark and number of the message on its channel . time of sending in ns . number of the channel ;
 //!  "8162774324609065.8812345678.3;…"
 //! ```
-//! The time in a stamp is the time of the encoding, just before the write. In an open loop too, the delay of a late
-//! sender is part of the operation's response time, and not of the delivery time.
+//! The time in a stamp is the time of the encoding, just before the write. If a sender is late, the delay is therefore
+//! part of the operation's response time, and not of the delivery time. This also applies to open loops.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -21,7 +21,7 @@ const NUMBER_BITS: u32 = 44;
 /// The messages that were sent to each channel. Workers send, and the thread of the receivers reads.
 #[derive(Debug)]
 pub struct Messages {
-    /// The receivers, except for their number.
+    /// The kind of the receivers.
     pub(crate) kind: ReceiverKind,
     clock: Clock,
     /// The number in the name of the first channel.
@@ -83,12 +83,13 @@ impl Messages {
         })
     }
 
-    /// Returns whether both have the same channels and the same kind of receivers.
+    /// Returns whether `other` has the same channels and the same kind of receivers as these messages.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         (self.kind, &self.names, &self.moved_to) == (other.kind, &other.names, &other.moved_to)
     }
 
-    /// Counts a message on a channel. Returns the two numbers of its stamp: its number with the mark, and the time.
+    /// Counts a message on a channel. Returns the two numbers of the message's stamp: the number of the message, with
+    /// the mark in the upper bits, and the time of sending.
     pub(super) fn issue(&self, key: u64) -> (u64, u64) {
         let (channel, now_ns) = ((key - self.first) as usize, self.clock.now_ns());
         let Some(issued) = self.issued.get(channel) else { return (0, 0) };
@@ -103,7 +104,8 @@ impl Messages {
         channel * RECENT as usize + (number % RECENT) as usize
     }
 
-    /// Begins to receive. Returns whether other receivers have waited for these messages before.
+    /// Notes that receivers begin to wait for these messages. Returns whether other receivers have waited for these
+    /// messages before.
     pub(crate) fn begin_to_receive(&self) -> bool {
         self.is_received.swap(true, Relaxed)
     }

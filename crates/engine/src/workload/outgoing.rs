@@ -22,7 +22,7 @@ pub struct OutgoingRequests {
     pub(super) left_out: Vec<LargeValue>,
     /// For each set of keys, the key that the current operation can repeat.
     pub(super) noted: Vec<u64>,
-    /// The record that the last operation used, if it used a record.
+    /// The record of the last operation, if this operation used a record.
     pub(super) record: CurrentRecord,
     /// The CAS numbers that must still be inserted, in the order of their positions.
     pub(super) awaited: Vec<AwaitedNumber>,
@@ -38,8 +38,8 @@ pub struct OutgoingRequests {
     pub(super) inserted: Insertions,
     /// The expected replies that are compared with the real replies, and the length of each expected reply.
     pub(super) expected: (Vec<u8>, usize),
-    /// The requests that must wait for replies, in operations whose steps wait for each other: all second steps, then
-    /// all third steps, and so on.
+    /// The requests that must wait for replies, because the steps of their operations wait for each other: first all
+    /// second steps, then all third steps, and so on.
     pub(super) later: Vec<OutgoingRequests>,
 }
 

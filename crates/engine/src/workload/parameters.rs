@@ -53,7 +53,7 @@ impl Settings {
     /// Checks that `names` contains the name of every parameter that is set.
     ///
     /// # Errors
-    /// The error names a parameter that is missing in `names`.
+    /// Fails if `names` lacks the name of a parameter that is set. The error contains this name.
     pub fn only<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), WorkloadError> {
         let known: Vec<_> = names.into_iter().map(str::to_owned).collect();
         match self.0.keys().find(|name| !known.contains(name)) {

@@ -89,11 +89,12 @@ impl Workload {
     }
 
     /// Returns the workload with a prefill. An existing prefill stays unchanged. A new prefill writes all sets of keys
-    /// that the workload reads, or all sets that it uses if it reads none. Each set is written by the step of an
-    /// operation that creates keys of the set, even with weight 0, or else by SET.
+    /// that the workload reads. If the workload reads no keys, the prefill writes all sets that the workload uses. Each
+    /// set is written by a step that creates keys of the set, even if the operation of the step has weight 0. If there
+    /// is no such step, SET writes the set.
     ///
     /// # Errors
-    /// When the workload uses no keys, or when no command is known that can write them.
+    /// Fails if the workload uses no keys, or if redyno knows no command that can write these keys.
     pub fn with_prefill(&self) -> Result<Self, WorkloadError> {
         if !self.prefill.is_empty() {
             return Ok(self.clone());

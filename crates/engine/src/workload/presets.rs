@@ -90,7 +90,8 @@ impl WorkloadChoice {
     /// with this path instead. The settings are values for the workload's parameters.
     ///
     /// # Errors
-    /// When the workload does not exist, is invalid, or lacks one of these parameters.
+    /// Fails if the workload does not exist or is invalid, or if `settings` contains a parameter that the workload
+    /// lacks.
     pub fn find(text: &str, settings: &Settings) -> Result<Self, WorkloadError> {
         Self::find_in(Path::new(""), text, settings)
     }
@@ -98,7 +99,7 @@ impl WorkloadChoice {
     /// Finds a workload as [`find`](Self::find) does, but with file paths relative to `directory`.
     ///
     /// # Errors
-    /// The same as for [`find`](Self::find).
+    /// The errors are the same as for [`find`](Self::find).
     pub fn find_in(directory: &Path, text: &str, settings: &Settings) -> Result<Self, WorkloadError> {
         if is_path(text) {
             return Self::read(&directory.join(text), settings).map_err(WorkloadError::of);
@@ -119,7 +120,7 @@ impl WorkloadChoice {
     /// Returns the preset called `name`, and the load that it suggests.
     ///
     /// # Errors
-    /// When there is no preset with this name.
+    /// Fails if there is no preset with this name.
     pub fn of_preset(name: &str) -> Result<Self, WorkloadError> {
         found(name).map(|preset| preset.usual.clone())
     }
@@ -127,7 +128,7 @@ impl WorkloadChoice {
     /// Returns the preset called `name` as the text of a workload file.
     ///
     /// # Errors
-    /// The same as for [`find`](Self::find).
+    /// The errors are the same as for [`find`](Self::find).
     pub fn preset_file(name: &str, settings: &Settings) -> Result<String, WorkloadError> {
         match found(name)?.source {
             PresetText::File(text) if settings.is_empty() => Ok(text.to_owned()),
@@ -153,7 +154,7 @@ const NO_RATIO: &str = "--ratio 0:0 sends nothing; give at least one side a weig
 /// Returns the preset called `name`.
 ///
 /// # Errors
-/// When there is no preset with this name. The message lists all presets.
+/// Fails if there is no preset with this name. The message lists all presets.
 pub fn preset(name: &str) -> Result<Arc<Workload>, WorkloadError> {
     found(name).map(|preset| Arc::clone(&preset.usual.workload))
 }
@@ -182,7 +183,7 @@ impl Workload {
     /// Parses memtier_benchmark's `SET:GET`.
     ///
     /// # Errors
-    /// When the text has another form, or both weights are 0.
+    /// Fails if the text has another form, or both weights are 0.
     pub fn parse_ratio(text: &str) -> Result<Arc<Self>, WorkloadError> {
         let form = || invalid!("'{text}' is not a ratio SET:GET of two whole numbers, such as 1:10");
         let (set, get) = text.split_once(':').ok_or_else(form)?;

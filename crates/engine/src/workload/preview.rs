@@ -18,8 +18,7 @@ use crate::{protocol::Dialect, untrusted};
 
 /// The number of requests that are shown.
 const SAMPLES: usize = 12;
-/// The number of draws of each operation to compute its mean size. The size varies because numbers have different
-/// lengths.
+/// How often each operation is drawn to compute its mean size. The size varies because numbers have different lengths.
 const DRAWS: u64 = 500;
 /// The parameters of a run that is previewed.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +85,8 @@ pub struct KeysPreview {
     pub grows: bool,
     /// The distribution; `None` if operations use only new keys.
     pub distribution: Option<Distribution>,
-    /// The shares of the hottest keys in the draws, before the load inserts new keys. `None` if no closed form exists.
+    /// The shares of the hottest keys in the draws, before the load inserts new keys. `None` if the shares cannot be
+    /// computed in closed form.
     pub hottest: Option<HottestShares>,
 }
 
@@ -138,7 +138,7 @@ impl Preview {
     /// Creates the preview of a run.
     ///
     /// # Errors
-    /// When the workload sends records that can no longer be read.
+    /// Fails if the workload sends records that can no longer be read.
     pub fn new(asking: &PreviewInput) -> Result<Self, DatasetError> {
         let prefill = (!asking.workload.prefill.is_empty()).then(|| asking.prefill()).transpose()?;
         Ok(Self {

@@ -28,7 +28,7 @@ use crate::protocol::Dialect;
 /// The name of a set of keys, and the prefix before their numbers.
 type SetName = (String, String);
 
-/// A compiled workload. Each client draws requests from it with its own [`Draws`].
+/// A compiled workload. Each client draws requests from the program with its own [`Draws`].
 #[derive(Debug)]
 pub struct Program {
     templates: Templates,
@@ -121,8 +121,8 @@ impl Program {
         self
     }
 
-    /// Returns the program with the counters of `before` and of the programs before it, for each set of keys with the
-    /// same name and prefix.
+    /// Returns the program with the counters of `before` and of earlier programs, for each set of keys with the same
+    /// name and prefix.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         self.counted.extend(before.counted.clone());
@@ -163,8 +163,8 @@ impl Program {
         self.dataset.is_some()
     }
 
-    /// Returns whether every operation can be sent completely at once: it needs no record, and no step waits for a
-    /// reply.
+    /// Returns whether every operation can be sent completely at once: no operation needs a record, and no step waits
+    /// for a reply.
     pub fn is_sent_at_once(&self) -> bool {
         self.dataset.is_none() && self.templates.later.is_empty()
     }
@@ -192,7 +192,7 @@ impl Program {
         }
     }
 
-    /// Appends the request of a prefill with this number. Returns the number of its operation.
+    /// Appends the request of a prefill with this number. Returns the number of the request's operation.
     pub fn append_nth(&self, number: u64, draws: &mut Draws, out: &mut OutgoingRequests) -> OpId {
         let number = self.share.nth(number);
         let place = self.templates.asked.partition_point(|(upto, ..)| *upto <= number);

@@ -24,7 +24,7 @@ pub fn quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<N
     N::try_from(number).map_err(|_| de::Error::custom(format!("{number} is too large")))
 }
 
-/// Returns whether a field has its default value, so that it is not written to a file.
+/// Returns whether a field has its default value, and is therefore not written to a file.
 pub(super) fn is_default<T: Default + PartialEq>(field: &T) -> bool {
     *field == T::default()
 }
@@ -32,7 +32,7 @@ pub(super) fn is_default<T: Default + PartialEq>(field: &T) -> bool {
 /// Parses a whole number of an optional field.
 ///
 /// # Errors
-/// The same as for [`quantity`].
+/// The errors are the same as for [`quantity`].
 pub fn some_quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<Option<N>, D::Error> {
     quantity(from).map(Some)
 }

@@ -43,7 +43,7 @@ impl Workload {
     /// Returns the commands that read all records of the dataset back.
     ///
     /// # Errors
-    /// When redyno cannot know how the records were written.
+    /// Fails if redyno cannot know how the records were written.
     pub fn read_back(&self) -> Result<ReadBack, WorkloadError> {
         let dataset = self.dataset.as_ref().ok_or_else(|| {
             WorkloadError::of("--verify reads the records of a file back; give the file with --dataset")
@@ -80,7 +80,7 @@ impl ReadBack {
     /// last record.
     ///
     /// # Errors
-    /// When the record cannot be read.
+    /// Fails if the record cannot be read.
     pub fn next_record(&mut self) -> Result<Vec<RecordCheck>, DatasetError> {
         if self.left == 0 {
             return Ok(Vec::new());

@@ -64,7 +64,7 @@ fn shown(word: &[u8]) -> String {
     if needs_quotes { format!("\"{shown}\"") } else { shown }
 }
 
-/// Parses encoded commands of RESP into words. Returns `None` for any other bytes.
+/// Parses encoded commands of RESP into words. Returns `None` if the bytes are not encoded commands of RESP.
 pub(super) fn commands(mut wire: &[u8]) -> Option<Vec<Vec<&[u8]>>> {
     let mut commands = Vec::new();
     while !wire.is_empty() {

@@ -25,7 +25,7 @@ pub struct Receivers {
     /// The number of receivers.
     #[serde(deserialize_with = "quantity")]
     pub count: u32,
-    /// The name of the set of keys that contains the second queues. Only the kind `move` uses it.
+    /// The name of the set of keys that contains the second queues. Only receivers of the kind `move` use this set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }

@@ -63,7 +63,7 @@ impl Workload {
     /// Returns the workload with this many receivers.
     ///
     /// # Errors
-    /// When the workload has no receivers.
+    /// Fails if the workload has no receivers.
     pub fn with_receivers(&self, count: u32) -> Result<Self, WorkloadError> {
         let none = || {
             WorkloadError::of("this workload has no receivers; choose one that has, such as pubsub or queue")

@@ -43,7 +43,7 @@ impl Workload {
     /// Returns the workload with a dataset of the first `most` records of a file. Reads the file once.
     ///
     /// # Errors
-    /// When the workload sends no part of a record, the file lacks a field, or a record is invalid.
+    /// Fails if the workload sends no part of a record, the file lacks a field, or a record is invalid.
     pub fn with_dataset(&self, file: &Path, most: Option<u64>) -> Result<Self, DatasetError> {
         let portions = self.portions();
         if portions.is_empty() {

@@ -1,4 +1,4 @@
-//! The numbers in searches for nearest vectors that knobs change while the load runs.
+//! The numbers that knobs can change in searches for nearest vectors, while the load runs.
 
 use std::{cmp::Reverse, ops::Range};
 
@@ -66,7 +66,7 @@ impl Workload {
     /// Returns the workload with this value for the number in all searches.
     ///
     /// # Errors
-    /// When no search has the number, or the value is out of range.
+    /// Fails if no search has the number, or the value is out of range.
     pub fn with_search_number(&self, number: SearchNumber, value: u32) -> Result<Self, WorkloadError> {
         let name = number.name();
         if self.search_number(number).is_none() {

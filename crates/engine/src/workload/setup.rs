@@ -1,5 +1,5 @@
-//! The setup: commands that run once before a load, such as SCRIPT LOAD, FUNCTION LOAD or FT.CREATE, or a command that
-//! writes a key for all operations.
+//! The setup: commands that run once before a load, such as SCRIPT LOAD, FUNCTION LOAD or FT.CREATE. A command of the
+//! setup can also write a key that all operations use.
 //!
 //! redyno sends the commands of the setup in order before the load, each command after the reply to the previous
 //! command. These commands are not counted as operations.

@@ -61,7 +61,7 @@ impl NumberSource {
     }
 }
 
-/// The first number of kinds of values that stand for parts of a record.
+/// The lowest number of a kind of values that stands for a part of a record.
 pub(super) const FIELDS: u16 = 1 << 15;
 
 /// The sources for the slots of a program.
@@ -69,7 +69,7 @@ pub(super) const FIELDS: u16 = 1 << 15;
 pub(super) struct Sources {
     /// The sets of keys, which are the sources with the lowest numbers.
     pub(super) sets: Vec<Chooser>,
-    /// The sources of numbers that are not sets of keys. The first of them is numbered after the last set.
+    /// The sources of numbers that are not sets of keys. The first of these sources is numbered after the last set.
     pub(super) others: Vec<NumberSource>,
     pub(super) values: Values,
     /// The messages, if the workload has receivers.

@@ -57,7 +57,7 @@ impl Fragment {
         if let Self::Derived(_, key, _) = self { key } else { self }
     }
 
-    /// Returns the set from which the fragment draws a key, whether the key exists or is new.
+    /// Returns the set from which the fragment draws an existing key or a new key.
     pub(super) fn draws(&self) -> Option<u16> {
         if let Self::Key(set) | Self::New(set) | Self::SameSlot(set) = self.key() { Some(*set) } else { None }
     }
@@ -131,7 +131,8 @@ impl CommandStep {
         others.map(|place| format!("{shown} {}", self.beginning(*place))).collect()
     }
 
-    /// Returns the fixed text at the beginning of a word for a message, or `…`.
+    /// Returns the fixed text at the beginning of a word, for a message; `…` if the word does not begin with fixed
+    /// text.
     fn beginning(&self, place: usize) -> String {
         match self.0.get(place).and_then(|word| word.first()) {
             Some(Fragment::Text(text)) => untrusted::bytes(text),

@@ -111,8 +111,8 @@ impl StepParser {
         }
     }
 
-    /// Processes the character `next`. `behind` is the text after it, which may continue an escape. Returns the text
-    /// that is still unprocessed.
+    /// Processes the character `next`. `behind` is the text after this character, and may continue an escape. Returns
+    /// the text that is still unprocessed.
     fn take<'a>(&mut self, next: char, behind: &'a str) -> Result<&'a str, BadQuotes> {
         match (self.quote, next) {
             (Some('"'), '\\') => {
@@ -178,7 +178,8 @@ fn stamp<'a>(text: &'a str, workload: &Workload) -> Option<([Fragment; 6], &'a s
     Some(([number, point.clone(), time, point, channel, end], behind))
 }
 
-/// Parses the placeholder at the beginning of `text`. Returns its fragment and the text after the placeholder.
+/// Parses the placeholder at the beginning of `text`. Returns the fragment for the placeholder, and the text after the
+/// placeholder.
 fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a str)> {
     let set = |name: &str| workload.keys.keys().position(|known| known == name).map(|place| place as u16);
     let drawn = |name: &str| match (set(name), workload.value_kind(name)) {

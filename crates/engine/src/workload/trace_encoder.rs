@@ -31,7 +31,7 @@ impl TraceEncoder {
         self.trace.senders().contains(&op.0)
     }
 
-    /// Appends the next command. Returns the number of its operation.
+    /// Appends the next command. Returns the number of the command's operation.
     pub(super) fn append(&self, draws: &mut Draws, out: &mut OutgoingRequests) -> OpId {
         let place = self.trace.take(|count| draws.below(count));
         let (words, operation) = self.trace.command(place);
@@ -60,8 +60,8 @@ impl TraceEncoder {
 }
 
 impl TraceEncoder {
-    /// Returns for each operation the number of its commands and their bytes, among the first commands of the file.
-    /// Afterwards the position is at the first command again.
+    /// Returns, for each operation, the number of commands and the number of bytes among the first commands of the
+    /// file. Afterwards the position is at the first command again.
     pub(super) fn sums(&self) -> Vec<(u64, u64)> {
         let mut sums = vec![(0, 0); self.trace.senders().len()];
         for _ in 0..self.trace.count().min(LOOKED_AT) {

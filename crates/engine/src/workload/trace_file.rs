@@ -53,8 +53,8 @@ impl Workload {
     /// Reads the commands of a trace file. Returns the workload that sends these commands.
     ///
     /// # Errors
-    /// When the file cannot be read, contains no command that can be sent, or is not output of MONITOR. The error names
-    /// the first invalid line.
+    /// Fails if the file cannot be read, contains no command that can be sent, or is not output of MONITOR. The error
+    /// names the first invalid line.
     pub fn of_trace(file: &Path, speed: f64, order: TraceOrder) -> Result<Self, WorkloadError> {
         let fail = |what: String| invalid!("{}: {what}", untrusted::path(file));
         let mut reading = TraceReader::default();
@@ -79,7 +79,7 @@ impl Workload {
 }
 
 impl TraceReader {
-    /// Reads all lines. An error contains the number of its line, or 0 if it concerns the whole file.
+    /// Reads all lines. An error contains the number of its line, or 0 if the error concerns the whole file.
     fn read(&mut self, file: &Path) -> Result<(), (u64, String)> {
         let mut input = Input::open(file).map_err(|error| (0, error.to_string()))?;
         let mut line = Vec::new();
@@ -137,7 +137,7 @@ impl TraceReader {
         Ok(())
     }
 
-    /// Counts a command. Returns the index of its name.
+    /// Counts a command. Returns the index of the command's name.
     fn operation(&mut self, name: String) -> usize {
         let place = self.names.iter().position(|known| known.name == name);
         let place = place.unwrap_or_else(|| {
@@ -230,10 +230,10 @@ pub struct MonitorCommands {
 }
 
 impl MonitorCommands {
-    /// Reads a file. The first quotation mark of a line begins the command.
+    /// Reads a file. In each line, the command begins at the first quotation mark.
     ///
     /// # Errors
-    /// When the file cannot be read, or is too large.
+    /// Fails if the file cannot be read, or is too large.
     pub fn read(file: &Path) -> Result<Self, WorkloadError> {
         let fail = |what: String| invalid!("{}: {what}", untrusted::path(file));
         let mut input = Input::open(file).map_err(|error| fail(error.to_string()))?;

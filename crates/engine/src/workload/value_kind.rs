@@ -121,7 +121,7 @@ impl ValueKind {
     /// Checks the kind of values, if the load's value size is `knob`.
     ///
     /// # Errors
-    /// When the kind of values is invalid: the reason.
+    /// Fails if the kind of values is invalid. The error is the reason.
     pub fn check(&self, knob: u32) -> Result<(), WorkloadError> {
         if let Size::Weights(weights) = &self.size {
             if let Some(weight) = weights.values().find(|weight| **weight > MAX_WEIGHT) {

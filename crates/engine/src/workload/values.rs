@@ -7,7 +7,7 @@
 //!
 //! This file checks the kinds of values of a workload, and computes the largest number of value bytes in an operation.
 //!
-//! A pool contains as many different values of a size as positions at which a value can begin.
+//! For each size, a pool contains as many different values as positions at which a value can begin.
 
 mod cutting;
 
@@ -57,7 +57,7 @@ impl Workload {
     /// Checks all kinds of values for a load with the value size `value_size`.
     ///
     /// # Errors
-    /// The error names the first invalid kind, with the reason.
+    /// Fails if a kind is invalid. The error names the first invalid kind, with the reason.
     pub fn check_values(&self, value_size: u32) -> Result<(), WorkloadError> {
         self.values.iter().try_for_each(|(name, kind)| kind.check_named(name, value_size))
     }
@@ -70,14 +70,16 @@ impl ValueKind {
     }
 }
 
-/// The number of bytes by which a pool is larger than its largest value. A value can begin at each of these offsets.
+/// The number of bytes by which a pool is larger than its largest value. A value can begin at any of the first `SPREAD`
+/// bytes of the pool.
 pub(super) const SPREAD: usize = 64 * 1024;
 
 /// The 64 possible bytes of a printable value. Each byte has six bits of entropy, and neither compression nor
 /// deduplication finds repetitions.
 const ALPHABET: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 
-/// The length of a section of compressible bytes. The first bytes of a section are random, and the others are equal.
+/// The length of a section of compressible bytes, in bytes. The first bytes of a section are random, and the others are
+/// equal.
 const SECTION_LENGTH: f64 = 128.0;
 /// The number of bytes to which deflate compresses the equal bytes of a section.
 const EQUAL_BYTES_COST: f64 = 1.5;

@@ -41,15 +41,15 @@ pub struct RunComparison {
     pub table: DifferenceTable,
     /// The settings that differ between the sides but must be equal; empty if the sides can be compared.
     pub mismatches: Vec<String>,
-    /// Whether all runs of one side came before all runs of the other side; each difference then includes any drift of
-    /// the machine.
+    /// Whether all runs of one side came before all runs of the other side. If true, each difference includes any drift
+    /// of the machine.
     pub is_sequential: bool,
     is_one_run_each: bool,
     is_one_session: bool,
 }
 
 impl RunComparison {
-    /// Compares `new` with `base`; both must have at least one run.
+    /// Compares `new` with `base`. Each side must have at least one run.
     pub fn of(base: &[Run], new: &[Run]) -> Self {
         let is_open = base.iter().chain(new).all(Run::is_open);
         let is_monitor = base.iter().chain(new).all(Run::is_monitor);
@@ -100,7 +100,7 @@ fn is_sequential(base: &[Run], new: &[Run]) -> bool {
     are_before(base, new) || are_before(new, base)
 }
 
-/// Compares a figure of both sides; `None` as `operation` means all operations together.
+/// Compares a figure of both sides. If `operation` is `None`, the figure is for all operations together.
 pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figure: Figure) -> Difference {
     let [base_values, new_values] = [base, new].map(|runs| values(runs, operation, figure));
     let is_count = figure.unit == FigureUnit::Trouble;

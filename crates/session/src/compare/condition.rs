@@ -17,7 +17,7 @@ pub struct Condition {
     /// The condition as written.
     text: String,
     what: TestedFigure,
-    /// Whether values above the bound meet the condition; if false, values below the bound do.
+    /// Whether values above the bound meet the condition; if false, values below the bound meet the condition.
     pub is_above: bool,
     bound: Bound,
 }
@@ -87,7 +87,8 @@ pub struct MetCondition {
 }
 
 impl MetCondition {
-    /// Marks the condition as uncertain, and appends the text `why`: something other than the server may be the cause.
+    /// Marks the condition as uncertain, because something other than the server may be the cause. `why` is appended to
+    /// the text.
     #[must_use]
     pub fn doubted(mut self, why: &str) -> Self {
         self.measured += &format!("; {why}");
@@ -190,8 +191,8 @@ impl Condition {
         Some(LatencyBound { words: self.text.clone(), quantile, ns: ns as u64 })
     }
 
-    /// Returns whether a slow client can be the reason why the condition is met: for a latency above a bound, or a
-    /// throughput below a bound.
+    /// Returns whether a slow client can be the reason why the condition is met: true for a condition on a latency
+    /// above a bound, or on a throughput below a bound.
     pub fn is_of_speed(&self) -> bool {
         let is_level = matches!(self.what, TestedFigure::Level { .. });
         is_level && self.is_above || self.what == TestedFigure::Figure(figures::OPS_PER_S) && !self.is_above

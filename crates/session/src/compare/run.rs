@@ -61,7 +61,7 @@ impl Run {
     /// Returns the run of a recording that was read completely; `segment` chooses one of several segments under load.
     ///
     /// # Errors
-    /// When the recording has no run, when it has several runs and `segment` is `None`, or when `segment` does not
+    /// Fails if the recording has no run, if it has several runs and `segment` is `None`, or if `segment` does not
     /// exist.
     pub fn of(name: &str, timeline: &Timeline, segment: Option<u32>) -> Result<Self, RunError> {
         let is_measured =

@@ -24,14 +24,14 @@ pub struct Delay {
     pub t_s: f64,
     /// The duration of the request, in nanoseconds.
     pub ns: u64,
-    /// The median with the same knobs, in nanoseconds, if it is known.
+    /// The median duration of requests with the same knobs, in nanoseconds; `None` if unknown.
     pub usual_ns: Option<u64>,
 }
 
 /// The most probable cause of a delay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// Whether the event lasted long enough to be the cause; otherwise it only happened near the delay.
+    /// Whether the event lasted long enough to be the cause. If false, the event only happened near the delay.
     pub explains: bool,
     /// The description of the event.
     pub what: String,
@@ -41,13 +41,13 @@ pub struct Cause {
 
 /// The smallest ratio of a request's duration to the median for which a cause is reported.
 const TIMES_THE_MEDIAN: u64 = 5;
-/// The longest time in seconds between a delay and an event that may be its cause: the time between two polls plus the
-/// time of a reply.
+/// The longest time in seconds between a delay and an event that may be the cause of the delay: the time between two
+/// polls, plus the time of a reply.
 const NEAR_S: f64 = 2.0;
 /// The shortest request, in nanoseconds, that an outage may explain; a shorter request ended before the outage.
 const OUTAGE_NS: u64 = 100_000_000;
-/// The smallest share of a delay that an event must last to explain the delay. The rest may be the wait for earlier
-/// requests.
+/// The smallest share of a delay that an event must last to explain the delay. The rest of the delay may be the wait
+/// for earlier requests.
 const LEAST_SHARE: f64 = 0.5;
 
 /// An event as a possible cause.
@@ -64,7 +64,7 @@ struct PossibleCause {
 
 impl Cause {
     /// Returns the most probable cause of `delay` among `events`; `None` if the delay is usual, or if no event is near
-    /// it.
+    /// the delay.
     pub fn of<'a>(delay: Delay, events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         if delay.usual_ns.is_some_and(|usual_ns| delay.ns < usual_ns.saturating_mul(TIMES_THE_MEDIAN)) {
             return None;
@@ -101,7 +101,7 @@ impl fmt::Display for Cause {
 }
 
 impl Delay {
-    /// Returns the longest latency as a delay; its usual time is the median service time of its segment.
+    /// Returns the longest latency as a delay. The usual time of this delay is the median service time of the segment.
     pub fn of(worst: Worst, segments: &Segments) -> Self {
         let segment = segments.holding_at(worst.t_s);
         let usual_ns = segment.and_then(|segment| Level::P50.of(&segment.total.service));

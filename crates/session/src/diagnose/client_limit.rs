@@ -26,8 +26,8 @@ pub(super) struct ClientLimit {
     /// The kinds of evidence in the present verdict.
     resting: Vec<EvidenceKind>,
     probes: Probes,
-    /// The tick of the last interval while it is not judged yet; `None` after the probes have reported on that
-    /// interval.
+    /// The tick of the last interval, if the interval has not been judged yet; `None` if the probes have reported on
+    /// the interval.
     unjudged: Option<u64>,
 }
 

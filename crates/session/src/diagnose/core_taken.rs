@@ -7,11 +7,11 @@
 use super::{Finding, Severity, now::RecentState};
 use crate::{gauge::Gauge, units};
 
-/// The finding begins when the server's thread waits for a core for this share of the time. A thread with its own core
-/// waits for less than 5 % of the time.
+/// The finding begins when the server's thread waits for a core for at least this share of the time. A thread with its
+/// own core waits for less than 5 % of the time.
 const WAITS: f64 = 0.10;
-/// The finding is a problem when the server's thread waits for a core for this share of the time. Requests then mostly
-/// wait.
+/// The finding is a problem when the server's thread waits for a core for at least this share of the time. Requests
+/// then mostly wait.
 const WAITS_LONG: f64 = 0.30;
 /// Another process is named as the cause only if it uses at least this share of a core.
 const BUSY: f64 = 0.10;

@@ -1,4 +1,5 @@
-//! Finding: many calls of a few milliseconds take most of the main thread's time. None of them is in the slow log.
+//! Finding: many calls of a few milliseconds take most of the main thread's time. None of these calls is in the slow
+//! log.
 
 use super::{
     Finding, Severity,
@@ -8,13 +9,14 @@ use super::{
 };
 use crate::{gauge::Gauge, units};
 
-/// The mean execution time, in microseconds, from which a call counts as costly: 100 times the execution time of a GET.
+/// The smallest mean execution time of costly calls, in microseconds: 100 times the execution time of a GET.
 const COSTLY_US: f64 = 500.0;
-/// The finding begins when a command takes this share of the main thread's time. Other clients then wait noticeably.
+/// The finding begins when a command takes at least this share of the main thread's time. Other clients then wait
+/// noticeably.
 const SHARE: f64 = 0.20;
 /// The finding ends when the command takes less than this share of the main thread's time.
 const LOW_SHARE: f64 = 0.15;
-/// The finding is a problem when the command takes this share of the main thread's time.
+/// The finding is a problem when the command takes at least this share of the main thread's time.
 const LARGE_SHARE: f64 = 0.60;
 
 /// Returns the current finding, if any.

@@ -3,7 +3,7 @@
 use super::{Finding, Severity, now::RecentState};
 use crate::{gauge::Gauge, units};
 
-/// The finding begins when the main thread uses this share of a core.
+/// The finding begins when the main thread uses at least this share of a core.
 const FULL: f64 = 0.95;
 /// The finding ends when the main thread uses less than this share of a core.
 const FREE: f64 = 0.90;

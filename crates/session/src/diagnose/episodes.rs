@@ -1,11 +1,11 @@
-//! The findings of a session, in the order in which they began. These findings are the result of a session without
-//! load.
+//! The findings of a session, in the order in which they began. In a session without load, these findings are the
+//! result.
 
 use serde::Serialize;
 
 use super::Finding;
 
-/// The longest pause after which a finding that begins again continues its episode, in seconds.
+/// If a finding begins again after at most this pause, in seconds, the episode of the finding continues.
 const SAME_S: f64 = 60.0;
 /// The largest number of episodes that are stored; further episodes are only counted.
 const MOST: usize = 500;

@@ -8,7 +8,7 @@ const KEYS: f64 = 100.0;
 /// The finding is a warning from this number of evicted keys per command on. A full cache evicts about one key per
 /// write, and more keys if large values replace small values.
 const STORM: f64 = 1.5;
-/// The finding about nearly full memory begins when this share of the memory limit is used.
+/// The finding about nearly full memory begins when at least this share of the memory limit is used.
 const NEARLY: f64 = 0.95;
 /// The finding about nearly full memory ends when less than this share of the memory limit is used.
 const ROOM: f64 = 0.93;

@@ -174,8 +174,9 @@ fn is_more(finding: &Finding) -> bool {
 }
 
 /// Returns the findings, the most severe first; findings of equal severity are sorted by `explains`, the largest first.
-/// If redyno itself is the cause of a finding, an overload shows that finding as its advice. Symptoms are removed if
-/// another finding names a cause on the server; the evidence of severe symptoms is added to that finding.
+/// If redyno itself is the cause of a finding, the finding about an overload shows that finding as its advice. Symptoms
+/// are removed if another finding names a cause on the server; the evidence of severe symptoms is added to that
+/// finding.
 fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     let ours = findings.iter().find(|finding| finding.is_ours).map(|ours| ours.sentence(usize::MAX, true));
     if let Some(ours) = ours {
@@ -231,13 +232,13 @@ pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
     found
 }
 
-/// Returns the text about the danger of a new setting, with an alternative. The user decides whether the setting
-/// begins.
+/// Returns the text about the danger of a new setting, with an alternative. The user decides whether the setting takes
+/// effect.
 pub fn danger(change: &LoadChange<'_>) -> Option<String> {
     rules().iter().find_map(|rule| rule.before(change)).map(|finding| finding.sentence(usize::MAX, true))
 }
 
-/// Returns the reason why redyno itself was the limit; `None` if it was not.
+/// Returns the reason why redyno itself was the limit; `None` if redyno was not the limit.
 pub fn our_limit(measured: &Interval) -> Option<String> {
     let found = of(&Measurements { segment: None, total: measured, session: None });
     found.into_iter().find(|finding| finding.is_ours).map(|finding| finding.evidence.join(", "))

@@ -11,14 +11,14 @@ use crate::{events::EventKind, gauge::Gauge, units};
 const WINDOW_S: f64 = 10.0;
 /// The shortest write to the append-only file that is reported, in milliseconds.
 const SLOW_MS: u64 = 20;
-/// The share of the time in which the disk works, from which it counts as busy.
+/// A disk counts as busy if it works for at least this share of the time.
 const BUSY: f64 = 0.5;
 /// The length of the period in which the state of the main thread is judged, in seconds. The state is sampled once per
 /// second.
 const STATES_S: f64 = 6.0;
 /// The smallest number of samples in which the main thread waits for the disk. A single sample may be chance.
 const WAITING: usize = 2;
-/// The finding is a problem when the main thread waits for the disk in this share of the samples.
+/// The finding is a problem when the main thread waits for the disk in at least this share of the samples.
 const LARGE_SHARE: f64 = 0.30;
 
 /// Returns the current finding, if any.

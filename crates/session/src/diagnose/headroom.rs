@@ -19,11 +19,11 @@ use crate::{
 
 /// The shortest time that measures a setting, in seconds.
 const ENOUGH_S: f64 = 3.0;
-/// The smallest number of measured settings of a knob for the estimate of a gain.
+/// A gain is estimated if at least this number of settings of a knob were measured.
 const SETTINGS: usize = 3;
 /// The smallest estimated gain that is reported, as a share.
 const GAIN: f64 = 0.05;
-/// The smallest share of a rate that counts as reached.
+/// A rate counts as reached if the throughput is at least this share of the rate.
 const REACHED: f64 = 0.98;
 
 /// A setting of the knobs, and its throughput.
@@ -114,7 +114,7 @@ impl Headroom {
     }
 }
 
-/// Returns the finding that the rate is the limit: it is reached, and the server has time to spare.
+/// Returns the finding that the rate is the limit: the load reaches the rate, and the server has time to spare.
 pub(super) fn rate_limit(now: &RecentState, _: bool) -> Option<Finding> {
     let segment = now.segment.as_ref().filter(|segment| is_judged(segment))?;
     let rate = f64::from(segment.knobs.rate?);

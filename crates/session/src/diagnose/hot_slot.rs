@@ -1,5 +1,5 @@
-//! Finding: one slot of a cluster gets so many requests that its node has far more requests than the other nodes. A
-//! slot belongs to one node, so more nodes do not help.
+//! Finding: one slot of a cluster gets so many requests that the node of this slot has far more requests than the other
+//! nodes. A slot belongs to one node, so more nodes do not help.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,8 @@ const WINDOW_S: f64 = 4.0;
 const LEAST_S: f64 = 2.0;
 /// The smallest number of requests for a verdict.
 const ENOUGH: u64 = 200;
-/// The finding ends when the slot's share falls below the limit times this factor.
+/// The finding ends when the slot's share of the requests falls below this factor times the limit at which the finding
+/// begins.
 const END: f64 = 0.7;
 
 /// Finds the slot with the most requests.
@@ -57,8 +58,8 @@ impl SlotRequests {
         other.nodes.iter().for_each(|(node, n)| *self.nodes.entry(*node).or_default() += n);
     }
 
-    /// Returns the finding about the slot with the most requests. The slot must have at least `part` times the limit of
-    /// its share.
+    /// Returns the finding about the slot with the most requests. There is no finding if the slot's share of the
+    /// requests is below `part` times the limit.
     fn finding(&self, session: Option<&SessionStart>, part: f64) -> Option<Finding> {
         let all: u64 = self.nodes.values().sum();
         let (slot, requests) = self.slots.iter().max_by_key(|(_, requests)| **requests)?;

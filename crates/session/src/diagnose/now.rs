@@ -25,8 +25,8 @@ const EVENTS_S: f64 = 30.0;
 const USUAL_S: f64 = 120.0;
 /// The maximum age of a sample that describes the present, in seconds.
 const FRESH_S: f64 = 3.5;
-/// The number of samples above the threshold of a gauge after which a finding begins, and below the threshold after
-/// which the finding ends.
+/// A finding begins after this number of samples above the threshold of a gauge, and ends after this number of samples
+/// below the threshold.
 const STEADY: usize = 3;
 
 /// The recent state of one target, updated with each record.
@@ -56,7 +56,7 @@ pub(super) struct RecentState {
 struct AnsweredRequests {
     /// The number of requests by command; the command names are in lower case, as in the server's statistics.
     requests: BTreeMap<String, u64>,
-    /// The count of each operation and the sum of its times in microseconds, by the operation's name.
+    /// The number of requests of each operation and the sum of their times in microseconds, by the operation's name.
     operations: BTreeMap<String, (f64, f64)>,
 }
 
@@ -159,8 +159,8 @@ impl RecentState {
         self.hosts.since(self.t_s - FRESH_S).next()
     }
 
-    /// Returns in how many samples of the last `window_s` seconds the server's main thread was in this state, and the
-    /// number of these samples.
+    /// Returns two numbers: in how many samples of the last `window_s` seconds the server's main thread was in this
+    /// state, and how many samples there were.
     pub(super) fn in_state(&self, state: char, window_s: f64) -> (usize, usize) {
         let states = self.hosts.since(self.t_s - window_s).filter_map(|host| host.server.as_ref()?.state);
         states.fold((0, 0), |(n, all), known| (n + usize::from(known == state), all + 1))
@@ -213,7 +213,7 @@ impl RecentState {
         self.events.since(self.t_s - window_s)
     }
 
-    /// Returns the commands of other clients in the last seconds, the commands with the most time first. Calls of the
+    /// Returns the commands of other clients in the last seconds. Commands with the most time come first. Calls of the
     /// load and of the control plane are left out.
     pub(super) fn commands(&self) -> Vec<CommandUse> {
         let mut all_s = 0.0;
@@ -301,8 +301,8 @@ impl RecentState {
         Dialect::of_server(self.session.as_ref().map_or("", |session| &session.target.server)).words()
     }
 
-    /// Returns the latest intervals, oldest first: as few intervals as cover `window_s` seconds, or all intervals. The
-    /// last `but` intervals are left out.
+    /// Returns the latest intervals, oldest first: as few intervals as cover `window_s` seconds, or all intervals if
+    /// they are shorter in total. The last `but` intervals are left out.
     pub(super) fn last(&self, window_s: f64, but: usize) -> &[Interval] {
         let parts = &self.parts[..self.parts.len().saturating_sub(but)];
         let mut all_s = 0.0;

@@ -1,7 +1,7 @@
 //! The PINGs of the last seconds, and their usual times.
 //!
 //! If the kernel reports timestamps, the judged time of a PING begins when the request leaves the local kernel, and
-//! ends when the reply arrives there. Delays of redyno's own threads are then not included.
+//! ends when the reply arrives at the local kernel. This time does not include delays of redyno's own threads.
 
 use super::window::{RecentValues, middle};
 use crate::{probe, stats::Latency, units};
@@ -12,9 +12,9 @@ const WINDOW_S: f64 = 3.0;
 const USUAL_S: f64 = 120.0;
 /// The smallest number of seconds with PINGs for a baseline.
 const ENOUGH: usize = 8;
-/// The smallest ratio of PING to its usual time that counts as slow.
+/// The smallest ratio of a PING time to the usual PING time that counts as slow.
 const TIMES: u64 = 3;
-/// The shortest p99, in nanoseconds, that counts as slow: a healthy server on a busy network stays below it.
+/// The shortest p99, in nanoseconds, that counts as slow: on a busy network, the p99 of a healthy server is lower.
 const SLOW_NS: u64 = 1_000_000;
 /// The smallest difference between the p99 and the fastest PING that counts as slow without a baseline, in nanoseconds.
 const WAITS_NS: u64 = 5_000_000;
@@ -80,8 +80,8 @@ impl Pings {
         all
     }
 
-    /// Returns the mean delay before sending, the mean time between two kernels, and the mean delay before reading, in
-    /// microseconds; `None` without kernel timestamps.
+    /// Returns the mean delay before sending, the mean time between the two kernels, and the mean delay before reading,
+    /// in microseconds; `None` without kernel timestamps.
     pub(super) fn mean_parts_us(&self, window_s: f64) -> Option<(f64, f64, f64)> {
         let mean = |part: fn(&probe::Ping) -> Option<&Latency>| {
             let parts = Latency::merged(self.recent.since(self.t_s - window_s).filter_map(part));

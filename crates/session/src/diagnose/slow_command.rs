@@ -19,10 +19,11 @@ const ALONE_US: f64 = 100_000.0;
 const LONG_US: f64 = 1_000_000.0;
 /// The smallest share of the main thread's time that is reported if no single call is long.
 const SHARE: f64 = 0.05;
-/// The finding is a problem when slow calls take this share of the main thread's time.
+/// The finding is a problem when slow calls take at least this share of the main thread's time.
 const LARGE_SHARE: f64 = 0.30;
 
-/// The largest share of waiting time for a core that is ignored, because every thread that wakes up waits briefly.
+/// If the server waits for a core for less than this share of the time, the wait is ignored: every thread that wakes up
+/// waits briefly.
 const WAITS: f64 = 0.05;
 
 /// Returns the current finding, if any.

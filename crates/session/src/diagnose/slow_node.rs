@@ -21,11 +21,11 @@ use crate::{
 
 /// The length of the judged period, in seconds: long enough that a single slow command is no finding.
 const WINDOW_S: f64 = 3.0;
-/// The ratios of a node's median to the median of the other nodes: the finding begins at the first, and ends below the
-/// second.
+/// The ratios of a node's median to the median of the other nodes: the finding begins at the first ratio, and ends
+/// below the second ratio.
 const TIMES: [u64; 2] = [3, 2];
-/// The differences of a node's median to the median of the other nodes, in nanoseconds: the finding begins at the
-/// first, and ends below the second. Machines often differ by less.
+/// The differences of a node's median to the median of the other nodes, in nanoseconds: the finding begins at the first
+/// difference, and ends below the second difference. Smaller differences between machines are common.
 const LEAST_NS: [u64; 2] = [1_000_000, 500_000];
 
 /// The median time of each node, in nanoseconds.

@@ -16,8 +16,7 @@ use crate::{session::Record, units};
 
 /// The shortest wait of a PING that a person notices, in nanoseconds.
 const WAITS_NS: u64 = 200_000_000;
-/// The smallest ratio of PING's wait to the largest delay of redyno's threads at which the threads count as waking on
-/// time.
+/// The threads of redyno count as waking on time if PING's wait is at least this many times their largest delay.
 const PART: u64 = 5;
 
 /// Checks whether the server is slow at present.

@@ -13,8 +13,8 @@
 //!
 //! The part "waits in the server" also contains the jitter of the network, so its error is at most the difference
 //! between the median and the fastest PING. Send lag and the delay of reading are measured for all requests together,
-//! and are the same for each command. Commands of other clients are assumed to wait as long as PING, without a delay in
-//! redyno.
+//! so each command gets the same values. Commands of other clients are assumed to wait as long as PING, without a delay
+//! in redyno.
 
 use std::fmt;
 
@@ -39,11 +39,12 @@ pub struct TimeSpent {
     pub ours_us: f64,
     /// The time on the network, in both directions.
     pub wire_us: f64,
-    /// The wait in the server's sockets and behind other commands; includes the execution if its time is unknown.
+    /// The wait in the server's sockets and behind other commands; includes the execution if the execution time is
+    /// unknown.
     pub waits_us: f64,
     /// The execution in the server; `None` if the server does not report it.
     pub execution_us: Option<f64>,
-    /// The possible error of `wire_us` and of `waits_us`: some of the time in one of the two may belong to the other.
+    /// The possible error of `wire_us` and of `waits_us`: a part of one of these times may belong to the other time.
     pub error_us: f64,
     /// The mean number of requests on their way, by Little's law (rate × time); `None` without load.
     pub in_flight: Option<f64>,
@@ -60,9 +61,9 @@ struct PingPath {
 
 impl TimeSpent {
     /// Returns the estimates. With a load, the first estimate is for all requests of the load, and the other estimates
-    /// are for its commands. Without a load, the first estimate is for PING, and the other estimates are for commands
-    /// of other clients. Commands with the most time come first. Without kernel timestamps of PINGs, there is no
-    /// estimate.
+    /// are for the commands of the load. Without a load, the first estimate is for PING, and the other estimates are
+    /// for commands of other clients. Commands with the most time come first. Without kernel timestamps of PINGs, there
+    /// is no estimate.
     pub(super) fn of(now: &RecentState) -> Vec<Self> {
         let Some(way) = PingPath::of(now) else { return Vec::new() };
         let load = now.is_loaded().then(|| way.of_load(now)).flatten();

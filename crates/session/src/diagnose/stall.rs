@@ -14,7 +14,7 @@ use crate::{
 /// The shortest stall in seconds: longer than the time between two requests at the lowest rate (1/s), and longer than
 /// two ticks.
 const SILENCE_S: f64 = 1.5;
-/// The advice: a stopped process has the state T, a process that waits for a disk the state D.
+/// The advice: a stopped process has the state T, and a process that waits for a disk has the state D.
 const NEXT: &str = "on its host, ps -o stat,wchan,cmd -C redis-server shows whether its process runs";
 
 /// Checks how long no request has been answered.
@@ -28,7 +28,7 @@ pub(super) struct StallRule {
     /// The times of the last reports of the load and of the ping probe. Reports of other probes may arrive earlier.
     interval_s: f64,
     ping_s: f64,
-    /// Whether a stall event is open. The next stall event ends the stall, and has its length.
+    /// Whether a stall event is open. The next stall event ends the stall, and contains the length of the stall.
     is_event_open: bool,
 }
 

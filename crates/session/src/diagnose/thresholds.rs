@@ -51,7 +51,7 @@ impl Threshold {
     }
 }
 
-/// The hypervisor gives the cores to other machines. From 5 % on, this is visible in the p99.
+/// The hypervisor gives the cores to other machines. A share of 5 % or more is visible in the p99.
 static STEAL: [Threshold; 1] = [row(
     Gauge::HostSteal,
     0.05,

@@ -7,8 +7,8 @@
 //!    ┤  ·
 //!    └──┴────┴────┴──┴──┴──┴────┴─ clients
 //! ```
-//! All measurements at one value under the same setting become one point. The point merges their histograms, since
-//! percentiles cannot be merged. Different settings at the same value are separate points.
+//! All measurements at one value under the same setting become one point. The point merges the histograms of these
+//! measurements, since percentiles cannot be merged. Different settings at the same value are separate points.
 
 use std::collections::BTreeMap;
 
@@ -99,7 +99,7 @@ impl CurvePoint {
         self.latency().percentile(quantile).map(|ns| ns as f64 / 1e3)
     }
 
-    /// Returns the reason why redyno itself was the limit; `None` if it was not.
+    /// Returns the reason why redyno itself was the limit; `None` if redyno was not the limit.
     pub fn our_limit(&self) -> Option<String> {
         our_limit(&self.measured)
     }

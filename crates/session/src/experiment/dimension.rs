@@ -40,7 +40,7 @@ impl Dimension {
     /// Returns the dimension and the rest of the text.
     ///
     /// # Errors
-    /// A message that lists the existing dimensions.
+    /// The error is a message that lists the existing dimensions.
     pub fn in_words(text: &str) -> Result<(Self, &str), WordsError> {
         let text = text.trim();
         if let Some(rest) = text.strip_prefix("config ") {
@@ -100,7 +100,7 @@ impl Dimension {
     /// Parses a typed value: `50`, `10k`, `4k` bytes.
     ///
     /// # Errors
-    /// When the text is not a number.
+    /// Fails if the text is not a number.
     pub fn parse(self, text: &str) -> Result<u64, ParseQuantityError> {
         match self {
             _ if self.is_bytes() => units::parse_bytes(text),
@@ -140,7 +140,7 @@ impl Dimension {
     /// Returns a setting with the knobs `base`, except for this value of the dimension.
     ///
     /// # Errors
-    /// When the value is outside the valid range.
+    /// Fails if the value is outside the valid range.
     pub fn set(self, value: u64, base: &Knobs) -> Result<ExperimentSetting, WordsError> {
         ExperimentSetting::parse(&format!("{} {value}", self.word()), base)
     }

@@ -6,9 +6,9 @@
 //!                           └────────────────┘
 //! ```
 //! The throughput of a closed loop is the upper bound of all rates. A trial keeps the limit if its response times are
-//! below the limit, at least 99 % of the due requests were answered, and no request failed. The search finds a rate if
-//! this rate kept the limit and a slightly higher rate did not, both in full trials. Without such a rate, the search is
-//! undecided when its time is over.
+//! below the limit, at least 99 % of the due requests were answered, and no request failed. The search finds a rate if,
+//! in full trials, this rate kept the limit and a slightly higher rate did not keep the limit. If the search has found
+//! no such rate when its time is over, the result is undecided.
 
 use super::{
     ChartData, Dimension, Ending, Experiment, ExperimentSetting, Interruption, Limit, SearchBounds,
@@ -29,7 +29,7 @@ use crate::{
     units,
 };
 
-/// The times of the closed loop in seconds: the time at its start that is left out, and the measured time.
+/// The times of the closed loop in seconds: the left-out time at the start of the loop, and the measured time.
 const PEAK_S: (f64, f64) = (1.0, 2.0);
 /// The maximum length of a full trial with too few samples for the limit's percentile, in seconds.
 const LONGEST_S: f64 = 10.0;
@@ -69,7 +69,7 @@ pub struct TrialResult {
     pub is_held: bool,
     /// Whether the trial was disturbed; a disturbed trial does not count.
     pub is_disturbed: bool,
-    /// The reason why redyno itself was the limit; `None` if it was not.
+    /// The reason why redyno itself was the limit; `None` if redyno was not the limit.
     pub client_limit: Option<String>,
 }
 

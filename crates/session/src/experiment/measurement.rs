@@ -2,7 +2,7 @@
 
 use crate::session::Interval;
 
-/// In an open loop, a send lag above this threshold is a backlog; in microseconds.
+/// The send lag, in microseconds, above which an open loop has a backlog.
 const LATE_US: u64 = 10_000;
 /// For this time after a switch, in seconds, a backlog counts as a backlog of the previous setting. After this time, a
 /// backlog counts for the new setting.

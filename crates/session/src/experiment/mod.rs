@@ -5,10 +5,10 @@
 //!                              │ in force: is the requested setting in force, and what are the results?
 //!                              └► the result, for lines and screens
 //! ```
-//! An experiment is a client of the session, as the screen is. The owner of the experiment passes on the session's
-//! deliveries, and sends the orders that the experiment returns to the session. An experiment has no clock; it uses the
-//! times in the records. Experiments do no I/O. A [series] is not an experiment, but a list of sessions with one table
-//! of their results.
+//! Like the screen, an experiment is a client of the session. The owner of the experiment passes the session's
+//! deliveries to the experiment, and sends the experiment's orders to the session. An experiment has no clock; it uses
+//! the times in the records. Experiments do no I/O. A [series] is no experiment: a series is a list of sessions with
+//! one table of their results.
 
 mod ab;
 mod chart_data;

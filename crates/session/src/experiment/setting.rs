@@ -61,7 +61,7 @@ impl ExperimentSetting {
     /// Parses a setting: the changes in `text`, separated by commas, are applied to the knobs `base`.
     ///
     /// # Errors
-    /// A message with the invalid setting and the reason.
+    /// The error is a message with the invalid setting and the reason.
     pub fn parse(text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let mut setting = Self { words: text.trim().to_owned(), ..Self::of(base.clone()) };
         text.split(',').try_for_each(|part| setting.set(part.trim()))?;
@@ -91,7 +91,7 @@ impl ExperimentSetting {
     /// Returns the server parameter `name`, with the value to set.
     ///
     /// # Errors
-    /// When redyno cannot set the parameter, or when the value is missing.
+    /// Fails if redyno cannot set the parameter, or if the value is missing.
     pub fn parameter(name: &str, value: &str) -> Result<(&'static Parameter, String), WordsError> {
         let names = || PARAMETERS.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ");
         let none =

@@ -32,7 +32,7 @@ pub enum Interruption {
     /// The session ends.
     #[error("the session ended early")]
     SessionOver,
-    /// One of several targets cannot continue; the fields are its name and the reason.
+    /// One of several targets cannot continue. The fields are the name of the target, and the reason.
     #[error("{0}: {1}")]
     Target(String, Box<Self>),
 }

@@ -15,13 +15,13 @@ pub enum ExperimentSpec {
     Ab(Box<[ExperimentSetting; 2]>),
     /// Measure the load at several values of one knob. Each value has a setting.
     Sweep(SweepPlan, Vec<ExperimentSetting>),
-    /// Play the script of a file; its times count from now.
+    /// Play the script of a file. The times of the script count from now.
     Script(Box<Script>),
 }
 
 impl ExperimentSpec {
-    /// The experiments that can be typed. Each entry has the first word, an example of the text after the first word,
-    /// and a description.
+    /// The experiments that can be typed. Each entry has the first word of the experiment, an example of the text after
+    /// this word, and a description.
     pub const WORDS: [(&str, &str, &str); 3] = [
         (
             "find",
@@ -40,8 +40,8 @@ impl ExperimentSpec {
         ),
     ];
 
-    /// Parses the experiment in `text`. The experiment has the load on. Knobs that the text does not name come from
-    /// `knobs`. Returns `None` if the first word does not name an experiment, or if it is the only word.
+    /// Parses the experiment in `text`. In the experiment, the load is on. Knobs that the text does not name come from
+    /// `knobs`. Returns `None` if the first word does not name an experiment, or if there is no further word.
     pub fn parse(text: &str, knobs: &Knobs) -> Option<Result<Self, WordsError>> {
         let (word, rest) = text.trim().split_once(' ')?;
         let knobs = Knobs { load: true, ..knobs.clone() };
@@ -56,7 +56,7 @@ impl ExperimentSpec {
     /// Checks that an experiment can use these knobs.
     ///
     /// # Errors
-    /// When requests come in bursts, since a part of an experiment may be shorter than the period of the bursts.
+    /// Fails if requests come in bursts, because a part of an experiment may be shorter than the period of the bursts.
     pub fn check(knobs: &Knobs) -> Result<(), WordsError> {
         match knobs.arrivals {
             Arrivals::Bursty(_) => Err(WordsError::of(
@@ -70,8 +70,8 @@ impl ExperimentSpec {
     /// Checks that a search for the highest rate can use these knobs.
     ///
     /// # Errors
-    /// The errors of [`check`](Self::check). Fails also if clients have a think time, since an open loop has no think
-    /// time.
+    /// The errors are the same as for [`check`](Self::check). Also fails if clients have a think time, since an open
+    /// loop has no think time.
     pub fn check_find(knobs: &Knobs) -> Result<(), WordsError> {
         if knobs.think.is_some() {
             return Err(WordsError::of(
@@ -123,7 +123,7 @@ impl ExperimentSpec {
     /// `knobs`.
     ///
     /// # Errors
-    /// A message with the invalid line.
+    /// The error is a message with the invalid line.
     pub fn script(name: &str, text: &str, knobs: &Knobs) -> Result<Self, WordsError> {
         let knobs = Knobs { load: true, ..knobs.clone() };
         Script::parse(name, text, &knobs).map(|script| Self::Script(Box::new(script.from_now())))

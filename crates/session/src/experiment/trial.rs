@@ -17,11 +17,11 @@ use crate::{knobs::Arrivals, session::Interval, stats::Latency, units};
 const ACHIEVED: f64 = 0.99;
 /// The number of parts of a trial.
 const PARTS: usize = 4;
-/// A part with a smaller share of answered requests is short. If a rate is too high, at least three of the four parts
-/// are short.
+/// A part is called short if a smaller share of its due requests was answered. If a rate is too high, at least three of
+/// the four parts are short.
 const SHORT: f64 = f64::midpoint(ACHIEVED, 1.0);
 /// Without a disturbance, the best part has at most this many times the mean throughput. After a stall, requests catch
-/// up, so the best part has more.
+/// up, so the throughput of the best part is higher.
 const EVEN: f64 = 1.1;
 /// At a rate that is too high, the server is as busy as in the closed loop. The server then answers at least this share
 /// of the closed loop's requests.

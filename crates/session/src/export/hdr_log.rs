@@ -39,7 +39,7 @@ pub(super) const HDR_LOG: Format = Format::new(
 /// The writer of the log.
 #[derive(Debug, Default)]
 pub(super) struct HdrLog {
-    /// The segments, which tell warm-ups and prefills from the load.
+    /// The timeline of the segments, which shows the warm-ups and the prefills.
     timeline: Timeline,
 }
 
@@ -114,8 +114,8 @@ pub const PERCENTILES: Format = Format::new(
     |_, tag| SummarySink::of(tag, table),
 );
 
-/// Returns the percentile table of the latencies `tag`: of the response times for `response`, of the service times of
-/// an operation for its name, or of all service times for `None`.
+/// Returns the percentile table of the latencies that `tag` selects: `response` selects the response times, the name of
+/// an operation selects the service times of the operation, and `None` selects all service times.
 fn table(sheet: &Sheet, tag: Option<&str>) -> Vec<String> {
     let summary = sheet.timeline.summary();
     let latency: Latency = match tag {

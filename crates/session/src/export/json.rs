@@ -79,9 +79,9 @@ struct SessionJson<'a> {
     /// The failovers of all nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failovers: Vec<&'a Event>,
-    /// The findings, earliest first. A finding that soon comes back has one entry.
+    /// The findings, earliest first. A finding that ends and soon begins again has one entry.
     findings: Vec<FindingRow<'a>>,
-    /// The commands of all clients, sorted by the server's time for them, the longest time first.
+    /// The commands of all clients. The command on which the server spent the most time comes first.
     commands: Vec<CommandTimeRow>,
     /// The parts of the server's state that could not be read, each with the reason.
     unread: std::collections::BTreeMap<String, String>,

@@ -1,4 +1,5 @@
-//! OpenMetrics: counters, gauges and histograms since the session began, with its rules for names and base units.
+//! OpenMetrics: counters, gauges and histograms since the session began, with the names and base units that OpenMetrics
+//! requires.
 //!
 //! Warm-up and prefill are left out, as in the summary.
 
@@ -365,7 +366,7 @@ fn write_times(mut metric: MetricEncoder, latency: &Latency) -> fmt::Result {
     metric.encode_histogram::<NoLabelSet>(sum_s, latency.count(), &buckets(latency, &BORDERS_NS), None)
 }
 
-/// Returns the upper bound of each bucket in seconds, infinite for the last one, and the bucket's count.
+/// Returns the upper bound and the count of each bucket. The bounds are in seconds, and the last bound is infinite.
 pub fn buckets(latency: &Latency, borders_ns: &[u64]) -> Vec<(f64, u64)> {
     let mut counts: Vec<_> = borders_ns.iter().map(|border| (*border as f64 / 1e9, 0)).collect();
     counts.push((f64::INFINITY, latency.over_range()));

@@ -1,5 +1,5 @@
-//! Exports: the figures of a session in the formats of other tools. Each format has one file in this room. A format is
-//! a [`Sink`] of records, so running sessions and recordings are exported in the same way.
+//! Exports: the figures of a session in the formats of other tools. Each format has one file in this module. A format
+//! is a [`Sink`] of records, so running sessions and recordings are exported in the same way.
 //!
 //! ```text
 //! records ─┬─► sheet: rows of figures ─► csv, ndjson, json, markdown;  besides: probes, gauges ─► csv, ndjson, json
@@ -8,7 +8,7 @@
 //!          └─► the formats of other programs: memtier-json, redis-benchmark-csv
 //! ```
 //! All figures and their names come from [the table of figures](crate::session::figures). Histograms come from the
-//! records, so they are finer than the cells on the screen.
+//! records, so the exported histograms are finer than the cells on the screen.
 
 pub mod benchmark_csv;
 mod csv;

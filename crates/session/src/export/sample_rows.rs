@@ -46,7 +46,7 @@ pub(super) fn names(rows: Rows) -> Vec<&'static str> {
 }
 
 impl SampleRow {
-    /// Returns the rows that a record contributes to this kind of rows.
+    /// Returns the rows of this kind that a record contributes.
     pub(super) fn of(rows: Rows, record: &Record) -> Vec<Self> {
         let gauges = |kind, t_s, gauges: &Gauges| {
             let gauges = GAUGES.iter().map(|gauge| gauges[*gauge]);

@@ -32,11 +32,11 @@ use crate::{
 
 /// The longest time without an order before the agent ends its load. The session repeats its order twice a second.
 const SILENCE: Duration = Duration::from_secs(4);
-/// The longest time at the end in which the agent tries to send its last reports to a bus that does not answer.
+/// At the end, the longest time for which the agent tries to send its last reports to a bus that does not answer.
 const LAST_REPORTS: Duration = Duration::from_secs(30);
 /// The time without a session after which the agent prints that it still waits. The time doubles after each such line.
 const STILL_WAITS_AFTER: Duration = Duration::from_secs(10);
-/// How often the agent reports: four times a second, as the load's intervals end.
+/// How often the agent reports: four times a second, whenever an interval of the load ends.
 const REPORT_EVERY: Duration = Duration::from_millis(250);
 /// The largest number of unsent reports. Beyond it the oldest report is dropped, and the session notices the gap in the
 /// report numbers.
@@ -50,7 +50,7 @@ pub struct AgentPlan {
     pub name: FleetName,
     /// The agent's number, and how many agents there are.
     pub share: Share,
-    /// What the agent permits.
+    /// What the agent permits a session to order.
     pub permit: Permit,
     /// Whether the agent waits for another session when a session has ended.
     pub stays: bool,
@@ -70,7 +70,7 @@ pub enum AgentEnd {
 /// Carries out the load of one session, or of several sessions in turn; `say` prints a line.
 ///
 /// # Errors
-/// When the bus cannot be reached at the start.
+/// Fails if the bus cannot be reached at the start.
 pub fn run_agent(
     plan: &AgentPlan,
     signals: &Receiver<Signal>,

@@ -118,7 +118,7 @@ impl Bus {
         })
     }
 
-    /// Returns the server's `run_id`, a random text that each server process has of its own.
+    /// Returns the server's `run_id`, a random text that is different for each server process.
     pub(super) fn run_id(&mut self) -> Result<String, BusError> {
         self.ask(&[b"INFO", b"server"], LIMIT, |reply| {
             let text = untrusted::lines(reply.text()?);
@@ -165,7 +165,7 @@ impl Bus {
         Ok(entries.into_iter().map(|(_, fields)| fields).collect())
     }
 
-    /// Returns the last message of a stream and its identifier; `None` if the stream is empty.
+    /// Returns the last message of a stream, and the identifier of this message; `None` if the stream is empty.
     pub(super) fn last(&mut self, stream: BusStream) -> Result<Option<(String, MessageFields)>, BusError> {
         let key = self.key(stream);
         let words: [&[u8]; 6] = [b"XREVRANGE", &key, b"+", b"-", b"COUNT", b"1"];
@@ -228,8 +228,8 @@ fn entries(reply: &RespValue) -> Option<Vec<(String, MessageFields)>> {
     reply.list()?.iter().map(entry).collect()
 }
 
-/// Returns the address in a MOVED reply of the node at `by`; `None` for another error. An address without a host is on
-/// the host of `by`.
+/// Returns the address in a MOVED reply of the node at `by`; `None` for any other error. An address without a host is
+/// on the host of `by`.
 fn moved(line: &[u8], by: &Address) -> Option<Address> {
     let text = untrusted::bytes(line);
     let (host, port) = text.strip_prefix("MOVED ")?.split_once(' ')?.1.rsplit_once(':')?;

@@ -23,7 +23,7 @@ impl ClockOffset {
     /// Queries the time of the bus, and keeps it as a sample.
     ///
     /// # Errors
-    /// When the bus does not answer.
+    /// Fails if the bus does not answer.
     pub(super) fn measure(&mut self, bus: &mut Bus, clock: Clock) -> Result<(), BusError> {
         let before_ns = clock.now_ns();
         let bus_ns = bus.time_ns()?;

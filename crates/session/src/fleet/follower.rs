@@ -12,7 +12,7 @@ use crate::{
     workload::{KeyNames, Share},
 };
 
-/// The timeout for connecting to a node, and again for its reply with the nodes of its cluster.
+/// The timeout for connecting to a node. The same timeout applies to the node's reply with the nodes of its cluster.
 const FIND_LIMIT: Duration = Duration::from_secs(1);
 
 /// An agent's part in a running session.
@@ -95,7 +95,7 @@ impl Follower {
         pause.is_some()
     }
 
-    /// Waits at most one second until the load has ended under the last setting.
+    /// Waits until the load of the last setting has ended, but at most one second.
     pub(super) fn await_end(&self) {
         let since_ns = self.clock.now_ns();
         while !self.load.is_over() && self.clock.now_ns() < since_ns + SECOND_NS {

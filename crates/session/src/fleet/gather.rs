@@ -30,7 +30,7 @@ pub struct GatheredAgents {
 /// `None` if a signal arrives first.
 ///
 /// # Errors
-/// When the bus does not answer, when an agent does not match this session, or when `check` fails. The error is one
+/// Fails if the bus does not answer, if an agent does not match this session, or if `check` fails. The error is one
 /// line.
 pub fn gather(
     (target, name): (&Target, &FleetName),
@@ -99,7 +99,7 @@ pub fn remove_streams(bus: &Target, name: &FleetName) {
 /// Removes the streams that an earlier session with this name has left. Call this before any agent is started.
 ///
 /// # Errors
-/// When the bus does not answer, or when a session with this name is running. The error is one line.
+/// Fails if the bus does not answer, or if a session with this name is running. The error is one line.
 pub fn clear(target: &Target, name: &FleetName) -> Result<(), String> {
     let (mut bus, words) = (Bus::new(target, name), |error: BusError| error.to_string());
     if let Some((first, fields)) = bus.last(BusStream::Orders).map_err(words)?

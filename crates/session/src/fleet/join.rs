@@ -7,12 +7,12 @@ use crate::session::{AgentState, Interval};
 
 /// The agents' intervals of the ticks that are not complete yet.
 pub(super) struct IntervalJoin {
-    /// For each agent, the last tick with all its intervals received. `None` if the join does not wait for the agent,
-    /// because the agent has not begun or is lost.
+    /// For each agent, the last tick for which all intervals have been received. `None` if the join does not wait for
+    /// the agent, because the agent has not begun or is lost.
     closed: Vec<Option<u64>>,
     ticks: BTreeMap<u64, BTreeMap<u32, JoinedInterval>>,
-    /// The end of the last interval of each segment. The segment's next interval begins there, so that the lengths add
-    /// up to the elapsed time.
+    /// The end of the last interval of each segment. The segment's next interval begins at this time, so that the
+    /// lengths add up to the elapsed time.
     reached_s: BTreeMap<u32, f64>,
 }
 
@@ -31,7 +31,7 @@ impl IntervalJoin {
     }
 
     /// Adds an interval of an agent. The agent's times have an error of at most `error_us` microseconds. An interval
-    /// without a length under load, such as a drain, is not joined: the call returns it.
+    /// without a length under load, such as a drain, is not joined: the function returns this interval.
     pub(super) fn add(&mut self, agent: usize, error_us: f64, mut interval: Interval) -> Option<Interval> {
         let number = agent as u16;
         let workers = interval.client.iter_mut().flat_map(|client| &mut client.workers);
@@ -86,7 +86,7 @@ impl IntervalJoin {
 
 impl JoinedInterval {
     /// Returns the joined interval. The joined interval begins at the end of the segment's previous interval. An
-    /// interval that ends before that was reported late, and gets the length 0.
+    /// interval that ends before this time was reported late, and gets the length 0.
     fn finish(self, reached_s: &mut BTreeMap<u32, f64>) -> Interval {
         let Self { interval, start_s, clients } = self;
         let reached_s = reached_s.entry(interval.segment).or_insert(start_s);

@@ -42,7 +42,7 @@ pub(super) struct LeadState {
     pub(super) turn: Option<(AgentSetting, Clock)>,
     /// Whether the last setting has not been published.
     pub(super) is_new: bool,
-    /// Since when the session is over.
+    /// The time at which the session ended; `None` while the session runs.
     pub(super) over_since: Option<Instant>,
     /// The reason why the last order could not be sent; empty if it was sent.
     pub(super) trouble: String,

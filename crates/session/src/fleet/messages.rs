@@ -27,7 +27,7 @@ pub(super) const WAIT: Duration = Duration::from_millis(100);
 pub struct Terms {
     /// The identifier of the run, which is part of the names of its keys.
     pub run: String,
-    /// The prefix of the user's keys, if the load uses them in place of keys of the run.
+    /// The prefix of the user's keys, if the load uses these keys instead of keys of the run.
     pub prefix: Option<String>,
     /// The servers as URIs without user and password: the target, or nodes of a cluster, or all servers of a ring.
     pub targets: Vec<String>,
@@ -71,8 +71,8 @@ pub(super) struct FleetOrder {
     pub(super) terms: Terms,
     /// The process number of each agent. A process that is not in this list ignores the order.
     pub(super) processes: Vec<u64>,
-    /// The start of the session by the clock of the bus, in nanoseconds since 1970. Each order measures it again,
-    /// because clocks drift.
+    /// The start of the session by the clock of the bus, in nanoseconds since 1970. Each order contains a newly
+    /// measured value, because clocks drift.
     pub(super) zero_ns: u64,
     /// The setting.
     pub(super) turn: AgentSetting,
@@ -91,8 +91,8 @@ pub(super) struct AgentReport {
     pub(super) of: usize,
     /// The name of the agent's machine.
     pub(super) host: String,
-    /// A random number that identifies the agent's process. Two processes with the same agent number are recognized by
-    /// it.
+    /// A random number that identifies the agent's process. By this number, the session recognizes two processes with
+    /// the same agent number.
     pub(super) process: u64,
     /// The number of the report. Each session's reports are numbered from 0.
     pub(super) number: u64,
@@ -102,7 +102,7 @@ pub(super) struct AgentReport {
     pub(super) most_clients: u32,
     /// The URIs of the cluster's nodes. A node's position in this list is its number in the agent's intervals.
     pub(super) nodes: Vec<String>,
-    /// The last tick with all its intervals reported.
+    /// The last tick for which all intervals have been reported.
     pub(super) closed_tick: u64,
     /// The number of the agent's setting.
     pub(super) generation: u32,
@@ -110,7 +110,7 @@ pub(super) struct AgentReport {
     pub(super) is_done: bool,
     /// The largest possible error of the agent's times, in nanoseconds.
     pub(super) error_ns: u64,
-    /// The reason why the agent refuses the last order; empty if it carries the order out.
+    /// The reason why the agent refuses the last order; empty if the agent carries out the order.
     pub(super) refusal: String,
     /// Whether this is the agent's last report about the run.
     pub(super) is_last: bool,
@@ -119,7 +119,7 @@ pub(super) struct AgentReport {
 /// Returns the order in a message.
 ///
 /// # Errors
-/// When the message contains no valid order. The error is one line.
+/// Fails if the message contains no valid order. The error is one line.
 pub(super) fn read_order(fields: &MessageFields) -> Result<FleetOrder, String> {
     let text = fields.iter().find(|(name, _)| name == ORDER).map(|(_, text)| text.as_slice());
     serde_json::from_slice(text.unwrap_or_default())

@@ -28,7 +28,7 @@ impl Permit {
     /// enough. For all other layouts every named server and Sentinel must be permitted.
     ///
     /// # Errors
-    /// When a target is not permitted, or a URI is invalid. The error is one line.
+    /// Fails if a target is not permitted, or a URI is invalid. The error is one line.
     pub(super) fn targets(&self, uris: &[String], layout: LoadLayout) -> Result<Vec<Target>, String> {
         let targets: Vec<_> = uris.iter().map(|uri| self.target(uri)).collect();
         match layout {
@@ -39,10 +39,10 @@ impl Permit {
         }
     }
 
-    /// Returns the key names of this run, or key names with the user's prefix if the order has one.
+    /// Returns the key names of this run, or key names with the user's prefix if the order contains a prefix.
     ///
     /// # Errors
-    /// When the user's keys are not permitted, or the order has no valid run. The error is one line.
+    /// Fails if the user's keys are not permitted, or the order has no valid run. The error is one line.
     pub(super) fn names(&self, terms: &Terms) -> Result<KeyNames, String> {
         match &terms.prefix {
             Some(prefix) if self.allows_all => Ok(KeyNames::given(prefix)),
@@ -75,7 +75,7 @@ impl Permit {
     /// Checks the load settings of the whole fleet. This agent carries out `share` of the load with `threads` workers.
     ///
     /// # Errors
-    /// When a setting is not permitted. The error is one line.
+    /// Fails if a setting is not permitted. The error is one line.
     pub(super) fn check(
         &self,
         knobs: &Knobs,

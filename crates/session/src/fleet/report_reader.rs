@@ -30,7 +30,7 @@ use crate::{
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
 /// The number of ticks by which an interval may be ahead of this machine's clock.
 const SOON_TICKS: u64 = 20;
-/// The largest number of different messages about unusable reports.
+/// The largest number of different messages about unusable reports that are shown.
 const MOST_SHOWN: usize = 20;
 /// The longest time that a lost agent may still send load after its last report: an agent ends its load after 4 s
 /// without an order. The keys are removed after this time.
@@ -46,7 +46,7 @@ impl GatheredAgents {
     /// of the joined records. The receiver is closed after the last record.
     ///
     /// # Errors
-    /// When a thread cannot be started.
+    /// Fails if a thread cannot be started.
     pub fn lead(
         self,
         terms: Terms,
@@ -87,7 +87,7 @@ struct ReportReader {
     join: IntervalJoin,
     lines: RecordLines,
     after: String,
-    /// The time of the first failure of the bus: it does not answer, or refuses orders. `None` while the bus works.
+    /// The time since which the bus has not answered, or has refused orders. `None` while the bus works.
     bus_lost: Option<Instant>,
     /// The messages about unusable reports that were shown. Each message is shown once.
     shown: BTreeSet<String>,
@@ -119,7 +119,7 @@ impl ReportReader {
         }
     }
 
-    /// Emits an event when the bus stops accepting commands, and another event when it accepts them again.
+    /// Emits an event when the bus stops accepting commands, and another event when the bus accepts commands again.
     fn note_trouble(&mut self, trouble: String) {
         match (trouble.is_empty(), self.bus_lost) {
             (false, None) => {
@@ -225,7 +225,8 @@ impl ReportReader {
         }
     }
 
-    /// Returns an event of an agent with the agent's name, if it is a pause: the session itself was not paused.
+    /// Returns an event of an agent. If the event is a pause, the returned event contains the agent's name, because the
+    /// session itself was not paused.
     fn named(&self, event: Event, agent: usize) -> Event {
         match event.what {
             EventKind::Paused { length_s } => {
@@ -236,7 +237,7 @@ impl ReportReader {
         }
     }
 
-    /// Returns whether an interval is plausible: it is of a published segment, and not of the future.
+    /// Returns whether an interval is plausible: its segment was published, and its time is not in the future.
     fn can_be(&self, interval: &Interval) -> bool {
         let turn = self.lead.state().turn.clone();
         turn.is_some_and(|(turn, clock)| {

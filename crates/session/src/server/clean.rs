@@ -1,5 +1,5 @@
 //! Removes the keys of runs in small chunks, with a pause after each chunk. The keys are found by their numbered names
-//! or with SCAN; the way with fewer commands is chosen.
+//! or with SCAN; redyno chooses the way that needs fewer commands.
 //!
 //! ```text
 //! names:  UNLINK redyno:RUN:000000000000 … 499 ─► pause ─► UNLINK … 500 … 999 ─► …
@@ -134,7 +134,7 @@ pub(super) trait Store: Sync {
     /// Returns how many of the `keys` exist, and how many may be on another node.
     fn count_existing(&self, keys: &[Vec<u8>])
     -> impl Future<Output = Result<KeyCounts, ServerError>> + Send;
-    /// Removes the `keys`; returns how many of them existed.
+    /// Removes the `keys`; returns how many of these keys existed.
     fn remove(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
 }
 

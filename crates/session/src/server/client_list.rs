@@ -14,7 +14,7 @@ use crate::{clock::seconds, untrusted};
 const MOST_ROWS: usize = 20;
 /// The number of rows for each of the six reasons to list a client.
 const ROWS_EACH: usize = 4;
-/// The largest number of groups: the panel of a screen has fewer lines.
+/// The largest number of groups; the screen's panel has even fewer lines.
 const MOST_GROUPS: usize = 10;
 /// The prefix of the names of redyno's own connections.
 const OWN: &str = "redyno-";
@@ -62,7 +62,8 @@ pub struct ClientGroup {
     pub commands: Option<u64>,
 }
 
-/// One connected client. Traffic and commands are differences to the previous list; they need Valkey 8.0 or Redis 8.2.
+/// One connected client. Traffic and commands are differences to the previous list; these differences need Valkey 8.0
+/// or Redis 8.2.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientRow {

@@ -111,7 +111,7 @@ fn natural(datum: &Datum) -> Option<u64> {
 }
 
 /// The commands whose execution times are requested: the commands with the most calls recently. Earlier calls lose
-/// weight slowly, so a command that is called in bursts remains among them.
+/// weight slowly, so a command that is called in bursts remains among the requested commands.
 #[derive(Debug, Default)]
 pub(super) struct RequestedCommands(BTreeMap<String, f64>);
 

@@ -84,7 +84,7 @@ impl Control {
     /// [`BackOff`](crate::endpoint::BackOff).
     ///
     /// # Errors
-    /// When the system cannot create a thread or an event queue.
+    /// Fails if the system cannot create a thread or an event queue.
     pub fn start(
         target: Target,
         clock: Clock,
@@ -97,7 +97,7 @@ impl Control {
     /// Works like [`start`](Self::start), but uses the thread of `other` if there is another control plane.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// The errors are the same as for [`start`](Self::start).
     pub fn beside(
         other: Option<&Self>,
         target: Target,
@@ -207,8 +207,8 @@ impl Control {
     }
 
     /// Removes the key names of runs from their ledgers and their markers on the server, after the keys are removed. On
-    /// a node of a cluster, markers that moved there from other nodes are deleted too. The answer is the number of
-    /// markers on the node.
+    /// a node of a cluster, markers that have moved to this node from other nodes are deleted too. The answer is the
+    /// number of markers on the node.
     pub fn forget_key_names(&self, runs: Vec<Ledger>) -> Answer<u64> {
         let act = async move |means: OrderContext| match means.wire {
             CommandSender::Redis(wire) => registry::remove_key_names(&wire, &runs).await,
@@ -266,8 +266,9 @@ impl Control {
         self.order(act, |order| order.noting(ledger))
     }
 
-    /// Restores a parameter, and removes it from `ledger` and its marker. A parameter that another client has changed
-    /// since is not restored, only removed. A marker without entries is deleted.
+    /// Restores a parameter, and removes the parameter's entry from `ledger` and from the marker. If another client has
+    /// changed the parameter since, the parameter is not restored, and only its entry is removed. A marker without
+    /// entries is deleted.
     pub fn restore_config(&self, tuned: TunedParameter, ledger: &Ledger) -> Answer<Restored> {
         let ledger = ledger.clone();
         let act =

@@ -21,7 +21,7 @@ impl Dialogue {
     /// Registers an open connection with the thread's runtime.
     ///
     /// # Errors
-    /// When the system refuses the registration.
+    /// Fails if the system refuses the registration.
     pub(super) fn new(talk: Talk) -> io::Result<Self> {
         // SAFETY: the talk owns its socket, which stays open and the same until the talk is dropped.
         let registered = unsafe { AsyncFd::register(talk) };

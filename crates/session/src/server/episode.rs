@@ -31,7 +31,7 @@ pub(super) enum Border {
     /// A burst begins with this number of occurrences.
     Begins(u64),
     /// A burst is over. The fields are the total number of occurrences, the largest number in one poll, and the length
-    /// of the burst since the poll before it.
+    /// of the burst from the last poll before the burst.
     Ends { sum: u64, most: u64, length_s: f64 },
 }
 
@@ -99,15 +99,16 @@ fn rejection(border: Border) -> EventKind {
     }
 }
 
-/// The smallest number of expired keys per second during a burst. A server removes fewer keys within a millisecond.
+/// The smallest number of expired keys per second during a burst. A server needs less than a millisecond to remove
+/// fewer keys than this.
 const LEAST_EXPIRED: f64 = 1_000.0;
 /// The smallest ratio of the expired keys in a burst to the usual number.
 const TIMES_USUAL: f64 = 5.0;
 /// The weight of a poll in the average of the usual number: the average follows changes within half a minute.
 const USUAL_WEIGHT: f64 = 1.0 / 30.0;
 
-/// Bursts of expired keys: far more per second than usual, or so many that the server reaches its time limit for
-/// expiry.
+/// Bursts of expired keys: far more expired keys per second than usual, or so many that the server reaches its time
+/// limit for expiry.
 #[derive(Debug, Default)]
 pub(super) struct Expiry {
     /// The previous counts: their time, the number of expired keys, and how often the time limit was reached.

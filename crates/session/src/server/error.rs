@@ -148,7 +148,8 @@ impl ServerError {
         }
     }
 
-    /// Returns whether the server certainly did nothing: it answered with an error, or the command was not sent.
+    /// Returns whether the server certainly did nothing: true if the server answered with an error, or if the command
+    /// was not sent.
     pub fn is_refused(&self) -> bool {
         if let Self::At { error, .. } = self {
             return error.is_refused();
@@ -160,7 +161,7 @@ impl ServerError {
         )
     }
 
-    /// Returns the server's own message if it answered with an error, otherwise the error.
+    /// Returns the server's own message if it answered with an error, otherwise the whole text of this error.
     pub fn cause(&self) -> String {
         match self {
             Self::Refused { message, .. } => message.clone(),

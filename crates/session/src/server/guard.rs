@@ -111,7 +111,7 @@ pub(super) async fn start_guard(
 /// Passes requests from fred to the server and complete replies back to fred, until fred disconnects.
 ///
 /// # Errors
-/// The reason why the connection ended before fred disconnected.
+/// The error is the reason why the connection ended before fred disconnected.
 async fn relay(fred: &mut UnixStream, server: &mut Dialogue) -> Result<(), String> {
     let mut questions = Vec::with_capacity(READ_SIZE);
     // Requests are encoded like replies.

@@ -48,7 +48,7 @@ impl<'a> Info<'a> {
         self.number::<u8>(name).map(|flag| flag != 0)
     }
 
-    /// Returns the fields with names that begin with `beginning`, which is removed from the returned names.
+    /// Returns the fields whose names begin with `beginning`. The returned names lack this beginning.
     pub(super) fn beginning_with(&self, beginning: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.fields.iter().filter_map(move |(name, value)| Some((name.strip_prefix(beginning)?, *value)))
     }
@@ -160,7 +160,7 @@ impl GaugeCounters {
         Self { at_ns, run_id, sources }
     }
 
-    /// Returns the gauges, and the seconds since `previous` if both are from the same server process.
+    /// Returns the gauges, and the seconds since `previous` if both replies are from the same server process.
     pub(super) fn since(&self, previous: Option<&Self>) -> (Gauges, Option<f64>) {
         let before = previous.filter(|before| before.run_id == self.run_id);
         let mut gauges = Gauges::default();

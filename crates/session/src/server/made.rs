@@ -46,10 +46,10 @@ impl fmt::Display for SetupObject {
 }
 
 impl SetupObject {
-    /// Returns the object that a command makes, if it makes one.
+    /// Returns the object that a command makes; `None` if the command makes no object.
     ///
     /// # Errors
-    /// When the command makes an object without a usable name, so the object could not be deleted.
+    /// Fails if the command makes an object without a usable name, because redyno could not delete this object.
     pub(super) fn by(words: &[Vec<u8>]) -> Result<Option<Self>, ServerError> {
         let is = |n: usize, word: &str| words.get(n).is_some_and(|w| w.eq_ignore_ascii_case(word.as_bytes()));
         let made = if is(0, "FUNCTION") && is(1, "LOAD") {
@@ -78,10 +78,11 @@ impl SetupObject {
         }
     }
 
-    /// Returns the object that an HTTP request of a setup makes, if it makes one. `run` is the run of the session.
+    /// Returns the object that an HTTP request of a setup makes; `None` if the request makes no object. `run` is the
+    /// run of the session.
     ///
     /// # Errors
-    /// When the path of the request does not contain the name of the run.
+    /// Fails if the path of the request does not contain the name of the run.
     pub(super) fn by_http(
         words: &[Vec<u8>],
         site: &'static HttpSite,

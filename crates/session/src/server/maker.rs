@@ -41,7 +41,7 @@ impl Maker {
         }
     }
 
-    /// Returns the object that a command makes, if it makes one.
+    /// Returns the object that a command makes; `None` if the command makes no object.
     pub(super) fn made_by(
         &self,
         command: &SetupCommand,
@@ -125,7 +125,7 @@ async fn ask(target: &Target, site: &'static HttpSite, words: &[&[u8]]) -> Resul
 /// Returns the Elasticsearch indices with names of runs, each as a marker of its run.
 ///
 /// # Errors
-/// When the server does not list its indices.
+/// Fails if the server does not list its indices.
 pub(super) async fn left_by_http(target: &Target) -> Result<Vec<Marker>, ServerError> {
     let Some(site) = target.dialect.site() else { return Ok(Vec::new()) };
     let listed = ask(target, site, &[b"GET", b"/_cat/indices/redyno-*?h=index"]).await;

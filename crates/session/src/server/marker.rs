@@ -12,8 +12,8 @@
 //!                    made                        [{"library":"mylib"}]: objects that setups made, in order
 //!                    config:maxmemory            {"from":"0","to":["67108864"]}, one for each parameter that was set
 //! ```
-//! Other clients can also write to these keys, so redyno ignores contents that no session writes. This module sends no
-//! commands; [`registry`](super::registry) reads and writes the marker.
+//! Other clients can also write to the list of runs and to the markers, so redyno ignores contents that no session
+//! writes. This module sends no commands; [`registry`](super::registry) reads and writes the marker.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -121,9 +121,8 @@ impl Marker {
         self.span.as_ref().is_none_or(|span| !span.is_empty())
     }
 
-    /// Returns whether the run may have written `key`. If the run's keys were kept or their names are unknown, every
-    /// key of the run with twelve digits counts as written, and so does every key of the run in a form that the marker
-    /// lists.
+    /// Returns whether the run may have written `key`. If the run's keys were kept or their names are unknown, two
+    /// kinds of keys of the run count as written: keys with twelve digits, and keys in a form that the marker lists.
     pub(super) fn owns(&self, key: &OwnKey) -> bool {
         let is_of_form = || key.is_usual() || self.span.as_ref().is_some_and(|span| span.has_form(key.name));
         let is_own = match &self.span {

@@ -49,7 +49,7 @@ struct Child {
     outcome: Option<String>,
 }
 
-/// A child process has begun, or has ended. Its length is unknown if the process began and ended between two polls.
+/// A child process has begun, or has ended. If the process began and ended between two polls, its duration is unknown.
 enum FileStep {
     Began,
     Ended { length_s: Option<f64>, outcome: String },
@@ -165,7 +165,8 @@ impl Child {
         }
     }
 
-    /// Returns the change of the child process between this poll and `now`; `outcome` is the result of its last file.
+    /// Returns the change of the child process between this poll and `now`; `outcome` is the result of writing the last
+    /// file.
     fn turned(&self, now: &Self, at_ns: u64, outcome: &str) -> Option<FileStep> {
         match (self.since_ns, now.since_ns) {
             (None, Some(_)) => Some(FileStep::Began),
@@ -180,7 +181,7 @@ impl Child {
         }
     }
 
-    /// Returns whether a file was completed, or writing it failed, between this poll and `now`.
+    /// Returns whether, between this poll and `now`, a file was completed or could not be written.
     fn wrote_until(&self, now: &Self) -> bool {
         let has_failed = self.outcome != now.outcome && now.outcome.as_deref() != Some("ok");
         now.files > self.files || now.finished_at_s != self.finished_at_s || has_failed

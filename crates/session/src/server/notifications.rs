@@ -12,15 +12,15 @@ use crate::endpoint::Target;
 /// The letters that the letter A includes.
 const ALL: &str = "g$lshzxetd";
 
-/// Returns the value `now` with the letters of `more` added; `None` if `now` already includes all of them.
+/// Returns the value `now` with the letters of `more` added; `None` if `now` already includes all these letters.
 pub fn with_letters(now: &str, more: &str) -> Option<String> {
     let is_there = |letter: char| now.contains(letter) || now.contains('A') && ALL.contains(letter);
     let missing: String = more.chars().filter(|letter| !is_there(*letter)).collect();
     (!missing.is_empty()).then(|| now.to_owned() + &missing)
 }
 
-/// Adds the letters to the parameter, unless they are set. The value to restore is written to the ledger and the
-/// marker.
+/// Adds the letters to the parameter, unless the parameter already contains them. The value to restore is written to
+/// the ledger and the marker.
 pub(super) async fn add(
     wire: &RedisSender,
     target: &Target,

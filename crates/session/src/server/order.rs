@@ -17,7 +17,7 @@ impl OrderContext {
     /// Returns the sender of commands to Redis.
     ///
     /// # Errors
-    /// When the server is memcached or an HTTP service, which does not have the `needed` feature.
+    /// Fails if the server is memcached or an HTTP service, because such a server does not have the feature `needed`.
     pub(super) fn redis(&self, needed: &'static str) -> Result<link::RedisSender, ServerError> {
         match &self.wire {
             CommandSender::Redis(wire) => Ok(wire.clone()),
@@ -30,7 +30,7 @@ impl OrderContext {
     /// Returns the sender of a setup's commands.
     ///
     /// # Errors
-    /// When the server is memcached, which does not have the `needed` feature.
+    /// Fails if the server is memcached, because memcached does not have the feature `needed`.
     pub(super) fn maker(&self, needed: &'static str) -> Result<Maker, ServerError> {
         match &self.wire {
             CommandSender::None => Ok(Maker::Http(Box::new(self.target.clone()))),

@@ -116,7 +116,7 @@ pub(super) fn named(
 }
 
 /// Limits redyno's own calls to the calls that the server has counted, and returns the calls that the server has not
-/// counted yet. A key scan has its own connection, so a poll may overtake its commands.
+/// counted yet. A key scan has its own connection, so a poll may overtake the commands of the scan.
 pub(super) fn take_unseen(status: &mut Status) -> BTreeMap<String, u64> {
     let mut unseen = BTreeMap::new();
     for (name, own) in &mut status.own {

@@ -3,7 +3,8 @@
 //! A node of a cluster has some of the 16 384 slots, and accepts only commands whose keys are in one of its slots. The
 //! names of the list of runs and of the markers end with a hash tag: the first tag of `{0}`, `{1}`, … whose slot is on
 //! the node. So another session on the same node finds the list and the markers without SCAN. If the slot moves to
-//! another node, the list and the markers move too. Their tag is then not the first tag of that node.
+//! another node, the list and the markers move too. The tag of the moved keys is then not the first tag of the new
+//! node.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -15,10 +16,10 @@ use crate::{
 
 /// The number of hash tags that are tried. Every slot has some of these tags.
 const TAGS: u32 = 1_000_000;
-/// Hash tags with a number below 1024 are called near. Lists that have moved from other nodes are searched at all near
-/// tags of a node. A node with 1 % of the slots almost certainly has a near tag.
+/// Hash tags with a number below 1024 are called near. To find lists that have moved from other nodes, redyno checks
+/// all near tags of a node. A node with 1 % of the slots almost certainly has a near tag.
 const NEAR: u32 = 1024;
-/// The largest number of slots of a node for which lists are searched at the first tag of each slot.
+/// If a node has at most this number of slots, redyno searches for lists at the first tag of each slot.
 const FEW_SLOTS: usize = 1024;
 
 /// The place of a list of runs on a server.
@@ -61,7 +62,7 @@ impl MarkerPlace {
     /// where this session stores its list of runs.
     ///
     /// # Errors
-    /// When the node has no slot, and so cannot store keys.
+    /// Fails if the node has no slot, and therefore cannot store keys.
     pub(super) async fn of(wire: &RedisSender) -> Result<Self, ServerError> {
         let Some(slots) = Slots::of(wire).await? else { return Ok(Self::alone()) };
         Self::first(&slots).ok_or(ServerError::NoSlots)
@@ -70,7 +71,7 @@ impl MarkerPlace {
     /// Requests the slots as [`of`](Self::of) does; returns all places on this server where a list of runs may be.
     ///
     /// # Errors
-    /// When the server does not answer.
+    /// Fails if the server does not answer.
     pub(super) async fn all(wire: &RedisSender) -> Result<Vec<Self>, ServerError> {
         Ok(Slots::of(wire).await?.map_or_else(|| vec![Self::alone()], |slots| Self::of_slots(&slots)))
     }

@@ -70,7 +70,7 @@ impl Poller {
     /// Polls the server. `now_ns` returns the time, and is called when the reply has arrived.
     ///
     /// # Errors
-    /// When the connection is lost, or the first request is refused.
+    /// Fails if the connection is lost, or the first request is refused.
     pub(super) async fn poll(
         &mut self,
         wire: &CommandSender,

@@ -76,7 +76,7 @@ pub(super) struct RedisPoller {
     commands: Option<CommandCounters>,
     times: CommandTimes,
     news: InfoChanges,
-    /// Redyno's own commands that were sent before a poll, but that the server counts only in the next poll.
+    /// Redyno's own commands that were sent before a poll, and that the server counts in the next poll.
     unseen: BTreeMap<String, u64>,
     errors: Option<BTreeMap<String, u64>>,
     slow_log: SlowLog,
@@ -146,7 +146,7 @@ impl RedisPoller {
     /// Polls the server. `now_ns` returns the time, and is called when all replies have arrived.
     ///
     /// # Errors
-    /// When the connection is lost.
+    /// Fails if the connection is lost.
     pub(super) async fn poll(
         &mut self,
         wire: &RedisSender,
@@ -233,9 +233,9 @@ impl RedisPoller {
         Ok(())
     }
 
-    /// Returns the histograms in the reply. A command that was called for the first time after the request is requested
-    /// now, so that its calls have their times too. In the first poll, the busiest commands are requested here. `None`
-    /// in polls without histograms.
+    /// Returns the histograms in the reply. A command whose first call came after the request is requested now, so that
+    /// the times of its calls are known too. In the first poll, the busiest commands are requested here. `None` in
+    /// polls without histograms.
     async fn histograms(
         &mut self,
         wire: &RedisSender,

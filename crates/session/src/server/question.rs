@@ -17,7 +17,7 @@ const NAMED: usize = 3;
 pub struct Writes {
     /// The form of the keys' names.
     pub names: KeyNames,
-    /// Whether the user has chosen the key names. Redyno never removes keys with such names.
+    /// Whether the user has chosen the key names. Redyno never removes keys with names that the user has chosen.
     pub is_users: bool,
     /// Whether the target is an HTTP service, which has no keys; the load may change any data there.
     pub is_service: bool,

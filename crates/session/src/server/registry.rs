@@ -1,8 +1,8 @@
 //! Reads, writes, renews and deletes the list of runs and their markers on the server.
 //!
-//! The list is a set and the markers are hashes, so that reading them does not change the counts of GET and SET in the
-//! server's command statistics. Redyno removes only its own members and fields, not whole keys, so that data of other
-//! clients remains.
+//! The list is a set and the markers are hashes, so that reading the list and the markers does not change the counts of
+//! GET and SET in the server's command statistics. Redyno removes only its own members and fields, not whole keys, so
+//! that data of other clients remains.
 
 use tokio::task::JoinSet;
 
@@ -204,7 +204,7 @@ async fn marker_exists(wire: &RedisSender, place: &MarkerPlace, run: RunId) -> R
     Ok(listed.unwrap_or(0) > 0 && marked.unwrap_or(0) > 0)
 }
 
-/// Removes a field from the marker. A marker with nothing left to undo is deleted.
+/// Removes a field from the marker. A marker that lists nothing more to undo is deleted.
 pub(super) async fn remove_field(
     wire: &RedisSender,
     ledger: &Ledger,
@@ -221,9 +221,9 @@ pub(super) async fn remove_field(
     wire.count(&["HDEL", &key, field]).await.map(|_| ())
 }
 
-/// Removes the key names of runs from their ledgers, and from their markers on this server. A marker with nothing left
-/// to undo is deleted. On a node of a cluster, markers of the runs that moved there from other nodes are deleted too.
-/// Returns how many markers the node had.
+/// Removes the key names of runs from their ledgers, and from their markers on this server. A marker that lists nothing
+/// more to undo is deleted. On a node of a cluster, markers of these runs that have moved to this node from other nodes
+/// are deleted too. Returns how many markers the node had.
 pub(super) async fn remove_key_names(wire: &RedisSender, ledgers: &[Ledger]) -> Result<u64, ServerError> {
     let mut places = MarkerPlace::all(wire).await?;
     let is_alone = places == [MarkerPlace::alone()];
@@ -272,7 +272,7 @@ async fn erase(wire: &RedisSender, place: &MarkerPlace, ledger: &Ledger) -> Resu
     unlisted.map(|_| ()).map_err(|error| of_somebody(error, &list))
 }
 
-/// Converts the error for a key of another type to an error that the key belongs to another client.
+/// Converts the error of a command on a key of another type. The new error says that the key belongs to another client.
 fn of_somebody(error: ServerError, key: &str) -> ServerError {
     if error.is_refusal(OTHER_TYPE) { ServerError::ForeignKey { key: key.to_owned() } } else { error }
 }

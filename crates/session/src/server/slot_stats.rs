@@ -45,10 +45,10 @@ struct SlotSums {
 }
 
 impl SlotStats {
-    /// Requests the slots of a cluster node, if they are due, and adds them to `status`.
+    /// Requests the slots of a cluster node if a request is due, and adds the slots to `status`.
     ///
     /// # Errors
-    /// When the connection is lost.
+    /// Fails if the connection is lost.
     pub(super) async fn ask(
         &mut self,
         wire: &RedisSender,

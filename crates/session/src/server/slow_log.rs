@@ -13,8 +13,8 @@ use crate::events::EventKind;
 pub(super) const ASKED: &str = "32";
 /// The largest number of entries that a poll reports as events; the slowest entries are reported.
 const MOST_SHOWN: usize = 8;
-/// The smallest number of entries of one command from before the session that is reported. A few slow calls a day are
-/// usual.
+/// Entries from before the session are reported if at least this number of entries have the same command. A few slow
+/// calls a day are usual.
 const MANY: u64 = 8;
 /// The two logs of COMMANDLOG: commands with a large request, and commands with a large reply.
 pub(super) const PARTS: [&str; 2] = ["request", "reply"];
@@ -54,7 +54,7 @@ impl Default for CommandLog {
     }
 }
 
-/// The number before the first entry id, 0.
+/// The number before the first entry id, which is 0.
 const BEFORE_ALL: i64 = -1;
 
 impl SlowLog {

@@ -44,7 +44,7 @@ pub struct Status {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub own: BTreeMap<String, u64>,
     /// The error replies to all clients since the previous poll, by prefix (`WRONGTYPE`); since Redis 6.2. Servers
-    /// count only about a hundred prefixes, so an error with a missing prefix is possible.
+    /// count only about a hundred prefixes, so the prefixes of some errors may be missing here.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
     /// The last event of each kind from the latency monitor.
@@ -56,7 +56,7 @@ pub struct Status {
     #[serde(default, rename = "client_list", skip_serializing_if = "Option::is_none")]
     pub clients: Option<ConnectedClients>,
     /// The slots of a cluster node that used most of the main thread, busiest first; `None` in polls that did not
-    /// request them.
+    /// request slots.
     #[serde(default, rename = "busy_slots", skip_serializing_if = "Option::is_none")]
     pub slots: Option<Vec<SlotUse>>,
 }

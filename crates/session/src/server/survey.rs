@@ -18,7 +18,7 @@ use crate::{
     workload::{OwnKey, RunId},
 };
 
-/// The largest number of keys in a database for a check of each key.
+/// If a database has at most this number of keys, each key is checked.
 const LOOK_THROUGH_KEYS: u64 = 5_000;
 /// The number of keys that each SCAN of the survey requests.
 const SCAN_COUNT: u32 = 500;

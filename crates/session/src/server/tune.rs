@@ -161,8 +161,8 @@ async fn write_marker(wire: &RedisSender, ledger: &Ledger, name: &str) -> Result
     })
 }
 
-/// Ignores a refusal by the server. If the server accepts no keys, there is no marker, or the marker keeps its previous
-/// content.
+/// Ignores a refusal by the server. If the server accepts no keys, either there is no marker, or the marker keeps its
+/// previous content.
 pub(super) fn ignore_refusal(answer: Result<(), ServerError>) -> Result<(), ServerError> {
     answer.or_else(|error| if error.is_refused() { Ok(()) } else { Err(error) })
 }

@@ -20,7 +20,7 @@ pub struct TunedParameter {
     pub name: String,
     /// The value before the session's first change.
     pub from: String,
-    /// The values that the session set and that the parameter may have now; the latest value is the last.
+    /// The values that the session set and that the parameter may have now; the latest value comes last.
     pub to: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ impl TunedParameter {
     /// parameter can be restored after the session is killed.
     ///
     /// # Errors
-    /// A message with the value that will not be accepted, and the accepted range.
+    /// The error is a message with the value that will not be accepted, and the accepted range.
     pub(super) fn check(&self, parameter: &Parameter) -> Result<(), String> {
         let known = parameter.plausible_words();
         if !parameter.is_plausible(&self.from) {

@@ -202,7 +202,7 @@ impl ControlState {
     /// the usual pause.
     ///
     /// # Errors
-    /// When the connection cannot be used any more.
+    /// Fails if the connection cannot be used any more.
     async fn poll(&mut self, wire: &CommandSender) -> Result<u32, ServerError> {
         let clock = self.clock;
         let mut pause = 1;

@@ -16,13 +16,13 @@ const MOST_NAMED: usize = 64;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReceiverResults {
-    /// From PUBLISH to each subscriber.
+    /// The times are from PUBLISH to the receipt by each subscriber.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Box<ReceivedMessages>>,
-    /// From a producer's send to the receipt by a consumer of a queue or a stream.
+    /// The times are from the sending by a producer to the receipt by a consumer of a queue or a stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handover: Option<Box<ReceivedMessages>>,
-    /// From a write to the invalidation of its key.
+    /// The times are from a write to the invalidation of the written key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invalidation: Option<Box<ReceivedMessages>>,
 }
@@ -54,10 +54,10 @@ pub struct ReceivedMessages {
     /// Messages that were received a second time. The times exclude the second receipt.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub doubled: u64,
-    /// Invalidations without a time, because their key was written several times before they arrived.
+    /// Invalidations without a time, because the key was written several times before the invalidation arrived.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub unclear: u64,
-    /// Messages that a receiver took over from another one.
+    /// Messages that a receiver took over from another receiver.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub claimed: u64,
     /// Lost connections of receivers.
@@ -154,9 +154,9 @@ impl From<&ReceivedCounts> for ReceivedMessages {
 }
 
 impl ReceivedMessages {
-    /// Returns a line with the counts, and a line for each receiver that lost messages or was slow: the worst first, at
-    /// most `most` lines. The number of lost messages is shown even if it is 0, except for `invalidation`, where lost
-    /// messages are not counted.
+    /// Returns a line with the counts, and at most `most` lines about receivers that lost messages or were slow. The
+    /// worst receivers come first. The number of lost messages is shown even if it is 0, except for `invalidation`,
+    /// where lost messages are not counted.
     pub fn lines(&self, name: &str, most: usize) -> Vec<String> {
         let of = self.ordered.max(self.receivers);
         let connected =

@@ -4,10 +4,10 @@
 //! load-0  ──[17: seg 1]─[17: seg 2, closes it]──►┐
 //! load-1  ──[17: seg 1]─[17: seg 2, closes it]──►┴─► tick 17: interval of seg 1, interval of seg 2
 //! ```
-//! All workers count ticks from the start of the session. A tick is complete when every worker has reported it or a
-//! later tick. If a worker is [`PATIENCE`] ticks behind the others, the tick is completed without it; its late results
-//! become an interval with length 0, so no reply is lost. Replies after the end of a segment form one interval, the
-//! segment's drain. The drain is complete when no worker waits for a reply of that segment.
+//! All workers count ticks from the start of the session. A tick is complete when every worker has reported this tick
+//! or a later tick. If a worker is [`PATIENCE`] ticks behind the others, the tick is completed without this worker; the
+//! worker's late results become an interval with length 0, so no reply is lost. Replies after the end of a segment form
+//! one interval, the segment's drain. The drain is complete when no worker waits for a reply of that segment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,8 +33,8 @@ pub(super) struct Assembly {
     ticks: BTreeMap<u64, BTreeMap<u32, Pending>>,
     /// The drains that are not complete yet, by number of the segment.
     drains: BTreeMap<u32, Drain>,
-    /// The end of the last interval of each segment. The segment's next interval begins there, so that the lengths of
-    /// the intervals add up to the elapsed time.
+    /// The end of the last interval of each segment. The segment's next interval begins at this time, so that the
+    /// lengths of the intervals add up to the elapsed time.
     reached_ns: BTreeMap<u32, u64>,
 }
 
@@ -119,7 +119,7 @@ impl Assembly {
         }
     }
 
-    /// Returns the intervals of the earliest tick if this tick is complete, by segment, followed by complete drains.
+    /// If the earliest tick is complete, returns its intervals by segment, followed by complete drains.
     pub(super) fn take(&mut self) -> Option<Vec<Interval>> {
         let first =
             self.ticks.first_key_value().map(|(tick, _)| *tick).filter(|tick| self.is_complete(*tick));
@@ -141,7 +141,7 @@ impl Assembly {
         tick <= self.complete_tick()
     }
 
-    /// Returns the last complete tick: no more results with a length are expected for it.
+    /// Returns the last complete tick: no more results with a length are expected for this tick.
     pub(super) fn complete_tick(&self) -> u64 {
         let closed = self.workers.iter().map(|worker| worker.closed).min().unwrap_or(u64::MAX);
         closed.max(self.newest.saturating_sub(PATIENCE))

@@ -6,7 +6,7 @@ use super::{AgentState, Client, Interval, OperationInterval, part::per_s};
 /// left out.
 const MOST_SLOTS: usize = 64;
 
-/// The numbering of a cluster's nodes in a session. If a session compares two clusters, each of them uses every second
+/// The numbering of a cluster's nodes in a session. If a session compares two clusters, each cluster uses every second
 /// number.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbering {
@@ -20,7 +20,7 @@ impl Numbering {
     /// The numbering that keeps the cluster's own node numbers.
     pub const OF_CLUSTER: Self = Self { first: 0, step: 1 };
 
-    /// Returns the session's number of the cluster's node `node`; a topology has at most 4 000 nodes.
+    /// Returns the number that the session gives to node `node` of the cluster; a topology has at most 4 000 nodes.
     pub fn of(self, node: usize) -> u16 {
         self.first + self.step * node as u16
     }
@@ -43,7 +43,7 @@ impl AgentState {
 
 impl Interval {
     /// Replaces each node number with the number that `known` returns for it. If `known` returns `None`, the results of
-    /// that node are removed; the call returns the numbers of such nodes.
+    /// that node are removed; the function returns the numbers of such nodes.
     pub fn renumber(&mut self, known: impl Fn(u16) -> Option<u16>) -> Vec<u16> {
         let mut unknown = Vec::new();
         for (node, part) in std::mem::take(&mut self.nodes) {

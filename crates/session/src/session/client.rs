@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 use super::part::merge_some;
 use crate::stats::{Latency, coarse};
 
-/// The CPU cost of the load generator, and how long replies waited until it read them.
+/// The CPU cost of the load generator, and how long replies waited until redyno read them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Client {
     /// The share of a core that redyno's busiest worker used, user and system time, 0 to 1.
     pub cpu: f64,
-    /// The share of the time in which a worker was ready to run but had no core, 0 to 1, for the worker that waited
-    /// longest; `null` except on Linux.
+    /// The share of the time, 0 to 1, in which the worker that waited longest was ready to run but had no core; `null`
+    /// except on Linux.
     pub run_delay: Option<f64>,
     /// The cost of each worker, `load-0` first; the cost of the receivers' thread is last.
     pub workers: Vec<WorkerCost>,
-    /// The share of the time in which clients could send requests but waited for records of the dataset, 0 to 1, for
-    /// the worker that waited longest; absent if no client waited.
+    /// The share of the time, 0 to 1, in which clients of the worker that waited longest could send requests but waited
+    /// for records of the dataset; absent if no client waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_wait: Option<f64>,
     /// How long replies waited in redyno: the time from the return of `poll` to the read, one sample for each
@@ -31,8 +31,8 @@ pub struct Client {
     /// returns, and again after each 32 connections. Service times therefore include a part of the wait in redyno.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
-    /// How late requests were sent: the time from when a batch of requests was due to its write; `null` if no batch was
-    /// late.
+    /// How late requests were sent: the time from the due time of a batch of requests to its write; `null` if no batch
+    /// was late.
     #[serde(serialize_with = "coarse::optional")]
     pub late: Option<Latency>,
     /// The latencies of requests during which redyno waited for a core for at least half of the latency, and at least
@@ -45,7 +45,7 @@ pub struct Client {
 /// The cost of one worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerCost {
-    /// The agent of a fleet whose worker this is; absent for a worker of the session itself.
+    /// The number of the agent to which the worker belongs; absent for a worker of the session itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<u16>,
     /// Whether this is the receivers' thread.
@@ -56,7 +56,7 @@ pub struct WorkerCost {
     /// The share of the time in which the worker waited for a core, 0 to 1; `null` if the system does not report it.
     pub run_delay: Option<f64>,
     /// The share of the time in which a worker that never sleeps (`--busy`) had nothing to read or write, 0 to 1. `cpu`
-    /// includes this share; it is absent for workers that sleep.
+    /// includes this share. The share is absent for workers that sleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spun: Option<f64>,
     /// The core on which the worker ran last, from 0; absent except on Linux.
@@ -99,7 +99,7 @@ impl Client {
         format!("load-{number} of agent {agent}")
     }
 
-    /// Returns the cost of these workers. The latencies in it are empty.
+    /// Returns the cost of these workers. The latencies in the result are empty.
     pub fn of(workers: Vec<WorkerCost>) -> Self {
         Self { workers, ..Self::default() }.with_the_busiest()
     }

@@ -164,7 +164,7 @@ figures! {
     };
     /// Good replies.
     OPS "ops" "ops" Count |row| Some(row.ops as f64);
-    /// Good replies that arrived after the end of the load or segment; in closed loop, rates exclude them.
+    /// Good replies that arrived after the end of the load or segment; in closed loop, rates exclude these replies.
     DRAINED "drained" "drained" Count |row| Some(row.drained as f64);
     /// Good replies per second.
     OPS_PER_S "ops_per_s" "ops/s" Count |row| row.ops_per_s;
@@ -210,7 +210,7 @@ figures! {
     RESPONSE_P9999 "response_p9999_us" "resp p99.99" Latency |row| quantile(row.response, 0.9999);
     /// The longest response time.
     RESPONSE_MAX "response_max_us" "resp max" Latency |row| level(row.response, Level::Max);
-    /// The longest time from when a request was due to its sending.
+    /// The longest delay from the due time of a request to its sending.
     SEND_LAG "send_lag_us" "send lag" Latency |row| {
         row.whole.filter(|_| row.is_open()).map(|whole| whole.behind_us as f64 * 1e3)
     };

@@ -55,7 +55,7 @@ pub struct SessionWriter {
     rotation: Option<Rotation>,
 }
 
-/// The rotation of a recording: after a time it continues in a new file.
+/// The rotation of a recording: after a time, the recording continues in a new file.
 struct Rotation {
     every_s: f64,
     /// The time at which the next file begins, in seconds of the session.
@@ -72,7 +72,7 @@ impl SessionWriter {
     /// Creates a new recording.
     ///
     /// # Errors
-    /// When the file exists, or cannot be created.
+    /// Fails if the file exists, or cannot be created.
     pub fn create(path: &Path) -> Result<Self, SessionFileError> {
         Self::create_as(path, Box::new(Lean))
     }
@@ -80,7 +80,7 @@ impl SessionWriter {
     /// Creates a new file for the output of `sink`.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// The errors are the same as for [`create`](Self::create).
     pub fn create_as(path: &Path, sink: Box<dyn Sink + Send>) -> Result<Self, SessionFileError> {
         let path = path.to_owned();
         match OpenOptions::new().write(true).create_new(true).open(&path) {
@@ -94,7 +94,7 @@ impl SessionWriter {
     /// time.
     ///
     /// # Errors
-    /// When the file cannot be created.
+    /// Fails if the file cannot be created.
     pub fn fresh(folder: &Path, target: &str) -> Result<Self, SessionFileError> {
         // If this fails, the creation of the file reports the cause.
         let _ = std::fs::create_dir_all(folder);
@@ -104,7 +104,7 @@ impl SessionWriter {
     /// Creates a file for the output of `sink` in `folder`; the file name consists of `name` and the present time.
     ///
     /// # Errors
-    /// When the file cannot be created.
+    /// Fails if the file cannot be created.
     pub fn fresh_as(
         folder: &Path,
         name: &str,
@@ -175,7 +175,7 @@ impl SessionWriter {
     /// begins.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish) of this file, and as [`create`](Self::create) of the new one.
+    /// The errors are the same as for [`finish`](Self::finish) and [`create`](Self::create).
     pub(super) fn rotate(&mut self, t_s: f64) -> Result<f64, SessionFileError> {
         let Some(mut rotation) = self.rotation.take() else { return Ok(0.0) };
         rotation.before += self.finish()?;
@@ -190,8 +190,8 @@ impl SessionWriter {
     /// Appends the output for a record. Each piece of the output is one write.
     ///
     /// # Errors
-    /// When the system refuses a write, which may leave an incomplete piece in the file, or when another process has
-    /// removed or changed the file.
+    /// Fails if the system refuses a write, which may leave an incomplete piece in the file. Also fails if another
+    /// process has removed or changed the file.
     pub fn write(&mut self, record: &Record) -> Result<(), SessionFileError> {
         let pieces = self.sink.push(record);
         self.append(&pieces)
@@ -200,7 +200,7 @@ impl SessionWriter {
     /// Flushes the output, so that all records so far can be read even if the program is killed.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// The errors are the same as for [`write`](Self::write).
     pub fn flush(&mut self) -> Result<(), SessionFileError> {
         self.output.flush().map_err(|cause| SessionFileError::Write(self.path.clone(), cause))
     }
@@ -208,7 +208,7 @@ impl SessionWriter {
     /// Ends the file: appends the rest of the output, and returns the file's size in bytes.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// The errors are the same as for [`write`](Self::write).
     pub fn finish(&mut self) -> Result<u64, SessionFileError> {
         let pieces = self.sink.finish();
         self.append(&pieces)?;

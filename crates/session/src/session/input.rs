@@ -61,7 +61,7 @@ struct Unpacking {
     file: File,
     taken: Arc<AtomicU64>,
     unpacked: u64,
-    /// Whether damage was found. After that the file is decompressed byte by byte, up to the damaged position.
+    /// Whether damage was found. If true, the file is decompressed byte by byte, up to the damaged position.
     is_careful: bool,
     /// The reason why the file ends early, as text.
     damage: Option<String>,
@@ -70,7 +70,7 @@ struct Unpacking {
 /// Returns whether a file is compressed.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// Fails if the file cannot be read.
 pub(super) fn is_packed(path: &Path) -> io::Result<bool> {
     let mut first = Vec::new();
     File::open(path)?.take(PACKED.len() as u64).read_to_end(&mut first)?;
@@ -90,7 +90,7 @@ impl RecordingInput {
     /// Opens a recording.
     ///
     /// # Errors
-    /// When the file cannot be read, or is compressed and cannot be decompressed.
+    /// Fails if the file cannot be read, or is compressed and cannot be decompressed.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         Self::of(File::open(path)?)
     }
@@ -98,7 +98,7 @@ impl RecordingInput {
     /// Reads a recording from an open file.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The errors are the same as for [`open`](Self::open).
     pub(super) fn of(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let taken = Arc::<AtomicU64>::default();
@@ -128,7 +128,7 @@ impl RecordingInput {
     /// Moves to byte `offset`. A compressed file is decompressed again from its beginning to this byte.
     ///
     /// # Errors
-    /// When the file can only be read from its beginning, like a pipe.
+    /// Fails if the file, such as a pipe, can only be read from its beginning.
     pub(super) fn seek(&mut self, offset: u64) -> io::Result<()> {
         if let Bytes::Plain(plain) = &mut self.bytes {
             return plain.seek(SeekFrom::Start(offset)).map(drop);

@@ -27,12 +27,13 @@ macro_rules! of_the_load {
             pub pushes: u64,
             /// Good replies.
             pub ops: u64,
-            /// Good replies that arrived after the end of the load or segment (the drain). `ops` includes them.
+            /// Good replies that arrived after the end of the load or segment (the drain). `ops` includes these
+            /// replies.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub drained: u64,
             /// Good replies per second of `length_s`; 0 if `length_s` is 0. In open loop every rate includes drained
             /// replies, because their requests were due in time; in closed loop only the rate of the drain includes
-            /// them.
+            /// these replies.
             pub ops_per_s: f64,
             /// Reads that found their key.
             pub hits: u64,
@@ -43,10 +44,10 @@ macro_rules! of_the_load {
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub conflicts: u64,
             /// Failed requests by kind: answered with an error, lost with their connection, or due without a
-            /// connection. `ops` and the distributions exclude them.
+            /// connection. `ops` and the distributions exclude these requests.
             pub errors: BTreeMap<String, u64>,
             /// Redirected requests by kind: requests that a cluster node refused and that were sent again, and reads
-            /// that went to a primary because no replica answered (`no-replica`). `errors` excludes them.
+            /// that went to a primary because no replica answered (`no-replica`). `errors` excludes these requests.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             pub redirects: BTreeMap<String, u64>,
             /// Lost connections by kind, including idle connections.
@@ -55,7 +56,7 @@ macro_rules! of_the_load {
             /// Failed attempts to connect by kind.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             pub connects_failed: BTreeMap<String, u64>,
-            /// The longest time from when a request was due to its sending, in µs; 0 in closed loop.
+            /// The longest delay from the due time of a request to its sending, in µs; 0 in closed loop.
             pub behind_us: u64,
             /// Requests that were due: the sent requests, and in open loop also the dropped requests. When the last
             /// replies of a segment have arrived, `due` is the sum of the segment's `ops`, `errors`, `shed` and
@@ -68,8 +69,8 @@ macro_rules! of_the_load {
             pub unsent: u64,
             /// The times from the write of a request to the last byte of its reply.
             pub service: Latency,
-            /// The times from when a request was due to the last byte of its reply; `null` in closed loop, where they
-            /// equal `service`.
+            /// The times from the due time of a request to the last byte of its reply; `null` in closed loop, where
+            /// these times are equal to `service`.
             pub response: Option<Latency>,
             /// The results of the workload's receivers.
             #[serde(flatten)]
@@ -119,7 +120,7 @@ of_the_load! {
         /// include this time.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub paused_s: f64,
-        /// The time without any connection, because all connections were lost. No latency includes it.
+        /// The time without any connection, because all connections were lost. No latency includes this time.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub outage_s: f64,
         /// The tick in which the interval ended; see [`Span`](super::Span).
@@ -159,7 +160,7 @@ of_the_load! {
     /// The results of the whole time under load, without the warm-up.
     Summary {
         /// Seconds under load, from the first connection or failed attempt to the end of sending. The summary includes
-        /// the last replies, but this length excludes the wait for them.
+        /// the last replies, but this length excludes the wait for these replies.
         pub length_s: f64,
         /// Seconds under load without any connection, because all connections were lost.
         pub outage_s: f64,
@@ -191,7 +192,7 @@ impl Summary {
 pub struct OperationInterval {
     /// Good replies to the operation.
     pub ops: u64,
-    /// Good replies that arrived after the end of the load or segment. `ops` includes them.
+    /// Good replies that arrived after the end of the load or segment. `ops` includes these replies.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub drained: u64,
     /// Reads of the operation that found their key.
@@ -213,7 +214,7 @@ pub struct OperationInterval {
     pub bytes_out: u64,
     /// The times from the write of a request to the last byte of its reply.
     pub service: Latency,
-    /// The times from when a request was due to the last byte of its reply; `None` in closed loop. Recordings do not
+    /// The times from the due time of a request to the last byte of its reply; `None` in closed loop. Recordings do not
     /// contain this distribution by operation.
     #[serde(skip)]
     pub response: Option<Latency>,
@@ -261,12 +262,12 @@ impl Interval {
         if self.drain { 0.0 } else { self.length_s + self.paused_s }
     }
 
-    /// Returns the number of good replies in the rate of the load; in closed loop it excludes drained replies.
+    /// Returns the number of good replies in the rate of the load; in closed loop this number excludes drained replies.
     pub fn in_rate(&self) -> u64 {
         if self.response.is_some() { self.ops } else { self.ops.saturating_sub(self.drained) }
     }
 
-    /// Returns whether all results are late: they are a drain, or a worker's late report.
+    /// Returns whether all results are late: the interval is a drain, or a worker's late report.
     pub fn is_late(&self) -> bool {
         self.load_s() <= 0.0
     }
@@ -276,8 +277,8 @@ impl Interval {
         Latency::merged(self.commands.values().map(|operation| &operation.service))
     }
 
-    /// Returns the results of the operation `label`, for adding to them. Operations beyond the largest number in a
-    /// workload share one entry.
+    /// Returns the results of the operation `label`, so that further results can be added. Operations beyond the
+    /// largest number in a workload share one entry.
     pub(super) fn operation(&mut self, label: &str) -> &mut OperationInterval {
         let is_known = self.commands.contains_key(label) || self.commands.len() < MAX_OPERATIONS;
         self.commands.entry(if is_known { label } else { OTHER }.to_owned()).or_default()
@@ -294,7 +295,7 @@ impl Interval {
 }
 
 impl OperationInterval {
-    /// Returns the number of good replies in the rate of the load; in closed loop it excludes drained replies.
+    /// Returns the number of good replies in the rate of the load; in closed loop this number excludes drained replies.
     pub fn in_rate(&self, is_open: bool) -> u64 {
         if is_open { self.ops } else { self.ops.saturating_sub(self.drained) }
     }
@@ -308,10 +309,11 @@ impl OperationInterval {
     }
 }
 
-/// Reads an interval. Recordings leave out the histogram of `service`; this function computes it from the operations.
+/// Reads an interval. Recordings leave out the histogram of `service`; this function computes the histogram from the
+/// operations.
 ///
 /// # Errors
-/// When the input is not an interval, or when its service times disagree with the service times of its operations.
+/// Fails if the input is not an interval, or if its service times disagree with the service times of its operations.
 pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<Interval>, D::Error> {
     let mut fields = Map::<String, Value>::deserialize(deserializer)?;
     if fields.get("service").is_none_or(|service| !service.is_object() || service.get("hdr").is_some()) {

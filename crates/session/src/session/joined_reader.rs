@@ -61,10 +61,11 @@ fn moved(mut record: Record, shift_s: f64, numbers: u32) -> Record {
 }
 
 impl JoinedReader {
-    /// Opens the files, and reads the first record of each. A single file may be a pipe.
+    /// Opens the files, and reads the first record of each file. A single file may be a pipe.
     ///
     /// # Errors
-    /// When a file cannot be read or is not a recording, or when the files are of different targets or overlap in time.
+    /// Fails if a file cannot be read or is not a recording, or if the files are of different targets or overlap in
+    /// time.
     pub fn open(paths: &[PathBuf]) -> Result<Self, ReadError> {
         if let [path] = paths {
             return Ok(Self::of(Reader::open(path)?));
@@ -125,7 +126,7 @@ impl JoinedReader {
     /// Returns the next record, or an event about an invalid line; `None` at the end of the last file.
     ///
     /// # Errors
-    /// When a file cannot be read any further.
+    /// Fails if a file cannot be read any further.
     pub fn next_record(&mut self) -> Result<Option<Record>, ReadError> {
         loop {
             let is_last = self.at + 1 == self.parts.len();
@@ -180,7 +181,7 @@ impl JoinedReader {
     /// Reads a part of the session again. Call this only after all records were read once.
     ///
     /// # Errors
-    /// When a file cannot be read, or can be read only once, like a pipe.
+    /// Fails if a file cannot be read, or if a file, such as a pipe, can be read only once.
     pub fn stretch(&mut self, asked: Reread) -> Result<Excerpt, ReadError> {
         let (from_s, to_s) = asked.reach_s();
         let mut stretch = Excerpt::new(asked);

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{Record, Sink, line};
 use crate::stats::COMPUTED;
 
-/// The percentiles that every recording contains, because people look for them in its lines.
+/// The percentiles that every recording contains, because people look for these percentiles in the file.
 const KEPT: [&str; 2] = ["p50_us", "p99_us"];
 
 /// The sink for recordings: records as JSON lines, without the parts that a reader can compute.

@@ -1,7 +1,7 @@
 //! A live session: it runs the load engine, the probes, the control plane and the collector.
 //!
-//! The session owns the threads of all these parts. Callers control it with the methods of [`Live`]; listeners receive
-//! its measurements as records.
+//! The session owns the threads of all these parts. Callers control the session with the methods of [`Live`]; listeners
+//! receive its measurements as records.
 
 use std::{
     num::NonZeroU32,
@@ -34,7 +34,7 @@ use crate::{
     workload::KeyNames,
 };
 
-/// A running session. Call [`finish`](Self::finish) to end it: a session that is dropped has no end record.
+/// A running session. Call [`finish`](Self::finish) to end the session: a session that is dropped has no end record.
 pub struct Live {
     clock: Clock,
     /// The targets, at least one.
@@ -44,8 +44,8 @@ pub struct Live {
     host: HostProbe,
     /// The probe that notices failovers; it exists if the targets are a cluster, or the first target has a host name.
     failover: Option<FailoverProbe>,
-    /// The load settings of the last call of `look_at_recall`, and the recall probe, if their workload has vector
-    /// searches.
+    /// The load settings of the last call of `look_at_recall`, and the recall probe, if the workload of these settings
+    /// has vector searches.
     recall: Option<(Knobs, Option<RecallProbe>)>,
     /// The probe of the replicas' lag, if it was started.
     lag: Option<LagProbe>,
@@ -66,7 +66,7 @@ pub struct LiveSettings {
     pub redacts: bool,
     /// The folder that contains the host's `proc` and `sys`, usually `/`.
     pub host_root: PathBuf,
-    /// The cluster to which the targets belong, if they belong to one.
+    /// The cluster of the targets; `None` if the targets do not belong to a cluster.
     pub cluster: Option<Arc<Cluster>>,
     /// The targets that are measured at the same time, at least one.
     pub targets: Vec<TargetSettings>,
@@ -76,7 +76,7 @@ impl Live {
     /// Starts the session; `listeners` receive every record from the first on.
     ///
     /// # Errors
-    /// When a target's host name does not resolve, or a thread cannot be started.
+    /// Fails if a target's host name does not resolve, or a thread cannot be started.
     pub fn start(
         beginning: LiveSettings,
         clock: Clock,
@@ -140,7 +140,7 @@ impl Live {
     /// Adds a target with the next target number to the running session.
     ///
     /// # Errors
-    /// When a thread cannot be started.
+    /// Fails if a thread cannot be started.
     pub fn join(&mut self, beginning: TargetSettings) -> Result<(), LiveError> {
         let (n, server) = (self.targets.len(), beginning.plan.target.clone());
         let way = TargetChannels {
@@ -161,17 +161,18 @@ impl Live {
     /// Begins to measure the replication lag. The lag probe writes keys to the primaries.
     ///
     /// # Errors
-    /// When a thread cannot be started.
+    /// Fails if a thread cannot be started.
     pub fn probe_lag(&mut self, plan: LagPlan) -> Result<(), LiveError> {
         self.lag = Some(LagProbe::start(plan, self.clock, self.machine.clone())?);
         Ok(())
     }
 
-    /// Starts the measurement of recall for the vector searches of target 0 when its load is on, and ends it when the
-    /// load is off. A prefill does not count as load. Call this as often as [`settle`](Self::settle).
+    /// Starts the measurement of recall for the vector searches of target 0 when the load of this target is on, and
+    /// ends the measurement when the load is off. A prefill does not count as load. Call this function as often as
+    /// [`settle`](Self::settle).
     ///
     /// # Errors
-    /// The reason why the recall is not measured; it is returned once for each workload.
+    /// The error is the reason why the recall is not measured. The reason is returned once for each workload.
     pub fn look_at_recall(&mut self, target: &Target, names: &KeyNames) -> Result<(), String> {
         let Some(knobs) = self.targets[0].under_load() else {
             self.recall = None;
@@ -206,13 +207,13 @@ impl Live {
     }
 
     /// Requests other load settings for target number `n`. The settings take effect at once. If the last change was
-    /// less than a tenth of a second ago, they take effect in a later call of [`settle`](Self::settle).
+    /// less than a tenth of a second ago, the settings take effect in a later call of [`settle`](Self::settle).
     pub fn set_knobs(&mut self, n: u16, knobs: Knobs) {
         self.target(n).wanted = knobs;
         self.settle();
     }
 
-    /// Moves the whole load to target number `n`. The load begins at this target when it has ended at all other
+    /// Moves the whole load to target number `n`. The load begins at this target when the load has ended at all other
     /// targets.
     pub fn carry(&mut self, n: u16) {
         self.targets.iter_mut().for_each(|target| target.carries = false);

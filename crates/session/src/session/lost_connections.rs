@@ -1,4 +1,4 @@
-//! Tracks the lost connections of all workers: it groups losses into outages, measures the time without any connection,
+//! Tracks the lost connections of all workers: groups losses into outages, measures the time without any connection,
 //! and decides which events are reported.
 //!
 //! ```text

@@ -85,7 +85,8 @@ pub struct MeasuredTarget {
 }
 
 impl MeasuredTarget {
-    /// Starts the load and the ping probe of target number `target`; also returns the receivers of their reports.
+    /// Starts the load and the ping probe of target number `target`; also returns the receivers of the reports of the
+    /// load and of the probe.
     pub(super) fn start(
         target: usize,
         beginning: TargetSettings,
@@ -211,7 +212,7 @@ impl MeasuredTarget {
     }
 }
 
-/// Returns these load settings. The load is switched off in them unless `carries` is set.
+/// Returns these load settings. The load is switched off in the returned settings unless `carries` is set.
 fn carried(knobs: &Knobs, carries: bool) -> Knobs {
     Knobs { load: knobs.load && carries, ..knobs.clone() }
 }

@@ -37,10 +37,10 @@ pub(super) struct CountedFile {
 }
 
 impl FileOutput {
-    /// Returns an output into `file`, compressed if the name of `path` ends in `.zst`.
+    /// Returns an output that writes into `file`. The output is compressed if the name of `path` ends in `.zst`.
     ///
     /// # Errors
-    /// When zstd cannot allocate memory.
+    /// Fails if zstd cannot allocate memory.
     pub(super) fn new(file: File, path: &Path) -> io::Result<Self> {
         let counted = CountedFile { file, path: path.to_owned(), written: 0, is_finished: false };
         match path.extension() {
@@ -61,7 +61,7 @@ impl FileOutput {
         }
     }
 
-    /// Writes all output so far to the file, so that it can be read even if the rest is lost.
+    /// Writes all output so far to the file, so that this output can be read even if later output is lost.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(_) => Ok(()),

@@ -1,5 +1,5 @@
-//! Pauses: times in which the whole process was stopped (Ctrl-Z, `kill -STOP`). Nothing was measured then, so the
-//! lengths of records exclude pauses, and charts show them as gaps.
+//! Pauses: times in which the whole process was stopped (Ctrl-Z, `kill -STOP`). Nothing is measured during a pause, so
+//! the lengths of records exclude pauses, and charts show them as gaps.
 //!
 //! redyno reads replies that arrived during a pause only after the pause. The latencies of these replies include the
 //! pause, and the event about the pause says so.
@@ -49,7 +49,7 @@ impl PauseWatch {
         Self { continued: ContinueWatch::watch(), last_ns: now_ns }
     }
 
-    /// Ends a round at `now_ns`, and returns the pause that was in it, if there was one.
+    /// Ends a round at `now_ns`, and returns the pause in this round, if there was a pause.
     pub(crate) fn look(&mut self, now_ns: u64) -> Option<(u64, u64)> {
         let from = std::mem::replace(&mut self.last_ns, now_ns);
         let is_long = now_ns.saturating_sub(from) >= SHORTEST_NS;

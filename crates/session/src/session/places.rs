@@ -11,7 +11,7 @@ use super::{Record, validate::ValidationState};
 
 /// The largest number of positions in the index.
 const MOST: usize = 4096;
-/// The time between two positions at first, in seconds of the session.
+/// The initial time between two positions, in seconds of the session.
 const APART_S: f64 = 10.0;
 /// The largest number of nodes whose segments are kept: redyno shows no more nodes.
 const MOST_NODES: u16 = 128;
@@ -32,7 +32,7 @@ pub(super) struct FilePosition {
 }
 
 impl FilePosition {
-    /// Updates the time and the segments for a record of `t_s` before this position.
+    /// Updates the time and the segments for a record with the time `t_s` before this position.
     pub(super) fn pass(&mut self, record: &Record, t_s: f64) {
         self.t_s = self.t_s.max(t_s);
         if let Record::Segment(segment) = record

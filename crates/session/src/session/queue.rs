@@ -36,7 +36,7 @@ struct Counts {
 pub struct Feed<T> {
     to: Sender<T>,
     counts: Arc<Counts>,
-    /// Whether measurements are left out: from a full queue until the queue is half empty.
+    /// Whether measurements are left out: from the time when the queue is full until the queue is half empty.
     is_full: bool,
     /// The number of left-out records that is not reported to the listener yet.
     unreported: u64,
@@ -145,8 +145,8 @@ impl<T> Queue<T> {
     /// Waits at most `limit` for the next item, and returns it.
     ///
     /// # Errors
-    /// [`RecvTimeoutError::Timeout`] if no item arrived in time, and [`RecvTimeoutError::Disconnected`] if no more
-    /// items will come.
+    /// Returns [`RecvTimeoutError::Timeout`] if no item arrived in time, and [`RecvTimeoutError::Disconnected`] if no
+    /// more items will come.
     pub fn next_within(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
         self.from.recv_timeout(limit).inspect(|_| self.took_one())
     }

@@ -1,7 +1,7 @@
 //! Reads a recording line by line. The file may be damaged: cut short by a `kill -9`, or with invalid lines.
 //!
-//! An invalid line becomes an event with its line number, at the time of the records around it; all other lines are
-//! read. Every record has passed [`validate`](super::validate), because a file may be malicious.
+//! An invalid line becomes an event with its line number, at the time of the records around this line; all other lines
+//! are read. Every record has passed [`validate`](super::validate), because a file may be malicious.
 //!
 //! The reader builds an index of file positions by time, so that it can read a part of the recording again.
 
@@ -33,7 +33,7 @@ pub enum ReadError {
     /// The file cannot be read.
     #[error("cannot read {0}: {1}")]
     Io(PathBuf, io::Error),
-    /// No part of the file can be read again, for example because it is a pipe.
+    /// No part of the file can be read again, for example because the file is a pipe.
     #[error(
         "{0} cannot be read a second time ({1}), so its older parts have no details; replay a file instead of a pipe"
     )]
@@ -62,7 +62,7 @@ pub enum ReadError {
     NoClock(PathBuf),
 }
 
-/// A reader of a recording. It returns the records in order, and events about invalid lines.
+/// A reader of a recording. The reader returns the records in order, and events about invalid lines.
 #[derive(Debug)]
 pub struct Reader {
     path: PathBuf,
@@ -70,7 +70,7 @@ pub struct Reader {
     /// The position of the next line.
     at: FilePosition,
     places: PositionIndex,
-    /// The largest number of seconds by which a record is earlier than a record before it in the file.
+    /// The largest number of seconds by which a record is earlier than a preceding record of the file.
     lag_s: f64,
     first: Option<Record>,
     skipped: u64,
@@ -102,16 +102,16 @@ impl Reader {
     /// Opens a recording and reads its first record.
     ///
     /// # Errors
-    /// When the file cannot be read, is empty, is not a recording, or has another schema.
+    /// Fails if the file cannot be read, is empty, is not a recording, or has another schema.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = File::open(path).map_err(|cause| ReadError::Io(path.to_owned(), cause))?;
         Self::of(file, path)
     }
 
-    /// Reads a recording from an open file; errors call it `path`.
+    /// Reads a recording from an open file; errors call the file `path`.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The errors are the same as for [`open`](Self::open).
     pub(super) fn of(file: File, path: &Path) -> Result<Self, ReadError> {
         let error = |cause| ReadError::Io(path.to_owned(), cause);
         let mut reader = Self {
@@ -152,7 +152,7 @@ impl Reader {
     /// Returns the next record, or an event about an invalid line; `None` at the end of the recording.
     ///
     /// # Errors
-    /// When the file cannot be read any further.
+    /// Fails if the file cannot be read any further.
     pub fn next_record(&mut self) -> Result<Option<Record>, ReadError> {
         if let Some(first) = self.first.take() {
             return Ok(Some(first));
@@ -177,11 +177,11 @@ impl Reader {
         }
     }
 
-    /// Reads a part of the recording again, with the segments in force before it. Call this only after the whole file was
-    /// read, because `lag_s` must be known.
+    /// Reads a part of the recording again, with the segments in force before this part. Call this only after the whole
+    /// file was read, because `lag_s` must be known.
     ///
     /// # Errors
-    /// When the file cannot be read, or can be read only once, like a pipe.
+    /// Fails if the file cannot be read, or if the file, such as a pipe, can be read only once.
     pub(super) fn reread(
         &mut self,
         from_s: f64,
@@ -220,7 +220,7 @@ impl Reader {
     }
 
     /// Returns one event for each call: about the unreported invalid lines, then about damage, then about a missing end
-    /// record. Returns `None` when all were returned.
+    /// record. Returns `None` when all events were returned.
     fn close(&mut self, in_a_record: bool) -> Option<Record> {
         if self.skipped > MOST_REPORTED {
             let lines = std::mem::take(&mut self.skipped) - MOST_REPORTED;

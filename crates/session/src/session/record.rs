@@ -110,7 +110,7 @@ impl Record {
 /// Returns the JSON line of a record, with its line end.
 ///
 /// # Errors
-/// When a distribution cannot be encoded because memory is exhausted.
+/// Fails if a distribution cannot be encoded because memory is exhausted.
 pub fn line(record: &Record) -> serde_json::Result<String> {
     let mut line = serde_json::to_string(record)?;
     line.push('\n');
@@ -270,22 +270,23 @@ pub struct Segment {
     /// Whether the segment is the warm-up, which the summary leaves out.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub warmup: bool,
-    /// The prefill, if the segment is the prefill of a load with these settings; the summary leaves it out.
+    /// The prefill, if the segment is the prefill of a load with these settings; the summary leaves the prefill out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefill: Option<Prefilling>,
-    /// The server parameter whose change began this segment; `None` if a change of load settings began it.
+    /// The server parameter whose change began this segment; `None` if a change of load settings began the segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<server::ConfigChange>,
 }
 
 impl Segment {
-    /// Returns a segment that a change of load settings began: no warm-up, no prefill, no parameter.
+    /// Returns a segment that begins with a change of load settings, without a warm-up, a prefill or a changed
+    /// parameter.
     pub fn new(t_s: f64, segment: u32, knobs: Knobs) -> Self {
         Self { t_s, node: 0, segment, knobs, warmup: false, prefill: None, config: None }
     }
 
     /// Returns the segment that the load engine has begun with these load settings; `config` is the changed server
-    /// parameter, if one began the segment.
+    /// parameter, if the change of a parameter began the segment.
     pub(super) fn begun(turned: SettingChange, knobs: Knobs, config: Option<server::ConfigChange>) -> Self {
         let SettingChange { segment, since_ns, is_warmup: warmup, prefill } = turned;
         Self { warmup, prefill, config, ..Self::new(seconds(since_ns), segment, knobs) }

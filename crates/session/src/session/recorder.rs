@@ -23,7 +23,7 @@ use super::{
     queue::{Feed, Queue, RecordLosses, queue},
 };
 
-/// The longest time that the recorder waits at the end for a file that accepts no data.
+/// At the end, the longest time that the recorder waits for a file that accepts no data.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The interval at which a waiting thread checks whether the recording has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -48,7 +48,7 @@ impl Recording {
     /// Starts the thread `recorder`, and returns the sender for its records.
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub fn start(writer: SessionWriter) -> io::Result<(Self, Feed<Arc<Record>>)> {
         let (feed, records) = queue();
         let losses = feed.losses();
@@ -90,7 +90,7 @@ impl Recording {
     /// ended or the recording was stopped.
     ///
     /// # Errors
-    /// When the recording stopped early or is incomplete.
+    /// Fails if the recording stopped early or is incomplete.
     pub fn finish(self) -> Result<(), SessionFileError> {
         let (mut taken, mut since) = (self.written(), Instant::now());
         while !self.thread.is_finished() {

@@ -18,7 +18,7 @@ use super::{
 pub struct RecordingSummary {
     /// The first record of the recording.
     pub session: SessionStart,
-    /// The end record of the recording. If the recording has no end record, it is computed from all records.
+    /// The end record of the recording. If the recording has no end record, this record is computed from all records.
     pub end: SessionEnd,
     /// Whether the recording has an end record. A recording without an end record is still being written, or was cut
     /// off.
@@ -29,7 +29,7 @@ impl RecordingSummary {
     /// Reads the first and the last record of the recording `path`; if there is no end record, reads the whole file.
     ///
     /// # Errors
-    /// When the file cannot be read, or is not a recording.
+    /// Fails if the file cannot be read, or is not a recording.
     pub fn at(path: &Path) -> Result<Self, ReadError> {
         let not_one = || ReadError::NotARecording(path.to_owned());
         // Reading a pipe would block.

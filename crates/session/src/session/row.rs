@@ -21,7 +21,7 @@ pub struct Row<'a> {
     pub knobs: Option<&'a Knobs>,
     /// Good replies.
     pub ops: u64,
-    /// Good replies that arrived after the end of the load or segment. `ops` includes them.
+    /// Good replies that arrived after the end of the load or segment. `ops` includes these replies.
     pub drained: u64,
     /// Whether the rate includes replies after the end of the load: true in open loop, and in the row of a drain.
     pub counts_drained: bool,
@@ -43,7 +43,7 @@ pub struct Row<'a> {
     pub whole: Option<CombinedResults>,
     /// The times from the write of a request to its reply.
     pub service: &'a Latency,
-    /// The times from when a request was due to its reply; `None` in closed loop.
+    /// The times from the due time of a request to its reply; `None` in closed loop.
     pub response: Option<&'a Latency>,
     /// The results of the workload's receivers; `None` for one operation.
     pub arrivals: Option<&'a ReceiverResults>,
@@ -68,7 +68,7 @@ pub struct CombinedResults {
     pub shed: u64,
     /// Requests that were due and not sent when the load ended.
     pub unsent: u64,
-    /// The longest time from when a request was due to its sending, in microseconds.
+    /// The longest delay from the due time of a request to its sending, in microseconds.
     pub behind_us: u64,
     /// Seconds without any connection, because all connections were lost.
     pub outage_s: f64,

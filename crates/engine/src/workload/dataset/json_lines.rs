@@ -54,7 +54,7 @@ impl JsonRecords {
         Ok(Some(number))
     }
 
-    /// Reads the next line that is not empty. Returns its number.
+    /// Reads the next line that is not empty. Returns the number of the line.
     fn read_line(&mut self) -> Result<Option<u64>, RecordError> {
         loop {
             let number = self.input.line;

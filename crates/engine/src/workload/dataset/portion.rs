@@ -38,7 +38,8 @@ const BULK: &str = "__bulk:";
 const MOST: u64 = 1000;
 
 impl Portion {
-    /// Returns the part of a record that the placeholder stands for; `None` for any other placeholder.
+    /// Returns the part of a record for which the placeholder stands; `None` if the placeholder stands for anything
+    /// else.
     pub(in crate::workload) fn of(placeholder: &str) -> Option<Self> {
         if placeholder == WHOLE {
             return Some(Self::Whole);
@@ -204,10 +205,10 @@ impl FieldBuffer {
         self.ends.push(self.bytes.len());
     }
 
-    /// Decodes the base64 fields among the fields from number `first` on.
+    /// Decodes base64 in the fields from number `first` on. `portions` shows which of these fields are base64.
     ///
     /// # Errors
-    /// When a field is not base64: the name of the first such field.
+    /// Fails if a field is not base64. The error is the name of the first such field.
     pub(super) fn decode<'a>(&mut self, first: usize, portions: &'a [Portion]) -> Result<(), &'a str> {
         if !portions.iter().any(|portion| matches!(portion, Portion::Decoded(_))) {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Reads the file of a dataset. The first pass only counts and checks the records. A thread of its own makes all later
-//! passes for the workers.
+//! Reads the file of a dataset. The first pass only counts and checks the records. A separate thread reads the file
+//! again for the workers.
 //!
 //! A gzip file is decompressed. Lines are counted, and the size of a record is limited.
 
@@ -56,7 +56,7 @@ impl Version {
     /// Checks that the file still has this version.
     ///
     /// # Errors
-    /// When the file has changed or is missing.
+    /// Fails if the file has changed or is missing.
     pub(super) fn check(self, file: &Path) -> Result<(), DatasetError> {
         let changed =
             || io::Error::other("it has changed since the start, so old and new records would be mixed");
@@ -70,8 +70,9 @@ pub(super) fn unreadable(file: &Path) -> impl Fn(io::Error) -> DatasetError {
 }
 
 impl RecordFile {
-    /// Reads all records in batches, and passes each batch to `give`. Stops and returns `None` if `give` returns false;
-    /// otherwise returns the number of records. A change of the file since the first pass is an error.
+    /// Reads all records in batches, and passes each batch to `give`. If `give` returns false, the pass stops and
+    /// returns `None`. Otherwise the pass returns the number of records. A change of the file since the first pass is
+    /// an error.
     fn pass(&self, mut give: impl FnMut(RecordBatch) -> bool) -> Result<Option<u64>, DatasetError> {
         let mut rows = RecordReader::open(&self.file).map_err(unreadable(&self.file))?;
         let (mut count, mut left, mut is_last) = (0, self.most, false);

@@ -19,7 +19,7 @@ use super::{
     reading::{RecordFile, Version, unreadable},
 };
 
-/// The interval at which a thread that waits for a record checks whether the record has been read.
+/// The time between two checks whether an awaited record has been read.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
 
 /// The records of a file. All copies share the position in the file.
@@ -51,8 +51,8 @@ impl Dataset {
     /// Reads the file once to count the records.
     ///
     /// # Errors
-    /// When the file cannot be read, has no records, lacks a field, or contains an invalid record. The error names the
-    /// first invalid record.
+    /// Fails if the file cannot be read, has no records, lacks a field, or contains an invalid record. The error names
+    /// the first invalid record.
     pub fn open(file: &Path, portions: Vec<Portion>, most: Option<u64>) -> Result<Self, DatasetError> {
         let version = Version::of(file)?;
         let has =
@@ -85,7 +85,8 @@ impl Dataset {
         &self.0.source.file
     }
 
-    /// Returns the first `most` records of the file. A load must not use this dataset, because reading it can block.
+    /// Returns a dataset of the first `most` records of the file. A load must not use this dataset, because reading a
+    /// record can block.
     #[must_use]
     pub(in crate::workload) fn first(&self, most: u64) -> Self {
         let records = self.records().min(most);
@@ -100,7 +101,8 @@ impl Dataset {
     }
 
     /// Moves `taken` to the next record; the first record follows the last one. An error is stored in `taken`. Returns
-    /// false if the record has not been read yet, because a thread of the load must not wait for a disk that may hang.
+    /// false if the record has not been read yet. A thread of the load does not wait for the record, because the disk
+    /// may hang.
     pub(in crate::workload) fn take(&self, taken: &mut CurrentRecord) -> bool {
         while !taken.advance() && taken.failure().is_none() {
             match self.batch() {
@@ -149,14 +151,14 @@ impl Dataset {
         }
     }
 
-    /// Returns the same records for a load, but their reader hangs and never sends a batch.
+    /// Returns a dataset with the same records for a load, whose reader hangs and never sends a batch.
     #[cfg(test)]
     pub(crate) fn with_hanging_reader(&self) -> (Self, impl Sized + use<>) {
         self.read_by_hand(None)
     }
 
-    /// Returns the same records for a load, but their reader sends records without fields. A worker that uses such a
-    /// record panics.
+    /// Returns a dataset with the same records for a load, whose reader sends records without fields. A worker that
+    /// uses such a record panics.
     #[cfg(test)]
     pub(crate) fn with_broken_records(&self) -> (Self, impl Sized + use<>) {
         let mut broken = RecordBatch::of(1);

@@ -1,5 +1,5 @@
-//! Reads rows of columns, CSV or TSV. Columns between commas may be quoted, and columns between tabs are never quoted.
-//! The first row contains the names of the columns.
+//! Reads CSV and TSV files, which consist of rows of columns. Columns between commas may be quoted, and columns between
+//! tabs are never quoted. The first row contains the names of the columns.
 //!
 //! ```text
 //!  id,title ⏎ 1,"a ""b"", c" ⏎        a quote that begins a column ends it, too: RFC 4180
@@ -37,7 +37,7 @@ enum RequestedColumn {
     All,
 }
 
-/// What ends at a separator: only the column, or also the row.
+/// What ends after a column: only the column, or also the row.
 #[derive(Debug, PartialEq, Eq)]
 enum ColumnEnd {
     Column,
@@ -132,7 +132,7 @@ impl Separated {
         Ok(self.input.fill_buf().map_err(|error| RecordError::at(line, error))?.first().copied())
     }
 
-    /// Reads an unquoted column. Returns whether the row ends with the column.
+    /// Reads an unquoted column. Returns whether the row ends after this column.
     fn read_plain(&mut self) -> io::Result<ColumnEnd> {
         loop {
             let available = self.input.fill_buf()?;
@@ -149,13 +149,13 @@ impl Separated {
         }
     }
 
-    /// Returns whether the row ends at this byte, or only the column. `None` is the end of the file. CR LF counts as
-    /// two row ends with an empty row between them.
+    /// Returns what ends at this byte: the row, or only the column. `None` is the end of the file. CR LF counts as two
+    /// row ends with an empty row between them.
     fn ended_by(&self, found: Option<u8>) -> ColumnEnd {
         if found == Some(self.separator) { ColumnEnd::Column } else { ColumnEnd::Row }
     }
 
-    /// Reads the rest of a quoted column. Returns whether the row ends with the column.
+    /// Reads the rest of a quoted column. Returns whether the row ends after this column.
     fn read_quoted(&mut self) -> Result<ColumnEnd, RecordError> {
         let opened = self.input.line;
         let fault = |error| {

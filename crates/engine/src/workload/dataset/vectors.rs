@@ -1,5 +1,5 @@
-//! Reads files of vectors: the formats fvecs and bvecs, in which each vector begins with its number of dimensions, and
-//! npy, the array format of numpy.
+//! Reads files of vectors. In the formats fvecs and bvecs, each vector begins with its number of dimensions. The format
+//! npy is the array format of numpy.
 //!
 //! A record has two fields: `id` is the number of the vector, from 0, and `vector` contains its components as FP32. In
 //! an error, the number of the vector, from 1, replaces the line number.
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{protocol::vector_of, untrusted};
 
-/// The most dimensions of a vector.
+/// The maximum number of dimensions of a vector.
 const MOST_DIMENSIONS: u64 = 65_536;
 /// The maximum size of an npy file's header in bytes.
 const LONGEST_HEAD: usize = 65_536;
@@ -23,9 +23,9 @@ pub(super) const NPY: &[u8] = b"\x93NUMPY";
 /// The format of a file of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum VectorFormat {
-    /// Each vector is its number of dimensions (32 bits), followed by one FP32 per dimension.
+    /// Each vector begins with its number of dimensions (32 bits), followed by one FP32 per dimension.
     Fvecs,
-    /// Each vector is its number of dimensions (32 bits), followed by one byte per dimension.
+    /// Each vector begins with its number of dimensions (32 bits), followed by one byte per dimension.
     Bvecs,
     /// A text header, followed by the components of all vectors.
     Npy,

@@ -26,7 +26,7 @@ pub(super) struct Xml {
     record: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// The number of open elements when the parser is inside a record, or inside a field.
+/// The number of open elements inside a record, and the number of open elements inside a field.
 const RECORD: usize = 2;
 const FIELD: usize = 3;
 

@@ -19,9 +19,9 @@ pub(super) struct YcsbFields {
     pub(super) count: u64,
     /// The name of a hash field without its number.
     pub(super) name: String,
-    /// Whether a read of a hash reads all fields, and not only one field.
+    /// Whether a read of a hash reads all fields; if false, a read reads one field.
     pub(super) all_read: bool,
-    /// Whether an update of a hash writes all fields, and not only one field.
+    /// Whether an update of a hash writes all fields; if false, an update writes one field.
     pub(super) all_written: bool,
     /// The placeholder of a value, which is used unless values are derived from the key and the field.
     pub(super) value: String,
@@ -60,7 +60,8 @@ impl RecordType {
         ("json", Self::Json),
     ];
 
-    /// Returns the default number of fields in a record: 10 as in YCSB, or 1 for strings, which have no fields.
+    /// Returns the default number of fields in a record: 10 as in YCSB, or 1 for a string, because a string is not
+    /// divided into fields.
     pub(super) fn usual_fields(self) -> u64 {
         if self == Self::String { 1 } else { 10 }
     }
@@ -127,7 +128,7 @@ impl RecordType {
     }
 
     /// Returns the command that reads a range of records in the order of the index, beginning at a random record. YCSB
-    /// first requests the names and then each record; here one script on the server does both.
+    /// first requests the names and then each record; here, one script on the server requests names and records.
     pub(super) fn scan(self, (least, most): (u64, u64)) -> String {
         let (name, rest) = self.reading();
         let rest: String = rest.iter().map(|word| format!(",{word}")).collect();

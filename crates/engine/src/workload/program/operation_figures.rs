@@ -22,11 +22,11 @@ pub(in crate::workload) struct OperationFigures {
 
 impl Program {
     /// Returns the share and the mean size of each operation, computed from at most `of` draws. In a prefill, the draws
-    /// are spread over all keys. With a dataset, the number of draws is rounded down to complete passes over the
-    /// records, if `of` is enough for one pass.
+    /// are spread over all keys. If `of` draws are enough for a pass over the dataset, the number of draws is rounded
+    /// down to complete passes.
     ///
     /// # Errors
-    /// When a record cannot be read.
+    /// Fails if a record cannot be read.
     pub(in crate::workload) fn operation_figures(
         &self,
         of: u64,

@@ -23,7 +23,7 @@ impl MonitorLine {
     /// Parses a line without its line end.
     ///
     /// # Errors
-    /// When the line is invalid: the reason.
+    /// Fails if the line is invalid. The error is the reason.
     pub fn read(line: &[u8]) -> Result<Self, &'static str> {
         let line = line.strip_prefix(b"+").unwrap_or(line);
         let (at_us, rest) = time(line).ok_or(
@@ -37,7 +37,7 @@ impl MonitorLine {
     /// Parses the quoted words of a command.
     ///
     /// # Errors
-    /// When a word is invalid: the reason.
+    /// Fails if a word is invalid. The error is the reason.
     pub fn words(mut rest: &[u8]) -> Result<Vec<Vec<u8>>, &'static str> {
         let mut words = Vec::new();
         while !rest.is_empty() {

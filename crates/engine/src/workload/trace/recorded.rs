@@ -72,7 +72,7 @@ pub(in crate::workload) struct Commands {
 pub(in crate::workload) enum WordRole {
     /// The word is sent unchanged.
     Plain,
-    /// The word is sent with the prefix of the run before it.
+    /// The word is sent after the prefix of the run.
     Key,
     /// The word is missing in the file. A text of this length is sent instead.
     LeftOut(u32),
@@ -164,7 +164,7 @@ impl Trace {
         self.0.commands.count()
     }
 
-    /// Returns the commands that are not sent, by name, with their numbers.
+    /// Returns the names of the commands that are not sent, each with the number of its calls.
     pub fn not_sent(&self) -> &[(String, u64)] {
         &self.0.not_sent
     }
@@ -201,8 +201,8 @@ impl Trace {
         (self.mean_rate() * self.speed()).round().clamp(1.0, u32::MAX.into()) as u32
     }
 
-    /// Returns the speed that gives a mean rate. For the value of [`rate`](Self::rate), returns exactly the speed of
-    /// the trace.
+    /// Returns the speed that gives a mean rate. If `rate` is the result of [`rate`](Self::rate), returns exactly the
+    /// speed of the trace.
     pub fn speed_at(&self, rate: u32) -> f64 {
         if rate == self.rate() { self.speed() } else { f64::from(rate) / self.mean_rate() }
     }

@@ -1,8 +1,8 @@
 //! Decides which commands of a trace are sent, and finds their keys and values. A command is sent only if the positions
 //! of its keys are known, because every key gets the prefix of the run.
 //!
-//! Not sent are commands of the ACL categories @admin and @dangerous, and commands of transactions, scripts, Pub/Sub
-//! and the connection. Commands that block or name another database are not sent either. MONITOR also shows the
+//! Some commands are never sent: commands of the ACL categories @admin and @dangerous, commands of transactions,
+//! scripts, Pub/Sub and the connection, and commands that block or name another database. MONITOR also shows the
 //! commands within a transaction or a script, and these are sent.
 
 use std::{collections::HashSet, sync::LazyLock};
@@ -31,7 +31,8 @@ const ONE: &str = "\
     ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE JSON.ARRAPPEND JSON.ARRINDEX JSON.ARRINSERT JSON.ARRLEN \
     JSON.ARRPOP JSON.ARRTRIM JSON.CLEAR JSON.DEL JSON.FORGET JSON.GET JSON.MERGE JSON.NUMINCRBY JSON.NUMMULTBY \
     JSON.OBJKEYS JSON.OBJLEN JSON.SET JSON.STRAPPEND JSON.STRLEN JSON.TOGGLE JSON.TYPE";
-/// Further commands that are sent: commands whose keys [`keys_of`] finds, but which are in none of its lists.
+/// Further commands that are sent. [`keys_of`] finds their keys, although none of the lists of [`keys_of`] contains
+/// these commands.
 const SEVERAL: &str = "\
     BITOP JSON.MGET JSON.MSET MEMORY|USAGE MSET MSETNX OBJECT|ENCODING OBJECT|FREQ OBJECT|IDLETIME OBJECT|REFCOUNT \
     XGROUP|CREATE XGROUP|CREATECONSUMER XGROUP|DELCONSUMER XGROUP|DESTROY XGROUP|SETID XINFO|CONSUMERS XINFO|GROUPS \
@@ -47,7 +48,7 @@ static SENT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 /// Commands with an option that prevents sending: the command would block, or write to another database.
 const OPTIONS: &[(&str, &str)] = &[("XREAD", "BLOCK"), ("XREADGROUP", "BLOCK"), ("COPY", "DB")];
 
-/// Commands whose values begin at this word. The words before are the key, numbers and names.
+/// Commands whose values begin at this word. The words before this word are the key, numbers and names.
 const VALUES_FROM: &[(&str, usize)] = &[
     ("APPEND LPUSH LPUSHX PFADD RPUSH RPUSHX SADD SETNX SISMEMBER SMISMEMBER SREM GETSET", 2),
     ("HSETNX LINSERT LREM LSET PSETEX SETEX SETRANGE SMOVE", 3),

@@ -1,5 +1,5 @@
-//! Alternates between the two sides of an A/B. A pair has one part of each side, some seconds long. More pairs follow
-//! until the result is clear or the time is over.
+//! Alternates between the two sides of an A/B. A pair has one part of each side, and each part is some seconds long.
+//! More pairs follow until the result is clear or the time is over.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -72,7 +72,7 @@ impl AbPlan {
 }
 
 /// The A/B ends early if redyno was the limit on both sides of the first three pairs. A short disturbance of this
-/// machine seldom lasts that long.
+/// machine seldom lasts for three pairs.
 const LIMITED_PAIRS: usize = 3;
 
 /// The state of an A/B: the side that is being measured, and the measurements of both sides.
@@ -83,10 +83,10 @@ pub(super) struct Alternation {
     is_open: bool,
     /// The side that is in force or has been requested.
     pub side: Side,
-    /// The measurement of the present side, and the number of parts that it still needs: one part completes the
-    /// previous pair, and one part begins the next pair.
+    /// The measurement of the present side, and the number of parts that are still to be measured: one part completes
+    /// the previous pair, and another part begins the next pair.
     block: Option<(Measurement, usize)>,
-    /// The part that was measured just before the last switch, until it is in a pair.
+    /// The part that was measured just before the last switch; `None` if this part already belongs to a pair.
     before: Option<Interval>,
     /// The start of the alternation, in seconds since the session began.
     since_s: Option<f64>,
@@ -189,7 +189,7 @@ impl Alternation {
         self.block = Some((Measurement::after_backlog(since_s, self.plan.settle_s), parts));
     }
 
-    /// Ends the measurement; with `is_last`, the verdict is final even if it is not clear.
+    /// Ends the measurement. If `is_last` is true, the verdict is final even if the result is not clear.
     pub fn end(&mut self, is_last: bool) {
         self.block = None;
         self.is_last |= is_last;

@@ -1,6 +1,6 @@
 //! Runs an A/B: decides which side is under load, and when there are enough pairs.
 //!
-//! The two sides are two settings or two targets. Two targets are nodes of one session, and only one of them is under
+//! The two sides are two settings or two targets. Two targets are nodes of one session, and only one target is under
 //! load at a time:
 //!
 //! ```text
@@ -36,7 +36,7 @@ pub struct Ab {
     targets: Vec<String>,
     in_force: SettingTracker,
     alternation: Alternation,
-    /// The target that is being prepared; `None` when both are prepared.
+    /// The target that is being prepared; `None` when both targets are prepared.
     readied: Option<Side>,
     /// The time of the session in seconds; `None` before the first record with a time.
     now_s: Option<f64>,

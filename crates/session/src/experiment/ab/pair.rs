@@ -50,7 +50,7 @@ pub struct Pair {
     pub is_open: bool,
     /// The measurements of A, and of B.
     pub parts: Arc<[Interval; 2]>,
-    /// The reason why the pair is left out; `None` if it counts.
+    /// The reason why the pair is left out; `None` if the pair counts.
     pub left_out: Option<&'static str>,
 }
 
@@ -87,7 +87,7 @@ impl Pair {
         self.parts.iter().map(|part| part.errors.values().sum::<u64>()).sum()
     }
 
-    /// Returns the reason why redyno itself was the limit; `None` if it was not.
+    /// Returns the reason why redyno itself was the limit; `None` if redyno was not the limit.
     pub(super) fn client_limit(&self) -> Option<String> {
         self.parts.iter().find_map(our_limit)
     }

@@ -7,8 +7,8 @@ use crate::{
     session::{Delivery, Mark, Order, Record},
 };
 
-/// The script waits for requested knobs for this time, in seconds. After this time, it assumes that the user or another
-/// client of the session has changed the knobs.
+/// The script waits for requested knobs for this time, in seconds. After this time, the script assumes that the user or
+/// another client of the session has changed the knobs.
 const PENDING_S: f64 = 1.0;
 
 /// A script, and its progress.
@@ -21,8 +21,8 @@ pub struct Script {
     since_s: Option<f64>,
     /// The index of the next change.
     next: usize,
-    /// The knobs that were requested last, and the time until which the script waits for them. The script waits for the
-    /// first knobs without a limit, since the user may have to allow the load.
+    /// The knobs that were requested last, and the time until which the script waits for these knobs. The script waits
+    /// for the first knobs without a limit, since the user may have to allow the load.
     ordered: Option<(Knobs, f64)>,
     /// The knobs in force.
     knobs: Knobs,
@@ -33,7 +33,7 @@ impl Script {
     /// Parses the text of the file `name`. Knobs that the text does not name come from `base`.
     ///
     /// # Errors
-    /// A message with the invalid line and the reason.
+    /// The error is a message with the invalid line and the reason.
     pub fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let text = ScriptText::parse(name, text, base)?;
         let first = text.at_start().map_or_else(|| base.clone(), |setting| setting.knobs.clone());
@@ -71,7 +71,7 @@ impl Script {
         self.text.turns.last().map_or(0.0, |turn| turn.t_s)
     }
 
-    /// Returns the end of the script, in seconds since it began.
+    /// Returns the end of the script, in seconds since the script began.
     pub fn end_s(&self) -> f64 {
         self.text.end_s
     }

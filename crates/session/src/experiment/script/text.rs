@@ -25,8 +25,8 @@ pub(super) enum StepAction {
 }
 
 impl StepAction {
-    /// Returns the setting after the action; `knobs` are the knobs before it. Returns `None` if the action changes no
-    /// setting.
+    /// Returns the setting after the action; `knobs` are the knobs before the action. Returns `None` if the action
+    /// changes no setting.
     pub(super) fn setting(&self, knobs: &Knobs) -> Result<Option<ExperimentSetting>, WordsError> {
         match self {
             Self::Set(words) => ExperimentSetting::parse(words, knobs).map(Some),
@@ -41,7 +41,7 @@ impl StepAction {
 pub(super) struct ScriptText {
     /// The changes, in order of time.
     pub(super) turns: Vec<ScriptStep>,
-    /// The end of the script, in seconds since it began.
+    /// The end of the script, in seconds since the script began.
     pub(super) end_s: f64,
     /// All settings in order, for a session in which only the script changes settings.
     pub(super) settings: Vec<ExperimentSetting>,

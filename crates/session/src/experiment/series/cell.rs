@@ -68,7 +68,7 @@ pub(super) struct RunSpec {
     /// The pause without load before the run, in seconds.
     #[serde(default, deserialize_with = "some_quantity")]
     pause: Option<u32>,
-    /// The server's parameters during the run; they are restored at its end.
+    /// The server's parameters during the run, which are restored at the end of the run.
     #[serde(default)]
     config: BTreeMap<String, toml::Value>,
     #[serde(default)]
@@ -93,7 +93,8 @@ pub(super) struct KnownWorkloads<'a> {
 pub struct SeriesCell {
     /// The name of the run.
     pub run: String,
-    /// The lists of the run in order. Each list has its value in this cell, after [`Scaling`](super::Scaling).
+    /// The lists of the run in order, each with its value in this cell. A scaled value is the value after
+    /// [`Scaling`](super::Scaling).
     pub at: Vec<(String, String)>,
     /// The lists of the run with their values in the file, before scaling.
     pub(super) listed: Vec<(String, String)>,

@@ -62,7 +62,7 @@ impl Series {
     /// Reads the file `path` with these values of its parameters; the values of a list are separated by commas.
     ///
     /// # Errors
-    /// A message with the file, the line if it is known, and the error.
+    /// The error is a message with the file, the line if it is known, and the error.
     pub fn read(path: &Path, settings: &Settings) -> Result<Self, WorkloadFileError> {
         let (text, file) = (text_of(path)?, path.display().to_string());
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -74,7 +74,7 @@ impl Series {
     /// to `directory`.
     ///
     /// # Errors
-    /// The errors of [`read`](Self::read).
+    /// The errors are the same as for [`read`](Self::read).
     pub(super) fn parse(
         text: &str,
         (file, name): (&str, &str),

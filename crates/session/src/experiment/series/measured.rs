@@ -66,7 +66,7 @@ impl MeasuredCell {
         self.summary.errors.values().sum()
     }
 
-    /// Returns the reason why redyno itself was the limit; `None` if it was not.
+    /// Returns the reason why redyno itself was the limit; `None` if redyno was not the limit.
     pub fn our_limit(&self) -> Option<String> {
         our_limit(&self.all)
     }

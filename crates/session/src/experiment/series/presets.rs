@@ -37,7 +37,7 @@ impl Series {
     /// file with a series. `settings` has values for the parameters.
     ///
     /// # Errors
-    /// When the series does not exist or is invalid, or when it has no parameter of a name in `settings`.
+    /// Fails if the series does not exist or is invalid, or if `settings` contains a parameter that the series lacks.
     pub fn find(text: &str, settings: &Settings) -> Result<Self, WordsError> {
         if is_path(text) {
             return Self::read(Path::new(text), settings).map_err(WordsError::of);

@@ -16,7 +16,7 @@ pub struct Scaling {
     pub amounts: Option<ScaleFactor>,
     /// The factor for clients and threads.
     pub clients: Option<ScaleFactor>,
-    /// The length of each cell in seconds; it replaces the requests or the length of the file.
+    /// The length of each cell in seconds, in place of the number of requests or the length in the file.
     pub duration: Option<u32>,
 }
 

@@ -24,8 +24,8 @@ pub struct TableLayout {
     pub counted: Option<String>,
     /// Times in milliseconds. A column for each time shows the share of requests that took at most this time.
     pub within_ms: Vec<f64>,
-    /// Gauges of the server and of its machine. A column for each gauge shows its mean during the load. For a counter,
-    /// the column shows the mean per second.
+    /// Gauges of the server and of its machine. A column for each gauge shows the mean of the gauge during the load.
+    /// For a counter, the column shows the mean per second.
     #[serde(deserialize_with = "gauges")]
     pub gauges: Vec<Gauge>,
 }

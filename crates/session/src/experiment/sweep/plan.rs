@@ -116,7 +116,7 @@ impl SweepPlan {
     /// Returns the settings of the steps: the knobs `base` with each value.
     ///
     /// # Errors
-    /// A message with the first invalid step.
+    /// The error is a message with the first invalid step.
     pub fn settings(&self, base: &Knobs) -> Result<Vec<ExperimentSetting>, WordsError> {
         self.values.iter().map(|value| self.dimension.set(*value, base)).collect()
     }

@@ -94,8 +94,7 @@ fn percentiles(report: &TitledResults, part: &OperationInterval) -> JsonValue {
     JsonValue::Object(fields)
 }
 
-/// Returns the percentiles of the table. The names of percentiles have this number of decimals, but at most six
-/// characters.
+/// Returns the percentiles of the table. The names of percentiles have `decimals` decimals, but at most six characters.
 fn quantiles(report: &TitledResults, part: &OperationInterval, decimals: usize) -> Vec<(String, JsonValue)> {
     let one = |percentile: &f64| {
         let at = latency(ms(part.service.value_at_quantile(percentile / 100.0)));

@@ -28,7 +28,7 @@ pub fn json(
     JsonValue::Object(head.chain(runs).collect())
 }
 
-/// Returns the name of a row in the table, `Sets`, from its command, `SET`.
+/// Returns the name of a table row, such as `Sets`, for a command, such as `SET`.
 pub fn plural(name: &str) -> String {
     let mut letters = name.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();

@@ -55,7 +55,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// Returns empty results with this number of rows, for a load that began at `started_ms` since 1970.
+    /// Returns empty results with this number of rows, for a load that began at `started_ms`, in milliseconds since
+    /// 1970.
     pub fn none(rows: usize, started_ms: u64) -> Self {
         let is_interrupted = Some(false);
         Self { rows: vec![ResultRow::default(); rows], started_ms, is_interrupted, ..Self::default() }

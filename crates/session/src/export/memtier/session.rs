@@ -93,8 +93,8 @@ impl MemtierJson {
         self.results.add(interval, |name| operations.iter().position(|known| known == name));
     }
 
-    /// Returns a name for the row of an operation that no other field of the JSON object has. A JSON reader would lose
-    /// one of two fields with the same name.
+    /// Returns a name for the row of an operation. No other field of the JSON object has this name. A JSON reader would
+    /// lose one of two fields with the same name.
     fn unused(&self, name: &str) -> String {
         let is_used = |name: &str| {
             let others = self.rows.iter().any(|row| row == name || plural(row) == name);

@@ -73,7 +73,7 @@ impl KeyConnection {
     /// Sends `commands` together; returns their replies.
     ///
     /// # Errors
-    /// When the server refuses a command, or the connection is lost.
+    /// Fails if the server refuses a command, or the connection is lost.
     pub(super) fn ask(&mut self, commands: &[KeyCommand]) -> Result<Vec<KeyReply>, ServerError> {
         let mut found = Vec::with_capacity(commands.len());
         let mut refused = None;

@@ -22,7 +22,7 @@ impl DirectConnection {
     /// Connects to the server.
     ///
     /// # Errors
-    /// When the server cannot be reached.
+    /// Fails if the server cannot be reached.
     pub fn open(target: &Target) -> Result<Self, ServerError> {
         let target = Target { dialect: Dialect::Resp2, ..target.clone() };
         let mut line = KeyConnection::open(&target, crate::server::pace::SentCommands::default())?;
@@ -36,7 +36,7 @@ impl DirectConnection {
     /// Returns the reply to INFO.
     ///
     /// # Errors
-    /// When the server refuses the command, or the connection is lost.
+    /// Fails if the server refuses the command, or the connection is lost.
     pub fn info(&mut self) -> Result<String, ServerError> {
         Ok(self.texts(&[vec![b"INFO"]])?.pop().unwrap_or_default())
     }
@@ -54,7 +54,7 @@ impl DirectConnection {
     /// Sends the next SCAN and returns its keys; `None` after the last SCAN.
     ///
     /// # Errors
-    /// When the server refuses the command, or the connection is lost.
+    /// Fails if the server refuses the command, or the connection is lost.
     pub fn scan(&mut self) -> Result<Option<Vec<Vec<u8>>>, ServerError> {
         let Some(cursor) = self.cursor.take() else { return Ok(None) };
         let found = self.ask(&[vec![&b"SCAN"[..], &cursor, b"COUNT", scan::COUNT]])?;
@@ -67,7 +67,7 @@ impl DirectConnection {
     /// without text.
     ///
     /// # Errors
-    /// When the server refuses a command, or the connection is lost.
+    /// Fails if the server refuses a command, or the connection is lost.
     pub fn texts(&mut self, commands: &[KeyCommand]) -> Result<Vec<String>, ServerError> {
         let text = |found| match found {
             KeyReply::Texts(texts) => texts.first().map(|text| untrusted::lines(text)),
@@ -79,7 +79,7 @@ impl DirectConnection {
     /// Returns the number in each reply to the `commands`; `None` for a reply without a number.
     ///
     /// # Errors
-    /// When the server refuses a command, or the connection is lost.
+    /// Fails if the server refuses a command, or the connection is lost.
     pub fn numbers(&mut self, commands: &[KeyCommand]) -> Result<Vec<Option<u64>>, ServerError> {
         let number = |found| match found {
             KeyReply::Number(number) => u64::try_from(number).ok(),

@@ -1,5 +1,5 @@
-//! HOTKEYS (Redis 8.6): the server measures the CPU time of each key for five seconds. A measurement of another client
-//! and its result are never changed.
+//! HOTKEYS (Redis 8.6): the server measures the CPU time of each key for five seconds. redyno never changes a
+//! measurement of another client, or the result of such a measurement.
 
 use std::time::{Duration, Instant};
 

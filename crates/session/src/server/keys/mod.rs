@@ -101,7 +101,7 @@ impl ExaminationState {
 /// Examines the keys of the target's database.
 ///
 /// # Errors
-/// When the server refuses a command, or the connection is lost.
+/// Fails if the server refuses a command, or the connection is lost.
 pub(super) async fn examine(
     wire: RedisSender,
     target: Target,

@@ -25,7 +25,7 @@ const TOO_BUSY: &str =
     "no sample: the server runs more than 20 000 commands a second, and MONITOR would slow them down";
 /// The commands whose first two arguments are a script and the number of keys.
 const SCRIPTS: &str = "EVAL EVALSHA EVALSHA_RO EVAL_RO FCALL FCALL_RO";
-/// The commands whose first argument is not a key. Some of them have passwords as arguments.
+/// The commands whose first argument is not a key. Some of these commands have passwords as arguments.
 const WITHOUT_KEY: &str = "ACL AUTH BGREWRITEAOF BGSAVE CLIENT CLUSTER COMMAND COMMANDLOG CONFIG DBSIZE DEBUG DISCARD \
     ECHO EXEC FAILOVER FLUSHALL FLUSHDB FUNCTION HELLO HOTKEYS INFO KEYS \
     LASTSAVE LATENCY MEMORY MIGRATE MODULE MONITOR MULTI OBJECT PING PSUBSCRIBE PUBLISH PUBSUB QUIT RANDOMKEY REPLCONF \

@@ -3,9 +3,10 @@
 //! A prefix ends with a delimiter and contains no digit: `app:user:` for `app:user:17:name`. For a key without such a
 //! prefix, the prefix is the text before the first digit: `key` for `key17`.
 //!
-//! An estimate scales the mean of the sample to all N keys of the database. The error is that of a random sample of n
-//! keys without replacement: 1.96 · N · s · √((1 − n/N) / n), with the sample's standard deviation s. SCAN visits keys
-//! in the order of their hashes, which does not depend on their names and sizes. (Cochran, Sampling Techniques, 2.6)
+//! An estimate scales the mean of the sample to all N keys of the database. The error is the error of a random sample
+//! of n keys without replacement: 1.96 · N · s · √((1 − n/N) / n), with the sample's standard deviation s. SCAN visits
+//! keys in the order of their hashes, which does not depend on their names and sizes. (Cochran, Sampling Techniques,
+//! 2.6)
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -16,8 +17,8 @@ use crate::untrusted;
 const DELIMITERS: &[u8] = b":/|.";
 /// The largest number of parts in a prefix.
 const DEEPEST: usize = 4;
-/// The largest number of prefixes that are counted. If there are more, all prefixes are shortened, because key names
-/// without digits look like prefixes.
+/// The largest number of prefixes that are counted. If there are more prefixes, all prefixes are shortened, because key
+/// names without digits look like prefixes.
 const MOST_PREFIXES: usize = 256;
 /// The largest number of keys and of prefixes that are shown.
 pub(super) const MOST_SHOWN: usize = 10;
@@ -115,8 +116,8 @@ impl KeyTally {
         self.sums.entry(prefix.to_vec()).or_default()
     }
 
-    /// Returns the prefixes with the most memory, scaled to a database of `keys` keys. `is_complete` is whether all
-    /// keys were sampled.
+    /// Returns the prefixes with the most memory. The figures are scaled to a database of `keys` keys. `is_complete` is
+    /// whether all keys were sampled.
     pub(super) fn prefixes(&self, keys: u64, is_complete: bool) -> Vec<PrefixEstimate> {
         let n = self.sampled as f64;
         let all = if is_complete { n } else { (keys as f64).max(n) };

@@ -20,7 +20,7 @@ impl Items<'_> {
 }
 
 impl Store for Items<'_> {
-    /// Returns the largest number, so that keys are always removed by name and never with SCAN.
+    /// Returns the highest possible number, so that keys are always removed by name and never with SCAN.
     async fn size(&self) -> Result<u64, ServerError> {
         Ok(u64::MAX)
     }
@@ -29,7 +29,7 @@ impl Store for Items<'_> {
         Err(ServerError::Missing("memcached", "SCAN"))
     }
 
-    /// Counts the existing keys with `mg`. Without flags, its replies contain no values.
+    /// Counts the existing keys with `mg`. Without flags, the replies to `mg` contain no values.
     async fn count_existing(&self, keys: &[Vec<u8>]) -> Result<KeyCounts, ServerError> {
         Ok(KeyCounts { there: self.of_keys("mg", keys, b"HD").await?, elsewhere: 0 })
     }

@@ -43,7 +43,7 @@ impl MemcachedPoller {
     /// Polls the server. `now_ns` returns the time, and is called when the reply to `stats` has arrived.
     ///
     /// # Errors
-    /// When the connection is lost, or `stats` is refused.
+    /// Fails if the connection is lost, or `stats` is refused.
     pub(in crate::server) async fn poll(
         &mut self,
         wire: &MemcachedSender,

@@ -81,7 +81,7 @@ impl Session {
     /// to the user. The session ends when it receives one of `signals`.
     ///
     /// # Errors
-    /// When threads cannot be started, the server cannot be resolved, or the wanted load is not allowed.
+    /// Fails if threads cannot be started, the server's name cannot be resolved, or the wanted load is not allowed.
     pub fn start(
         commission: Commission,
         signals: Receiver<Signal>,
@@ -99,8 +99,8 @@ impl Session {
         Ok((Self { orders, thread: Some(thread) }, peers))
     }
 
-    /// Ends the session if it is still running, and waits until it has cleaned up. If the session's thread panicked,
-    /// this function panics too.
+    /// Ends the session if it is still running, and waits until the session has cleaned up. If the session's thread
+    /// panicked, this function panics too.
     pub fn end(mut self) -> SessionResult {
         let ended = self.join().expect("it is ended once");
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).expect("it has begun")

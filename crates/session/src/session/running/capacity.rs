@@ -1,5 +1,5 @@
-//! The free memory and connections of the servers that store the load's keys. Load settings are checked against them
-//! before they take effect.
+//! The free memory and connections of the servers that store the load's keys. Before load settings take effect, they
+//! are checked against this memory and these connections.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
 
 /// The number of redyno's connections that are not for load: one of the ping probe and one of the control plane.
 const OURS_BESIDE_LOAD: u64 = 2;
-/// The time after a change of redyno's clients in which the server's reported number of clients may be outdated, in
+/// After a change of redyno's clients, the number of clients that the server reports may be outdated for this time, in
 /// seconds.
 const COUNT_SETTLES_S: f64 = 2.0;
 
@@ -23,9 +23,10 @@ pub struct FreeCapacity {
     /// The number of bytes that the server may still use below its memory limit; for a cluster, the sum over all
     /// primaries. `None` if the limit is unknown or does not exist.
     pub memory: Option<u64>,
-    /// The largest number of connections that the server allows. For several servers it is the lowest of these numbers.
+    /// The largest number of connections that the server allows. For several servers, this is the lowest number of any
+    /// server.
     pub max_clients: Option<u64>,
-    /// The number of connections of other clients. For several servers it is the highest of these numbers.
+    /// The number of connections of other clients. For several servers, this is the highest number of any server.
     pub others: Option<u64>,
 }
 

@@ -21,7 +21,7 @@ use crate::{
 /// The owner of the keys that a load writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyOwner {
-    /// The keys are on the built-in server, and are lost when it stops.
+    /// The keys are on the built-in server, and are lost when this server stops.
     OwnServers,
     /// The keys belong to this run. redyno records them in its ledger and in a marker key, and removes them at the end
     /// unless `kept` is set.
@@ -76,7 +76,7 @@ pub struct Commission {
     /// Whether writing was allowed on the command line (`--yes`).
     pub is_allowed: bool,
     /// Whether a screen can ask the user. Without a screen, the session does not begin if a question is necessary, and
-    /// it ends if the server refuses the load.
+    /// the session ends if the server refuses the load.
     pub is_attended: bool,
     /// Whether the load continues after permanent refusals (`--keep-going`).
     pub keeps_going: bool,
@@ -205,7 +205,8 @@ impl Commission {
     /// Checks that these load settings need at most as many connections as this process may open.
     ///
     /// # Errors
-    /// When the settings need too many connections. The message contains the largest possible number and what to do.
+    /// Fails if the settings need too many connections. The message contains the largest possible number of
+    /// connections, and what to do.
     pub fn check_clients(&self, knobs: &Knobs) -> Result<(), String> {
         let (clients, most) = (knobs.clients, self.most_clients);
         if let Some(most) = self.max_connections.filter(|most| *most < clients) {

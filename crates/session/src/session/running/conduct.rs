@@ -210,7 +210,7 @@ impl LiveSession {
         }
     }
 
-    /// Starts the probe of the replicas' lag as soon as it may write.
+    /// Starts the probe of the replicas' lag as soon as the probe may write.
     fn begin_lag_probe(&mut self) {
         let first = &self.nodes[0];
         if !self.commission.probes_lag || !first.gate.may_probe_lag(&first.holders) {

@@ -14,7 +14,7 @@ use crate::endpoint::{Address, Cluster, RelatedServers, Role, Target, Topology, 
 
 /// The interval between two regular queries of the servers.
 const ASK_EVERY: Duration = Duration::from_secs(3);
-/// The timeout for connecting to a server, and again for its reply.
+/// The timeout for connecting to a server. The same timeout applies to the server's reply.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// The largest number of nodes of a session.
@@ -40,7 +40,7 @@ pub(super) enum NodeSource {
     Nobody,
     /// A cluster, its last seen topology, and the time of the next query.
     Cluster { cluster: Arc<Cluster>, seen: Arc<Topology>, doubt: Instant },
-    /// A primary and its replicas. A thread queries them, and ends when `_end` is dropped.
+    /// A primary and its replicas. A thread queries these servers, and ends when `_end` is dropped.
     Servers { found: Receiver<Vec<Target>>, known: Vec<Address>, _end: Sender<()> },
 }
 
@@ -110,7 +110,7 @@ impl NodeSource {
 }
 
 /// Returns the changes between two topologies. All nodes up to the last member of the cluster are nodes of the session.
-/// Nodes after it are known only from a redirect, and are not reported yet.
+/// Nodes after the last member are known only from a redirect, and are not reported yet.
 fn differences(before: &Topology, now: &Topology, nodes: usize) -> Vec<NodeChange> {
     let is_member = |topology: &Topology, number: usize| {
         topology.nodes().nth(number).is_some_and(|(_, node)| node.role != Role::Outside)

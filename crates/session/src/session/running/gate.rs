@@ -4,9 +4,9 @@
 //! Shut ──► Surveying ──► Asking ──► Allowed ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names
 //!              └── nobody else there ──▲                                            than the marker has, another setup
 //! ```
-//! Each node with load has a gate for all servers that store the load's keys: in a cluster, all primaries. redyno writes
-//! to no node before the questions about all nodes are answered. Load settings wait at the gate if they would write, if
-//! their setup was not run, or if they may do harm and the user has not agreed (`Warning`). Others take effect at once.
+//! Each node with load has a gate for all servers with keys of the load: in a cluster, all primaries. redyno writes to
+//! no node before all questions are answered. Load settings wait at the gate if they would write, if their setup was
+//! not run, or if they may do harm and the user has not agreed (`Warning`). Other load settings take effect at once.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -104,7 +104,7 @@ impl WriteGate {
         }
     }
 
-    /// Returns whether this run's keys stay at the end; `None` if it cannot have written keys to `holders`.
+    /// Returns whether this run's keys stay at the end; `None` if the run cannot have written keys to `holders`.
     pub fn leaves_keys(&self, holders: &Holders) -> Option<bool> {
         match self.keys {
             KeyOwner::Runs { kept } if holders.have_keys() => Some(kept),
@@ -112,8 +112,8 @@ impl WriteGate {
         }
     }
 
-    /// Handles a peer's request for load settings. Returns the settings, or `None` if [`poll`](Self::poll) returns
-    /// them.
+    /// Handles a peer's request for load settings. Returns the settings if they may take effect now; otherwise
+    /// [`poll`](Self::poll) returns the settings later.
     pub fn request(&mut self, knobs: Knobs, holders: &mut Holders) -> Option<Knobs> {
         self.take_back();
         if let Err(error) = holders.check_keys(&knobs) {
@@ -153,7 +153,7 @@ impl WriteGate {
         }
     }
 
-    /// Returns whether the lag probe may write: its keys are allowed, and the markers contain them.
+    /// Returns whether the lag probe may write: its keys are allowed, and the markers contain these keys.
     pub fn may_probe_lag(&self, holders: &Holders) -> bool {
         let is_open =
             matches!(self.stage, GateStage::Open | GateStage::Extending(_) | GateStage::Preparing(..));
@@ -172,7 +172,7 @@ impl WriteGate {
         holders.ask(|holder| holder.control.survey_for(modules.clone(), notifies))
     }
 
-    /// Returns the waiting load settings, which are allowed, if all steps are done; otherwise begins the next step.
+    /// If all steps are done, returns the waiting load settings, which are allowed; otherwise begins the next step.
     fn advance(&mut self, holders: &mut Holders) -> Option<Knobs> {
         let was_open =
             matches!(self.stage, GateStage::Open | GateStage::Extending(_) | GateStage::Preparing(..));

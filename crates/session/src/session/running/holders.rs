@@ -85,7 +85,7 @@ impl<T> HolderReplies<T> {
     /// replies are returned only once.
     ///
     /// # Errors
-    /// The first error of a holder. The error names the server if there are several holders.
+    /// Returns the first error of a holder. The error names the server if there are several holders.
     pub fn wait(&mut self, limit: Duration) -> Option<Result<Vec<(u16, T)>, ServerError>> {
         let deadline = Instant::now() + limit;
         while let Some((number, address, answer)) = self.awaited.first() {
@@ -128,7 +128,7 @@ impl Holders {
     /// `every`.
     ///
     /// # Errors
-    /// When a control plane cannot be started; a message.
+    /// Fails if a control plane cannot be started. The error is a message.
     pub fn of_cluster(
         target: &Target,
         (cluster, numbering): (Arc<Cluster>, Numbering),
@@ -179,7 +179,7 @@ impl Holders {
     /// Checks that all keys of each operation are on one holder.
     ///
     /// # Errors
-    /// When the holders are servers of a ring, and an operation has several keys.
+    /// Fails if the holders are servers of a ring, and an operation has several keys.
     pub fn check_keys(&self, knobs: &Knobs) -> Result<(), WorkloadError> {
         if self.are_ring() && knobs.load { knobs.workload.check_one_key(self.target.dialect) } else { Ok(()) }
     }
@@ -208,7 +208,7 @@ impl Holders {
         self.all.iter().all(|holder| holder.ledger.covers(span))
     }
 
-    /// Sends a command to all holders: calls `order` for each of them.
+    /// Sends a command to all holders: calls `order` for each holder.
     pub fn ask<T>(&self, order: impl Fn(&Holder) -> Answer<T>) -> HolderReplies<T> {
         let awaited = |holder: &Holder| (holder.number, holder.target.address.clone(), order(holder));
         let awaited = self.all.iter().map(awaited).collect();
@@ -252,7 +252,7 @@ impl Holders {
     /// Updates the holders if other nodes are primaries now, and writes the markers of new holders. Call this often.
     ///
     /// # Errors
-    /// When a control plane cannot be started; a message.
+    /// Fails if a control plane cannot be started. The error is a message.
     pub fn poll(&mut self) -> Result<(), String> {
         self.follow()?;
         for Holder { control, ledger, marking, .. } in &mut self.all {
@@ -335,10 +335,10 @@ impl Holders {
         Ok(())
     }
 
-    /// Requests the topology of the cluster again, and waits at most two seconds for it.
+    /// Requests the topology of the cluster again, and waits at most two seconds for the reply.
     ///
     /// # Errors
-    /// When a control plane cannot be started; a message.
+    /// Fails if a control plane cannot be started. The error is a message.
     pub fn renew(&mut self) -> Result<(), String> {
         if let (Some(cluster), Some(seen)) = (self.cluster.as_ref().filter(|_| self.move_keys()), &self.seen)
         {
@@ -356,11 +356,11 @@ impl Holders {
         self.seen.as_ref().map_or(0, |topology| usize::from(SLOTS) - topology.unowned())
     }
 
-    /// Adds a node that receives migrating keys, although it does not own their slot yet. Returns whether the node was
-    /// added: it may be a holder already.
+    /// Adds a node that receives migrating keys, although the node does not own the slot of these keys yet. Returns
+    /// whether the node was added; false, for example, if the node is a holder already.
     ///
     /// # Errors
-    /// When a control plane cannot be started; a message.
+    /// Fails if a control plane cannot be started. The error is a message.
     pub fn include(&mut self, member: &ClusterMember) -> Result<bool, String> {
         let (Some(cluster), Some(seen)) = (&self.cluster, &self.seen) else { return Ok(false) };
         let ids: BTreeMap<_, _> = seen

@@ -29,7 +29,7 @@ const ATTEMPTS: u32 = 3;
 /// when `look` returns false.
 ///
 /// # Errors
-/// When a server does not answer or refuses a command.
+/// Fails if a server does not answer or refuses a command.
 pub fn remove_keys(
     holders: &mut Holders,
     runs: &[Marker],
@@ -140,10 +140,10 @@ fn progress(cleanings: &[Cleaning], before: u64) -> CleaningProgress {
 }
 
 /// Removes the markers of runs whose keys are removed. Each holder loses the markers of `ledgers`, and markers of the
-/// same runs that have moved there from other nodes. A ledger with further changes to undo keeps its marker.
+/// same runs that have moved to this holder from other nodes. A ledger with further changes to undo keeps its marker.
 ///
 /// # Errors
-/// When a server does not answer or refuses a command.
+/// Fails if a server does not answer or refuses a command.
 pub fn remove_markers(
     holders: &mut Holders,
     ledgers: impl Fn(&Holder) -> Vec<Ledger>,

@@ -40,7 +40,7 @@ const OTHER_NODES: &str = "MOVED: the load goes to this node of the cluster only
 /// settings for measuring the node.
 ///
 /// # Errors
-/// When the system cannot create the thread.
+/// Fails if the system cannot create the thread.
 pub(super) fn measure(
     commission: &Commission,
     number: u16,
@@ -73,7 +73,7 @@ pub(super) struct SessionNode {
     pub(super) tuning: Tuning,
     /// Whether the node is only watched: it never gets load.
     pub(super) is_watched: bool,
-    /// The reason why the node could not be reached before the session began, if it could not.
+    /// The reason why the node could not be reached before the session began; `None` if the node could be reached.
     pub(super) unreachable: Option<String>,
     fill: PrefillWatch,
     /// Whether a prefill runs before the next load settings take effect.
@@ -90,7 +90,7 @@ impl SessionNode {
     /// marker.
     ///
     /// # Errors
-    /// When the control plane of another node in the cluster cannot be started. The error is a message.
+    /// Fails if the control plane of another node in the cluster cannot be started. The error is a message.
     pub(super) fn new(
         number: u16,
         target: &Target,
@@ -174,7 +174,7 @@ impl SessionNode {
     /// Begins a scan of the keys.
     ///
     /// # Errors
-    /// When a scan of the keys is running already.
+    /// Fails if a scan of the keys is running already.
     pub(super) fn scan_keys(&mut self, way: KeyMethod) -> Result<(), String> {
         if self.keys.is_some() {
             return Err("a scan of the keys is running; stop it first".to_owned());

@@ -119,7 +119,7 @@ pub enum Notice {
     Read(f64),
     /// The moment up to which a recording has been played, in seconds of the session.
     Played(f64),
-    /// The results of a key scan so far. No record contains them, because they include names of keys.
+    /// The results of a key scan so far. No record contains these results, because the results include names of keys.
     Keys(Box<KeyReport>),
     /// The state of the running recording; `None` when it has ended.
     Recording(Option<RecordingState>),
