@@ -58,7 +58,7 @@
 //! 4. `WorkerSegments::close_tick`: four times per second the buffer goes to the collector, through a ring buffer.
 //! 5. `TargetRecords::take` (session): the workers' buffers of a tick become one [`Interval`](session::Interval).
 //! 6. [`Timeline::push`](session::timeline::Timeline::push): the interval is added to the timeline, which the screens
-//!    read. A [`Sink`](session::Sink) turns it into printed lines.
+//!    read. A [`Sink`](session::Sink) turns the interval into printed lines.
 //!
 //! A knob, from the key to the first request with the new value:
 //! 1. [`update`](app::update()): a key becomes an order with the wanted knobs.
@@ -67,12 +67,11 @@
 //! 3. `MeasuredTarget::settle` (session): several changes in quick succession become one change.
 //! 4. [`Load::set`](load::Load::set): the program of the workers is built, then swapped in with the number of the new
 //!    segment.
-//! 5. `Worker::take_setting` (load/worker): the old segment ends, and the next batch belongs to the new one.
+//! 5. `Worker::take_setting` (load/worker): the old segment ends, and the next batch belongs to the new segment.
 //!
 //! An event, from its cause to its text:
 //! 1. `RedisPoller::poll` (server): a difference between two polls becomes an [`EventKind`](events::EventKind) with its
-//!    fields.
-//!    `TargetRecords` (session) does the same with losses that load and probes report.
+//!    fields. `TargetRecords` (session) makes an `EventKind` of each loss that the load or a probe reports.
 //! 2. `TargetRecords::take`: the kind becomes an [`Event`](session::Event), with the time of the session.
 //! 3. [`Timeline::push`](session::timeline::Timeline::push): the event gets its place on the time axis.
 //! 4. `Display` of [`EventKind`](events::EventKind): the text, the same for screen, lines and file.

@@ -29,7 +29,7 @@ use crate::session::{Timeline, timeline::Window};
 /// The horizontal axis of a chart: which period of time each column shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeAxis {
-    /// The number of the column after the last one on the axis. Column 0 begins at the start of the session.
+    /// The number of the first column after the axis. Column 0 begins at the start of the session.
     pub end: u64,
     /// The number of columns.
     pub columns: u16,
@@ -38,8 +38,8 @@ pub struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// Returns an axis that contains the time `t_s` and has `columns` columns of `step_s` seconds each. A session
-    /// that is shorter than the axis fills it from `begins_s` on; in a longer session, `t_s` is in the last column.
+    /// Returns an axis that contains the time `t_s` and has `columns` columns of `step_s` seconds each. A session that
+    /// is shorter than the axis fills the axis from `begins_s` on; in a longer session, `t_s` is in the last column.
     pub fn holding(t_s: f64, begins_s: f64, columns: u16, step_s: f64) -> Self {
         let first = (begins_s / step_s + 1e-9) as u64;
         Self { end: (number_ending(t_s, step_s) + 1).max(first + u64::from(columns)), columns, step_s }
@@ -78,12 +78,12 @@ impl TimeAxis {
     }
 
     /// Returns the column that contains the moment `t_s`; `None` if the axis does not contain this moment. A moment
-    /// between two columns belongs to the later one.
+    /// between two columns belongs to the later column.
     pub fn column(&self, t_s: f64) -> Option<u16> {
         self.of_number((t_s.max(0.0) / self.step_s + 1e-9) as u64)
     }
 
-    /// Returns the column that ends at or contains the moment `t_s`.
+    /// Returns the column that contains the moment `t_s`, or ends at this moment.
     pub fn column_ending(&self, t_s: f64) -> Option<u16> {
         self.of_number(number_ending(t_s, self.step_s))
     }
@@ -99,14 +99,15 @@ const SHORTEST_S: f64 = 0.25;
 /// The factor by which each step makes columns longer.
 const GROWTH: f64 = 1.05;
 
-/// Returns the length of a column, in seconds, after as many growth steps as make it at least `least_s`.
+/// Returns the length of a column, in seconds, after as many growth steps as are needed to make the column at least
+/// `least_s` seconds long.
 pub(super) fn grown(least_s: f64) -> f64 {
     let times = ((least_s / SHORTEST_S).ln() / GROWTH.ln() - 1e-9).ceil();
     SHORTEST_S * GROWTH.powi(times.max(0.0) as i32)
 }
 
-/// Returns the number of the column that ends at or contains `t_s`. A moment between two columns belongs to the
-/// earlier column.
+/// Returns the number of the column that contains the moment `t_s`, or ends at this moment. A moment between two
+/// columns belongs to the earlier column.
 pub(super) fn number_ending(t_s: f64, step_s: f64) -> u64 {
     (t_s / step_s - 1e-6).max(0.0) as u64
 }
@@ -159,7 +160,7 @@ const LEAST_LENGTH: f64 = 0.5;
 const MOST_LENGTH: (f64, f64) = (1.2, 1.5);
 /// The margin below and above the important values, as a share of their range.
 const MARGIN: f64 = 0.06;
-/// A linear axis is replaced if it is longer than needed by more than this factor.
+/// A linear axis that is longer than needed by more than this factor is replaced.
 const TOO_MANY_TIMES: f64 = 1.6;
 
 impl ValueAxis {

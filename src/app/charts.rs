@@ -66,7 +66,7 @@ impl Charts {
         of(self.throughput, self.scale, &segments)
     }
 
-    /// Forgets the axes, so that the next picture begins with new ones.
+    /// Forgets the axes, so that the next picture begins with new axes.
     pub(super) fn refit(&mut self) {
         self.latency = None;
         self.throughput = None;
@@ -80,7 +80,7 @@ fn tail(columns: &[&Quantiles]) -> Option<u64> {
 }
 
 /// Returns the column's percentile `level`. If this percentile has too few samples, returns the next lower percentile
-/// that has enough, or else the maximum.
+/// that has enough samples, or else the maximum.
 fn known(column: &Quantiles, level: Level) -> Option<u64> {
     let below = Level::ALL.iter().rev().skip_while(|other| **other != level);
     below.copied().find_map(|level| column.get(level)).or_else(|| column.get(Level::Max))
@@ -101,7 +101,7 @@ pub(super) struct Rates {
 /// this limit, a stall or the start of a segment does not determine the range.
 const OUTLIERS: f64 = 0.05;
 
-/// Returns the segments in view. The segment at `cursor_s`, if it is in view, is moved to the end.
+/// Returns the segments in view. If the segment at `cursor_s` is in view, this segment is moved to the end.
 pub(super) fn by_segment(
     columns: &[Option<LoadCell>],
     axis: &TimeAxis,

@@ -96,8 +96,8 @@ fn workload(asked: &Workload) -> Option<String> {
     Some(option + &receivers + prefill(known, asked)?)
 }
 
-/// Returns the option that gives the `known` workload the same prefill as the `asked` workload; empty if both are
-/// equal.
+/// Returns the option that gives the `known` workload the same prefill as the `asked` workload; empty if the workloads
+/// have equal prefills.
 fn prefill(known: &Workload, asked: &Workload) -> Option<&'static str> {
     if known.prefill == asked.prefill {
         return Some("");
@@ -112,7 +112,7 @@ impl Model {
     /// Returns the command line that would run the shown segment again.
     ///
     /// # Errors
-    /// A message, if there is no such command line.
+    /// Returns a message if no command line can run the segment again.
     fn command_line(&self) -> Result<String, String> {
         let shown = self.tracks[0].reading(self.view);
         let current = shown.segment().ok_or("there is no segment yet")?;
@@ -135,7 +135,7 @@ impl Model {
         Ok(format!("{} {options}{beside}", program.words))
     }
 
-    /// Shows the command line, and copies it to the clipboard.
+    /// Shows the command line, and copies the command line to the clipboard.
     pub(super) fn copy_command_line(&mut self) {
         match self.command_line() {
             Ok(text) => {

@@ -1,4 +1,4 @@
-//! The server's parameters in the panel: the selected parameter, and how the user changes it.
+//! The server's parameters in the panel: the selected parameter, and how the user changes this parameter.
 
 use super::{
     Direction, InputMode, Model, Order, ParameterChange, Purpose, TextEntry, Tone, UserQuestion,
@@ -135,7 +135,8 @@ impl Model {
         }
     }
 
-    /// Opens an entry for a value of the selected parameter. If its values are words, opens the list of these words.
+    /// Opens an entry for a value of the selected parameter. If the parameter's values are words, opens the list of
+    /// these words.
     pub(super) fn type_parameter(&mut self) {
         let parameter = self.config.selected();
         match parameter.values {

@@ -26,8 +26,8 @@ impl Model {
         self.folded.contains(finding.rule)
     }
 
-    /// Folds the first finding of the status line that is not folded yet. If all findings are folded, shows all of
-    /// them again. Findings of severity [`Problem`](Severity::Problem) cannot be folded.
+    /// Folds the first finding of the status line that is not folded yet. If all findings are folded, shows all
+    /// findings again. Findings of severity [`Problem`](Severity::Problem) cannot be folded.
     pub(super) fn fold_finding(&mut self) {
         let findings = self.findings();
         let can_fold = |finding: &&Finding| finding.severity < Severity::Problem && !self.is_folded(finding);
@@ -38,7 +38,8 @@ impl Model {
         }
     }
 
-    /// Unfolds the findings that have ended: when the same rule finds something again, the status line shows it.
+    /// Unfolds the findings that have ended: when the same rule finds something again, the status line shows the new
+    /// finding.
     pub(super) fn unfold_ended(&mut self) {
         if !self.folded.is_empty() && self.view == View::Live {
             let present: Vec<_> = self.findings().into_iter().map(|finding| finding.rule).collect();

@@ -9,7 +9,7 @@ const MINUTE_S: f64 = 60.0;
 const WORST_MINUTES: usize = 10;
 
 impl Model {
-    /// Moves the cursor to the destination of a jump, or returns the reason why there is no such moment.
+    /// Moves the cursor to the destination of a jump, or returns the reason why the jump has no destination.
     pub(super) fn jump(&mut self, to: JumpTarget) -> Result<(), &'static str> {
         let now_s = self.now_s();
         let at_s = self.cursor_s().unwrap_or(now_s);
@@ -80,8 +80,8 @@ impl Model {
     }
 }
 
-/// Returns the moment one second after the beginning of a segment, when there are measurements. In a shorter segment,
-/// returns its end.
+/// Returns the moment one second after the beginning of a segment, when there are measurements. For a segment shorter
+/// than a second, returns the segment's end.
 pub(super) fn inside_s(segment: &SegmentTotal, now_s: f64) -> f64 {
     (segment.start.t_s + 1.0).min(segment.ended_s.unwrap_or(now_s))
 }

@@ -1,4 +1,4 @@
-//! How a selection moves through the rows of a list: it stops at the ends, or continues at the other end.
+//! How a selection moves through the rows of a list: at each end the selection stops, or continues at the opposite end.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! What receives the keys: the screen, a question, or an entry for text. There is one receiver at a time.
+//! What receives the keys: the screen, a question, or an entry for text. There is one receiver of the keys at a time.
 //!
 //! All entries of the screen use the same [`TextEntry`]: a short text that is being typed, with a caret.
 

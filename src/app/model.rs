@@ -135,14 +135,14 @@ pub struct Model {
     pub node_table: NodeTable,
     /// The log.
     pub log_view: LogView,
-    /// The dimension of the curve. `None` until the user selects a dimension; until then, the curve has the dimension
+    /// The dimension of the curve. `None` until the user selects a dimension; before that, the curve has the dimension
     /// of the experiment, or the dimension with the most values.
     pub(super) curve_over: Option<Dimension>,
     /// The panel of the knobs.
     pub panel: Panel,
     /// The panel of the server's parameters.
     pub config: ConfigPanel,
-    /// The running experiment, or the last one.
+    /// The running experiment, or the last experiment.
     pub(super) experiment: Option<ExperimentRun>,
     /// The receiver of the keys.
     pub mode: InputMode,

@@ -22,7 +22,7 @@ pub enum Zoom {
     /// columns are longer, so that the view covers at least 75 s. A shorter session is shown as a whole.
     #[default]
     Lately,
-    /// Columns of a common length.
+    /// Columns of one of the common lengths.
     Step(usize),
     /// The whole session.
     Whole,

@@ -37,7 +37,7 @@ pub struct NodeRow<'a> {
     /// The load's requests per second. Without a load on a cluster, the commands per second that the node reports.
     pub ops_per_s: Option<f64>,
     /// The node's share of the load. Without a load on a cluster, a primary's share of the commands of all primaries;
-    /// `None` for a replica and if the primaries are idle.
+    /// `None` for a replica, and if all primaries are idle.
     pub share: Option<f64>,
     /// The round trip times of PING in the last minute. A shorter period would have too few PINGs for a p99.
     pub ping: Latency,
@@ -105,7 +105,7 @@ pub const NODE_COLUMNS: [NodeColumn; 15] = [
 #[derive(Debug, Clone, Default)]
 pub struct NodeTable {
     sorted_by: usize,
-    /// Whether the order is reversed: the lowest value first, or the highest number.
+    /// Whether the order is reversed: the lowest value first, or in the column of the nodes the highest number first.
     is_reversed: bool,
     /// The number of the selected node; `None` for the node that the screens show.
     pub(super) selected: Option<usize>,

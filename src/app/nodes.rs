@@ -11,7 +11,7 @@ use crate::{
     units,
 };
 
-/// The largest number of nodes that are shown. A recording may have more.
+/// The largest number of nodes that are shown. A recording may have more nodes.
 const MOST_TRACKS: usize = 128;
 /// A node has an uneven share of the requests if its share is at least this many times the mean share.
 const UNEVEN: f64 = 1.5;
@@ -63,7 +63,7 @@ impl Model {
     }
 
     /// Returns a row for each node, in the order of the table. Node 0 may be known by a host name or by the name of a
-    /// Sentinel service. A server that has taken over this name has node 0's row, and no second row.
+    /// Sentinel service. A server that has taken over the name of node 0 has node 0's row, and no second row.
     pub fn node_rows(&self) -> Vec<NodeRow<'_>> {
         let mut rows: Vec<_> =
             self.tracks.iter().enumerate().map(|(number, track)| self.node_row(number, track)).collect();
@@ -132,7 +132,7 @@ impl Model {
         }
     }
 
-    /// Returns a sentence about the node with the largest share of the requests, or `None` if this share is about
+    /// Returns a sentence about the node with the largest share of the requests, or `None` if the shares are about
     /// even.
     pub fn uneven_node(rows: &[NodeRow]) -> Option<String> {
         let shares = || rows.iter().filter_map(|row| Some((row, row.share?, row.ops_per_s?)));

@@ -1,4 +1,4 @@
-//! The state of a recording that is shown: whether it plays, and how fast.
+//! The state of a recording that is shown: whether the recording plays, and how fast.
 
 use crate::session::timeline::Reread;
 
@@ -24,8 +24,9 @@ impl Playback {
         Self { file, is_playing: false, read: Some(0.0), reread: RereadState::default(), speed: 2 }
     }
 
-    /// Creates the state of a recording that has been read completely and now plays. The speed is the lowest at which
-    /// the `length_s` seconds of the recording play in at most `most_s` seconds, or else the highest.
+    /// Creates the state of a recording that has been read completely and now plays. The speed is the lowest speed at
+    /// which the `length_s` seconds of the recording play in at most `most_s` seconds; if there is no such speed, the
+    /// highest.
     pub fn all_within(most_s: f64, length_s: f64, file: String) -> Self {
         let fits = |speed: &f64| length_s <= most_s * speed;
         let speed = SPEEDS.iter().position(fits).unwrap_or(SPEEDS.len() - 1);

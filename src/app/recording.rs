@@ -62,7 +62,7 @@ impl Model {
     }
 
     /// Returns the beginning and end of the part to read, in seconds: the axis, `share` of the axis length on both
-    /// sides, and one minute more at the beginning, which figures at the cursor need.
+    /// sides, and at the beginning one more minute, which figures at the cursor need.
     fn around(&self, share: f64) -> (f64, f64) {
         let axis = self.axis(self.columns);
         let beside_s = axis.length_s() * share;

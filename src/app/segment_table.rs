@@ -33,7 +33,7 @@ impl Model {
         self.segment_table.selected = listed.get(at).map(|segment| segment.start.segment);
     }
 
-    /// Pins the selected segment as the baseline, or unpins it.
+    /// Pins the selected segment as the baseline, or unpins the segment.
     pub(super) fn pin_baseline(&mut self) {
         let selected = self.selected_segment();
         let table = &mut self.segment_table;

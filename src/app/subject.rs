@@ -1,5 +1,5 @@
-//! The subject of the Overview's charts, which is either the load or the server with all its clients; and the axes of
-//! the charts.
+//! The subject of the Overview's charts, and the axes of these charts. The subject is either the load, or the server
+//! with all its clients.
 
 use super::{AxisScale, Model};
 use crate::session::timeline::{SegmentTotal, Timed};
@@ -14,13 +14,13 @@ pub enum Subject {
     Server,
 }
 
-/// After the load is switched off, the charts still show the load while it fills at least this share of the time
-/// axis.
+/// After the load is switched off, the charts still show the load as long as the time under load fills at least this
+/// share of the time axis.
 const LEAST: f64 = 0.25;
 
 impl Model {
     /// Returns the subject of the charts: the load if the load is on at the end of the time axis or was on for long
-    /// enough before, otherwise the server. The position of the cursor makes no difference.
+    /// enough before, otherwise the server. The position of the cursor does not change the subject.
     pub fn subject(&self) -> Subject {
         let axis = self.axis(self.columns);
         let (from_s, to_s) = (axis.from_s(), axis.to_s().min(self.ends_s()).min(self.known_s()));
@@ -37,7 +37,7 @@ impl Model {
         if loaded_s > 0.0 && loaded_s >= (to_s - from_s) * LEAST { Subject::Load } else { Subject::Server }
     }
 
-    /// Computes the axes of the charts, and keeps them for the next picture.
+    /// Computes the axes of the charts, and keeps these axes for the next picture.
     pub(super) fn keep_axes(&mut self) {
         let axis = self.axis(self.columns);
         let window = axis.window(&self.track().timeline, self.ends_s());

@@ -113,8 +113,8 @@ impl<'a> LogLine<'a> {
         Self { t_s, kind, name: name.into(), text: text.into(), is_recovery: false }
     }
 
-    /// Returns the ranges of characters at which `needle`, a text in lower case, occurs in this line, written `name
-    /// text`. An empty needle never occurs.
+    /// Returns where `needle`, a text in lower case, occurs in the words of this line (`name text`), as ranges of
+    /// characters. An empty needle never occurs.
     pub fn hits(&self, needle: &str) -> Vec<std::ops::Range<usize>> {
         let needle: Vec<char> = needle.chars().collect();
         // Each character becomes exactly one lower-case character, so that positions match the screen.

@@ -1,5 +1,5 @@
-//! The tour on the built-in server. Each step shows a line that explains the screen and names the next key. The line
-//! stays until the user presses this key.
+//! The tour on the built-in server. Each step shows a line that explains the screen and names the next key. The line of
+//! a step stays until the user presses the key that the line names.
 //!
 //! `redyno --tour` presses the keys itself, until the user presses any key. The pauses of the tour are measured in
 //! session time.

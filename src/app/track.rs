@@ -38,12 +38,12 @@ pub enum Reachability {
     },
 }
 
-/// One session over time.
+/// One node of a session over time.
 #[derive(Debug, Clone)]
 pub struct Track {
-    /// The session so far.
+    /// The timeline of the node so far.
     pub timeline: Timeline,
-    /// The state of the session at the moment when the view was frozen; `None` in a live view.
+    /// The state of the node at the moment when the view was frozen; `None` in a live view.
     frozen: Option<Box<LatestValues>>,
     /// The present findings.
     pub(super) findings: Findings,

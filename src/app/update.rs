@@ -35,7 +35,7 @@ pub enum Msg {
     Mouse(Mouse),
     /// The terminal pasted a text.
     Paste(String),
-    /// The result of writing a file from the records: the file, or the reason why it could not be written.
+    /// The result of writing a file from the records: the file, or the reason why the file could not be written.
     Written(Result<WrittenFile, String>),
     /// The result of an effect on the terminal, as a message to show.
     Say(Tone, String),
@@ -118,7 +118,7 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
     }
 }
 
-/// Returns whether a session that shall have load begins without it, to wait for the server or the user's answer.
+/// Returns whether a session that shall have load begins without load, to wait for the server or for the user's answer.
 fn is_load_delayed(model: &Model, first: &Segment) -> bool {
     let wanted = &model.panel.wanted;
     let is_first = model.timeline().segments.current().is_none();
@@ -366,7 +366,7 @@ fn run_intrinsic(model: &mut Model, text: &str) {
     }
 }
 
-/// Inserts pasted text into the open entry. Without an entry, the text is ignored: it must not trigger keys.
+/// Inserts pasted text into the open entry. Without an entry, the text is ignored, and triggers no keys.
 fn paste(model: &mut Model, text: &str) {
     model.message = None;
     match model.mode {

@@ -51,7 +51,7 @@ impl Model {
     }
 
     /// Returns the time after which nothing is shown, in seconds of the session. In a frozen view of a live session,
-    /// this is the end of the view; otherwise the time is infinite.
+    /// this time is the end of the view; otherwise the time is infinite.
     pub fn ends_s(&self) -> f64 {
         match (self.view, self.zoom) {
             (View::Frozen { to_s, .. }, Zoom::Lately | Zoom::Step(_)) if self.playback.is_none() => {
@@ -86,14 +86,15 @@ impl Model {
         }
     }
 
-    /// Keeps the state of live sessions at the latest moment, for a frozen view. Recordings do not grow.
+    /// Keeps the state of live sessions at the latest moment, for a frozen view. Recordings do not grow, so recordings
+    /// are left out.
     fn freeze_tracks(&mut self) {
         if self.playback.is_none() {
             self.tracks.iter_mut().for_each(Track::freeze);
         }
     }
 
-    /// Makes the view live, so that it shows the latest moment again.
+    /// Makes the view live, so that the view shows the latest moment again.
     pub(super) fn go_live(&mut self) {
         self.view = View::Live;
         self.tracks.iter_mut().for_each(Track::unfreeze);

@@ -12,7 +12,7 @@ impl Model {
         self.maximised = None;
     }
 
-    /// Carries out an action that changes only the view; ignores others.
+    /// Carries out an action that changes only the view; ignores all other actions.
     pub(super) fn change_view(&mut self, action: Action) {
         match action {
             Action::Show(screen) if self.screens().any(|shown| shown == screen) => self.show(screen),

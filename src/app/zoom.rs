@@ -13,7 +13,7 @@ const LATELY_S: (f64, f64) = (2.0, 75.0);
 /// the last minutes.
 const SIMILAR_FACTOR: f64 = 1.5;
 
-/// The view can be zoomed in until it shows at most this many seconds.
+/// The user can zoom in until the view shows at most this many seconds.
 const SHORTEST_S: f64 = 10.0;
 
 impl Model {
@@ -50,7 +50,7 @@ impl Model {
         Ok(())
     }
 
-    /// Returns the zoom that shows the next shorter time.
+    /// Returns the zoom that shows the next shorter period.
     fn closer(&self, shown: &TimeAxis) -> Result<Zoom, String> {
         let all_the_way = || format!("zoomed in all the way: {:.0} s across", shown.length_s());
         let shorter = zooms(self.columns).filter(|(_, step_s)| *step_s < shown.step_s - 1e-9);
@@ -58,7 +58,7 @@ impl Model {
         longest.map(|(zoom, _)| zoom).ok_or_else(all_the_way)
     }
 
-    /// Returns the zoom that shows the next longer time.
+    /// Returns the zoom that shows the next longer period.
     fn further(&self, shown: &TimeAxis) -> Result<Zoom, String> {
         let whole_s = self.whole_s(self.columns);
         let longer =

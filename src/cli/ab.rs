@@ -49,7 +49,7 @@ pub struct AbArgs {
     /// How many seconds each setting is measured in each pair [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
-    /// Continue even if redyno is the limit on both sides of the first three pairs
+    /// Continue even if redyno itself limits the results of both sides in the first three pairs
     #[arg(long)]
     pub anyway: bool,
     /// Print JSON lines: one object for each pair, then the verdict

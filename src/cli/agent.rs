@@ -43,7 +43,7 @@ pub struct AgentArgs {
     /// The name of the session on the bus [default: redyno]
     #[arg(long = "session", value_name = "NAME")]
     pub name: Option<FleetName>,
-    /// A target that the session may put load on, as HOST:PORT; * stands for any text; can be given several times
+    /// A target, as HOST:PORT, on which the session may put load; * stands for any text; can be given several times
     #[arg(long = "target", value_name = "HOST:PORT", required = true, value_parser = NonEmptyStringValueParser::new())]
     pub targets: Vec<String>,
     /// The agent's number, counted from 0 [default: JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID or NOMAD_ALLOC_INDEX]

@@ -88,7 +88,7 @@ impl CommandLine {
     /// Parses a command line; the first word is the name of the program.
     ///
     /// # Errors
-    /// When the command line is invalid, or requests the help or the version.
+    /// Fails when the command line is invalid, or requests the help or the version.
     pub fn read(args: &[OsString]) -> Result<(Self, ArgMatches), clap::Error> {
         let args = with_named_targets(args);
         let options = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
@@ -124,7 +124,7 @@ impl CommandLine {
     /// Loads the workload by name or from its file; returns the load that the workload suggests.
     ///
     /// # Errors
-    /// When the workload is unknown or invalid.
+    /// Fails when the workload is unknown or invalid.
     pub(super) fn choose(&mut self) -> Result<Suggested, UsageError> {
         if !self.commands.is_empty() {
             if self.load.workload.is_some() || self.load.ratio.is_some() {
@@ -143,8 +143,8 @@ impl CommandLine {
 }
 
 /// Replaces `@NAME` and `-u @NAME` by `--target=NAME`, and a URI without an option by `--uri=URI`. If the main command
-/// has several such words, each becomes `--node=WORD`. Returns all words. Values of options, and the words of a command
-/// that has no target, stay unchanged.
+/// names several targets in this way, each word becomes `--node=WORD`. Returns all words. Values of options, and the
+/// words of a command that has no target, stay unchanged.
 fn with_named_targets(args: &[OsString]) -> Vec<OsString> {
     let name = |word: &OsString| {
         let word = word.to_str()?;

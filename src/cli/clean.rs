@@ -1,5 +1,5 @@
-//! `redyno clean`: undoes the changes that a killed session left behind. It restores the server's parameters, and
-//! removes keys and the objects that setups made.
+//! `redyno clean`: undoes the changes that a killed session left behind. The command restores the server's parameters,
+//! and removes keys and the objects that setups made.
 
 use std::{
     collections::BTreeMap,
@@ -87,8 +87,8 @@ impl Arguments for CleanArgs {
 /// longer than a second and stderr is a terminal, prints the progress to stderr.
 ///
 /// # Errors
-/// When the server cannot be reached or refuses a command, when another session is running, when a change could not be
-/// undone, or when `out` cannot be written.
+/// Fails when the server cannot be reached or refuses a command, when another session is running, when a change could
+/// not be undone, or when `out` cannot be written.
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let mut target = args.target.target()?;
     if let Some(file) = &args.workload {
@@ -182,7 +182,7 @@ fn undo_all(
     Ok(())
 }
 
-/// Returns the ledgers of all runs whose markers are on a server, or may have moved to it since.
+/// Returns the ledgers of all runs whose markers are on a server, or may have moved to this server since.
 fn markers_on(holder: &Holder, of_nodes: &RunsByNode, runs: &[Marker]) -> Vec<Ledger> {
     let mut ledgers = of_nodes.get(&holder.number).cloned().unwrap_or_default();
     let is_other = |run: &&Marker| ledgers.iter().all(|ledger| ledger.marker().run != run.run);
@@ -225,8 +225,8 @@ fn wait_for_all<T>(answers: &mut HolderReplies<T>) -> anyhow::Result<Vec<(u16, T
     Ok(answers.wait(SURVEY_LIMIT).unwrap_or_else(late)?)
 }
 
-/// Restores the parameters that a run set and deletes the objects that its setups made, if the user allows it. An error
-/// names the changes that remain, and what to do.
+/// Restores the parameters that a run set and deletes the objects that its setups made, if the user allows this. An
+/// error names the changes that remain, and what to do.
 fn undo(
     ledger: &Ledger,
     control: &Control,
@@ -285,8 +285,8 @@ fn names<T: ToString>(all: &[T]) -> String {
 }
 
 /// Returns whether the parameters of `runs` may be restored and the objects that setups made may be deleted. Any client
-/// can write a marker, so the user confirms it first. If the user refuses, the markers keep both in their lists; the
-/// keys are removed in any case.
+/// can write a marker, so the user must confirm first. If the user refuses, the markers still list these parameters and
+/// objects; the keys are removed in any case.
 fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     let line = |tuned: &TunedParameter| {
         let now = tuned.to.last().map_or("", |to| value_words(to));
@@ -310,7 +310,8 @@ fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Starts a control plane that polls once and then only carries out orders. Its messages have no listener.
+/// Starts a control plane that polls once and then only carries out orders. Nothing reads the messages of this control
+/// plane.
 fn start(target: &Target) -> io::Result<Control> {
     let (news, _) = mpsc::channel();
     Control::start(target.clone(), Clock::start(), NEVER, news)

@@ -29,7 +29,7 @@ pub trait Arguments: fmt::Debug {
     /// Returns the plan for these arguments.
     ///
     /// # Errors
-    /// When the arguments are invalid.
+    /// Fails when the arguments are invalid.
     fn plan(self: Box<Self>, given: Invocation) -> PlanResult;
 }
 

@@ -1,4 +1,4 @@
-//! The subcommands. Each subcommand has its own file and a row in the table.
+//! The subcommands. Each subcommand has its own file and a row in the table of commands.
 
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand, error::ErrorKind};
 

@@ -1,4 +1,4 @@
-//! `redyno compare BASE NEW`: compares two recordings, or several of each, and shows differences beyond noise.
+//! `redyno compare BASE NEW`: compares two recordings, or two groups of recordings, and shows differences beyond noise.
 
 use clap::Args;
 
@@ -37,8 +37,8 @@ pub struct CompareArgs {
     /// Compare even if workload, clients or kind of target differ
     #[arg(long)]
     pub anyway: bool,
-    /// Exit with code 3 if this condition is met: 'p99 > +10%', 'ops < -5%', 'p99 > 2ms', 'errors > 0'; can be given
-    /// several times
+    /// Exit with code 3 if this condition is met, such as 'p99 > +10%', 'ops < -5%', 'p99 > 2ms' or 'errors > 0'; can
+    /// be given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
     /// Print one JSON object
@@ -60,7 +60,7 @@ impl CompareArgs {
     /// Returns the recordings of both sides.
     ///
     /// # Errors
-    /// When it is unclear which recordings belong to which side.
+    /// Fails when it is unclear which recordings belong to which side.
     fn sides(&self) -> Result<(&[String], &[String]), String> {
         match (&self.files[..], &self.new[..]) {
             ([base, new], []) => Ok((std::slice::from_ref(base), std::slice::from_ref(new))),

@@ -1,5 +1,5 @@
-//! The config file: defaults for looks and sizes, named targets, and how both are added to a command. `redyno config`
-//! prints the values in use.
+//! The config file: defaults for looks and sizes, named targets, and how defaults and targets are added to a command.
+//! `redyno config` prints the values in use.
 //!
 //! ```text
 //!                     ┌ [defaults] ──► options that were not given
@@ -7,8 +7,8 @@
 //!                     └ [targets.NAME] ──► @NAME: address and options ┐
 //!            password-command, --askpass ─────────────────────────────┴─► TargetArgs
 //! ```
-//! An option has the value of the first of these that sets it: the command line, the target, the defaults of the file,
-//! the built-in default.
+//! An option has the value of the first source that sets the option: the command line, the target, the defaults of the
+//! file, the built-in default.
 
 mod file;
 mod password;
@@ -73,21 +73,21 @@ fn read(is_real: bool) -> Result<ConfigFile, UsageError> {
 /// Returns the options that the file sets for all commands.
 ///
 /// # Errors
-/// When the file is invalid.
+/// Fails when the file is invalid.
 pub(super) fn defaults(given: Invocation) -> Result<ConfigOptions, UsageError> {
     Ok(read(given.is_real)?.defaults)
 }
 
-/// Returns the names of all targets, `@prod`; none if the file is invalid.
+/// Returns the names of all targets, such as `@prod`; none if the file is invalid.
 pub(super) fn target_names() -> Vec<String> {
     read(true).map(|file| file.names().collect()).unwrap_or_default()
 }
 
-/// Adds the options and the password of the named target to `args`, unless `args` contain them. Requests a password
-/// only if `asks` is set, because the command then connects to the target.
+/// Adds the options and the password of the named target to `args`, unless `args` already contain them. Requests a
+/// password only if `asks` is set, because the command then connects to the target.
 ///
 /// # Errors
-/// When there is no such target, when the file is invalid, or when no password can be obtained.
+/// Fails when there is no such target, when the file is invalid, or when no password can be obtained.
 pub(super) fn resolve(args: &mut TargetArgs, given: Invocation, asks: bool) -> Result<(), Failure> {
     let mut command = None;
     if let Some(name) = &args.named {

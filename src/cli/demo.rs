@@ -36,11 +36,11 @@ Examples:
 #[command(after_help = AFTER)]
 pub struct DemoArgs {
     /// Port to listen on at 127.0.0.1, or 0 for any free port; the other nodes of a cluster get the ports after this
-    /// one; with --bus the default is 6380
+    /// port; with --bus the default is 6380
     #[arg(short, long, default_value_t = 6379, default_value_if("bus", ArgPredicate::IsPresent, "6380"))]
     port: u16,
 
-    /// Run a bus for a fleet on this machine, and print the command lines of an agent and its session
+    /// Run a bus for a fleet on this machine, and print the command lines of an agent and of a session
     #[arg(long, conflicts_with = "nodes")]
     bus: bool,
 
@@ -53,7 +53,7 @@ pub struct DemoArgs {
           value_parser = clap::value_parser!(u16).range(0..=4))]
     replicas: u16,
 
-    /// Also listen on this Unix socket; not for a cluster
+    /// Also listen on this Unix socket; not possible with a cluster
     #[arg(short, long, value_name = "PATH", conflicts_with = "nodes")]
     socket: Option<PathBuf>,
 
@@ -74,7 +74,8 @@ impl Arguments for DemoArgs {
     }
 }
 
-/// Serves clients until `stop` receives a signal or its sender is dropped. Prints one line with the address.
+/// Serves clients until `stop` receives a signal, or until the sender of `stop` is dropped. Prints one line with the
+/// address.
 fn run(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow::Result<()> {
     // Raises the limit of open files, and with it the number of clients.
     most_clients(0, 1);
@@ -155,7 +156,7 @@ fn greeting(args: &DemoArgs, addresses: &[SocketAddr]) -> String {
     )
 }
 
-/// Returns the ports of these addresses as text: `7000-7002, 7010`.
+/// Returns the ports of these addresses as text, such as `7000-7002, 7010`.
 fn listed(addresses: &[SocketAddr]) -> String {
     let mut ports: Vec<u16> = addresses.iter().map(SocketAddr::port).collect();
     ports.sort_unstable();

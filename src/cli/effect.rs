@@ -23,7 +23,7 @@ enum RunMode {
     /// The screen on the built-in server, under redyno's own load.
     Tour,
     /// Printed lines, because stdout is not a terminal: options of the screen are allowed, since an alias or a script
-    /// may contain them.
+    /// may contain such options.
     Piped,
     Headless,
     /// `--plan`: all options of a session are allowed.
@@ -46,7 +46,7 @@ impl RunMode {
         }
     }
 
-    /// Returns whether the mode accepts the options of a session, but runs no session.
+    /// Returns whether the mode runs no session, but accepts the options of a session.
     fn is_about_sessions(self) -> bool {
         matches!(self, Self::Plan | Self::Verify)
     }
@@ -89,7 +89,8 @@ enum OptionScope {
     Windows,
     /// The option has an effect in some of redis-cli's modes; the plan of a mode refuses an option without effect.
     Oneshot,
-    /// The option has an effect in redis-cli's modes and in sessions; their plans refuse an option without effect.
+    /// The option has an effect in redis-cli's modes and in sessions; the plan of a mode or session refuses an option
+    /// without effect.
     Form,
 }
 
@@ -142,7 +143,7 @@ fn options(given: &ArgMatches) -> Vec<Arg> {
 /// Refuses options that have no effect in this mode.
 ///
 /// # Errors
-/// When there is such an option; the error names the option and the mode.
+/// Fails if an option has no effect; the error names the option and the mode.
 pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) -> Result<(), UsageError> {
     let mode = RunMode::of(line, has_terminal);
     let needless = options(given).into_iter().find(|option| !OptionScope::of(option).includes(mode));
@@ -155,7 +156,7 @@ pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) ->
 /// Refuses options that have no effect in a session without a screen that starts with these knobs.
 ///
 /// # Errors
-/// When there is such an option; the error names the option and the mode.
+/// Fails if an option has no effect; the error names the option and the mode.
 pub fn check_load(given: &ArgMatches, line: &CommandLine, knobs: &Knobs) -> Result<(), UsageError> {
     let (is_needless, with): (fn(&Arg) -> bool, _) = if !knobs.load {
         // Without a screen, knobs do not change.
@@ -177,7 +178,7 @@ fn refused(option: &Arg, with: &str) -> UsageError {
     UsageError::of(format!("{} has no effect {with}; leave it out", option_text(option)))
 }
 
-/// Returns an option as the user writes it: `-n`, `--rate`.
+/// Returns an option as the user writes it, such as `-n` or `--rate`.
 fn option_text(option: &Arg) -> String {
     match (option.get_short(), option.get_long()) {
         (Some(short), _) => format!("-{short}"),

@@ -74,7 +74,7 @@ impl ExperimentArgs {
     /// the session ends with the experiment, no load runs before the experiment's first setting.
     ///
     /// # Errors
-    /// When a setting is invalid, or the session ends before the script.
+    /// Fails when a setting is invalid, or the session ends before the script.
     pub fn experiment_effect(
         &self,
         knobs: Knobs,

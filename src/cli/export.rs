@@ -84,8 +84,8 @@ impl Arguments for ExportArgs {
 /// Writes the export.
 ///
 /// # Errors
-/// When the recording cannot be read or lacks the requested data, when the export cannot be written, or when a signal
-/// ends it.
+/// Fails when the recording cannot be read or lacks the requested data, when the export cannot be written, or when a
+/// signal ends the export.
 fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
     let records = of_target(
         records(std::slice::from_ref(&args.file), args.redact, signals)?.inspect(warn_of_lost),
@@ -128,7 +128,7 @@ struct RecordingContent {
 }
 
 impl RecordingContent {
-    /// Returns the record, if it belongs to this target.
+    /// Returns `record`, if this record belongs to `target`.
     fn of(&mut self, record: Record, target: u16) -> Option<Record> {
         let record = match record {
             Record::Session(session) => {

@@ -84,8 +84,8 @@ pub struct LoadArgs {
     #[arg(long, value_name = "N", value_parser = count, requires = "workload")]
     pub receivers: Option<u32>,
     /// Fill the placeholders __field:NAME__ and __record__ from this file, one record for each operation, in a loop.
-    /// Formats: CSV, TSV, JSON lines, XML like Wikipedia's abstracts, fvecs, bvecs and npy, also with gzip. A run without a
-    /// screen ends after one pass, unless -n or --duration is given
+    /// Formats: CSV, TSV, JSON lines, XML like Wikipedia's abstracts, fvecs, bvecs and npy, also with gzip. A run
+    /// without a screen ends after one pass over the file, unless -n or --duration is given
     #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
     /// Use only the first N records of the dataset
@@ -93,8 +93,8 @@ pub struct LoadArgs {
     pub maxdocs: Option<u64>,
     /// Send the commands of this file at their recorded times; the file is the output of MONITOR, from redyno capture
     /// or redis-cli. Keys get the prefix of this run. Administrative and dangerous commands, transactions, scripts and
-    /// commands that block are counted, but not sent. A run without a screen ends after one pass, unless -n or
-    /// --duration is given
+    /// commands that block are counted, but not sent. A run without a screen ends after one pass over the file, unless
+    /// -n or --duration is given
     #[arg(long, value_name = "FILE", conflicts_with_all = CONFLICTS_WITH_TRACE)]
     pub trace: Option<PathBuf>,
     /// Send the commands of --trace this many times as fast, such as 2 or 0.5 [default: 1]
@@ -141,7 +141,7 @@ pub struct LoadArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
     /// On a cluster, open at most this many connections from all clients to all nodes together; a client connects to a
-    /// node when it first needs it [default: what the limit of open files allows]
+    /// node when the client first needs the node [default: what the limit of open files allows]
     #[arg(long, value_name = "N", value_parser = count)]
     pub max_connections: Option<u32>,
     /// Send read-only requests to these nodes of a cluster's shard, or of a primary with its replicas: primary,
@@ -205,7 +205,7 @@ impl LoadArgs {
     /// except for values that options set. Returns the suggested load.
     ///
     /// # Errors
-    /// When the workload is unknown or invalid, and the errors of [`read_dataset`](Self::read_dataset).
+    /// Fails when the workload is unknown or invalid; also returns the errors of [`read_dataset`](Self::read_dataset).
     pub fn choose(&mut self) -> Result<Suggested, UsageError> {
         let mut suggested = Suggested::default();
         if let Some(text) = &self.workload {
@@ -240,7 +240,7 @@ impl LoadArgs {
         self.threads = self.threads.or(load.threads.map(|threads| threads as usize));
     }
 
-    /// Adopts the sizes in the config file, except for those that an option or the workload sets. Sizes from the config
+    /// Adopts the sizes in the config file, except for sizes that an option or the workload sets. Sizes from the config
     /// file do not turn the load on.
     pub fn follow_defaults(&mut self, file: &Self) {
         self.is_shaped = Some(self.describes_load());
@@ -253,7 +253,7 @@ impl LoadArgs {
     /// Loads the dataset once, for the chosen workload.
     ///
     /// # Errors
-    /// When a dataset is missing or not needed, or its file is invalid.
+    /// Fails when a dataset is missing or not needed, or when the dataset's file is invalid.
     pub fn read_dataset(&mut self) -> Result<(), UsageError> {
         let portion = self.chosen.iter().flat_map(|workload| workload.portions()).next();
         let read = match (&self.dataset, &self.chosen, portion) {
@@ -269,7 +269,7 @@ impl LoadArgs {
     /// Returns the number of requests in one pass over the dataset or the trace, if there is one.
     ///
     /// # Errors
-    /// When a pass over the dataset has no end, because some requests use no record.
+    /// Fails when a pass over the dataset has no end, because some requests use no record.
     pub fn requests_per_pass(&self) -> Result<Option<u64>, DatasetError> {
         let Some(workload) = &self.chosen else { return Ok(None) };
         if let Some(trace) = &workload.trace {
@@ -284,10 +284,10 @@ impl LoadArgs {
         self.chosen.is_none() && self.ratio.is_none() && !self.no_prefill
     }
 
-    /// Returns the knobs at the start. If no option turns the load on or off, `by_default` decides.
+    /// Returns the knobs at the start. If no option turns the load on or off, `by_default` does so.
     ///
     /// # Errors
-    /// When a knob is out of range; the error names the first such knob.
+    /// Fails when a knob is out of range; the error names the first such knob.
     pub fn knobs(&self, by_default: bool) -> Result<Knobs, KnobError> {
         let usual = Knobs::default();
         let workload = self
@@ -334,8 +334,8 @@ impl LoadArgs {
         self.key_prefix.clone().or_else(|| self.own_names.then(|| KeyNames::given("")))
     }
 
-    /// Returns the number of worker threads: one less than the machine has cores, unless an option sets it. A trace has
-    /// one thread, which sends the commands in their order.
+    /// Returns the number of worker threads: one less than the machine has cores, unless an option sets the number. A
+    /// trace has one thread, which sends the commands in their order.
     pub fn worker_threads(&self) -> usize {
         if self.trace.is_some() {
             return 1;
@@ -356,7 +356,7 @@ impl LoadArgs {
         self.timeout.unwrap_or(Duration::from_secs(5))
     }
 
-    /// Returns the seed: the one in the options, or a random one.
+    /// Returns the seed from the options, or else a random seed.
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(rand::random)
     }

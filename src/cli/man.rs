@@ -1,7 +1,7 @@
-//! `redyno man`: the manual, a page for redyno and one for each command. The manual is generated from the command line
-//! and the table of keys, so it always matches the program.
+//! `redyno man`: the manual, a page for redyno, and a page for each command. The manual is generated from the command
+//! line and the table of keys, so the manual always matches the program.
 //!
-//! A page is troff source: the help of a command, with further sections before and after it.
+//! A page is troff source: the help of a command, with further sections before and after the help.
 
 #[cfg(test)]
 mod tests;
@@ -58,7 +58,7 @@ impl ManArgs {
     /// Returns the requested command.
     ///
     /// # Errors
-    /// When there is no command with this name.
+    /// Fails when there is no command with this name.
     fn of(&self, line: fn() -> Command) -> Result<Command, UsageError> {
         let mut pages = all(line());
         let Some(name) = &self.command else { return Ok(pages.swap_remove(0)) };
@@ -125,7 +125,7 @@ pub(super) fn page(command: &Command, date: &str) -> String {
     ascii(&text)
 }
 
-/// Returns the text from its first section on. This leaves out the definition of quotes at the beginning.
+/// Returns the text from its first section on. The definition of quotes at the beginning of the text is left out.
 fn sections(text: &str) -> &str {
     &text[text.find(".SH ").unwrap_or(text.len())..]
 }
@@ -232,7 +232,7 @@ pub(super) fn notes(title: &str, text: &str) -> Roff {
 }
 
 /// Returns the text of a page in ASCII: other characters become escapes with their number, since troff may misinterpret
-/// them.
+/// non-ASCII characters.
 pub(super) fn ascii(page: &str) -> String {
     let mut text = String::with_capacity(page.len());
     for c in page.chars() {

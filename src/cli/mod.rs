@@ -1,4 +1,5 @@
-//! The command line: arguments become a plan, one file per command. This room measures nothing.
+//! The command line: the arguments of each command become a plan, in a file of their own. The code of the command line
+//! measures nothing.
 
 mod ab;
 mod agent;

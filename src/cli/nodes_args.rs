@@ -36,7 +36,7 @@ impl OneNodeArgs {
     /// Sets which servers besides its target belong to the session.
     ///
     /// # Errors
-    /// When an option about the nodes of a cluster is used with `--one-node`; the error names the option.
+    /// Fails when an option about the nodes of a cluster is used with `--one-node`; the error names the option.
     pub(super) fn settle(self, all: OtherServers, plan: &mut SessionPlan) -> Result<(), UsageError> {
         plan.company = self.company(all);
         match plan.commission.option_about_clusters().filter(|_| self.one_node) {
@@ -101,11 +101,11 @@ pub enum HashMethod {
 }
 
 impl NodesArgs {
-    /// Returns the options of each watched server, and replaces `target` by the options of the first one. Returns an
-    /// empty list if the command line names no such servers.
+    /// Returns the options of each watched server, and replaces `target` by the options of the first server. Returns an
+    /// empty list if the command line names no servers to watch.
     ///
     /// # Errors
-    /// When a name is unknown in the config file.
+    /// Fails when a name is unknown in the config file.
     pub(super) fn targets(
         &self,
         target: &mut TargetArgs,
@@ -118,11 +118,11 @@ impl NodesArgs {
         Ok(servers)
     }
 
-    /// Adds the servers that are watched, or that share the load, to the plan of a session. With fewer than two such
-    /// servers, the session gets its target and `all` servers that belong to the target.
+    /// Adds the servers that are watched, or that share the load, to the plan of a session. If fewer than two servers
+    /// are given, adds the servers in `all`, which belong to the target.
     ///
     /// # Errors
-    /// When a server's options are wrong, or when the plan has a load on servers that are only watched.
+    /// Fails when a server's options are wrong, or when the plan has a load on servers that are only watched.
     pub(super) fn settle(
         &self,
         servers: &[TargetArgs],
@@ -161,7 +161,7 @@ impl NodesArgs {
     }
 }
 
-/// Returns the words of a command line that name these servers, without passwords.
+/// Returns the words of a command line that name `servers`, without passwords.
 fn ring_words(servers: &[Target]) -> Vec<String> {
     let uri = |server: &Target| quoted(&server.address.uri(server.dialect));
     servers.iter().map(uri).chain(["--hash ketama".to_owned()]).collect()
@@ -171,7 +171,7 @@ fn ring_words(servers: &[Target]) -> Vec<String> {
 /// that use TLS.
 ///
 /// # Errors
-/// When a name is unknown in the config file.
+/// Fails when a name is unknown in the config file.
 pub(super) fn targets(
     words: &[Password],
     tls: &TlsArgs,

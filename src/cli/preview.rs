@@ -13,7 +13,7 @@ use crate::{
 /// Returns the requests that a session would send.
 ///
 /// # Errors
-/// When values or keys of the plan are invalid.
+/// Fails when values or keys of the plan are invalid.
 pub(super) fn preview(plan: &SessionPlan) -> Result<Preview, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
     // A real run has a random prefix, so the preview uses the prefix of some run.
@@ -133,7 +133,7 @@ fn dataset(dataset: &DatasetPreview) -> String {
     )
 }
 
-/// Returns a share with at least two digits, however small: `0.00010 %`.
+/// Returns a share as text with at least two significant digits, even if the share is small, such as `0.00010 %`.
 fn share(share: f64) -> String {
     let value = share * 100.0;
     let decimals = if value > 0.0 { (1.0 - value.log10().floor()).clamp(0.0, 20.0) as usize } else { 0 };

@@ -1,5 +1,5 @@
-//! Reads recordings for the commands that convert them. A separate thread reads, so a signal can end the wait for a
-//! pipe that is silent or has no writer.
+//! Reads recordings for the commands that convert recordings. A separate thread reads the recording, so a signal can
+//! end the wait for a pipe that is silent or has no writer.
 
 use std::{
     fs,
@@ -34,7 +34,7 @@ type RecordResult = Result<Option<Record>, ReadError>;
 /// `redacts`, the records lack the private parts of the server's text.
 ///
 /// # Errors
-/// When the recording cannot be read, or a signal arrives before the first record.
+/// Fails when the recording cannot be read, or a signal arrives before the first record.
 pub(super) fn records<'a>(
     paths: &[PathBuf],
     redacts: bool,
@@ -93,10 +93,10 @@ fn read_all(paths: &[PathBuf], to: &SyncSender<RecordResult>) {
     }
 }
 
-/// Writes the output of `sink` for `records` to a new file, and removes the file if that fails.
+/// Writes the output of `sink` for `records` to a new file, and removes the file if writing fails.
 ///
 /// # Errors
-/// When a record is invalid, when the file exists already or cannot be written, or when a signal arrives.
+/// Fails when a record is invalid, when the file exists already or cannot be written, or when a signal arrives.
 pub(super) fn write_all(
     path: &Path,
     sink: Box<dyn Sink + Send>,
@@ -114,12 +114,12 @@ pub(super) fn write_all(
     write().inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// Prints the output of a printer for `records`, as fast as the reader of the output accepts it. No measurement runs at
-/// the same time, so a slow reader of the lines loses nothing.
+/// Prints the output of a printer for `records`, as fast as the reader of the output accepts the output. No measurement
+/// runs at the same time, so a slow reader of the lines loses nothing.
 ///
 /// # Errors
-/// When a record is invalid, when the output cannot be written, or when a signal arrives. It is no error if the reader
-/// closes the output early.
+/// Fails when a record is invalid, when the output cannot be written, or when a signal arrives. It is no error if the
+/// reader closes the output early.
 pub fn print_all(
     mut printer: Printer,
     records: impl IntoIterator<Item = Result<Record, Failure>>,

@@ -1,4 +1,4 @@
-//! The place of recordings, and `redyno sessions`, which lists them.
+//! The directory of recordings, and `redyno sessions`, which lists the recordings.
 
 use std::{
     env, fs, io,
@@ -24,8 +24,8 @@ pub(super) fn directory() -> PathBuf {
     own_directory("XDG_STATE_HOME", ".local/state").unwrap_or_else(|| ".".into())
 }
 
-/// Returns the directory `redyno` in the directory that the environment variable names. Without this variable, it is in
-/// the directory `usual` of the home directory.
+/// Returns the directory `redyno` in the directory that the environment variable names. Without this variable, returns
+/// the directory `redyno` in the directory `usual` of the home directory.
 pub(super) fn own_directory(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))?;
@@ -58,7 +58,7 @@ struct RecordingRow {
     target: String,
     server: String,
     peak_ops_per_s: Option<f64>,
-    /// Whether the recording has no end record: it is still being written, or was interrupted.
+    /// Whether the recording has no end record, because the recording is still being written or was interrupted.
     open: bool,
     bytes: u64,
 }

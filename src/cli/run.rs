@@ -75,7 +75,7 @@ fn is_ascii(is_asked: bool) -> bool {
     !Theme::from_env(ThemeChoice::default(), is_asked).has_braille()
 }
 
-/// Returns the exit code of the command. A failure to write its output is a failure of the command.
+/// Returns the exit code of the command. If the command's output cannot be written, the command has failed.
 fn end(done: Result<(), Failure>, args: &[OsString]) -> ExitCode {
     match (done, end_output()) {
         (Ok(()), Ok(())) => ExitCode::SUCCESS,
@@ -102,8 +102,8 @@ fn end_output() -> Result<(), Failure> {
     }
 }
 
-/// Returns the error for `args`, if they are refused before the program opens files, starts a thread or asks the user;
-/// `has_terminal` is whether stdout is a terminal.
+/// Returns the error for `args`, if the arguments are refused before the program opens files, starts a thread or asks
+/// the user; `has_terminal` is whether stdout is a terminal.
 #[doc(hidden)]
 pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
     let refused = match CommandLine::read(args) {
@@ -114,7 +114,7 @@ pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
     Some(failure_text(&refused, args))
 }
 
-/// Returns whether the user requested this text: the help, or the version.
+/// Returns whether `error` is a text that the user requested: the help, or the version.
 fn is_answer(error: &clap::Error) -> bool {
     matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
 }
@@ -166,7 +166,7 @@ fn without_passwords(message: &str, args: &[OsString]) -> String {
     message
 }
 
-/// Returns one line with the error in the command line and with what to do.
+/// Returns one line with the error in the command line, and with advice.
 fn one_line(error: &clap::Error, args: &[OsString]) -> String {
     // Passwords are removed before the lines are joined: an argument with line breaks would not be found afterwards.
     let text = untrusted::without_user_info(&without_passwords(&error.render().to_string(), args));

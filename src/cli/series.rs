@@ -1,5 +1,5 @@
-//! `redyno series`: runs series of measurements, published ones or the user's own. Each cell is a session, and all
-//! cells share one table. With `--plan`, the command only prints the requests of each cell.
+//! `redyno series`: runs series of measurements, either published series or the user's own series. Each cell is a
+//! session, and all cells share one table. With `--plan`, the command only prints the requests of each cell.
 
 use std::path::PathBuf;
 
@@ -46,7 +46,7 @@ pub struct SeriesArgs {
     /// The series: a preset, or a TOML file
     #[arg(value_name = "NAME|FILE")]
     pub series: String,
-    /// Set a parameter of the series; for a list, one or more values with commas between them
+    /// Set a parameter of the series; for a list, one or more values, separated by commas
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<ParameterValue>,
@@ -59,7 +59,7 @@ pub struct SeriesArgs {
     /// Multiply clients and threads by this factor between 0 and 1
     #[arg(long, value_name = "PART")]
     pub scale_clients: Option<ScaleFactor>,
-    /// Run each cell for this many seconds, in place of its own number of requests or seconds
+    /// Run each cell for this many seconds, in place of the cell's own number of requests or seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub duration: Option<u32>,
     /// Print the published figures below the measured figures

@@ -53,8 +53,8 @@ pub struct SessionArgs {
     /// Also write the figures in another tool's format, as redyno export does; can be given several times
     #[arg(long, value_name = "FORMAT:FILE")]
     pub export: Vec<Export>,
-    /// Without a screen: exit with code 3 if this condition is met at the end: 'p99 > 2ms', 'errors > 0', with --base
-    /// also 'ops < -5%'; can be given several times
+    /// Without a screen: exit with code 3 if this condition is met at the end, such as 'p99 > 2ms' or 'errors > 0',
+    /// with --base also 'ops < -5%'; can be given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
     /// The baseline recording for conditions of --fail-if that compare, such as 'ops < -5%'
@@ -89,7 +89,7 @@ pub struct SessionArgs {
     /// With --headless: print all records as JSON lines
     #[arg(long)]
     pub json: bool,
-    /// Print YCSB's own output after the summary, for tools that read it
+    /// Print YCSB's own output after the summary, for tools that read this output
     #[arg(long, conflicts_with = "json")]
     pub ycsb_summary: bool,
     /// Print what would be sent, and end without connecting: requests, shares, hottest keys, bytes, size of the
@@ -109,7 +109,8 @@ pub struct SessionArgs {
 }
 
 impl SessionArgs {
-    /// Adopts the duration or the number of requests that a workload suggests, unless an option sets one of them.
+    /// Adopts the duration or the number of requests that a workload suggests, unless an option sets the duration or
+    /// the number.
     pub fn follow(&mut self, load: &Suggested) {
         if self.duration.is_none() && self.requests.is_none() {
             self.requests = load.requests;
@@ -117,10 +118,10 @@ impl SessionArgs {
         }
     }
 
-    /// Limits a run without a screen to one pass over its dataset, if no option limits its length.
+    /// Limits a run without a screen to one pass over its dataset, if no option limits the length of the run.
     ///
     /// # Errors
-    /// When the number of requests in a pass is unknown.
+    /// Fails when the number of requests in a pass is unknown.
     pub fn end_after_a_pass(&mut self, load: &LoadArgs) -> Result<(), UsageError> {
         if self.requests.is_none() && self.duration.is_none() {
             self.requests = load.requests_per_pass().map_err(UsageError::of)?;
@@ -145,7 +146,7 @@ pub struct LookArgs {
 }
 
 impl LookArgs {
-    /// Adopts the values of the config file, unless an option sets them.
+    /// Adopts the values of the config file, unless an option sets a value.
     pub fn follow(&mut self, file: &Self) {
         self.theme = self.theme.or(file.theme);
         self.ascii |= file.ascii;

@@ -86,7 +86,8 @@ impl TargetArgs {
         self.tls.tls || self.uri.as_ref().is_some_and(|uri| parse_uri(uri.reveal()).is_ok_and(|it| it.tls))
     }
 
-    /// Adopts the server and the options of a target of the config file, unless the command line sets them.
+    /// Adopts the server and the options of a target of the config file, unless the command line sets the server or the
+    /// option.
     pub fn follow(&mut self, options: Self) {
         self.server = options.server;
         self.user = self.user.take().or(options.user);
@@ -97,7 +98,7 @@ impl TargetArgs {
     /// Returns the target, with the password from the environment if the arguments contain none.
     ///
     /// # Errors
-    /// When options contradict each other or are out of range, or when a file that they name is invalid.
+    /// Fails when options contradict each other or are out of range, or when a file that they name is invalid.
     pub fn target(&self) -> Result<Target, UsageError> {
         match env::var(PASSWORD_VARIABLE) {
             Ok(password) => self.target_with(Some(Password::new(password))),

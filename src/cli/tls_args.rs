@@ -61,7 +61,7 @@ impl TlsArgs {
     /// files.
     ///
     /// # Errors
-    /// When options contradict each other, or a file is invalid.
+    /// Fails when options contradict each other, or a file is invalid.
     pub fn tls(&self, by_uri: bool, address: &Address) -> Result<Option<Tls>, UsageError> {
         if !self.tls && !by_uri {
             let needs_tls = |option: &str| {

@@ -45,7 +45,7 @@ pub fn threads(text: &str) -> Result<usize, String> {
     fitting.ok_or_else(|| format!("it must be between 1 and {MAX_THREADS}"))
 }
 
-/// Parses the speed of a trace: with 2, it is sent twice as fast as it was recorded.
+/// Parses the speed of a trace: with 2, the trace is sent twice as fast as it was recorded.
 pub fn speed(text: &str) -> Result<f64, String> {
     let speed = text.parse::<f64>().ok().filter(|speed| (MIN_SPEED..=MAX_SPEED).contains(speed));
     speed.ok_or_else(|| format!("it must be a number from {MIN_SPEED} to {MAX_SPEED}, such as 2 or 0.5"))

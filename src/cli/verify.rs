@@ -24,7 +24,7 @@ use crate::{
 const REQUESTS_PER_BATCH: usize = 256;
 /// When the expected replies of a batch have this many bytes, the batch gets no more requests.
 const BYTES: usize = 256 * 1024;
-/// The largest number of different records that the output names.
+/// The largest number of records with a difference that the output names.
 const NAMED: usize = 5;
 /// The largest length of a server error in the output, in characters.
 const LONGEST_ERROR: usize = 120;
@@ -42,7 +42,7 @@ struct VerifyCounts {
 /// Returns the plan to read back the records that a run with the same options wrote.
 ///
 /// # Errors
-/// When it is unknown how the load wrote the records.
+/// Fails when it is unknown how the load wrote the records.
 pub(super) fn plan(plan: SessionPlan) -> PlanResult {
     if !plan.commission.clusters.is_empty() {
         let text = "--verify reads records back from one server, but --hash divides them among several; leave one of the two out";
@@ -96,7 +96,7 @@ fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<Veri
     }
 }
 
-/// Returns the next records, each with the requests that read it back.
+/// Returns the next records, each with the requests that read the record back.
 fn batch(records: &mut ReadBack) -> Result<Vec<Vec<RecordCheck>>, DatasetError> {
     let (mut batch, mut questions, mut bytes) = (Vec::new(), 0, 0);
     while questions < REQUESTS_PER_BATCH && bytes < BYTES {

@@ -57,7 +57,7 @@ pub struct VersusArgs {
     /// How many seconds each target is measured in each pair [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
-    /// Continue even if redyno is the limit on both sides of the first three pairs
+    /// Continue even if redyno itself limits the results of both sides in the first three pairs
     #[arg(long)]
     pub anyway: bool,
     /// Print JSON lines: one object for each pair, then the verdict with the table
@@ -66,8 +66,8 @@ pub struct VersusArgs {
     /// Write all records to a new file, as JSON lines; the records of B have "node":1
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Divide the keys of a target among several servers by consistent hash; write their URIs with commas between them:
-    /// redyno versus redis://a,redis://b redis://c --hash ketama
+    /// Divide the keys of a target among several servers by consistent hash; separate the URIs of these servers by
+    /// commas: redyno versus redis://a,redis://b redis://c --hash ketama
     #[arg(
         long,
         value_name = "METHOD",
@@ -126,10 +126,10 @@ impl VersusArgs {
         [&self.a, &self.b].map(|side| if self.hash.is_some() { several(side) } else { vec![side.clone()] })
     }
 
-    /// Returns the session of both targets; only one of them has load at a time.
+    /// Returns the session of both targets; only one target has load at a time.
     ///
     /// # Errors
-    /// When a target or the load is invalid; the error names the target.
+    /// Fails when a target or the load is invalid; the error names the target.
     fn session(&self, given: Invocation) -> Result<SessionPlan, Failure> {
         let sides = self.sides();
         let options = nodes_args::targets(&sides.concat(), &self.tls, given)?;
@@ -160,8 +160,8 @@ impl VersusArgs {
     }
 }
 
-/// Checks that both targets are HTTP servers, or neither is. If the load is a GET of the URI's path (`is_of_path`),
-/// checks that both URIs have the same path.
+/// Checks that both targets are HTTP servers, or that no target is an HTTP server. If the load is a GET of the URI's
+/// path (`is_of_path`), checks that both URIs have the same path.
 fn check_http(a: &Target, b: &Target, is_of_path: bool) -> Result<(), &'static str> {
     match [a, b].map(|target| target.dialect.site().map(HttpSite::path)) {
         [Some(_), None] | [None, Some(_)] => Err("an HTTP server is compared only with another HTTP server"),

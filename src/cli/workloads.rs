@@ -1,4 +1,4 @@
-//! `redyno workloads`: lists the workloads and series, or prints one as a file to start from.
+//! `redyno workloads`: lists the workloads and series, or prints a workload or series as a file to start from.
 
 use clap::Args;
 

@@ -193,7 +193,7 @@ impl YcsbLine {
         Ok(form)
     }
 
-    /// Removes the properties that are parameters of the workload, and returns them as settings.
+    /// Removes the properties that are parameters of the workload, and returns these parameters as settings.
     fn settings(&mut self) -> Vec<ParameterValue> {
         if let Some(group) = self.properties.remove("redis.command_group") {
             self.properties.insert("commandgroup".to_owned(), group);
@@ -218,7 +218,7 @@ impl YcsbLine {
             .collect()
     }
 
-    /// Checks the rest of the properties, and returns the names of those that have no effect.
+    /// Checks the rest of the properties, and returns the names of the properties that have no effect.
     fn rest(self) -> Result<Vec<String>, UsageError> {
         for (name, values) in SUPPORTED_VALUES {
             if let Some(value) = self.properties.get(name).filter(|value| !values.contains(&value.as_str())) {

@@ -37,7 +37,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Parses `1:10`; refuses 0:0.
+    /// Parses a ratio such as `1:10`; refuses 0:0.
     pub fn read(text: &str) -> Option<Self> {
         let (a, b) = pair(text, ':')?;
         (a.max(b) > 0).then_some(Self { a, b })
@@ -52,7 +52,7 @@ pub struct NumberRange {
 }
 
 impl NumberRange {
-    /// Parses `1-10`; refuses 0-0.
+    /// Parses a range such as `1-10`; refuses 0-0.
     pub fn read(text: &str) -> Option<Self> {
         let (a, b) = pair(text, '-')?;
         (a.max(b) > 0).then_some(Self { min: a.min(b), max: a.max(b) })

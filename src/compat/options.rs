@@ -6,14 +6,14 @@
 //!             └► Refusal: an error, or the help or version ◄─────────────┘
 //! ```
 //!
-//! The help of a tool is generated from the same text.
+//! The help of a tool is generated from the text with the tool's options.
 
 use std::ffi::OsString;
 
 /// An option of a tool, as the help of the tool lists it.
 #[derive(Debug)]
 pub struct ToolOption {
-    /// The names of the option and of its value, if it has one: `-n, --requests NUMBER`.
+    /// The names of the option and of its value, if the option has a value: `-n, --requests NUMBER`.
     pub written: &'static str,
     /// The description; for an unsupported option, the alternative.
     pub help: String,
@@ -201,7 +201,7 @@ impl<'a> OptionReader<'a> {
     /// Passes each option to `take`; returns the remaining words.
     ///
     /// # Errors
-    /// At the first invalid word, and the errors of `take`.
+    /// Fails at the first invalid word; also returns the errors of `take`.
     pub fn read(
         mut self,
         mut take: impl FnMut(&GivenOption) -> Result<(), OptionRefusal>,

@@ -72,7 +72,7 @@ impl From<io::Error> for EarlyEnd {
 }
 
 impl EarlyEnd {
-    /// Returns a stop with this reason; the message begins with `error:`, as in memtier_benchmark.
+    /// Returns an early end with this reason; the message begins with `error:`, as in memtier_benchmark.
     pub fn error(reason: impl Display) -> Self {
         Self::Message(format!("error: {reason}"))
     }
@@ -93,17 +93,17 @@ impl EarlyEnd {
 pub enum LoadReport<'a> {
     /// The measurements of an interval, and the sum of all intervals so far; no sum after the end of the load.
     Interval(&'a Interval, Option<&'a Summary>),
-    /// The measurements of the worker with this number, if they were requested by [`StandaloneLoad::divide_by_worker`].
+    /// The measurements of the worker with this number, if this was requested by [`StandaloneLoad::divide_by_worker`].
     OfWorker(usize, &'a Interval),
     /// The first error of a kind, with its message.
     Error(&'a str, &'a str),
 }
 
-/// Runs a load until it is over, or until `heed` stops it; returns the last record with the sum. The text `error`
+/// Runs a load until its end, or until `heed` stops the load; returns the last record with the sum. The text `error`
 /// begins the line about an error, as in the imitated tool.
 ///
 /// # Errors
-/// When `heed` returns an error, or when a worker dies. The load is ended in both cases.
+/// Fails when `heed` returns an error, or when a worker dies. The load also stops when the function fails.
 pub fn run_to_end(
     mut alone: StandaloneLoad,
     error: &str,
@@ -140,7 +140,7 @@ pub fn run_to_end(
 /// Returns the report for a record, if the record is an interval or a first error.
 ///
 /// # Errors
-/// When a worker has died.
+/// Fails when a worker has died.
 fn report<'a>(
     record: &'a Record,
     so_far: Option<&'a Summary>,

@@ -1,4 +1,5 @@
-//! Translates the options of another tool into the target of its load. Formats addresses and errors as the tools do.
+//! Translates the options of another tool into the target of the load. Formats addresses and errors as the imitated
+//! tools do.
 
 use std::{io, path::PathBuf, sync::Arc};
 
@@ -38,7 +39,7 @@ impl ServerOptions {
     /// Adopts the values of a URI; returns its dialect.
     ///
     /// # Errors
-    /// When the URI is invalid.
+    /// Fails when the URI is invalid.
     pub fn take_uri(&mut self, text: &str) -> Result<Dialect, UriError> {
         let parsed = parse_uri(text)?;
         self.uris.push(parsed.clone());
@@ -85,7 +86,7 @@ impl ServerOptions {
     /// Returns the server as a target with this dialect.
     ///
     /// # Errors
-    /// When a file for TLS is invalid.
+    /// Fails when a file for TLS is invalid.
     pub fn target(&self, dialect: Dialect) -> Result<Target, TlsError> {
         let host = self.host.clone().unwrap_or_else(|| DEFAULT_HOST.to_owned());
         let tcp = Address::Tcp { host, port: self.port.unwrap_or(DEFAULT_PORT) };
@@ -106,7 +107,7 @@ impl ServerOptions {
     /// `target`.
     ///
     /// # Errors
-    /// A message, when the servers cannot share a load.
+    /// Returns a message if the servers cannot share a load.
     pub fn ring(&self, target: &Target) -> Result<Option<Arc<Cluster>>, String> {
         if !self.is_ring {
             return Ok(None);

@@ -26,7 +26,7 @@ use crate::{
     units, untrusted,
 };
 
-/// A writer of the output of an A/B.
+/// A writer of the output of an A/B comparison.
 pub(crate) struct AbLines {
     form: OutputForm,
     /// The names of both sides.

@@ -8,9 +8,9 @@ use crate::{
     session::Segment,
 };
 
-/// Returns the changes from the knobs `before` to the knobs `now`: `clients 200`, `load off`. For the first segment
-/// under load, returns its clients and pipeline, `50×1`, and all other knobs without default values. There is at least
-/// one entry, and the most important entry comes first.
+/// Returns the changes from the knobs `before` to the knobs `now`, such as `clients 200` or `load off`. For the first
+/// segment under load, returns the number of clients and the pipeline, such as `50×1`, and all other knobs that do not
+/// have their default values. There is at least one entry, and the most important entry comes first.
 pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     if !now.load {
         return vec!["load off".to_owned()];
@@ -62,7 +62,7 @@ pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String>
     words
 }
 
-/// The server parameters that were changed: the value of each before its first change, and its present value.
+/// The server parameters that were changed: the value of each parameter before its first change, and its present value.
 #[derive(Debug, Clone, Default)]
 pub struct ParameterChanges<'a>(BTreeMap<&'a str, (&'a str, &'a str)>);
 

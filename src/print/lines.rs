@@ -4,8 +4,8 @@
 //! segment 2: 200 clients × 16, rate max, SET:GET 1:10, 32 B values, 10 k keys
 //!     time    ops/s      p50      p90      p99    p99.9      max  errors │ ping p50   kernel  receive      max │  server ops  clients
 //! ```
-//! The latencies in these columns are service times. In an open loop, further columns show response times. If clients
-//! reconnect, further columns show the times to open connections. All lines are computed from records.
+//! The latencies in the columns of a line are service times. In an open loop, further columns show response times. If
+//! clients reconnect, further columns show the times to open connections. All lines are computed from records.
 
 mod columns;
 
@@ -41,7 +41,7 @@ pub struct Lines {
     /// The last reported state of kernel timestamps for PING.
     timing: Option<Timing>,
     findings: Findings,
-    /// Lines about findings that began or ended; they are printed below the line of their second.
+    /// Lines about findings that began or ended, to be printed below the line of the present second.
     found: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Messages on stderr during a session without a screen: its notices, and the changes that were undone at its end.
+//! Messages on stderr during a session without a screen: the notices of the session, and the changes that were undone
+//! at the end.
 
 use std::io::Write;
 
@@ -18,7 +19,7 @@ pub struct NoticePrinter {
 /// The notices that are printed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum NoticeFilter {
-    /// All notices, except those that are also records.
+    /// All notices, except notices that are also records.
     #[default]
     All,
     /// All notices that `All` prints, except the reason why the load stays off.

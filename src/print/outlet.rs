@@ -6,10 +6,10 @@
 //! ```
 //! A write to a pipe blocks if its reader has stopped (`| less`), and a write to a terminal blocks if its connection
 //! hangs. In both cases only the writing thread blocks, while the session continues and signals work. If both streams
-//! are the same file, they share a thread, so that their order is kept.
+//! are the same file, both share a thread, so that the order of their texts is kept.
 //!
-//! Frames of the screen have their own output (`wire` of [`tui`](crate::tui)), since a frame that was not sent is drawn
-//! again instead of queued.
+//! Frames of the screen have their own output (`output` of [`tui`](crate::tui)), since a frame that was not sent is
+//! drawn again instead of queued.
 
 use std::{
     collections::VecDeque,
@@ -64,7 +64,7 @@ struct PieceQueue {
     is_writing: bool,
     /// Whether the queue was full, and has not become half empty since then.
     is_full: bool,
-    /// Whether all further pieces are the last ones, which are accepted without a limit.
+    /// Whether all further pieces are the last pieces, which are accepted without a limit.
     is_last: bool,
     /// Whether writing has been given up.
     is_over: bool,
@@ -148,7 +148,7 @@ impl Outlet {
     /// piece, `report` returns a text about the number of lost lines.
     ///
     /// # Errors
-    /// When an earlier piece could not be written.
+    /// Fails when an earlier piece could not be written.
     pub fn offer(&self, piece: Vec<u8>, report: impl FnOnce(u64) -> Vec<u8>) -> io::Result<()> {
         let mut state = self.0.state.lock();
         state.heard()?;
@@ -166,24 +166,24 @@ impl Outlet {
         Ok(())
     }
 
-    /// Makes the outlet accept all further pieces without a limit, because they are the last ones.
+    /// Makes the outlet accept all further pieces without a limit, because these are the last pieces.
     pub fn make_room_for_last(&self) {
         self.0.state.lock().is_last = true;
     }
 
-    /// Waits at most `limit` until the queue is half empty, and returns whether it is.
+    /// Waits at most `limit` until the queue is half empty; returns whether the queue is half empty then.
     ///
     /// # Errors
-    /// The errors of [`offer`](Self::offer).
+    /// Returns the errors of [`offer`](Self::offer).
     pub fn has_room_within(&self, limit: Duration) -> io::Result<bool> {
         let half = Limits { pieces: self.0.limits.pieces / 2, bytes: self.0.limits.bytes / 2 };
         self.wait(limit, |state| state.bytes <= half.bytes && state.queue.len() <= half.pieces)
     }
 
-    /// Waits at most `limit` until everything is written, and returns whether it is.
+    /// Waits at most `limit` until everything is written; returns whether everything is written then.
     ///
     /// # Errors
-    /// The errors of [`offer`](Self::offer).
+    /// Returns the errors of [`offer`](Self::offer).
     pub fn is_written_within(&self, limit: Duration) -> io::Result<bool> {
         self.wait(limit, PieceQueue::is_empty)
     }
@@ -207,7 +207,7 @@ impl Outlet {
     /// Waits at most `limit` until the rest is written, and then gives up. Returns the number of all lost lines.
     ///
     /// # Errors
-    /// When a piece could not be written, unless a caller has already received this error.
+    /// Fails when a piece could not be written, unless a caller has already received this error.
     pub fn end_within(&self, limit: Duration) -> io::Result<u64> {
         let was_reported = self.0.state.lock().is_reported;
         match self.is_written_within(limit) {

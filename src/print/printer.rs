@@ -1,4 +1,4 @@
-//! Prints a session without a screen: passes its records to a sink, and writes the sink's output.
+//! Prints a session without a screen: passes the session's records to a sink, and writes the sink's output.
 
 use std::{io, sync::Arc};
 
@@ -10,7 +10,7 @@ use crate::session::{Coalesce, JsonLines, Record, Sink};
 pub enum OutputForm {
     /// A readable line per second, and a summary at the end.
     Lines,
-    /// JSON lines; the last one is the `end` record.
+    /// JSON lines; the last line is the `end` record.
     Json,
 }
 
@@ -48,10 +48,10 @@ impl Printer {
         Self { sink, out, coalesce: Coalesce::default(), now_s: 0.0, is_for_people: false }
     }
 
-    /// Adds a record, and writes all output that is complete with it.
+    /// Adds a record, and writes all output that this record completes.
     ///
     /// # Errors
-    /// When `out` can no longer be written.
+    /// Fails when `out` can no longer be written.
     pub fn push(&mut self, record: &Arc<Record>) -> io::Result<()> {
         if matches!(**record, Record::End(_)) {
             self.out.make_room_for_last();
@@ -63,7 +63,7 @@ impl Printer {
     /// Adds a record that covers a whole second, as the records of a file do.
     ///
     /// # Errors
-    /// The errors of [`push`](Self::push).
+    /// Returns the errors of [`push`](Self::push).
     pub fn feed(&mut self, record: &Record) -> io::Result<()> {
         self.now_s = record.t_s().map_or(self.now_s, |t_s| t_s.max(self.now_s));
         let pieces = self.sink.push(record);
@@ -79,7 +79,7 @@ impl Printer {
     /// Writes the rest of the output.
     ///
     /// # Errors
-    /// The errors of [`push`](Self::push).
+    /// Returns the errors of [`push`](Self::push).
     pub fn finish(&mut self) -> io::Result<()> {
         self.out.make_room_for_last();
         let seconds = self.coalesce.rest();

@@ -1,4 +1,4 @@
-//! The summary of a session. After the screen is closed, it remains in the terminal.
+//! The summary of a session. After the screen is closed, the summary remains in the terminal.
 
 mod failures;
 pub(super) mod nodes;
@@ -18,9 +18,9 @@ use crate::{
 /// The maximum number of receivers that the summary names.
 const MOST_RECEIVERS: usize = 5;
 
-/// Returns the results of the session in a few lines. `files` are the files of its recording. Sums are printed only if
-/// the session had a single setting, since sums over several settings have no meaning. Without a load, the lines are
-/// about the server: the findings of `episodes`, PING and the commands of all clients.
+/// Returns the results of the session in a few lines. `files` are the files of the session's recording. Sums are
+/// printed only if the session had a single setting, since sums over several settings have no meaning. Without a load,
+/// the lines are about the server: the findings of `episodes`, PING and the commands of all clients.
 pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> String {
     let sum = timeline.summary();
     let rows = table::rows(timeline);
@@ -130,7 +130,7 @@ fn load(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_set
     }
 }
 
-/// Adds the figures of all segments together, for a single setting.
+/// Adds the figures of all segments together, if the session had a single setting.
 fn totals(text: &mut String, sum: &Summary) {
     let row = Row::of_summary(sum);
     line(text, "service", &levels(&row, &figures::SERVICE));
@@ -168,7 +168,7 @@ fn received(text: &mut String, sum: &Summary) {
     }
 }
 
-/// Adds the share of reads that found their key, for a single setting.
+/// Adds the share of reads that found their key, if the session had a single setting.
 fn hits(text: &mut String, sum: &Summary, is_one_setting: bool) {
     let reads = sum.hits + sum.misses;
     if reads > 0 && is_one_setting {
@@ -196,7 +196,7 @@ fn records(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_
     line(text, "dataset", &text_of_records);
 }
 
-/// Adds the number of opened connections and, for a single setting, the time of each stage.
+/// Adds the number of opened connections and, if the session had a single setting, the time of each stage.
 fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
     let row = Row::of_summary(sum);
     let pace = figures::OPENED_PER_S.value(&row).filter(|_| is_one_setting);

@@ -40,8 +40,8 @@ pub fn in_ascii(symbol: &str) -> &'static str {
     known.map_or("?", |(_, ascii)| ascii)
 }
 
-/// Returns a text for people; in ASCII if [`choose_characters`] has set this. A JSON object is for programs, so it is
-/// not changed.
+/// Returns a text for people, converted to ASCII if [`choose_characters`] requires ASCII. JSON objects are for
+/// programs, so JSON objects are not changed.
 pub fn plain(text: Vec<u8>) -> Vec<u8> {
     if !ASCII.load(Ordering::Relaxed) || text.is_ascii() || text.starts_with(b"{") {
         return text;
@@ -63,7 +63,7 @@ pub fn plain(text: Vec<u8>) -> Vec<u8> {
 /// Checks the result of writing to standard output, at the end of a command.
 ///
 /// # Errors
-/// When writing failed. A reader that closes the pipe early, as `head` does, is no error.
+/// Fails when writing failed. A reader that closes the pipe early, as `head` does, is no error.
 pub fn stdout_result(written: io::Result<()>) -> anyhow::Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

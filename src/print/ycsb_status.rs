@@ -14,7 +14,7 @@ use crate::{
 pub struct YcsbStatus {
     every_s: f64,
     clock: Option<WallClock>,
-    /// The number of operations of the run, if it is known.
+    /// The number of operations of the run, if known.
     operations: Option<u64>,
     now_s: f64,
     /// The time under load so far, in seconds.
@@ -26,8 +26,8 @@ pub struct YcsbStatus {
 }
 
 impl YcsbStatus {
-    /// Creates the writer of a line every `every_s` seconds. `operations` is the number of operations of the run, if it
-    /// is known.
+    /// Creates the writer of a line every `every_s` seconds. `operations` is the number of operations of the run, if
+    /// known.
     pub fn new(every_s: f64, operations: Option<u64>) -> Self {
         Self { every_s, operations, ..Self::default() }
     }

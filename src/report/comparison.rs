@@ -1,4 +1,4 @@
-//! A comparison of several sessions, or of segments of one session, with the first of them as the baseline.
+//! A comparison of several sessions, or of segments of one session, with the first session or segment as the baseline.
 
 use super::{
     chart::Chart,
@@ -20,7 +20,7 @@ pub(super) struct ReportComparison {
 }
 
 impl ReportComparison {
-    /// Returns the comparison of several sessions or segments. Returns `None` for a single one.
+    /// Returns the comparison of several sessions or segments. Returns `None` for a single session or segment.
     pub(super) fn of(accounts: &[NodeReport]) -> Option<Self> {
         let named = |account: &NodeReport| match &account.source.segments[..] {
             [] => vec![None],

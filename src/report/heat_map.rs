@@ -44,7 +44,7 @@ impl HeatMap {
         Some(Self { columns, borders, most })
     }
 
-    /// Returns the tone of a cell with this many requests, from 1 for the fewest. The scale is logarithmic.
+    /// Returns the tone of a cell with this many requests, from 1 for the fewest requests. The scale is logarithmic.
     pub(super) fn tone(&self, count: u64) -> usize {
         let share = (count as f64).ln_1p() / (self.most as f64).ln_1p();
         ((share * TONES as f64).ceil() as usize).clamp(1, TONES)

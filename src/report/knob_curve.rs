@@ -17,8 +17,8 @@ use crate::{
 /// The axis is logarithmic if the highest value is at least this many times the lowest value.
 const WIDE: f64 = 10.0;
 
-/// Returns the curve over the only knob or parameter that changed between segments; `None` if none or more than one
-/// changed.
+/// Returns the curve over the only knob or parameter that changed between segments; `None` if no knob or parameter
+/// changed, or if several changed.
 pub(super) fn swept(account: &NodeReport) -> Option<Curve> {
     let segments = || account.timeline.segments.iter();
     let is_turned = |dimension: &Dimension| {

@@ -6,9 +6,9 @@
 //!                                                         ├─► tables, environment ───────────┤
 //!                                                         └─► compare ───────────────────────┴─► ticket: Markdown
 //! ```
-//! A [`Report`] is a [`Sink`], as an exporter is: it takes the records of a running session or of a recording.
+//! A [`Report`] is a [`Sink`], like an exporter: a report takes the records of a running session or of a recording.
 //! [`finish`](Sink::finish) returns the whole report so far, at any time and more than once. Each further `session`
-//! record begins a new account, which is compared with the first account.
+//! record begins a further session in the report, which is compared with the first session.
 //!
 //! Every figure comes from [the table of figures](crate::session::figures) and from the histograms in the records. A
 //! point of a chart is the exact sum over its period.
@@ -79,8 +79,8 @@ impl ReportForm {
 pub struct ReportSource {
     /// The name of the recording in the report.
     pub name: String,
-    /// The segments to compare. If there are none, the session must have a single segment under load, which is
-    /// compared.
+    /// The segments to compare. If no segments are given, the session must have a single segment under load, and this
+    /// segment is compared.
     pub segments: Vec<u32>,
 }
 
@@ -92,7 +92,7 @@ pub struct Report {
     /// The number of sessions that have begun.
     begun: usize,
     accounts: Vec<NodeReport>,
-    /// The index of the present session's first account. A session has one account for each of its nodes.
+    /// The index of the present session's first account. An account is the data of one node of a session.
     present: usize,
 }
 

@@ -14,7 +14,7 @@ use crate::{
 
 /// The maximum number of listed periods with slow PINGs.
 const WORST: usize = 5;
-/// The maximum number of listed commands; a note has the number of the others.
+/// The maximum number of listed commands; a note has the number of the other commands.
 const COMMANDS: usize = 10;
 
 /// The maximum number of commands in the summary's line.
@@ -26,8 +26,8 @@ fn table(title: &str, headings: &[&str], words: usize, rows: Vec<Vec<String>>) -
     ReportTable::of(title, headings, words, rows.into_iter().map(TableRow::of).collect())
 }
 
-/// Returns the findings of the session, the worst first. Without findings, the table is empty; in a session without
-/// load, it then has a row that says so.
+/// Returns the findings of the session, the worst first. Without findings the table is empty, but in a session without
+/// load the table has a row that says that there are no findings.
 pub(crate) fn findings(timeline: &Timeline, episodes: &Episodes) -> ReportTable {
     let mut sorted: Vec<_> = episodes.iter().collect();
     sorted.sort_by_key(|episode| std::cmp::Reverse(episode.finding.severity));
@@ -115,7 +115,7 @@ fn near(timeline: &Timeline, stretch: &PingStretch) -> String {
     cause.unwrap_or_default().trim_start_matches([',', ' ']).to_owned()
 }
 
-/// Returns the commands of all clients, sorted by the server's time for them, the longest time first.
+/// Returns the commands of all clients, sorted by the server's time for each command, the longest time first.
 pub(crate) fn commands(timeline: &Timeline) -> ReportTable {
     let cell = timeline.server_whole().commands;
     let all = cell.by_time();

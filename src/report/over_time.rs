@@ -196,7 +196,7 @@ impl GaugeChart {
     }
 }
 
-/// Returns the times of the points' middles. A gap between points has a time as well.
+/// Returns the middle of each point, and of each gap between points, in seconds.
 fn times<T>(course: &PointSeries<T>) -> Vec<f64> {
     each(course, |gap_s| gap_s, SeriesPoint::middle_s)
 }
@@ -224,7 +224,7 @@ fn gap_before<T>(course: &PointSeries<T>, n: usize) -> Option<f64> {
     (gap.1 - gap.0 > 1.5 * course.step_s).then(|| ((gap.0 + gap.1) * 500.0).round() / 1000.0)
 }
 
-/// Joins two lines with different times, so that one chart can show both. Returns the times of both lines, and the
+/// Joins two lines with different times, so that one chart can show both lines. Returns the common times, and the two
 /// lines.
 fn together(one: (Vec<f64>, ChartLine), other: (Vec<f64>, ChartLine)) -> (Vec<f64>, Vec<ChartLine>) {
     let mut xs: Vec<f64> = one.0.iter().chain(&other.0).copied().collect();

@@ -61,7 +61,7 @@ impl Scale {
         }
     }
 
-    /// Returns the multiples of the smallest step with at most [`MOST_TICKS`] values.
+    /// Returns the multiples of the smallest step that gives at most [`MOST_TICKS`] values.
     fn steps(&self, steps: &[f64], power: f64) -> Vec<f64> {
         let length = self.high - self.low;
         let least = length / MOST_TICKS as f64;

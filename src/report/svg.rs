@@ -6,7 +6,7 @@
 //!      ┤   ¦   ▴          a mark of the user (¦), an event (▴)
 //!      └┬────┬────┬─ x
 //! ```
-//! The picture is always [`WIDTH`] units wide. In a narrow window, the reader can scroll it.
+//! The picture is always [`WIDTH`] units wide. In a narrow window, the reader can scroll the picture.
 
 use std::fmt::Write as _;
 
@@ -26,7 +26,7 @@ const LEFT: f64 = 66.0;
 const RIGHT: f64 = 42.0;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 40.0;
-/// The minimum width of a segment that shows its number.
+/// The minimum width of a segment that shows its number, in units.
 const LEAST_BAND: f64 = 22.0;
 
 /// A segment on the time axis.

@@ -16,7 +16,7 @@ impl TableRow {
     }
 }
 
-/// A table with headings. The first `words` columns contain text, and all other columns numbers.
+/// A table with headings. The first `words` columns contain text, and all other columns contain numbers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReportTable {
     pub(super) title: String,

@@ -1,4 +1,4 @@
-//! Carries out `redyno ab` and `redyno versus`: a session with an A/B, and its output.
+//! Carries out `redyno ab` and `redyno versus`: a session with an A/B comparison, and the output of the comparison.
 
 use std::io::{self, Write as _};
 
@@ -17,7 +17,7 @@ use crate::{
     session::{Delivery, Order, Record},
 };
 
-/// A planned A/B of two settings, or of two targets.
+/// A planned A/B comparison of two settings, or of two targets.
 pub struct AbRun {
     /// The session.
     pub plan: SessionPlan,
@@ -68,7 +68,7 @@ impl ProgressForm {
     }
 }
 
-/// A listener that runs an A/B and prints its output.
+/// A listener that runs an A/B comparison, and prints the output of the comparison.
 struct AbListener {
     ab: Ab,
     lines: AbLines,

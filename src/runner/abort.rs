@@ -21,7 +21,7 @@ pub struct Abort {
     met: Vec<usize>,
     /// The measurements of the present second.
     second: Interval,
-    /// Whether the present segment is not judged: a warm-up, a prefill, or a segment without load.
+    /// Whether the present segment is left out, because it is a warm-up, a prefill, or a segment without load.
     is_aside: bool,
     /// The condition that ended the session.
     ended_by: Option<String>,
@@ -33,7 +33,7 @@ impl Abort {
     /// Returns the listener for these conditions; `None` without conditions.
     ///
     /// # Errors
-    /// When a condition is about a relative change: a running session has no base to compare with.
+    /// Fails when a condition is about a relative change: a running session has no base to compare with.
     pub fn of(conditions: &[Condition]) -> Result<Option<Self>, UsageError> {
         if let Some(condition) = conditions.iter().find(|condition| condition.is_relative()) {
             return Err(UsageError::Line(format!(

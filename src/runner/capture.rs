@@ -1,5 +1,5 @@
-//! Carries out `redyno capture`: reads the lines of MONITOR, and writes them to a file. A second thread writes, so that
-//! reading never waits for the file.
+//! Carries out `redyno capture`: reads the lines of MONITOR, and writes these lines to a file. A second thread writes,
+//! so that reading never waits for the file.
 //!
 //! ```text
 //!  MONITOR ─► this thread ─► at most 16 MB of lines ─► writer: leaves out commands and values ─► file
@@ -36,7 +36,7 @@ use crate::{
 
 /// The timeout for connecting, and for each reply.
 const LIMIT: Duration = Duration::from_secs(5);
-/// The time between two checks for the end of the capture and for signals.
+/// The interval at which the capture checks whether its time is over or a signal has arrived.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The capture ends if more than this number of bytes is read but not written yet.
 const MOST_BEHIND: usize = 16 << 20;
@@ -203,7 +203,7 @@ impl CaptureRun {
     }
 }
 
-/// The lines that were read, until they are passed to the writer.
+/// The lines that were read, but not passed to the writer yet.
 struct CaptureBuffer {
     part: Vec<u8>,
     lines: mpsc::Sender<Vec<u8>>,

@@ -11,7 +11,7 @@ use crate::{
 
 /// The timeout for a server's reply before a session without a screen gives up.
 const REACH_LIMIT: Duration = Duration::from_secs(5);
-/// The minimum of this timeout, for a short run.
+/// The minimum of the timeout before a session without a screen gives up, for a short run.
 const LEAST_REACH_LIMIT: Duration = Duration::from_secs(1);
 /// The timeout for a server's reply before the screen opens without the server.
 const SCREEN_REACH_LIMIT: Duration = Duration::from_secs(1);
@@ -20,18 +20,18 @@ const SCREEN_REACH_LIMIT: Duration = Duration::from_secs(1);
 pub(super) struct SessionDestination {
     /// The server.
     pub(super) target: Target,
-    /// The built-in server, if the session uses it. Dropping the handle stops the server.
+    /// The built-in server, if the session uses this server. Dropping the handle stops the server.
     pub(super) built_in: Option<demo::Handle>,
-    /// The reason why the server cannot be reached yet; `None` if it was reached.
+    /// The reason why the server cannot be reached yet; `None` if the server was reached.
     pub(super) unreachable: Option<ReachError>,
 }
 
-/// Finds the destination of a session, and waits for it no longer than the session lasts. The screen can wait for a
-/// server that starts later.
+/// Finds the destination of a session, and waits for the server at most as long as the session lasts. The screen can
+/// wait for a server that starts later.
 ///
 /// # Errors
-/// When a server cannot be reached, except that the screen accepts temporary errors. Fails also if the built-in server
-/// does not start.
+/// Fails when a server cannot be reached, except that the screen accepts temporary errors. Fails also if the built-in
+/// server does not start.
 pub(super) fn destination(plan: &SessionPlan) -> Result<SessionDestination, Failure> {
     let commission = &plan.commission;
     let (target, has_screen) = (commission.plan.target.clone(), commission.is_attended);

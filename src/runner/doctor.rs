@@ -49,7 +49,7 @@ fn announce(length: Option<Duration>) {
     }
 }
 
-/// The findings, for the exit code. The findings are computed from whole seconds, as the page is.
+/// The findings, for the exit code. The findings are computed from whole seconds, like the page.
 #[derive(Default)]
 struct DoctorVerdict {
     coalesce: Coalesce,

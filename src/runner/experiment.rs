@@ -17,7 +17,7 @@ pub(super) struct Driver {
     /// Whether the session ends with the experiment.
     pub(super) ends: bool,
     pub(super) form: OutputForm,
-    /// The limit that the experiment searches for or keeps, if it has one.
+    /// The limit that the experiment searches for or keeps, if there is a limit.
     pub(super) limit: Option<LatencyBound>,
     /// The delays of this machine during the experiment.
     pub(super) machine: Machine,
@@ -47,7 +47,7 @@ impl Listener for Driver {
         orders
     }
 
-    /// Prints the result of the experiment in readable output, and returns its meaning for a script.
+    /// Prints the result of the experiment in readable output, and returns the result for a script.
     fn verdict(&mut self) -> Result<(), Failure> {
         let report = self.experiment.report();
         if self.form == OutputForm::Lines && !report.is_empty() {
@@ -67,7 +67,7 @@ impl Listener for Driver {
 /// Returns the result of an experiment for a script.
 ///
 /// # Errors
-/// When the experiment has no result, or when its result is unclear or is not the required result.
+/// Fails when the experiment has no result, or when its result is unclear or is not the required result.
 pub(super) fn outcome(ending: Option<&Ending>) -> Result<(), Failure> {
     match ending {
         None | Some(Ending::Done) => Ok(()),

@@ -53,7 +53,7 @@ pub(super) struct OwnAgents {
     children: Vec<Child>,
     /// The bus and the session's name.
     place: Option<(Target, FleetName)>,
-    /// The built-in server, if it is the bus.
+    /// The built-in server, if this server is the bus.
     built_in: Option<demo::Handle>,
 }
 
@@ -61,7 +61,7 @@ impl OwnAgents {
     /// Checks that all agents are running.
     ///
     /// # Errors
-    /// The output of an agent that has ended.
+    /// Returns the output of an agent that has ended.
     fn check(&mut self) -> Result<(), String> {
         for child in &mut self.children {
             if child.try_wait().is_ok_and(|ended| ended.is_some()) {
@@ -87,10 +87,10 @@ impl Drop for OwnAgents {
 }
 
 impl FleetPlan {
-    /// Waits for the agents, and hands them the load of the session.
+    /// Waits for the agents, and hands the load of the session to the agents.
     ///
     /// # Errors
-    /// When the bus does not answer or is the target, when an agent does not match the session, or when a signal
+    /// Fails when the bus does not answer or is the target, when an agent does not match the session, or when a signal
     /// arrives first.
     pub(super) fn begin(
         &self,
@@ -188,7 +188,7 @@ impl FleetPlan {
     }
 }
 
-/// Returns the servers that an order names, and how the load is divided among them.
+/// Returns the servers that an order names, and how the load is divided among these servers.
 fn servers(target: &Target, cluster: Option<&Cluster>) -> (Vec<Address>, LoadLayout) {
     let Some(cluster) = cluster else { return (vec![target.address.clone()], LoadLayout::Server) };
     let topology = cluster.topology();

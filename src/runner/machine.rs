@@ -20,7 +20,7 @@ use crate::{
 
 /// The length of the check before a session. The check has enough sleeps for a p99, and is hardly noticed.
 const BEFORE: Duration = Duration::from_millis(400);
-/// The machine cannot judge a limit if its delay is at least the limit divided by this number.
+/// The machine cannot judge a limit if the machine's wake delay is at least the limit divided by this number.
 const PART: u64 = 2;
 
 /// Returns the highest percentile up to `quantile` that has enough samples, with its name and its value in nanoseconds.
@@ -39,7 +39,8 @@ fn obstacle(late: &Latency, bound: &LatencyBound) -> Option<String> {
     Some(format!("this machine wakes {} late at {level}; it cannot judge {words}", units::latency(ns)))
 }
 
-/// Measures the wake delays of this machine before a session, and warns on stderr about limits that it cannot judge.
+/// Measures the wake delays of this machine before a session, and warns on stderr about limits that this machine cannot
+/// judge.
 pub(super) fn check_before(bounds: &[LatencyBound]) {
     if bounds.is_empty() {
         return;
@@ -63,7 +64,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Takes the next record.
+    /// Adds the next record.
     pub(super) fn push(&mut self, record: &Record) {
         match record {
             Record::Segment(segment) if segment.node == 0 => {
@@ -88,7 +89,7 @@ impl Machine {
         (!is_usual && measured_ns.saturating_sub(late_ns) <= bound.ns).then_some(why)
     }
 
-    /// Returns the reason why redyno itself was the limit; `None` if it was not.
+    /// Returns the reason why redyno itself was the limit; `None` if redyno was not the limit.
     pub(super) fn client_limit(&self) -> Option<String> {
         our_limit(&self.load).map(|why| format!("the client is the limit: {why}"))
     }

@@ -32,9 +32,9 @@ use crate::{
 
 /// The minimum time between two commands for the same rule, in seconds.
 const FOLD_S: f64 = 60.0;
-/// The timeout of a command. After it, the command and all processes that it started are killed.
+/// The timeout of a command. After this time, the command and all processes that it started are killed.
 const LIMIT: Duration = Duration::from_secs(10);
-/// The time for all waiting commands after the end of the session.
+/// The timeout of all waiting commands together, after the end of the session.
 const LAST: Duration = Duration::from_secs(10);
 /// The time between two checks of a running command.
 const LOOK: Duration = Duration::from_millis(50);
@@ -60,7 +60,7 @@ struct FindingMessages {
     target: String,
     started: String,
     clock: Option<WallClock>,
-    /// The last message of each rule: its time, and the start and the count (`times`) of the finding in it.
+    /// The last message of each rule: its time, and the start and the count (`times`) of the finding in the message.
     sent: BTreeMap<&'static str, (f64, (f64, u32))>,
 }
 
@@ -101,7 +101,7 @@ struct RunningCommand {
     until: Instant,
 }
 
-/// The command, the messages that wait for it, and its failures.
+/// The command, the messages that wait for the command, and the failures of the command.
 struct Hook {
     command: String,
     queue: VecDeque<String>,
@@ -112,7 +112,7 @@ struct Hook {
 }
 
 impl Hook {
-    /// Checks the running command. If none runs, starts the command for the next message.
+    /// Checks the running command. If no command is running, starts the command for the next message.
     fn advance(&mut self) {
         if let Some(mut running) = self.running.take() {
             match running.child.try_wait() {
@@ -199,7 +199,7 @@ impl OnFinding {
     /// Runs `command` for findings in the records that `peer` receives, until the session is over.
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails when the system cannot start a thread.
     pub(super) fn start(command: String, peer: Peer) -> Result<Self, Failure> {
         let watch = move || watch(command, &peer);
         let thread = std::thread::Builder::new().name("on-finding".to_owned()).spawn(watch);

@@ -1,5 +1,5 @@
-//! Finds the other servers of a session before it begins: the other nodes of the target's cluster, or the target's
-//! primary and replicas.
+//! Finds the other servers of a session before the session begins: the other nodes of the target's cluster, or the
+//! target's primary and replicas.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -28,7 +28,7 @@ impl SessionPlan {
     /// says why, and the session watches only the destination.
     ///
     /// # Errors
-    /// When a load begins now, the destination is a node of a cluster, and the cluster is unknown or no primary
+    /// Fails if a load begins now on a node of a cluster, and the cluster is unknown or no primary of the cluster
     /// answers.
     pub(super) fn find_nodes(&mut self, destination: &SessionDestination) -> Result<(), Failure> {
         let target = &destination.target;
@@ -105,8 +105,8 @@ impl SessionPlan {
     /// Finds the clusters of all targets. The other nodes of these clusters get load, but are not watched.
     ///
     /// # Errors
-    /// When the cluster of a target is unknown, when no primary of it answers, or when it is the cluster of another
-    /// target.
+    /// Fails when the cluster of a target is unknown, when no primary of the cluster answers, or when another target is
+    /// in the same cluster.
     fn find_clusters(&mut self) -> Result<(), Failure> {
         let commission = &mut self.commission;
         let targets: Vec<_> = commission.targets().take(1 + commission.others.len()).cloned().collect();
@@ -132,11 +132,11 @@ impl SessionPlan {
         Ok(())
     }
 
-    /// Checks that server parameters are set only if one server gets the load. The clusters must be known, from
+    /// Checks that server parameters are set only if one server gets the load. The clusters must be known already, from
     /// [`find_nodes`](Self::find_nodes).
     ///
     /// # Errors
-    /// When the plan sets parameters and several servers get the load.
+    /// Fails when the plan sets parameters and several servers get the load.
     pub fn check_config(&self) -> Result<(), UsageError> {
         if self.commission.config.is_empty() || self.commission.clusters.is_empty() {
             return Ok(());
@@ -149,8 +149,8 @@ impl SessionPlan {
     /// Checks that the load can read from the nodes of `--read-from`.
     ///
     /// # Errors
-    /// When there is neither a cluster nor a replica, or when the nearest node is unknown because not all nodes get
-    /// PINGs.
+    /// Fails when there is neither a cluster nor a replica, or when the nearest node is unknown because not all nodes
+    /// get PINGs.
     pub(super) fn check_read_from(&self) -> Result<(), UsageError> {
         let commission = &self.commission;
         let (from, address) = (commission.read_from, &commission.plan.target.address);
@@ -184,7 +184,7 @@ impl SessionPlan {
     /// Checks that `--probe-lag` has replicas to measure.
     ///
     /// # Errors
-    /// When the session follows no replicas.
+    /// Fails when the session follows no replicas.
     pub(super) fn check_probe_lag(&self) -> Result<(), UsageError> {
         let commission = &self.commission;
         if !commission.probes_lag || !commission.clusters.is_empty() || commission.follows_replicas {
@@ -195,7 +195,7 @@ impl SessionPlan {
         Err(UsageError::of(text))
     }
 
-    /// Adds other servers to the session, which watches them.
+    /// Adds other servers to the session, which watches these servers.
     fn watch(&mut self, target: &Target, mut others: Vec<Target>) {
         let commission = &mut self.commission;
         if others.len() > MOST_WATCHED {
@@ -250,7 +250,7 @@ fn listed(names: &[String]) -> String {
 /// Checks that a primary of a cluster can be reached.
 ///
 /// # Errors
-/// The error of the first primary, if none of the first [`MOST_TRIED`] primaries can be reached.
+/// Returns the error of the first primary, if none of the first [`MOST_TRIED`] primaries can be reached.
 fn find_primary(target: &Target, topology: &Topology) -> Result<(), Failure> {
     let mut first = None;
     for node in topology.primaries().take(MOST_TRIED) {

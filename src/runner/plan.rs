@@ -19,7 +19,7 @@ pub trait Plan {
     /// Carries out the plan.
     ///
     /// # Errors
-    /// When the plan fails, when the result is not the required result, or when a signal ends the plan.
+    /// Fails when the plan fails, when the result is not the required result, or when a signal ends the plan.
     fn run(self: Box<Self>) -> Result<(), Failure>;
 }
 
@@ -48,7 +48,8 @@ pub enum OtherServers {
 
 /// A planned session.
 pub struct SessionPlan {
-    /// The settings of the session. The outputs of the session and the built-in server are added at its start.
+    /// The settings of the session. The outputs of the session and the built-in server are added at the start of the
+    /// session.
     pub commission: Commission,
     /// Whether the user named the target. Without a named target, the built-in server is started if no server listens
     /// at the default address.
@@ -57,7 +58,8 @@ pub struct SessionPlan {
     pub wants_own: bool,
     /// Whether the built-in server gets load even without `--load`.
     pub loads_own: bool,
-    /// Whether the keys of the workload are written to the built-in server before the load, so that its reads hit.
+    /// Whether the keys of the workload are written to the built-in server before the load, so that the load's reads
+    /// find their keys.
     pub fills_own: bool,
     /// The settings of the experiment, as far as they are known in advance.
     pub settings: Vec<ExperimentSetting>,
@@ -77,16 +79,16 @@ impl SessionPlan {
     /// Checks that the operating system allows this process to open a connection for each client.
     ///
     /// # Errors
-    /// When the system allows fewer; the error contains the number.
+    /// Fails when the system allows fewer connections; the error contains the allowed number.
     pub fn check_clients(&self) -> Result<(), UsageError> {
         self.knobs().try_for_each(|knobs| self.commission.check_clients(knobs)).map_err(UsageError::Line)
     }
 
-    /// Checks that the dialects of the nodes support the workload, and that servers that share a load by consistent hash
-    /// can divide it.
+    /// Checks that the dialects of the nodes support the workload, and that servers that share a load by consistent
+    /// hash can divide this load.
     ///
     /// # Errors
-    /// When a dialect does not support the workload, or the load cannot be divided; the error names the commands.
+    /// Fails when a dialect does not support the workload, or the load cannot be divided; the error names the commands.
     pub fn check_dialect(&self) -> Result<(), UsageError> {
         let names = &self.commission.plan.names;
         for (node, target) in self.commission.targets().take(1 + self.commission.others.len()).enumerate() {
@@ -103,7 +105,7 @@ impl SessionPlan {
         rings.try_for_each(|knobs| knobs.workload.check_one_key(dialect)).map_err(UsageError::of)
     }
 
-    /// Returns the knobs of the session, as far as they are known in advance.
+    /// Returns the knobs of the session, as far as these knobs are known in advance.
     fn knobs(&self) -> impl Iterator<Item = &Knobs> {
         self.settings.iter().map(|setting| &setting.knobs).chain([&self.commission.knobs])
     }
@@ -147,7 +149,7 @@ pub struct Outputs {
     pub on_finding: Option<String>,
 }
 
-/// A format and its file.
+/// An export: its format and its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
     /// The format.

@@ -32,7 +32,7 @@ const STAYS_BEHIND: &str = "some changes to the server were not undone; see abov
 /// Returns a receiver of all signals that end a program without a screen.
 ///
 /// # Errors
-/// When the system does not allow it.
+/// Fails when the system does not allow this process to handle signals.
 pub fn end_signals() -> Result<Receiver<Signal>, Failure> {
     Ok(signals(&Signal::ENDS).context("cannot take signals")?)
 }
@@ -67,7 +67,7 @@ impl RunningSession {
     /// Starts the session of `plan`. Commands are sent only after all nodes have been reached.
     ///
     /// # Errors
-    /// When outputs cannot be opened, a server cannot be reached, or the load is not allowed.
+    /// Fails when outputs cannot be opened, a server cannot be reached, or the load is not allowed.
     pub(super) fn begin(mut plan: SessionPlan) -> Result<Self, Failure> {
         // The session itself receives the signals that end it, so the screen cannot delay them.
         let ends = end_signals()?;
@@ -127,11 +127,11 @@ impl RunningSession {
         self.destination.built_in.is_some()
     }
 
-    /// Passes the session's deliveries to `listeners` until the session is over, and waits for its end.
+    /// Passes the session's deliveries to `listeners` until the session is over, and waits for the end of the session.
     ///
     /// # Errors
-    /// When a listener or the recording fails, when a signal ends the session, when a server refuses the load, when a
-    /// change cannot be undone, or when the result is not the required result.
+    /// Fails when a listener or the recording fails, when a signal ends the session, when a server refuses the load,
+    /// when a change cannot be undone, or when the result is not the required result.
     pub(super) fn run(self, listeners: &mut [&mut dyn Listener]) -> Result<(), Failure> {
         listen(&self.peer, listeners);
         let mut said = Ok(());
@@ -145,7 +145,7 @@ impl RunningSession {
     /// Waits for the end of the session; `shown` is the result of the listeners.
     ///
     /// # Errors
-    /// The errors of [`run`](Self::run), except the error about the result.
+    /// Returns the errors of [`run`](Self::run), except the error about the result.
     pub(super) fn end(self, shown: Result<(), Failure>) -> Result<(), Failure> {
         let Self { session, destination, metrics, pushing, on_finding, names, own, .. } = self;
         let ended = session.end();

@@ -34,7 +34,7 @@ use crate::{
 /// The timeout for a server to report its commands.
 const ASK_LIMIT: Duration = Duration::from_secs(5);
 
-/// A cell to run: its index in the series, and its session or the reason why this machine cannot run it.
+/// A cell to run: its index in the series, and its session or the reason why this machine cannot run the session.
 pub type PlannedCell = (usize, Result<SessionPlan, String>);
 
 /// A series to run.
@@ -88,7 +88,7 @@ impl Plan for SeriesRun {
 }
 
 /// Returns the error for a server without the module commands that the cells need. Returns `None` if a cell needs no
-/// such commands, or if the server does not answer; then the first cell reports the reason.
+/// module commands, or if the server does not answer; then the first cell reports the reason.
 fn lacks_all(cells: &[&SeriesCell], target: &Target) -> Option<String> {
     let modules: Vec<_> = cells.iter().map(|cell| cell.workload.commands_of_modules()).collect();
     if !target.dialect.lists_commands() || modules.iter().any(BTreeSet::is_empty) {
@@ -109,7 +109,7 @@ struct RunningSeries<'a> {
     /// The signals that end the series; the session of a cell also receives them.
     stop: Receiver<Signal>,
     count: usize,
-    /// The line about the server, as soon as it is known.
+    /// The line about the server, as soon as the server is known.
     server: Option<String>,
 }
 
@@ -149,7 +149,7 @@ impl RunningSeries<'_> {
         Ok(())
     }
 
-    /// Runs one cell. Returns its measurements, or the reason why it has none.
+    /// Runs one cell. Returns the measurements of the cell, or the reason why the cell has none.
     fn one(&mut self, plan: SessionPlan, title: String) -> Result<CellOutcome, Failure> {
         let session = RunningSession::begin(plan)?;
         // A signal may have arrived before the session listened for signals.

@@ -34,7 +34,7 @@ pub struct SessionRun {
     pub shows: Shows,
     /// The experiment to run in the session; `None` without an experiment.
     pub experiment: Option<Box<dyn Experiment>>,
-    /// The latency limit of the experiment, if it has one.
+    /// The latency limit of the experiment, if there is a limit.
     pub limit: Option<LatencyBound>,
     /// Whether a session without a screen ends with the experiment.
     pub ends_with_experiment: bool,

@@ -4,10 +4,10 @@
 //!   redyno   ESC ] 11 ; ? ESC \   ESC [ c
 //!   terminal ESC ] 11 ; rgb:1818/1b1b/2121 ESC \   ESC [ ? 6 2 c
 //! ```
-//! Nearly every terminal answers the second query, so its answer shows that no answer to the first query will follow.
-//! Before the second query, redyno sends 1 kB of text without effect, which a slow connection cannot transfer within
-//! the timeout. Without an answer in time, the connection counts as slow. Keys typed during the wait are kept.
-//! [`LateAnswerFilter`] drops an answer that arrives after the timeout.
+//! Nearly every terminal answers the second query, so the answer to the second query shows that no answer to the first
+//! query will follow. Before the second query, redyno sends 1 kB of text without effect, which a slow connection cannot
+//! transfer within the timeout. Without an answer in time, the connection counts as slow. Keys typed during the wait
+//! are kept. [`LateAnswerFilter`] drops an answer that arrives after the timeout.
 
 use std::{
     io,
@@ -27,8 +27,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The queries for the background colour and for the kind of terminal.
 const QUESTIONS: [&str; 2] = ["\x1b]11;?\x1b\\", "\x1b[c"];
-/// A text without effect: it sets the default colours, which are set already. At 4 kB/s, a slow connection needs 0.25
-/// s for 1 kB of this text.
+/// A text without effect: the escape sequence sets the default colours, which are set already. At 4 kB/s, a slow
+/// connection needs 0.25 s for 1 kB of this text.
 const BALLAST: &str = "\x1b[m";
 const BALLASTS: usize = 340;
 

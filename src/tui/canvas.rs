@@ -1,9 +1,9 @@
 //! The screen's content. Each frame is drawn into a buffer, and the changes are sent to the terminal in one write.
 //!
-//! A frame contains the changes since the previous frame, inside a synchronized update. At most one frame is being
-//! sent. The next frame is drawn after the terminal has accepted the last frame, so the changes always apply to what
-//! the terminal shows. ratatui's own `Terminal` is not used: it flushes in several writes, and its `clear` queries
-//! the position of the cursor, to which a terminal may never reply.
+//! A frame contains the changes since the previous frame, inside a synchronized update. At most one frame is being sent
+//! at any time. The next frame is drawn after the terminal has accepted the last frame, so the changes always apply to
+//! what the terminal shows. ratatui's own `Terminal` is not used: `Terminal` flushes in several writes, and its `clear`
+//! queries the position of the cursor, which a terminal may never answer.
 
 use std::{
     io::{self, Write},
@@ -86,7 +86,7 @@ impl<W: Write> Canvas<W> {
     /// Switches to the alternate screen and hides the cursor. Drops earlier output that has not been sent yet.
     ///
     /// # Errors
-    /// When the terminal cannot be written to.
+    /// Fails when the terminal cannot be written to.
     pub fn enter(&mut self) -> io::Result<()> {
         self.bytes.clear();
         queue!(self.bytes, EnterAlternateScreen, cursor::Hide, Print(PASTE_ON), Clear(ClearType::All))?;
@@ -101,7 +101,7 @@ impl<W: Write> Canvas<W> {
     /// Continues to send pending output. Returns whether the terminal has accepted all output.
     ///
     /// # Errors
-    /// When the terminal cannot be written to.
+    /// Fails when the terminal cannot be written to.
     pub fn push(&mut self) -> io::Result<bool> {
         while self.accepted < self.bytes.len() {
             match self.out.write(&self.bytes[self.accepted..]) {
@@ -123,7 +123,7 @@ impl<W: Write> Canvas<W> {
     /// row is begun, and the next frame sends the rest. Returns whether the terminal has accepted all output.
     ///
     /// # Errors
-    /// When the terminal cannot be written to.
+    /// Fails when the terminal cannot be written to.
     pub fn frame(&mut self, most: usize, paint: impl FnOnce(&mut Buffer)) -> io::Result<bool> {
         if !self.push()? {
             return Ok(false);

@@ -49,13 +49,13 @@ pub trait EventSource {
     /// Returns the next event, or `None` if no event arrives within `wait`.
     ///
     /// # Errors
-    /// When the terminal is gone.
+    /// Fails when the terminal is gone.
     fn next(&mut self, wait: Duration) -> io::Result<Option<TerminalEvent>>;
 }
 
 /// The terminal on standard input, read by a separate thread. crossterm may block in an incomplete escape sequence, or
-/// forever if the terminal is gone, such as after a dropped SSH connection. With a separate thread, a blocked read does
-/// not stop the screen.
+/// forever if the terminal is gone, for example after a dropped SSH connection. With a separate thread, a blocked read
+/// does not stop the screen.
 #[derive(Debug)]
 pub struct TerminalEvents {
     events: Receiver<io::Result<Option<TerminalEvent>>>,
@@ -76,11 +76,11 @@ fn typed_key(byte: u8) -> Option<TerminalEvent> {
 }
 
 impl TerminalEvents {
-    /// Begins to read events, after the query for the background. From then on, every change of the terminal's size is
-    /// an event; crossterm does not receive SIGWINCH earlier.
+    /// Begins to read events, after the query for the background. After this call, every change of the terminal's size
+    /// is an event; crossterm does not receive SIGWINCH earlier.
     ///
     /// # Errors
-    /// When the terminal is gone.
+    /// Fails when the terminal is gone.
     pub fn begin(before: &Background) -> io::Result<Self> {
         let (sender, events) = mpsc::channel();
         let is_over = Arc::new(AtomicBool::new(false));
@@ -118,8 +118,8 @@ impl Drop for TerminalEvents {
     }
 }
 
-/// Reads the terminal's events and sends each of them to the main loop. The first message is `None` and reports that
-/// the thread reads events.
+/// Reads the terminal's events and sends each event to the main loop. The first message is `None` and reports that the
+/// thread reads events.
 fn listen(
     events: &Sender<io::Result<Option<TerminalEvent>>>,
     mut late: LateAnswerFilter,

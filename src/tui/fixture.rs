@@ -319,9 +319,9 @@ fn config() -> BTreeMap<String, String> {
     values.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-/// Returns the recording of a real server that the README's pictures show. Its 70 s contain a period with 50 clients,
-/// then 100 clients with a stall of one second, a fork and a mark, then pipeline 16, then an open loop with a slow
-/// script.
+/// Returns the recording of a real server that the README's pictures show. The recording lasts 70 s: a period with 50
+/// clients, then 100 clients with a stall of one second, a fork and a mark, then pipeline 16, then an open loop with a
+/// slow script.
 pub fn recorded() -> Vec<Record> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/session.jsonl");
     let mut reader = Reader::open(Path::new(path)).expect("the recording is there");
@@ -336,8 +336,8 @@ pub fn monitored() -> Vec<Record> {
     records
 }
 
-/// Returns 35 s under load with 1.5 s without any measurement, errors, an intrinsic probe, and an outage of two
-/// seconds.
+/// Returns 35 s under load, with errors, an intrinsic probe, an outage of two seconds, and 1.5 s without any
+/// measurement.
 pub fn outage() -> Vec<Record> {
     let (mut made, mut records) =
         GeneratedSession::new(Knobs { load: true, clients: 200, ..Knobs::default() });

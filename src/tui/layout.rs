@@ -74,7 +74,7 @@ pub struct ScreenPlan {
     pub probes: Rect,
     /// The height of each lane, in rows.
     pub probe_rows: u16,
-    /// Whether the lanes have a horizontal rule above them.
+    /// Whether there is a horizontal rule above the lanes.
     pub probe_rule: bool,
     /// The time axis. With three rows, the axis shows segments, events and times; with two rows, segments and events
     /// share a row.
@@ -119,8 +119,8 @@ impl ScreenPlan {
     }
 }
 
-/// Returns the layout for a terminal with the size of `area` and charts about `subject`. If `alone` is set and there
-/// is room for charts, the layout contains only this pane.
+/// Returns the layout for a terminal with the size of `area` and charts about `subject`. If `alone` is set and there is
+/// room for charts, the layout contains only the pane `alone`.
 pub fn plan(area: Rect, subject: Subject, alone: Option<Pane>) -> ScreenPlan {
     let whole = of_all(area, subject);
     match (alone, whole.tier) {
@@ -363,7 +363,7 @@ fn columns(main: u16, subject: Subject) -> Columns {
     Columns { gutter, plot: main.saturating_sub(gutter + name + value * values), name, values, value }
 }
 
-/// From this width on, the range of a sparkline is written next to it.
+/// From this width on, the range of a sparkline is written next to the sparkline.
 const ROOM_FOR_RANGES: u16 = 36;
 
 /// Returns the columns of sparklines. There is room for `p50 583 µs` at the left of the sparkline, and for `280

@@ -1,9 +1,9 @@
 //! Writes to the terminal without ever blocking for long.
 //!
-//! A terminal can stop reading without being closed, for example if an SSH connection hangs or a multiplexer is
-//! paused. A blocking write would then block the thread that also handles keys and signals. So the terminal is opened
-//! a second time in non-blocking mode, in which a write sends only as much as fits at once. The mode of standard
-//! output is not changed, because the shell also uses standard output.
+//! A terminal can stop reading without being closed, for example if an SSH connection hangs or a multiplexer is paused.
+//! In this state, a blocking write would block the thread that also handles keys and signals. So the terminal is opened
+//! a second time in non-blocking mode, in which a write sends only as much as fits at once. The mode of standard output
+//! is not changed, because the shell also uses standard output.
 
 use std::{
     fs::File,
@@ -32,7 +32,7 @@ impl TerminalOutput {
     /// itself and may block.
     ///
     /// # Errors
-    /// When there is no standard output.
+    /// Fails when there is no standard output.
     pub fn open() -> io::Result<Self> {
         Self::to(stdout())
     }
@@ -45,7 +45,7 @@ impl TerminalOutput {
     /// Sends all `bytes`, and waits for the terminal for at most `limit` in total.
     ///
     /// # Errors
-    /// When the terminal is gone, or has not accepted all bytes in time ([`TimedOut`](io::ErrorKind::TimedOut)).
+    /// Fails when the terminal is gone, or has not accepted all bytes in time ([`TimedOut`](io::ErrorKind::TimedOut)).
     pub fn send_within(&mut self, mut bytes: &[u8], limit: Duration) -> io::Result<()> {
         let deadline = Instant::now() + limit;
         while !bytes.is_empty() {
@@ -60,11 +60,11 @@ impl TerminalOutput {
         Ok(())
     }
 
-    /// Sends the final output of a screen. If the terminal has stalled, older output that it has not read is dropped
-    /// to make room.
+    /// Sends the final output of a screen. If the terminal has stalled, older output that the terminal has not read is
+    /// dropped to make room.
     ///
     /// # Errors
-    /// The errors of [`send_within`](Self::send_within).
+    /// Returns the errors of [`send_within`](Self::send_within).
     pub fn send_last(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self.send_within(bytes, PATIENCE) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {

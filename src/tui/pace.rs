@@ -4,9 +4,9 @@
 //!   redyno ──frame──► system's send queue ──4 kB/s──► terminal
 //!                     19 kB: 4.8 s of output
 //! ```
-//! A slow terminal gets so few frames that it is idle half of the time. No old frames are queued, so the terminal
-//! shows the effect of a key press at once. The system accepts output before the terminal has shown it. When the
-//! system's send queue is full, the system accepts output exactly as fast as the terminal reads, so the rate of the
+//! A slow terminal gets so few frames that the terminal is idle half of the time. No old frames are queued, so the
+//! terminal shows the effect of a key press at once. The system accepts output before the terminal has shown it. When
+//! the system's send queue is full, the system accepts output exactly as fast as the terminal reads, so the rate of the
 //! connection can be measured. The length of the queue is computed from this rate, and frames for new data wait until
 //! the queue is short. A frame for new data is sent in parts, so a frame for a key press waits for at most one part.
 
@@ -24,18 +24,18 @@ const LONGEST_QUEUE_S: f64 = 0.1;
 /// The time that a slow connection needs for one part of a frame, in seconds.
 const PART_S: f64 = 0.25;
 /// The shortest and the longest time over which the rate of the connection is measured, in seconds. A connection that
-/// accepts nothing for a longer time has stalled, which is not a rate.
+/// accepts nothing for a longer time has stalled, and has no rate.
 const MEASURED_S: (f64, f64) = (0.25, 4.0);
 /// The share of the measured rate that is used. With this margin, a measurement error does not slowly fill the queue.
 const MARGIN: f64 = 0.8;
-/// The rate from which on a connection counts as fast, in bytes per second.
+/// The lowest rate of a connection that counts as fast, in bytes per second.
 const FAST: f64 = 200_000.0;
-/// The time after which a measured rate is dropped if the queue has not been full again, in seconds. The connection
-/// may have become faster.
+/// The time after which a measured rate is dropped if the queue has not been full again, in seconds. The connection may
+/// have become faster in the meantime.
 const FORGOTTEN_S: f64 = 300.0;
 /// The assumed rate of a connection to a terminal that has not answered quickly, in bytes per second, as long as no
-/// rate has been measured. Such a connection never counts as fast: a full queue would delay the effect of the next
-/// key by seconds.
+/// rate has been measured. A connection with an assumed rate never counts as fast: a full queue would delay the effect
+/// of the next key by seconds.
 const ASSUMED: f64 = 3000.0;
 /// The number of writes that are kept: enough to fill the largest queue.
 const MOST_WRITES: usize = 256;
@@ -79,12 +79,12 @@ impl FramePace {
         self.line.rate().map_or(usize::MAX, |rate| (rate * PART_S) as usize)
     }
 
-    /// Returns whether it is time for the next part of a frame.
+    /// Returns whether the next part of a frame may be sent now.
     pub fn allows_part(&self, now: Instant) -> bool {
         self.line.queue_s(now) <= LONGEST_QUEUE_S
     }
 
-    /// Returns whether it is time for a frame that only shows new data.
+    /// Returns whether a frame that only shows new data may begin now.
     pub fn allows(&self, now: Instant) -> bool {
         let took = self.took.max(self.line.time_of(self.line.sent - self.before));
         let apart = (took * 2).clamp(SHORTEST, LONGEST.max(took));

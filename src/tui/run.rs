@@ -1,4 +1,4 @@
-//! The main loop of the screen: it reads events and records, carries out effects, and sends frames.
+//! The main loop of the screen, which reads events and records, carries out effects, and sends frames.
 
 #[cfg(test)]
 mod tests;
@@ -130,7 +130,7 @@ impl ScreenResult {
 /// Shows `source` on the terminal until the user quits, the session ends or a signal comes; restores the terminal.
 ///
 /// # Errors
-/// When the terminal cannot be set to raw mode, read or written, or when another thread has panicked.
+/// Fails when the terminal cannot be set to raw mode, read or written, or when another thread has panicked.
 pub fn run(
     source: &mut dyn Source,
     mut options: ScreenSetup,

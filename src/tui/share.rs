@@ -1,7 +1,7 @@
 //! Writes pictures of the screen to files, copies text to the clipboard, and reads files that the user names.
 //!
-//! Exports and reports are made from the session's records. Separate threads write them, so that neither the screen
-//! nor the session waits.
+//! Exports and reports are made from the session's records. Separate threads write these files, so that neither the
+//! screen nor the session waits.
 //!
 //! ```text
 //! Effect::Write ─► begin ─► thread: records so far ─► segment? ─► sink ─► new file ─► look ─► a message, and the path is copied
@@ -45,7 +45,7 @@ pub fn picture(form: Picture, model: &Model, theme: Theme, area: Rect) -> String
 /// Saves a picture to a new file in `folder`; returns a message with the path.
 ///
 /// # Errors
-/// A message, if the file cannot be written.
+/// Returns a message if the file cannot be written.
 pub fn save(folder: &Path, form: Picture, picture: &str) -> Result<String, String> {
     let failed =
         |path: &Path, error| format!("the screen cannot be saved to {}: {error}", untrusted::path(path));
@@ -63,7 +63,7 @@ pub fn save(folder: &Path, form: Picture, picture: &str) -> Result<String, Strin
 /// reply.
 ///
 /// # Errors
-/// A message, if the text is longer than terminals accept.
+/// Returns a message if the text is longer than terminals accept.
 pub fn copying(what: &str, text: &str) -> Result<Vec<u8>, String> {
     if text.len() > MOST_COPIED {
         return Err(format!(
@@ -110,7 +110,7 @@ impl Files {
     /// Begins to make a file in the working directory, in a new thread.
     ///
     /// # Errors
-    /// A message, if there are no records, or the system cannot start a thread.
+    /// Returns a message if there are no records, or the system cannot start a thread.
     pub fn begin(&mut self, outgoing: FileRequest) -> Result<(), String> {
         let kept = Arc::clone(self.kept.as_ref().ok_or(NO_RECORDS)?);
         let body = move || {

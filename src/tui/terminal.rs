@@ -44,11 +44,11 @@ impl Guard {
     /// Sets the terminal to raw mode. The alternate screen begins later, with
     /// [`Canvas::enter`](super::canvas::Canvas::enter).
     ///
-    /// From then on, a panic of this thread restores the terminal before the panic is reported. The message of a
+    /// After this call, a panic of this thread restores the terminal before the panic is reported. The message of a
     /// panic in another thread is kept for [`panicked`], since the alternate screen would hide the message.
     ///
     /// # Errors
-    /// When standard output is not a terminal, or the terminal is gone.
+    /// Fails when standard output is not a terminal, or the terminal is gone.
     pub fn take() -> io::Result<Self> {
         let screen = thread::current().id();
         HOOK.call_once(|| {

@@ -10,9 +10,8 @@
 //! The option `--theme` names the palette. Without this option, the palette is chosen by the environment variables
 //! that describe the terminal.
 //!
-//! The theme `auto` uses only colours that are legible on any background. The shades of this theme follow the
-//! background that the terminal reports, or the variable `COLORFGBG`. If the background is unknown, it is assumed to
-//! be dark.
+//! The theme `auto` uses only colours that are legible on any background. The shades of `auto` follow the background
+//! that the terminal reports, or the variable `COLORFGBG`. An unknown background is assumed to be dark.
 
 pub(super) mod colours;
 #[cfg(test)]
@@ -37,10 +36,10 @@ use crate::{print::words::in_ascii, session::timeline::Level};
 pub enum Colours {
     /// The terminal's sixteen colours.
     Ansi16,
-    /// The terminal's sixteen colours. Shades are from the other 240 colours, which are the same on all terminals
-    /// with 256 colours.
+    /// The terminal's sixteen colours. The shades are taken from the other 240 colours, which are the same on all
+    /// terminals with 256 colours.
     Ansi256,
-    /// The terminal's sixteen colours. Shades are from the other 240 colours, for a light background.
+    /// The terminal's sixteen colours. The shades are taken from the other 240 colours, for a light background.
     Pale256,
     /// The terminal's sixteen colours, and shades in 24-bit colours.
     Neutral,
@@ -187,8 +186,8 @@ impl Theme {
         colours::ground(self.palette, self.glyphs, step)
     }
 
-    /// Returns whether the lines of a chart need marks, because colours or braille are not available to distinguish
-    /// them.
+    /// Returns whether the lines of a chart need marks, because colours or braille are not available to distinguish the
+    /// lines.
     pub fn marks_lines(&self) -> bool {
         !self.has_colours() || !self.has_braille()
     }

@@ -138,13 +138,14 @@ actions! {
         MoveCaret(_by: i16) "move the caret",
         /// Scroll the list of operations by this many rows, down if positive.
         ScrollOperations(rows: i16) format!("operations {}", by(rows.into(), "up", "down")),
-        /// Scroll the help, or select in the palette, this many lines further down, or up if negative.
+        /// Scroll the help, or move the palette's selection, down by this many lines; up if negative.
         Scroll(lines: i16) format!("scroll {}", by(lines.into(), "up", "down")),
     }
 }
 
 impl Action {
-    /// Returns whether the action moves a selection or a cursor. The palette does not list such actions first.
+    /// Returns whether the action moves a selection or a cursor. Actions that move a selection or a cursor are not
+    /// listed first in the palette.
     pub fn moves(self) -> bool {
         matches!(
             self,
@@ -161,7 +162,7 @@ fn either(to: Direction, up: &'static str, down: &'static str) -> &'static str {
     }
 }
 
-/// Returns `up by 10`.
+/// Returns a text such as `up by 10`.
 fn by(steps: i32, back: &str, on: &str) -> String {
     format!("{} by {}", if steps < 0 { back } else { on }, steps.unsigned_abs())
 }

@@ -1,5 +1,5 @@
 //! The key table: the action of each key, and the texts about keys in the footer, the help and the manual page. Each
-//! submodule has a part of the table. The types of keys are independent of crossterm, the terminal library.
+//! submodule has a part of the key table. The types of keys are independent of crossterm, the terminal library.
 
 /// Makes a part of the key table. Each context has bindings; each binding has keys with their actions, the keys as
 /// text, the hint for the footer, and the help.
@@ -151,7 +151,8 @@ impl fmt::Display for KeyPattern {
     }
 }
 
-/// Returns the action of `key` in these contexts. If several contexts bind the key, the first of them applies.
+/// Returns the action of `key` in these contexts. If several contexts bind the key, the first of these contexts
+/// applies.
 pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
     let of = |context: &Context| {
         let here = bindings().filter(|binding| binding.context == *context);

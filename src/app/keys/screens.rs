@@ -1,9 +1,9 @@
-//! The table of the screens: the name, keys and actions of each. A second table, in `tui/screens`, has the
+//! The table of the screens: the name, keys and actions of each screen. A second table, in `tui/screens`, has the
 //! functions that draw the screens.
 //!
-//! To add a screen, add a [`ScreenRow`] here, a file in `tui/screens` that draws the screen, and a line in both
-//! tables. Keys, help, footer, palette, manual and mouse read the tables. The state of a screen is a field of the
-//! model.
+//! To add a screen, add a [`ScreenRow`] here, a file in `tui/screens` that draws the screen, and a line in both tables.
+//! The code for keys, help, footer, palette, manual and mouse reads these tables. The state of a screen is a field of
+//! the model.
 
 use super::{Action, Binding, Context, KeyCode, ROWS, ROWS_WRITTEN, key, on};
 use crate::app::Direction::{Down, Up};
@@ -36,7 +36,8 @@ struct ScreenRow {
     key: char,
     /// The keys that work only on this screen.
     keys: &'static [Binding],
-    /// Whether keys of this screen change the server's parameters. Such keys do not work in a recording.
+    /// Whether keys of this screen change the server's parameters. Keys that change parameters do not work in a
+    /// recording.
     turns_parameters: bool,
     /// The panes that can be shown alone.
     panes: &'static [Pane],

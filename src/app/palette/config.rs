@@ -1,6 +1,6 @@
 //! The palette's offers for the server's parameters: `config maxmemory 1gb`, or a list of possible words.
 //!
-//! The palette also offers to write the keys that a workload reads at once, before the load begins.
+//! The palette also has an offer to write, before the load begins, all keys that the workload reads.
 
 use std::sync::Arc;
 

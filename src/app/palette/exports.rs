@@ -55,7 +55,8 @@ impl Model {
         Offer::new(title, help, PaletteCommand::Want(Effect::Write(outgoing)))
     }
 
-    /// Returns the reason why segment `number` cannot be exported alone in this form, or `None` if it can.
+    /// Returns the reason why segment `number` cannot be exported alone in this form, or `None` if the segment can be
+    /// exported.
     fn why_not(&self, form: FileForm, number: u32) -> Option<String> {
         let includes_it = matches!(form, FileForm::Figures(format, _) if format.has_asides());
         let aside = self.segments().numbered(number)?.start.aside().filter(|_| !includes_it)?;

@@ -101,8 +101,8 @@ fn score_of_word(word: &str, name: &str) -> Option<u32> {
     with_gaps(word, name)
 }
 
-/// Returns the score of a name that contains the letters of `word` in order, with other letters between them. The
-/// first letter must be at the start of a word. Fewer letters between them give a higher score.
+/// Returns the score of a name that contains the letters of `word` in order, with other letters in between. The first
+/// letter must be at the start of a word. The fewer letters are in between, the higher is the score.
 fn with_gaps(word: &str, name: &str) -> Option<u32> {
     let first = word.chars().next()?;
     let starts = name.char_indices().filter(|(at, c)| {

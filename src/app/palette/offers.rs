@@ -142,7 +142,7 @@ impl Model {
     }
 
     /// Returns all offers. The order is: the offers used most in this session, the offers of this screen, common
-    /// offers, all others.
+    /// offers, all other offers.
     fn usual_first(&self) -> Vec<Offer> {
         // On the Overview, common commands come before the commands of the screen.
         let is_own =

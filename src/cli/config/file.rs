@@ -1,4 +1,5 @@
-//! The content of the config file, and the check that no other user can write the file, since it contains commands.
+//! The content of the config file, and the check that no other user can write the file, since the file contains
+//! commands.
 
 use std::{
     collections::BTreeMap,
@@ -78,7 +79,8 @@ impl ConfigFile {
     /// Reads the config file.
     ///
     /// # Errors
-    /// When other users can write the file, or the file is invalid. The error is one line with the path of the file.
+    /// Fails when other users can write the file, or the file is invalid. The error is one line with the path of the
+    /// file.
     pub fn read(path: Option<PathBuf>) -> Result<Self, UsageError> {
         let mut config = Self { path, ..Self::default() };
         let Some(path) = config.path.clone() else { return Ok(config) };
@@ -127,7 +129,7 @@ impl ConfigFile {
     /// Returns the target of this name.
     ///
     /// # Errors
-    /// When there is no such target.
+    /// Fails when there is no such target.
     pub fn target(mut self, name: &str) -> Result<NamedTarget, UsageError> {
         let names = self.names().collect::<Vec<_>>().join(", ");
         let names = if names.is_empty() { "none".to_owned() } else { names };
@@ -135,13 +137,13 @@ impl ConfigFile {
         self.targets.remove(name).ok_or(UsageError::Line(none))
     }
 
-    /// Returns the names of all targets: `@prod`.
+    /// Returns the names of all targets, such as `@prod`.
     pub fn names(&self) -> impl Iterator<Item = String> {
         self.targets.keys().map(|name| format!("@{name}"))
     }
 
-    /// Returns a default as it is written in the file, if the file sets this option. `false` changes nothing and is not
-    /// returned.
+    /// Returns the default of an option as written in the file, if the file sets the option. The value `false` changes
+    /// nothing, so this value is not returned.
     pub fn value_of(&self, name: &str) -> Option<String> {
         let value = self.tables.get("defaults")?.get(name)?;
         (value.as_bool() != Some(false)).then(|| written(value))
@@ -180,7 +182,7 @@ fn written(value: &Value) -> String {
     untrusted::text(value.as_str().map_or_else(|| value.to_string(), str::to_owned).as_str())
 }
 
-/// Returns the text of the file, if it exists.
+/// Returns the text of the file, if the file exists.
 fn text(path: &Path) -> Result<Option<String>, String> {
     let unread = |error: io::Error| format!("cannot read it: {error}");
     // Opening a path that is not a regular file might wait for a writer.
@@ -209,7 +211,7 @@ fn text(path: &Path) -> Result<Option<String>, String> {
     io::read_to_string(&bytes[..]).map(Some).map_err(|_| "it is no UTF-8 text".to_owned())
 }
 
-/// Refuses a file or directory if a user other than this user and root owns it or can write it.
+/// Refuses a file or directory that any user except this user and root owns or can write.
 fn refuse_others(path: &Path, about: &Metadata) -> Result<(), String> {
     let path = untrusted::path(path);
     if ![0, rustix::process::geteuid().as_raw()].contains(&about.uid()) {

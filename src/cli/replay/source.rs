@@ -6,7 +6,7 @@
 //!           └─ Refine: a period once more ─► poll ─► Excerpt
 //! ```
 //! The reader reads the whole recording once, in the background; the screen's timeline handles seeking. If the screen
-//! zooms in beyond the timeline's resolution, the same thread reads that period of the recording again.
+//! zooms in beyond the timeline's resolution, the thread of the reader reads that period of the recording again.
 
 use std::{
     io,
@@ -48,7 +48,7 @@ pub struct ReplaySource {
     again: Sender<Reread>,
     is_read: bool,
     playing: Option<PlaybackClock>,
-    /// Refused orders, with the reason.
+    /// Refused orders, each with the reason.
     refused: Vec<Delivery>,
 }
 
@@ -63,7 +63,7 @@ impl ReplaySource {
     /// Starts reading.
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails when the system cannot start a thread.
     pub fn start(reader: JoinedReader) -> io::Result<Self> {
         let (sender, read) = sync_channel(WAITING);
         let (again, orders) = channel();

@@ -9,7 +9,7 @@ use crate::{
     session::{Reader, Record},
 };
 
-/// Collects the names of all fields, except those that are data: kinds of errors, commands, parameters.
+/// Collects the names of all fields, except names that are data, such as kinds of errors, commands and parameters.
 fn fields(value: &Value, names: &mut BTreeSet<String>) {
     const MAPS: [&str; 16] = [
         "commands",

@@ -1,11 +1,11 @@
-//! A command given by the user: how its text is parsed, and how it becomes a step.
+//! A command given by the user: how the text of the command is parsed, and how the command becomes a step.
 
 use super::option_values::{KeyOrder, UserCommand};
 use crate::{compat::numbers::escaped, untrusted, workload::plain_words};
 
 /// The placeholder for a key, within a word.
 const KEY: &[u8] = b"__key__";
-/// The placeholder for a value; it must be a whole word.
+/// The placeholder for a value; the placeholder must be a whole word.
 const DATA: &[u8] = b"__data__";
 /// Characters that [`escaped`] leaves unchanged in a word. Underscores are escaped, since they might belong to
 /// placeholders of other tools.

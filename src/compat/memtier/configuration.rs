@@ -63,7 +63,7 @@ fn masked(credentials: &str) -> String {
     credentials.split_once(':').map_or_else(|| HIDDEN.to_owned(), |(user, _)| format!("{user}:{HIDDEN}"))
 }
 
-/// Returns the parts of a URI before its credentials, the credentials, and the rest.
+/// Divides a URI into three parts: the text before the credentials, the credentials, and the rest.
 fn parts(uri: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = uri.split_at(uri.find("://")? + "://".len());
     let (credentials, rest) = rest.rsplit_once('@')?;

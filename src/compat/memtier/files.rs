@@ -14,7 +14,7 @@ use crate::{
     untrusted,
 };
 
-/// The path of an output file, its content, and a line about the file for standard error, which may be empty.
+/// The path of an output file, its content, and a line for standard error about the file; the line may be empty.
 pub(super) type OutputFile = (PathBuf, String, String);
 
 /// Returns the name of the file with the results of a client.
@@ -123,7 +123,7 @@ fn log(title: &str, results: &Results, latency: &Latency) -> String {
 /// Writes the files.
 ///
 /// # Errors
-/// A message with the name of the first file that cannot be written.
+/// Returns a message with the name of the first file that cannot be written.
 pub(super) fn write(files: &[OutputFile]) -> Result<(), String> {
     files.iter().try_for_each(|(path, text, _)| {
         fs::write(path, text).map_err(|error| format!("{}: {error}", untrusted::path(path)))

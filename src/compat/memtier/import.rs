@@ -1,4 +1,5 @@
-//! The records of a file for `--data-import`, as memcached dumps them, and their verification after a run.
+//! The records of a file for `--data-import`, in the format in which memcached dumps records, and the verification of
+//! these records after a run.
 //!
 //! ```text
 //!  dumpflags, time, exptime, nbytes, nsuffix, it_flags, clsid, nkey, key, data
@@ -51,7 +52,7 @@ impl MemtierOptions {
     /// the run.
     ///
     /// # Errors
-    /// A line about the first error in the file, with its place.
+    /// Returns a line about the first error in the file, with the place of the error.
     pub(super) fn read_import(&mut self) -> Result<Option<String>, String> {
         let Some(path) = &self.import.file else { return Ok(None) };
         let mut records = read(path)?;
@@ -141,7 +142,7 @@ impl Verification {
 /// Reads all records back from the server, each once.
 ///
 /// # Errors
-/// When the server cannot be reached.
+/// Fails when the server cannot be reached.
 pub(super) fn verify(
     asked: &MemtierOptions,
     target: &Target,
@@ -190,7 +191,7 @@ fn read(path: &Path) -> Result<Vec<ImportedRecord>, String> {
     if records.is_empty() { Err(format!("{name}: it has no records")) } else { Ok(records) }
 }
 
-/// Returns the columns of the next row, and removes it from `rest`.
+/// Returns the columns of the next row, and removes the row from `rest`.
 fn row(rest: &mut &[u8]) -> Result<Vec<Vec<u8>>, String> {
     let mut columns = Vec::new();
     loop {
@@ -211,12 +212,12 @@ fn row(rest: &mut &[u8]) -> Result<Vec<Vec<u8>>, String> {
     }
 }
 
-/// Returns the bytes without `beginning`, if they begin with it.
+/// Returns the bytes without `beginning`, if the bytes begin with `beginning`.
 fn without<'a>(bytes: &'a [u8], beginning: &[u8]) -> &'a [u8] {
     bytes.strip_prefix(beginning).unwrap_or(bytes)
 }
 
-/// Returns the next column without its quotes, and removes it from `rest`.
+/// Returns the next column without its quotes, and removes the column from `rest`.
 fn column(rest: &mut &[u8]) -> Result<Vec<u8>, String> {
     let Some(mut quoted) = rest.strip_prefix(b"\"") else {
         let end = memchr::memchr3(b',', b'\r', b'\n', rest).unwrap_or(rest.len());

@@ -41,7 +41,7 @@ impl<'a> MemtierReport<'a> {
         }
     }
 
-    /// Returns the number of clients in each second of a staircase.
+    /// Returns the number of clients in each second of a staircase, a run in which clients are added in steps.
     fn active_clients(&self) -> JsonValue {
         let of_second = |second: u64| {
             let clients = self.asked.clients_at(second);
@@ -143,7 +143,7 @@ impl<'a> Progress<'a> {
         Self { run, asked, all: Summary::default(), last: Summary::default(), retries }
     }
 
-    /// Adds an interval; returns whether it ends a second.
+    /// Adds an interval; returns whether this interval completes a second.
     pub(in crate::compat::memtier) fn add(&mut self, interval: &Interval) -> bool {
         if self.last.length_s >= SECOND {
             self.last = Summary::default();
@@ -297,7 +297,7 @@ fn digits(percentile: f64) -> String {
     format!("{percentile:.decimals$}")
 }
 
-/// Returns the figures of the row with the index `place`, or those of all rows together.
+/// Returns the figures of the row with the index `place`, or the figures of all rows together.
 fn row(report: &MemtierReport, place: Option<usize>) -> Vec<TextCell> {
     let results = report.results;
     let sums = place.map_or(&results.totals, |place| &results.rows[place]);
@@ -334,8 +334,8 @@ fn latencies(latency: &Latency, percentiles: &[f64]) -> impl Iterator<Item = f64
     [latency.mean_ns() / 1e6].into_iter().chain(percentiles.iter().map(at))
 }
 
-/// Returns the latency distribution of each row: latencies, and for each the percentage of requests that take at most
-/// this long.
+/// Returns the latency distribution of each row: latencies, and for each latency the percentage of requests that take
+/// at most this long.
 pub(in crate::compat::memtier) fn distribution(report: &MemtierReport) -> String {
     let rule = "-".repeat(72);
     let head = format!(

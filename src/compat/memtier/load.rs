@@ -14,7 +14,7 @@ use crate::{
 pub(super) const FIND_LIMIT: Duration = Duration::from_secs(10);
 
 impl Memtier {
-    /// Returns the steps of the staircase, with their times.
+    /// Returns the steps in which clients are added during a run, with their times.
     pub(super) fn steps(&self) -> Vec<(Duration, Knobs)> {
         let (Some(length_s), Some(test_time_s)) = (self.asked.step_duration_s, self.asked.test_time_s) else {
             return Vec::new();
@@ -82,7 +82,7 @@ impl Memtier {
 /// failed requests are sent again (`--retry-on-error`).
 ///
 /// # Errors
-/// When the cluster cannot be read, or an operation has keys of several servers.
+/// Fails when the cluster cannot be read, or an operation has keys of several servers.
 pub(super) fn find_nodes(
     asked: &MemtierOptions,
     requests: &RunRequests,

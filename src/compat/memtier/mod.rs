@@ -1,13 +1,14 @@
 //! `redyno memtier`: a replacement for memtier_benchmark, also through a link with that name. `redyno memtier` accepts
-//! the same command line and writes the same table and JSON, so scripts and dashboards that read these keep working.
-//! redyno sends only the load to the server, and does not mark or clean up anything there.
+//! the command line of memtier_benchmark, and writes the same table and JSON, so scripts and dashboards that read the
+//! table or the JSON keep working. redyno sends only the load to the server, and does not mark or clean up anything
+//! there.
 //!
 //! ```text
 //! argv ─► parse (with options and take) ─► MemtierOptions ─► requests ─► Memtier, run after run ─► Results
 //!                                                                                                     │
 //!                                                                    layout: progress, table, JSON ◄──┘
 //! ```
-//! `options.txt` lists the deliberate differences below the options, and `--help` prints both.
+//! `options.txt` lists the options and, below the options, the deliberate differences; `--help` prints the whole list.
 
 mod command;
 mod configuration;

@@ -36,7 +36,7 @@ impl MemtierOptions {
     /// file.
     ///
     /// # Errors
-    /// A line about the first error in the file or in a placeholder.
+    /// Returns a line about the first error in the file or in a placeholder.
     pub(super) fn read_monitor(&mut self) -> Result<Vec<String>, String> {
         let Some(path) = self.monitor.file.as_deref() else { return Ok(Vec::new()) };
         if self.protocol == MemtierProtocol::MemcacheText {

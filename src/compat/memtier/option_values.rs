@@ -104,7 +104,7 @@ pub(super) struct ImportOptions {
 #[derive(Clone, Default)]
 pub(super) struct MemtierOptions {
     pub(super) server: ServerOptions,
-    /// The URIs; without `--hash`, only the last one is used.
+    /// The URIs; without `--hash`, only the last URI is used.
     pub(super) uris: Vec<String>,
     pub(super) authenticate: Option<String>,
     pub(super) protocol: MemtierProtocol,
@@ -131,9 +131,9 @@ pub(super) struct MemtierOptions {
     pub(super) clients: u32,
     pub(super) threads: u32,
     pub(super) test_time_s: Option<u64>,
-    /// The clients per thread at the beginning of a staircase.
+    /// The clients per thread at the beginning of a run in which clients are added in steps.
     pub(super) clients_start: Option<u32>,
-    /// The clients per thread that each step of the staircase adds.
+    /// The clients per thread that each step adds.
     pub(super) clients_step: Option<u32>,
     pub(super) step_duration_s: Option<u32>,
     pub(super) ratio: Option<Ratio>,
@@ -153,7 +153,7 @@ pub(super) struct MemtierOptions {
     /// Whether `--transaction` is given. On one server, the commands of a client are sent in order in any case.
     pub(super) is_transaction: bool,
     pub(super) commands: Vec<UserCommand>,
-    /// Whether each SCAN sends the cursor of the reply before it.
+    /// Whether each SCAN sends the cursor from the previous reply.
     pub(super) follows_cursors: bool,
     /// The largest number of SCANs in a row that follow a cursor.
     pub(super) most_scans: Option<u64>,
@@ -168,7 +168,7 @@ pub(super) struct MemtierOptions {
     pub(super) key_prefix: String,
     pub(super) key_minimum: u64,
     pub(super) key_maximum: u64,
-    /// The patterns of SET and of GET.
+    /// The key patterns of SET and of GET.
     pub(super) key_pattern: Option<[KeyOrder; 2]>,
     pub(super) key_stddev: Option<f64>,
     pub(super) key_median: Option<f64>,
@@ -201,12 +201,12 @@ impl MemtierOptions {
         self.key_pattern.unwrap_or_default()
     }
 
-    /// Returns the patterns of SET and GET, and of commands given by the user.
+    /// Returns the key patterns of SET, of GET, and of the commands given by the user.
     pub(super) fn all_patterns(&self) -> impl Iterator<Item = KeyOrder> {
         self.patterns().into_iter().chain(self.commands.iter().map(|command| command.pattern))
     }
 
-    /// Returns the number of clients per thread in this second; in a staircase the number grows.
+    /// Returns the number of clients per thread in this second; in a staircase run, the number grows from step to step.
     pub(super) fn clients_at(&self, second: u64) -> u32 {
         let (Some(start), Some(step), Some(length_s)) =
             (self.clients_start, self.clients_step, self.step_duration_s)
@@ -255,7 +255,7 @@ impl MemtierOptions {
     /// Checks that the requested amounts are possible with this number of primaries.
     ///
     /// # Errors
-    /// A line about the first amount that is not possible.
+    /// Returns a line about the first amount that is not possible.
     pub(super) fn check_amounts(&self, primaries: u32) -> Result<(), String> {
         let connections = self.connections();
         if connections > MAX_CLIENTS.into() {

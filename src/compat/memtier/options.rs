@@ -1,10 +1,10 @@
-//! The options and the deliberate differences, and `--help`, which shows them.
+//! The options, the deliberate differences, and `--help`, which shows both lists.
 
 use std::sync::LazyLock;
 
 use crate::compat::options::OptionTable;
 
-/// The options, also those of memtier_benchmark that redyno does not have.
+/// The options of memtier_benchmark, including the options that redyno does not have.
 pub static OPTIONS: LazyLock<OptionTable> = LazyLock::new(|| OptionTable::read(include_str!("options.txt")));
 
 /// The options that the help does not describe.

@@ -24,7 +24,7 @@ const REFUSED: u8 = 2;
 /// Reads the arguments after the name of `program`.
 ///
 /// # Errors
-/// The text to print, if the arguments are invalid or request no run.
+/// Returns the text to print if the arguments are invalid or request no run.
 pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions, PrintedText> {
     let mut asked = MemtierOptions::usual();
     let read = OptionReader::new(ParsingStyle::Getopt, OPTIONS.all(), words).read(|given| asked.take(given));
@@ -87,12 +87,12 @@ fn check(asked: &MemtierOptions) -> Result<(), OptionRefusal> {
     [check_staircase, check_scan, check_import, check_cluster].iter().try_for_each(|check| check(asked))
 }
 
-/// Refuses the first contradiction that holds.
+/// Refuses the command line with the text of the first contradiction that is present.
 fn first_of(contradictions: &[(bool, &str)]) -> Result<(), OptionRefusal> {
     contradictions.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, line)| refused_with(line))
 }
 
-/// Checks the options of a staircase.
+/// Checks the options of a staircase, a run in which clients are added in steps.
 fn check_staircase(asked: &MemtierOptions) -> Result<(), OptionRefusal> {
     let staircase =
         [asked.clients_start, asked.clients_step, asked.step_duration_s].map(|value| value.is_some());

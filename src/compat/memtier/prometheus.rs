@@ -1,6 +1,6 @@
 //! Serves totals to Prometheus at `http://ADDRESS:PORT/metrics`: the sums over all runs since the program began. The
-//! metrics have the names that memtier_benchmark gives them. The text contains no address, name or password of the
-//! server.
+//! metrics have the names that memtier_benchmark gives them. The text of the metrics contains no address, name or
+//! password of the server.
 
 use std::{
     fmt::Write as _,
@@ -53,7 +53,7 @@ impl PrometheusOptions {
     /// Handles an option with its value.
     ///
     /// # Errors
-    /// A line about the invalid value.
+    /// Returns a line about the invalid value.
     pub(super) fn take(&mut self, option: &str, text: &str) -> Result<(), String> {
         match option {
             "--prometheus-port" => {
@@ -125,7 +125,7 @@ impl PrometheusOptions {
     }
 }
 
-/// Reads a bound in seconds, and returns it in microseconds.
+/// Reads a bound in seconds, and returns the bound in microseconds.
 fn bound_us(text: &str) -> Option<u64> {
     let seconds = number(text).filter(|seconds: &f64| (1e-6..=86_400.0).contains(seconds))?;
     Some((seconds * 1e6).round() as u64)
@@ -137,7 +137,7 @@ fn slot(us: u64) -> u64 {
     (us / width + 1) * width
 }
 
-/// The totals of all runs, and the text about them.
+/// The totals of all runs, and the text with these totals.
 struct MetricTotals {
     began_ms: u64,
     /// The number of the current run, and below it the numbers of active threads and connections.
@@ -162,7 +162,7 @@ impl Prometheus {
     /// Starts the server, if a port is given.
     ///
     /// # Errors
-    /// When the address is in use, or does not belong to this machine.
+    /// Fails when the address is in use, or does not belong to this machine.
     pub(super) fn open(asked: &MemtierOptions) -> Result<Option<Self>, String> {
         let options = &asked.prometheus;
         let Some(port) = options.port else { return Ok(None) };
@@ -177,7 +177,7 @@ impl Prometheus {
         Ok(Some(Self { sums, server: server.map_err(failed)? }))
     }
 
-    /// Returns the line that names the page.
+    /// Returns the line with the URL of the metrics.
     pub(super) fn line(&self) -> String {
         let address = self.server.address().map(|address| address.to_string());
         format!("Prometheus exporter listening on http://{}/metrics", address.unwrap_or_default())

@@ -29,7 +29,7 @@ impl RunRequests {
     /// Translates the options into requests.
     ///
     /// # Errors
-    /// A message about options that cannot be translated.
+    /// Returns a message about options that cannot be translated.
     pub(super) fn of(asked: &MemtierOptions) -> Result<Self, String> {
         let mut requests = Self { workload: Workload::default(), rows: Vec::new(), row_of: BTreeMap::new() };
         requests.workload.name = "memtier".to_owned();
@@ -67,7 +67,7 @@ impl RunRequests {
     }
 
     /// Adds the requests for imported records. Each client sends the SETs in the order of the file, and GETs the keys
-    /// by its pattern.
+    /// in the order of the GET's key pattern.
     fn add_imported(&mut self, asked: &MemtierOptions) -> Result<(), String> {
         let patterns = [KeyOrder::Sequential, asked.patterns()[1]];
         for (name, pattern) in import::SETS.into_iter().zip(patterns) {

@@ -47,10 +47,10 @@ pub(super) struct RetryOptions {
 }
 
 impl RetryOptions {
-    /// Handles an option with its value. Returns whether it is one of these options.
+    /// Handles an option with its value. Returns whether `option` is an option of `--retry-on-error`.
     ///
     /// # Errors
-    /// What is wrong with the value.
+    /// Returns a text about what is wrong with the value.
     pub(super) fn take(&mut self, option: &str, text: &str) -> Result<bool, OptionRefusal> {
         let name = option.trim_start_matches('-');
         match option {
@@ -79,10 +79,10 @@ impl RetryOptions {
         Ok(true)
     }
 
-    /// Checks that the options fit together and to the others.
+    /// Checks that these options contradict neither each other nor the other options.
     ///
     /// # Errors
-    /// The first contradiction.
+    /// Returns the first contradiction.
     pub(super) fn check(&self, asked: &MemtierOptions) -> Result<(), OptionRefusal> {
         let apart = [
             (asked.follows_cursors, "scan-incremental-iteration"),
@@ -133,14 +133,15 @@ impl RetryOptions {
 /// The retries of all runs.
 #[derive(Default)]
 pub(super) struct Retrying {
-    /// How requests are sent again; `None` if they are not.
+    /// How failed requests are sent again; `None` if failed requests are not sent again.
     pub(super) retries: Option<Arc<Retries>>,
     /// The thread that writes the file of failed requests.
     writer: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Retrying {
-    /// Begins to write the file of failed requests, if one is given. Returns a warning as well if that is impossible.
+    /// Begins to write the file of failed requests, if one is given. Also returns a warning if the file cannot be
+    /// written.
     pub(super) fn begin(options: &RetryOptions, requests: &RunRequests) -> (Self, Option<String>) {
         if !options.is_on {
             return (Self::default(), None);
@@ -171,7 +172,8 @@ impl Retrying {
         self.retries.as_ref().map_or(0, |retries| retries.requests())
     }
 
-    /// Waits until all failed requests are written, after the last run. Returns a warning if a line could not be written.
+    /// Waits, after the last run, until all failed requests are written. Returns a warning if a line could not be
+    /// written.
     pub(super) fn end(&mut self) -> Option<String> {
         self.retries = None;
         let written = self.writer.take()?.join();
@@ -201,7 +203,8 @@ fn write_failed(
     thread::Builder::new().name("failed keys".to_owned()).spawn(write)
 }
 
-/// Writes a request that failed at `unix_ms`, at once, so that the line remains if this process is killed.
+/// Immediately writes the line of a request that failed at `unix_ms`, so that the line remains if this process is
+/// killed.
 fn write(file: &mut File, request: &FailedRequest, command: &str, unix_ms: u64) -> io::Result<()> {
     let at = OffsetDateTime::UNIX_EPOCH + Duration::from_millis(unix_ms);
     let (date, (hour, minute, second, us)) = (at.date(), at.time().as_hms_micro());
@@ -210,7 +213,7 @@ fn write(file: &mut File, request: &FailedRequest, command: &str, unix_ms: u64) 
     file.write_all(format!("{time},{command},{key},{status},{}\n", request.retries).as_bytes())
 }
 
-/// Returns bytes as a field of CSV in quotes; those that are no printable ASCII are `\xHH`.
+/// Returns bytes as a field of CSV in quotes; bytes that are not printable ASCII become `\xHH`.
 fn quoted(bytes: &[u8]) -> String {
     let sign = |byte: &u8| match byte {
         b'"' => "\"\"".to_owned(),

@@ -69,12 +69,12 @@ pub(super) struct Memtier {
     clock: Clock,
     interrupts: Receiver<Signal>,
     out: Box<dyn Write>,
-    /// The file for the JSON and its name.
+    /// The file for the JSON, and the name of this file.
     json: Option<(File, String)>,
     err: StreamText,
     statsd: Option<Statsd>,
     prometheus: Option<Prometheus>,
-    /// The line about the lost connection that ends the run, and whether its error means that the server cannot be
+    /// The line about the lost connection that ends the run, and whether the error means that the server cannot be
     /// reached.
     loss: Option<(String, bool)>,
 }
@@ -270,7 +270,7 @@ impl Memtier {
         Ok(results)
     }
 
-    /// Returns the results before the first request. Those of several servers have columns for redirects.
+    /// Returns the results before the first request. The results of several servers have columns for redirects.
     fn no_results(&self) -> Results {
         let has_redirects = self.cluster.as_ref().is_some_and(|cluster| !cluster.is_replication());
         let mut results = Results::none(self.requests.rows.len(), clock::unix_ms());

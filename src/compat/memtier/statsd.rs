@@ -90,7 +90,7 @@ impl Statsd {
         self.event("Benchmark Started", "start", &data);
     }
 
-    /// Sends the last metrics of a run, the event of its end, and zeros.
+    /// Sends the last metrics of a run, the event of its end, and metrics with the value 0.
     pub(super) fn end(&self, run: u32, metrics: &[String]) {
         self.send(metrics);
         self.event("Benchmark Completed", "end", &format!("run={run}"));

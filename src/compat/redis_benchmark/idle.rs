@@ -27,10 +27,10 @@ const OPENING: Duration = Duration::from_secs(86_400);
 /// The duration of one wait for incoming data.
 const LISTENING: Duration = Duration::from_millis(1);
 
-/// Opens this many connections, and keeps them open. The first lost connection ends the run.
+/// Opens this many connections, and keeps the connections open. The first lost connection ends the run.
 ///
 /// # Errors
-/// When a connection was lost, or output cannot be written.
+/// Fails when a connection was lost, or output cannot be written.
 pub(super) fn keep_open(
     target: &Target,
     server: &str,

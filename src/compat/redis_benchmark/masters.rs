@@ -1,4 +1,5 @@
-//! `--cluster` and `--hash`: the primaries of a cluster, or the servers that share the load, and the lines about them.
+//! `--cluster` and `--hash`: the primaries of a cluster, or the servers that share the load, and the lines of output
+//! about these servers.
 
 use std::{
     sync::Arc,
@@ -36,7 +37,7 @@ impl Masters {
     /// Reads the primaries of the cluster, and the configuration of each primary.
     ///
     /// # Errors
-    /// The message to print.
+    /// Returns the message to print.
     pub(super) fn find(target: &Target, flavour: Flavour, limit: Option<Duration>) -> Result<Self, String> {
         // An address without a server gets the same message as without --cluster.
         if let Err(error @ TalkError::Connect(_)) =
@@ -57,7 +58,7 @@ impl Masters {
     /// Reads the configuration of each primary of a cluster, or of each server of a ring.
     ///
     /// # Errors
-    /// The message to print.
+    /// Returns the message to print.
     pub(super) fn of(
         cluster: Arc<Cluster>,
         target: &Target,

@@ -1,12 +1,12 @@
-//! `redyno bench`: a drop-in for redis-benchmark and valkey-benchmark, also through a link with one of these names.
+//! `redyno bench`: a replacement for redis-benchmark and valkey-benchmark, also through a link with one of these names.
 //! Scripts that read the output must not notice a difference. The server must not notice a difference either: redyno
-//! sends nothing except the load. It does not query, mark, probe or clean up anything.
+//! sends nothing except the load. redyno does not query, mark, probe or clean up anything.
 //!
 //! ```text
 //! argv ─► parse (with options) ─► BenchOptions ─► tests (catalogue) ─► Alone, one after the other ─► layout
 //!                                    └─► server_config: CONFIG GET, on a connection of its own
 //! ```
-//! `options.txt` lists the deliberate differences below the options, and `--help` prints both.
+//! `options.txt` lists the options and, below the options, the deliberate differences; `--help` prints the whole list.
 
 mod catalogue;
 mod command_steps;

@@ -17,7 +17,7 @@ use crate::{
 /// Reads the arguments after the name of the program.
 ///
 /// # Errors
-/// The text to print, if the arguments are invalid or request no run.
+/// Returns the text to print if the arguments are invalid or request no run.
 pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions, PrintedText> {
     let mut asked = BenchOptions::usual();
     let habit = ParsingStyle::Command { ends_with_dashes: flavour != Flavour::Redis };

@@ -42,7 +42,7 @@ const NO_REPLICA: &str = "WARNING: no replica of some master answers; its reads 
 const NO_KEEP_ALIVE: &str = "WARNING: Keepalive disabled. You probably need 'echo 1 > /proc/sys/net/ipv4/tcp_tw_reuse' for \
     Linux and 'sudo sysctl -w net.inet.tcp.msl=1000' for Mac OS X in order to use a lot of clients/requests\n";
 
-/// The segment of the warm-up.
+/// The number of the warm-up's segment.
 const WARMUP_SEGMENT: u32 = 1;
 
 /// Runs the benchmark of this command line, and prints its own errors.

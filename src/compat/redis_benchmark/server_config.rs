@@ -24,10 +24,11 @@ pub(super) struct QueryConnection<'a> {
 }
 
 impl<'a> QueryConnection<'a> {
-    /// Connects, and authenticates if there is a password. If there is a `limit`, it applies to all requests together.
+    /// Connects, and authenticates if there is a password. The `limit`, if there is one, applies to all requests
+    /// together.
     ///
     /// # Errors
-    /// The message to print.
+    /// Returns the message to print.
     pub(super) fn open(target: &'a Target, server: &str, limit: Option<Duration>) -> Result<Self, String> {
         let until = Instant::now() + limit.unwrap_or(UNLIMITED);
         let talk = Talk::silent(target, until).map_err(|error| unreachable(target, server, &error))?;
@@ -45,7 +46,7 @@ impl<'a> QueryConnection<'a> {
     /// Sends a command; returns the reply, or the error reply.
     ///
     /// # Errors
-    /// When there is no reply.
+    /// Fails when there is no reply.
     pub(super) fn ask(&mut self, words: &[&[u8]]) -> Result<Result<Vec<u8>, String>, ReachError> {
         let mut answer = Ok(Vec::new());
         let left = self.until.saturating_duration_since(Instant::now());
@@ -82,10 +83,11 @@ pub(super) struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// Reads the settings, in at most `limit` if there is one. Returns `None` if the server does not report them.
+    /// Reads the settings within `limit`, if there is a limit. Returns `None` if the server does not report the
+    /// settings.
     ///
     /// # Errors
-    /// The message to print, when the server cannot be reached or requires authentication.
+    /// Returns the message to print if the server cannot be reached or requires authentication.
     pub(super) fn fetch(
         target: &Target,
         server: &str,

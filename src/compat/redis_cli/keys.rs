@@ -1,7 +1,8 @@
 //! `--bigkeys`, `--memkeys`, `--keystats` and `--hotkeys`: a walk over all keys of the database.
 //!
-//! redis-cli sends requests as fast as the server replies. redyno pauses, so that the server works for the walk for at
-//! most 2 % of the time. With `-i`, redyno pauses for this time after 100 SCANs instead.
+//! redis-cli sends requests as fast as the server replies. redyno pauses between requests, so that the walk keeps the
+//! server busy for at most 2 % of the time. With `-i`, redyno instead pauses after every 100 SCANs, for the time of
+//! `-i`.
 
 use std::{sync::mpsc::Receiver, time::Duration};
 
@@ -43,8 +44,8 @@ pub(super) type SizedKey<'a> = (&'a [u8], usize, u64);
 
 /// The results of a walk over all keys.
 pub(super) trait KeyWalk {
-    /// Queries the server about these keys, when `percent` of the walk is done. Returns the lines about the
-    /// results.
+    /// Takes the next keys, when `percent` of the walk is done, and queries the server about these keys. Returns the
+    /// lines about the results.
     fn take(
         &mut self,
         line: &mut DirectConnection,
@@ -270,7 +271,7 @@ impl KeyWalk for BiggestKeys {
 struct HottestKeys(Vec<(u64, String)>);
 
 impl HottestKeys {
-    /// Adds a key if it is among the hottest keys, and then returns its name.
+    /// If a key is among the hottest keys, adds the key and returns its name.
     fn add(&mut self, key: &[u8], counter: u64) -> Option<&str> {
         let place = self.0.iter().take_while(|(lower, _)| counter > *lower).count().checked_sub(1)?;
         if self.0[place].0 > 0 {

@@ -1,5 +1,5 @@
-//! `--latency` and `--latency-history`, which print the round trips of PINGs. Also `--intrinsic-latency SECONDS`, which
-//! prints the longest gap in a busy loop on this machine and needs no server.
+//! `--latency` and `--latency-history`, which print the round trips of PINGs. This module also contains
+//! `--intrinsic-latency SECONDS`, which prints the longest gap in a busy loop on this machine and needs no server.
 
 use std::{
     ops::ControlFlow,
@@ -84,10 +84,10 @@ fn written(plan: &OneshotPlan, window: &LatencyWindow, moment: WindowChange, for
 /// The shortest time between two printed maxima: long enough that printing does not disturb the busy loop.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Runs the mode for `length`.
+/// Runs `--intrinsic-latency` for `length`.
 ///
 /// # Errors
-/// When the stream cannot be written, or the system cannot start a thread.
+/// Fails when the stream cannot be written, or the system cannot start a thread.
 pub(super) fn run_intrinsic(
     length: Duration,
     stop: &Receiver<Signal>,

@@ -1,4 +1,4 @@
-//! Windows of PINGs. A window is the sum of the ping probe's reports, until it is full.
+//! Windows of PINGs. Adds up the reports of the ping probe in windows of a fixed length.
 
 use std::{
     ops::ControlFlow,
@@ -66,7 +66,7 @@ impl LatencyWindow {
 pub(super) enum WindowChange {
     /// The window grew by a tick.
     Grew,
-    /// The window is full; the next one begins.
+    /// The window is full; the next window begins.
     Full,
     /// The window ended early, because the run ends.
     Cut,
@@ -76,7 +76,7 @@ pub(super) enum WindowChange {
 /// `stop` receives a signal.
 ///
 /// # Errors
-/// When there was no sample at all (with a diagnosis), or when `draw` or the streams fail.
+/// Fails when there was no sample at all (with a diagnosis), or when `draw` or the streams fail.
 pub(super) fn windows(
     plan: &OneshotPlan,
     length: Duration,

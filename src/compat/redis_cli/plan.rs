@@ -16,12 +16,12 @@ const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OneshotMode {
     /// `--latency`: on a terminal, one line that is redrawn until Ctrl-C or for the time of `-i`; without a terminal,
-    /// one line after 1 s or `-i`.
+    /// one line after 1 s, or after the time of `-i`.
     #[default]
     Latency,
-    /// `--latency-history`: a line for each window of 15 s or `-i`.
+    /// `--latency-history`: a line for each window; a window lasts 15 s, or the time of `-i`.
     LatencyHistory,
-    /// `--latency-dist`: a row of coloured characters for each window of 1 s or `-i`.
+    /// `--latency-dist`: a row of coloured characters for each window; a window lasts 1 s, or the time of `-i`.
     LatencyDist,
     /// `--intrinsic-latency`: the longest gap in a busy loop of this length. The mode needs no server.
     IntrinsicLatency(Duration),
@@ -54,7 +54,7 @@ pub enum FigureFormat {
 /// A percentile of `--latency-percentiles`, above 0 and up to 100.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestedPercentile {
-    /// The text of the user: `99.9`.
+    /// The text that the user gave, such as `99.9`.
     pub text: String,
     /// The share of samples at or below the percentile, 0 to 1.
     pub quantile: f64,
@@ -155,10 +155,10 @@ impl OneshotPlan {
     }
 
     /// Checks that the options do not contradict each other. [`run`](fn@super::run) checks this, too. The command line
-    /// checks first, to report a mistake as bad usage.
+    /// makes these checks first, to report a mistake as bad usage.
     ///
     /// # Errors
-    /// The first mistake, in one line.
+    /// Returns the first mistake, in one line.
     pub fn check(&self) -> Result<(), PlanError> {
         if let Some(option) = self.meaningless_option() {
             let instead = match self.mode {
@@ -268,7 +268,7 @@ impl OneshotArgs {
     /// option of sessions.
     ///
     /// # Errors
-    /// When options contradict each other.
+    /// Fails when options contradict each other.
     pub fn plan(&self, target: Target, json: bool) -> Result<Option<OneshotPlan>, PlanError> {
         let Some(mode) = self.mode() else { return Ok(None) };
         let plan = OneshotPlan {

@@ -18,7 +18,8 @@ const LINES: u32 = 20;
 const HEADING: &str = "------- data ------ --------------------- load -------------------- - child -\n\
                        keys       mem      clients blocked requests            connections          \n";
 
-/// Runs the mode until `stop` receives a signal. If the connection is lost, it is opened again for the next line.
+/// Runs the mode until `stop` receives a signal. If the connection is lost, the mode opens a new connection for the
+/// next line.
 pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
     let mut line = Some(DirectConnection::open(&plan.target)?);
     let (mut lines, mut requests) = (0, None);

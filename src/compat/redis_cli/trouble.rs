@@ -28,7 +28,8 @@ pub(super) struct PingErrors {
 }
 
 impl PingErrors {
-    /// Creates the state for the server at `address`, without errors; `pong` is its name for the reply to a PING.
+    /// Creates the state for the server at `address`, without errors; `pong` is the server's name for the reply to a
+    /// PING.
     pub(super) fn new(address: String, pong: &'static str) -> Self {
         Self { address, pong, ..Self::default() }
     }
@@ -72,7 +73,7 @@ impl PingErrors {
         streams.warn(&news)
     }
 
-    /// Reports the number of errors of each kind, which were not counted as samples, if there are any.
+    /// If there were errors, reports the number of each kind; errors are not counted as samples.
     pub(super) fn sum_up(&self, streams: &mut Streams) -> io::Result<()> {
         match self.counts() {
             Some(counts) => streams.warn(&format!("not counted as samples: {counts}")),

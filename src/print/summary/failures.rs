@@ -5,8 +5,8 @@
 //!   errors    OOM 194 in the warm-up
 //!   errors    timeout 25 of PING
 //! ```
-//! The first line of a kind has the number of errors in the measured load, as in the `end` record. Errors in the
-//! prefill, in the warm-up and of PINGs have their own lines.
+//! The first line of a kind of error has the number of errors in the measured load, as in the `end` record. Errors in
+//! the prefill, in the warm-up and of PINGs have their own lines.
 
 use std::cmp::Reverse;
 
@@ -20,7 +20,7 @@ use crate::{
 /// The maximum number of listed failovers.
 const MOST_FAILOVERS: usize = 8;
 
-/// Adds all errors by kind, and the failovers. The first line of a kind has its first error message.
+/// Adds all errors by kind, and the failovers. The first line of a kind of error has the first message of this kind.
 pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
     let log = &timeline.errors;
     let first = |kind: &str| log.first_of(kind).map(|first| format!(", first: {first}")).unwrap_or_default();

@@ -78,7 +78,7 @@ impl MetricsAddress {
     /// Listens on the address.
     ///
     /// # Errors
-    /// When the system refuses, because the address is taken or does not belong to this machine.
+    /// Fails when the system refuses to listen, because the address is taken or does not belong to this machine.
     pub(super) fn listen(&self) -> io::Result<MetricsListener> {
         match self {
             Self::Tcp(address) => {
@@ -96,8 +96,8 @@ impl MetricsAddress {
     }
 }
 
-/// Removes the socket of a killed process, if no process listens on it. The file must be a socket, since connections to
-/// other files are refused as well.
+/// Removes the socket of a killed process, if no process listens on this socket. The file must be a socket, since
+/// connections to other files are refused as well.
 fn remove_stale(path: &Path) {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let refused = std::os::unix::net::UnixStream::connect(path)

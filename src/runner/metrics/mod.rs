@@ -31,7 +31,7 @@ use crate::{
 /// The content type of OpenMetrics.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The metrics, shared by two threads: one updates them, and the other reads them.
+/// The metrics, shared by two threads: one thread updates the metrics, and the other thread reads them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SharedMetrics(Arc<Mutex<Metrics>>);
 
@@ -76,7 +76,7 @@ impl PageServer {
     /// Serves a page at `/metrics`.
     ///
     /// # Errors
-    /// When listening is impossible, or the system cannot start a thread.
+    /// Fails when listening is impossible, or the system cannot start a thread.
     pub fn start(address: &MetricsAddress, page: Page) -> io::Result<Self> {
         let (until, stop) = oneshot::channel();
         let listener = address.listen()?;
@@ -103,7 +103,7 @@ impl Serving {
     /// Listens on `address` before the measurement begins, so that a taken address is reported early.
     ///
     /// # Errors
-    /// When listening is impossible, or the system cannot start a thread.
+    /// Fails when listening is impossible, or the system cannot start a thread.
     pub fn start(address: &MetricsAddress) -> Result<Self, Failure> {
         let sums = SharedMetrics::default();
         let shared = sums.clone();
@@ -116,7 +116,7 @@ impl Serving {
     /// Adds the records that `peer` receives to the metrics, until the session is over.
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails when the system cannot start a thread.
     pub fn count(&self, peer: Peer) -> Result<(), Failure> {
         let mut sums = self.sums.clone();
         let count = move || listen(&peer, &mut [&mut sums]);

@@ -21,11 +21,12 @@ use tokio::{
 use super::{Page, address::MetricsListener};
 
 /// The maximum number of open connections. Scrapers are few, and a port scanner must not exhaust the file descriptors
-/// of the process. A further connection closes the oldest one, so that silent and slow clients cannot block others.
+/// of the process. A further connection closes the oldest connection, so that silent and slow clients cannot block
+/// others.
 const MOST_CONNECTIONS: usize = 16;
 /// The timeout of a client, from the connection to the end of the response.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A new connection is not closed for this time, even if another client connects.
+/// A new connection stays open for at least this time, even if another client connects.
 const GRACE: Duration = Duration::from_millis(20);
 /// The pause after the system could not accept a connection.
 const PAUSE: Duration = Duration::from_millis(100);

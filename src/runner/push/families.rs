@@ -60,7 +60,7 @@ fn sample(line: &str) -> Option<MetricSample<'_>> {
     Some(MetricSample { name, labels, value: value.trim().parse().ok()? })
 }
 
-/// Parses labels up to the closing brace, and returns them with the rest of the line.
+/// Parses labels up to the closing brace, and returns the labels with the rest of the line.
 fn labels(text: &str) -> Option<(Labels, &str)> {
     let (mut labels, mut rest) = (Labels::new(), text);
     while !rest.starts_with('}') {

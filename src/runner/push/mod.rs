@@ -41,7 +41,7 @@ use crate::{print::words::StreamText, session::running::Peer, units};
 
 /// The default time between two samples.
 pub const EVERY: Duration = Duration::from_secs(10);
-/// The maximum age of a sample that its receiver has not accepted.
+/// The maximum age of a sample that the receiver has not accepted yet.
 const KEPT_FOR: Duration = Duration::from_secs(600);
 /// The maximum size of all samples that wait for a receiver, in bytes.
 const KEPT_BYTES: usize = 16 << 20;
@@ -51,7 +51,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 const LAST: Duration = Duration::from_secs(5);
 const LAST_AGAIN: Duration = Duration::from_millis(100);
 
-/// The plan of `--push`: the receivers, and the headers and attributes that they get.
+/// The plan of `--push`: the receivers, and the headers and attributes that the receivers get.
 #[derive(Debug, Clone)]
 pub struct PushPlan {
     /// The receivers.
@@ -73,7 +73,7 @@ impl PushPlan {
     /// Prepares the receivers, before the measurement begins.
     ///
     /// # Errors
-    /// When TLS cannot be set up.
+    /// Fails when TLS cannot be set up.
     pub(super) fn prepare(&self) -> Result<Vec<PushQueue>, Failure> {
         let queue = |to: &PushDestination| {
             let mut headers = self.headers.clone();
@@ -101,7 +101,7 @@ impl Pushing {
     /// Pushes the metrics of the records that `peer` receives, until the session is over.
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails when the system cannot start a thread.
     pub(super) fn start(queues: Vec<PushQueue>, peer: Peer) -> Result<Self, Failure> {
         let mut sums = SharedMetrics::default();
         let (goes_on, over) = watch::channel(());
@@ -135,7 +135,7 @@ impl Pushing {
     }
 }
 
-/// A receiver, and the samples that it has not accepted yet.
+/// A receiver, and the samples that the receiver has not accepted yet.
 pub(super) struct PushQueue {
     to: PushDestination,
     every: Duration,
@@ -220,7 +220,7 @@ impl PushQueue {
         }
     }
 
-    /// Takes a sample of the metrics in `text`, and queues it.
+    /// Takes a sample of the metrics in `text`, and queues the sample.
     fn sample(&mut self, text: &str) {
         let families = families(text);
         let now_ns = now_ns();
@@ -268,7 +268,7 @@ struct SampleSchedule {
 }
 
 impl SampleSchedule {
-    /// Waits until a sample is due. After the end of the session, it waits forever.
+    /// Waits until a sample is due. After the end of the session, the function waits forever.
     async fn next(&mut self) {
         if self.is_over {
             pending::<()>().await;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::families::{Family, Labels, MetricSample};
 
-/// The temporality of sums: they count from the start of the session, not from the previous sample.
+/// The temporality of sums: sums count from the start of the session, not from the previous sample.
 const CUMULATIVE: u8 = 2;
 
 /// Returns an `ExportMetricsServiceRequest` with the samples at `now_ns`, in nanoseconds since 1970.

@@ -72,7 +72,7 @@ impl PushReceiver {
     /// Sends `body` and waits for the response.
     ///
     /// # Errors
-    /// When the receiver does not accept the sample.
+    /// Fails when the receiver does not accept the sample.
     pub(super) async fn post(&self, body: Bytes) -> Result<(), PostError> {
         let late = |_| PostError::Later("the receiver does not answer".to_owned());
         let (status, reply) = timeout(PATIENCE, self.exchange(body))
@@ -132,7 +132,7 @@ fn host_and_port(to: &PushDestination) -> (&str, u16) {
     (host, to.url.port_u16().unwrap_or(default))
 }
 
-/// Returns the number of data points that an OTLP receiver rejects in a request that it accepts.
+/// Returns the number of data points that an OTLP receiver has rejected, although it accepted the request.
 fn rejected(reply: &[u8]) -> u64 {
     let reply: Value = serde_json::from_slice(reply).unwrap_or_default();
     let n = &reply["partialSuccess"]["rejectedDataPoints"];

@@ -148,9 +148,9 @@ fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<LatencySeries<'a>> 
         .collect()
 }
 
-/// Returns all distributions to draw. Without load, these are the distributions of PING. Under load, these are
-/// service time, response time, the baseline, the time to open connections if the load reconnects, and the operations
-/// if there are several.
+/// Returns all distributions to draw. Without load, returns the distributions of PING. Under load, returns service
+/// time, response time, the baseline, the time to open connections if the load reconnects, and the operations if there
+/// are several.
 fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<LatencySeries<'a>> {
     let (segment, service) = (reading.segment(), recent(model.period, reading, Measure::Service));
     // The charts of the load stay for a while after the load has stopped, but the new segment has only PINGs.
@@ -179,7 +179,7 @@ fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<LatencySeries<'
 }
 
 /// Returns the distributions of the operations, or if there are many, of the operations with the most requests. The
-/// order is by name, so that each operation keeps its ink.
+/// operations are in the order of their names, so that each operation keeps its ink.
 fn busiest<'a>(
     model: &'a Model,
     reading: &'a Reading<'a>,
@@ -287,7 +287,7 @@ const OF_PINGS: [(u8, FewRow); 7] = [
 ///  ping p50     88 µs    90 µs
 ///  ▸ clients 50 ◂ ▸  pipeline 1
 /// ```
-/// If not all rows or columns fit, the least important ones are left out.
+/// If not all rows or columns fit, the least important rows or columns are left out.
 pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     rows(paint, Rect { height: area.height.saturating_sub(1), ..area }, model, reading);
     knobs::lines(paint, row(area, area.height.saturating_sub(1)), model);

@@ -1,4 +1,4 @@
-//! The Nodes screen: a row for each server of the session, with its longest PINGs on the time axis.
+//! The Nodes screen: a row for each server of the session, with the server's longest PINGs on the time axis.
 //!
 //! ```text
 //!    node↑          role    slots  share  ops/s  load p50  load p99  PING p99   cpu  longest PING, to 20 ms

@@ -1,4 +1,4 @@
-//! The Server screen: the figures that the server reports, now and over time, and its parameters.
+//! The Server screen: the figures that the server reports, now and over time, and the server's parameters.
 //!
 //! ```text
 //! ┌ commands ──────────────────────┬ CONFIG ───────────────┐

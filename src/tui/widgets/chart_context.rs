@@ -43,7 +43,7 @@ pub struct ChartContext<'a> {
     pub shown: usize,
     /// The end of the last column with measurements, in seconds of the session.
     pub to_s: f64,
-    /// The time after which nothing is shown, in seconds of the session; it may be infinite.
+    /// The time after which nothing is shown, in seconds of the session; this time may be infinite.
     pub ends_s: f64,
     /// The subject of the charts: the load, or the server.
     pub subject: Subject,
@@ -345,8 +345,9 @@ pub fn legend(paint: &mut Paint, area: Rect, lanes: &ChartContext, entries: &[Le
     }
 }
 
-/// Returns a row for each entry of a legend, in order, as near as possible to the `wanted` row. An entry without a
-/// wanted row is directly below the previous entry. If there are more entries than rows, some entries share a row.
+/// Returns a row for each entry of a legend, in order, as near as possible to the row that `wanted` has for the entry.
+/// An entry without a wanted row is directly below the previous entry. If there are more entries than rows, some
+/// entries share a row.
 fn places(rows: u16, wanted: &[Option<u16>]) -> Vec<u16> {
     let mut places: Vec<u16> = Vec::new();
     for wish in wanted {

@@ -7,9 +7,9 @@
 //!  get                        ▇             8 %  110 k/s  0.9 µs  ≤1 µs   ≤4 µs  ≤33 µs       0        0
 //!   and 4 more, 3 /s   redyno itself 0.1 %, 105 /s
 //! ```
-//! Times are execution times, without waiting. Percentiles come from LATENCY HISTOGRAM, whose buckets are about
-//! powers of two. The true percentile is at most the value shown, and more than half of this value. If the server
-//! reports percentiles only since its start, the heading says so.
+//! Times are execution times, without waiting. Percentiles come from LATENCY HISTOGRAM, whose buckets are about powers
+//! of two. The true percentile is at most the value shown, and more than half of this value. If the server reports
+//! percentiles only since its start, the heading of the table says so.
 
 use ratatui::layout::Rect;
 
@@ -57,7 +57,7 @@ const FIGURES: [(CommandColumn, &str, u16); 9] = [
 ];
 /// The columns, the most important first.
 const NEEDED: [CommandColumn; 9] = [Share, Calls, Mean, P99, Bar, P50, P999, Failed, Rejected];
-/// The minimum and the maximum width of names. With wider names, the figures would be too far away.
+/// The minimum and the maximum width of names. With wider names, the figures would be too far from the names.
 const NAME: (u16, u16) = (15, 36);
 
 /// The longest execution time that a bounded bucket of LATENCY HISTOGRAM counts, in µs. The last bucket counts all

@@ -1,4 +1,4 @@
-//! The cursor: a line through all charts, and the events and values at its moment as text.
+//! The cursor: a line through all charts, and the events and values at the cursor's moment as text.
 //!
 //! ```text
 //!  01:07  28.3 ms ← KEYS * 27.1 ms  slowlog: 27.1 ms KEYS *  segment 3: 200 clients × 4, closed loop
@@ -207,7 +207,7 @@ fn stretch(step_s: f64) -> String {
     trimmed(&format!("{value:.digits$} {unit}"))
 }
 
-/// Returns `p50 312 µs, p99 910 µs, max 7.70 ms`, without percentiles that have too few samples.
+/// Returns a text such as `p50 312 µs, p99 910 µs, max 7.70 ms`, without percentiles that have too few samples.
 fn latencies(lanes: &ChartContext, measure: Measure, name: &str) -> Option<StyledText> {
     let level = |level: Level| {
         let ns = lanes.level_shown(measure, level)?;

@@ -17,14 +17,15 @@ pub fn figure(ns: Option<u64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), units::latency)
 }
 
-/// Returns a figure of `row` as text. A sign replaces an unknown figure and zero errors.
+/// Returns a figure of `row` as text. An unknown figure, or a count of zero errors, is shown as [`NONE`].
 pub fn written(figure: Figure, row: &Row) -> String {
     let is_nothing = figure.unit == FigureUnit::Trouble && figure.value(row) == Some(0.0);
     figure.written(row).filter(|_| !is_nothing).unwrap_or_else(|| NONE.to_owned())
 }
 
-/// Returns a percentile of the pings as text. If an unanswered ping has waited longer than the maximum, the maximum
-/// is its wait: `>1.98 s`. If no ping was answered, every percentile is this wait.
+/// Returns a percentile of the pings as text. If an unanswered ping has waited longer than the maximum, the maximum is
+/// the wait of this ping, such as `>1.98 s`. If no ping was answered, every percentile is the longest wait of an
+/// unanswered ping.
 pub fn ping_figure(level: Level, rtt: &Latency, pings: PingCell) -> String {
     let known = level.of(rtt);
     let is_relevant = rtt.is_empty() || level == Level::Max;

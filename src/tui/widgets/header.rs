@@ -145,7 +145,8 @@ fn replay(playback: &Playback, width: u16) -> String {
     format!("REPLAY{file}, {state} {}×", playback.speed())
 }
 
-/// Returns whether the target answers, and if there is room the time at which it began or stopped answering.
+/// Returns whether the target answers; if there is room, also returns the time at which the target began or stopped
+/// answering.
 fn reachability(model: &Model, in_full: bool) -> Option<(String, Ink)> {
     let (word, since_s, ink) = match model.reachability_shown() {
         Reachability::Down { since_s, .. } => ("UNREACHABLE", since_s, Ink::Bad),

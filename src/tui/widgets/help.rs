@@ -74,7 +74,7 @@ impl HelpSection {
         Self { title: title.to_owned(), items }
     }
 
-    /// Returns the section with only the items that contain every word of `query`.
+    /// Returns the section, limited to the items that contain every word of `query`.
     fn found(&self, query: &str) -> (&str, Vec<&HelpItem>) {
         let holds = |item: &&HelpItem| {
             let text = format!("{} {} {}", self.title, item.name, item.text).to_lowercase();

@@ -11,8 +11,8 @@
 //!       └┴─────┴──────┴─────┴─
 //!        1    10     100   clients
 //! ```
-//! A line joins points that differ only in this knob; its label names the other knobs that distinguish the line. The
-//! horizontal axis is logarithmic if the largest value is at least ten times the smallest.
+//! A line joins points that differ only in this knob; the line's label names the other knobs that distinguish the line.
+//! The horizontal axis is logarithmic if the largest value is at least ten times the smallest.
 
 use ratatui::layout::Rect;
 
@@ -43,7 +43,7 @@ pub struct AnnotatedCurve<'a> {
 }
 
 impl<'a> AnnotatedCurve<'a> {
-    /// Adds the annotations that `model` has to a curve.
+    /// Adds the annotations from `model` to a curve.
     pub fn new(model: &Model, curve: &'a Curve) -> Self {
         let dimension = curve.dimension;
         let (limit, bounds) = (model.curve_limit(dimension), model.curve_bounds(dimension));

@@ -8,8 +8,8 @@
 //!   1 ms┤▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ p90      812 µs
 //!       │⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠔⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒ p50      583 µs
 //! ```
-//! The axis extends from p50 to most p99.9 values in the period shown. Values outside the axis are drawn at its edge.
-//! The largest of several neighbouring values has a mark with its number.
+//! The axis extends from p50 to most p99.9 values in the period shown. Values outside the axis are drawn at the edge of
+//! the axis. The largest of several neighbouring values outside the axis has a mark with its number.
 //!
 //! The background of the latency chart is denser where there are more requests. Even a single request in a cell is
 //! visible. Latencies above the axis are counted in the top row.
@@ -113,8 +113,8 @@ fn draw_clipped(paint: &mut Paint, plot: Rect, context: &ChartContext, axis: &Va
     ClippedMarks { borders: borders(), ink: Ink::Strong, words: Some(&words) }.above(paint, plot, &above);
 }
 
-/// The number of last columns whose values determine the row of a line's name. With a single column, the name would
-/// jump.
+/// The number of last columns whose values determine the row of a line's name. If a single column determined the row,
+/// the name would often jump.
 const END: usize = 12;
 
 fn legend(paint: &mut Paint, chart: Rect, context: &ChartContext, axis: Option<&ValueAxis>) {

@@ -106,7 +106,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     }
 }
 
-/// The maximum number of rows for an experiment. With more rows, too few would be left for measurements.
+/// The maximum number of rows for an experiment. With more rows, too few rows would be left for measurements.
 const MOST_EXPERIMENT: u16 = 8;
 
 /// Draws the experiment with its progress, or its result until the user closes it.

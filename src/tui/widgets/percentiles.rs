@@ -94,7 +94,7 @@ fn figures(latency: &Latency) -> Vec<String> {
 
 /// A distribution with its name.
 pub struct LatencySeries<'a> {
-    /// The name, `service` or `GET`.
+    /// The name, such as `service` or `GET`.
     pub name: String,
     /// The character of the line on a screen without braille.
     pub letter: char,
@@ -170,7 +170,7 @@ fn line(
     end
 }
 
-/// Writes the name of a line after the end of the line, or if there is no room in a row above or below.
+/// Writes the name of a line after the end of the line; if there is no room there, in a row above or below.
 fn label(paint: &mut Paint, plot: Rect, series: &LatencySeries, x: u16, y: u16) {
     let length = series.name.chars().count() as u16;
     let Some(last) = plot.right().checked_sub(length).filter(|last| *last > plot.x) else { return };
@@ -262,7 +262,7 @@ fn percentile_axis(paint: &mut Paint, plot: Rect, nines: u32) {
     }
 }
 
-/// Returns a percentile as text, with as many decimals as it has nines: `50 %` or `99.9 %`.
+/// Returns a percentile as text, with as many decimals as needed: `50 %` or `99.9 %`.
 fn percentile(nines: f64) -> String {
     let digits = (nines as usize).saturating_sub(2);
     format!("{:.*} %", digits, curve::quantile_at(nines) * 100.0)

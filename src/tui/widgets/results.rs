@@ -6,8 +6,8 @@
 //!    1 50×1            74.2 k  508 µs 2.50 ms
 //! ```
 //!
-//! The table of operations lists the operations of the current segment, sorted by their number of requests. If not
-//! all operations fit, one row has the sum of the others.
+//! The table of operations lists the operations of the current segment, sorted by their number of requests. If not all
+//! operations fit, one row has the sum of the other operations.
 //!
 //! ```text
 //! ─ operations 3 to 6 of 20 by ops/s; J, K   ops/s     p50     p99
@@ -34,8 +34,8 @@ use crate::{
     tui::{Ink, Paint, row},
 };
 
-/// The figures of a row with their widths, the most important figure first. A width includes a blank before the
-/// figure: `99.9 k`, `8.85 ms`.
+/// The figures of a row with their widths, the most important figure first. A width includes a blank before the figure,
+/// such as `99.9 k` or `8.85 ms`.
 const FIGURES: [(Figure, u16); 5] = [
     (figures::OPS_PER_S, 7),
     (figures::SERVICE_P50, 8),
@@ -120,8 +120,8 @@ pub(super) fn table(area: Rect) -> ScreenTable<ResultTableKey> {
     ScreenTable::new(area, first.into_iter().chain(figures))
 }
 
-/// The maximum number of operations that have their own columns in the table of percentiles. More operations have a
-/// separate table.
+/// The maximum number of operations that have their own columns in the table of percentiles. If there are more
+/// operations, a separate table has a row for each operation.
 pub const FEW: usize = 4;
 /// The maximum width of the table of operations. In a wider table, the figures would be too far from the names.
 const WIDEST: u16 = 80;
@@ -184,7 +184,7 @@ fn operation_rows(paint: &mut Paint, area: Rect, reading: &Reading, first: usize
 }
 
 /// Returns the positions of the operations that have a row below the heading. If not all operations fit, the last row
-/// is for the sum of the others.
+/// is for the sum of the other operations.
 fn shown(first: usize, all: usize, height: u16) -> Range<usize> {
     let room = height.saturating_sub(1);
     if all <= room.into() { 0..all } else { from(first, all, room.saturating_sub(1)) }

@@ -8,8 +8,8 @@
 //! ```
 //! Columns that do not fit are left out, the least important first; the sort column stays.
 //!
-//! Below the table are details of the selected segment, with its differences from the baseline and their confidence
-//! intervals.
+//! Below the table are details of the selected segment, with the segment's differences from the baseline and the
+//! confidence intervals of these differences.
 //!
 //! ```text
 //!  ─ segment 3 against 2, the baseline ──────────────────────────────────────
@@ -273,7 +273,7 @@ pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
 const NAME: u16 = 10;
 const FIGURE: u16 = 9;
 
-/// The figures to compare in the details. Response times are compared only if both segments have them.
+/// The figures to compare in the details. Response times are compared only if both segments have response times.
 const DETAILS: [Figure; 6] = [
     figures::OPS_PER_S,
     figures::SERVICE_P50,

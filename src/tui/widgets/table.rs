@@ -4,7 +4,7 @@
 //!  ├ right 4 ┤├ rest ───────────────┤├ right 8 ┤├ left 17 ──────┤
 //!          3   clients 200               119 k    +18 % faster
 //! ```
-//! Each column has a key, and a row has a text for each key. All functions except those that write cells are pure
+//! Each column has a key, and a row has a text for each key. A few functions write cells; all other functions are pure
 //! arithmetic.
 
 use std::ops::Range;
@@ -84,7 +84,8 @@ impl<K: Copy + PartialEq> ScreenTable<K> {
             .map(move |(key, cell)| (*key, TableCell { area: in_row(*cell), flush: cell.flush }))
     }
 
-    /// Writes row `n`. For each column, the closure gets the key and the width, and returns the text and its ink.
+    /// Writes row `n`. For each column, the closure `text` gets the key and the width, and returns the text and its
+    /// ink.
     pub fn write(&self, paint: &mut Paint, n: u16, text: impl Fn(K, usize) -> (String, Ink)) {
         for (key, cell) in self.row(n) {
             let (text, ink) = text(key, cell.area.width.into());

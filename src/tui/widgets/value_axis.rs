@@ -74,7 +74,8 @@ pub fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     }
 }
 
-/// Returns the values with their rows from the bottom. If two values are in the same row, only the first is returned.
+/// Returns the values with their rows from the bottom. If two values are in the same row, only the first value is
+/// returned.
 fn label_rows(axis: &ValueAxis, rows: u16, values: Vec<f64>) -> Vec<(u16, f64)> {
     let mut ticks: Vec<(u16, f64)> = Vec::new();
     for value in values {

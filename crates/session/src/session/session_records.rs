@@ -4,7 +4,7 @@
 //! ```text
 //! peer ─► thread "kept" ─► one record a second ─► unlinked file, at most 1 GiB ─► records, for exports
 //! ```
-//! The file of a live session is unlinked (it has no name), so the system removes it when the process ends.
+//! The file of a live session is unlinked (has no name), so the system removes the file when the process ends.
 
 use std::{
     fs::{File, OpenOptions},
@@ -51,7 +51,8 @@ enum RecordSource {
 /// The records of a live session.
 #[derive(Debug)]
 struct LiveRecords {
-    /// The file for reading. All copies of this handle share one read position.
+    /// The file for reading, or the reason why the file could not be created. All copies of this handle share one read
+    /// position.
     file: Result<File, String>,
     /// The reason why no more records are written to the file, if there is one.
     trouble: Arc<Mutex<Option<String>>>,
@@ -64,7 +65,7 @@ impl SessionRecords {
     }
 
     /// Writes the records that `peer` receives from now on to an unlinked file in `folder`, which is created if
-    /// missing. A failure is reported when the records are read.
+    /// missing. A failure to write the file is reported later, when the records are read.
     pub fn start(folder: &Path, peer: Peer) -> Self {
         let trouble: Arc<Mutex<_>> = Arc::default();
         let began = nameless(folder).and_then(|(file, written)| {
@@ -88,11 +89,11 @@ impl SessionRecords {
         }
     }
 
-    /// Returns the records up to the last complete second. The returned iterator borrows `self`, so only one can exist
-    /// at a time.
+    /// Returns the records up to the last complete second. The returned iterator borrows `self`, so only one such
+    /// iterator can exist at a time.
     ///
     /// # Errors
-    /// When the records cannot be read, or not all of them were kept.
+    /// Fails when the records cannot be read, or when not all records were kept.
     pub fn records(
         &mut self,
     ) -> Result<impl Iterator<Item = Result<Record, ReadError>>, SessionRecordsError> {

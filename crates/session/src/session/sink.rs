@@ -5,8 +5,8 @@
 //!        ├─► records, one a second ─► Sink ─► pieces of text ─► a stream, a file
 //! file ──┘
 //! ```
-//! A sink only returns text; its owner writes the text, so that a slow output never blocks the session. Every sink can
-//! convert live records and the records of a file.
+//! A sink only returns text, and the owner of the sink writes the text, so that a slow output never blocks the session.
+//! Every sink can convert live records and the records of a file.
 
 use super::{Event, Record, line};
 use crate::events::EventKind;
@@ -21,8 +21,8 @@ pub trait Sink {
         Vec::new()
     }
 
-    /// Returns the text that takes the place of `pieces` lost pieces of output at `t_s` seconds. A sink for files only
-    /// returns an empty text.
+    /// Returns the text that takes the place of `pieces` lost pieces of output at `t_s` seconds. A sink whose text goes
+    /// only to files returns an empty text.
     fn lost(&self, t_s: f64, pieces: u64) -> String {
         let _ = (t_s, pieces);
         String::new()

@@ -57,8 +57,8 @@ fn shortest_s(usual_us: [Option<f64>; 3]) -> f64 {
 }
 
 impl StallWatch {
-    /// Adds a report of the wake probe. The delay that it measures is this machine's, and is not counted as a stall of
-    /// the server.
+    /// Adds a report of the wake probe. This machine causes the delay that the wake probe measures, so the delay is not
+    /// counted as a stall of the server.
     pub(super) fn push_wake(&mut self, wake: &Wake) {
         self.own_s.push_back(wake.late.max_ns() as f64 / 1e9);
         if self.own_s.len() > WAKES {

@@ -10,12 +10,12 @@ use crate::{
     load::{Load, LoadError, LoadPlan},
 };
 
-/// A running load without a session. The caller fetches its records. Dropping this value stops the load.
+/// A running load without a session. The caller fetches the records of the load. Dropping this value stops the load.
 pub struct StandaloneLoad {
     clock: Clock,
     load: Load,
     knobs: Knobs,
-    /// Later load settings, each with the time at which it takes effect, in nanoseconds.
+    /// Later load settings, each with the time at which the settings take effect, in nanoseconds.
     later: VecDeque<(u64, Knobs)>,
     records: TargetRecords,
 }
@@ -24,7 +24,7 @@ impl StandaloneLoad {
     /// Starts the load.
     ///
     /// # Errors
-    /// As [`Load::start`].
+    /// Returns the errors of [`Load::start`].
     pub fn start(
         plan: &LoadPlan,
         knobs: Knobs,
@@ -61,8 +61,8 @@ impl StandaloneLoad {
         self.records.begin_segment(Segment::begun(turned, self.knobs.clone(), None));
     }
 
-    /// Returns the records since the last call. The call also ends a warm-up after its time, ends a complete prefill,
-    /// and applies load settings that are due.
+    /// Returns the records since the last call. The call also ends a warm-up whose time is over, ends a complete
+    /// prefill, and applies load settings that are due.
     pub fn take(&mut self) -> Vec<Record> {
         let now_ns = self.clock.now_ns();
         let due = self.later.pop_front_if(|(at_ns, _)| *at_ns <= now_ns && !self.load.is_over());

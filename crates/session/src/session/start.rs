@@ -31,8 +31,8 @@ impl SessionStart {
         session
     }
 
-    /// Adds a node to this record if `record` reports that the node has joined. Returns whether a node was added. The
-    /// first record of a later file, or for a later listener, therefore contains all nodes.
+    /// Adds a node to this record if `record` reports that the node has joined. Returns whether a node was added. In
+    /// this way, the first record for a later file or a later listener contains all nodes.
     pub fn follow(&mut self, record: &Record) -> bool {
         let Record::Event(Event { node, what: EventKind::NodeJoined { address }, .. }) = record else {
             return false;
@@ -45,7 +45,7 @@ impl SessionStart {
         is_next
     }
 
-    /// Returns the address of a node; `None` if it is unknown.
+    /// Returns the address of a node; `None` if the address is unknown.
     pub fn address_of(&self, node: u16) -> Option<&str> {
         let server = match usize::from(node).checked_sub(1) {
             None => Some(&self.target),

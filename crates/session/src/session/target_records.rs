@@ -45,12 +45,12 @@ pub(super) struct TargetInputs {
     pub(super) numbers: Option<Numbering>,
 }
 
-/// Makes the records of one target from the reports about it.
+/// Makes the records of one target from the reports about this target.
 pub(crate) struct TargetRecords {
     clock: Clock,
     rings: Vec<RingEnd>,
     assembly: Assembly,
-    /// The reports of each worker separately, if they are requested.
+    /// The reports of each worker separately, if separate reports are requested.
     of_workers: Vec<Assembly>,
     /// The rings of threads that begin later.
     joined: Receiver<RingEnd>,
@@ -171,7 +171,7 @@ impl TargetRecords {
     }
 
     /// Adds the recall of a search. `of` is the search's workload and keyspace; the recall is ignored if the present
-    /// segment has others.
+    /// segment has another workload or keyspace.
     pub(super) fn hear_recall(&mut self, recall: f64, of: &(Arc<Workload>, u64)) {
         let is_of = |knobs: &Knobs| (&knobs.workload, knobs.keyspace) == (&of.0, of.1);
         if self.knobs.values().next_back().is_some_and(is_of) {
@@ -369,7 +369,7 @@ impl TargetRecords {
     }
 }
 
-/// Returns the record of a probe's report; its length excludes the time in which the process was stopped.
+/// Returns the record of a probe's report. The length in the record excludes the time in which the process was stopped.
 pub(super) fn span<T>(report: probe::ProbeReport<T>, pauses: &Pauses) -> Span<T> {
     let (end_s, length_s) = (seconds(report.end_ns), seconds(report.end_ns - report.start_ns));
     Span::new(end_s, pauses.left_s(end_s, length_s), report.body)

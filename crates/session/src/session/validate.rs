@@ -14,25 +14,25 @@ use crate::{units::grouped, untrusted, workload::Workload};
 
 /// The limit for times and lengths in a record, in seconds: ten years. Larger values would make the time axis useless.
 const LONGEST_S: f64 = 315_360_000.0;
-/// The limit for every number, 2^53: JSON numbers above it are not exact integers.
+/// The limit for every number, 2^53: JSON numbers above this limit are not exact integers.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
 /// The limit for the sum of all counts in all records, so that sums fit into 64 bits.
 const MOST: u64 = 1 << 63;
-/// The fields of a distribution without these limits: the encoded histogram and the sum.
+/// The fields of a distribution to which these limits do not apply: the encoded histogram and the sum.
 const OF_DISTRIBUTIONS: [&str; 2] = ["hdr", "sum_ns"];
 /// The largest number of segments in a recording: an hour with nine changes of the load settings per second. The number
-/// is limited because all segments stay in memory.
+/// of segments is limited because all segments stay in memory.
 const MOST_SEGMENTS: u32 = 1 << 15;
 /// The kinds of records whose numbers come from the server and are never added up.
 const UNBOUNDED: [&str; 3] = ["server", "host", "event"];
 
-/// The state of the validation after the records so far: the sum of all integers in them, and the number of their
+/// The state of the validation after the records so far: the sum of all integers in the records, and the number of
 /// segments.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ValidationState {
     sum: u64,
     segments: u32,
-    /// The workload of the last segment; the next segment usually shares it.
+    /// The workload of the last segment; the next segment usually has the same workload.
     workload: Option<Arc<Workload>>,
 }
 
@@ -44,7 +44,7 @@ impl RecordLines {
     /// Returns the record of a line.
     ///
     /// # Errors
-    /// The reason why the line is not a valid record, as text.
+    /// Returns the reason why the line is not a valid record, as text.
     pub(crate) fn read(&mut self, line: &[u8]) -> Result<Record, String> {
         validated(line, &mut self.0)
     }
@@ -61,10 +61,10 @@ impl ValidationState {
     }
 }
 
-/// Validates `line` and returns its record.
+/// Validates `line`, and returns the record in `line`.
 ///
 /// # Errors
-/// The reason why the line is not a valid record, as text.
+/// Returns the reason why the line is not a valid record, as text.
 pub(super) fn validated(line: &[u8], known: &mut ValidationState) -> Result<Record, String> {
     let mut value: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let kind = value["kind"].as_str();

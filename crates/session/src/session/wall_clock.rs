@@ -54,7 +54,7 @@ impl FromStr for GivenMoment {
 }
 
 impl Timeline {
-    /// Returns the recording host's wall clock; `None` if it is unknown.
+    /// Returns the recording host's wall clock; `None` if the wall clock is unknown.
     pub fn wall_clock(&self) -> Option<WallClock> {
         self.session()?.wall_clock()
     }
@@ -68,7 +68,7 @@ impl Timeline {
     /// Returns a given moment in seconds of the session.
     ///
     /// # Errors
-    /// When the moment is not in the session, or the wall clock is unknown. The error message says what to give
+    /// Fails when the moment is not in the session, or the wall clock is unknown. The error message says what to give
     /// instead.
     pub fn moment(&self, given: GivenMoment) -> Result<f64, String> {
         let (begins_s, ends_s) = (self.begins_s(), self.now_s);

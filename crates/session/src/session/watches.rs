@@ -6,7 +6,7 @@
 //!   time by command ────┘
 //!   PING, each tick ─────► stall begins, stall ends
 //! ```
-//! A change of load settings is expected to move the figures, so all baselines are forgotten then.
+//! A change of load settings is expected to move the figures, so all baselines are forgotten after such a change.
 
 use std::collections::BTreeMap;
 
@@ -25,14 +25,14 @@ use crate::{
 
 /// The largest number of watched commands.
 const MOST_COMMANDS: usize = 16;
-/// The smallest share of time with which a command is watched.
+/// The smallest share of the server's time with which a command is watched.
 const LEAST_SHARE: f64 = 0.05;
-/// The smallest number of lookups between two polls for which the hit rate is watched. The hit rate of fewer lookups is
-/// chance.
+/// The smallest number of lookups between two polls for which the hit rate is watched. With fewer lookups, the hit rate
+/// is chance.
 const LEAST_LOOKUPS: f64 = 100.0;
 /// The time without calls after which a new command gets the baseline 0, in seconds.
 const KNOWN_S: f64 = 10.0;
-/// The time after a pause of the process in which PINGs are ignored, in seconds: their replies have waited for the
+/// After a pause of the process, PINGs are ignored for this time, in seconds: their replies have waited for the
 /// process.
 const AFTER_PAUSE_S: f64 = 0.5;
 
@@ -54,7 +54,7 @@ pub(super) struct FigureWatches {
 }
 
 impl FigureWatches {
-    /// Adds a record of the target. Returns the events that it causes.
+    /// Adds a record of the target. Returns the events that the record causes.
     pub(super) fn push(&mut self, record: &Record) -> Vec<Event> {
         match record {
             Record::Segment(segment) => self.forget(segment.t_s),

@@ -24,7 +24,7 @@ use crate::{
 
 /// The limit in bytes a second for a screen of 120x36 under load.
 const UNDER_LOAD: u64 = 20_000;
-/// The limit for a frozen screen.
+/// The limit in bytes a second for a frozen screen.
 const FROZEN: u64 = 1_000;
 /// The number of seconds that are counted.
 const LENGTH: u64 = 5;

@@ -1,4 +1,4 @@
-//! Tests of pings while a server stalls, and after it has answered all of them at once.
+//! Tests of pings while a server stalls, and after the server has answered all these pings at once.
 
 use super::{deliver, drawn, lines, press};
 use crate::{
@@ -42,7 +42,8 @@ fn stall(model: &mut Model, made: &mut GeneratedSession) {
     }
 }
 
-/// Returns the pings of a stalled second, all answered at once. The parts were measured only for a few fast pings.
+/// Returns the pings of a stalled second, all answered at once. The parts of a round trip were measured only for a few
+/// fast pings.
 fn answers() -> Ping {
     let waits = (1..=100).map(|n| n * 10_000_000);
     Ping {

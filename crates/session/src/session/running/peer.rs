@@ -35,7 +35,7 @@ impl Peer {
         std::iter::from_fn(|| self.deliveries.next()).collect()
     }
 
-    /// Waits at most `limit` for the next delivery, and returns it.
+    /// Waits at most `limit` for the next delivery, and returns this delivery.
     ///
     /// # Errors
     /// [`RecvTimeoutError::Timeout`] if no delivery arrived in time, and [`RecvTimeoutError::Disconnected`] if the
@@ -50,7 +50,7 @@ impl Peer {
     }
 }
 
-/// The session's end of the channels to all peers.
+/// The session's side of the channels to all peers.
 pub(super) struct Peers {
     orders: Receiver<(usize, Order)>,
     /// The senders to the peers, by id. The entry of a dropped peer is `None`.
@@ -58,8 +58,8 @@ pub(super) struct Peers {
 }
 
 impl Peers {
-    /// Creates `count` peers, the session's end of their channels, and a sender for orders of the session's owner. A
-    /// peer gets the arguments of slow-log commands if `keep` returns true for its id; the screen is peer 0.
+    /// Creates `count` peers, the session's side of their channels, and a sender for orders of the session's owner. A
+    /// peer gets the arguments of slow-log commands if `keep` returns true for the peer's id; the screen is peer 0.
     pub(super) fn new(
         count: usize,
         keep: impl Fn(usize) -> bool,
@@ -75,7 +75,7 @@ impl Peers {
         (peers, Self { orders, listeners }, sender)
     }
 
-    /// Waits at most `limit` for the next order, and returns it with the id of its peer.
+    /// Waits at most `limit` for the next order, and returns the order with the id of the peer that sent it.
     pub(super) fn next_within(&self, limit: Duration) -> Option<(usize, Order)> {
         self.orders.recv_timeout(limit).ok()
     }
@@ -95,7 +95,7 @@ impl Peers {
         }
     }
 
-    /// Sends a refused order back to its peer, with the reason.
+    /// Sends a refused order, with the reason, back to the peer that sent the order.
     pub(super) fn refuse(&mut self, peer: usize, order: Order, why: String) {
         if let Some(Some(listener)) = self.listeners.get(peer) {
             // A failure to send means that the peer is gone.

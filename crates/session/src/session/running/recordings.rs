@@ -27,25 +27,26 @@ pub(super) struct Recordings {
     keeps_arguments: bool,
     /// Whether the queries of URL paths are removed from recordings.
     redacts: bool,
-    /// The path and size of the current recording when they were last reported.
+    /// The path and size of the current recording, as last reported.
     reported: Option<(PathBuf, u64)>,
-    /// The files that a warning was sent about, because they accept no data.
+    /// The files that accept no data, and about which a warning was sent.
     behind: Vec<PathBuf>,
     /// The error of the first file that failed.
     failed: Option<Arc<SessionFileError>>,
 }
 
 impl Recordings {
-    /// Returns a set of files that is empty. Files that are added later contain what `commission` allows.
+    /// Returns an empty set of files. Recordings and exports that are added later contain only the data that
+    /// `commission` allows.
     pub fn of(commission: &Commission) -> Self {
         let (keeps_arguments, redacts) = (commission.keeps_arguments, commission.redacts);
         Self { keeps_arguments, redacts, ..Self::default() }
     }
 
-    /// Starts a recording into `writer`, at `since_s` of the session.
+    /// Starts a recording into `writer`, `since_s` seconds after the start of the session.
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails when the system cannot start a thread.
     pub fn start(&mut self, writer: SessionWriter, since_s: f64) -> std::io::Result<RecordFeed> {
         self.since_s = since_s;
         let (recording, listener) = Recording::start(writer)?;
@@ -56,7 +57,7 @@ impl Recordings {
     /// Starts an export into `writer`.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// Returns the errors of [`start`](Self::start).
     pub fn export(&mut self, writer: SessionWriter) -> std::io::Result<RecordFeed> {
         let (export, listener) = Recording::start(writer)?;
         self.exports.push(export);
@@ -66,7 +67,7 @@ impl Recordings {
     /// Starts a recording into a new file in `folder`; the file name consists of `target` and the present time.
     ///
     /// # Errors
-    /// A message, when a recording is in progress or the file cannot be created.
+    /// Returns a message if a recording is in progress or the file cannot be created.
     pub fn start_in(&mut self, folder: &Path, target: &str, since_s: f64) -> Result<RecordFeed, String> {
         if let Some(current) = &self.current {
             return Err(format!("the session is recorded to {} already", untrusted::path(&current.path())));
@@ -75,10 +76,10 @@ impl Recordings {
         self.start(writer, since_s).map_err(|error| format!("cannot start recording: {error}"))
     }
 
-    /// Ends the current recording; [`poll`](Self::poll) reports when its file is complete.
+    /// Ends the current recording; [`poll`](Self::poll) reports when the file is complete.
     ///
     /// # Errors
-    /// A message, when there is no recording.
+    /// Returns a message if no recording is running.
     pub fn stop(&mut self) -> Result<(), String> {
         let current = self.current.take().ok_or("there is no recording to stop")?;
         current.stop();
@@ -140,7 +141,7 @@ impl Recordings {
     /// Waits until all files are written. Call this only after the session has ended.
     ///
     /// # Errors
-    /// The first error of a file, now or during the session.
+    /// Returns the first error of a file, now or during the session.
     pub fn finish(self) -> Result<(), Arc<SessionFileError>> {
         let rest = self.ending.into_iter().chain(self.exports).chain(self.current);
         let rest = rest.filter_map(|r| r.finish().err().map(Arc::new));

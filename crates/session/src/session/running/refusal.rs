@@ -1,8 +1,8 @@
-//! Decides whether the load must stop. There are three causes: the server refuses it permanently because a password or
-//! a permission is missing, a worker died, or an agent of a fleet refuses its share.
+//! Decides whether the load must stop. The load must stop for one of three causes: the server refuses the load
+//! permanently because a password or a permission is missing, a worker died, or an agent of a fleet refuses its share.
 //!
-//! After other errors the run continues, and the errors are counted. A load with one of the three causes ends, because
-//! a run with refusals only, or with a part of its requests, must not look like a measurement.
+//! An error with any other cause is counted, and the run continues. A run whose requests are all refused, or which
+//! lacks a part of its requests, must not look like a measurement.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ const FATAL: [(&str, &str); 3] = [
 pub(super) struct Refusals {
     /// Whether the load continues after refusals (`--keep-going`).
     keeps_going: bool,
-    /// The current segment; `None` if its load was refused.
+    /// The number of the current segment; `None` if the segment's load was refused.
     segment: Option<u32>,
     first: BTreeMap<String, String>,
 }
@@ -35,7 +35,7 @@ impl Refusals {
         Self { keeps_going, ..Self::default() }
     }
 
-    /// Adds the next record. If the load must stop, returns the reason; it is returned once for each segment.
+    /// Adds the next record. If the load must stop, returns the reason, once for each segment.
     pub fn push(&mut self, record: &Record) -> Option<String> {
         match record {
             Record::Event(Event { what: EventKind::WorkerDied { cause }, .. }) => {

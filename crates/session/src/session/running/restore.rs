@@ -1,5 +1,5 @@
 //! Restores the server parameters that a session has set, and deletes the objects that its setups have created. Each
-//! call returns a line about its result.
+//! function returns a line of text about the restoration or deletion.
 
 use std::time::Duration;
 
@@ -11,14 +11,15 @@ use crate::{
 /// The timeout for the server's reply to each command.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
-/// The timeout for deleting an index over HTTP. A server answers this request only after its open requests.
+/// The timeout for deleting an index over HTTP. A server answers the deletion only after the requests that it is still
+/// processing.
 const LIMIT_BY_HTTP: Duration = Duration::from_secs(30);
 
 /// Restores a server parameter of `ledger`, and returns a line about the result. If another client has changed the
 /// parameter meanwhile, the parameter stays as it is.
 ///
 /// # Errors
-/// A message with the command for the user to run.
+/// Returns a message with the command for the user to run.
 pub fn restore_parameter(
     tuned: &TunedParameter,
     ledger: &Ledger,
@@ -42,7 +43,7 @@ pub fn restore_parameter(
 /// Deletes an object of `ledger` that a setup has created, and returns a line about the result.
 ///
 /// # Errors
-/// A message with the command for the user to run.
+/// Returns a message with the command for the user to run.
 pub fn delete(
     made: &SetupObject,
     ledger: &Ledger,

@@ -18,7 +18,8 @@ pub(super) enum GateStage {
     Surveying(HolderReplies<Survey>),
     /// The user was asked whether redyno may write, and has not answered yet.
     Asking,
-    /// The user was asked about load settings that may do harm, and has not answered yet. The previous load continues.
+    /// The user was asked about load settings that may do harm, and has not answered yet. Until the answer, the
+    /// previous load continues.
     Warning(Box<GateStage>),
     /// There are no more questions about this node, but the next step has not begun yet.
     Allowed(Box<GateStage>),
@@ -28,7 +29,7 @@ pub(super) enum GateStage {
     Preparing(Steps, HolderReplies<SetUp>),
     /// Writes are allowed.
     Open,
-    /// Writes are allowed as soon as further key names are added to the marker.
+    /// Further key names are being added to the marker; after that, writes are allowed.
     Extending(HolderReplies<()>),
 }
 
@@ -76,8 +77,8 @@ impl Admission {
     /// Returns the load settings that may take effect, if there are any.
     ///
     /// # Errors
-    /// A notice for the peers. With a user (`is_attended`) the notice can be a question; without a user the load stays
-    /// off.
+    /// If no load settings may take effect, returns a notice for the peers. With a user (`is_attended`) the notice can
+    /// be a question; without a user the load stays off.
     pub fn knobs(self, is_attended: bool) -> Result<Knobs, Notice> {
         Err(match self {
             Self::Pass(knobs) => return Ok(knobs),

@@ -52,7 +52,7 @@ fn start(commission: Commission, peers: usize) -> (Session, Vec<Peer>, Sender<Si
     (session, peers, signals)
 }
 
-/// Returns the number of clients in each segment with load that a peer receives until the end of the session.
+/// Returns, for each segment with load that a peer receives until the end of the session, the number of clients.
 fn clients_seen(peer: &Peer) -> Vec<u32> {
     let segment = |delivery| match delivery {
         Delivery::Record(record) => match &*record {

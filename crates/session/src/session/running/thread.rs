@@ -20,12 +20,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(40);
 /// The reason why a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndedBy {
-    /// The session reached its time or its number of requests, or a peer ordered its end.
+    /// The session reached its time or its number of requests, or a peer ordered the end of the session.
     Itself,
     /// A signal ended the session.
     Signal,
     /// The server of a node refuses the load permanently, or a worker died, and there was no screen to continue without
-    /// load. Contains the node number and the reason.
+    /// load. The fields are the node number and the reason.
     Refusal(u16, String),
 }
 
@@ -36,12 +36,12 @@ pub struct SessionResult {
     pub by: EndedBy,
     /// `Ok` if all files are complete; otherwise the first error of a file.
     pub recorded: Result<(), Arc<SessionFileError>>,
-    /// The numbers of nodes with changes that could not be undone. Kept keys do not count. The session has reported the
-    /// details.
+    /// The numbers of nodes with changes that could not be undone. Keys that redyno keeps on request do not count as
+    /// changes. The session has already reported the details of these changes.
     pub left: Vec<u16>,
 }
 
-/// Runs the session to its end and cleans up. After a panic it cleans up too, and then panics again.
+/// Runs the session to its end and cleans up. After a panic the function also cleans up, and then panics again.
 pub(super) fn run(mut running: LiveSession) -> SessionResult {
     let ended = catch_unwind(AssertUnwindSafe(|| run_until_end(&mut running)));
     running.peers.send(0, Notice::Leave);

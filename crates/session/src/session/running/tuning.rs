@@ -24,7 +24,8 @@ pub(super) struct Wish {
     pub(super) peer: usize,
 }
 
-/// The parameter that is being set, and the parameters that wait. The ledger contains the parameters that were set.
+/// The parameter that is being set, and the parameters that wait to be set. The ledger contains the parameters that
+/// were set.
 pub(super) struct Tuning {
     ledger: Ledger,
     waiting: VecDeque<Wish>,
@@ -100,8 +101,8 @@ impl Tuning {
     }
 
     /// Restores all parameters that were set, in reverse order, and calls `report` with a line about each parameter. If
-    /// a parameter cannot be restored, its line contains a command for the user. Returns whether all parameters were
-    /// restored.
+    /// a parameter cannot be restored, the line about the parameter contains a command for the user. Returns whether
+    /// all parameters were restored.
     pub(super) fn restore(
         &mut self,
         control: &Control,

@@ -33,15 +33,16 @@ pub(super) struct CleanupResult {
     pub(super) refused: Option<(u16, String)>,
     /// The first error of a recording or an export, if a file is incomplete.
     pub(super) recorded: Option<Arc<SessionFileError>>,
-    /// The numbers of nodes with changes that could not be undone. Kept keys do not count.
+    /// The numbers of nodes with changes that could not be undone. Keys that redyno keeps on request do not count as
+    /// changes.
     pub(super) left: Vec<u16>,
     /// Whether a signal interrupted the cleanup.
     pub(super) is_interrupted: bool,
 }
 
 /// Ends all measurement, sends the last records to the peers, restores the servers' parameters, undoes setups and
-/// removes the keys. An interrupt or a `kill` stops the removal of keys; the remaining keys are reported. The end does
-/// not wait for peers.
+/// removes the keys. An interrupt or a `kill` stops the removal of keys; the remaining keys are reported. Peers that
+/// are slow do not delay the end.
 pub(super) fn undo(running: LiveSession) -> CleanupResult {
     let LiveSession { mut live, mut nodes, records, recordings, mut peers, signals, .. } = running;
     live.end_load();
@@ -72,8 +73,8 @@ pub(super) fn undo(running: LiveSession) -> CleanupResult {
     broken.map_or(undone, |panic| resume_unwind(panic))
 }
 
-/// Undoes setups, and removes the keys of the run. For kept keys it reports how to use them again. Call this only when
-/// the load is off.
+/// Undoes setups, and removes the keys of the run. If the keys are kept, reports how to use the keys again. Call this
+/// only when the load is off.
 pub(super) fn undo_writes(
     nodes: &mut [SessionNode],
     signals: &Receiver<Signal>,
@@ -116,7 +117,7 @@ pub(super) fn undo_writes(
     undone
 }
 
-/// Removes the keys of the run from all servers that store them, and then its markers.
+/// Removes the keys of the run from all servers that store them, and then the run's markers.
 fn remove(
     holders: &mut Holders,
     mut look: impl FnMut(CleaningProgress) -> bool,

@@ -106,8 +106,8 @@ impl Merge for BySegment {
     }
 }
 
-/// Returns the segment with the most time in these time slots. If several segments have the same time, returns the
-/// latest of them.
+/// Returns the segment with the most time in these time slots. If several segments have equally much time, returns the
+/// latest of these segments.
 pub(super) fn longest_segment<'a>(cells: impl Iterator<Item = &'a BySegment>) -> Option<u32> {
     let mut lengths: Vec<(u32, f64)> = Vec::new();
     let own = |part: &&OfSegment| part.segment != SHARED && (part.length_s > 0.0 || !part.latency.is_empty());

@@ -19,10 +19,10 @@ pub struct LoadCell {
     pub ops: u64,
     /// The measured time under load, in seconds.
     pub length_s: f64,
-    /// The longest time from when a request was due to its sending, in microseconds.
+    /// The longest time from the moment when a request was due until the request was sent, in microseconds.
     pub behind_us: u64,
-    /// The longest time that an unanswered request had waited at the end of a tick, in nanoseconds. The request's
-    /// service time is at least as long.
+    /// The longest time that an unanswered request had waited at the end of a tick, in nanoseconds. The service time of
+    /// this request is at least as long as this wait.
     pub waiting_ns: u64,
     /// Connections that carried load at the end of the time slot.
     pub clients: u32,
@@ -49,13 +49,13 @@ impl LoadCell {
         (self.length_s > 0.0).then(|| self.ops as f64 / self.length_s)
     }
 
-    /// Returns the longest wait for a reply in nanoseconds, if it is longer than `latency_ns`.
+    /// Returns the longest wait for a reply in nanoseconds, if this wait is longer than `latency_ns`.
     pub fn wait_beyond(&self, latency_ns: Option<u64>) -> Option<u64> {
         beyond(self.waiting_ns, latency_ns)
     }
 
     /// Returns the rates of the slowest and the fastest tick in the time slot, in replies per second. In older time
-    /// slots these are the rates of the slowest and the fastest second.
+    /// slots, returns the rates of the slowest and the fastest second.
     pub fn extremes(&self) -> Option<(f64, f64)> {
         self.extremes.or_else(|| self.ops_per_s().map(|rate| (rate, rate)))
     }
@@ -102,8 +102,8 @@ pub struct PingCell {
     pub answered: u64,
     /// Good replies whose round trip could not be divided into sending, kernel and reading.
     pub left_out: u64,
-    /// The longest time that an unanswered PING had waited at the end of a tick, in nanoseconds. The PING's round trip
-    /// is at least as long.
+    /// The longest time that an unanswered PING had waited at the end of a tick, in nanoseconds. The round trip of this
+    /// PING is at least as long as this wait.
     pub waiting_ns: u64,
 }
 
@@ -117,19 +117,19 @@ impl PingCell {
         }
     }
 
-    /// Returns whether most round trips could not be divided into their parts. The parts of the remaining pings are
-    /// misleading then, because during a stall only fast pings can be divided.
+    /// Returns whether most round trips could not be divided into their parts. If so, the parts of the remaining pings
+    /// are misleading, because during a stall only fast pings can be divided.
     pub fn lacks_parts(&self) -> bool {
         self.left_out * 2 > self.answered
     }
 
-    /// Returns the longest wait for a reply in nanoseconds, if it is longer than `rtt_ns`.
+    /// Returns the longest wait for a reply in nanoseconds, if this wait is longer than `rtt_ns`.
     pub fn wait_beyond(&self, rtt_ns: Option<u64>) -> Option<u64> {
         beyond(self.waiting_ns, rtt_ns)
     }
 }
 
-/// Returns `waiting_ns`, if it is longer than the longest latency.
+/// Returns `waiting_ns`, if this wait is longer than the longest latency.
 fn beyond(waiting_ns: u64, longest_ns: Option<u64>) -> Option<u64> {
     (waiting_ns > longest_ns.unwrap_or(0)).then_some(waiting_ns)
 }
@@ -143,7 +143,7 @@ impl Merge for PingCell {
 }
 
 /// The commands that the server ran during a time slot, from the server's own statistics. Commands of redyno's control
-/// plane are separate.
+/// plane are counted separately.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CommandCell {
     /// The length of the time that these statistics cover, in seconds.
@@ -159,8 +159,8 @@ pub struct CommandCell {
 const MOST_COMMANDS: usize = 32;
 
 impl CommandCell {
-    /// Returns the commands that the server ran between the previous poll and this poll. The result is empty if they
-    /// are unknown, for example after the first poll.
+    /// Returns the commands that the server ran between the previous poll and this poll. The result is empty if these
+    /// commands are unknown, for example after the first poll.
     pub fn of(status: &Status) -> Self {
         let mut cell = Self::default();
         if let Some(length_s) = status.poll_s.filter(|s| *s > 0.0 && !status.command_stats.is_empty()) {
@@ -208,7 +208,8 @@ impl Merge for CommandCell {
 /// The server's figures during a time slot.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerCell {
-    /// The last status of the server in the time slot. The statistics of commands are in `commands` instead.
+    /// The last status of the server in the time slot. This status lacks the statistics of commands, which are in
+    /// `commands`.
     pub last: Option<Arc<Moment<Status>>>,
     /// The last sample of redyno's machine in the time slot.
     pub host: Option<Arc<Moment<HostSample>>>,

@@ -1,5 +1,5 @@
-//! Groups events for lists and for the time axis: a beginning and its end become one episode, and equal events become
-//! one line.
+//! Groups events for lists and for the time axis: the beginning and the end of the same event become one episode, and
+//! equal events become one line.
 //!
 //! ```text
 //!   save began … save ended        ─► an episode with a length
@@ -14,15 +14,15 @@ use crate::{events::EventKind, session::Event, units};
 /// event gets a new line.
 const APART_S: f64 = 60.0;
 
-/// An event without a length, or the beginning and the end of one that lasts.
+/// An event without a length, or the beginning and the end of an event that lasts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Episode<'a> {
-    /// The event. If the episode has a beginning and an end, it is the event of the end.
+    /// The event; in an episode with a beginning and an end, the event of the end.
     pub event: &'a Event,
     /// The start of the episode, in seconds of the session.
     pub from_s: f64,
-    /// The end of the episode, in seconds of the session: infinite while it lasts, and equal to the start if it has no
-    /// length.
+    /// The end of the episode, in seconds of the session: infinite while the episode lasts, and equal to the start if
+    /// the episode has no length.
     pub until_s: f64,
 }
 
@@ -80,7 +80,7 @@ pub struct FoldedEvents<'a> {
 /// The common values of equal events.
 struct EqualEvents {
     line: usize,
-    /// The shortest and the longest length of the events in nanoseconds, if they have a length.
+    /// The shortest and the longest length of the events in nanoseconds, if the events have a length.
     ends_ns: Option<(u64, u64)>,
     /// The client, if all the events have the same client.
     client: Option<String>,

@@ -4,15 +4,15 @@
 //!  level 2      level 1    level 0
 //! [  1 s   ][  1 s   ][½ s][½ s][¼][¼][¼][¼] now
 //! ```
-//! When a cell (time slot) is too old for its level, it is merged with its neighbour into one cell of the next level.
-//! Cells of the next level are twice as long. Each level has the same number of cells, so each level reaches twice as
-//! far back as the level before. A day needs nine levels. [`Merge`] defines how values are merged; counts are never
-//! lost. Time without a value is a gap and needs no memory. The history of a part of a recording that was read again
-//! has a last level, where cells are not merged any more.
+//! A cell (time slot) that is too old for its level is merged with its neighbour into one cell of the next level. Cells
+//! of each level are twice as long as the cells of the level before. Each level has the same number of cells, so each
+//! level reaches twice as far back as the level before. A day needs nine levels. [`Merge`] defines how values are
+//! merged; counts are never lost. Time without a value is a gap and needs no memory. The history of a part of a
+//! recording that was read again has a last level, whose cells are not merged any more.
 
 use std::collections::VecDeque;
 
-/// The largest step number, 2^53, which no session reaches. Later moments are counted in this step.
+/// The largest step number, 2^53, which no session reaches. All later moments are counted in the last step.
 const LAST_STEP: f64 = 9_007_199_254_740_992.0;
 
 /// A value of a time slot that can be merged with the value of the next time slot.
@@ -30,7 +30,8 @@ pub struct History<T> {
     newest: u64,
     /// The last level: its time slots are not merged any more.
     coarsest: usize,
-    /// The largest number of seconds by which a measurement began before its time slot.
+    /// The longest time from the beginning of a measurement to the beginning of the measurement's time slot, in
+    /// seconds.
     longest_s: f64,
     levels: Vec<VecDeque<StoredSlot<T>>>,
 }
@@ -61,7 +62,7 @@ pub struct TimeSlot<'a, T> {
 
 impl<T: Default + Merge> History<T> {
     /// Returns an empty history. The newest `kept` time slots are `step_s` seconds long. Older time slots are longer,
-    /// but at most `most_s` seconds, or one step if that is longer.
+    /// but at most `most_s` seconds, or one step if a step is longer.
     pub fn new(step_s: f64, kept: usize, most_s: f64) -> Self {
         let (kept, coarsest) = (kept.max(2) as u64, (most_s / step_s).max(1.0).log2() as usize);
         Self { step_s, kept, newest: 0, coarsest, longest_s: 0.0, levels: Vec::new() }
@@ -70,8 +71,9 @@ impl<T: Default + Merge> History<T> {
     /// Returns the value of the time slot for a measurement of `length_s` seconds that ended at `t_s`; creates the time
     /// slot if needed.
     ///
-    /// A measurement belongs to the time slot that contains the middle of the measurement's last step, so it may end a
-    /// little late. A measurement that is longer than a time slot also covers time before the time slot.
+    /// A measurement belongs to the time slot that contains the middle of the measurement's last step, so a measurement
+    /// may end a little after its time slot. A measurement that is longer than a time slot also covers time before the
+    /// time slot.
     pub fn entry(&mut self, t_s: f64, length_s: f64) -> &mut T {
         let inside = t_s - (length_s.min(self.step_s) / 2.0).max(self.step_s * 1e-6);
         let step = (inside / self.step_s).clamp(0.0, LAST_STEP) as u64;

@@ -35,7 +35,8 @@ impl IntrinsicRun {
         }
     }
 
-    /// Returns whether `report` belongs to this run of the probe. Otherwise the next run has begun.
+    /// Returns whether `report` belongs to this run of the probe. If `report` does not belong to this run, the next run
+    /// has begun.
     pub(super) fn goes_on_with(&self, report: &Intrinsic) -> bool {
         let not_longer = match (self.remaining_s, report.remaining_s) {
             (Some(before), Some(after)) => before > 0.0 && after <= before,

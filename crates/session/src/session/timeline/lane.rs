@@ -19,15 +19,15 @@ pub struct Lane {
     pieces: VecDeque<(f64, Latency)>,
     /// The distributions of the last minute by second, oldest first; the current segment only.
     recent: VecDeque<(u64, Latency)>,
-    /// The sum of `recent` without its last entry; computed on demand.
+    /// The sum of all entries of `recent` except the last, computed on demand.
     closed: OnceLock<Latency>,
     minute: OnceLock<Latency>,
     now: OnceLock<Latency>,
 }
 
 impl Lane {
-    /// Returns an empty measurement. Its history becomes coarser after `kept` ticks, with time slots of at most
-    /// `longest_s` seconds.
+    /// Returns an empty measurement. The history of the measurement becomes coarser after `kept` ticks, with time slots
+    /// of at most `longest_s` seconds.
     pub(super) fn new(kept: usize, longest_s: f64) -> Self {
         Self {
             cells: History::new(seconds(TICK_NS), kept, longest_s),
@@ -112,7 +112,7 @@ impl Lane {
 }
 
 /// Returns the number of the second in which a measurement ended at `t_s`. An end at exactly a full second belongs to
-/// the second before it.
+/// the second that ends there.
 fn second_ending(t_s: f64) -> u64 {
     (t_s - 1e-6).max(0.0) as u64
 }

@@ -5,8 +5,8 @@
 //!   held     ├─ segments, ping windows, last figures ──┤ t_s
 //! ```
 //! The history has approximate values for every moment. Exact values exist only for the latest moment, so a frozen
-//! screen keeps a copy of them. The copy is small: it shares the memory of segments with the timeline until they
-//! change.
+//! screen keeps a copy of the exact values. The copy is small, because the copy and the timeline share the memory of
+//! all segments that have not changed.
 
 use super::{CommandCell, ErrorLog, IntrinsicRun, Measure, PingCell, PingWindows, Segments, Timeline};
 use crate::{

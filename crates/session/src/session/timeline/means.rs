@@ -26,7 +26,7 @@ const KEPT: [Gauge; 13] = [
     Gauge::Recall,
 ];
 
-/// The means of gauges, kept as sums and the time that they cover.
+/// The means of gauges, kept as sums and as the time that the sums cover.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GaugeMeans {
     /// The gauges to use in place of [`KEPT`].

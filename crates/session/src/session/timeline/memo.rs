@@ -5,7 +5,8 @@
 //!   frame n+1    ▓▓▓▓▓▓▓▓▓▓▓▓░       ░ computed from the history
 //! ```
 //! A column is cached until a new record changes a part of the column's time. A cloned timeline begins with an empty
-//! cache. The history becomes coarser later, but a cached column keeps the detail that it was first drawn with.
+//! cache. The history becomes coarser later, but a cached column keeps the detail with which the column was first
+//! drawn.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,7 +16,7 @@ use super::{ErrorCell, Heat, LoadCell, Measure, PingCell, Quantiles, ServerCell}
 
 /// The largest number of cached columns: enough for a wide screen with a few column lengths.
 const MOST: usize = 512;
-/// The largest number of seconds by which a time slot begins before a record that changes it.
+/// The longest time from the beginning of a time slot to a record that changes the time slot, in seconds.
 const MARGIN_S: f64 = 1.0;
 
 /// The cached columns of one kind of chart.
@@ -113,8 +114,8 @@ pub(super) struct Memos {
 }
 
 impl Memos {
-    /// Invalidates the columns after `since_s`, because a record changes them. An old record may change a time slot
-    /// that is as long as the record's age.
+    /// Invalidates the columns after `since_s`, because a record changes these columns. An old record may change a time
+    /// slot that is as long as the record's age.
     pub(super) fn touch(&mut self, since_s: f64, now_s: f64) {
         let since_s = since_s - MARGIN_S - (now_s - since_s).max(0.0);
         self.levels.iter_mut().for_each(|memo| memo.touch(since_s));

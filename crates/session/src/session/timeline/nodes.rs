@@ -82,7 +82,7 @@ impl Timeline {
         host.map_or_else(|| agent.to_string(), |host| format!("{agent} on {host}"))
     }
 
-    /// Returns the address of a node; its number if the address is unknown.
+    /// Returns the address of a node, or the node's number if the address is unknown.
     pub fn address_of(&self, node: u16) -> String {
         let address = self.session().and_then(|session| session.address_of(node));
         address.map_or_else(|| format!("node {}", node + 1), str::to_owned)

@@ -78,7 +78,7 @@ pub(super) fn sums<'a, K: Ord + Clone + 'a>(
 
 impl Reading<'_> {
     /// Returns the service times of one operation in the last `length_s` seconds of the current segment. The values
-    /// come from the history: they are at most 1.6 % too long, and cover whole time slots.
+    /// come from the history, so the values are at most 1.6 % too long, and cover whole time slots.
     pub fn of_operation(&self, label: &str, length_s: f64) -> Latency {
         self.of_part(&self.cells.operations, label, length_s)
     }

@@ -8,8 +8,9 @@ const KEPT: usize = 1000;
 /// in one outage.
 const JOINED_S: f64 = 0.001;
 
-/// The outages of a session. Interval records contain only the length of an outage, so it is
-/// assumed to last to the end of its first interval, and to begin at the start of its last interval.
+/// The outages of a session. Interval records contain only the length of an outage, not its start or end. In its first
+/// interval an outage is therefore assumed to last to the interval's end, and in its last interval to begin at the
+/// interval's start.
 #[derive(Debug, Clone, Default)]
 pub struct Outages {
     stretches: VecDeque<(f64, f64)>,

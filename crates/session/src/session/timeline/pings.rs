@@ -12,7 +12,7 @@ const KEPT: usize = 240;
 pub struct PingWindow {
     /// The start of the window, in seconds of the session.
     pub start_s: f64,
-    /// The end of the window in seconds. For the current window it is the time of the latest report.
+    /// The end of the window in seconds. For the current window, `end_s` is the time of the latest report.
     pub end_s: f64,
     /// The round trips of PINGs with a good reply.
     pub rtt: Latency,

@@ -15,7 +15,7 @@ impl Timeline {
         self.session().map_or(0.0, |session| session.from_s).clamp(0.0, self.now_s)
     }
 
-    /// Returns the first record of the session; `None` until it has arrived.
+    /// Returns the first record of the session; `None` until this record has arrived.
     pub fn session(&self) -> Option<&SessionStart> {
         self.session.as_ref()
     }
@@ -77,8 +77,8 @@ impl Timeline {
         self.marks.iter()
     }
 
-    /// Returns the summary without the warm-up. The summary comes from the end record; without an end record it is the
-    /// sum of the segments.
+    /// Returns the summary without the warm-up. The summary comes from the end record; without an end record, the
+    /// summary is the sum of the segments.
     pub fn summary(&self) -> Summary {
         if let Some(end) = &self.end {
             return end.summary.clone();

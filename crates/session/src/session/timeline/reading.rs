@@ -24,9 +24,9 @@ const NOW_S: f64 = 1.0;
 
 /// The values at one moment.
 ///
-/// At the latest moment the windows are exact. For the past they come from the history, or from the part of the
-/// recording that was read again. Latencies from the history are at most 3.2 % too long. Where time slots are longer
-/// than a second, the window is a whole time slot.
+/// At the latest moment the values of the windows are exact. At earlier moments the values come from the history, or
+/// from the part of the recording that was read again. Latencies from the history are at most 3.2 % too long. Where
+/// time slots are longer than a second, the window is a whole time slot.
 #[derive(Debug, Clone)]
 pub struct Reading<'a> {
     /// The timeline of the node.
@@ -43,7 +43,7 @@ pub struct Reading<'a> {
     /// first node.
     first: Option<Box<Self>>,
     /// The latencies of each measurement. The latencies are computed on demand, because a screen with many nodes shows
-    /// only some of them.
+    /// only some of the latencies.
     windows: [OnceCell<Recent<'a>>; Measure::ALL.len()],
 }
 
@@ -117,7 +117,7 @@ impl<'a> Reading<'a> {
         self.held.map_or(&self.timeline.segments, |held| &held.segments)
     }
 
-    /// Returns the first record of the session; `None` until it has arrived.
+    /// Returns the first record of the session; `None` until this record has arrived.
     pub fn session(&self) -> Option<&'a SessionStart> {
         self.timeline.session.as_ref()
     }
@@ -189,13 +189,13 @@ impl<'a> Reading<'a> {
         all
     }
 
-    /// Returns whether the kernel timestamps the pings, or the reason why not; `None` if it is unknown. The result is
-    /// the same for the whole session.
+    /// Returns whether the kernel timestamps the pings, or the reason why not; `None` if neither is known. The result
+    /// is the same for the whole session.
     pub fn ping_timing(&self) -> Option<Timing> {
         self.timeline.ping_timing
     }
 
-    /// Returns the kernel's figures about the ping connection; `None` except at the latest moment.
+    /// Returns the kernel's figures about the ping connection; `None` at every moment before the latest.
     pub fn ping_tcp(&self) -> Option<TcpRtt> {
         self.held.map_or(self.timeline.ping_tcp, |held| held.ping_tcp).filter(|_| self.is_latest)
     }
@@ -260,8 +260,8 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns the last value of a watched figure, and its usual level. The usual level is the median of the last 10
-    /// minutes, without level shifts. Gauges that count are given per second. `None` in the first 10 s of a segment,
-    /// and except at the latest moment.
+    /// minutes, without level shifts. The value of a gauge that counts events is a rate per second. Returns `None` in
+    /// the first 10 s of a segment, and at every moment before the latest.
     pub fn standing(&self, figure: &WatchedFigure) -> Option<(f64, UsualLevel)> {
         let of_held = |held: &LatestValues| held.standings.get(figure).copied();
         self.held
@@ -269,7 +269,8 @@ impl<'a> Reading<'a> {
             .filter(|_| self.is_latest)
     }
 
-    /// Returns the ratio of a figure to its usual level; `None` if either is unknown, or if the usual level is 0.
+    /// Returns the ratio of a figure to its usual level; `None` if the figure or its usual level is unknown, or if the
+    /// usual level is 0.
     pub fn ratio_to_usual(&self, figure: &WatchedFigure) -> Option<f64> {
         let (value, usual) = self.standing(figure)?;
         (usual.level > 0.0).then(|| value / usual.level)
@@ -283,7 +284,8 @@ impl<'a> Reading<'a> {
         values.timeline.lane(probe).cells.of_segment(segment, began_s, values.t_s, &mut Blend::default())
     }
 
-    /// Returns the commands that the server ran in the 60 s before this moment, or since the session began.
+    /// Returns the commands that the server ran in the 60 s before this moment, or since the start of a shorter
+    /// session.
     pub fn commands_minute(&self) -> CommandCell {
         if let Some(held) = self.held.filter(|_| self.is_latest) {
             return held.commands_minute.clone();
@@ -304,8 +306,8 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns the segments that began up to this moment, oldest first; their figures cover whole segments. If there
-    /// are too many segments, the oldest are not listed; [`Segments::forgotten`](super::Segments::forgotten) counts
-    /// them.
+    /// are too many segments, the oldest segments are not listed, but counted in
+    /// [`Segments::forgotten`](super::Segments::forgotten).
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &'a SegmentTotal> + use<'a> {
         let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
         self.known_segments()
@@ -361,7 +363,7 @@ impl<'a> Reading<'a> {
         self.timeline.marks.iter().filter(move |mark| mark.t_s <= t_s)
     }
 
-    /// Returns the last run of the intrinsic probe, if it began before this moment.
+    /// Returns the last run of the intrinsic probe, if this run began before this moment.
     pub fn intrinsic_run(&self) -> Option<&'a IntrinsicRun> {
         let values = self.with(Measure::Intrinsic);
         let run = values.held.map_or(&values.timeline.intrinsic_run, |held| &held.intrinsic_run);

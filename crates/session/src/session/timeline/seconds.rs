@@ -11,7 +11,7 @@ const SECOND_S: f64 = 0.95;
 /// The smallest number of latencies for one value of the p99.
 const ENOUGH: u64 = 1000;
 
-/// The values of single seconds of a segment, in order. The number of values is limited, but they cover the whole
+/// The values of single seconds of a segment, in order. The number of values is limited, but the values cover the whole
 /// segment.
 ///
 /// Replies after the end of the segment are excluded.
@@ -57,7 +57,7 @@ impl PerSecond {
     }
 }
 
-/// A collection of latencies that is complete when it covers a second and has enough samples for a p99.
+/// A collection of latencies that is complete as soon as the latencies cover a second and are enough for a p99.
 #[derive(Debug, Clone, Default)]
 struct LatencyBatch {
     length_s: f64,
@@ -65,7 +65,7 @@ struct LatencyBatch {
 }
 
 impl LatencyBatch {
-    /// Adds latencies of `length_s` seconds; returns the collected latencies when they are complete.
+    /// Adds latencies of `length_s` seconds; returns the collected latencies when the collection is complete.
     fn push(&mut self, length_s: f64, latency: &Latency) -> Option<Self> {
         self.length_s += length_s;
         self.latency.merge(latency);

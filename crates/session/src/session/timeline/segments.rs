@@ -9,7 +9,7 @@ use crate::{
     stats::Latency,
 };
 
-/// The largest number of listed segments. Older segments are only in the sums of the session.
+/// The largest number of listed segments. Older segments are included only in the sums of the session.
 const KEPT: usize = 200;
 
 /// One segment, and the sum of its intervals.
@@ -50,7 +50,7 @@ impl SegmentTotal {
 pub struct Segments {
     /// The largest number of listed segments.
     most: usize,
-    /// The listed segments; copies of the list share them until they change.
+    /// The listed segments; copies of the list share the segments that have not changed.
     kept: VecDeque<Arc<SegmentTotal>>,
     older: Summary,
     /// The number of segments that are no longer listed.
@@ -74,7 +74,7 @@ impl Segments {
         self.kept.back().map(Arc::as_ref)
     }
 
-    /// Returns the segment at `t_s`. At the border of two segments it is the earlier segment.
+    /// Returns the segment at `t_s`. At the border of two segments, returns the earlier segment.
     pub fn holding_at(&self, t_s: f64) -> Option<&SegmentTotal> {
         let began_before = |segment: &&SegmentTotal| segment.start.t_s < t_s;
         let first = || self.iter().next().filter(|segment| segment.start.t_s <= t_s);
@@ -86,7 +86,7 @@ impl Segments {
         self.iter().rev().find(|segment| segment.total.ops > 0)
     }
 
-    /// Returns the listed segments, oldest first: the last 200. Earlier segments are only in the
+    /// Returns the listed segments, oldest first: the last 200. Earlier segments are included only in the
     /// [`summary`](Self::summary).
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &SegmentTotal> {
         self.kept.iter().map(Arc::as_ref)
@@ -128,7 +128,7 @@ impl Segments {
         }
     }
 
-    /// Returns the segment with this number, if it is still listed.
+    /// Returns the segment with this number, if this segment is still listed.
     pub fn numbered(&self, number: u32) -> Option<&SegmentTotal> {
         self.iter().find(|segment| segment.start.segment == number)
     }
@@ -149,8 +149,8 @@ impl Segments {
         }
     }
 
-    /// Adds the share of a core that the server used from `since_s` to now. Ignores it if the current segment began
-    /// after `since_s`.
+    /// Adds the share of a core that the server used from `since_s` to now. Ignores the share if the current segment
+    /// began after `since_s`.
     pub(super) fn push_cpu(&mut self, since_s: f64, length_s: f64, cpu: f64) {
         if let Some(current) = self.kept.back_mut().filter(|current| current.start.t_s <= since_s) {
             let (sum, over_s) = &mut Arc::make_mut(current).cpu;

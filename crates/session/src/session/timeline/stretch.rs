@@ -1,13 +1,13 @@
-//! A part of a recording that was read again, so that charts show it with the full detail of its records.
+//! A part of a recording that was read again, so that charts show this part with the full detail of the records.
 //!
 //! ```text
 //!   session  [   16 s   ][   16 s   ][   16 s   ][   8 s   ] … [¼][¼][¼] now
 //!   stretch        [¼][¼][¼][¼][¼][¼][¼][¼][¼]
 //! ```
 //! The older history of a long session is coarse, but its recording has every detail. A [`Window`](super::Window) or a
-//! [`Reading`](super::Reading) uses the part that was read again where it has more detail, and the session's history
-//! elsewhere. A timeline has at most one part that was read again. The length and the detail of the part are limited to
-//! what the chart shows.
+//! [`Reading`](super::Reading) uses the part that was read again wherever this part has more detail, and the session's
+//! history elsewhere. A timeline has at most one part that was read again. The length and the detail of the part are
+//! limited to what the chart shows.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::{
 /// The number of additional seconds that are read before and after the part. The figures of a poll cover some seconds
 /// before the poll, so records around the part are needed too.
 const BESIDE_S: f64 = 5.0;
-/// The smallest number of time slots in a chart column. Short columns may have fewer, because a time slot is at least a
-/// tick long.
+/// The smallest number of time slots in a chart column. Short columns may have fewer time slots, because a time slot is
+/// at least a tick long.
 const CELLS_A_COLUMN: f64 = 4.0;
 
 /// A request to read a part of a recording again.
@@ -38,8 +38,8 @@ pub struct Reread {
 }
 
 impl Reread {
-    /// Returns the length of time slots for chart columns of `step_s` seconds: the longest that gives four time slots
-    /// per column, but at least a tick.
+    /// Returns the length of time slots for chart columns of `step_s` seconds: the longest power of two of ticks with
+    /// at least four time slots per column, but at least one tick.
     pub fn cell_s_for(step_s: f64) -> f64 {
         let tick_s = seconds(TICK_NS);
         tick_s * 2_f64.powi((step_s / CELLS_A_COLUMN / tick_s).max(1.0).log2() as i32)

@@ -32,7 +32,7 @@ pub struct Window<'a> {
 
 impl Timeline {
     /// Divides the time from `from_s` to `to_s` into `columns` columns. Both moments may lie outside of the session.
-    /// The part of the recording that was read again is used if it has more detail.
+    /// The part of the recording that was read again is used if this part has more detail.
     pub fn window(&self, from_s: f64, to_s: f64, columns: usize) -> Window<'_> {
         let step_s = (to_s - from_s).max(0.0) / columns.max(1) as f64;
         let columns = if step_s > 0.0 { columns } else { 0 };
@@ -187,7 +187,7 @@ impl<'a> Window<'a> {
         self.remembered(&self.timeline.memos.pings, |window| window.merged(&window.timeline.ping_cells))
     }
 
-    /// Returns the last status of the server in each column, and the highest value of each of its figures.
+    /// Returns the last status of the server in each column, and the highest value of each figure in the column.
     pub fn server(&self) -> Vec<Option<Arc<ServerCell>>> {
         self.remembered(&self.timeline.memos.server, |window| {
             let columns = window.merged(&window.timeline.server).into_iter();
@@ -240,7 +240,7 @@ impl<'a> Window<'a> {
         columns
     }
 
-    /// Returns the time slots of the window, each with the columns that it belongs to.
+    /// Returns the time slots of the window, each with the columns to which the time slot belongs.
     fn placed<T: Merge + Default>(
         self,
         history: &'a History<T>,
@@ -253,7 +253,7 @@ impl<'a> Window<'a> {
     }
 
     /// Returns the columns of a time slot. A short time slot belongs to the column that contains the middle of the time
-    /// slot. A time slot that is longer than a column belongs to all columns whose middle it contains.
+    /// slot. A time slot that is longer than a column belongs to all columns whose middle lies in the time slot.
     fn columns_of<T>(&self, cell: &TimeSlot<T>) -> Range<usize> {
         let column = |t_s: f64| (t_s - self.from_s) / self.step_s;
         let (from, to) = (column(cell.from_s), column(cell.to_s));
@@ -269,7 +269,7 @@ impl<'a> Window<'a> {
 }
 
 /// Returns the longest latency in these time slots. If several time slots have the same latency, returns the first of
-/// them.
+/// these time slots.
 fn worst_of<'a>(cells: impl DoubleEndedIterator<Item = TimeSlot<'a, BySegment>>) -> Option<Worst> {
     // A record that ended a little late is in the time slot before its end.
     let of_cell = |cell: TimeSlot<'_, BySegment>| {
