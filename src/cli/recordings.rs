@@ -9,7 +9,7 @@ use std::{
 use anyhow::Context as _;
 use clap::Args;
 use serde::Serialize;
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use time::format_description::well_known::Rfc3339;
 
 use super::command::{Arguments, Invocation, PlanResult};
 use crate::{
@@ -110,11 +110,10 @@ fn has_recording_name(path: &Path) -> bool {
 /// Returns the start of the session in a file, in RFC 3339. For a later file of a session, returns the time at which
 /// the file begins.
 fn start_text(session: &SessionStart) -> String {
-    let format = &Rfc3339;
-    let began = OffsetDateTime::parse(&session.started, format).ok().filter(|_| session.from_s > 0.0);
+    let began = session.started_at().filter(|_| session.from_s > 0.0);
     let later = began.and_then(|began| began.checked_add(time::Duration::seconds_f64(session.from_s)));
     later
-        .and_then(|at| at.replace_nanosecond(0).ok()?.format(format).ok())
+        .and_then(|at| at.replace_nanosecond(0).ok()?.format(&Rfc3339).ok())
         .unwrap_or_else(|| session.started.clone())
 }
 

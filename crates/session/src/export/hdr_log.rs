@@ -16,8 +16,6 @@
 //! The percentile text (`.hgrm`) has one histogram of the whole session without its warm-up, in milliseconds. The
 //! plotter of hdrhistogram.org and similar tools read this text.
 
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
-
 use super::{
     Format, FormatContents,
     sheet::{Sheet, SummarySink},
@@ -48,8 +46,7 @@ impl Sink for HdrLog {
         self.timeline.push(record);
         match record {
             Record::Session(session) => {
-                let started = OffsetDateTime::parse(&session.started, &Rfc3339);
-                let epoch_s = started.map_or(0, OffsetDateTime::unix_timestamp);
+                let epoch_s = session.started_at().map_or(0, time::OffsetDateTime::unix_timestamp);
                 vec![format!(
                     "#[Histogram log format version 1.3]\n#[{}, {}]\n#[StartTime: {epoch_s}.000 (seconds since \
                      epoch), {}]\n#[BaseTime: {epoch_s}.000 (seconds since epoch)]\n{LEGEND}\n",

@@ -13,8 +13,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
-
 use super::{
     ReadError, Reader, Record, RecordingSummary, Tally,
     timeline::{Excerpt, Reread},
@@ -73,8 +71,7 @@ impl JoinedReader {
         let mut files = Vec::new();
         for path in paths {
             let glance = RecordingSummary::at(path)?;
-            let started = OffsetDateTime::parse(&glance.session.started, &Rfc3339);
-            let started = started.map_err(|_| ReadError::NoClock(path.clone()))?;
+            let started = glance.session.started_at().ok_or_else(|| ReadError::NoClock(path.clone()))?;
             files.push((started, glance, path));
         }
         files.sort_by(|(a, of_a, _), (b, of_b, _)| {

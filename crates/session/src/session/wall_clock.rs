@@ -98,8 +98,12 @@ impl SessionStart {
     /// Returns the host's wall clock; `None` if the recording does not contain the host's offset from UTC.
     pub fn wall_clock(&self) -> Option<WallClock> {
         let offset = UtcOffset::from_whole_seconds(self.utc_offset_s?).ok()?;
-        let started = OffsetDateTime::parse(&self.started, &Rfc3339).ok()?;
-        Some(WallClock { started: started.checked_to_offset(offset)? })
+        Some(WallClock { started: self.started_at()?.checked_to_offset(offset)? })
+    }
+
+    /// Returns the start of the session; `None` if the recording has it in another form.
+    pub fn started_at(&self) -> Option<OffsetDateTime> {
+        OffsetDateTime::parse(&self.started, &Rfc3339).ok()
     }
 }
 

@@ -1,8 +1,6 @@
 //! A session as one run of memtier_benchmark. Each operation is a row of the table, and a warm-up and a prefill are
 //! left out. Values that are not in the records, such as the connections of each thread, are `null`.
 
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
-
 use super::{
     report::{PERCENTILES, json, plural},
     results::{ResultRow, Results, TitledResults},
@@ -40,7 +38,7 @@ impl Sink for MemtierJson {
         self.tally.push(record);
         match record {
             Record::Session(session) => {
-                let started = OffsetDateTime::parse(&session.started, &Rfc3339);
+                let started = session.started_at();
                 self.results.started_ms = started.map_or(0, |at| at.unix_timestamp().max(0) as u64 * 1000);
                 self.session = Some(session.clone());
             }
