@@ -24,7 +24,7 @@ impl Clock {
         Self { origin: Instant::now() }
     }
 
-    /// Returns a clock whose origin lies the duration `ago` in the past; `None` if the machine's own clock began later.
+    /// Returns a clock whose zero was the duration `ago` before now, or `None` if the machine's own clock began later.
     pub fn started_ago(ago: std::time::Duration) -> Option<Self> {
         Instant::now().checked_sub(ago).map(|origin| Self { origin })
     }
@@ -42,7 +42,7 @@ pub fn next_tick_ns(now_ns: u64) -> u64 {
     (now_ns / TICK_NS + 1) * TICK_NS
 }
 
-/// Returns how many ticks have ended by `at_ns`. All threads count the same ticks.
+/// Returns the number of ticks that have ended by `at_ns`. All threads count the same ticks.
 pub fn tick_of(at_ns: u64) -> u64 {
     at_ns / TICK_NS
 }
@@ -52,13 +52,14 @@ pub fn seconds(ns: u64) -> f64 {
     ns as f64 / SECOND_NS as f64
 }
 
-/// Returns the wall-clock time in milliseconds since 1970, to show or send it. Measurements never use it.
+/// Returns the wall-clock time in milliseconds since 1970, to show or send it. Measurements never use the wall-clock
+/// time.
 pub fn unix_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
-/// Returns the local time of this machine minus UTC, in seconds, at `unix_s` seconds since 1970; `None` if the system
-/// does not know it.
+/// Returns the local time of this machine minus UTC, in seconds, at `unix_s` seconds since 1970, or `None` if the
+/// system does not know the difference.
 pub fn utc_offset_s(unix_s: i64) -> Option<i32> {
     let time = libc::time_t::from(unix_s);
     // SAFETY: all fields of `tm` are numbers or pointers, for which zero is a value.

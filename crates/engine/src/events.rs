@@ -72,7 +72,7 @@ macro_rules! event_kinds {
         }
 
         impl EventKind {
-            /// Returns the event's name, one or two words. Several kinds of events may share a name.
+            /// Returns the event's name, one or two words. Several kinds of events may have the same name.
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$event { .. } => $name,)*
@@ -110,7 +110,7 @@ event_kinds! {
         let _ = arguments;
         format!("{} {command}{}", micros(*us), after(" from ", client))
     };
-    /// The number of further slow log entries of the same poll; they get no event of their own.
+    /// The number of further slow log entries of the same poll; these entries have no events of their own.
     MoreSlowCommands { entries: u64 } "slowlog"
         format!("and {} more {}", units::grouped(*entries), if *entries == 1 { "entry" } else { "entries" });
     /// Many slow log entries from before the session are calls of one command; the longest call took `us` microseconds.
@@ -128,7 +128,7 @@ event_kinds! {
         let _ = arguments;
         format!("a {part} of {}: {command}{}", units::bytes(*bytes), after(" from ", client))
     };
-    /// The number of further COMMANDLOG entries of the same poll and part; they get no event of their own.
+    /// The number of further COMMANDLOG entries of the same poll and part; these entries have no events of their own.
     MoreLargeCommands { entries: u64, part: String } "commandlog"
         format!("and {} more about a large {part}", units::grouped(*entries));
     /// The server's latency monitor reported an event, with its last and its longest latency.
@@ -146,12 +146,12 @@ event_kinds! {
     RewriteBegan "aof rewrite" "began";
     /// A rewrite of the append-only file ended. There is no length if the rewrite also began after the last poll.
     RewriteEnded { length_s: Option<f64>, outcome: String } "aof rewrite" ended(*length_s, outcome);
-    /// Keys are evicted; `keys` is the number in the first second.
+    /// Keys are evicted; `keys` is the number of keys that were evicted in the first second.
     EvictionBegan { keys: u64 } "eviction" format!("{} evicted in a second", count_with_noun(*keys, "key"));
     /// Evictions have ended; `keys` is the number of all evicted keys.
     EvictionEnded { keys: u64, length_s: f64 } "eviction"
         format!("over: {} in {length_s:.0} s", count_with_noun(*keys, "key"));
-    /// Far more keys expire than usual; `keys` is the number in the first second.
+    /// Far more keys expire than usual; `keys` is the number of keys that expired in the first second.
     ExpiryBegan { keys: u64 } "expiry" format!("{} expired in a second", count_with_noun(*keys, "key"));
     /// The number of expired keys is usual again; `keys` is the number of all keys that expired meanwhile.
     ExpiryEnded { keys: u64, length_s: f64 } "expiry"
@@ -163,7 +163,7 @@ event_kinds! {
     /// A client other than this session changed a parameter of the server.
     ConfigChanged { #[serde(rename = "parameter")] name: String, from: String, to: String } "config"
         format!("{name} {} → {}", quoted_empty(from), quoted_empty(to));
-    /// Connections are rejected; `connections` is the number in the first second.
+    /// Connections are rejected; `connections` is the number of connections that were rejected in the first second.
     RejectionBegan { connections: u64 } "maxclients"
         format!("{} rejected", count_with_noun(*connections, "connection"));
     /// Rejections have ended; `connections` is the number of all rejected connections.
@@ -207,7 +207,7 @@ event_kinds! {
     BusLost { cause: String } "bus lost" cause.clone();
     /// The bus of the fleet answers again.
     BusBack "bus back" "the bus answers again".to_owned();
-    /// Server `to` answers in place of `from`, `length_s` after the first lost request and at most `error_s` later; both are 0 if no request was lost.
+    /// Server `to` answers in place of `from`, `length_s` after the first lost request and at most `error_s` later; both times are 0 if no request was lost.
     Failover { from: String, to: String, length_s: f64, error_s: f64, by: String, epoch: Option<u64>, cause: Option<String> } "failover" {
         let epoch = epoch.map_or_else(String::new, |epoch| format!(", epoch {epoch}"));
         let length = match *length_s {
@@ -310,7 +310,7 @@ event_kinds! {
         format!("{} left out here: the disk or the reader took too long", count_with_noun(*records, "record"));
     /// A line of a recording is not a valid record, and is skipped.
     LineSkipped { line: u64, why: String } "recording" format!("line {line} is no record and is skipped: {why}");
-    /// The number of further invalid lines of a recording; they get no event of their own.
+    /// The number of further invalid lines of a recording; these lines have no events of their own.
     MoreLinesSkipped { lines: u64 } "recording" format!("{lines} more lines are no records and are skipped");
     /// A recording ends without an end record, perhaps within a record.
     RecordingCut { in_a_record: bool } "recording"

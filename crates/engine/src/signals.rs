@@ -31,9 +31,9 @@ pub enum Signal {
     /// Any other signal that ends a program by default, for instance SIGTERM (`kill`) or SIGQUIT (Ctrl-\). Before
     /// redyno ends, it restores the terminal and removes its keys from the server.
     Terminate,
-    /// The terminal or the connection to it is closed.
+    /// The terminal, or the connection to the terminal, was closed.
     HangUp,
-    /// `kill -TSTP`: restore the terminal and stop. Ctrl-Z on the keyboard arrives as a key and not as this signal.
+    /// `kill -TSTP`: restore the terminal and stop. On the screen, Ctrl-Z arrives as a key and not as this signal.
     Suspend,
     /// The process continues after a stop.
     Continue,
@@ -42,9 +42,11 @@ pub enum Signal {
 impl Signal {
     /// The signals that end redyno when it runs without a screen.
     pub const ENDS: [Self; 3] = [Self::Interrupt, Self::Terminate, Self::HangUp];
-    /// The stop and continue signals. A screen handles them, and restores the terminal before the process stops.
+    /// The stop and continue signals. A program with a screen handles these signals, and restores the terminal before
+    /// the process stops.
     pub const STOPS: [Self; 2] = [Self::Suspend, Self::Continue];
-    /// All signals. A screen handles them, and restores the terminal before the process ends or stops.
+    /// All signals. A program with a screen handles these signals, and restores the terminal before the process ends or
+    /// stops.
     pub const ALL: [Self; 5] =
         [Self::Interrupt, Self::Terminate, Self::HangUp, Self::Suspend, Self::Continue];
 
@@ -59,10 +61,10 @@ impl Signal {
         }
     }
 
-    /// Stops this process like Ctrl-Z does by default; returns when the process continues.
+    /// Stops this process as Ctrl-Z does by default. Returns when the process continues.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// Fails if the system refuses to stop the process.
     pub fn stop_here() -> io::Result<()> {
         low_level::emulate_default_handler(SIGTSTP)
     }
@@ -86,11 +88,11 @@ const DEADLY: &[i32] = &[
 const DEADLY: &[i32] = &[SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU];
 
 /// Returns a receiver of `signals`. From now on, these signals do not have their default effect. Dropping the receiver
-/// does not restore the default effect. A write beyond the file size limit (SIGXFSZ) then fails, and does not end the
-/// process.
+/// does not restore the default effect. If SIGXFSZ is one of them, a write beyond the file size limit fails, and does
+/// not end the process.
 ///
 /// # Errors
-/// When the handlers or the thread cannot be set up.
+/// Fails if the handlers or the thread cannot be set up.
 pub fn listen(signals: &[Signal]) -> io::Result<Receiver<Signal>> {
     let (sender, receiver) = mpsc::channel();
     let mut listeners = LISTENERS.lock();
@@ -111,14 +113,14 @@ pub fn listen(signals: &[Signal]) -> io::Result<Receiver<Signal>> {
 
 /// The receivers of signals in this process.
 struct Listeners {
-    /// The handle that adds signals to the waiting thread; `None` before the thread runs.
+    /// The handle that adds signals to the waiting thread, or `None` before the thread runs.
     handle: Option<Handle>,
     senders: Vec<(Vec<Signal>, Sender<Signal>)>,
 }
 
 static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners { handle: None, senders: Vec::new() });
 
-/// Runs the thread: sends each signal to all receivers that asked for the signal and still exist.
+/// Runs the thread: sends each signal to all receivers that have requested the signal and still exist.
 fn hand_on(mut arriving: Signals) {
     for number in arriving.forever() {
         let mut listeners = LISTENERS.lock();
@@ -129,7 +131,8 @@ fn hand_on(mut arriving: Signals) {
     }
 }
 
-/// The assumed maximum delay of the signal's handler after the process continues. Any thread may run the handler.
+/// The assumed maximum delay between the continuation of the process and the signal's handler. Any thread may run the
+/// handler.
 const MAX_HANDLER_DELAY: Duration = Duration::from_millis(20);
 
 /// Detects whether the process was stopped and continued.
@@ -139,15 +142,16 @@ pub struct ContinueWatch {
 }
 
 impl ContinueWatch {
-    /// Starts to watch for the continue signal. If the system refuses the handler, no stop will be detected.
+    /// Starts to watch for the continue signal. If the system refuses the handler of this signal, no stop of the
+    /// process is detected.
     pub fn watch() -> Self {
         let was_continued = Arc::new(AtomicBool::new(false));
         let handler = flag::register(SIGCONT, Arc::clone(&was_continued)).ok();
         Self { was_continued, handler }
     }
 
-    /// Returns whether the process was continued since the last call. Call this only after a gap in the measurement,
-    /// because the call may take 20 ms.
+    /// Returns whether the process was continued since the last call. Must be called only after a gap in the
+    /// measurement, because the call may take 20 ms.
     pub fn take(&self) -> bool {
         let continued = || self.was_continued.swap(false, Ordering::Relaxed);
         continued() || {

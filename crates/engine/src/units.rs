@@ -1,7 +1,7 @@
 //! Formats quantities for people, and parses them.
 //!
 //! Every function returns a value with its unit. Latencies have three significant digits, and a non-zero value never
-//! becomes zero. Machine-readable output does not use this module: it contains plain numbers.
+//! becomes zero. Machine-readable output contains plain numbers, and does not use this module.
 
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ pub fn grouped(n: u64) -> String {
     grouped
 }
 
-/// Formats a whole number with a noun: `1 key`, `1 204 331 keys`; not rounded.
+/// Formats a whole number, which is not rounded, with a noun: `1 key`, `1 204 331 keys`.
 pub fn count_with_noun(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
@@ -115,7 +115,8 @@ pub fn bytes(n: u64) -> String {
     format!("{} {}", three_digits(value), UNITS[unit])
 }
 
-/// Formats a duration like a clock: `00:04:12`. A duration of a day or more begins with the days: `1d 02:03:04`.
+/// Formats a duration like a clock: `00:04:12`. If the duration is a day or more, the text begins with the days: `1d
+/// 02:03:04`.
 pub fn elapsed(ns: u64) -> String {
     let s = ns / 1_000_000_000;
     let clock = format!("{:02}:{:02}:{:02}", s / 3600 % 24, s / 60 % 60, s % 60);
@@ -128,7 +129,7 @@ pub fn clock(s: f64) -> String {
     text.strip_prefix("00:").map(str::to_owned).unwrap_or(text)
 }
 
-/// Formats a duration that was measured from poll to poll: `0.25 s`, `38 s`, `3 min`, `1 h 20 min`.
+/// Formats a duration that is only as exact as the interval between two polls: `0.25 s`, `38 s`, `3 min`, `1 h 20 min`.
 pub fn length(s: f64) -> String {
     let minutes = (s / 60.0).round() as u64;
     match s {
@@ -186,15 +187,16 @@ pub struct ParseQuantityError {
 /// Parses a count: digits, optionally followed by `k`, `M` or `G` (powers of 1000): `100k` or `1.5M`.
 ///
 /// # Errors
-/// When the text is not a number, is negative, or is not a whole number of units.
+/// Fails if the text is not a number, is negative, or is not a whole number of units.
 pub fn parse_count(text: &str) -> Result<u64, ParseQuantityError> {
     scaled(text, &[("k", 1e3), ("m", 1e6), ("g", 1e9)], "a count such as 50, 100k or 1.5M")
 }
 
-/// Parses a size in bytes: digits, optionally followed by `k`, `M` or `G` (powers of 1024; also `kb`, `KiB`).
+/// Parses a size in bytes: digits, optionally followed by `k`, `M` or `G` (powers of 1024). Suffixes such as `kb` and
+/// `KiB` are accepted, too.
 ///
 /// # Errors
-/// The same as for [`parse_count`].
+/// Fails in the same cases as [`parse_count`].
 pub fn parse_bytes(text: &str) -> Result<u64, ParseQuantityError> {
     const K: f64 = 1024.0;
     let scales = [("k", K), ("m", K * K), ("g", K * K * K)];
@@ -207,7 +209,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseQuantityError> {
 /// Parses a duration: a number followed by its unit, `100us`, `1.5 ms`, `5s`, `1m` or `1h`.
 ///
 /// # Errors
-/// When the text is not a number with a known unit, is negative, or is too long for a duration.
+/// Fails if the text is not a number with a known unit, is negative, or is too long for a duration.
 pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
     let expected = "a duration such as 100us, 2ms, 5s or 1m";
     let error = || ParseQuantityError { text: text.to_owned(), expected };
@@ -229,7 +231,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
 /// Parses a number of seconds above 0, such as `2.5`.
 ///
 /// # Errors
-/// When the text is not a number above 0, or is too long for a duration.
+/// Fails if the text is not a number above 0, or is too long for a duration.
 pub fn parse_seconds(text: &str) -> Result<Duration, &'static str> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     seconds.filter(|length| !length.is_zero()).ok_or("it must be a number of seconds above 0")
@@ -255,8 +257,9 @@ fn scaled(text: &str, scales: &[(&str, f64)], expected: &'static str) -> Result<
     Ok(value as u64)
 }
 
-/// Aligns the cells of lines in columns: flush left, except for columns that `is_right` selects. The first line must
-/// have all columns. The last cell of a shorter line does not make its column wider.
+/// Aligns the cells of lines in columns. The columns that `is_right` selects are flush right, and all other columns are
+/// flush left. The first line must have a cell for every column. The last cell of a shorter line does not make its
+/// column wider.
 pub fn aligned(lines: &[Vec<String>], is_right: impl Fn(usize) -> bool) -> String {
     let columns = lines.first().map_or(0, Vec::len);
     let width = |n: usize| {

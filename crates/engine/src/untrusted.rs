@@ -1,24 +1,24 @@
-//! Makes untrusted text safe to show. Only this module turns the bytes of a connection and the strings of a file into
+//! Makes untrusted text safe to show. No other module turns the bytes of a connection or the strings of a file into
 //! text.
 //!
 //! ```text
 //!  reply, error, INFO, certificate, marker ─┐
 //!  a recording's strings ───────────────────┴─► gate ─► records ─► screen, lines, stderr, files, pictures
 //! ```
-//! The result contains nothing that a terminal, a file or a page would interpret instead of showing. Control
-//! characters (C0, DEL, C1), marks that change the writing direction, and characters without a width appear as `\x1b`
-//! and `\u{202e}`. Long text is cut. Text that was cleaned once stays the same when it is cleaned again.
+//! The result contains nothing that a terminal, a file or a page would interpret instead of showing. Control characters
+//! (C0, DEL, C1), marks that change the writing direction, and characters without a width appear as `\x1b` and
+//! `\u{202e}`. Long text is cut. If a text is cleaned a second time, it does not change any more.
 //!
-//! A test of the whole program checks that bytes become text only in this module.
+//! A test of the whole program checks that no other module turns bytes into text.
 
 use std::{fmt::Write as _, path::Path};
 
 use crate::units::grouped;
 
-/// The longest text in characters, including the note that it was cut. Error messages of servers have up to 350
+/// The longest text in characters, including the note that the text was cut. Error messages of servers have up to 350
 /// characters.
 pub const LONGEST: usize = 512;
-/// The longest line in characters of a text with many lines, such as the reply to INFO or CLIENT LIST.
+/// In a text with many lines, such as the reply to INFO or CLIENT LIST, the longest line in characters.
 const LONGEST_LINE: usize = 4096;
 
 /// Cleans a text: one line of at most [`LONGEST`] characters.
@@ -26,7 +26,7 @@ pub fn text(text: &str) -> String {
     bytes(text.as_bytes())
 }
 
-/// Cleans bytes as [`text`] does; bytes that are not UTF-8 appear as `\xff`.
+/// Cleans bytes as [`text`] does. Bytes that are not UTF-8 appear in a form such as `\xff`.
 pub fn bytes(bytes: &[u8]) -> String {
     at_most(bytes, LONGEST)
 }
@@ -49,7 +49,7 @@ pub fn at_most(bytes: &[u8], longest: usize) -> String {
     shown.text + &format!("… ({} bytes)", grouped(bytes.len() as u64))
 }
 
-/// Cleans a text of many lines, each line separately. The line ends stay.
+/// Cleans a text of many lines, each line separately, and keeps the line ends.
 pub fn lines(bytes: &[u8]) -> String {
     let line = |line: &[u8]| {
         let end = match line {
@@ -65,15 +65,15 @@ pub fn lines(bytes: &[u8]) -> String {
 /// The replacement for a redacted text without a code.
 pub const REDACTED: &str = "left out (--redact)";
 
-/// Returns the part of a server's error that `--redact` keeps: the code at the beginning, or [`REDACTED`] if there is
-/// no code.
+/// Returns the part of a server's error that `--redact` keeps, which is the code at the beginning of the error, or
+/// [`REDACTED`] if there is no code.
 pub fn code(text: &str) -> String {
     let word = text.split(|c: char| c.is_whitespace() || c == ':').next().unwrap_or_default();
     let is_code = word.len() > 1 && word.bytes().all(|c| c.is_ascii_uppercase() || c == b'_');
     (if is_code { word } else { REDACTED }).to_owned()
 }
 
-/// Cleans JSON: a dangerous character becomes its `\u` escape, which JSON reads as the same character.
+/// Cleans JSON: a dangerous character becomes its `\u` escape, which a JSON parser reads as the same character.
 pub fn json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -114,7 +114,7 @@ struct Bounded {
     text: String,
     length: usize,
     longest: usize,
-    /// How many bytes of the text are kept if the text is cut.
+    /// The number of bytes of the text that are kept if the text is cut.
     fits: usize,
 }
 
@@ -122,7 +122,7 @@ struct Bounded {
 const CUT_MARK: usize = 36;
 
 impl Bounded {
-    /// Appends a part. Returns false if there was no room for the part.
+    /// Appends a part. Returns false if the part did not fit.
     fn push(&mut self, part: &str) -> bool {
         self.length += part.chars().count();
         if self.length > self.longest {
@@ -136,7 +136,7 @@ impl Bounded {
     }
 }
 
-/// Appends all bytes. Returns false if there was not enough room for the bytes.
+/// Appends all bytes. Returns false if not all bytes did fit.
 fn push_all(shown: &mut Bounded, bytes: &[u8]) -> bool {
     let mut escape = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -163,8 +163,8 @@ fn push_all(shown: &mut Bounded, bytes: &[u8]) -> bool {
     true
 }
 
-/// Removes the user and the password of each URI: the text between `://` and `@`. In doubtful cases more text is
-/// removed than necessary.
+/// Removes the user and the password of each URI, which are the text between `://` and `@`. If the end of this text is
+/// doubtful, too much text is removed rather than too little.
 pub fn without_user_info(message: &str) -> String {
     let mut parts = message.split("://");
     let first = parts.next().unwrap_or_default().to_owned();

@@ -33,7 +33,7 @@ impl Channels {
 #[derive(Debug, Default)]
 pub struct Waiting {
     clients: Subscribers,
-    /// The clients whose keys have got an entry.
+    /// The waiting clients whose key has received an entry.
     pub woken: BTreeSet<usize>,
 }
 
@@ -57,8 +57,8 @@ impl Waiting {
 /// The clients with CLIENT TRACKING, which are notified of changes of keys.
 #[derive(Debug, Default)]
 pub struct Tracking {
-    /// The clients, each with the prefix of the keys that it tracks; `None` stands for the keys that the client has
-    /// read.
+    /// The clients, each with the prefix of the keys that it tracks; `None` means that the client tracks the keys that
+    /// it has read.
     pub clients: BTreeMap<usize, Option<Vec<u8>>>,
     /// The clients that have read each key since its last change.
     readers: Subscribers,

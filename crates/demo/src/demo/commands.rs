@@ -1,7 +1,7 @@
 //! The server's commands: one table lists them, and each family of commands has its own file.
 //!
 //! The function of a command receives a [`Call`]: the arguments, the server's state and the reply to write. If the
-//! command fails, an error replaces the reply that it has begun.
+//! command fails, an error replaces the reply that the command has begun.
 
 mod cluster;
 mod collections;
@@ -51,8 +51,8 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Runs the command and adds it to the statistics. If the command fails, an error replaces the reply that it has
-    /// begun.
+    /// Runs the command and adds it to the statistics. If the command fails, an error replaces the reply that the
+    /// command has begun.
     pub fn run(mut self) {
         let (begin_ns, before) = (self.state.now_ns, self.reply.length());
         let command = &COMMANDS[self.id];
@@ -76,7 +76,7 @@ impl<'a> Call<'a> {
     /// Returns argument `index`; argument 0 is the command's name.
     ///
     /// # Errors
-    /// When there is no such argument: a syntax error, as for an option without its value.
+    /// Returns a syntax error if there is no such argument, as for an option without its value.
     pub fn argument(&self, index: usize) -> Result<&'a [u8], ReplyError> {
         self.arguments.get(index).ok_or(ReplyError::SYNTAX)
     }
@@ -84,21 +84,21 @@ impl<'a> Call<'a> {
     /// Returns argument `index` as an integer.
     ///
     /// # Errors
-    /// When the argument is not an integer.
+    /// Fails if the argument is not an integer.
     pub fn integer(&self, index: usize) -> Result<i64, ReplyError> {
         number(self.argument(index)?).ok_or(ReplyError::NOT_INTEGER)
     }
 
-    /// Returns argument `index` as a count; `None` if there is no such argument.
+    /// Returns argument `index` as a count, or `None` if there is no such argument.
     ///
     /// # Errors
-    /// When the argument is negative or not an integer.
+    /// Fails if the argument is negative or not an integer.
     pub fn count(&self, index: usize) -> Result<Option<usize>, ReplyError> {
         let count = self.arguments.get(index).map(number);
         count.map(|n| n.and_then(|n| usize::try_from(n).ok()).ok_or(ReplyError::NOT_POSITIVE)).transpose()
     }
 
-    /// Returns argument `index` in lower case, to compare it with options; an empty string if there is no such
+    /// Returns argument `index` in lower case, to compare it with options, or an empty string if there is no such
     /// argument.
     pub fn word(&self, index: usize) -> Vec<u8> {
         self.arguments.get(index).unwrap_or_default().to_ascii_lowercase()
@@ -109,7 +109,8 @@ impl<'a> Call<'a> {
         String::from_utf8_lossy(self.arguments.get(index).unwrap_or_default()).into_owned()
     }
 
-    /// Returns the error for a wrong number of arguments; for commands whose functions check the number.
+    /// Returns the error for a wrong number of arguments. Only commands whose own function checks the number need this
+    /// error.
     pub fn arity_failure(&self) -> ReplyError {
         ReplyError::arity(COMMANDS[self.id].name)
     }
@@ -128,20 +129,20 @@ impl<'a> Call<'a> {
         (database, &mut self.reply)
     }
 
-    /// Returns the value of the key in argument 1 and the writer of the reply; counts a keyspace hit or miss.
+    /// Returns the value of the key in argument 1 and the writer of the reply, and counts a keyspace hit or miss.
     ///
     /// # Errors
-    /// When the value at the key is of another type.
+    /// Fails if the value at the key is of another type.
     pub fn read<T: ValueType>(&mut self) -> Result<(Option<&T>, &mut ReplyWriter<'a>), ReplyError> {
         let key = self.argument(1)?;
         let (database, reply) = self.database();
         Ok((database.read(key)?, reply))
     }
 
-    /// Calls `act` with the value of the key in argument 1, if the key exists; returns whether the key exists.
+    /// Calls `act` with the value of the key in argument 1 if the key exists, and returns whether the key exists.
     ///
     /// # Errors
-    /// When the value at the key is of another type.
+    /// Fails if the value at the key is of another type.
     pub fn change<T: ValueType>(
         &mut self,
         act: impl FnOnce(&mut T, &mut ReplyWriter<'a>),
@@ -151,11 +152,11 @@ impl<'a> Call<'a> {
         Ok(database.change(key, |value| act(value, reply))?.is_some())
     }
 
-    /// Calls `act` with the value of the key in argument 1 and returns the result; a key that does not exist is first
+    /// Calls `act` with the value of the key in argument 1 and returns the result. A key that does not exist is first
     /// created with an empty value.
     ///
     /// # Errors
-    /// When the value at the key is of another type.
+    /// Fails if the value at the key is of another type.
     pub fn change_or_new<T: ValueType, R>(
         &mut self,
         act: impl FnOnce(&mut T, &mut ReplyWriter<'a>) -> R,
@@ -172,8 +173,8 @@ pub fn float(text: &[u8]) -> Result<f64, ReplyError> {
     value.filter(|value| !value.is_nan()).ok_or(ReplyError::NOT_FLOAT)
 }
 
-/// Converts the indexes `start..=stop` of LRANGE or ZRANGE (negative: from the end) to a range of `length` items: the
-/// first index, and the index after the last.
+/// Converts the indexes `start..=stop` of LRANGE or ZRANGE, which count from the end if they are negative, to a range
+/// within `length` items. Returns the first index, and the index after the last item.
 pub fn index_range(start: i64, stop: i64, length: usize) -> (usize, usize) {
     let count = length as i64;
     let from_end = |index: i64| if index < 0 { (index + count).max(0) } else { index };

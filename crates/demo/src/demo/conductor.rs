@@ -33,18 +33,19 @@ pub struct Size {
 /// A running cluster. Dropping the cluster stops its nodes.
 #[derive(Debug)]
 pub struct DemoCluster {
-    /// The addresses of the nodes: the primaries first, then the first replica of each, and so on.
+    /// The addresses of the nodes: first all primaries, then the first replica of each primary, then the second
+    /// replicas, and so on.
     pub addresses: Vec<SocketAddr>,
     stop: Arc<StopSignal>,
     thread: Option<JoinHandle<Result<(), Error>>>,
 }
 
 impl DemoCluster {
-    /// Starts a cluster. The first node listens on the address of the options. The other nodes listen on the following
-    /// ports, or on free ports if these are taken.
+    /// Starts a cluster. The first node listens on the address of the options. The other nodes listen on the ports that
+    /// follow the first node's port, or on free ports if these ports are taken.
     ///
     /// # Errors
-    /// When the faults do not fit the size of the cluster, or a node does not start.
+    /// Fails if the faults do not fit the size of the cluster, or if a node does not start.
     pub fn start(options: &Options, size: Size) -> Result<Self, Error> {
         check(&options.faults, size)?;
         let shared = Arc::new(ClusterData::new(ClusterLayout::new(size.primaries, size.replicas)));
@@ -80,7 +81,7 @@ impl DemoCluster {
     /// Stops all nodes.
     ///
     /// # Errors
-    /// When a node had failed before.
+    /// Fails if a node had failed before.
     pub fn stop(mut self) -> Result<(), Error> {
         self.end()
     }
@@ -98,7 +99,7 @@ impl Drop for DemoCluster {
     }
 }
 
-/// Refuses faults that a cluster of this size cannot have.
+/// Returns an error if a cluster of this size cannot have one of the faults.
 fn check(faults: &[Fault], size: Size) -> Result<(), Error> {
     let nodes = size.primaries * (1 + size.replicas);
     for fault in faults {
@@ -134,7 +135,7 @@ impl Conductor {
         server::launch(options, Some(Member { shared: Arc::clone(&self.shared), node, shard }))
     }
 
-    /// Carries out the faults of the cluster when they are due, one after the other.
+    /// Carries out the faults of the cluster one after the other, each when it is due.
     fn run(mut self, mut script: FaultScript, stop: &StopSignal) -> Result<(), Error> {
         let clock = Clock::start();
         let mut from = 0;
@@ -170,8 +171,8 @@ impl Conductor {
         }
     }
 
-    /// Kills the primary of a node's shard. After the node timeout its first replica takes over, and the killed node
-    /// starts again later.
+    /// Kills the primary of a node's shard. After the node timeout, the first replica of the killed primary takes over,
+    /// and the killed node starts again later.
     fn fail_over(&mut self, node: usize, stop: &StopSignal) -> Result<(), Error> {
         let shard = self.shared.layout().nodes[node].shard;
         let killed = self.shared.layout().primaries[shard];

@@ -21,7 +21,8 @@ use super::{
     request::{ArgumentSpan, RequestArguments, parse},
 };
 
-/// While a client has more unsent bytes of replies than this, its requests wait until it has read replies.
+/// The largest number of unsent bytes of replies with which a client's requests are still answered. With more unsent
+/// bytes, the requests wait until the client has read replies.
 const MAX_UNSENT: usize = 1 << 20;
 /// A subscriber with more unsent bytes than this is disconnected, as by the output limit of Redis.
 const MAX_POSTED: usize = 32 << 20;
@@ -32,7 +33,7 @@ const READ_SIZE: usize = 64 << 10;
 /// The bytes that the fault `garbage` sends: no client accepts them as a reply.
 const GARBAGE: &[u8] = b"\x16\x03\x01\x00garbage\xff\xfe\r\n";
 
-/// The read buffer, which the connections use one after the other.
+/// The read buffer, which all connections share: they use it one after the other.
 pub struct ReadBuffer {
     bytes: Box<[u8]>,
     spans: Vec<ArgumentSpan>,
@@ -79,9 +80,9 @@ pub struct DemoConnection {
     phase: ServingPhase,
     /// Whether requests wait because too many bytes of replies are unsent, or for an entry of a stream.
     is_paused: bool,
-    /// Until when the first request waits for an entry of a stream; `None` if it does not wait.
+    /// The end of the first request's wait for an entry of a stream, or `None` if the request does not wait.
     waits_until_ns: Option<u64>,
-    /// Whether the client has closed its side of the connection: then more bytes may be readable even after a short
+    /// Whether the client has closed its side of the connection. If so, more bytes may be readable even after a short
     /// read.
     pub hung_up: bool,
 }
@@ -94,8 +95,8 @@ impl DemoConnection {
         Self { client, socket, input, outbox, phase, is_paused: false, waits_until_ns, hung_up: false }
     }
 
-    /// Returns the time at which the next delayed reply may be sent, or a wait for an entry ends; `None` if neither is the
-    /// case.
+    /// Returns the time at which the next delayed reply may be sent or the client's wait for an entry ends, whichever
+    /// is earlier. Returns `None` if no reply is delayed and the client does not wait.
     pub fn held_until_ns(&self) -> Option<u64> {
         [self.outbox.held_until_ns(), self.waits_until_ns].into_iter().flatten().min()
     }
@@ -113,8 +114,8 @@ impl DemoConnection {
         self.outbox.unsent() > MAX_POSTED
     }
 
-    /// If `reads` is set, reads from the socket once and answers the requests; then sends the replies that are not
-    /// delayed.
+    /// Sends the replies that are not delayed. If `reads` is true, first reads from the socket once and answers the
+    /// requests.
     pub fn process(&mut self, reads: bool, engine: &mut Engine, room: &mut ReadBuffer) -> NextAction {
         let read = if reads || self.waits() { self.read(engine, room) } else { NextAction::Wait };
         match (self.send(engine), read) {
@@ -157,7 +158,8 @@ impl DemoConnection {
         }
     }
 
-    /// Returns the next action while requests wait. The connection of a waiting client that has disconnected is closed.
+    /// Returns the next action of a connection whose requests wait: the connection is closed if its client waits for an
+    /// entry but has disconnected.
     fn pause(&self) -> NextAction {
         if self.waits() && self.hung_up { NextAction::Close } else { NextAction::Wait }
     }
@@ -177,7 +179,7 @@ impl DemoConnection {
         }
     }
 
-    /// Answers the complete requests in `input`; returns the number of bytes of these requests.
+    /// Answers the complete requests in `input`, and returns the number of bytes of these requests.
     fn answer(&mut self, input: &[u8], engine: &mut Engine, spans: &mut Vec<ArgumentSpan>) -> usize {
         engine.state.read_clock();
         let (mut used, mut position) = (0, 0);
@@ -283,7 +285,7 @@ impl Outbox {
         }
     }
 
-    /// Returns when the first delay ends.
+    /// Returns the time at which the first delay ends.
     pub fn held_until_ns(&self) -> Option<u64> {
         self.holds.front().map(|(_, until_ns)| *until_ns)
     }
@@ -293,11 +295,11 @@ impl Outbox {
         self.bytes.len() - self.sent
     }
 
-    /// Sends the bytes that are not delayed, until the socket accepts no more; returns the number of sent bytes and of
-    /// writes.
+    /// Sends the bytes that are not delayed, until the socket accepts no more, and returns the number of sent bytes and
+    /// of writes.
     ///
     /// # Errors
-    /// When the socket fails.
+    /// Returns the error of the socket if a write fails.
     pub fn send(&mut self, socket: &mut impl Write, now_ns: u64) -> io::Result<(usize, u64)> {
         while self.holds.front().is_some_and(|(_, until_ns)| *until_ns <= now_ns) {
             self.holds.pop_front();

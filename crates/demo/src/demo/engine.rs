@@ -17,7 +17,7 @@ use super::{
 };
 use crate::protocol::key_slot;
 
-/// The number of the simulated client that reads hot keys; it has no connection.
+/// The number of the simulated client that reads hot keys; this client has no connection.
 const HOT_CLIENT: usize = usize::MAX;
 
 /// The server's state and its script of faults.
@@ -35,7 +35,7 @@ impl Engine {
         Self { state, script }
     }
 
-    /// Returns when the script's next stall is due.
+    /// Returns the time at which the script's next stall is due.
     pub fn next_stall_ns(&self) -> Option<u64> {
         self.script.next_due_ns()
     }
@@ -46,7 +46,8 @@ impl Engine {
         if let FaultKind::Stall(length) = due.kind { Some(length) } else { None }
     }
 
-    /// Runs the housekeeping, `hz` times a second, and the requests of simulated clients that read hot keys.
+    /// Runs one round of housekeeping (there are `hz` rounds per second), and the requests of simulated clients that
+    /// read hot keys.
     pub fn tick(&mut self) {
         self.state.with_data(ServerState::tick);
         for (key, per_s) in self.script.hot_keys(self.state.now_ns) {
@@ -114,7 +115,7 @@ impl Engine {
         treatment
     }
 
-    /// Returns the error if a command may not run: because of its number of arguments, a missing AUTH, or the memory
+    /// Returns an error if a command may not run because of its number of arguments, a missing AUTH, or the memory
     /// limit.
     fn objection(&self, id: CommandId, words: usize, is_authenticated: bool) -> Option<ReplyError> {
         let command = &COMMANDS[id];
@@ -142,7 +143,7 @@ impl Engine {
         self.script.faults_of(occasion)
     }
 
-    /// Replies with an error and runs no command.
+    /// Replies to a request with an error, and runs no command.
     pub fn refuse(&mut self, client: usize, failure: &ReplyError, out: &mut Vec<u8>) {
         refuse(&mut self.state, client, failure, out);
     }

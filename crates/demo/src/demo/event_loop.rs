@@ -36,7 +36,7 @@ const IDLE_NS: u64 = 20_000;
 pub struct ServerListener {
     /// The non-blocking socket.
     pub socket: Socket,
-    /// The address that is shown for clients of a unix socket: its path.
+    /// The path of a unix socket, which is shown as the address of its clients.
     pub name: String,
 }
 
@@ -48,7 +48,7 @@ pub struct EventLoop {
     last_client: usize,
     engine: Engine,
     stop: Arc<StopSignal>,
-    /// The timers of delayed replies: the time of sending, and the client.
+    /// The timers of delayed replies, each as the time at which a reply may be sent and the number of the client.
     timers: BTreeSet<(u64, usize)>,
     /// The clients whose connections may have more bytes to read.
     again: Vec<usize>,
@@ -60,7 +60,7 @@ impl EventLoop {
     /// Creates an event loop for these listeners.
     ///
     /// # Errors
-    /// When the listeners cannot be registered.
+    /// Fails if the listeners cannot be registered.
     pub fn new(
         poll: Poll,
         listeners: Vec<ServerListener>,
@@ -85,10 +85,10 @@ impl EventLoop {
         })
     }
 
-    /// Serves clients until the server is requested to stop.
+    /// Handles all events until the server is requested to stop.
     ///
     /// # Errors
-    /// When the poll fails.
+    /// Returns the system's error if the poll fails.
     pub fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(1024);
         loop {
@@ -126,7 +126,8 @@ impl EventLoop {
         }
     }
 
-    /// Returns the longest time that the poll may wait: until the next timer, stall or housekeeping.
+    /// Returns how long the poll may wait at most, which is the time until the next timer, stall or round of
+    /// housekeeping.
     fn poll_timeout(&self) -> Duration {
         if !self.again.is_empty() {
             return Duration::ZERO;
@@ -221,8 +222,8 @@ impl EventLoop {
 }
 
 impl ServerListener {
-    /// Returns the next new connection and the client's address; `None` if no connection waits or it cannot be accepted
-    /// now.
+    /// Returns the next new connection and the client's address, or `None` if no connection waits, or if the connection
+    /// cannot be accepted now.
     fn next_client(&self) -> Option<(Socket, String)> {
         let (socket, peer) = loop {
             match self.socket.accept() {

@@ -48,9 +48,9 @@ use std::time::Duration;
 pub struct Fault {
     /// The kind of fault.
     pub kind: FaultKind,
-    /// The commands to which the fault applies; unused for a stall.
+    /// The commands to which the fault applies. A stall does not use this field.
     pub scope: Scope,
-    /// When the fault applies.
+    /// The requests or times at which the fault applies.
     pub when: When,
     /// If set, the fault applies only to the request at this position, from 1, among the requests that arrived in one
     /// read.
@@ -69,11 +69,12 @@ impl Fault {
 /// The kinds of faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The whole server stops for this long.
+    /// The whole server does nothing for this long.
     Stall(Duration),
-    /// The command takes this much longer, and all clients wait for it.
+    /// The command takes this much longer, and all clients wait until the command has ended.
     Slow(Duration),
-    /// The server runs the command at once and sends the reply this much later; other connections are served meanwhile.
+    /// The server runs the command at once, but sends the reply this much later. Meanwhile the server answers requests
+    /// on other connections.
     Delay(Duration),
     /// The command does not run; the reply is an error with this prefix.
     Error(String),
@@ -83,7 +84,7 @@ pub enum FaultKind {
     Reshard(usize),
     /// A primary of a cluster is killed, and its replica takes over.
     Failover,
-    /// Other clients read one key of a cluster this often.
+    /// Other clients read one key of a cluster again and again.
     Hot {
         /// The key.
         key: String,
@@ -117,9 +118,9 @@ pub enum Damage {
         /// Whether the connection is then closed; otherwise it stays open without further replies.
         close: bool,
     },
-    /// The connection is reset (RST) instead of the reply.
+    /// The server resets the connection (RST) and does not send the reply.
     Reset,
-    /// Bytes that are no valid reply are sent instead of the reply.
+    /// The server sends bytes that are no valid reply instead of the reply.
     Garbage,
 }
 
@@ -135,17 +136,18 @@ pub enum Scope {
     Command(String),
 }
 
-/// When a fault applies.
+/// The requests or times at which a fault applies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum When {
     /// The fault applies to every request.
     Always,
-    /// The fault applies once, to the first request after this time. A stall begins at this time.
+    /// The fault applies once, to the first request after this time. A stall needs no request, and begins at this time.
     Once(Duration),
     /// The fault applies to each request with this probability, 0 to 1.
     Share(f64),
     /// The fault applies to every n-th request in its scope, counted over all connections.
     EveryNth(u64),
-    /// The fault applies to the first request after each period of this length. A stall begins when the period ends.
+    /// The fault applies to the first request after each period of this length. A stall needs no request, and begins
+    /// when the period ends.
     Every(Duration),
 }

@@ -10,8 +10,8 @@
 //! a measurement against it shows the cost of the load generator. The server has no persistence, replication or
 //! scripts; its only transaction commands are MULTI and EXEC. Several servers can be a cluster.
 //!
-//! The built-in server does not depend on redyno's load, probes, sessions or screens; it shares only the clock, the
-//! units, the slots of keys and the type of a password with them.
+//! The built-in server does not depend on redyno's load, probes, sessions or screens. The built-in server and the rest
+//! of redyno share only the clock, the units, the slots of keys and the type of a password.
 
 mod channels;
 mod cluster;

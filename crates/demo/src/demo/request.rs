@@ -40,7 +40,7 @@ impl<'a> RequestArguments<'a> {
         self.spans.len()
     }
 
-    /// Returns argument `index`; `None` if there are fewer arguments.
+    /// Returns argument `index`, or `None` if there are fewer arguments.
     pub fn get(&self, index: usize) -> Option<&'a [u8]> {
         self.spans.get(index).map(|span| &self.bytes[span.clone()])
     }
@@ -58,16 +58,16 @@ impl<'a> RequestArguments<'a> {
     }
 }
 
-/// Returns Redis's error for bytes that are not a request; the connection is then closed.
+/// Returns Redis's error for bytes that are not a request. The server closes the connection after this error.
 fn no_request(why: &str) -> ReplyError {
     ReplyError::other(format!("ERR Protocol error: {why}"))
 }
 
 /// Parses the request at the beginning of `bytes`. Returns the length of the request if it is complete; `spans` then
-/// contains the ranges of the arguments, and is empty for an empty line or array.
+/// contains the ranges of the arguments. For an empty line or an empty array, `spans` is empty.
 ///
 /// # Errors
-/// When the bytes are not a request.
+/// Fails if the bytes are not a request.
 pub fn parse(bytes: &[u8], spans: &mut Vec<ArgumentSpan>) -> Result<Option<usize>, ReplyError> {
     spans.clear();
     match bytes.first() {

@@ -21,7 +21,8 @@ use super::{
 };
 use crate::endpoint::Password;
 
-/// The backlog of the listening sockets: large enough for all connections that a large load opens at once.
+/// The length of the queue of connections that a listening socket has not accepted yet. A large load can open this many
+/// connections at once.
 const BACKLOG: i32 = 1024;
 
 /// The options of a server.
@@ -32,7 +33,7 @@ pub struct Options {
     /// The path of a unix socket on which the server listens too. The file must not exist yet; it is removed at the
     /// end.
     pub unix_socket: Option<PathBuf>,
-    /// The password that clients must send; `None` if clients need no password.
+    /// The password that clients must send, or `None` if clients need no password.
     pub password: Option<Password>,
     /// The faults to simulate.
     pub faults: Vec<Fault>,
@@ -52,13 +53,13 @@ impl Default for Options {
     }
 }
 
-/// The reasons why a server does not start, or fails later.
+/// The reason why a server does not start, or why it fails later.
 #[derive(Debug, Error)]
 pub enum Error {
     /// Another server listens on this address.
     #[error("{0} is taken: another server listens there")]
     Taken(SocketAddr),
-    /// The server cannot listen on the address or the unix socket, for another reason.
+    /// The server cannot listen on the address or the unix socket, and the reason is not another server.
     #[error("cannot listen at {place}")]
     Listen {
         /// The address or the path of the unix socket.
@@ -72,7 +73,7 @@ pub enum Error {
     /// The server's thread panicked, because of a bug.
     #[error("the built-in server's thread panicked")]
     Panicked,
-    /// The server cannot have the requested faults.
+    /// The server cannot simulate the requested faults.
     #[error("{0}")]
     Unfit(String),
 }
@@ -167,7 +168,7 @@ impl Handle {
     /// Stops the server: closes its connections, and waits until its thread has ended.
     ///
     /// # Errors
-    /// When the server had failed before.
+    /// Fails if the server had failed before.
     pub fn stop(mut self) -> Result<(), Error> {
         self.end()
     }

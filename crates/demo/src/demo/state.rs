@@ -5,8 +5,8 @@
 //! script   ├── GET ──┤├── GET ──┤├── GET ──┤      each begins when the previous one had to end
 //! thread   ├── GET ────┤├─ GET ──┤├─ GET ───┤     however late the system woke the thread
 //! ```
-//! If requests always wait, the server therefore runs exactly as many commands per second as the length of a command
-//! allows.
+//! If requests are always waiting, the server therefore runs exactly as many commands per second as fit into a second
+//! at the length of a command.
 
 pub mod config;
 mod stats;
@@ -48,7 +48,7 @@ pub struct Spike {
     pub max_ms: u64,
 }
 
-/// The state that commands read and change.
+/// The state of the server, which commands read and change.
 #[derive(Debug)]
 pub struct ServerState {
     /// The data.
@@ -71,7 +71,7 @@ pub struct ServerState {
     pub run_id: String,
     /// The time of the current command, in ns since the start.
     pub now_ns: u64,
-    /// The place of the server in a cluster; `None` if the server is alone.
+    /// The place of the server in a cluster, or `None` if the server is alone.
     pub member: Option<Arc<Member>>,
     /// The cost of the requests for each slot on this node.
     pub slot_use: Map<u16, SlotUse>,
@@ -117,7 +117,7 @@ impl ServerState {
         }
     }
 
-    /// Reads the clock; returns the time in ns since the start.
+    /// Reads the clock, and returns the time in ns since the start.
     pub fn read_clock(&mut self) -> u64 {
         self.now_ns = self.clock.now_ns();
         self.now_ns
@@ -185,7 +185,8 @@ impl ServerState {
         self.config.maxmemory == 0 || self.used_bytes() as u64 <= self.config.maxmemory
     }
 
-    /// Runs the housekeeping, `hz` times a second: expiry, rates, the highest memory use.
+    /// Runs one round of housekeeping: removes expired keys, and updates the rates and the highest memory use. There
+    /// are `hz` rounds of housekeeping per second.
     pub fn tick(&mut self) {
         let now_ms = self.unix_ms();
         for database in &mut self.databases {
@@ -196,7 +197,7 @@ impl ServerState {
         self.stats.sample(self.now_ns);
     }
 
-    /// Adds an event to the latency monitor, if it was at least as long as `latency-monitor-threshold`.
+    /// Adds an event to the latency monitor if the event was at least as long as `latency-monitor-threshold`.
     pub fn note_latency(&mut self, event: &'static str, length: Duration) {
         let ms = length.as_millis() as u64;
         let threshold_ms = self.config.latency_threshold_ms;
@@ -235,7 +236,7 @@ impl ServerState {
 pub struct ClientSession {
     /// The address of the client, such as `127.0.0.1:50000`, or the path of the unix socket.
     pub address: String,
-    /// The name that the client has set with CLIENT SETNAME or HELLO; empty if none.
+    /// The name that the client has set with CLIENT SETNAME or HELLO; empty if the client has no name.
     pub name: String,
     /// The number of the database that the client has selected.
     pub database: usize,
@@ -251,7 +252,7 @@ pub struct ClientSession {
     pub readonly: bool,
     /// Whether the client will be disconnected when all replies so far are sent.
     pub leaving: bool,
-    /// Until when the client waits for an entry of a stream; `None` if it does not wait.
+    /// The end of the client's wait for an entry of a stream, or `None` if the client does not wait.
     pub waits_until_ns: Option<u64>,
 }
 
@@ -260,7 +261,7 @@ pub struct ClientSession {
 pub struct Transaction {
     /// The queued requests, in the order of their arrival.
     pub queued: Vec<Queued>,
-    /// Whether a request was refused: EXEC then discards all requests.
+    /// Whether a request was refused. If so, EXEC discards all requests.
     pub broken: bool,
 }
 
@@ -297,7 +298,7 @@ const MADE_UP_NS: u64 = 5_000_000;
 /// The schedule of commands that a fault makes longer.
 #[derive(Debug, Default)]
 pub(super) struct SlowSchedule {
-    /// The scheduled end of the last command; `None` if the server was idle since.
+    /// The scheduled end of the last command, or `None` if the server has been idle since this time.
     spent_ns: Option<u64>,
 }
 

@@ -1,6 +1,6 @@
 //! The data of the server: databases of keys and typed values, with expiry and an estimate of their memory.
 //!
-//! The store uses no sockets, no protocol and no clock: the present time is a parameter.
+//! The store uses no sockets, no protocol and no clock: its caller sets the present time.
 //!
 //! Each type of value estimates its size without a visit to all its members.
 
@@ -54,8 +54,8 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns the estimated size of the value in bytes; for a collection, as if all members were as large as the first
-    /// member.
+    /// Returns the estimated size of the value in bytes. The estimate for a collection assumes that all members are as
+    /// large as the first member.
     pub fn size(&self) -> usize {
         let all = |count: usize, first: Option<usize>| count * first.unwrap_or(0);
         match self {
@@ -75,7 +75,8 @@ impl Value {
         }
     }
 
-    /// Returns whether the value is an empty collection, which Redis removes. Empty strings and streams are kept.
+    /// Returns whether the value is an empty collection, which Redis removes. Returns false for strings and streams,
+    /// which Redis keeps when they are empty.
     pub fn is_emptied(&self) -> bool {
         match self {
             Self::String(_) | Self::Stream(_) => false,
@@ -86,11 +87,11 @@ impl Value {
 
 /// A type of value.
 pub trait ValueType: Default {
-    /// Returns the value as this type; `None` if it has another type.
+    /// Returns the value as this type, or `None` if the value has another type.
     fn of(value: &Value) -> Option<&Self>;
-    /// Returns the value as this type, for a change; `None` if it has another type.
+    /// Returns the value as this type, so that it can be changed, or `None` if the value has another type.
     fn of_mut(value: &mut Value) -> Option<&mut Self>;
-    /// Converts this type to a value.
+    /// Converts a value of this type to a [`Value`].
     fn wrap(self) -> Value;
 }
 
@@ -136,7 +137,7 @@ fn rank(score: f64) -> i64 {
 }
 
 impl SortedSet {
-    /// Sets the score of `member`, which must not be NaN; returns whether the member is new.
+    /// Sets the score of `member`, and returns whether the member is new. The score must not be NaN.
     pub fn set(&mut self, member: &[u8], score: f64) -> bool {
         let member: Arc<[u8]> = member.into();
         let old = self.scores.insert(Arc::clone(&member), score);
@@ -192,12 +193,12 @@ impl ConsumerGroup {
 pub type EntryId = (u64, u64);
 
 impl Stream {
-    /// Returns the id of the last entry, also if it was cut off.
+    /// Returns the id of the last entry, even if this entry was removed by `cut_to`.
     pub fn last(&self) -> EntryId {
         self.last
     }
 
-    /// Appends an entry at `now_ms`; returns its id, which is greater than the ids of all earlier entries.
+    /// Appends an entry at `now_ms`, and returns its id, which is greater than the ids of all earlier entries.
     pub fn append(&mut self, now_ms: u64, fields: Box<[u8]>) -> EntryId {
         let (ms, sequence) = self.last;
         self.last = if now_ms > ms { (now_ms, 0) } else { (ms, sequence + 1) };

@@ -12,9 +12,9 @@ use crate::{
 pub enum Address {
     /// A TCP host and port.
     Tcp {
-        /// Host name or IP address; an IPv6 address without brackets.
+        /// The host name or the IP address. An IPv6 address has no brackets here.
         host: String,
-        /// Port, 1 to 65535.
+        /// The port, 1 to 65535.
         port: u16,
     },
     /// A unix socket.
@@ -54,7 +54,7 @@ impl Address {
         }
     }
 
-    /// Returns whether the address is on this machine, as far as its text shows.
+    /// Returns whether the text of the address shows that the server is on this machine.
     pub fn is_loopback(&self) -> bool {
         match self {
             Self::Tcp { host, .. } => {
@@ -65,7 +65,8 @@ impl Address {
         }
     }
 
-    /// Returns the servers to which redyno connects first: the Sentinels of a service, otherwise the address itself.
+    /// Returns the addresses to which redyno connects first. For a service, these are its Sentinels; otherwise, this is
+    /// the address itself.
     pub fn first_servers(&self) -> Vec<Self> {
         match self {
             Self::Service(service) => {
@@ -76,8 +77,8 @@ impl Address {
         }
     }
 
-    /// Formats the address as command line options of redyno: `-h 127.0.0.1 -p 6379`. Except for a Sentinel service,
-    /// redis-cli accepts the same options.
+    /// Formats the address as command line options of redyno: `-h 127.0.0.1 -p 6379`. redis-cli accepts the same
+    /// options, except those of a Sentinel service.
     pub fn options(&self) -> String {
         match self {
             Self::Tcp { host, port } => format!("-h {host} -p {port}"),

@@ -10,14 +10,14 @@ const FIRST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// Pauses between attempts to connect. The pauses double from 10 ms to 1 s. Each pause is shortened at random by up to
-/// half, so that connections that lost the same server reconnect at different times.
+/// half, so that the connections that a server has lost together reconnect at different times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BackOff {
     failures: u32,
 }
 
 impl BackOff {
-    /// Creates a back-off that has seen no failure yet.
+    /// Creates the pauses of a connection that has not failed yet.
     pub const fn new() -> Self {
         Self { failures: 0 }
     }
@@ -30,13 +30,14 @@ impl BackOff {
         random.random_range(pause / 2..=pause)
     }
 
-    /// Returns whether an attempt has failed since the last success.
+    /// Returns whether an attempt to connect has failed since the last success.
     #[inline]
     pub fn is_failing(&self) -> bool {
         self.failures > 0
     }
 
-    /// Resets the pauses, because the connection works. Returns whether an attempt had failed before.
+    /// Resets the pauses, because the connection works. Returns whether an attempt to connect had failed since the last
+    /// success.
     pub fn reset(&mut self) -> bool {
         std::mem::take(&mut self.failures) > 0
     }

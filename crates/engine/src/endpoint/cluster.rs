@@ -1,5 +1,5 @@
-//! A cluster with an up-to-date topology. A thread requests the topology from one node, at the start and whenever the
-//! topology may be outdated. Workers read the last known topology without a lock.
+//! A cluster with an up-to-date topology. A thread requests the topology from one node at the start, and again whenever
+//! the topology may be outdated. Workers read the last known topology without a lock.
 //!
 //! ```text
 //! MOVED, a lost connection, a slot without owner ──► stale ──► CLUSTER SLOTS of any node that answers ──► Topology
@@ -28,12 +28,13 @@ use crate::{clock::SECOND_NS, protocol::RespValue, untrusted};
 
 /// The shortest time between two requests for the topology: 100 ms.
 const GAP: Duration = Duration::from_millis(100);
-/// The longest random time that is added to [`GAP`], so that several load generators do not send the request at the
-/// same time.
+/// The longest random time that is added to [`GAP`]. Because of this random time, several load generators do not send
+/// the request at the same time.
 const JITTER: Duration = Duration::from_millis(25);
 /// How often a primary outside a cluster is queried for its replicas: every 3 s.
 const ASK_EVERY: Duration = Duration::from_secs(3);
-/// How long redyno waits for the connection to a node, and for its reply, before it tries the next node: 1 s.
+/// How long redyno waits for the connection to a node, and for the node's reply, before redyno tries the next node: 1
+/// s.
 const LIMIT: Duration = Duration::from_secs(1);
 /// The longest accepted reply: 16 MiB. A reply with 16 384 ranges of one slot each, and two replicas per range, has
 /// about 6 MB.
@@ -50,8 +51,8 @@ const REPLICATION: [&[u8]; 2] = [b"INFO", b"replication"];
 pub struct Cluster {
     shared: Arc<ClusterFollower>,
     /// The last outage of each node: from the first refused or lost request of the load until requests for the node's
-    /// slots succeed again. After a slot has moved, many clients notice it one after the other; together, their
-    /// failures are one outage.
+    /// slots succeed again. After a slot has moved, many clients notice the move one after the other. All their
+    /// failures together are one outage.
     pub load_outages: NodeOutages,
 }
 
@@ -62,12 +63,12 @@ struct ClusterFollower {
     topology: ArcSwap<Topology>,
     /// Whether the topology may be outdated.
     is_stale: AtomicBool,
-    /// Whether the thread must end.
+    /// Whether the cluster was dropped, so that the thread must end.
     is_over: Mutex<bool>,
     wakes: Condvar,
 }
 
-/// Why the topology of a cluster is unknown.
+/// The reason why the topology of a cluster is unknown.
 #[derive(Debug, Error)]
 pub enum ClusterError {
     /// The node cannot be reached.
@@ -94,7 +95,7 @@ impl Cluster {
     /// The node at `target` gets the number 0. Blocks for at most four times `limit`.
     ///
     /// # Errors
-    /// When the node gives no topology in which a slot has an owner.
+    /// Fails if the node gives no topology in which a slot has an owner.
     pub fn find(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
         let mut talk = bounded(target, limit)?;
         let reply = talk.reply(&[b"CLUSTER", b"MYID"], limit)?;
@@ -112,7 +113,7 @@ impl Cluster {
     /// to date from then on. Blocks for at most twice `limit`.
     ///
     /// # Errors
-    /// When the server does not reply, or is not a primary.
+    /// Fails if the server does not reply, or if it is not a primary.
     pub fn of_replication(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
         let reply = bounded(target, limit)?.reply(&REPLICATION, limit)?;
         Self::followed(target, Topology::of_replication(&reply, &target.address)?)
@@ -129,14 +130,14 @@ impl Cluster {
     /// the first server are used for all servers.
     ///
     /// # Errors
-    /// When the servers cannot share a load.
+    /// Fails if the servers cannot share a load.
     pub fn of_ring(servers: &[Target]) -> Result<Self, RingError> {
         ring::check(servers)?;
         let topology = Topology::of_ring(servers.iter().map(|server| server.address.clone()));
         Ok(Self::fixed(&servers[0], topology))
     }
 
-    /// Returns one server as a cluster whose topology stays as it is.
+    /// Returns one server as a cluster with a fixed topology.
     pub fn of_one(server: &Target) -> Self {
         Self::fixed(server, Topology::of_one(&server.address))
     }
@@ -146,7 +147,8 @@ impl Cluster {
         Self { shared, load_outages: NodeOutages::apart(SECOND_NS) }
     }
 
-    /// Returns whether the nodes are independent servers that store keys by consistent hash, and not a real cluster.
+    /// Returns whether the nodes are independent servers that store keys by consistent hash, instead of the nodes of a
+    /// real cluster.
     pub fn is_ring(&self) -> bool {
         matches!(self.topology().placement(), Placement::Ring(_))
     }
@@ -175,7 +177,7 @@ impl Cluster {
     /// before the topology does.
     ///
     /// # Errors
-    /// When there are too many addresses.
+    /// Fails if there are too many addresses.
     pub fn find_or_add(&self, address: &Address) -> Result<NodeNumber, TopologyError> {
         if let Some(known) = self.topology().find(address) {
             return Ok(known);
@@ -224,8 +226,8 @@ impl ClusterFollower {
         }
     }
 
-    /// Waits until the topology may be outdated. Nothing reports a replica that has come back, so the wait for a
-    /// primary outside a cluster ends after 3 s at the latest. Returns false if the cluster was dropped.
+    /// Waits until the topology may be outdated. Outside a cluster, nothing reports that a replica has come back, so
+    /// the wait ends after 3 s at the latest. Returns false if the cluster was dropped.
     fn await_stale(&self) -> bool {
         let is_calm = |is_over: &mut bool| !*is_over && !self.is_stale.load(Ordering::Acquire);
         let mut is_over = self.is_over.lock();
@@ -237,7 +239,7 @@ impl ClusterFollower {
         !*is_over
     }
 
-    /// Sleeps until `until`. Returns false if the cluster was dropped before that time.
+    /// Sleeps until `until`. Returns false if the cluster was dropped before this time.
     fn sleep_until(&self, until: Instant) -> bool {
         let mut is_over = self.is_over.lock();
         self.wakes.wait_while_until(&mut is_over, |is_over| !*is_over, until);
@@ -300,7 +302,7 @@ impl ClusterFollower {
 }
 
 /// Connects to a node for requests whose replies have a limited length. The connection gets a client name, so that no
-/// session of redyno counts it as a client of another program.
+/// session of redyno counts the connection as a client of another program.
 fn bounded(target: &Target, limit: Duration) -> Result<Talk, ClusterError> {
     let mut talk = talk(target, limit)?.bounded(LONGEST);
     // A node that refuses the name works as well.

@@ -10,15 +10,15 @@ use rustix::event::PollFlags;
 use super::{Address, Endpoint, ReachError, Target, Tls, Transport};
 use crate::protocol::DialectWords;
 
-/// Connects to the target. The TLS handshake, if there is one, is a separate step.
+/// Connects to the target, but does not begin the TLS handshake.
 pub(super) fn dial(target: &Target, tls: Option<&Tls>, deadline: Instant) -> Result<Transport, ReachError> {
     let (address, words) = (&target.address, target.dialect.words());
     let found = resolve(target, deadline).map_err(|cause| not_found(address, cause))?;
     connect_to_any(&found, tls, deadline).map_err(|error| failed(address, words, error))
 }
 
-/// Tries one endpoint after the other. The remaining time is divided equally among the endpoints that were not
-/// tried yet.
+/// Tries to connect to one endpoint after the other, and returns the first connection. The remaining time is divided
+/// equally among the endpoints that were not tried yet.
 pub(super) fn connect_to_any(
     found: &[Endpoint],
     tls: Option<&Tls>,

@@ -4,7 +4,7 @@
 //! ```text
 //! a connection is lost ──► stale ──► lookup, on a thread of its own ──► endpoints for the next connections
 //! ```
-//! A new connection waits for a lookup for at most a second, and then uses the old addresses.
+//! While a lookup is in progress, a new connection waits for at most a second, and then uses the old addresses.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use super::{Address, Credentials, Endpoint, Resolution, Resolver, Tls, TlsError};
 use crate::protocol::Dialect;
 
-/// The shortest time between two lookups of a name: 250 ms.
+/// The shortest time between the beginnings of two lookups of a name: 250 ms.
 const GAP_NS: u64 = 250_000_000;
 /// How long a new connection waits for a lookup before it uses the last result: 1 s.
 const PATIENCE_NS: u64 = 1_000_000_000;
@@ -29,7 +29,7 @@ pub struct Target {
     pub db: u32,
     /// The protocol.
     pub dialect: Dialect,
-    /// The TLS configuration of every connection to the server; `None` for connections without TLS.
+    /// The TLS configuration of every connection to the server, or `None` for connections without TLS.
     pub tls: Option<Tls>,
     /// The resolver for the server's host name.
     pub resolver: Resolver,
@@ -39,17 +39,17 @@ impl Target {
     /// Returns a copy of the target with another address, such as the address of another node of the cluster.
     ///
     /// # Errors
-    /// When TLS cannot be used for that address.
+    /// Fails if TLS cannot be used for that address.
     pub fn at(&self, address: Address) -> Result<Self, TlsError> {
         let tls = self.tls.as_ref().map(|tls| tls.at(&address)).transpose()?;
         Ok(Self { address, tls, ..self.clone() })
     }
 
-    /// Begins to look up the addresses of the target: host names with its resolver, the primary of a service with its
-    /// Sentinels.
+    /// Begins to look up the addresses of the target. The target's resolver looks up host names, and Sentinels name the
+    /// primary of a service.
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub fn resolve(&self) -> io::Result<Resolution> {
         match &self.address {
             Address::Service(service) => {
@@ -74,7 +74,7 @@ struct Lookup {
     found: Arc<[Endpoint]>,
     /// Whether a connection was lost since the last lookup began.
     is_stale: bool,
-    /// When the last lookup began.
+    /// The time at which the last lookup began.
     begun_ns: u64,
     search: Option<Resolution>,
 }
@@ -83,7 +83,7 @@ impl Endpoints {
     /// Resolves `target` for the first time, at `now_ns`, and waits for the result.
     ///
     /// # Errors
-    /// When the host name has no address, or the lookup takes longer than `limit`.
+    /// Fails if the host name has no address, or if the lookup takes longer than `limit`.
     pub fn find(target: &Target, limit: Duration, now_ns: u64) -> io::Result<Self> {
         let found = target.resolve()?.wait(limit)?.ok_or(io::ErrorKind::TimedOut)?;
         let state =
@@ -98,7 +98,7 @@ impl Endpoints {
         Self { target: target.clone(), state: Mutex::new(state) }
     }
 
-    /// Records that a connection was lost or could not be opened: the addresses may be outdated.
+    /// Records that a connection was lost or could not be opened, so that the addresses may be outdated.
     pub fn mark_stale(&self, now_ns: u64) {
         self.with(|state| {
             state.is_stale = true;
@@ -131,8 +131,8 @@ impl Lookup {
         }
     }
 
-    /// Stores the result of a finished lookup. Returns whether the addresses can be used now: either no lookup is in
-    /// progress, or the lookup has taken longer than 1 s.
+    /// Stores the result of a finished lookup. Returns whether the addresses can be used now, which is so if no lookup
+    /// is in progress, or if the lookup has taken longer than 1 s.
     fn is_known(&mut self, now_ns: u64) -> bool {
         match self.search.as_mut().map(|search| search.wait(Duration::ZERO)) {
             None => return true,

@@ -14,7 +14,7 @@ use crate::{
     untrusted,
 };
 
-/// The first commands of a connection, and the meaning of their replies.
+/// The first commands of a connection, with the meaning of the replies to these commands.
 #[derive(Debug, Clone)]
 pub struct Greeting {
     /// The commands in the order in which they are sent, each with the position in `bytes` at which it ends.
@@ -47,8 +47,8 @@ impl Greeting {
         Self::of(target, introduction(target, Some(name)), false)
     }
 
-    /// Creates the greeting that redis-benchmark sends: only the commands that the options require, possibly none. All
-    /// commands are sent at once: AUTH, `CLIENT TRACKING on` if `tracks` is true, SELECT, HELLO 3.
+    /// Creates the greeting that redis-benchmark sends: only the commands that the options require. The greeting may be
+    /// empty. All commands are sent at once: AUTH, `CLIENT TRACKING on` if `tracks` is true, SELECT, HELLO 3.
     pub fn bare(target: &Target, tracks: bool) -> Self {
         let tracking =
             || (GreetingCommand::Tracking, target.dialect.encode(&[b"CLIENT", b"TRACKING", b"on"]));
@@ -69,7 +69,7 @@ impl Greeting {
     }
 
     /// Creates the greeting for the first contact with `target`. Each command is sent only after the reply to the
-    /// previous command, and the password only after a reply to PING.
+    /// previous command. The password is sent only after a reply to PING.
     pub(super) fn stepwise(target: &Target) -> Self {
         let ping = || (GreetingCommand::Ping, target.dialect.ping().to_vec());
         // An HTTP server may close the connection after the first reply, and one reply is enough.
@@ -93,7 +93,7 @@ impl Greeting {
         self.dialect
     }
 
-    /// Begins the greeting on a new connection. Returns the progress of the greeting, and the first bytes to send.
+    /// Begins the greeting on a new connection. Returns the progress of this greeting, and the first bytes to send.
     pub fn begin(&self) -> (Greeter, &[u8]) {
         (Greeter { answered: 0 }, if self.is_stepwise { self.step(0) } else { &self.bytes })
     }
@@ -124,8 +124,7 @@ impl Greeting {
         Err(GreetingError { step, dialect: self.dialect, reply, refusal })
     }
 
-    /// Returns whether the password must not be sent: reply number `i` is not an error, so the server needs no
-    /// password.
+    /// Returns whether the password must not be sent, because reply number `i` shows that the server needs no password.
     fn forbids_password(&self, i: usize) -> bool {
         let is_first = self.is_stepwise && i == 0;
         is_first && self.password.is_some() && self.dialect.reply_proves_no_password()
@@ -143,7 +142,7 @@ fn introduction(target: &Target, name: Option<&str>) -> Vec<(GreetingCommand, Ve
 /// The progress of a connection's greeting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Greeter {
-    /// The number of replies so far. The type is small because every connection has a `Greeter`.
+    /// The number of replies so far. A small type is enough, and every connection has a `Greeter`.
     answered: u8,
 }
 
@@ -159,15 +158,15 @@ pub enum GreetingStep<'g> {
 }
 
 impl Greeter {
-    /// Returns the command to which the next reply belongs. `greeting` must not be done yet.
+    /// Returns the command to which the next reply belongs. The greeting must not be complete yet.
     pub fn awaits(&self, greeting: &Greeting) -> GreetingCommand {
         greeting.steps[usize::from(self.answered)].0
     }
 
-    /// Processes the next reply to `greeting`, which must not be done yet. Returns the next step.
+    /// Processes the next reply to `greeting`, which must not be complete yet. Returns the next step.
     ///
     /// # Errors
-    /// When the reply refuses a command that the connection needs.
+    /// Fails if the reply refuses a command that the connection needs.
     pub fn process_reply<'g>(
         &mut self,
         reply: Reply,
@@ -196,7 +195,7 @@ impl Greeter {
 pub const UNREQUESTED_REPLY: &str = "the server sent a reply without a request";
 
 impl GreetingError {
-    /// Creates the error from a message that the server sent without a request, about the connection itself.
+    /// Creates the error from a message about the connection itself, which the server sent without a request.
     pub fn from_unrequested(dialect: Dialect, line: &[u8]) -> Self {
         let (step, reply) = (GreetingCommand::Connection, untrusted::bytes(line));
         Self { step, dialect, reply, refusal: dialect.refusal(step, line) }
@@ -214,7 +213,8 @@ impl GreetingError {
     }
 }
 
-/// Returns an error reply as text, without the password: a server that has no command AUTH repeats the arguments.
+/// Returns an error reply as text, without the password. The reply may contain the password, because a server that has
+/// no command AUTH repeats the arguments.
 fn without_password(line: &[u8], password: &str) -> String {
     if password.is_empty() {
         return untrusted::bytes(line);

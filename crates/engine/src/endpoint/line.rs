@@ -13,8 +13,8 @@ use super::{
     unknown_server,
 };
 
-/// The divisor for the reserved time: a third of the time is reserved to identify a server that does not answer the TLS
-/// handshake.
+/// The divisor for the reserved time. The last third of the time is reserved to identify a server that does not answer
+/// the TLS handshake.
 const KEPT_BACK: u32 = 3;
 /// How long to wait for a TLS handshake with a server that closed a plain connection without a reply: 1 s.
 const HELLO_LIMIT: Duration = Duration::from_secs(1);
@@ -28,7 +28,7 @@ impl TimedStream {
     /// Completes the TLS handshake, if TLS is required.
     ///
     /// # Errors
-    /// The diagnosis, including that of a server without TLS.
+    /// Returns the diagnosis of a failed handshake, which may be that the server has no TLS.
     pub(super) fn secure(&mut self, target: &Target, deadline: Instant) -> Result<(), ReachError> {
         match self.shake_hands(deadline - left(deadline) / KEPT_BACK) {
             Ok(true) => Ok(()),
@@ -37,7 +37,7 @@ impl TimedStream {
         }
     }
 
-    /// Continues the TLS handshake. Returns whether the handshake is done by `until`; without TLS, returns true at
+    /// Continues the TLS handshake. Returns whether the handshake is complete by `until`. Without TLS, returns true at
     /// once.
     pub(super) fn shake_hands(&mut self, until: Instant) -> io::Result<bool> {
         while !self.0.shake_hands()? {
@@ -48,7 +48,7 @@ impl TimedStream {
         Ok(true)
     }
 
-    /// Returns the first bytes that the server sent in a TLS handshake; none without TLS.
+    /// Returns the first bytes that the server sent in a TLS handshake. Without TLS, the result is empty.
     fn first_bytes(&self) -> &[u8] {
         match &self.0 {
             Transport::Plain(_) => &[],
@@ -59,7 +59,7 @@ impl TimedStream {
     /// Writes all of `bytes`.
     ///
     /// # Errors
-    /// `TimedOut` if the server has not accepted all bytes by `until`, or the transport's error.
+    /// Returns `TimedOut` if the server has not accepted all bytes by `until`; otherwise returns the transport's error.
     pub(super) fn write_all_until(&mut self, mut bytes: &[u8], until: Instant) -> io::Result<()> {
         loop {
             match self.0.write(bytes) {
@@ -76,7 +76,8 @@ impl TimedStream {
         }
     }
 
-    /// Reads once. Returns the number of bytes, 0 at the end of the stream, or `None` if no data arrived by `until`.
+    /// Reads once. Returns the number of bytes, which is 0 at the end of the stream, or `None` if no data arrived by
+    /// `until`.
     pub(super) fn read_once(&mut self, buffer: &mut [u8], until: Instant) -> io::Result<Option<usize>> {
         while Instant::now() < until {
             match self.0.read(buffer) {
@@ -119,8 +120,8 @@ fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
     }
 }
 
-/// Returns the diagnosis of a TLS handshake without an answer. A server without TLS reads the handshake as an
-/// incomplete line and waits for the rest, so a second connection sends only a PING, in plain text.
+/// Returns the diagnosis of a TLS handshake without an answer. A server without TLS takes the handshake for an
+/// incomplete line and waits for the rest. So a second connection sends a PING in plain text.
 fn silent(target: &Target, deadline: Instant) -> ReachError {
     let (party, dialect) = (Party::of(target), target.dialect);
     let ask = || {
@@ -137,7 +138,7 @@ fn silent(target: &Target, deadline: Instant) -> ReachError {
     }
 }
 
-/// Returns whether the server answers a TLS handshake. This is a check of a server that closed a plain connection
+/// Returns whether the server answers a TLS handshake. The function checks a server that closed a plain connection
 /// without a reply, as OpenSSL does when plain text arrives. No request is sent after the handshake.
 pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
     let deadline = deadline.min(Instant::now() + HELLO_LIMIT);

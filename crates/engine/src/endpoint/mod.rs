@@ -1,4 +1,4 @@
-//! Connections to a server: its address, credentials and TLS, the diagnosis if it cannot be reached, the first
+//! Connections to a server: its address, credentials and TLS, the diagnosis if the server cannot be reached, the first
 //! commands, and the pauses between attempts to connect.
 
 mod address;

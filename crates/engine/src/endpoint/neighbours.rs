@@ -1,5 +1,5 @@
-//! Finds the servers that are related to a server: its cluster, its replicas, or its primary and the primary's other
-//! replicas.
+//! Finds the servers that are related to a given server: the nodes of its cluster, its replicas, or its primary and the
+//! primary's other replicas.
 
 use std::time::Duration;
 
@@ -8,13 +8,14 @@ use super::{
 };
 use crate::protocol::RespValue;
 
-/// The servers that are related to a server.
+/// The servers that are related to a given server.
 #[derive(Debug)]
 pub enum RelatedServers {
-    /// The server is a node of a cluster; an error is the reason why the topology of the cluster is unknown.
+    /// The given server is a node of this cluster. An error gives the reason why the topology of the cluster is
+    /// unknown.
     Cluster(Result<Cluster, ClusterError>),
-    /// The server is a primary or a replica. The list contains the primary, then its replicas, but not the server
-    /// itself. The list is empty if the server is alone or refuses to name the others.
+    /// The given server is a primary or a replica. The list contains the primary and then its replicas, without the
+    /// given server. The list is empty if the given server has no related servers, or refuses to name them.
     Servers(Vec<Target>),
 }
 
@@ -22,7 +23,7 @@ pub enum RelatedServers {
 /// is `limit`.
 ///
 /// # Errors
-/// When a server cannot be reached, or its reply about other servers is not usable.
+/// Fails if a server cannot be reached, or if a reply about other servers is not usable.
 pub fn neighbours(target: &Target, limit: Duration) -> Result<RelatedServers, ClusterError> {
     let mut asked = NeighbourQuery::new(target, limit)?;
     if asked.is_in_cluster()? {
@@ -48,16 +49,16 @@ pub fn neighbours(target: &Target, limit: Duration) -> Result<RelatedServers, Cl
     others.collect::<Result<_, ClusterError>>().map(RelatedServers::Servers)
 }
 
-/// Returns the cluster to which the server at `target` belongs; `None` if it belongs to none.
+/// Returns the cluster to which the server at `target` belongs, or `None` if the server is not a node of a cluster.
 ///
 /// # Errors
-/// When the server cannot be reached, or its reply about the cluster is not usable.
+/// Fails if the server cannot be reached, or if its reply about the cluster is not usable.
 pub fn cluster_of(target: &Target, limit: Duration) -> Result<Option<Cluster>, ClusterError> {
     let is_in_cluster = NeighbourQuery::new(target, limit)?.is_in_cluster()?;
     is_in_cluster.then(|| Cluster::find(target, limit)).transpose()
 }
 
-/// A connection that queries a server for the servers that are related to it.
+/// A connection to a server, which sends queries about the related servers.
 struct NeighbourQuery {
     talk: Talk,
     limit: Duration,
@@ -85,7 +86,7 @@ impl NeighbourQuery {
         Ok(field(&self.info("cluster")?, "cluster_enabled") == Some("1"))
     }
 
-    /// Returns the server's run_id; `None` if the server does not report it.
+    /// Returns the server's run_id, or `None` if the server does not report a run_id.
     fn run_id(&mut self) -> Result<Option<String>, ClusterError> {
         Ok(field(&self.info("server")?, "run_id").filter(|run| !run.is_empty()).map(str::to_owned))
     }
@@ -98,7 +99,7 @@ fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
         .map(|(_, value)| value.trim())
 }
 
-/// Returns the address of the primary of a replica; `None` for a primary.
+/// Returns the address of a replica's primary from the replica's INFO, or `None` if the INFO is that of a primary.
 fn master(info: &str, asked: &Address) -> Option<Address> {
     let port = field(info, "master_port")?.parse().ok()?;
     node_address(field(info, "master_host")?.as_bytes(), port, asked)

@@ -9,11 +9,11 @@ use parking_lot::Mutex;
 /// clock, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeOutage {
-    /// When the last request with a good reply before the outage was due.
+    /// The due time of the last request that got a good reply before the outage.
     pub before_ns: u64,
-    /// When the first lost or unanswered request was due.
+    /// The due time of the first lost or unanswered request.
     pub since_ns: u64,
-    /// When the first good reply after the outage arrived; `None` until then.
+    /// The time at which the first good reply after the outage arrived, or `None` during the outage.
     pub back_ns: Option<u64>,
 }
 
@@ -21,7 +21,7 @@ pub struct NodeOutage {
 #[derive(Debug, Clone, Default)]
 pub struct NodeOutages {
     last: Arc<Mutex<Vec<Option<NodeOutage>>>>,
-    /// How long after the end of an outage a lost request still belongs to this outage, in ns.
+    /// The time after the end of an outage within which a lost request still belongs to the outage, in ns.
     apart_ns: u64,
 }
 
@@ -31,7 +31,8 @@ impl NodeOutages {
         Self { last: Arc::default(), apart_ns }
     }
 
-    /// Records that a request to a node, due at `due_ns`, was lost, refused, or not answered for long.
+    /// Records that a request to a node, due at `due_ns`, was lost or refused, or is still not answered after a long
+    /// time.
     pub fn lost(&self, node: usize, due_ns: u64) {
         let mut lulls = self.last.lock();
         if lulls.len() <= node {
@@ -45,14 +46,14 @@ impl NodeOutages {
             Some(NodeOutage { before_ns: before_ns.min(due_ns), since_ns: since_ns.min(due_ns), back_ns });
     }
 
-    /// Records when the last request with a good reply before the present outage was due: at `due_ns`.
+    /// Records that the last request with a good reply before the present outage was due at `due_ns`.
     pub fn last_before(&self, node: usize, due_ns: u64) {
         if let Some(Some(lull)) = self.last.lock().get_mut(node) {
             lull.before_ns = due_ns.min(lull.since_ns);
         }
     }
 
-    /// Records that a good reply of a node arrived at `at_ns`, which ends the present outage, if there is one.
+    /// Records that a good reply of a node arrived at `at_ns`. The reply ends the present outage if there is one.
     pub fn answered(&self, node: usize, at_ns: u64) {
         if let Some(Some(lull)) = self.last.lock().get_mut(node) {
             lull.back_ns.get_or_insert(at_ns);

@@ -1,5 +1,5 @@
-//! The first contact: checks that the server answers, speaks the expected protocol and accepts the credentials, and
-//! diagnoses the cause if not. The functions of this module block.
+//! The first contact: checks that the server answers, speaks the expected protocol and accepts the credentials. If not,
+//! diagnoses the cause. The functions of this module block the calling thread.
 //!
 //! ```text
 //! connect ─ TLS ─ PING ─ AUTH ─ HELLO 3 ─ SELECT ─ PING
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::protocol::{GreetingCommand, GreetingRefusal, ProtocolError};
 
-/// The longest accepted reply. A reply to HELLO has some hundred bytes, or some thousand if the server has many
+/// The longest accepted reply. A reply to HELLO has a few hundred bytes, or a few thousand if the server has many
 /// modules.
 const MOST_BYTES: usize = 64 * 1024;
 /// How long to wait for the rest of an unknown server's first line.
@@ -33,7 +33,7 @@ const REST_OF_LINE: Duration = Duration::from_millis(200);
 /// Blocks for at most `timeout`.
 ///
 /// # Errors
-/// The diagnosis: what is wrong, and what to do about it.
+/// Returns the diagnosis: what is wrong, and what to do about it.
 pub fn reach(target: &Target, timeout: Duration) -> Result<(), ReachError> {
     connect_and_greet(target, Instant::now() + timeout).map(drop)
 }
@@ -122,7 +122,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// Reads once, and appends the data to `received`. Returns the number of bytes, 0 at the end of the stream.
+    /// Reads once, and appends the data to `received`. Returns the number of bytes, which is 0 at the end of the
+    /// stream.
     fn read(&mut self, until: Instant) -> Result<usize, ReachError> {
         let mut buffer = [0; 4096];
         match self.line.read_once(&mut buffer, until) {
@@ -176,7 +177,7 @@ impl Conversation<'_> {
     }
 }
 
-/// Returns the diagnosis if the server refused a command of the first contact.
+/// Returns the diagnosis for a server that refused a command of the first contact.
 fn refusal(target: &Target, turned_down: &GreetingError) -> ReachError {
     let (address, party) = (target.address.clone(), Party::of(target));
     // If AUTH does not exist on the server, for example because it was renamed, the message repeats the arguments.

@@ -1,4 +1,4 @@
-//! The reasons why a server cannot be reached. Each message is one line with the cause and advice.
+//! The reasons why a server cannot be reached. Each message is one line, with the cause and with advice.
 
 use std::{fmt, io, path::PathBuf};
 
@@ -37,7 +37,7 @@ impl fmt::Display for Party {
     }
 }
 
-/// Why [`reach`](super::reach()) failed. No message contains a password.
+/// The reason why [`reach`](super::reach()) failed. No message contains a password.
 #[derive(Debug, Error)]
 pub enum ReachError {
     /// The host name has no address, or the resolver failed.
@@ -136,7 +136,7 @@ pub enum ReachError {
         /// The cause, with advice.
         failure: TlsFailure,
     },
-    /// The server answered like a web server.
+    /// The server answered as a web server does.
     #[error("{party} is an HTTP server, not {}: it answered \"{line}\"; check the port", .party.words().a_server)]
     Http {
         /// The target.
@@ -144,10 +144,10 @@ pub enum ReachError {
         /// The server's status line.
         line: String,
     },
-    /// The server answered like a memcached, but Redis or Valkey was expected.
+    /// The server answered as memcached does, but Redis or Valkey was expected.
     #[error("{0} is a memcached; write -u {uri}", uri = .0.address.uri(Dialect::Memcached))]
     Memcached(Party),
-    /// The server answered like a Redis or Valkey, but memcached was expected.
+    /// The server answered as Redis or Valkey does, but memcached was expected.
     #[error("{0} is a Redis or Valkey, not a memcached; write -u {uri}", uri = .0.address.uri(Dialect::Resp2))]
     Redis(Party),
     /// The server answered in another known protocol.
@@ -179,7 +179,7 @@ pub enum ReachError {
         /// The user as text: `user 'ann'` or `the default user`.
         user: String,
     },
-    /// A password was given, but the server has none.
+    /// A password was given, but the server needs none.
     #[error("{0} has no password set, but one was given; leave out {options}", options = .0.words().password)]
     PasswordNotAsked(Party),
     /// The user has no permission for a command: `NOPERM`.
@@ -227,7 +227,7 @@ pub enum ReachError {
         /// The server's message.
         message: String,
     },
-    /// The server sent a reply that is longer than accepted.
+    /// The server sent a reply that is longer than the longest accepted reply.
     #[error("{0} sends an endless reply to a single command; is it {server}?", server = .0.words().a_server)]
     Endless(Party),
     /// Another error reply.

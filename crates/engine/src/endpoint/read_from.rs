@@ -27,7 +27,8 @@ crate::named_values! {
 
 impl ReadFrom {
     /// Returns the node that gets read number `turn` in the shard of `primary`. Only replicas for which `may` returns
-    /// true are considered. Returns `None` if there is no such replica, unless `self` is `Primary`.
+    /// true are considered. With `Primary`, always returns the primary. Otherwise, returns `None` if there is no such
+    /// replica.
     pub(crate) fn node(
         self,
         topology: &Topology,
@@ -70,7 +71,7 @@ impl PingMedians {
         self.0.store(Arc::new(medians_ns));
     }
 
-    /// Returns the median of a node; `None` if it is unknown.
+    /// Returns the median of a node, or `None` if the median is unknown.
     fn of(&self, node: NodeNumber) -> Option<u64> {
         self.0.load().get(node.index()).copied().flatten()
     }

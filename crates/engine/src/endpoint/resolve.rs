@@ -1,4 +1,4 @@
-//! Looks up host names with a time limit: a name server that hangs must not stop the measurement.
+//! Looks up host names with a time limit, because a name server that hangs must not stop the measurement.
 
 use std::{
     collections::VecDeque,
@@ -31,7 +31,7 @@ impl Resolver {
     /// cannot be interrupted.
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub fn start(&self, address: &Address) -> io::Result<Resolution> {
         let (host, port) = match address {
             Address::Unix(path) => return Ok(Resolution::Done([Endpoint::Unix(path.clone())].into())),
@@ -94,11 +94,11 @@ impl Resolution {
         Ok(Self::Pending(answer))
     }
 
-    /// Returns the endpoints, at least one, or `None` if the lookup takes longer than `limit`. The endpoints are
-    /// returned only once.
+    /// Returns at least one endpoint, or `None` if the lookup takes longer than `limit`. A second call does not return
+    /// the endpoints again.
     ///
     /// # Errors
-    /// When the name resolves to nothing.
+    /// Fails if the name resolves to nothing.
     pub fn wait(&mut self, limit: Duration) -> io::Result<Option<VecDeque<Endpoint>>> {
         let answer = match self {
             Self::Done(endpoints) => return Ok(Some(std::mem::take(endpoints))),

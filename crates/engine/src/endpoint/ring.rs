@@ -1,4 +1,4 @@
-//! Consistent hashing: the key and the addresses of the servers alone decide which server stores the key.
+//! Consistent hashing: which server stores a key depends only on the key and on the addresses of the servers.
 //!
 //! ```text
 //! MD5 of "host:port-0" … "host:port-39" ──► 160 points of each server on a ring of 2³² numbers
@@ -15,10 +15,10 @@ use super::{Address, Target};
 const DIGESTS: usize = 40;
 /// The default port of memcached, which libmemcached leaves out of the hashed address.
 const UNWRITTEN_PORT: u16 = 11_211;
-/// The largest number of servers on a ring, because the arcs between points have 16-bit numbers.
+/// The largest number of servers on a ring. The number is limited because the arcs between points have 16-bit numbers.
 pub const MOST_RING_SERVERS: usize = u16::MAX as usize / (4 * DIGESTS);
 
-/// Why servers cannot share a load by consistent hash.
+/// The reason why servers cannot share a load by consistent hash.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RingError {
     /// There is only one server, so there is nothing to divide.
@@ -43,7 +43,7 @@ pub enum RingError {
 /// Checks that the keys can be divided among these servers.
 ///
 /// # Errors
-/// When the number of servers is wrong, an address has no host, or two servers do not fit together.
+/// Fails if the number of servers is wrong, an address has no host, or two servers do not fit together.
 pub(super) fn check(servers: &[Target]) -> Result<(), RingError> {
     let [first, others @ ..] = servers else { return Err(RingError::Alone) };
     if others.is_empty() {

@@ -3,8 +3,8 @@
 //! ```text
 //! all Sentinels at once ──► SENTINEL GET-MASTER-ADDR-BY-NAME ──► the answer after the last failover is the primary
 //! ```
-//! A Sentinel that does not answer causes only a short delay. A Sentinel gets the servers' credentials only if it
-//! requires a password.
+//! A Sentinel that does not answer causes only a short delay. A Sentinel gets the credentials of the servers only if
+//! the Sentinel requires a password.
 
 use std::{
     collections::VecDeque,
@@ -19,8 +19,8 @@ use crate::protocol::{Dialect, RespValue};
 
 /// The timeout of the connection to a Sentinel, and of its replies: 1 s.
 const LIMIT: Duration = Duration::from_secs(1);
-/// How long redyno waits for other Sentinels after the first answer, because some still name the old primary after a
-/// failover: 20 ms.
+/// How long redyno waits for the answers of other Sentinels after the first answer: 20 ms. After a failover, some
+/// Sentinels still name the old primary.
 const GRACE: Duration = Duration::from_millis(20);
 /// The longest accepted reply: 64 KiB. The properties of a primary have about 1 kB.
 const LONGEST: usize = 64 * 1024;
@@ -29,13 +29,13 @@ const LONGEST: usize = 64 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SentinelAnswer {
     primary: Address,
-    /// The number of the failover that promoted the primary; 0 if there was no failover, or if the Sentinel does not
-    /// report it.
+    /// The number of the failover that promoted the primary, or 0 if there was no failover or if the Sentinel does not
+    /// report the number.
     epoch: u64,
 }
 
 impl SentinelAnswer {
-    /// Parses the replies of the Sentinel at `asked` to both commands.
+    /// Parses the replies of the Sentinel at `asked`: the address of the primary, and the primary's properties.
     fn read(address: &RespValue, properties: Option<&RespValue>, asked: &Address) -> Option<Self> {
         let number = |value: &RespValue| std::str::from_utf8(value.text()?).ok()?.parse().ok();
         let [host, port] = address.list()? else { return None };
@@ -53,20 +53,20 @@ impl Service {
     /// Returns the addresses of the service's primary; `target` contains its credentials and TLS settings.
     ///
     /// # Errors
-    /// When no Sentinel names the primary. The message comes from one of the Sentinels.
+    /// Fails if no Sentinel names the primary. The error contains the message of one of the Sentinels.
     pub(super) fn primary(&self, target: &Target) -> io::Result<VecDeque<Endpoint>> {
         let late = || io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time");
         target.resolver.start(&self.named(target)?.primary)?.wait(LIMIT)?.ok_or_else(late)
     }
 
-    /// Returns the number of the failover that promoted the service's present primary; `None` if no Sentinel names the
-    /// primary.
+    /// Returns the number of the failover that promoted the service's present primary, or `None` if no Sentinel names
+    /// the primary.
     pub fn epoch(&self, target: &Target) -> Option<u64> {
         self.named(target).ok().map(|named| named.epoch)
     }
 
-    /// Queries all Sentinels about the service. Of the answers that arrive in time, returns the one after the last
-    /// failover.
+    /// Queries all Sentinels about the service. Among the answers that arrive in time, returns the answer that reports
+    /// the latest failover.
     fn named(&self, target: &Target) -> io::Result<SentinelAnswer> {
         let (answers, answered) = channel();
         for (host, port) in &self.sentinels {
@@ -115,7 +115,7 @@ fn ask(sentinel: &Target, name: &str) -> Result<SentinelAnswer, String> {
     })
 }
 
-/// Connects to a Sentinel. Sends the servers' credentials only if the Sentinel requires a password.
+/// Connects to a Sentinel. Sends the credentials of the servers only if the Sentinel requires a password.
 fn connect_to_sentinel(sentinel: &Target) -> Result<Talk, ReachError> {
     let dialect = if sentinel.dialect == Dialect::Resp3 { Dialect::Resp2 } else { sentinel.dialect };
     let known = Target { db: 0, dialect, ..sentinel.clone() };

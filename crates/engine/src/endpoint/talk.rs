@@ -1,4 +1,4 @@
-//! A connection for requests that are not part of the load. Each batch of requests waits for its replies.
+//! A connection for requests that are not part of the load. After each batch of requests, the replies are awaited.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::protocol::{ProtocolError, Reply, Skipper};
 
-/// The longest accepted reply on a connection without authentication.
+/// The longest accepted reply, in bytes, on a connection without authentication.
 const LONGEST_OF_ANYBODY: usize = 64 * 1024;
 
 /// The size of one read.
@@ -52,7 +52,7 @@ pub enum TalkStep {
     Blocked,
 }
 
-/// Why the connection could not be opened, with the system's message.
+/// The reason why a connection could not be opened, with the system's message.
 #[derive(Debug)]
 pub enum TalkError {
     /// The connection could not be opened.
@@ -66,7 +66,7 @@ pub enum TalkError {
 /// Blocks for at most `timeout`.
 ///
 /// # Errors
-/// The diagnosis: what is wrong, and what to do about it.
+/// Returns the diagnosis: what is wrong, and what to do about it.
 pub fn talk(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
     Ok(Talk::on(connect_and_greet(target, Instant::now() + timeout)?, target, usize::MAX))
 }
@@ -79,7 +79,7 @@ impl Talk {
         Self { longest, skipper: self.skipper.bounded(), ..self }
     }
 
-    /// Returns the same connection, for HTTP requests whose replies have bodies: all except HEAD.
+    /// Returns the same connection, set to HTTP requests whose replies have bodies, which are all requests except HEAD.
     #[must_use]
     pub fn with_bodies(self) -> Self {
         Self { has_bodies: true, ..self }
@@ -89,7 +89,7 @@ impl Talk {
     /// [`HANDSHAKE_LIMIT`].
     ///
     /// # Errors
-    /// When the target cannot be reached, or does not speak TLS as requested.
+    /// Fails if the target cannot be reached, or does not speak TLS as requested.
     pub fn silent(target: &Target, deadline: Instant) -> Result<Self, TalkError> {
         let found = resolve(target, deadline).map_err(TalkError::Connect)?;
         let connected = connect_to_any(&found, target.tls.as_ref(), deadline);
@@ -113,7 +113,7 @@ impl Talk {
     /// kind of each reply.
     ///
     /// # Errors
-    /// When the connection breaks, when other data than replies arrives, or when replies are missing after `limit`.
+    /// Fails if the connection breaks, if other data than replies arrives, or if replies are missing after `limit`.
     pub fn ask(
         &mut self,
         questions: &[u8],
@@ -136,7 +136,7 @@ impl Talk {
     /// Sends a command, and returns the bytes of its reply.
     ///
     /// # Errors
-    /// The same errors as for [`ask`](Self::ask).
+    /// Fails in the same cases as [`ask`](Self::ask).
     pub fn reply(&mut self, words: &[&[u8]], limit: Duration) -> Result<Vec<u8>, ReachError> {
         let mut reply = Vec::new();
         let question = self.target.dialect.encode(words);
@@ -153,7 +153,7 @@ impl Talk {
     /// kind of each complete reply. `awaited` is the number of missing replies. Never blocks.
     ///
     /// # Errors
-    /// When the connection breaks, or when other data than replies arrives.
+    /// Fails if the connection breaks, or if other data than replies arrives.
     pub fn step(
         &mut self,
         awaited: &mut usize,
@@ -219,7 +219,7 @@ impl Talk {
         !self.received.is_empty()
     }
 
-    /// Returns the error of a connection that is broken.
+    /// Returns the error of a broken connection.
     pub fn broken(&self, cause: io::Error) -> ReachError {
         ReachError::Io { address: self.target.address.clone(), cause }
     }

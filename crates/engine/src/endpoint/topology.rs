@@ -19,8 +19,8 @@ use crate::{
 
 /// The largest number of nodes in one topology. The cluster specification recommends at most 1 000.
 pub const MOST_NODES: usize = 1_000;
-/// The largest number of different addresses in one session. The limit protects the memory from a cluster that keeps
-/// naming new addresses.
+/// The largest number of different addresses in one session. The limit protects the memory from a cluster that names
+/// new addresses again and again.
 const MOST_ADDRESSES: usize = 4 * MOST_NODES;
 /// The entry of a slot without an owner.
 const NOBODY: u16 = u16::MAX;
@@ -34,7 +34,7 @@ pub struct NodeNumber(u16);
 pub enum Role {
     /// The node owns slots.
     Primary,
-    /// The node copies this primary.
+    /// The node copies the data of this primary.
     Replica(NodeNumber),
     /// The node is known from an earlier topology or from a redirect, and is not in the last topology.
     Outside,
@@ -71,7 +71,7 @@ pub enum Placement {
     Replication,
 }
 
-/// Why a reply is not a usable topology.
+/// The reason why a reply is not a usable topology.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TopologyError {
     /// The server refused the command.
@@ -88,7 +88,7 @@ pub enum TopologyError {
         "the cluster has more than {MOST_NODES} nodes, the most that redyno can follow; measure one node with --one-node"
     )]
     TooManyNodes,
-    /// The addresses of the nodes change all the time.
+    /// The cluster has named too many different addresses during the session.
     #[error(
         "the cluster named more than {MOST_ADDRESSES} different addresses of nodes in this session, the most that redyno can follow"
     )]
@@ -126,12 +126,12 @@ impl Default for Topology {
 }
 
 impl Topology {
-    /// Parses the first topology of a session from the CLUSTER SLOTS reply of the server at `asked`. This server gets
-    /// the number 0. The server is recognised by its identifier `id` in the cluster, because the cluster may know it by
-    /// another address. A server without a slot, or with an unknown identifier, has the address `asked`.
+    /// Parses the first topology of a session from the CLUSTER SLOTS reply of the server at `asked`. The server at
+    /// `asked` gets the number 0. The server is recognised by its identifier `id` in the cluster, because the cluster
+    /// may know it by another address. A server without a slot, or with an unknown identifier, has the address `asked`.
     ///
     /// # Errors
-    /// When the reply is not a topology, or has too many nodes.
+    /// Fails if the reply is not a topology, or has too many nodes.
     pub fn first(reply: &[u8], asked: &Address, id: &str) -> Result<Self, TopologyError> {
         let layout = SlotsReply::read(reply, asked)?;
         let named = layout.members.iter().find(|member| !id.is_empty() && member.id == id);
@@ -159,7 +159,7 @@ impl Topology {
     /// primary at `asked` gets the number 0.
     ///
     /// # Errors
-    /// When the server is not a primary, or has too many replicas.
+    /// Fails if the server is not a primary, or has too many replicas.
     pub fn of_replication(reply: &[u8], asked: &Address) -> Result<Self, TopologyError> {
         Self::of_one(asked).read(reply, asked)
     }
@@ -182,11 +182,11 @@ impl Topology {
         Ok(next)
     }
 
-    /// Parses the topology from a reply of the server at `asked`: the reply to CLUSTER SLOTS, or the reply of a primary
-    /// outside a cluster to INFO replication. The nodes of `self` keep their numbers.
+    /// Parses the topology from a reply of the server at `asked`: a reply to CLUSTER SLOTS, or, for a primary outside a
+    /// cluster, a reply to INFO replication. The nodes of `self` keep their numbers.
     ///
     /// # Errors
-    /// When the reply is not a topology, or has too many nodes.
+    /// Fails if the reply is not a topology, or has too many nodes.
     pub fn read(&self, reply: &[u8], asked: &Address) -> Result<Self, TopologyError> {
         if self.placement == Placement::Replication {
             return self.read_copies(reply, asked);
@@ -214,7 +214,7 @@ impl Topology {
     /// Returns the number of the node at `address`. An unknown node gets the next number.
     ///
     /// # Errors
-    /// When there are too many addresses.
+    /// Fails if there are too many addresses.
     pub fn find_or_add(&mut self, address: &Address) -> Result<NodeNumber, TopologyError> {
         if let Some(known) = self.find(address) {
             return Ok(known);
@@ -236,7 +236,7 @@ impl Topology {
         &self.placement
     }
 
-    /// Returns the owner of a slot; `None` if the slot has no owner.
+    /// Returns the owner of a slot, or `None` if the slot has no owner.
     #[inline]
     pub fn owner(&self, slot: u16) -> Option<NodeNumber> {
         self.owners.get(usize::from(slot)).copied().filter(|owner| *owner != NOBODY).map(NodeNumber)
@@ -321,8 +321,8 @@ impl SlotsReply {
     }
 }
 
-/// Returns the address of a node that a server names as `host` and `port`. An empty host or `?` stands for the host of
-/// the server itself, which is the host in `asked`. Returns `None` if this host is unknown because redyno is connected
+/// Returns the address of a node that a server names as `host` and `port`. An empty host or `?` means the host of the
+/// server itself, which is the host in `asked`. Returns `None` if this host is unknown because redyno is connected
 /// through a unix socket.
 pub fn node_address(host: &[u8], port: u16, asked: &Address) -> Option<Address> {
     let host = std::str::from_utf8(host).ok()?.trim_start_matches('[').trim_end_matches(']');

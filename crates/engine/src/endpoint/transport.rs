@@ -34,7 +34,8 @@ impl Transport {
     /// then returns the result.
     ///
     /// # Errors
-    /// When the system refuses at once; `WouldBlock` for a unix socket with a full backlog.
+    /// Fails if the system refuses the attempt at once. The error is `WouldBlock` for a unix socket with a full queue
+    /// of new connections.
     pub fn connect(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Self> {
         let (socket, address) = match endpoint {
             Endpoint::Tcp(address) => {
@@ -66,7 +67,7 @@ impl Transport {
     /// Returns whether the socket is connected.
     ///
     /// # Errors
-    /// When the attempt to connect failed.
+    /// Returns the system's error if the attempt to connect failed.
     pub fn is_connected(&self) -> io::Result<bool> {
         let socket = self.socket();
         if let Some(error) = socket.take_error()? {
@@ -79,11 +80,11 @@ impl Transport {
         }
     }
 
-    /// Continues the TLS handshake on a connected socket. Returns whether data can be sent; without TLS, returns true
+    /// Continues the TLS handshake on a connected socket. Returns whether data can be sent. Without TLS, returns true
     /// at once.
     ///
     /// # Errors
-    /// The same errors as for [`TlsStream::shake_hands`].
+    /// Fails in the same cases as [`TlsStream::shake_hands`].
     pub fn shake_hands(&mut self) -> io::Result<bool> {
         match self {
             Self::Plain(_) => Ok(true),
@@ -91,7 +92,7 @@ impl Transport {
         }
     }
 
-    /// Returns whether the server has sent nothing in a TLS handshake; without TLS, returns false.
+    /// Returns whether the server has sent nothing yet in a TLS handshake. Without TLS, returns false.
     pub fn awaits_handshake(&self) -> bool {
         matches!(self, Self::Tls(stream) if stream.first_bytes().is_empty())
     }
@@ -107,8 +108,8 @@ impl Transport {
         matches!(self, Self::Tls(stream) if stream.wants_write())
     }
 
-    /// Waits until the socket is ready for one of `interests`. Returns what the socket is ready for; empty after the
-    /// timeout.
+    /// Waits until the socket is ready for one of `interests`. Returns the events for which the socket is ready, or no
+    /// events after the timeout.
     pub fn wait(&self, interests: PollFlags, timeout: Duration) -> PollFlags {
         let mut polled = [PollFd::new(self, interests)];
         wait_for(&mut polled, timeout);
@@ -121,8 +122,8 @@ pub fn pause(timeout: Duration) {
     wait_for(&mut [], timeout);
 }
 
-/// Waits until one of `polled` is ready, at most for `timeout`, and records for each of them what it is ready for. The
-/// timeout has a resolution of nanoseconds on systems with `ppoll` (Linux and the BSDs). On macOS, the timeout is
+/// Waits until one of `polled` is ready, at most for `timeout`, and records the events for which each socket is ready.
+/// The timeout has a resolution of nanoseconds on systems with `ppoll` (Linux and the BSDs). On macOS, the timeout is
 /// rounded up to whole milliseconds.
 pub fn wait_for(polled: &mut [PollFd], timeout: Duration) {
     let timeout = Timespec {

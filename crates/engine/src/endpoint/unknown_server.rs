@@ -8,13 +8,13 @@ use crate::{protocol::Dialect, untrusted};
 enum UnknownServer {
     /// An HTTP server, with its status line.
     Http(String),
-    /// A memcached: it answers unknown lines with `ERROR`.
+    /// A memcached, which answers unknown lines with `ERROR`.
     Memcached,
-    /// A Redis or Valkey: it answers unknown lines with a RESP error.
+    /// A Redis or Valkey, which answers unknown lines with a RESP error.
     Redis,
-    /// A server that requires TLS: it sent an alert.
+    /// A server that requires TLS, and sent a TLS alert.
     Tls,
-    /// A server of another known protocol: the name of the protocol, and the server's data as text.
+    /// A server of another known protocol, with the name of the protocol and the server's data as text.
     Other(&'static str, String),
     /// Unknown bytes.
     Unknown,

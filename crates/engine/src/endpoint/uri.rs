@@ -24,7 +24,7 @@ use crate::protocol::Dialect;
 /// The port on which a Sentinel usually listens.
 const SENTINEL_PORT: u16 = 26_379;
 
-/// Why a text is not a valid URI of a server.
+/// The reason why a text is not a valid URI of a server.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum UriError {
     /// The text has no `scheme://`.
@@ -61,7 +61,7 @@ pub enum UriError {
     /// The URI has a query other than `db=N` of a unix socket.
     #[error("the URI has an unknown query or fragment; only ?db=N is known, for a unix socket")]
     Query,
-    /// An HTTP URI has a fragment, which is never sent.
+    /// An HTTP URI has a fragment, which is never part of a request.
     #[error("HTTP does not send a # and the text after it; leave them out, or write %23")]
     Fragment,
     /// An HTTP URI has a user.
@@ -80,16 +80,16 @@ pub enum UriError {
 /// The content of a URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedUri {
-    /// The target. The target's TLS configuration is not set, because a URI has no certificates.
+    /// The target. The target. Its TLS configuration is not set, because a URI names no certificates.
     pub target: Target,
-    /// Whether to use TLS.
+    /// Whether the URI requires TLS.
     pub tls: bool,
 }
 
 /// Parses a URI. The RESP version is 2, since a URI cannot choose it.
 ///
 /// # Errors
-/// When the text is not a URI of one of the supported forms.
+/// Fails if the text is not a URI of one of the supported forms.
 pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
     let (scheme, rest) = text.split_once("://").ok_or(UriError::NoScheme)?;
     let lower = scheme.to_ascii_lowercase();
@@ -188,7 +188,7 @@ fn unix(rest: &str) -> Result<Target, UriError> {
     })
 }
 
-/// Splits `[user-info@]host` at the last `@`, so that a password may contain one.
+/// Splits `[user-info@]host` at the last `@`, so that a password may contain `@`.
 fn split_user_info(authority: &str) -> (Option<&str>, &str) {
     authority.rsplit_once('@').map_or((None, authority), |(user_info, host)| (Some(user_info), host))
 }
@@ -218,7 +218,7 @@ fn host_and_port(text: &str, usual_port: u16) -> Result<(String, u16), UriError>
     Ok((host, port.ok_or(UriError::Port)?))
 }
 
-/// Parses a number that consists only of digits: `parse` alone would also accept a `+`.
+/// Parses a number that consists only of digits, whereas `parse` alone would also accept a `+`.
 fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
@@ -226,7 +226,7 @@ fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
 /// Decodes percent-encoding: replaces `%` and two hexadecimal digits with the byte.
 ///
 /// # Errors
-/// When two digits are missing, or the bytes are not UTF-8.
+/// Fails if two digits are missing, or the bytes are not UTF-8.
 pub fn decoded(text: &str) -> Result<String, UriError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

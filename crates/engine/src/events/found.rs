@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::after;
 use crate::units;
 
-/// The result of a search: the setting of a knob that keeps a limit.
+/// The result of a search for the highest value of a knob that keeps a limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchResult {
     /// The knob.
@@ -16,7 +16,7 @@ pub struct SearchResult {
     pub value: u64,
     /// The highest value of the knob that keeps the limit.
     pub lower: u64,
-    /// The lowest value of the knob that does not keep the limit; `None` if there is no such value.
+    /// The lowest value of the knob that does not keep the limit, or `None` if there is no such value.
     pub upper: Option<u64>,
     /// The limit, `p99<1ms`.
     pub limit: String,
@@ -44,19 +44,19 @@ pub struct SweptStep {
     pub length_s: f64,
     /// Good replies per second.
     pub ops_per_s: f64,
-    /// The p50 of the response time if the load has a rate, else of the service time; `None` with too few
-    /// requests.
+    /// The p50 of the response time, or of the service time if the load has no rate. The value is `None` if there are
+    /// too few requests.
     pub p50_us: Option<f64>,
-    /// The p99 of the same times as for `p50_us`.
+    /// The p99 of the same time as in `p50_us`.
     pub p99_us: Option<f64>,
-    /// The p99.9 of the same times as for `p50_us`.
+    /// The p99.9 of the same time as in `p50_us`.
     pub p999_us: Option<f64>,
-    /// The mean recall of searches for nearest vectors, 0 to 1; `None` if it was not measured.
+    /// The mean recall of searches for nearest vectors, 0 to 1, or `None` if the recall was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recall: Option<f64>,
     /// Whether the figures became steady before the end of the step.
     pub is_steady: bool,
-    /// Why redyno itself limited the throughput; `None` if it did not.
+    /// The reason why redyno itself limited the throughput, or `None` if redyno did not limit it.
     pub client_limit: Option<String>,
 }
 
@@ -85,17 +85,17 @@ pub struct SweepBest {
     pub setting: String,
     /// Good replies per second.
     pub ops_per_s: f64,
-    /// The p99 of the response time if the load has a rate, else of the service time; `None` with too few
-    /// requests.
+    /// The p99 of the response time, or of the service time if the load has no rate. The value is `None` if there are
+    /// too few requests.
     pub p99_us: Option<f64>,
     /// The limit, such as `p99<1ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
-    /// How many steps were measured.
+    /// The number of measured steps.
     pub steps: u32,
-    /// How many steps were planned.
+    /// The number of planned steps.
     pub of: u32,
-    /// The knee by the universal scalability law; `None` if the steps do not show a knee.
+    /// The knee by the universal scalability law, or `None` if the steps do not show a knee.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee: Option<KneeAt>,
 }

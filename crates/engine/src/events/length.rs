@@ -24,7 +24,7 @@ impl EventKind {
         }
     }
 
-    /// Returns whether the event is the beginning of an activity that lasts.
+    /// Returns whether the event is the beginning of an activity that still continues.
     pub fn opens(&self) -> bool {
         match self {
             crate::any_of!(EventKind SnapshotBegan RewriteBegan EvictionBegan RejectionBegan BlockingBegan
@@ -44,7 +44,7 @@ impl EventKind {
         }
     }
 
-    /// Returns whether the event's time is its beginning, although the event has a length.
+    /// Returns whether the event has a length, but its time is the beginning of this length and not the end.
     pub fn is_dated_by_its_beginning(&self) -> bool {
         matches!(self, Stalled { .. })
     }

@@ -19,9 +19,9 @@ pub struct PrefillResult {
     pub errors: BTreeMap<String, u64>,
     /// The number of keys that were checked on the server.
     pub looked_for: u64,
-    /// How many of the checked keys exist.
+    /// The number of checked keys that exist.
     pub there: u64,
-    /// Why no keys were checked; `None` if keys were checked.
+    /// The reason why no keys were checked, or `None` if keys were checked.
     pub unseen: Option<String>,
 }
 

@@ -9,7 +9,7 @@ use crate::units;
 /// A level shift: a figure left its usual level, and possibly came back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ShiftReport {
-    /// The figure: the name of a gauge, `ping_p50`, `ping_p99`, `ping_max`, or `command_` with a command.
+    /// The figure: the name of a gauge, `ping_p50`, `ping_p99`, `ping_max`, or `command_` followed by a command.
     pub figure: String,
     /// The figure's name for people, `p50 of PING`.
     pub label: String,
@@ -21,20 +21,20 @@ pub struct ShiftReport {
     pub from_text: String,
     /// `to` with its unit.
     pub to_text: String,
-    /// The length of the shift in seconds; `None` when it begins.
+    /// The length of the shift in seconds, or `None` at the beginning of the shift.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length_s: Option<f64>,
-    /// The value after the shift, with its unit; `None` while the shift lasts, and if the new level has become the
+    /// The value after the shift, with its unit, or `None` while the shift lasts, or if the new level has become the
     /// usual level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_text: Option<String>,
-    /// Why the observation of the shift ended early: `the settings of the load changed`.
+    /// The reason why the observation of the shift ended early, such as `the settings of the load changed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_up: Option<String>,
 }
 
 impl ShiftReport {
-    /// Returns the ratio of the level during the shift to the usual level; `None` if the usual level is 0.
+    /// Returns the ratio of the level during the shift to the usual level, or `None` if the usual level is 0.
     pub fn factor(&self) -> Option<f64> {
         (self.from > 0.0).then(|| self.to / self.from)
     }

@@ -15,7 +15,7 @@ pub(super) fn after(word: &str, known: &Option<String>) -> String {
     known.as_ref().map_or_else(String::new, |known| format!("{word}{known}"))
 }
 
-/// Returns the value of a parameter; for an empty value, two quotes.
+/// Returns the value of a parameter, or two quotes if the value is empty.
 pub(super) fn quoted_empty(value: &str) -> &str {
     if value.is_empty() { "\"\"" } else { value }
 }

@@ -7,7 +7,7 @@ pub struct GaugeSpec {
     pub name: &'static str,
     /// The gauge's panel.
     pub group: GaugeGroup,
-    /// The gauge's name in its panel; empty if the panel shows the gauge only as a part of another gauge.
+    /// The gauge's name in its panel. The name is empty if the panel shows the gauge only as a part of another gauge.
     pub label: &'static str,
     /// The gauge's unit.
     pub unit: GaugeUnit,
@@ -15,9 +15,9 @@ pub struct GaugeSpec {
     pub kind: GaugeKind,
     /// The gauge's source.
     pub source: GaugeSource,
-    /// The gauge's chart begins at 0 and reaches at least this value.
+    /// The lowest upper end of the gauge's chart, which begins at 0.
     pub top: f64,
-    /// When the gauge needs attention.
+    /// The values with which the gauge needs attention.
     pub alarm: GaugeAlarm,
     /// The gauge's description, in a sentence.
     pub help: &'static str,
@@ -49,9 +49,9 @@ crate::named_values! {
 /// The unit of a gauge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GaugeUnit {
-    /// A number of things.
+    /// A number without a unit, such as a number of clients.
     Count,
-    /// A number of things per second.
+    /// A number per second, such as requests per second.
     Rate,
     /// Bytes.
     Bytes,
@@ -76,7 +76,7 @@ pub enum GaugeUnit {
 pub enum GaugeKind {
     /// The value of the source, unchanged.
     Level,
-    /// The increase since the previous sample; shown per second.
+    /// The increase since the previous sample, which is shown per second.
     Added,
     /// The increase of a time in seconds, divided by the seconds since the previous sample.
     Share,
@@ -87,22 +87,22 @@ pub enum GaugeKind {
 pub enum GaugeSource {
     /// A field of INFO with a number; a negative number means that there is no value.
     Info(&'static str),
-    /// A field of INFO with a number, or for memcached a number in `stats`.
+    /// A field of INFO with a number (the first text), or a number in memcached's `stats` (the second text).
     InfoOrStat(&'static str, &'static str),
     /// A number in memcached's `stats`.
     Stat(&'static str),
     /// Whether a field of INFO (the first text) has a certain value (the second text).
     InfoWord(&'static str, &'static str),
-    /// The operating system of redyno's machine. The server may run on the same machine.
+    /// The operating system of redyno's machine, on which the server may also run.
     Host,
-    /// Code that is specific to this gauge computes its value.
+    /// Code that is specific to this gauge, which computes the gauge's value.
     Own,
 }
 
-/// When a gauge needs attention.
+/// The values with which a gauge needs attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GaugeAlarm {
-    /// The gauge alone never needs attention.
+    /// No value of the gauge needs attention.
     Never,
     /// The gauge needs attention when its value is not zero.
     Some,

@@ -1,4 +1,4 @@
-//! Gauges: figures of a server and its host that are sampled regularly. One table describes all gauges; the screen,
+//! Gauges: figures of a server and of its host, sampled regularly. One table describes all gauges; the screen,
 //! recordings and exports use this table.
 //!
 //! A new gauge is a new row of the [table](GAUGES). If the gauge's source is a field of INFO or of memcached's `stats`,

@@ -11,7 +11,7 @@ use super::{GAUGES, Gauge};
 /// history has thousands of samples, and most gauges have no value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Gauges {
-    /// A bit for each gauge that has a value.
+    /// One bit per gauge, which is set if the gauge has a value.
     known: u128,
     values: Vec<Option<f64>>,
 }
@@ -67,7 +67,7 @@ impl Gauges {
         GAUGES.into_iter().filter_map(|gauge| Some((gauge, self[gauge]?)))
     }
 
-    /// Raises each gauge to its value in `other`, if that is higher.
+    /// Raises each gauge to its value in `other` if the value in `other` is higher.
     pub fn raise(&mut self, other: &Self) {
         // The reservation is exact, because a history keeps many samples.
         self.values.reserve_exact((other.known & !self.known).count_ones() as usize);

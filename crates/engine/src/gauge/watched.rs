@@ -8,8 +8,8 @@ use super::Gauge;
 /// A mebibyte.
 const MIB: f64 = 1_048_576.0;
 
-/// The watched gauges: the smallest shift that can matter, in the gauge's unit, and the gauge's name in a sentence.
-/// Gauges that count are watched per second.
+/// The watched gauges: the smallest shift that can matter, in the gauge's unit, and the gauge's name in a sentence. A
+/// gauge that counts is watched as a rate per second.
 const WATCHED: [(Gauge, f64, &str); 48] = [
     // A fifth of a core: less does not make a server slow.
     (Gauge::Cpu, 0.2, "the server's CPU"),
@@ -75,12 +75,13 @@ impl Gauge {
         WATCHED.iter().map(|(gauge, ..)| *gauge)
     }
 
-    /// Returns the smallest shift of the gauge that is reported, in its unit; `None` if the gauge is not watched.
+    /// Returns the smallest reported shift of the gauge, in the gauge's unit, or `None` if the gauge is not watched.
     pub fn smallest_shift(self) -> Option<f64> {
         self.watched().map(|(_, least, _)| *least)
     }
 
-    /// Returns the gauge's name in a sentence: `new connections`; a short name if the gauge is not watched.
+    /// Returns the gauge's name for a sentence, such as `new connections`. If the gauge is not watched, returns a short
+    /// name.
     pub fn in_words(self) -> &'static str {
         self.watched().map_or(self.alone(), |(.., words)| words)
     }

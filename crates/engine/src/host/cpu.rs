@@ -8,10 +8,11 @@ use super::{
 };
 use crate::gauge::Gauge;
 
-/// The last readings of all cores.
+/// The previous reading of all cores.
 #[derive(Debug, Default)]
 pub(super) struct Cores {
-    /// The previous times, by the names in `/proc/stat`: `cpu` for all cores together, `cpu0`, …
+    /// The times at the previous reading, by their names in `/proc/stat`: `cpu` for all cores together, and `cpu0`, …
+    /// for each core.
     before: BTreeMap<String, CoreTimes>,
 }
 
@@ -43,7 +44,8 @@ impl CoreTimes {
         Some(Self { busy, interrupts, stolen, all })
     }
 
-    /// Returns the shares since `before`; `None` if no time has passed, as for a core that is switched off.
+    /// Returns the shares since `before`, or `None` if the core's time has not changed, because the core is switched
+    /// off.
     fn since(self, before: Self) -> Option<Shares> {
         let all = self.all.checked_sub(before.all).filter(|all| *all > 0)? as f64;
         let share = |now: u64, then: u64| now.saturating_sub(then) as f64 / all;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{sample_builder::SampleBuilder, tree::Tree};
 use crate::gauge::Gauge;
 
-/// The names of devices that are not disks: files, memory, CD drives.
+/// The beginnings of the names of devices that are not disks, such as files, memory and CD drives.
 const NO_DISKS: [&str; 5] = ["loop", "ram", "zram", "sr", "fd"];
 
 /// The last readings of all disks, by name.
@@ -16,7 +16,7 @@ pub(super) struct Disks(HashMap<String, DiskCounters>);
 #[derive(Debug, Clone, Copy, Default)]
 struct DiskCounters {
     requests: u64,
-    /// The time of all requests together, in ms.
+    /// The sum of the times of all requests, in ms.
     waited_ms: u64,
     /// The time during which at least one request was in progress, in ms.
     busy_ms: u64,

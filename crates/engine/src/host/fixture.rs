@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::{HostSample, sample_builder::SampleBuilder, tree::Tree};
 use crate::gauge::Gauges;
 
-/// A temporary directory with files. Dropping it removes the directory.
+/// A temporary directory with files. Dropping the value removes the directory.
 pub(super) struct Fixture(TempDir);
 
 impl Fixture {
@@ -41,7 +41,8 @@ impl Fixture {
         Tree::below(self.root())
     }
 
-    /// Reads one part of a sample twice, with `later` written between, 1 s apart. Returns the second sample.
+    /// Reads one part of a sample twice, 1 s apart; between the two readings, the files in `later` are written. Returns
+    /// the second sample.
     pub(super) fn second(
         &self,
         later: &[(&str, &str)],

@@ -45,19 +45,19 @@ struct CheckedProcess {
     verdict: Result<(), ProcessUnknown>,
 }
 
-/// Why the server's process is unknown, in words.
+/// The reason why the server's process is unknown, in words.
 #[derive(Debug, Clone, PartialEq)]
 enum ProcessUnknown {
     /// The server runs on this machine, but its process is not visible.
     Unseen(String),
-    /// No process or another program has the process ID here, so the server and its sockets are in a container or on
-    /// another machine.
+    /// On this machine, no process or another program has the process ID, so the server and its sockets are in a
+    /// container or on another machine.
     Elsewhere(String),
 }
 
 impl LocalServer {
-    /// Creates a server that listens on `port`; `None` stands for a unix socket. `root` is the directory that contains
-    /// `proc`.
+    /// Creates the state for a server that listens on `port`, or on a unix socket if `port` is `None`. `root` is the
+    /// directory that contains `proc`.
     pub fn new(root: &Path, port: Option<u16>) -> Self {
         Self {
             tree: Tree::below(root),
@@ -73,15 +73,15 @@ impl LocalServer {
         }
     }
 
-    /// Sets the number of `servers` whose sockets are read, so that together they use as much CPU time as one server
-    /// may use.
+    /// Sets the number of `servers` whose sockets are read. All these readings together may use as much CPU time as the
+    /// readings of one server.
     pub fn set_sharers(&mut self, servers: u64) {
         self.pace.set_sharers(servers);
     }
 
     /// Returns the sample of the machine with the figures of the server at `at_ns`. `pid` is the process ID that the
-    /// server reports. `processes` contains the samples that were taken at this moment, by process ID: a process that
-    /// several servers share is read only once.
+    /// server reports. `processes` contains the samples that were taken at this moment, by process ID. These samples
+    /// ensure that a process that several servers share is read only once.
     pub fn sample(
         &mut self,
         at_ns: u64,
@@ -178,7 +178,7 @@ impl LocalServer {
         self.sockets.as_ref().map_or(&[], |sockets| &sockets.listeners)
     }
 
-    /// Searches for the server's process, which listens on the port. Returns its process ID, if redyno may see the
+    /// Searches for the server's process, which listens on the port. Returns the process ID if redyno may see the
     /// process.
     fn searched(&mut self, at_ns: u64) -> Result<u32, ProcessUnknown> {
         let unknown = || ProcessUnknown::Unseen("the server has not reported its process ID".to_owned());
@@ -196,7 +196,8 @@ impl LocalServer {
     }
 }
 
-/// Returns whether a process has one of these sockets; `None` if its files may not be seen, or no socket is known.
+/// Returns whether a process has one of these sockets. Returns `None` if redyno may not see the files of the process,
+/// or if no socket is known.
 fn owns(tree: &Tree, pid: u32, listeners: &[ListeningSocket]) -> Option<bool> {
     let folder = format!("proc/{pid}/fd");
     let files = tree.names(&folder).ok().filter(|_| !listeners.is_empty())?;

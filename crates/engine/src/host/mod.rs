@@ -1,12 +1,13 @@
-//! Figures of this machine: redyno's own process (the CPU time of its threads, how long they wait for a core, its
-//! connections and its memory); the cores, memory, disks and network; the process and the sockets of a server that runs
-//! on this machine.
+//! Figures of this machine. They describe redyno's own process (the CPU time of its threads, the waits of these threads
+//! for a core, the connections and the memory), the cores, memory, disks and network of the machine, and the process
+//! and the sockets of a server that runs on the machine.
 //!
 //! ```text
 //! /proc, /sys ─► Draft: one part after the other ─► Sample ─► LocalServer: its process, its sockets ─► Sample
 //! ```
-//! A part that cannot be read has a reason instead of figures. This module only queries the operating system; the
-//! module `diagnose` interprets the figures. The only unsafe code of this file is `mallopt`, which has no safe wrapper.
+//! For a part that cannot be read, the sample contains the reason instead of figures. This module only queries the
+//! operating system; the module `diagnose` interprets the figures. The only unsafe code of this file is `mallopt`,
+//! which has no safe wrapper.
 
 mod cpu;
 mod disks;
@@ -34,11 +35,11 @@ pub use sample::{HostSample, Process};
 pub use sampler::Sampler;
 
 /// Makes the allocator request each block of 32 KiB or more from the operating system, and return the block as soon as
-/// it is freed; and makes all threads share two areas for smaller blocks.
+/// it is freed. Also makes all threads share two areas for smaller blocks.
 ///
 /// At every tick, a session allocates and frees latency distributions of tens of kilobytes, and keeps only small parts.
-/// By default, glibc places these small parts where large blocks were freed, which fragments the memory: after eight
-/// hours, a third of it was unused. Other C libraries place large blocks separately by default.
+/// By default, glibc places these small parts where large blocks were freed, which fragments the memory. After eight
+/// hours, a third of the memory was unused. Other C libraries place large blocks separately by default.
 ///
 /// By default, glibc has eight areas for each core, and each area keeps its own free memory: 15 MB with a hundred
 /// nodes. The threads of the load do not allocate while they measure.

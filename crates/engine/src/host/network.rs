@@ -6,7 +6,7 @@ use crate::gauge::Gauge;
 /// The received bytes, dropped packets, sent bytes and dropped packets of an interface, as columns of `/proc/net/dev`.
 const COLUMNS: [usize; 4] = [0, 3, 8, 11];
 
-/// Reads the network figures of this machine into the draft.
+/// Reads the network figures of this machine, and adds them to the draft.
 pub(super) fn read(draft: &mut SampleBuilder, tree: &Tree) {
     if let Some(text) = draft.known("network", tree.read("proc/net/dev")) {
         let [bytes_in, drops_in, bytes_out, drops_out] = sums(&text, tree);
@@ -23,8 +23,8 @@ pub(super) fn read(draft: &mut SampleBuilder, tree: &Tree) {
     }
 }
 
-/// Returns the sums of [`COLUMNS`] over all interfaces with a device. These interfaces also count the traffic of
-/// bridges and tunnels. In a container no interface has a device, so all interfaces except loopback are counted.
+/// Returns the sums of [`COLUMNS`] over all interfaces with a device. Interfaces with a device also count the traffic
+/// of bridges and tunnels. In a container no interface has a device, so all interfaces except loopback are counted.
 fn sums(text: &str, tree: &Tree) -> [f64; 4] {
     let columns = |line: &str| {
         let (name, numbers) = line.split_once(':')?;

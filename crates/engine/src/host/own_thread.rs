@@ -1,4 +1,4 @@
-//! The CPU time of the calling thread since its last query, and how long it waited for a core.
+//! The CPU time of the calling thread since its last query, and how long the thread waited for a core.
 //!
 //! ```text
 //!  running ███   ██████     ██   CPU time: the thread's own clock
@@ -6,8 +6,8 @@
 //!  asleep                 ...
 //! ```
 //! A query takes about a microsecond for two system calls: one reads the thread's clock, the other a `/proc` file that
-//! stays open. A thread that measures itself at the end of its tick gets the figures of exactly that tick. A separate
-//! measuring thread would be late whenever no core is free.
+//! stays open. A thread that measures itself at the end of its tick gets the figures of exactly this tick. A separate
+//! thread that measures others would be late whenever no core is free.
 
 use std::{os::unix::fs::FileExt, time::Instant};
 
@@ -18,19 +18,19 @@ use crate::clock::SECOND_NS;
 /// The CPU use of a thread between two queries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lap {
-    /// The time between the two queries in ns, including the queries themselves, so that the CPU time never exceeds
+    /// The time between the two queries in ns. The queries themselves are included, so that the CPU time never exceeds
     /// this time.
     pub length_ns: u64,
     /// The CPU time in ns, user and system together.
     pub cpu_ns: u64,
-    /// How long the thread was ready to run but waited for a core, in ns. `None` on systems that do not report this
-    /// delay: only Linux with scheduler statistics reports it.
+    /// How long the thread was ready to run but waited for a core, in ns. The value is `None` on systems that do not
+    /// report this delay, which are all systems except Linux with scheduler statistics.
     pub run_delay_ns: Option<u64>,
-    /// The core on which the thread runs at the end; `None` except on Linux.
+    /// The core on which the thread runs at the end. The value is `None` on all systems except Linux.
     pub core: Option<u16>,
 }
 
-/// The calling thread, which measures itself. The value must stay on the thread that created it.
+/// A thread that measures itself. The value must stay on the thread that created it.
 #[derive(Debug)]
 pub struct OwnThread {
     queue: RunQueue,
@@ -46,8 +46,8 @@ impl OwnThread {
         Self { since, cpu_ns: cpu_ns(), run_delay_ns: queue.delay_ns(), queue }
     }
 
-    /// Returns how long the thread was ready to run but waited for a core, in ns since the thread began; `None` if the
-    /// system does not report it. Must be called on the measured thread; the lap continues.
+    /// Returns how long the thread was ready to run but waited for a core, in ns since the thread began, or `None` if
+    /// the system does not report this time. Must be called on the measured thread. The lap is not ended.
     pub fn run_delay_ns(&self) -> Option<u64> {
         self.queue.delay_ns()
     }

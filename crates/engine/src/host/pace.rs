@@ -3,7 +3,8 @@
 use super::own_thread;
 use crate::clock::SECOND_NS;
 
-/// The pause after a reading, as a multiple of the reading's CPU time. With 250, readings take at most 0.4 % of a core.
+/// The pause after a reading, as a multiple of the reading's CPU time. With this multiple, readings take at most 0.4 %
+/// of a core.
 const REST: u64 = 250;
 
 /// The schedule of a costly reading.
@@ -12,14 +13,14 @@ pub(super) struct ReadingSchedule {
     every_ns: u64,
     due_ns: u64,
     began_cpu_ns: u64,
-    /// How many readings together may use the CPU time of one reading.
+    /// The number of readings that together may use as much CPU time as one reading.
     sharers: u64,
     /// The CPU time of the last reading, in ns.
     pub(super) cost_ns: u64,
 }
 
 impl ReadingSchedule {
-    /// Creates the schedule of a reading that is repeated every `every_ns`, or less often if it is costly.
+    /// Creates the schedule of a reading that is repeated every `every_ns` ns, or less often if the reading is costly.
     pub(super) fn every(every_ns: u64) -> Self {
         Self { every_ns, due_ns: 0, began_cpu_ns: 0, sharers: 1, cost_ns: 0 }
     }

@@ -11,14 +11,14 @@ use crate::{
 
 /// How often processes are read: every 2 s.
 const EVERY_NS: u64 = 2 * SECOND_NS;
-/// The largest number of processes in one reading; each process costs about 10 µs. Further processes follow in the next
-/// readings.
+/// The largest number of processes in one reading; each process costs about 10 µs. Further processes are read in the
+/// next readings.
 const MOST: usize = 2000;
 /// The largest number of processes in a sample.
 const MOST_BUSY: usize = 6;
-/// The lowest CPU use of a process in a sample, in cores. A process below this value does little.
+/// The lowest CPU use of a process in a sample, in cores. A process with a lower CPU use does not matter.
 const LEAST_CPU: f64 = 0.05;
-/// The largest number of threads that are read of one process.
+/// The largest number of threads of one process that are read.
 pub(super) const MOST_THREADS: usize = 64;
 
 /// The figures of a `stat` file, of a process or of a thread.
@@ -26,7 +26,8 @@ pub(super) const MOST_THREADS: usize = 64;
 pub(super) struct Stat<'a> {
     /// The name, without arguments. The kernel cuts the name after 15 bytes.
     pub(super) name: &'a str,
-    /// `R` runs or waits for a core, `S` sleeps, `D` waits for a disk, `T` is stopped, …
+    /// `R` if the process runs or waits for a core, `S` if it sleeps, `D` if it waits for a disk, `T` if it is stopped,
+    /// …
     pub(super) state: char,
     /// The number of pages that were read from a disk.
     pub(super) major_faults: f64,
@@ -60,9 +61,9 @@ impl<'a> Stat<'a> {
 pub(super) struct Processes {
     seen: HashMap<u32, ProcessReading>,
     pace: ReadingSchedule,
-    /// The lowest process ID of the next reading, if the last reading did not reach all processes.
+    /// The process ID at which the next reading begins, because the last reading did not reach all processes.
     resume: u32,
-    /// The time of the last reading, if it reached all processes.
+    /// The time of the last reading if this reading reached all processes.
     complete_ns: Option<u64>,
     /// The result of the last reading.
     busy: Vec<Process>,
@@ -86,8 +87,8 @@ impl Default for Processes {
 }
 
 impl Processes {
-    /// Adds the busiest processes to a sample: the processes of a new reading if it is due, otherwise those of the last
-    /// reading.
+    /// Adds the busiest processes to a sample: the processes of a new reading if one is due, otherwise those of the
+    /// last reading.
     pub(super) fn read(&mut self, at_ns: u64, draft: &mut SampleBuilder, tree: &Tree) {
         if self.pace.begins(at_ns) {
             let scanned = self.scan(at_ns, tree);
@@ -146,7 +147,7 @@ impl HostSample {
     }
 }
 
-/// Returns the process ID of redyno, as the tree numbers processes.
+/// Returns the process ID that redyno has in the tree, which may be that of another PID namespace.
 pub(super) fn own_pid(tree: &Tree) -> u32 {
     let link = fs::read_link(tree.path("proc/self")).ok();
     link.and_then(|link| link.to_str()?.parse().ok()).unwrap_or_else(std::process::id)

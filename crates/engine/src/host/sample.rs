@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::gauge::Gauges;
 
-/// The figures of this machine since the previous sample.
+/// A sample: the figures of this machine since the previous sample.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostSample {
-    /// The time since the previous sample, in seconds; `None` for the first sample, which has no rates and shares.
+    /// The time since the previous sample, in seconds, or `None` for the first sample, which has no rates and shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_s: Option<f64>,
     /// The gauges of the machine and of the server's process. Rates are per second.
     #[serde(flatten)]
     pub gauges: Gauges,
-    /// The share of each core that is in use, by number.
+    /// The used share of each core, by the number of the core.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<f64>,
-    /// The processes that use most CPU, the busiest first. The processes of redyno and of the server are left out.
+    /// The processes that use most CPU time, the busiest first, without the processes of redyno and of the server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub busy: Vec<Process>,
     /// The server's process, if it runs on this machine.
@@ -44,8 +44,8 @@ pub struct Process {
     /// The core on which the busiest thread of the process ran last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<u32>,
-    /// The state of the server's main thread: `R` runs or waits for a core, `S` sleeps, `D` waits for a disk, `T` is
-    /// stopped.
+    /// The state of the server's main thread: `R` if it runs or waits for a core, `S` if it sleeps, `D` if it waits for
+    /// a disk, `T` if it is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<char>,
 }

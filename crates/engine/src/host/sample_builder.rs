@@ -3,19 +3,21 @@
 use super::HostSample;
 use crate::gauge::{Gauge, Gauges};
 
-/// The shortest time for rates and shares, in seconds: the kernel counts CPU time in hundredths of a second.
+/// The shortest time over which rates and shares are computed, in seconds. The kernel counts CPU time in hundredths of
+/// a second.
 const SHORTEST_S: f64 = 0.1;
 
 /// A sample under construction.
 pub(super) struct SampleBuilder<'a> {
     /// The content of the sample so far.
     pub(super) sample: HostSample,
-    /// The counters of the previous reading, by the gauge that follows from them.
+    /// The counters at the previous reading, each under the gauge that is computed from the counter.
     counters: &'a mut Gauges,
 }
 
 impl<'a> SampleBuilder<'a> {
-    /// Begins a sample, `passed_s` seconds after the previous sample, which left these `counters`.
+    /// Begins a sample `passed_s` seconds after the previous sample, at which the counters had the values in
+    /// `counters`.
     pub(super) fn new(passed_s: Option<f64>, counters: &'a mut Gauges) -> Self {
         let sample_s = passed_s.filter(|s| *s >= SHORTEST_S);
         Self { sample: HostSample { sample_s, ..HostSample::default() }, counters }
@@ -26,13 +28,13 @@ impl<'a> SampleBuilder<'a> {
         Self { sample, counters }
     }
 
-    /// Sets a gauge. A value of -0, such as an empty sum, becomes 0.
+    /// Sets a gauge to a value. A value of -0, such as an empty sum, becomes 0.
     pub(super) fn level(&mut self, gauge: Gauge, value: Option<f64>) {
         self.sample.gauges.set(gauge, value.map(|value| value + 0.0));
     }
 
-    /// Sets a gauge to the increase of `counter` per second. The gauge has no value the first time, less than 0.1 s
-    /// after the previous sample, and if the counter decreased.
+    /// Sets a gauge to the increase of `counter` per second. The gauge has no value in the first sample, in a sample
+    /// less than 0.1 s after the previous sample, and if the counter has decreased.
     pub(super) fn rate(&mut self, gauge: Gauge, counter: Option<f64>) {
         let added = counter.zip(self.counters[gauge]).map(|(now, before)| now - before);
         self.counters.set(gauge, counter);
@@ -40,8 +42,9 @@ impl<'a> SampleBuilder<'a> {
         self.level(gauge, rate.map(|(added, passed_s)| added / passed_s));
     }
 
-    /// Sets a gauge to the share of time by which `counter`, in seconds, increased. The share is at most 1, although
-    /// the counter and redyno's clock are not read at the same moment, and a CPU limit may stop several cores at once.
+    /// Sets a gauge to the increase of `counter_s`, in seconds, divided by the time since the previous sample. The
+    /// share is limited to 1, because the counter and redyno's clock are not read at the same moment, and because a CPU
+    /// limit may stop several cores at once.
     pub(super) fn share(&mut self, gauge: Gauge, counter_s: Option<f64>) {
         self.rate(gauge, counter_s);
         let share = self.sample.gauges[gauge].map(|share| share.min(1.0));
@@ -53,7 +56,7 @@ impl<'a> SampleBuilder<'a> {
         self.sample.missing.insert(part.to_owned(), why.into());
     }
 
-    /// Returns the value of `read`; if the reading failed, records the reason.
+    /// Returns the value of `read`. If the reading has failed, records the reason and returns `None`.
     pub(super) fn known<T>(&mut self, part: &str, read: Result<T, String>) -> Option<T> {
         read.map_err(|why| self.add_missing(part, why)).ok()
     }

@@ -17,8 +17,8 @@ use crate::{
     gauge::{Gauge, Gauges},
 };
 
-/// Takes samples of this machine. All samples must be taken on the same thread, because the CPU time of this thread
-/// limits the costly parts.
+/// Takes samples of this machine. All samples must be taken on the same thread, because the costly parts are limited by
+/// the CPU time that they use on this thread.
 pub struct Sampler {
     tree: Tree,
     sampled_ns: Option<u64>,
@@ -30,8 +30,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Creates a sampler that reads `proc` and `sys` below `root`. The root is `/`, except in tests, and in containers
-    /// that see the files of their host in another directory.
+    /// Creates a sampler that reads `proc` and `sys` below `root`. The root is `/`, except in tests and in containers
+    /// in which the files of the host are in another directory.
     pub fn new(root: &Path) -> Self {
         Self {
             tree: Tree::below(root),

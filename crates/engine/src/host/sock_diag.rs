@@ -18,7 +18,7 @@ const SOCKET: usize = 72;
 /// The attribute with `struct tcp_info`.
 const INFO: u16 = 2;
 
-/// The round trip time of a connection is outdated after this long without requests.
+/// The time without requests after which the round trip time of a connection is outdated, in ms.
 const ACTIVE_MS: u32 = 2000;
 
 /// The sockets of a port.
@@ -36,7 +36,8 @@ pub(super) struct Sockets {
     pub(super) unsent: u64,
     /// The smoothed round trip time of each active connection, in µs.
     rtts_us: Vec<u32>,
-    /// The number of retransmitted segments of each connection that has any, by the kernel's cookie of the connection.
+    /// The number of retransmitted segments of each connection, by the kernel's cookie of the connection. Connections
+    /// without retransmitted segments are left out.
     pub(super) retransmits: HashMap<u64, u32>,
 }
 
@@ -61,7 +62,7 @@ impl Sockets {
     /// Returns the sockets of `port` in redyno's network namespace.
     ///
     /// # Errors
-    /// When the sockets are unknown: the cause, in words.
+    /// Returns the cause, in words, if the sockets are unknown.
     pub(super) fn of(port: u16) -> Result<Self, String> {
         let mut sockets = Self::default();
         let mut families = Vec::new();
@@ -121,14 +122,14 @@ impl Sockets {
         self.retransmits.iter().map(added).sum()
     }
 
-    /// Returns the listener with the fullest queue.
+    /// Returns the listening socket with the fullest queue.
     pub(super) fn fullest(&self) -> Option<ListeningSocket> {
         self.listeners.iter().copied().max_by_key(|listener| listener.waiting)
     }
 }
 
-/// Returns the request for the sockets of a port in `states`, a bit for each: `struct nlmsghdr` and
-/// `struct inet_diag_req_v2`.
+/// Returns the request for the sockets of a port, which consists of `struct nlmsghdr` and `struct inet_diag_req_v2`.
+/// `states` has a bit for each requested state of a socket.
 fn request(family: u8, port: u16, states: u32, extensions: u8) -> [u8; HEADER + 56] {
     /// SOCK_DIAG_BY_FAMILY
     const KIND: u16 = 20;
@@ -183,7 +184,8 @@ mod of_system {
     pub(super) const FAMILIES: [u8; 2] = [libc::AF_INET as u8, libc::AF_INET6 as u8];
     /// The kernel sends at most 32 KiB in one piece.
     const PIECE: usize = 32 * 1024;
-    /// The kernel answers at once. The timeout only ensures that an error of the kernel does not stop the sampler.
+    /// How long redyno waits for the kernel, which normally answers at once. The timeout only ensures that an error of
+    /// the kernel does not stop the sampler.
     const PATIENCE: Duration = Duration::from_secs(1);
 
     /// A connection to the kernel.

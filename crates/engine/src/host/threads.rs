@@ -24,9 +24,9 @@ struct ThreadTimes {
     cpu_s: f64,
     /// The time in which the thread was ready to run, but no core was free.
     delay_s: Option<f64>,
-    /// How often the thread lost its core to another thread.
+    /// The number of times that the thread lost its core to another thread.
     preempted: Option<f64>,
-    /// How often the thread got a core.
+    /// The number of times that the thread got a core.
     turns: Option<f64>,
     state: char,
     core: Option<u32>,
@@ -53,7 +53,7 @@ impl ThreadTimes {
     /// Returns the increase since `before`, which was read `passed_s` seconds earlier.
     ///
     /// The kernel counts a delay only when the delay ends. A thread that is ready at both readings, and got no core
-    /// between them, has waited all the time: to fall asleep, it would have needed a core.
+    /// between them, has waited all the time: the thread would have needed a core to fall asleep.
     fn since(self, before: Self, passed_s: f64) -> Self {
         let added = |now: f64, then: f64| (now - then).max(0.0);
         let cpu_s = added(self.cpu_s, before.cpu_s);
@@ -83,15 +83,16 @@ struct SchedStat {
 }
 
 impl SchedStat {
-    /// Parses the file: ns on a core, ns in the run queue, turns on a core.
+    /// Parses the three numbers of the file: time on a core in ns, time in the run queue in ns, number of times on a
+    /// core.
     fn of(text: &str) -> Option<Self> {
         let mut numbers = text.split_whitespace().map_while(|number| number.parse::<f64>().ok());
         let mut next = || numbers.next();
         Some(Self { cpu_s: next()? / 1e9, delay_s: next()? / 1e9, turns: next()? })
     }
 
-    /// Returns whether the kernel keeps these figures. A main thread has always run, so zeros mean that the kernel does
-    /// not keep the figures.
+    /// Returns whether the kernel keeps these figures. Every main thread has run, so zeros in its figures mean that the
+    /// kernel does not keep them.
     fn is_kept(&self) -> bool {
         self.cpu_s + self.delay_s > 0.0
     }

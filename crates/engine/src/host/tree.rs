@@ -6,7 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The initial capacity of the buffer for a file. Most files are shorter, so one call reads them.
+/// The initial capacity of the buffer for a file. Most files are shorter than this buffer, so a single call reads a
+/// whole file.
 const USUAL: usize = 4096;
 
 /// The directory that contains `proc` and `sys`: `/`, or the directory in which a container sees the files of its host.
@@ -27,7 +28,7 @@ impl Tree {
     /// Returns the content of a file.
     ///
     /// # Errors
-    /// When the file or directory cannot be read: the cause, in words.
+    /// Returns the cause, in words, if the file cannot be read.
     pub(super) fn read(&self, path: &str) -> Result<String, String> {
         let mut bytes = Vec::with_capacity(USUAL);
         let read = File::open(self.path(path)).and_then(|mut file| file.read_to_end(&mut bytes));
@@ -38,7 +39,7 @@ impl Tree {
     /// Returns the names of the files in a directory.
     ///
     /// # Errors
-    /// When the file or directory cannot be read: the cause, in words.
+    /// Returns the cause, in words, if the directory cannot be read.
     pub(super) fn names(&self, path: &str) -> Result<Vec<String>, String> {
         let entries = fs::read_dir(self.path(path)).map_err(|error| obstacle(path, &error))?;
         Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
@@ -47,7 +48,7 @@ impl Tree {
     /// Returns the file names in a directory that are numbers, such as process IDs, in ascending order.
     ///
     /// # Errors
-    /// When the file or directory cannot be read: the cause, in words.
+    /// Returns the cause, in words, if the directory cannot be read.
     pub(super) fn numbers(&self, path: &str) -> Result<Vec<u32>, String> {
         let mut numbers: Vec<u32> = self.names(path)?.iter().filter_map(|name| name.parse().ok()).collect();
         numbers.sort_unstable();

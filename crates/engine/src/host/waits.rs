@@ -20,7 +20,7 @@ const PRESSURES: [(Gauge, &str); 3] =
 #[derive(Debug, Default)]
 pub(super) struct Pressures(BTreeMap<Gauge, VecDeque<Total>>);
 
-/// The total time in which some thread has waited, with the time of the reading.
+/// The total time in which at least one thread has waited, with the time of the reading.
 #[derive(Debug, Clone, Copy)]
 struct Total {
     at_ns: u64,
@@ -50,11 +50,11 @@ impl Pressures {
     }
 }
 
-/// Returns for how many seconds CPU limits have stopped the process `pid` (`self` is redyno). The time is summed over
-/// the cgroup of the process, all outer cgroups, and all cores.
+/// Returns the time in seconds for which CPU limits have stopped the process `pid`, which may be `self` for redyno. The
+/// time is summed over the cgroup of the process, all outer cgroups, and all cores.
 ///
 /// # Errors
-/// When the time is unknown: the cause, in words.
+/// Returns the cause, in words, if the time is unknown.
 pub(super) fn throttled_s(tree: &Tree, pid: &str) -> Result<f64, String> {
     let groups = tree.read(&format!("proc/{pid}/cgroup"))?;
     let group = |line: &str| {

@@ -29,19 +29,19 @@ fn typed_length(text: &str) -> Result<Option<RandomLength>, ParseLengthError> {
 pub enum Adjustable {
     /// A knob of the screen's knob panel.
     Knob(Knob),
-    /// The weight of an operation, which the value names.
+    /// The weight of one operation; the typed value contains the operation's name and the weight.
     Weight,
     /// What happens to requests that cannot be sent in time.
     Backlog,
-    /// When a client sends again after its replies have arrived.
+    /// How soon a client sends again after its replies have arrived.
     Rhythm,
-    /// The number of requests after which a client opens a new connection.
+    /// The number of replies after which a client opens a new connection.
     Reconnect,
     /// How long clients pause between batches.
     Think,
-    /// After how long a client opens a new connection.
+    /// How long a client uses a connection before it opens a new connection.
     SessionLength,
-    /// The workload, as the name of a preset of `--workload`, not of a file.
+    /// The workload. The value is the name of a preset of `--workload`; files are not possible.
     Workload,
 }
 
@@ -56,8 +56,8 @@ impl Adjustable {
         knobs.chain([Self::Weight]).chain(Self::ALONE).chain([Self::Workload])
     }
 
-    /// Finds the setting at the beginning of a query, by its full name or by its first letters. Returns the setting and
-    /// the value after it.
+    /// Finds the setting whose full name or first letters are at the beginning of a query. Returns the setting and the
+    /// value after it.
     pub fn in_query(query: &str) -> Option<(Self, &str)> {
         let query = query.trim_start();
         let named = |setting: &Self| query.strip_prefix(setting.word()).filter(|rest| rest.starts_with(' '));
@@ -83,8 +83,8 @@ impl Adjustable {
         }
     }
 
-    /// Returns whether the setting has an effect with these knobs: `backlog` has none in a closed loop, where requests
-    /// have no due times, and `think` has none in an open loop.
+    /// Returns whether the setting has an effect with these knobs: `backlog` has no effect in a closed loop, where
+    /// requests have no due times, and `think` has no effect in an open loop.
     pub fn applies(self, knobs: &Knobs) -> bool {
         match self {
             Self::Backlog => knobs.rate.is_some(),
@@ -121,7 +121,7 @@ impl Adjustable {
         }
     }
 
-    /// Describes in a few words which values can be typed.
+    /// Returns a short description of the values that can be typed.
     pub fn range(self) -> &'static str {
         match self {
             Self::Knob(Knob::Clients | Knob::Pipeline | Knob::Keys | Knob::Receivers | Knob::Search(_)) => {
@@ -148,7 +148,7 @@ impl Adjustable {
     /// Returns `knobs` with this setting changed to the typed value.
     ///
     /// # Errors
-    /// When the value is invalid.
+    /// Fails if the value is invalid.
     pub fn typed(self, knobs: &Knobs, value: &str) -> Result<Knobs, KnobChangeError> {
         match self {
             Self::Knob(knob) => knob.typed(knobs, value),
@@ -171,7 +171,7 @@ impl Adjustable {
     }
 }
 
-/// Parses a text such as `GET 5`, and returns `knobs` with this weight for the operation.
+/// Parses a text such as `GET 5`, and returns `knobs` with the weight 5 for the operation GET.
 fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, KnobChangeError> {
     let text = text.trim();
     let operations = &knobs.workload.operations;
@@ -192,7 +192,7 @@ impl Knobs {
     /// that the workload suggests.
     ///
     /// # Errors
-    /// When a knob is out of range; the error names the first such knob.
+    /// Fails if a knob is out of range; the error names the first such knob.
     pub fn with_chosen(&self, WorkloadChoice { workload, load }: &WorkloadChoice) -> Result<Self, KnobError> {
         let knobs = Self {
             workload: workload.clone(),

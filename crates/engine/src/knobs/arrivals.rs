@@ -1,4 +1,4 @@
-//! When requests of an open loop are due, and what happens to requests that cannot be sent in time.
+//! The times at which requests of an open loop are due, and the treatment of requests that cannot be sent in time.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -19,12 +19,13 @@ pub enum Arrivals {
     /// Requests are due at the times of the workload's trace, which are scaled so that the mean rate is the rate of the
     /// load.
     Trace,
-    /// Requests come in bursts; within a burst and between bursts they are due at equal intervals.
+    /// Requests come in bursts. Within a burst, requests are due at equal short intervals, and between bursts at equal
+    /// longer intervals.
     Bursty(Bursts),
 }
 
 /// Bursts of requests. With `10x 1s/10s`, one second of every ten has a burst, in which the rate is ten times as high
-/// as in the other nine seconds. The mean rate is the rate of the load, and each period begins with its burst.
+/// as in the other nine seconds. The mean rate is the rate of the load. Each period begins with its burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bursts {
     /// The rate of a burst, as a multiple of the rate between bursts: 2 to 1000.
@@ -36,20 +37,20 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    /// Returns the share of a period's requests that belong to its burst, and the share of its time.
+    /// Returns the burst's share of the requests of a period, and the burst's share of the time of a period.
     fn shares(self) -> (f64, f64) {
         let (burst, period) = (f64::from(self.length_ms), f64::from(self.period_ms));
         let requests = burst * f64::from(self.times);
         (requests / (requests + period - burst), burst / period)
     }
 
-    /// Converts the due time of a request on an even schedule with the same mean rate to its due time with bursts. Both
-    /// times count from the beginning of the first burst, in ns.
+    /// Converts the due time of a request on a schedule without bursts, which has the same mean rate, to its due time
+    /// with bursts. Both times count from the beginning of the first burst, in ns.
     pub fn due_ns(self, even_ns: f64) -> f64 {
         self.moved(even_ns, self.shares())
     }
 
-    /// Returns the inverse of [`due_ns`](Self::due_ns).
+    /// Converts a due time with bursts to the due time without bursts. This is the inverse of [`due_ns`](Self::due_ns).
     pub fn even_ns(self, due_ns: f64) -> f64 {
         let (requests, time) = self.shares();
         self.moved(due_ns, (time, requests))
@@ -96,7 +97,8 @@ crate::named_values! {
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Backlog {
-        /// Delayed requests are sent as soon as a connection is free; their response time includes the delay.
+        /// Delayed requests are sent as soon as a connection is free. The response time of a delayed request includes
+        /// the delay.
         #[default]
         Queue "queue",
         /// Requests that are more than [`SHED_AFTER_NS`] late are dropped and counted as shed.
@@ -105,15 +107,15 @@ crate::named_values! {
 }
 
 crate::named_values! {
-    /// When a client sends its next requests after its replies have arrived.
+    /// How soon a client sends its next requests after its replies have arrived.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Rhythm {
-        /// A client sends after all available replies were read. The server then receives many requests at a time, as
-        /// from other load generators.
+        /// A client sends after all replies that have arrived were read, including the replies to other clients. The
+        /// server then receives many requests at a time, as from other load generators.
         #[default]
         Grouped "grouped",
-        /// A client sends immediately, as independent clients do.
+        /// A client sends as soon as its own replies have arrived, as independent clients do.
         Spread "spread",
     }
 }

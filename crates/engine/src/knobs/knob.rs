@@ -28,8 +28,8 @@ pub enum Knob {
     Clients,
     /// Requests in flight on each connection.
     Pipeline,
-    /// The number of requests that are due per second. The step above the highest rate is `max`, which is a closed
-    /// loop.
+    /// The number of requests that are due per second. One step above the highest rate is `max`, which makes the loop
+    /// closed.
     Rate,
     /// The distribution of the times at which requests are due.
     Arrivals,
@@ -39,7 +39,7 @@ pub enum Knob {
     ValueSize,
     /// The number of keys from which the workload chooses.
     Keys,
-    /// How keys are drawn.
+    /// The distribution from which keys are drawn.
     Distribution,
     /// The exponent of the distribution of keys, if the distribution has one.
     Exponent,
@@ -51,22 +51,22 @@ pub enum Knob {
     Weight(u16),
 }
 
-/// Why a knob cannot be changed.
+/// The reason why a knob cannot be changed.
 #[derive(Debug, Error, PartialEq)]
 pub enum KnobChangeError {
     /// The knob is at its limit.
     #[error("{0} is at its {1}, {2}")]
     AtTheEnd(String, &'static str, String),
-    /// The workload lacks GET or SET, or neither has a weight.
+    /// The workload lacks GET or SET, or both have the weight 0.
     #[error("this workload lacks GET or SET, so it has no share of reads; change its weights")]
     NoReads,
     /// The knob has no effect on the commands of a trace.
     #[error("a trace sends the commands of its file; change clients, pipeline, rate or arrivals instead")]
     Traced,
-    /// The workload itself sets the sizes of all its values.
+    /// The workload sets the sizes of all its values, so that the knob has no effect.
     #[error("this workload sets the sizes of its values itself, so there is no value size to change")]
     OwnSizes,
-    /// The workload itself sets the number of keys in each of its sets of keys.
+    /// The workload sets the number of keys in each of its sets of keys, so that the knob has no effect.
     #[error("this workload sets the number of its keys itself, so there is no number to change")]
     OwnKeys,
     /// The workload's sets of keys have different distributions.
@@ -86,7 +86,7 @@ pub enum KnobChangeError {
     /// The typed exponent is not a number.
     #[error("'{0}' is not an exponent such as 0.99 or 1.2")]
     Exponent(String),
-    /// The loop is closed: without a rate, requests have no due times.
+    /// The loop is closed, so that requests have no due times.
     #[error("the loop is closed: first set a rate, then requests have due times")]
     Closed,
     /// The typed word is not a value of the setting.
@@ -104,7 +104,7 @@ pub enum KnobChangeError {
     /// The typed text is not a quantity.
     #[error(transparent)]
     Quantity(#[from] ParseQuantityError),
-    /// The new settings are out of range or contradict each other.
+    /// A new setting is out of range, or two new settings contradict each other.
     #[error(transparent)]
     Range(#[from] KnobError),
     /// The typed number does not fit into 32 bits.
@@ -151,7 +151,7 @@ impl Knob {
         Self::ALL.into_iter().filter(is_there).chain(weights).collect()
     }
 
-    /// Returns the operation whose weight this knob is; `None` for other knobs.
+    /// Returns the operation whose weight this knob is, or `None` for other knobs.
     fn operation(self, knobs: &Knobs) -> Option<&Operation> {
         let Self::Weight(place) = self else { return None };
         knobs.workload.operations.get(usize::from(place))
@@ -180,7 +180,7 @@ impl Knob {
         }
     }
 
-    /// Returns whether the knob can be swept: its values are always whole numbers.
+    /// Returns whether the knob can be swept, which is possible if its values are always whole numbers.
     pub fn is_whole_number(self) -> bool {
         !matches!(self, Self::Arrivals | Self::Distribution | Self::Exponent | Self::Weight(_))
     }
@@ -225,7 +225,7 @@ impl Knob {
     /// below `ops_per_s`, the present throughput.
     ///
     /// # Errors
-    /// When the knob is at its limit, when there is nothing to change, or when the new value contradicts another knob.
+    /// Fails if the knob is at its limit, if there is nothing to change, or if the new value contradicts another knob.
     pub fn turned(
         self,
         knobs: &Knobs,
@@ -296,7 +296,7 @@ impl Knob {
     /// `max` for a rate, or a distribution with its parameters.
     ///
     /// # Errors
-    /// When the text is invalid or out of range; the message says which.
+    /// Fails if the text is invalid or out of range; the message gives the reason.
     pub fn typed(self, knobs: &Knobs, text: &str) -> Result<Knobs, KnobChangeError> {
         self.check_trace(knobs)?;
         let mut typed = knobs.clone();

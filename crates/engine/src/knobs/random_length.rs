@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::units;
 
-/// The longest length, or mean length: an hour.
+/// The longest allowed length, and the longest allowed mean length: an hour, in µs.
 const MOST_US: u32 = 3_600_000_000;
 
 /// The distribution of a length of time.
@@ -31,7 +31,8 @@ pub enum RandomLength {
 }
 
 impl RandomLength {
-    /// Returns the length for `unit`, in ns. `unit` is a uniform random number from 0 to 1, without 1 itself.
+    /// Returns the length of time that belongs to the random number `unit`, in ns. `unit` is a uniform random number
+    /// from 0 to 1, without 1 itself.
     pub fn ns(self, unit: f64) -> u64 {
         let ns = |us: u32| f64::from(us) * 1000.0;
         let length = match self {

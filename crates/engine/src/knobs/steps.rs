@@ -2,7 +2,7 @@
 
 use crate::workload::Distribution;
 
-/// The highest rate that steps can set; the next step up sets `max`. Higher rates can only be typed.
+/// The highest rate that steps can set; the next step up sets `max`. A higher rate must be typed.
 const HIGHEST_TURNED_RATE: u64 = 5_000_000;
 /// By how many percentage points a step changes the share of reads.
 const READS_STEP: u32 = 5;
@@ -96,12 +96,12 @@ pub(super) fn turned_exponent(exponent: f64, direction: Direction, highest: f64)
     (next_whole(exponent * 10.0, direction) / 10.0).clamp(exponent.min(0.1), highest)
 }
 
-/// The distributions that steps can set, the usual one first. All other distributions can only be typed.
+/// The distributions that steps can set, the usual one first. All other distributions must be typed.
 pub(super) const DISTRIBUTIONS: [&str; 7] =
     ["uniform", "zipfian", "latest", "hotspot", "exponential", "gaussian", "sequential"];
 
 /// Returns the distribution that follows in this direction in [`DISTRIBUTIONS`], with the same exponent. The last
-/// distribution in this direction stays the same. After a distribution that can only be typed comes the first
+/// distribution in this direction stays the same. A distribution that is not in the list is followed by the first
 /// distribution of the list.
 pub(super) fn turned_distribution(drawn: Distribution, direction: Direction) -> Distribution {
     let at = DISTRIBUTIONS.iter().position(|name| *name == drawn.name());

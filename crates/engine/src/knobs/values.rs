@@ -34,7 +34,7 @@ pub struct Knobs {
     pub arrivals: Arrivals,
     /// What happens to requests that cannot be sent in time.
     pub backlog: Backlog,
-    /// When a client sends again after its replies have arrived.
+    /// How soon a client sends again after its replies have arrived.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub rhythm: Rhythm,
     /// The number of replies after which a client opens a new connection. The client first waits for all replies to its
@@ -88,7 +88,7 @@ pub const MAX_BATCH: u64 = 256 << 20;
 /// Invalid settings.
 #[derive(Debug, Error, PartialEq)]
 pub enum KnobError {
-    /// A knob is outside its range.
+    /// The value of a knob is outside the knob's range.
     #[error("{name} must be between 1 and {highest}, not {given}")]
     Range {
         /// The knob.
@@ -111,12 +111,12 @@ pub enum KnobError {
         /// The largest size of the values of one operation, in bytes.
         values: u64,
     },
-    /// The requests are due at the times of a trace, but the workload has no trace.
+    /// The arrivals are `trace`, but the workload has no trace.
     #[error(
         "arrivals 'trace' need a trace; give one with --trace FILE, or set arrivals to constant or poisson"
     )]
     NoTrace,
-    /// Requests have due times, so clients cannot pause.
+    /// A think time is set, but clients of an open loop cannot pause, because requests have due times.
     #[error("think time needs a closed loop; leave out the rate (rate max), or the think time (think none)")]
     ThinkWithRate,
     /// The workload cannot be run.
@@ -125,10 +125,10 @@ pub enum KnobError {
 }
 
 impl Knobs {
-    /// Returns the knobs, if each is in its range.
+    /// Returns the knobs if each knob is in its range.
     ///
     /// # Errors
-    /// When a knob is out of range, or when two knobs contradict each other. The error names the knobs and the range.
+    /// Fails if a knob is out of range, or if two knobs contradict each other. The error names the knobs and the range.
     pub fn checked(self) -> Result<Self, KnobError> {
         let in_range = |name, given: u64, highest: u64| {
             if (1..=highest).contains(&given) {
@@ -161,8 +161,9 @@ impl Knobs {
 }
 
 impl Knobs {
-    /// Returns the rate, with arrivals, backlog and rhythm if they are not the default: `max`, `5000/s`,
-    /// `5000/s poisson shed`, `max spread`. In a closed loop, returns the think time as well: `max, think 5ms..50ms`.
+    /// Returns the rate as text, followed by the arrivals, backlog and rhythm that are not the default: `max`,
+    /// `5000/s`, `5000/s poisson shed`, `max spread`. In a closed loop, returns the think time as well: `max, think
+    /// 5ms..50ms`.
     pub fn pace(&self) -> String {
         let mut pace = self.rate.map_or_else(|| "max".to_owned(), |rate| units::setting(rate.into()) + "/s");
         if self.rate.is_some() && self.arrivals != Arrivals::default() {
@@ -182,8 +183,8 @@ impl Knobs {
 }
 
 impl Knobs {
-    /// Returns when clients open new connections: `reconnect 100`, `sessions 30s`. Returns `None` if they keep their
-    /// connections.
+    /// Returns as text when clients open new connections: `reconnect 100`, `sessions 30s`. Returns `None` if clients
+    /// keep their connections.
     pub fn renewal(&self) -> Option<String> {
         let reconnect = self.reconnect.map(|n| format!("reconnect {n}"));
         let sessions = self.session_length.map(|length| format!("sessions {length}"));
@@ -191,14 +192,15 @@ impl Knobs {
         (!words.is_empty()).then(|| words.join(", "))
     }
 
-    /// Returns the number of keys, and their distribution if it is not uniform: `10 k keys`, `10 k keys, zipfian 0.99`.
+    /// Returns as text the number of keys, and the distribution of keys if it is not uniform: `10 k keys`, `10 k keys,
+    /// zipfian 0.99`.
     pub fn keys(&self) -> String {
         let drawn = self.workload.distributions().into_iter().map(|distribution| format!(", {distribution}"));
         format!("{} keys{}", super::Knob::Keys.value(self), drawn.collect::<String>())
     }
 
     /// Returns the workload, its values and its keys as text: `SET, 32 B values, 10 k keys`, or `SET, 32 B, 10 k keys`
-    /// if `is_short` is true. For HTTP, values and keys are left out if the requests do not contain them.
+    /// if `is_short` is true. For HTTP, the text has no values or keys if the requests contain none.
     pub fn requests(&self, is_short: bool) -> String {
         let (workload, size) = (&self.workload, super::Knob::ValueSize.value(self));
         let values = if is_short { size } else { size + " values" };

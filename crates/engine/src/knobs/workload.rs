@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::workload::{Distribution, Operation, SearchNumber, Workload};
 
 impl Workload {
-    /// Returns whether GET and SET are the only operations; the share of reads then replaces their weights.
+    /// Returns whether GET and SET are the only operations. If so, the share of reads replaces their weights.
     pub fn has_get_and_set_alone(&self) -> bool {
         let mut names: Vec<_> = self.operations.iter().map(|operation| operation.name.as_str()).collect();
         names.sort_unstable();
@@ -18,8 +18,8 @@ impl Workload {
         self.operations.iter().enumerate().all(|(n, operation)| (n == place) == (operation.weight > 0))
     }
 
-    /// Returns the workload with this weight for the operation with index `place`; unchanged if there is no such
-    /// operation.
+    /// Returns the workload with this weight for the operation with index `place`; the workload is unchanged if there
+    /// is no such operation.
     #[must_use]
     pub fn with_weight(&self, place: usize, weight: u32) -> Arc<Self> {
         let mut turned = self.clone();
@@ -27,8 +27,7 @@ impl Workload {
         Arc::new(turned)
     }
 
-    /// Returns whether both workloads have the same operations. Only the parts that knobs change, such as weights, may
-    /// differ.
+    /// Returns whether both workloads have the same operations. Parts that knobs change, such as weights, may differ.
     pub fn has_operations_of(&self, other: &Self) -> bool {
         let bare = |operation: &Operation| {
             let step = |step: &String| SearchNumber::Ef.set(&SearchNumber::Neighbours.set(step, 0), 0);
@@ -38,13 +37,13 @@ impl Workload {
         self.operations.iter().map(bare).eq(other.operations.iter().map(bare))
     }
 
-    /// Returns the indexes of GET and SET; `None` if the workload lacks one of them.
+    /// Returns the indexes of GET and SET, or `None` if the workload lacks one of them.
     fn read_and_write(&self) -> Option<(usize, usize)> {
         self.place("GET").zip(self.place("SET"))
     }
 
-    /// Returns the share of GETs among all GETs and SETs, 0 to 1; `None` if the workload lacks GET or SET, or neither
-    /// has a weight.
+    /// Returns the share of GETs among all GETs and SETs, 0 to 1, or `None` if the workload lacks GET or SET, or if
+    /// both have the weight 0.
     pub fn read_share(&self) -> Option<f64> {
         let weight = |place: usize| f64::from(self.operations[place].weight);
         let (get, set) = self.read_and_write().map(|(get, set)| (weight(get), weight(set)))?;
@@ -52,7 +51,7 @@ impl Workload {
     }
 
     /// Returns the workload in which `percent` (0 to 100) of all GETs and SETs are GETs. Other operations keep their
-    /// share. A workload that lacks GET or SET is unchanged.
+    /// share. A workload that lacks GET or SET stays the same.
     #[must_use]
     pub fn with_read_percent(&self, percent: u32) -> Arc<Self> {
         let mut turned = self.clone();
@@ -67,22 +66,23 @@ impl Workload {
         Arc::new(turned)
     }
 
-    /// Divides all weights by their greatest common divisor: if the share of reads is changed and changed back, the
-    /// weights are the same as before.
+    /// Divides all weights by their greatest common divisor: so after the share of reads was changed and changed back,
+    /// the weights are the same as before.
     fn reduce(&mut self) {
         let divisor = self.operations.iter().fold(0, |divisor, o| gcd(divisor, o.weight)).max(1);
         self.operations.iter_mut().for_each(|operation| operation.weight /= divisor);
     }
 
-    /// Returns the distribution of the workload's keys; `None` if there are no keys, or if sets of keys have different
-    /// distributions.
+    /// Returns the distribution of the workload's keys, or `None` if there are no keys, or if sets of keys have
+    /// different distributions.
     pub fn distribution(&self) -> Option<Distribution> {
         let mut all = self.keys.values().map(|keys| keys.distribution);
         let first = all.next()?;
         all.all(|other| other == first).then_some(first)
     }
 
-    /// Returns the exponent of the keys' distributions; `None` if no distribution has one, or if the exponents differ.
+    /// Returns the exponent of the keys' distributions, or `None` if no distribution has one, or if the exponents
+    /// differ.
     pub fn exponent(&self) -> Option<f64> {
         let mut all = self.keys.values().filter_map(|keys| keys.distribution.exponent());
         let first = all.next()?;
@@ -100,7 +100,7 @@ impl Workload {
     }
 
     /// Returns whether the workload itself sets the number of keys in each of its sets of keys, so that no knob changes
-    /// these numbers; false if it has no keys.
+    /// these numbers. Returns false if the workload has no keys.
     pub fn has_own_keys(&self) -> bool {
         !self.keys.is_empty() && self.keys.values().all(|keys| keys.count.is_some())
     }
@@ -126,7 +126,7 @@ impl Distribution {
         }
     }
 
-    /// Returns the distribution with this exponent; unchanged if it has no exponent.
+    /// Returns the distribution with this exponent. A distribution without an exponent is unchanged.
     #[must_use]
     pub fn with_exponent(self, exponent: f64) -> Self {
         match self {

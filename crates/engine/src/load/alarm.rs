@@ -7,15 +7,15 @@
 //!  now ────── slack ──────┐
 //!   └────●─────●─────●────┴●─────●──►   due: the timer is set for the end of the slack and stays there
 //! ```
-//! A timer goes off a little late. On a virtual machine, setting the timer and waking up takes 18 µs of CPU time,
-//! as much as three requests take. So one timer serves all requests that are due within the timer's recent lateness
-//! (the slack). A timer that is already set for a time within the slack is not set again. Most requests are sent
-//! earlier, when replies wake the worker. At 50,000 requests a second with constant arrivals, this method sets the
-//! timer 0.25 instead of 0.44 times per request. The CPU time falls from 20.1 to 19.2 µs per request. Half of the
-//! requests are sent within 16 instead of 30 µs after their due time, 90 % within 41 instead of 43 µs. At 100,000
-//! requests a second, the timer is set 0.08 instead of 0.15 times per request, and half of the requests are sent
-//! within 16 instead of 52 µs. The remaining cost is the waking of the server, which is idle between two evenly
-//! spaced requests.
+//! A timer goes off a little late. On a virtual machine, setting the timer and waking up takes 18 µs of CPU time, as
+//! much as three requests take. So one timer serves all requests that are due within the *slack*, which is how late the
+//! timer went off recently. A timer is not set again if it is already set for a time within the slack. Most requests
+//! are sent earlier, when replies wake the worker. At 50,000 requests a second with constant arrivals, this method sets
+//! the timer 0.25 times per request instead of 0.44 times. The CPU time per request falls from 20.1 to 19.2 µs. Half of
+//! the requests are sent within 16 µs after their due time instead of within 30 µs, and 90 % within 41 µs instead of 43
+//! µs. At 100,000 requests a second, the timer is set 0.08 times per request instead of 0.15 times, and half of the
+//! requests are sent within 16 µs after their due time instead of within 52 µs. The remaining cost comes from waking up
+//! the server, which is idle between two evenly spaced requests.
 
 use std::{io, ops::RangeInclusive, time::Duration};
 
@@ -49,8 +49,8 @@ impl WakeTimer {
         self.lateness.ns
     }
 
-    /// Sets the timer to go off within `window`, which begins after `now_ns`. Returns no timeout, since poll needs
-    /// none.
+    /// Sets the timer to go off within `window`, which begins after `now_ns`. Returns `None`, because poll needs no
+    /// timeout.
     pub(super) fn set(&mut self, window: &RangeInclusive<u64>, now_ns: u64) -> io::Result<Option<Duration>> {
         use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
 
@@ -84,7 +84,7 @@ impl WakeTimer {
         Ok(Self)
     }
 
-    /// Returns 0: the lateness of the timeout is not measured.
+    /// Returns 0, because the lateness of the timeout is not measured.
     pub(super) fn slack_ns(&self) -> u64 {
         0
     }
@@ -94,19 +94,19 @@ impl WakeTimer {
         Ok(Some(Duration::from_nanos(window.end() - now_ns)))
     }
 
-    /// Does nothing: there is no timer.
+    /// Does nothing, because there is no timer.
     pub(super) fn went_off(&mut self, _: u64, _: u64) {}
 }
 
-/// Returns the time window in which a worker is to wake up for the request that is due at `due_ns`. The window is
-/// usually only this time. If requests follow one another within `slack_ns`, the window ends `slack_ns` from now, so
-/// that one wake-up serves several requests.
+/// Returns the time window in which a worker is to wake up for the request that is due at `due_ns`. The window usually
+/// consists of this time alone. If requests follow one another within `slack_ns`, the window ends `slack_ns` from now,
+/// so that one wake-up serves several requests.
 pub(super) fn window(due_ns: u64, mean_gap_ns: f64, now_ns: u64, slack_ns: u64) -> RangeInclusive<u64> {
     let is_dense = mean_gap_ns <= slack_ns as f64;
     due_ns..=if is_dense { due_ns.max(now_ns + slack_ns) } else { due_ns }
 }
 
-/// Returns the time for which the timer is to be set; `None` if it is already set for a time within `window`.
+/// Returns the time for which the timer is to be set, or `None` if it is already set for a time within `window`.
 #[cfg(any(target_os = "linux", test))]
 pub(super) fn new_expiry_ns(set_for_ns: Option<u64>, window: &RangeInclusive<u64>) -> Option<u64> {
     (!set_for_ns.is_some_and(|at_ns| window.contains(&at_ns))).then_some(*window.end())
@@ -121,11 +121,11 @@ struct Lateness {
 
 #[cfg(any(target_os = "linux", test))]
 impl Lateness {
-    /// The upper limit of the estimate: Linux may wake any sleeping thread 50 µs late. A longer delay means that
-    /// another process had the core.
+    /// The upper limit of the estimate: Linux may wake any sleeping thread 50 µs late. If the delay is longer, another
+    /// process had the core.
     const MOST_NS: u64 = 50_000;
-    /// How much the estimate rises after an alarm that was later than estimated, and how much it falls after any
-    /// other alarm. With a ratio of 9 to 1, the estimate settles at the 90th percentile.
+    /// The increase of the estimate after an alarm that was later than estimated, and the decrease after any other
+    /// alarm, in ns. With a ratio of 9 to 1, the estimate settles at the 90th percentile.
     const UP_NS: u64 = 900;
     const DOWN_NS: u64 = 100;
 

@@ -8,11 +8,11 @@ use crate::workload::OpId;
 pub(super) struct BatchBuffers<'a> {
     /// The operations of the batch.
     pub(super) operations: &'a mut Vec<OpId>,
-    /// When each operation was due; empty in a closed loop.
+    /// The due time of each operation, in ns. The list is empty in a closed loop.
     pub(super) dues: &'a mut Vec<u64>,
 }
 
-/// How much of a batch is answered.
+/// The answered part of a batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct BatchProgress {
     /// How many operations have received all their replies.
@@ -24,8 +24,8 @@ pub(super) struct BatchProgress {
 }
 
 impl BatchProgress {
-    /// Counts a reply that is an error, or that is not counted together with others. Returns whether the reply
-    /// completes an operation without an error.
+    /// Counts a single reply, which is an error or cannot be counted together with other replies. Returns whether the
+    /// reply completes an operation without an error.
     pub(super) fn take_part(&mut self, op: OpId, found: Option<ReplyResult>, replies: &mut Replies) -> bool {
         if let Some(found) = found {
             replies.count_part(op, self.replies, found);

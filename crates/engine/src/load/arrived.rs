@@ -8,45 +8,46 @@ use crate::{stats::Recorder, workload::ReceiverKind};
 const MOST_NAMED: usize = 16;
 /// A receiver is slow if its median time is more than this multiple of the median of all receivers.
 const FACTOR: f64 = 2.0;
-/// A receiver is slow only if its median time exceeds the median of all receivers by more than this, in ns.
+/// A slow receiver's median time must also exceed the median of all receivers by more than this, in ns.
 const LEAST_NS: u64 = 500_000;
-/// A receiver with fewer messages in an interval is never called slow.
+/// A receiver with fewer messages than this in an interval does not count as slow.
 const FEWEST: u64 = 10;
 /// With at most this many receivers, every receiver has a histogram. With more receivers, only slow receivers have a
 /// histogram.
 const ALL_WATCHED: usize = 64;
 
-/// The messages that the receivers of a workload got in an interval. All were sent in the same segment.
+/// The messages that the receivers of a workload got in an interval. All these messages were sent in the same segment.
 #[derive(Debug)]
 pub struct ReceivedCounts {
     /// The mechanism by which the receivers get messages.
     pub kind: ReceiverKind,
     /// How many receivers were connected at the end of the interval.
     pub receivers: u32,
-    /// How many receivers the workload requires.
+    /// The number of receivers that the workload requires.
     pub ordered: u32,
     /// The time from sending to receipt of each message.
     pub times: Recorder,
-    /// Received messages, or received invalidations if the receivers get only keys.
+    /// The number of received messages. If the receivers are notified only of the keys, this is the number of received
+    /// invalidations.
     pub received: u64,
     /// Messages that are known to be lost.
     pub lost: u64,
     /// Messages that the server still stores at the end of the interval.
     pub left: u64,
-    /// Messages of another session or workload, which no other field counts.
+    /// Messages of another session or another workload. No other field counts these messages.
     pub foreign: u64,
     /// Messages that arrived after they had been counted as lost.
     pub late: u64,
     /// Messages that arrived a second time. The latency of such messages is not measured.
     pub doubled: u64,
-    /// Invalidations whose write is unknown, because the key was written several times, and messages that were under
-    /// way when the receivers were replaced.
+    /// Invalidations that cannot be assigned to a write because the key was written several times, and messages that
+    /// were on their way when the receivers were replaced.
     pub unclear: u64,
     /// Messages that a receiver claimed from another receiver.
     pub claimed: u64,
     /// Lost connections of receivers.
     pub reconnects: u64,
-    /// Receivers that are slow, lost messages, or lost their connection.
+    /// The receivers that are slow, have lost messages, or have lost their connection.
     pub named: Vec<NotableReceiver>,
 }
 
@@ -104,7 +105,7 @@ impl ReceivedCounts {
         own.times.iter_mut().for_each(|times| times.record(ns));
     }
 
-    /// Lists the receivers that are slow or had losses, and clears the counts of every receiver.
+    /// Lists the receivers that are slow or have lost messages or connections, and clears the counts of all receivers.
     pub(super) fn name<'a>(&mut self, all: impl ExactSizeIterator<Item = &'a mut ReceiverCounts>) {
         let all_ns = self.times.latency();
         let stands_out =

@@ -10,7 +10,7 @@ use crate::{
     protocol::{Dialect, ProtocolError, Reply, error_code},
 };
 
-/// Why a connection of the load ended.
+/// The reason why a connection of the load ended.
 #[derive(Debug, Error)]
 pub(super) enum ConnectionFailure {
     #[error("{}", words(.0))]
@@ -30,12 +30,12 @@ pub(super) enum ConnectionFailure {
     Timeout(u128),
     #[error("the session ended before the reply arrived")]
     Unanswered,
-    /// The worker that owned the connection died, for this reason.
+    /// The worker that owned the connection died because of this error.
     #[error("its worker died: {0}")]
     Died(String),
 }
 
-/// Returns the system's error message, with an explanation where the message is not enough.
+/// Returns the system's error message, and adds an explanation if the message alone is not clear.
 fn words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::AddrNotAvailable => format!("{error}: {NO_PORT}"),
@@ -43,15 +43,15 @@ fn words(error: &io::Error) -> String {
     }
 }
 
-/// The explanation of the error that no local port is free. A connection that redyno closed occupies its port for a
-/// minute.
+/// The explanation of the error that no local port is free. After redyno has closed a connection, its port is occupied
+/// for a minute.
 const NO_PORT: &str = "no local port is free, because each closed connection occupies its port for a minute \
     (TIME_WAIT); reconnect after more requests, lower the rate, widen net.ipv4.ip_local_port_range, or set \
     net.ipv4.tcp_tw_reuse to 1";
 
 impl ConnectionFailure {
-    /// Returns why a connection ends after a reply that belongs to no request. The text of an error reply says why the
-    /// server is about to close the connection.
+    /// Returns the reason why a connection ends after a reply that belongs to no request. The text of an error reply
+    /// says why the server is about to close the connection.
     #[cold]
     pub(super) fn unexpected_reply(reply: Reply, dialect: Dialect) -> Self {
         match reply {

@@ -1,7 +1,7 @@
 //! A worker's counts by node of a cluster, and its busiest slots.
 //!
-//! With a hundred nodes, histograms for each node in each buffer would take a hundred megabytes. So a worker only lists
-//! the answers, and the collector builds the histograms. Without a cluster, nothing is counted by node.
+//! With a hundred nodes, histograms for each node in each buffer would take a hundred megabytes. So a worker lists the
+//! answers, and the collector builds the histograms from these lists. Without a cluster, there are no counts by node.
 
 use super::ErrorCounts;
 use crate::{
@@ -20,7 +20,7 @@ pub struct ByNode {
     pub slots: Vec<(u16, u32)>,
 }
 
-/// Operations that one read of a node's socket completed without an error.
+/// The operations without an error that one read from a node's socket completed.
 #[derive(Debug, Clone, Copy)]
 struct NodeAnswers {
     service_ns: u64,
@@ -40,7 +40,8 @@ struct OtherCounts {
 pub struct NodeCounts<'a> {
     /// The number of the node.
     pub node: u16,
-    /// Operations that this node answered with an error or that were lost with a connection to the node, by kind.
+    /// The operations that the node answered with an error, or that were lost with a connection to the node, by kind of
+    /// error.
     pub errors: &'a ErrorCounts,
     /// Bytes read from the node.
     pub bytes_in: u64,

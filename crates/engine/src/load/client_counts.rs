@@ -1,23 +1,23 @@
-//! A worker's own cost during an interval, which shows whether the load generator is the bottleneck.
+//! The CPU time and the delays of a worker during an interval, which show whether the load generator is the bottleneck.
 
 use crate::{host::Lap, stats::Recorder};
 
 /// One worker's CPU time and delays during one interval.
 #[derive(Debug, Default)]
 pub struct ClientCounts {
-    /// For how long the CPU time of the worker's thread was measured, in ns. At the end of the load, this time is
-    /// longer than the interval, because it includes the wait for the last replies.
+    /// The length of the time over which the CPU time of the worker's thread was measured, in ns. At the end of the
+    /// load, this time is longer than the interval, because it includes the wait for the last replies.
     pub watched_ns: u64,
     /// The CPU time of the worker's thread, in ns.
     pub cpu_ns: u64,
-    /// Time in which the thread waited for a core, in ns; `None` if the system does not report it.
+    /// Time in which the thread waited for a core, in ns, or `None` if the system does not report it.
     pub run_delay_ns: Option<u64>,
     /// For a worker that never sleeps: the time of the poll rounds without a read or a write, in ns.
     pub spun_ns: u64,
-    /// The core on which the worker ran at the end; `None` if the system does not report it.
+    /// The core on which the worker ran at the end, or `None` if the system does not report it.
     pub core: Option<u16>,
-    /// Time in which clients could send but the next record of the dataset was not read yet, in ns; `None` if
-    /// records were always available.
+    /// Time in which a client could send but waited for the next record of the dataset, in ns, or `None` if records
+    /// were always available.
     pub record_wait_ns: Option<u64>,
     /// For each readable connection, the time from the return of poll until the worker had processed the replies of
     /// the connection.
@@ -25,8 +25,8 @@ pub struct ClientCounts {
     /// How late the worker wrote batches in an open loop. The time counts from the moment when a batch was due and a
     /// client was free.
     pub late: Recorder,
-    /// The latencies of good replies that waited for a core of the load generator for at least half of their
-    /// latency. A latency begins at the due time, or in a closed loop at the write.
+    /// The latencies of good replies that waited for a core of the load generator for at least half of their latency. A
+    /// latency begins at the due time of its request or, in a closed loop, at the write of the request.
     pub held: Recorder,
 }
 
@@ -50,8 +50,9 @@ impl ClientCounts {
         self.read_wait.record(ns);
     }
 
-    /// Counts all connections that one poll reported as readable; the last was read `took_ns` after poll returned.
-    /// The times of the others are assumed to be evenly spread, which saves clock readings.
+    /// Counts all connections that one poll reported as readable. The last of these connections was read `took_ns`
+    /// after poll returned. The times of the other connections are assumed to be evenly spread, so that the clock need
+    /// not be read for each.
     pub(super) fn read_within(&mut self, took_ns: u64, connections: u64) {
         let step_ns = took_ns / connections.max(1);
         for k in 1..=connections {
@@ -65,7 +66,7 @@ impl ClientCounts {
         self.late.record(ns);
     }
 
-    /// Adds time in which clients could send but no dataset record was available.
+    /// Adds time in which a client could send but no record of the dataset was available.
     pub(super) fn waited_for_record(&mut self, ns: u64) {
         *self.record_wait_ns.get_or_insert_default() += ns;
     }

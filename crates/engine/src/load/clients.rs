@@ -28,19 +28,19 @@ pub(super) use client::{Client, ClientConnection};
 use lanes::ExtraLanes;
 pub(super) use lanes::{Lane, is_extra};
 
-/// How many connections all workers together may be opening at the same time. An accept queue commonly holds 128
-/// connections, and does not overflow with this limit. A connection that a full queue drops is retried only a second
-/// later.
+/// The largest number of connections that all workers together open at the same time. Servers commonly have an accept
+/// queue for 128 connections, which does not overflow with this limit. If a full queue drops a connection, the next
+/// attempt follows a second later.
 const MAX_OPENING: usize = 128;
 
-/// When the number of clients falls, the memory for this many more clients is kept.
+/// When the number of clients falls, memory for the remaining clients and this many more is kept.
 const SPARE: usize = 256;
 
 /// All clients of a worker.
 pub(super) struct WorkerClients {
     all: Vec<Client>,
     lanes: ExtraLanes,
-    /// How many clients are wanted: the clients with an index below this number.
+    /// The number of wanted clients, which are the clients with an index below this number.
     wanted: usize,
     /// How many connections exist.
     open: usize,
@@ -57,7 +57,7 @@ pub(super) struct WorkerClients {
     ready: VecDeque<usize>,
     /// Clients whose socket still contains data after their turn of reading.
     unread: VecDeque<usize>,
-    /// Connections of the ring to be closed.
+    /// The connections of the ring that are to be closed.
     closing: Vec<LoadConnection>,
     jitter: Pcg64Mcg,
 }
@@ -107,7 +107,7 @@ impl WorkerClients {
         })
     }
 
-    /// Returns how long ago the oldest unanswered request was written; 0 if all requests are answered.
+    /// Returns how long ago the oldest unanswered request was written, or 0 if all requests are answered.
     pub(super) fn longest_wait_ns(&mut self, now_ns: u64) -> u64 {
         let waits = self.connections().filter_map(|(_, connection)| connection.wait_ns(now_ns));
         waits.max().unwrap_or(0)
@@ -119,9 +119,9 @@ impl WorkerClients {
         self.open - self.opening + self.between
     }
 
-    /// Sets the number of wanted clients to `n`; `draws_of` returns the source of random numbers of a new client.
-    /// Clients with an index of `n` or more close their connections. Idle clients do so at once, the others when
-    /// their batch is answered.
+    /// Sets the number of wanted clients to `n`. For a new client, `draws_of` returns the source of random numbers.
+    /// Clients with an index of `n` or more close their connections. Idle clients close their connections at once, and
+    /// all other clients when their batch is answered.
     pub(super) fn want(&mut self, n: usize, draws_of: impl Fn(usize) -> Draws) {
         self.wanted = n;
         for i in (n..self.all.len()).rev() {
@@ -175,7 +175,7 @@ impl WorkerClients {
         i >= self.wanted
     }
 
-    /// Returns whether a client is waiting for a connection.
+    /// Returns whether any client is waiting for a connection.
     #[inline]
     pub(super) fn any_to_open(&self) -> bool {
         !self.to_open.is_empty() || self.lanes.any_to_open()
@@ -205,8 +205,8 @@ impl WorkerClients {
         }
     }
 
-    /// Notes that lane `i` has finished its greeting. Returns whether this replaces a connection that the client had
-    /// lost; for a lane to another node of a cluster, returns false.
+    /// Notes that lane `i` has finished its greeting. Returns whether the new connection replaces a connection that the
+    /// client had lost. For a lane to another node of a cluster, returns false.
     pub(super) fn greeted(&mut self, i: usize) -> bool {
         self.count_opening(i, -1);
         if is_extra(i) {
@@ -232,7 +232,7 @@ impl WorkerClients {
         self.between -= usize::from(std::mem::take(&mut self.all[i].is_between));
     }
 
-    /// Closes lane `i`, which is no longer wanted. If it is the client's own lane and the client has no requests in
+    /// Closes lane `i`, which is no longer wanted. If lane `i` is a client's own lane and the client has no requests in
     /// flight, all lanes of the client are closed.
     pub(super) fn close(&mut self, i: usize) {
         if is_extra(i) {
@@ -250,8 +250,8 @@ impl WorkerClients {
     }
 
     /// Notes that lane `i` lost its connection, or failed to open one. A client that is still wanted connects again
-    /// later. A lane to another node of a cluster is opened again when it is needed. Returns whether this is a new
-    /// loss: further failures to connect again are not.
+    /// later. A lane to another node of a cluster is opened again when a client needs the node. Returns whether this is
+    /// a new loss. A failed attempt to connect again is not a new loss.
     pub(super) fn lost(&mut self, i: usize, now_ns: u64) -> bool {
         let was_open = self.take_connection(i);
         if is_extra(i) {
@@ -282,7 +282,7 @@ impl WorkerClients {
         self.wanted > 0 && self.lost >= self.wanted
     }
 
-    /// Returns when the next client's back-off ends.
+    /// Returns the time at which the next back-off of a client ends, in ns.
     pub(super) fn next_retry_ns(&self) -> Option<u64> {
         self.retries.peek().map(|Reverse((at_ns, _))| *at_ns)
     }

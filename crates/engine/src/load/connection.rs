@@ -33,12 +33,12 @@ use crate::{
     workload::{Insertions, OpId},
 };
 
-/// Error replies, each the first of its kind in this interval.
+/// Error replies, each of which is the first of its kind in this interval.
 pub(super) type FirstErrors = Vec<Vec<u8>>;
 
 /// The data of the worker that a connection needs to read replies.
 pub(super) struct ReadContext<'a> {
-    /// When the bytes arrived. For the first read, this is the time when poll returned.
+    /// The time at which the bytes arrived, in ns. For the first read, this is the time at which poll returned.
     pub(super) now_ns: u64,
     pub(super) clock: Clock,
     pub(super) latency_to: LatencyTo,
@@ -74,25 +74,27 @@ pub(super) struct LoadConnection {
     number: Option<u32>,
     pub(super) phase: ConnectionPhase,
     skipper: Skipper,
-    /// The operations of the batch in flight, or of its last written step if there are several steps.
+    /// The operations of the batch in flight, or of the batch's last written step if the batch has several steps.
     operations: Vec<OpId>,
-    /// When each operation was due; empty in a closed loop.
+    /// The due time of each operation, in ns. The list is empty in a closed loop.
     dues: Vec<u64>,
     answered: BatchProgress,
     /// The steps of the batch, if there are several.
     sequence: Option<Box<Sequence>>,
-    /// The cursor in the last reply to a SCAN, which the client's next request sends.
+    /// The cursor from the last reply to a SCAN, which the client's next SCAN sends.
     cursor: Option<u64>,
-    /// New keys in the batch, as long as their inserts are not answered.
+    /// The new keys in the batch whose inserts are not answered yet.
     inserted: Insertions,
     /// The expected replies, if replies of the batch are compared.
     expected: Option<Box<ExpectedReplies>>,
     generation: u32,
-    /// When the batch was written, or when the attempt to connect began.
+    /// The time at which the batch was written or, while the connection opens, the attempt to connect began, in ns.
     since_ns: u64,
-    /// When the last reply to a request arrived or, while the connection opens, when the current stage began.
+    /// The time at which the last reply to a request arrived or, while the connection opens, the current stage began,
+    /// in ns.
     heard_ns: u64,
-    /// When the first byte of the replies to the batch arrived, if latencies end at the first byte; 0 until then.
+    /// The time at which the first byte of the replies to the batch arrived, in ns. The time is 0 before this byte has
+    /// arrived, and if latencies do not end at the first byte.
     first_ns: u64,
     /// Whether the last turn of reading ended before the socket was empty.
     has_more: bool,
@@ -100,11 +102,11 @@ pub(super) struct LoadConnection {
     is_closing: bool,
     /// Whether the socket is connected.
     is_connected: bool,
-    /// The node of a cluster that got the last parcel; `None` without a cluster.
+    /// The node of a cluster that got the last parcel, or `None` without a cluster.
     node: Option<NodeNumber>,
     /// Whether READONLY was sent.
     is_readonly: bool,
-    /// The parcel in flight, if a cluster is driven.
+    /// The parcel in flight, if the target is a cluster.
     flight: Option<Box<Flight>>,
     /// Bytes that the socket did not accept yet.
     unsent: Option<Box<UnsentBytes>>,
@@ -156,9 +158,9 @@ impl LoadConnection {
         }
     }
 
-    /// Returns the deadline for the next whole reply: `timeout_ns` after the write or the previous reply.
-    /// The same timeout holds for connecting and greeting together. If the timeout is off, the TLS handshake still has
-    /// a limit. Returns `None` if the connection is idle.
+    /// Returns the deadline for the next whole reply, which is `timeout_ns` after the write or the previous reply.
+    /// While the connection opens, connecting and greeting together have the same timeout. If the timeout is off, the
+    /// TLS handshake still has a limit. Returns `None` if the connection is idle.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> Option<u64> {
         let since_ns = match self.phase {
             ConnectionPhase::Idle => return None,
@@ -173,7 +175,7 @@ impl LoadConnection {
         Some(since_ns.saturating_add(timeout_ns))
     }
 
-    /// Returns how long the batch in flight has waited for replies since it was written.
+    /// Returns how long the batch in flight has waited for its replies, in ns since its write.
     pub(super) fn wait_ns(&self, now_ns: u64) -> Option<u64> {
         (self.phase == ConnectionPhase::Busy).then(|| now_ns.saturating_sub(self.since_ns))
     }
@@ -194,7 +196,8 @@ impl LoadConnection {
         self.is_closing = true;
     }
 
-    /// Returns whether the connection is to be replaced before the next request, because an HTTP server closes it.
+    /// Returns whether the connection is to be replaced before the next request, because an HTTP server closes the
+    /// connection.
     #[inline]
     pub(super) fn must_reconnect(&self) -> bool {
         self.skipper.is_last()
@@ -226,7 +229,7 @@ impl LoadConnection {
         self.answered.place()
     }
 
-    /// Returns when the first unanswered request was due; `None` if all are answered.
+    /// Returns the due time of the first unanswered request, in ns, or `None` if all requests are answered.
     pub(super) fn unanswered_due_ns(&self) -> Option<u64> {
         let is_sent = matches!(self.phase, ConnectionPhase::Busy | ConnectionPhase::Between);
         let due_ns = || self.dues.get(self.answered.place()).copied().unwrap_or(self.since_ns);
@@ -238,7 +241,7 @@ impl LoadConnection {
     }
 
     /// Handles a writable socket, or any event while the connection opens. Continues to connect, sends the greeting, or
-    /// sends the remaining bytes.
+    /// sends bytes that the socket has not accepted yet.
     pub(super) fn writable(&mut self, io: &mut Io, read: &mut ReadContext) -> Result<(), ConnectionFailure> {
         if self.phase == ConnectionPhase::Connecting {
             if !self.finish_connect(read)? {
@@ -283,7 +286,7 @@ impl LoadConnection {
         Ok(is_open)
     }
 
-    /// Ends one stage of opening the connection and begins the next. Returns how long the stage took.
+    /// Ends one stage of opening the connection and begins the next. Returns how long the ended stage took.
     fn stage_over(&mut self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(std::mem::replace(&mut self.heard_ns, now_ns))
     }
@@ -305,7 +308,7 @@ impl LoadConnection {
     }
 
     /// Lets the io_uring ring receive for this connection, if there is a ring and the connection has no TLS. From then
-    /// on, the poll loop reports only that the socket accepts more bytes.
+    /// on, the only event that the poll loop reports is that the socket accepts more bytes.
     pub(super) fn enter_ring(&mut self, io: &mut Io) -> io::Result<()> {
         if let (Transport::Plain(socket), true) = (&self.transport, self.is_all_sent()) {
             self.number = io.receive(self.token.0, socket)?;

@@ -5,17 +5,18 @@
 //!  request        |──────────────── 7 ms ───|
 //!  worker   ██                 ░░░░░░░░░░███     ░ could run, and had no core: 5 ms of the 7
 //! ```
-//! An average over a second hides short waits: 10 % of the second may be the whole latency of the slowest 1 % of the
-//! requests. A worker reads the system's counter when it wakes up, at most once per 0.5 ms, so it notices every
-//! longer wait. The caller reads the counter, so that this module does no I/O.
+//! An average over a second hides short waits, because a wait of 10 % of the second may be the whole latency of the
+//! slowest 1 % of the requests. A worker reads the system's counter when it wakes up, at most once per 0.5 ms, so the
+//! worker notices every wait that is longer. The caller reads the counter, so that this module does no I/O.
 
 use std::collections::VecDeque;
 
-/// The shortest time between two readings of the system's counter, since a reading costs a microsecond.
+/// The shortest time between two readings of the system's counter. A reading costs a microsecond.
 const READ_EVERY_NS: u64 = 500_000;
 /// A wait of less than 0.1 ms is ignored.
 const WORTH_NS: u64 = 100_000;
-/// How many readings are kept. If a request began before the oldest reading, a part of its wait may be unknown.
+/// How many readings are kept. If a request began before the oldest kept reading, a part of the request's wait may be
+/// unknown.
 const KEPT: usize = 512;
 
 /// A reading of the system's counter.
@@ -31,7 +32,7 @@ struct WaitReading {
 pub(super) struct CoreWaits {
     readings: VecDeque<WaitReading>,
     next_ns: u64,
-    /// When the worker last woke up after a wait of at least [`WORTH_NS`].
+    /// The time at which the worker last woke up after a wait of at least [`WORTH_NS`], in ns.
     delayed_ns: u64,
 }
 
@@ -40,7 +41,7 @@ impl CoreWaits {
         Self { readings: VecDeque::with_capacity(KEPT), next_ns: 0, delayed_ns: 0 }
     }
 
-    /// Returns whether a worker that wakes up at `now_ns` is to read the counter.
+    /// Returns whether a worker that wakes up at `now_ns` must read the counter.
     #[inline]
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
         now_ns >= self.next_ns

@@ -31,7 +31,7 @@ use crate::{
     workload::{Program, Values},
 };
 
-/// A setting whose build took longer than this is built again. A build usually takes one or two microseconds.
+/// A setting is built again if its build took longer than this, in ns. A build usually takes one or two microseconds.
 const AT_ONCE_NS: u64 = 10_000;
 
 /// A change of the knobs that is in effect.
@@ -39,7 +39,7 @@ const AT_ONCE_NS: u64 = 10_000;
 pub struct SettingChange {
     /// The number of the new segment.
     pub segment: u32,
-    /// When the segment began.
+    /// The time at which the segment began, in ns.
     pub since_ns: u64,
     /// Whether the new segment belongs to the warm-up.
     pub is_warmup: bool,
@@ -57,7 +57,7 @@ pub struct LoadOutput {
     pub events: Receiver<LoadEvent>,
 }
 
-/// A running load engine. Dropping this handle stops the load.
+/// The handle of a running load engine. Dropping the handle stops the load.
 pub struct Load {
     clock: Clock,
     plan: Arc<LoadPlan>,
@@ -67,7 +67,7 @@ pub struct Load {
     threads: Vec<JoinHandle<()>>,
     setbacks: NodeOutages,
     endpoints: Arc<Endpoints>,
-    /// The receivers of the workload; `None` before the first workload with receivers.
+    /// The receivers of the workload, or `None` before the first workload with receivers.
     reception: Mutex<Option<ReceiverHandle>>,
     /// The knobs whose receivers are being connected, and the program that sends messages to these receivers.
     coming: Mutex<Option<(Knobs, Arc<Program>)>>,
@@ -76,11 +76,11 @@ pub struct Load {
 }
 
 impl Load {
-    /// Starts the workers. The first segment has the number 1, and is a warm-up if `warmup` is given. If the workload
-    /// has receivers, the load is off in this segment, and the load's time is paused.
+    /// Starts the workers. The first segment has the number 1, and is a warm-up if `warmup` is not `None`. If the
+    /// workload has receivers, the load is off in this segment, and the load's time is paused.
     ///
     /// # Errors
-    /// When the host name of the target has no address, or a worker cannot be set up.
+    /// Fails if the host name of the target has no address, or if a worker cannot be set up.
     pub fn start(
         plan: &LoadPlan,
         knobs: Knobs,
@@ -153,8 +153,8 @@ impl Load {
         Ok((load, LoadOutput { rings, joined, events }))
     }
 
-    /// Returns the periods in which requests to a node were refused or lost, for each node. Such a period ends with
-    /// the next good replies of the node. A server without a cluster is node 0.
+    /// Returns the periods in which requests to a node were refused or lost, for each node. Such a period ends with the
+    /// next good replies of the node. A server outside a cluster is node 0.
     pub fn outages(&self) -> &NodeOutages {
         &self.setbacks
     }
@@ -164,8 +164,8 @@ impl Load {
         self.settings.load().knobs.clone()
     }
 
-    /// Returns whether the load can begin with these knobs: the receivers are ready, or have had 10 s. The first call
-    /// starts to connect the receivers; [`set`](Self::set) does not wait for them.
+    /// Returns whether the load can begin with these knobs: the receivers are ready, or have had 10 s to become ready.
+    /// The first call starts to connect the receivers; [`set`](Self::set) does not wait for them.
     pub fn is_ready_for(&self, knobs: &Knobs) -> bool {
         let now = self.settings.load();
         let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), &self.stops, self.is_prefill_done());
@@ -181,14 +181,15 @@ impl Load {
         self.reception.lock().as_ref().is_none_or(ReceiverHandle::is_ready)
     }
 
-    /// Changes the knobs and wakes every worker. The change also ends a warm-up whose time is over, and a prefill
-    /// that [is done](Self::is_prefill_done) or no longer needed. If keys of the workload are missing, the new segment
-    /// begins with a prefill.
+    /// Changes the knobs and wakes every worker. The change also ends a warm-up whose time is over, and a prefill that
+    /// [is done](Self::is_prefill_done) or that is no longer needed. If keys of the workload are missing, the new
+    /// segment begins with a prefill.
     pub fn set(&self, knobs: &Knobs) -> SettingChange {
         self.change_setting(&self.settings.load(), knobs)
     }
 
-    /// Changes the knobs and writes the keys of the workload again: at once, or when the load is switched on.
+    /// Changes the knobs, and writes the keys of the workload again. The keys are written at once, or when the load is
+    /// switched on.
     pub fn fill(&self, knobs: &Knobs) -> SettingChange {
         let now = LoadSetting::clone(&self.settings.load());
         self.change_setting(&now.forgetting(&knobs.workload), knobs)
@@ -256,8 +257,8 @@ impl Load {
         });
     }
 
-    /// Returns the number of the last setting, and whether its prefill or its limited load is done. Each request is
-    /// then answered or given up.
+    /// Returns the number of the last setting, and whether the setting's prefill or limited load is done. When it is
+    /// done, each of its requests is answered or given up.
     pub fn progress(&self) -> (u32, bool) {
         (self.last_change().segment, self.is_prefill_done() || self.is_over())
     }
@@ -274,7 +275,7 @@ impl Load {
         self.threads.iter().enumerate().all(is_through) && self.plan.fleet.agents().is_none_or(is_done_by)
     }
 
-    /// Returns whether the warm-up's time is over, and the measured phase may begin.
+    /// Returns whether the warm-up's time is over, so that the measured phase may begin.
     pub fn is_warm(&self) -> bool {
         let phase = &self.settings.load().phase;
         phase.is_warmup() && !phase.at(self.clock.now_ns(), &self.stops).is_warmup()
@@ -320,8 +321,8 @@ impl Load {
         self.reception.lock().take().into_iter().for_each(ReceiverHandle::end);
     }
 
-    /// Publishes the setting that `make` builds for the current time. Workers see the setting a moment later, and
-    /// until then they use the old setting. If this thread was delayed between building and publishing, it builds the
+    /// Publishes the setting that `make` builds for the current time. Workers see the setting a moment later, and until
+    /// then they use the old setting. If this thread was delayed between building and publishing, the thread builds the
     /// setting again.
     fn publish(&self, make: impl Fn(u64) -> LoadSetting) {
         let made = || {
@@ -340,7 +341,7 @@ impl Load {
     }
 }
 
-/// Returns how long before its effect a setting is published, in ns.
+/// Returns how long a setting is published before it takes effect, in ns.
 fn lead_ns(plan: &LoadPlan) -> u64 {
     plan.fleet.agents().map_or(0, |_| LEAD_NS)
 }

@@ -1,4 +1,4 @@
-//! The kinds of errors of requests, and how often each kind occurred.
+//! The kinds of errors of requests, and the number of errors of each kind.
 
 use std::{collections::BTreeMap, fmt, io};
 
@@ -10,7 +10,7 @@ use crate::{
 /// A kind of error. A request that ends in an error is not counted in `ops` and has no latency.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The server answered with an error that begins with this word: `OOM`, `LOADING`, `MOVED`.
+    /// The server answered with an error that begins with this word, such as `OOM`, `LOADING` or `MOVED`.
     Server(Box<str>),
     /// No reply arrived within the timeout.
     Timeout,
@@ -32,7 +32,8 @@ pub enum ErrorKind {
     Key,
     /// The session, or a thread of the load, ended before the reply arrived.
     Unanswered,
-    /// The server answered with an error after [`MAX_KINDS`] other kinds, so its kind is not counted separately.
+    /// The server answered with an error of a further kind after [`MAX_KINDS`] kinds. All further kinds are counted
+    /// together.
     Other,
 }
 
@@ -75,7 +76,8 @@ impl ErrorKind {
     }
 }
 
-/// Errors by kind: at most [`MAX_KINDS`] kinds of server errors, and the kinds of this client.
+/// The numbers of errors by kind: at most [`MAX_KINDS`] kinds of the server's errors, and the kinds of redyno's own
+/// errors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErrorCounts(Vec<(ErrorKind, u64)>);
 

@@ -11,7 +11,7 @@ pub(super) struct ExpectedReplies {
     bytes: Vec<u8>,
     /// The length of each reply, in bytes.
     length: usize,
-    /// Where the expected reply to compare next begins, as an index in `bytes`.
+    /// The index in `bytes` at which the next expected reply begins.
     start: usize,
     /// How many bytes of the current reply have arrived.
     arrived: usize,
@@ -20,7 +20,7 @@ pub(super) struct ExpectedReplies {
 }
 
 impl ExpectedReplies {
-    /// Creates the expected replies, each of this length; `None` if there are none.
+    /// Creates the expected replies, each of this length. Returns `None` if no replies are expected.
     #[inline]
     pub(super) fn of((bytes, length): (Vec<u8>, usize)) -> Option<Box<Self>> {
         (!bytes.is_empty()).then(|| Box::new(Self { bytes, length, ..Self::default() }))
@@ -41,8 +41,8 @@ impl ExpectedReplies {
     }
 }
 
-/// Returns the reply if it is the expected reply, otherwise an error. If the reply is compared, its last bytes are the
-/// last `n` of `bytes`.
+/// Returns the reply itself if it is the expected reply, and an error otherwise. If the reply is compared, its last
+/// bytes are the last `n` bytes of `bytes`.
 #[inline]
 pub(super) fn compared<'r>(
     expected: &mut Option<Box<ExpectedReplies>>,

@@ -1,22 +1,23 @@
-//! The limit of open files, and how many connections it allows.
+//! The limit of open files, and the number of connections that this limit allows.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::knobs::MAX_CLIENTS;
 
-/// The number of open files that do not belong to the load. With one worker and one client, a headless session with
-/// a recording had 20 open files in total, a session on the screen with the built-in server 30. First contact, name
-/// lookup, system figures and pictures open some more files for a short time.
+/// The number of open files that do not belong to the load. With one worker and one client, a headless session with a
+/// recording had 20 open files in total, and a session on the screen with the built-in server had 30. The first
+/// contact, name lookups, system figures and pictures open some more files for a short time.
 const BESIDE_THE_LOAD: u64 = 40;
 /// The number of open files for each further observed node: PING, the control plane's connection, and the poll loop of
 /// the node's thread.
 const OF_A_NODE: u64 = 10;
-/// The number of open files of each worker: poll, waker, timer, and the system's statistics of its thread.
+/// The number of open files of each worker: the poll loop, the waker, the timer, and the system's statistics of the
+/// worker's thread.
 const OF_A_WORKER: u64 = 4;
 
-/// Raises the soft limit of open files as far as [`MAX_CLIENTS`] clients need and the hard limit permits. Returns how
-/// many clients the new limit allows with this many workers, at most [`MAX_CLIENTS`]. `ends_here` is the number of
-/// ends of each connection in this process: 1, or 2 with the built-in server.
+/// Raises the soft limit of open files to what [`MAX_CLIENTS`] clients need, but not above the hard limit. Returns how
+/// many clients the new limit allows with this many workers, at most [`MAX_CLIENTS`]. `ends_here` is the number of ends
+/// of each connection that are in this process: 2 with the built-in server, otherwise 1.
 pub fn most_clients(workers: usize, ends_here: u64) -> u32 {
     let beside = BESIDE_THE_LOAD + OF_A_WORKER * workers as u64;
     clients_within(raised(u64::from(MAX_CLIENTS) * ends_here + beside), beside, ends_here)
@@ -45,7 +46,7 @@ fn raised(wanted: u64) -> u64 {
     }
 }
 
-/// Returns the largest number of workers that leaves half of the open-file limit to clients, at least 1.
+/// Returns the largest number of workers, at least 1, with which half of the limit of open files is left to clients.
 pub fn most_workers() -> usize {
     let files = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let workers = files.saturating_sub(BESIDE_THE_LOAD) / (2 * OF_A_WORKER);

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{clock::Clock, knobs::Knobs, workload::Share};
 
-/// How long before its effect a setting is published, so that all agents receive it in time: 0.1 s.
+/// How long a setting is published before it takes effect, so that all agents receive the setting in time: 0.1 s.
 pub(super) const LEAD_NS: u64 = 100_000_000;
 
 /// The role of an engine in a load that several machines may generate.
@@ -62,7 +62,7 @@ pub trait Agents: Debug + Send + Sync {
 pub struct AgentSetting {
     /// The number of the setting and of its segment.
     pub generation: u32,
-    /// When the setting takes effect.
+    /// The time at which the setting takes effect, in ns.
     pub since_ns: u64,
     /// The settings of all agents together.
     pub knobs: Knobs,
@@ -76,22 +76,22 @@ pub struct AgentSetting {
 pub enum AgentPhase {
     /// The prefill, which writes the keys of the workload.
     Prefill {
-        /// When the prefill began.
+        /// The time at which the prefill began, in ns.
         since_ns: u64,
         /// The number of requests that a client writes before it waits for the replies.
         pipeline: u32,
     },
     /// The warm-up, or the measured load.
     Load {
-        /// Whether the load is measured, and not a warm-up. Only the measured load has a limit on requests.
+        /// Whether the load is the measured load, and not the warm-up. Only the measured load has a limit on requests.
         is_measured: bool,
-        /// When the load ends; `u64::MAX` if the end is not known.
+        /// The time at which the load ends, in ns; `u64::MAX` if the end is unknown.
         until_ns: u64,
     },
 }
 
 impl AgentSetting {
-    /// Returns this setting for another clock: all times are later by `ns` nanoseconds.
+    /// Returns this setting for another clock, with all times `ns` nanoseconds later.
     #[must_use]
     pub fn later_by(mut self, ns: i64) -> Self {
         let shift = |at_ns: &mut u64| {

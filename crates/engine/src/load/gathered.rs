@@ -7,8 +7,8 @@
 //!                                 node B [B B]
 //!                                 node C [C C]
 //! ```
-//! Gathering changes neither the requests of a node nor their order. A client that divided each batch of 16 over three
-//! nodes would need three times as many system calls, and more than twice the CPU time.
+//! Gathering changes neither the requests of a node nor their order. If a client instead divided each batch of 16
+//! requests over three nodes, the client would need three times as many system calls, and more than twice the CPU time.
 
 use std::{collections::VecDeque, mem};
 
@@ -21,16 +21,16 @@ use crate::{
 /// The node that gets a request, and whether the node is a replica. The node is `None` if the slot has no owner.
 pub(super) type TargetNode = (Option<NodeNumber>, bool);
 
-/// The largest number of gathered bytes: 4 MiB. If a setting exceeds it, its requests are not gathered.
+/// The largest number of gathered bytes: 4 MiB. If the requests of a setting exceed this number, they are not gathered.
 const MOST_BYTES: usize = 4 << 20;
-/// When this many batches are complete for a node, any client sends one of them.
+/// If this many batches are complete for a node, any client sends one of these batches.
 const WAITING_BATCHES: usize = 2;
 
-/// Generated requests, by node.
+/// Generated requests, grouped by node.
 #[derive(Debug, Default)]
 pub(super) struct GatheredRequests {
-    /// The parcels of each node, at the number of the node plus 1. Parcels without a node are at 0. Only the last
-    /// parcel of a node may be incomplete.
+    /// The parcels of each node, at the index that is the number of the node plus 1. Parcels without a node are at
+    /// index 0. Only the last parcel of a node may be incomplete.
     by_node: Vec<VecDeque<Parcel>>,
     bytes: usize,
     /// The bytes of the longest batch.
@@ -45,7 +45,7 @@ impl GatheredRequests {
         !self.is_refused
     }
 
-    /// Returns whether more bytes are gathered than permitted. When the limit is exceeded, nothing more can be
+    /// Returns whether more bytes are gathered than permitted. After the limit was exceeded, no requests can be
     /// gathered until [`take_all`](Self::take_all) is called for another setting.
     pub(super) fn is_too_large(&mut self) -> bool {
         self.is_refused |= self.bytes > MOST_BYTES;
@@ -80,8 +80,8 @@ impl GatheredRequests {
         }
     }
 
-    /// Removes and returns a complete batch for `node`. For another node than the client's `own` node, several batches
-    /// must be complete.
+    /// Removes and returns a complete batch for `node`. If `node` is not the client's `own` node, several batches must
+    /// be complete.
     pub(super) fn take_complete(
         &mut self,
         node: Option<NodeNumber>,
@@ -106,8 +106,8 @@ impl GatheredRequests {
         self.without(parcel)
     }
 
-    /// Removes and returns all parcels. Requests that were too large may be gathered again unless the setting
-    /// `goes_on`.
+    /// Removes and returns all parcels. If requests were too large to be gathered, the requests of a new setting may be
+    /// gathered again; `goes_on` means that the setting stays the same.
     pub(super) fn take_all(&mut self, goes_on: bool) -> Vec<Parcel> {
         let is_refused = self.is_refused && goes_on;
         mem::replace(self, Self { is_refused, ..Self::default() }).by_node.into_iter().flatten().collect()

@@ -9,17 +9,17 @@ use crate::{
     workload::{Operations, OutgoingRequests},
 };
 
-/// One worker's counts of one segment during one interval. The worker sends the buffer to the collector, which
-/// clears the buffer and returns it. The buffer is aligned to 128 bytes, so that it shares no cache lines, because
-/// processors fetch two lines at a time.
+/// One worker's counts of one segment during one interval. The worker sends the buffer to the collector, which clears
+/// the buffer and returns it. The buffer is aligned to 128 bytes, so that the buffer shares no cache lines with other
+/// data. A single line of 64 bytes is not enough, because processors fetch two lines at a time.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct IntervalBuffer {
     /// The number of the segment in which the counted requests were written.
     pub generation: u32,
-    /// When the interval began, in ns.
+    /// The time at which the interval began, in ns.
     pub start_ns: u64,
-    /// When the interval ended, in ns.
+    /// The time at which the interval ended, in ns.
     pub end_ns: u64,
     /// Whether the interval began after the end of its segment, or of the load.
     pub drain: bool,
@@ -53,8 +53,8 @@ pub struct IntervalBuffer {
     pub client: ClientCounts,
     /// Due requests that failed because there was no connection, by kind of error.
     pub errors: ErrorCounts,
-    /// Requests that a node of a cluster temporarily refused, by kind. Refused requests were sent again and are no
-    /// errors. Reads that went to a primary because no replica answered are counted here too.
+    /// Requests that a node of a cluster temporarily refused, by kind. Refused requests are sent again, and do not
+    /// count as errors. Reads that went to a primary because no replica answered are counted here too.
     pub redirects: ErrorCounts,
     /// Connections that opened.
     pub openings: Openings,
@@ -66,16 +66,17 @@ pub struct IntervalBuffer {
     pub operations: Arc<Operations>,
     /// Counts by operation, in the order of `operations`.
     pub counts: Vec<OperationCounts>,
-    /// Counts by node of a cluster; empty without a cluster.
+    /// Counts by node of a cluster. Without a cluster, these counts are empty.
     pub by_node: ByNode,
-    /// The messages that the receivers of the workload got; `Some` only in the buffers of the receivers' thread.
+    /// The messages that the receivers of the workload got. The field is `None` except in the buffers of the receivers'
+    /// thread.
     pub arrived: Option<Box<ReceivedCounts>>,
-    /// The data of a replaced setting, up to 300 MiB. The collector frees these data, because this would delay the
-    /// worker.
+    /// The data of a replaced setting, up to 300 MiB. The collector frees the memory of these data, because freeing it
+    /// would delay the worker.
     pub(super) spent: Option<(Arc<LoadSetting>, OutgoingRequests)>,
 }
 
-/// Counts of one operation, in cache lines of their own.
+/// The counts of one operation, which share no cache lines with other data.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct OperationCounts {
@@ -85,7 +86,7 @@ pub struct OperationCounts {
     pub hits: u64,
     /// Replies that did not find the requested data.
     pub misses: u64,
-    /// Replies that report that another client had changed the data.
+    /// Replies which report that another client had changed the data.
     pub conflicts: u64,
     /// Operations whose last reply has arrived, with or without an error.
     pub answered: u64,
@@ -97,7 +98,8 @@ pub struct OperationCounts {
     pub bytes_out: u64,
     /// Latencies from the write of an operation to the last byte of its last reply.
     pub service: Recorder,
-    /// Latencies from an operation's due time to the last byte of its last reply; empty in a closed loop.
+    /// Latencies from an operation's due time to the last byte of its last reply. In a closed loop, there are no such
+    /// latencies.
     pub response: Recorder,
 }
 
@@ -117,12 +119,13 @@ impl IntervalBuffer {
         self.behind_ns = self.behind_ns.max(behind_ns);
     }
 
-    /// Makes room for the counts of `operations` operations.
+    /// Makes room for the counts of this many operations.
     pub(super) fn resize(&mut self, operations: usize) {
         self.counts.resize_with(operations, OperationCounts::default);
     }
 
-    /// Clears all counts and keeps the memory. A worker must not call this function, which writes to much memory.
+    /// Clears all counts and keeps the memory. A worker must not call this function, because the function writes to a
+    /// large part of the memory.
     pub(super) fn clear(&mut self) {
         self.drain = false;
         self.in_flight = 0;
@@ -182,9 +185,9 @@ impl OperationCounts {
 pub struct Openings {
     /// Times from the first attempt to connect until the socket is connected.
     pub connects: Vec<u64>,
-    /// Times from the connected socket to the end of the TLS handshake; empty without TLS.
+    /// Times from the connected socket to the end of the TLS handshake. Without TLS, there are no such times.
     pub handshakes: Vec<u64>,
-    /// Times from the end of the handshake to the last reply to the greeting.
+    /// Times from the end of the TLS handshake to the last reply to the greeting.
     pub greetings: Vec<u64>,
     /// The greeting commands that were answered.
     pub answered: Vec<GreetingCommand>,

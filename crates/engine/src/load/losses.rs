@@ -1,11 +1,11 @@
-//! Events of the engine. A worker reports its lost connections once per tick: a thousand connections lost at once
-//! make one report.
+//! Events of the engine. A worker reports its lost connections once per tick, so a thousand connections that are lost
+//! at once are in one report.
 
 /// An event of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadEvent {
-    /// A worker lost connections or got lost connections back since its last tick. This event is sent before the counts
-    /// of the tick.
+    /// Since its last tick, a worker has lost connections, or has reopened lost connections. This event is sent before
+    /// the counts of the tick.
     Losses {
         /// The worker's number, from 0.
         worker: usize,
@@ -14,14 +14,14 @@ pub enum LoadEvent {
     },
     /// A worker lost its only remaining connection.
     Down {
-        /// When the connection was lost.
+        /// The time at which the connection was lost, in ns.
         at_ns: u64,
         /// The worker's number, from 0.
         worker: usize,
     },
     /// A worker without any connection has a connection again.
     Up {
-        /// When the connection came back.
+        /// The time at which the connection came back, in ns.
         at_ns: u64,
         /// The worker's number, from 0.
         worker: usize,
@@ -35,9 +35,9 @@ pub enum LoadEvent {
     },
     /// A worker died; its clients are gone.
     Died {
-        /// When the worker died.
+        /// The time at which the worker died, in ns.
         at_ns: u64,
-        /// Why the worker died.
+        /// The reason why the worker died.
         cause: String,
     },
 }
@@ -47,11 +47,11 @@ pub enum LoadEvent {
 pub struct LossReport {
     /// How often a connection was lost, or failed to open.
     pub lost: u64,
-    /// When the first loss occurred.
+    /// The time at which the first loss occurred, in ns.
     pub first_ns: u64,
-    /// Why the first loss occurred.
+    /// The reason why the first loss occurred.
     pub cause: String,
-    /// When the last lost connection came back; 0 if none did.
+    /// The time at which the last lost connection came back, in ns, or 0 if no connection came back.
     pub back_ns: u64,
     /// Clients that lost their connection and are not connected again yet.
     pub still_lost: u64,
@@ -61,7 +61,7 @@ pub struct LossReport {
 #[derive(Debug, Default)]
 pub(super) struct ConnectionLosses {
     report: LossReport,
-    /// Whether the last report said that every connection is lost.
+    /// Whether every connection was lost according to the last report.
     is_down: bool,
 }
 
@@ -80,7 +80,8 @@ impl ConnectionLosses {
         self.report.back_ns = at_ns;
     }
 
-    /// Returns `is_down`, which says whether all connections are lost, if it has changed since the last call.
+    /// Returns `is_down` (whether all connections are lost) if it has changed since the last call, and `None`
+    /// otherwise.
     pub(super) fn down_change(&mut self, is_down: bool) -> Option<bool> {
         (std::mem::replace(&mut self.is_down, is_down) != is_down).then_some(is_down)
     }

@@ -9,7 +9,8 @@ pub(super) struct OpenSegment {
     /// Operations that wait for a reply.
     pub(super) in_flight: u64,
     pub(super) buffer: Box<IntervalBuffer>,
-    /// Counts of good operations while the replies of one read are processed, by the number of the operation.
+    /// The counts of good operations in the replies of the read that is being processed, by the number of the
+    /// operation.
     pub(super) taken: Vec<ReadCounts>,
 }
 
@@ -27,7 +28,8 @@ impl OpenSegment {
         next
     }
 
-    /// Extends the drain to `now_ns` if requests are in flight. Otherwise, the drain has ended with the last reply.
+    /// Extends the drain to `now_ns` if requests are in flight. If no request is in flight, the drain has already ended
+    /// with the last reply.
     pub(super) fn end_drain(&mut self, now_ns: u64) {
         if self.in_flight > 0 {
             self.buffer.end_ns = self.buffer.end_ns.max(now_ns);

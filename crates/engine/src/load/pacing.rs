@@ -1,4 +1,4 @@
-//! When a worker may write: in a closed loop at once, in an open loop when a request is due.
+//! The times at which a worker may write: at once in a closed loop, and when a request is due in an open loop.
 //!
 //! ```text
 //! closed   a client writes when its last batch is answered
@@ -27,8 +27,8 @@ pub(super) struct WorkerPace {
     source: Option<ScheduleKey>,
     schedule: Option<Schedule>,
     backlog: Backlog,
-    /// Whether requests are due yet. Requests are due once the worker has had a connection under this load, or has
-    /// failed to open one.
+    /// Whether the schedule has begun, so that requests can be due. Requests are due once the worker has had a
+    /// connection under this load, or has failed to open one.
     begun: bool,
     /// How many due requests of earlier schedules [`take_due`](Self::take_due) has not returned yet.
     uncounted: u64,
@@ -53,8 +53,8 @@ impl WorkerPace {
     }
 
     /// Changes the pace to the pace of `knobs` from `since_ns` on. `share` is `None` for a worker without clients.
-    /// Returns how many due requests are dropped because the pace changes. Requests of the new pace become due only
-    /// after a call of [`begin`](Self::begin).
+    /// Returns how many due requests are dropped because the pace changes. Requests of the new pace are not due before
+    /// a call of [`begin`](Self::begin).
     pub(super) fn follow(&mut self, knobs: &Knobs, share: Option<Share>, since_ns: u64, seed: u64) -> u64 {
         self.backlog = knobs.backlog;
         let source = knobs.rate.filter(|_| knobs.load).zip(share).map(|(rate, share)| ScheduleKey {
@@ -79,19 +79,19 @@ impl WorkerPace {
         unsent
     }
 
-    /// Returns whether the loop is closed, so that each client sends again as soon as its batch is answered.
+    /// Returns whether the loop is closed. In a closed loop, each client sends again as soon as its batch is answered.
     #[inline]
     pub(super) fn is_closed(&self) -> bool {
         self.schedule.is_none()
     }
 
-    /// Returns when the next request is due, which may be long ago; `None` in a closed loop.
+    /// Returns the due time of the next request, in ns, which may be long ago, or `None` in a closed loop.
     #[inline]
     pub(super) fn due_ns(&self) -> Option<u64> {
         self.schedule.as_ref().map(|schedule| schedule.due_ns)
     }
 
-    /// Returns the time window in which the worker is to wake up for the next request; `None` in a closed loop.
+    /// Returns the time window in which the worker is to wake up for the next request, or `None` in a closed loop.
     pub(super) fn wake_window(&self, now_ns: u64, slack_ns: u64) -> Option<RangeInclusive<u64>> {
         let schedule = self.schedule.as_ref()?;
         Some(window(schedule.due_ns, schedule.mean_gap_ns, now_ns, slack_ns))
@@ -133,7 +133,7 @@ impl WorkerPace {
         self.schedule.as_ref().is_none_or(|schedule| schedule.due_ns <= now_ns)
     }
 
-    /// Takes the next request. Returns when the request is due; `None` in a closed loop.
+    /// Takes the next request. Returns the due time of the request, in ns, or `None` in a closed loop.
     #[inline]
     pub(super) fn take(&mut self) -> Option<u64> {
         let schedule = self.schedule.as_mut()?;
@@ -142,12 +142,13 @@ impl WorkerPace {
         Some(due_ns)
     }
 
-    /// Returns how late the oldest unsent request is, in ns; 0 if no unsent request is due.
+    /// Returns how late the oldest unsent request is, in ns, or 0 if no unsent request is due.
     pub(super) fn behind_ns(&self, now_ns: u64) -> u64 {
         self.due_ns().filter(|_| self.begun).map_or(0, |due_ns| now_ns.saturating_sub(due_ns))
     }
 
-    /// Skips the requests that are too late to be sent, if the backlog is shed. Returns the number of skipped requests.
+    /// Skips the requests that are too late to be sent if the backlog setting is `shed`. Returns the number of skipped
+    /// requests.
     pub(super) fn shed(&mut self, now_ns: u64) -> u64 {
         match (self.backlog, &mut self.schedule) {
             (Backlog::Shed, Some(schedule)) if self.begun => {
@@ -183,8 +184,8 @@ impl PaceStage {
         Self { pace, now_ns: 0 }
     }
 
-    /// Takes the next request, with the checks that a worker makes, and returns when it is due. The current time is
-    /// set to the due time, so no request is early or late.
+    /// Takes the next request, with the checks that a worker makes, and returns its due time. The current time is set
+    /// to the due time, so no request is early or late.
     #[inline]
     pub fn next_due_ns(&mut self) -> Option<u64> {
         self.now_ns = self.pace.due_ns()?;

@@ -19,17 +19,18 @@ use crate::{
 pub(super) struct Parcel {
     /// The index of the client.
     pub(super) client: usize,
-    /// The node that gets the requests; `None` if the next topology determines it, by the owner of their slots.
+    /// The node that gets the requests, or `None` if the owner of their slots in the next topology gets them.
     pub(super) node: Option<NodeNumber>,
     /// The number of the segment in which the requests were generated.
     pub(super) generation: u32,
-    /// When the requests were generated.
+    /// The time at which the requests were generated, in ns.
     pub(super) since_ns: u64,
-    /// When the requests were first written; 0 if they were not written yet.
+    /// The time at which the requests were first written, in ns, or 0 if they were not written yet.
     pub(super) written_ns: u64,
-    /// Whether ASKING precedes the request, because the node does not own the slot yet. Such a parcel has one request.
+    /// Whether ASKING precedes the request, because the node does not own the slot yet. A parcel with ASKING has one
+    /// request.
     pub(super) asks: bool,
-    /// Whether the node is a replica. READONLY precedes the first parcel for a replica on a connection.
+    /// Whether the node is a replica. The first parcel for a replica on a connection is preceded by READONLY.
     pub(super) is_for_replica: bool,
     /// The node that was the first to refuse the requests, or that could not be reached.
     pub(super) from: Option<NodeNumber>,
@@ -37,14 +38,14 @@ pub(super) struct Parcel {
     pub(super) hops: u32,
     /// How often the requests had to pause before they were sent again.
     pub(super) pauses: u32,
-    /// Whether every error reply is a refusal, since failed requests may be sent again.
+    /// Whether every error reply counts as a refusal, because failed requests may be sent again.
     pub(super) may_be_retried: bool,
     /// How often the requests were sent again after an error.
     pub(super) retries: u32,
     pub(super) requests: Vec<ParcelRequest>,
-    /// When each request was due; empty in a closed loop.
+    /// The due time of each request, in ns. The list is empty in a closed loop.
     pub(super) dues: Vec<u64>,
-    /// The number of each request in a prefill; empty outside a prefill.
+    /// The number of each request in a prefill. The list is empty outside a prefill.
     pub(super) numbers: Vec<NumberedRequest>,
     /// The bytes of all requests.
     pub(super) bytes: Vec<u8>,
@@ -54,14 +55,14 @@ pub(super) struct Parcel {
     pub(super) later: Option<Box<(Vec<OutgoingRequests>, Values)>>,
 }
 
-/// A request in a parcel. This type is small, because with many clients and a pipeline the requests in flight exceed
-/// the processor's cache.
+/// A request in a parcel. The type is kept small, because the requests in flight of many clients with a pipeline do not
+/// fit into the processor's cache.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ParcelRequest {
     pub(super) op: OpId,
-    /// The slot of the first key of the request; `None` if any node can get the request.
+    /// The slot of the first key of the request, or `None` if any node can get the request.
     pub(super) slot: Option<u16>,
-    /// Whether the request only reads, and reads are divided over the nodes of a shard.
+    /// Whether the request does not write, and such requests are divided over the nodes of a shard.
     pub(super) reads: bool,
     /// The end of the request's bytes, as an index in the bytes of the parcel.
     pub(super) end: usize,
@@ -73,7 +74,7 @@ impl Parcel {
         Self { client, generation, since_ns, ..Self::default() }
     }
 
-    /// Adds the request in `out`, which must be the only request in `out`.
+    /// Adds the request in `out`, which must contain exactly one request.
     pub(super) fn add(&mut self, request: ParcelRequest, out: &mut OutgoingRequests, values: &Values) {
         let place = self.requests.len() as u32;
         out.inserted().hand_over(0, &mut self.inserted, place);
@@ -85,8 +86,8 @@ impl Parcel {
         self.requests.push(ParcelRequest { end: self.bytes.len(), ..request });
     }
 
-    /// Copies the requests at these ascending places into a new parcel and returns it. The new parcel also gets the
-    /// due times, numbers and new keys of these requests.
+    /// Returns a new parcel with copies of the requests at these ascending places. The new parcel also gets the due
+    /// times, numbers and new keys of these requests.
     pub(super) fn pick(&mut self, places: &[usize]) -> Self {
         let mut picked = Self::new(self.client, self.generation, self.since_ns);
         (picked.written_ns, picked.from) = (self.written_ns, self.from);
@@ -103,7 +104,8 @@ impl Parcel {
         picked
     }
 
-    /// Returns when the request at this place was due, or when it was generated if it has no due time.
+    /// Returns the due time of the request at this place, in ns, or the time at which the request was generated if it
+    /// has no due time.
     pub(super) fn due_ns(&self, place: usize) -> u64 {
         self.dues.get(place).copied().unwrap_or(self.since_ns)
     }
@@ -128,7 +130,7 @@ impl Parcel {
     }
 }
 
-/// A parcel that was written, and the requests in it that the node refused by a redirect.
+/// A parcel that was written, and those of its requests that the node refused with a redirect.
 #[derive(Debug)]
 pub(super) struct Flight {
     pub(super) parcel: Parcel,
@@ -142,8 +144,8 @@ pub(super) struct Flight {
 
 impl Flight {
     /// Processes the reply to ASKING or READONLY, or a temporary refusal of the first request that is not `answered`.
-    /// Returns false for any other reply, which the caller must count. `inserted` contains the new keys without a
-    /// reply. A request with several `replies` is not sent again, because the node may have executed a part of it.
+    /// Returns false for any other reply, so that the caller counts the reply. `inserted` contains the new keys without
+    /// a reply. A request with several `replies` is not sent again, because the node may have executed a part of it.
     pub(super) fn takes(
         &mut self,
         reply: Reply,
@@ -168,7 +170,7 @@ impl Flight {
     }
 }
 
-/// Why a node of a cluster did not execute a request that can be executed by another node or later.
+/// The reason why a node of a cluster did not execute a request that can be executed by another node or later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NodeRefusal {
     /// The slot belongs to the node at this host and port.
@@ -177,7 +179,7 @@ pub(super) enum NodeRefusal {
     Ask(Box<[u8]>, u16),
     /// The request can be executed later. The text is `TRYAGAIN`, `CLUSTERDOWN`, `LOADING`, `READONLY` or `MASTERDOWN`.
     Later(&'static str),
-    /// Another error line, after which the request may be sent again.
+    /// The server sent this error line, which is none of the above, and the request may be sent again.
     Failed(Box<[u8]>),
     /// The node cannot be reached because of this kind of error, so the request was not written.
     Unreachable(ErrorKind),
@@ -188,7 +190,7 @@ pub(super) enum NodeRefusal {
 }
 
 impl NodeRefusal {
-    /// Parses an error line; returns `None` if the error is no temporary refusal.
+    /// Parses an error line. Returns `None` if the error is no temporary refusal.
     #[cold]
     pub(super) fn of(line: &[u8]) -> Option<Self> {
         let address = || {

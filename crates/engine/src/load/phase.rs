@@ -1,4 +1,5 @@
-//! The phases of the load (prefill, warm-up, measurement), and what ends each. All workers are in the same phase.
+//! The phases of the load (prefill, warm-up, measurement), and the conditions that end each phase. All workers are in
+//! the same phase.
 //!
 //! ```text
 //!  prefill ── its quota ──► warm-up ── its time ──► measured ──┬── its time ────────────────────┐
@@ -27,26 +28,26 @@ pub(super) enum Phase {
     },
     /// The load is off until its receivers are connected.
     Waiting {
-        /// When the wait began, in ns.
+        /// The time at which the wait began, in ns.
         since_ns: u64,
         /// The phase that follows.
         then: Box<Phase>,
     },
-    /// The warm-up: its results are not part of the measurement. The measured phase follows.
+    /// The warm-up, whose results are not part of the measurement. The measured phase follows.
     WarmUp {
-        /// When the warm-up is over, in ns.
+        /// The time at which the warm-up is over, in ns.
         until_ns: u64,
     },
     /// The measured load.
     Measured {
-        /// When the load ends; `None` if the quota or the user ends the load.
+        /// The time at which the load ends, in ns, or `None` if the quota or the user ends the load.
         until_ns: Option<u64>,
-        /// How many operations may be sent; `None` means no limit.
+        /// The number of operations that may be sent; `None` means no limit.
         quota: Option<Arc<Quota>>,
     },
     /// The load was ended by the user.
     Ended {
-        /// When the load was ended, in ns.
+        /// The time at which the load was ended, in ns.
         at_ns: u64,
     },
 }
@@ -58,11 +59,11 @@ pub(super) struct PrefillRun {
     pub(super) quota: Arc<Quota>,
     /// The number of requests that a client writes before it waits for the replies.
     pub(super) pipeline: u32,
-    /// When the prefill began, in ns.
+    /// The time at which the prefill began, in ns.
     pub(super) since_ns: u64,
 }
 
-/// How the phases of a load end.
+/// The conditions that end the measured phase.
 #[derive(Debug, Clone)]
 pub(super) struct Stops {
     /// How long the measured phase lasts.
@@ -85,8 +86,8 @@ impl Phase {
         Self::Measured { until_ns, quota: stops.quota.clone() }
     }
 
-    /// Returns the phase that follows this prefill or this wait for receivers, prolonged by the time that it took until
-    /// `now_ns`. Any other phase is returned unchanged.
+    /// Returns the phase that follows this prefill or this wait for receivers, prolonged by the time that this phase
+    /// took until `now_ns`. Any other phase is returned unchanged.
     pub(super) fn without_prefill(&self, now_ns: u64) -> Self {
         match self {
             Self::Prefill { filling, then } => then.later_by(now_ns.saturating_sub(filling.since_ns)),
@@ -95,7 +96,7 @@ impl Phase {
         }
     }
 
-    /// Returns this phase with an end that is `pause_ns` later.
+    /// Returns this phase with an end that is `pause_ns` nanoseconds later.
     pub(super) fn later_by(&self, pause_ns: u64) -> Self {
         match self.clone() {
             Self::WarmUp { until_ns } => Self::WarmUp { until_ns: until_ns.saturating_add(pause_ns) },
@@ -111,8 +112,8 @@ impl Phase {
         if let Self::Prefill { filling, .. } = self { Some(filling) } else { None }
     }
 
-    /// Returns the phase at `now_ns`: the measured phase if this is a warm-up whose time is over, otherwise this
-    /// phase.
+    /// Returns the phase at `now_ns`, which is the measured phase if this is a warm-up whose time is over, and this
+    /// phase otherwise.
     pub(super) fn at(&self, now_ns: u64, stops: &Stops) -> Self {
         match self {
             Self::WarmUp { until_ns } if now_ns >= *until_ns => Self::measured(stops, now_ns),
@@ -125,7 +126,7 @@ impl Phase {
         matches!(self, Self::WarmUp { .. })
     }
 
-    /// Returns when the load ends, in ns; `u64::MAX` if the end is not known.
+    /// Returns the time at which the load ends, in ns, or `u64::MAX` if the end is unknown.
     pub(super) fn load_ends_ns(&self) -> u64 {
         match self {
             Self::Prefill { .. } | Self::WarmUp { .. } | Self::Measured { until_ns: None, .. } => u64::MAX,

@@ -34,7 +34,7 @@ pub struct LoadPlan {
     pub latency_to: LatencyTo,
     /// How the workers run.
     pub workers: WorkerOptions,
-    /// The number of worker threads, at least 1.
+    /// The number of worker threads, which is at least 1.
     pub threads: usize,
     /// The seed of all random numbers: the same seed produces the same requests.
     pub seed: u64,
@@ -43,10 +43,10 @@ pub struct LoadPlan {
     /// The timeout of a connection. A connection is closed if it does not open within this time, or if no whole
     /// reply arrives within this time after its last write or the previous reply.
     pub timeout: Duration,
-    /// The limit on requests after the warm-up; `None` means no limit. In a closed loop, the sent requests count. In an
-    /// open loop, requests that fail or are shed count as well.
+    /// The limit on requests after the warm-up; `None` means no limit. In a closed loop, sent requests count against
+    /// the limit. In an open loop, requests that fail or are shed count as well.
     pub requests: Option<RequestLimit>,
-    /// How the nodes of a cluster get requests; `None` sends requests only to the server itself.
+    /// The way in which the nodes of a cluster get requests. With `None`, only the server itself gets requests.
     pub cluster: Option<ClusterPlan>,
     /// How long the load lasts after its warm-up; `None` means that the limit on requests or the user ends the load.
     pub length: Option<Duration>,
@@ -54,19 +54,19 @@ pub struct LoadPlan {
     pub fleet: Fleet,
 }
 
-/// How the nodes of a cluster get requests.
+/// The way in which the nodes of a cluster get requests.
 #[derive(Debug, Clone)]
 pub struct ClusterPlan {
     /// The cluster. Node 0 of the cluster is the server of the plan.
     pub cluster: Arc<Cluster>,
     /// The largest number of connections of all clients to all nodes. A client's first connection is always opened.
     pub max_connections: usize,
-    /// Which nodes get read-only requests.
+    /// The nodes of a shard that get the read-only requests.
     pub read_from: ReadFrom,
     /// The median round trips of PING to the nodes, which determine the nearest node for reads.
     pub pings: PingMedians,
-    /// How failed requests are sent again; `None` sends only those again that a redirect or a node without its slots
-    /// refused.
+    /// The way in which failed requests are sent again. With `None`, a request is sent again only if a node has
+    /// redirected it, or has temporarily refused it.
     pub retries: Option<Arc<Retries>>,
 }
 
@@ -95,7 +95,7 @@ pub enum FirstCommands {
     },
 }
 
-/// Why the engine cannot start.
+/// The reason why the engine cannot start.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The host name of the target has no address.
@@ -109,7 +109,7 @@ pub enum LoadError {
     /// The system does not support io_uring, which was requested.
     #[error("this system refuses io_uring ({0}); use --io epoll")]
     Uring(std::io::Error),
-    /// The workers cannot run on one of the given cores. The text names this core and the reason.
+    /// The workers cannot run on one of the given cores. The text names the core and the reason.
     #[error("--cpus: {0}")]
     Cores(String),
     /// The poll loop of a worker cannot be set up.
@@ -126,10 +126,10 @@ impl ClusterPlan {
 }
 
 impl LoadPlan {
-    /// Checks that this system can run the workers as planned.
+    /// Checks that this system can run the workers with the planned I/O method and on the planned cores.
     ///
     /// # Errors
-    /// When the system refuses io_uring or one of the cores.
+    /// Fails if the system refuses io_uring or one of the cores.
     pub(super) fn check_workers(&self) -> Result<(), LoadError> {
         self.workers.io.check().map_err(LoadError::Uring)?;
         self.workers.cores.check().map_err(LoadError::Cores)
@@ -148,7 +148,7 @@ impl LoadPlan {
         }
     }
 
-    /// Returns the commands that each receiver of this kind sends first: invalidations need RESP3.
+    /// Returns the commands that each receiver of this kind sends first, which include HELLO 3 if the kind needs RESP3.
     pub(super) fn greeting_of_receivers(&self, kind: Option<ReceiverKind>) -> Greeting {
         let dialect = self.target.dialect;
         let in_resp3 = kind.filter(|kind| kind.is_of_keys()).and_then(|_| dialect.in_resp3());
@@ -199,9 +199,9 @@ impl LoadPlan {
 /// The prefill of the keys that a workload reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prefilling {
-    /// How many requests the prefill sends.
+    /// The number of requests that the prefill sends.
     pub requests: u64,
-    /// How many requests a client writes before it waits for the replies.
+    /// The number of requests that a client writes before it waits for the replies.
     pub pipeline: u32,
 }
 

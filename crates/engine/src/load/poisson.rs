@@ -6,25 +6,25 @@
 //!  ├───────┬───────┤                     and so on, until an interval has few requests:
 //!  ● ●●  ●   ●                           each request gets a random time in the interval
 //! ```
-//! Within an interval of time, the requests of a Poisson process are uniformly and independently distributed. So only
-//! the number of requests in an interval is drawn until the time of the interval is reached. Each interval has its
-//! own random numbers, which depend only on the seed. So skipped requests do not change later requests. This module
-//! does no I/O and reads no clock.
+//! Within an interval of time, the requests of a Poisson process are uniformly and independently distributed. So until
+//! the time of an interval is reached, the number of its requests is all that is drawn. Each interval has its own
+//! random numbers, which depend only on the seed. Therefore, skipped requests do not change the times of later
+//! requests. This module does no I/O and reads no clock.
 
 use std::f64::consts::TAU;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// The mean number of requests in a block. At the highest rate, a block lasts a quarter of a second, so the number of
-/// blocks stays small.
+/// The mean number of requests in a block. At the highest rate, a block lasts a quarter of a second, so there are few
+/// blocks.
 const BLOCK: f64 = (1_u64 << 30) as f64;
 
-/// An interval with at most this many requests is not divided again: each request gets its own time.
+/// An interval with at most this many requests is not divided again; instead, each of its requests gets its own time.
 const FEW: u64 = 64;
 
-/// In an interval with at least this many requests, the number in the first half is drawn from the normal
-/// distribution. The difference to the exact distribution is less than 0.01 %.
+/// In an interval with at least this many requests, the number in the first half is drawn from the normal distribution.
+/// The normal distribution differs from the exact distribution by less than 0.01 %.
 const MANY: u64 = 4096;
 
 /// The times of one Poisson process, in ns after its start.
@@ -125,7 +125,7 @@ impl PoissonInterval {
     }
 }
 
-/// Draws how many of `n` tossed coins show heads.
+/// Draws the number of heads in `n` tosses of a coin.
 fn heads(n: u64, random: &mut Pcg64Mcg) -> u64 {
     if n >= MANY {
         return normal(n as f64 / 2.0, (n as f64).sqrt() / 2.0, random).min(n);

@@ -1,6 +1,6 @@
-//! The limit on the operations of a run. All workers together send exactly this number of operations, with any
-//! pipeline and any failures. Workers claim operations from the shared quota. If each client has a quota of its own,
-//! a worker gets the sum of the quotas of its clients.
+//! The limit on the operations of a run. All workers together send exactly this number of operations, whatever the
+//! pipeline and the failures are. Workers claim operations from the shared quota. If each client has a quota of its
+//! own, a worker gets the sum of the quotas of its clients.
 //!
 //! ```text
 //!  Quota (all workers) ──claims of a few thousand──► Allowance (one worker) ──► batches
@@ -26,23 +26,24 @@ use crate::workload::part_of;
 /// How many requests are sent, and how they are split among clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestLimit {
-    /// This many requests in total; any free client sends the next request.
+    /// All clients together send this many requests, and any free client sends the next request.
     Shared(u64),
-    /// This many requests in nearly equal parts for the clients, in the same way as partitioned keys. The number of
-    /// clients is fixed at the start.
+    /// All clients together send this many requests, and each client sends a nearly equal part of these requests. The
+    /// parts are computed in the same way as the parts of partitioned keys. The number of clients is fixed at the
+    /// start.
     PerClient(u64),
 }
 
 /// The largest number of requests that a worker claims at a time.
 const CLAIM: u64 = 4096;
-/// A claim takes the remaining requests divided by this number (at least 1, at most [`CLAIM`]), so that all workers
-/// end at about the same time.
+/// The divisor of a claim: a worker claims the remaining requests divided by this number, at least 1 and at most
+/// [`CLAIM`] requests. So all workers end at about the same time.
 const LEFT_FOR_OTHERS: u64 = 64;
 
 /// The largest number of times that one operation is sent.
 const MOST_ATTEMPTS: u8 = 5;
 
-/// A request of a quota in which every request has to be answered.
+/// A request of a quota whose requests all have to be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NumberedRequest {
     /// The request's number, from 0.
@@ -79,7 +80,7 @@ impl Quota {
         Arc::new(Self { total, is_parted, left, done: Mutex::default() })
     }
 
-    /// Returns how many requests client number `client` of `clients` may send; `None` if the requests are not
+    /// Returns how many requests client number `client` of `clients` may send, or `None` if the requests are not
     /// divided among the clients.
     pub(super) fn part(&self, client: u64, clients: u64) -> Option<u64> {
         let parts = clients.min(self.total);
@@ -108,7 +109,7 @@ pub(super) struct Allowance {
     /// The shared quota; `None` means no limit.
     quota: Option<Arc<Quota>>,
     claimed: Range<u64>,
-    /// Requests to be sent again, because they were lost, or were taken and not sent.
+    /// The requests that must be sent again, because they were lost, or because they were taken and not sent.
     again: Vec<NumberedRequest>,
     /// The worker's number.
     worker: usize,
@@ -146,14 +147,14 @@ impl Allowance {
         self.quota.is_none() || self.next().is_some()
     }
 
-    /// Puts back the last taken request, which is not sent yet.
+    /// Puts back the last taken request, which must not be sent yet.
     pub(super) fn put_back_one(&mut self) {
         if self.quota.is_some() {
             self.claimed.start -= 1;
         }
     }
 
-    /// Takes the next request of the quota; requests that were put back come first.
+    /// Takes the next request of the quota. Requests that were put back are taken first.
     #[inline]
     pub(super) fn next(&mut self) -> Option<NumberedRequest> {
         if let Some(again) = self.again.pop() {
@@ -176,8 +177,8 @@ impl Allowance {
         self.again.push(request);
     }
 
-    /// Takes up to `wanted` requests that fail without being sent, which also count against the limit. Returns the
-    /// number of taken requests.
+    /// Takes up to `wanted` requests that fail and are not sent. These requests count against the limit as well.
+    /// Returns the number of taken requests.
     pub(super) fn take_lost(&mut self, wanted: u64) -> u64 {
         if self.quota.is_none() {
             return wanted;
@@ -206,7 +207,8 @@ impl Allowance {
         has_none && self.quota.as_ref().is_some_and(|quota| quota.left.load(Ordering::Relaxed) == 0)
     }
 
-    /// Notes that every request of this worker is answered or lost, and the allowance [is spent](Self::is_spent).
+    /// Notes that this worker's allowance [is spent](Self::is_spent), and that each of its requests is answered or
+    /// lost.
     pub(super) fn finish(&self) {
         if let Some(quota) = &self.quota {
             quota.done.lock().insert(self.worker);

@@ -32,8 +32,8 @@ impl RandomTimers {
         Self { seed, share, ends: CheckQueue::default(), generators: Vec::new() }
     }
 
-    /// Starts the timer of client `i` at `now_ns`, unless it is running. The first length of each client is shortened
-    /// by a random factor.
+    /// Starts the timer of client `i` at `now_ns`, unless this timer is already running. The first length of each
+    /// client is shortened by a random factor.
     pub(super) fn begin(&mut self, i: usize, length: RandomLength, now_ns: u64) {
         if self.ends.is_watched(i) {
             return;
@@ -51,7 +51,7 @@ impl RandomTimers {
         self.ends.watch(i, now_ns.saturating_add(length_ns));
     }
 
-    /// Returns when the next timer ends, in ns.
+    /// Returns the time at which the next timer ends, in ns.
     #[inline]
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.ends.next_ns()

@@ -17,9 +17,9 @@ const AVOIDED_NS: u64 = 2_000_000_000;
 pub(super) struct ReadRouter {
     from: ReadFrom,
     pings: PingMedians,
-    /// The number of batches so far. The batches go to the replicas in turn.
+    /// The number of batches so far, which selects the replica, because batches go to the replicas in turn.
     turn: usize,
-    /// The replicas that currently get no reads, and until when.
+    /// The replicas that currently get no reads, each with the time at which this state ends, in ns.
     avoided_ns: BTreeMap<NodeNumber, u64>,
     /// How many reads went to a primary because no replica answered.
     without_replica: u64,
@@ -30,7 +30,7 @@ impl ReadRouter {
         Self { from, pings, ..Self::default() }
     }
 
-    /// Returns whether reads may go to replicas.
+    /// Returns whether replicas may get reads.
     pub(super) fn are_divided(&self) -> bool {
         self.from != ReadFrom::Primary
     }

@@ -22,7 +22,7 @@ pub(super) enum ReplyResult {
 }
 
 impl ReplyResult {
-    /// Returns the result of a reply; `None` if the reply is an error.
+    /// Returns the result of a reply, or `None` if the reply is an error.
     pub(super) fn of(reply: Reply) -> Option<Self> {
         match reply {
             Reply::Value => Some(Self::Something),
@@ -33,15 +33,16 @@ impl ReplyResult {
     }
 }
 
-/// How often one read of a socket completed an operation without an error, and how the replies are counted.
+/// The number of times that one read of a socket completed an operation without an error, and the rules by which the
+/// operation's replies are counted.
 #[derive(Debug)]
 pub(super) struct ReadCounts {
     good: u32,
-    /// Bytes of the last replies.
+    /// The bytes of the operations' last replies.
     bytes: u32,
     /// Operations that were answered with a null.
     nulls: u32,
-    /// How many replies an operation has.
+    /// The number of replies that the operation has.
     replies: u16,
     /// Whether the replies are examined one by one.
     by_replies: bool,
@@ -75,12 +76,12 @@ pub(super) struct Replies<'a> {
     in_flight: &'a mut u64,
     buffer: &'a mut IntervalBuffer,
     taken: &'a mut [ReadCounts],
-    /// Bit n is set if an entry of `taken` with an index of n modulo 64 is not empty.
+    /// Bit n is set if `taken` has an entry that is not empty and whose index modulo 64 is n.
     touched: u64,
     service_ns: u64,
     /// Whether the requests waited for a core of the load generator for at least half of their latency.
     pub(super) held: bool,
-    /// The node that sent the replies; `None` without a cluster.
+    /// The node that sent the replies, or `None` without a cluster.
     pub(super) node: Option<NodeNumber>,
     /// Whether the requests had due times, which only an open loop has.
     is_open: bool,
@@ -126,7 +127,7 @@ impl<'a> Replies<'a> {
         self.taken[op.index()].by_replies
     }
 
-    /// Returns `n` if the first reply to this operation is compared with an expected reply; otherwise `None`.
+    /// Returns `n` if the first reply to this operation is compared with an expected reply, and `None` otherwise.
     #[inline]
     pub(super) fn compares(&self, op: OpId, n: usize) -> Option<usize> {
         self.taken[op.index()].is_compared.then_some(n)
@@ -144,8 +145,8 @@ impl<'a> Replies<'a> {
         !taken.by_replies && !taken.is_compared
     }
 
-    /// Counts `n` operations of a closed loop without an error. `nulls` of their last replies are null, and these
-    /// replies have `bytes` bytes in total.
+    /// Counts `n` operations of a closed loop without an error. The last replies to these operations have `bytes` bytes
+    /// in total, and `nulls` of them are null.
     #[inline]
     pub(super) fn take_all_good(&mut self, op: OpId, [n, nulls, bytes]: [u32; 3]) {
         let taken = &mut self.taken[op.index()];

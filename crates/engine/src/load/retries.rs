@@ -1,4 +1,5 @@
-//! Which requests are sent again after an error reply or a lost connection, how often, and after which pause.
+//! Rules for requests that fail because of an error reply or a lost connection: which of them are sent again, how
+//! often, and after which pause.
 
 use std::{
     sync::{
@@ -10,7 +11,7 @@ use std::{
 
 use crate::clock::SECOND_NS;
 
-/// Errors that another attempt cannot mend, as memtier_benchmark lists them.
+/// Errors after which another attempt is useless. The list is that of memtier_benchmark.
 const PERMANENT: [&str; 10] = [
     "WRONGTYPE",
     "NOAUTH",
@@ -27,21 +28,23 @@ const PERMANENT: [&str; 10] = [
 /// The longest pause before an attempt: 60 s.
 const LONGEST_PAUSE_NS: u64 = 60 * SECOND_NS;
 
-/// How failed requests are sent again. A server may carry such a request out twice, if the connection was lost before the
-/// reply.
+/// The rules by which failed requests are sent again. If a connection was lost before the reply, the server may execute
+/// the request twice.
 #[derive(Debug, Default)]
 pub struct Retries {
     /// How often a request is sent again; `None` means that there is no limit.
     pub most: Option<u32>,
     /// The pause before the second attempt, at most 60 s.
     pub pause: Duration,
-    /// The factor by which each further pause of a request is longer; 0 means that all pauses are equal.
+    /// The factor by which each further pause of a request is longer than the pause before. The factor 0 means that all
+    /// pauses are equal.
     pub factor: f64,
-    /// The beginnings of the error lines after which a request is sent again; empty means all that are not permanent.
+    /// The beginnings of the error lines after which a request is sent again; an empty list means all error lines that
+    /// are not permanent errors.
     pub only: Vec<String>,
     /// Receives the requests that fail in the end. A full channel delays the load.
     pub failed: Option<SyncSender<FailedRequest>>,
-    /// How many different requests were sent again. The load counts them.
+    /// The number of different requests that were sent again. The load counts these requests.
     pub requests: AtomicU64,
 }
 
@@ -50,7 +53,7 @@ pub struct Retries {
 pub struct FailedRequest {
     /// The name of the operation.
     pub operation: String,
-    /// The first key of the request; empty if it has no key.
+    /// The first key of the request. This text is empty if the request has no key.
     pub key: Vec<u8>,
     /// The error line of the server, or the error of the connection.
     pub error: String,
@@ -64,15 +67,15 @@ impl Retries {
         self.requests.load(Relaxed)
     }
 
-    /// Counts that `n` requests are sent again, which were sent again `retries` times before.
+    /// Counts `n` requests that are sent again now, and were already sent again `retries` times before.
     pub(super) fn count(&self, n: usize, retries: u32) {
         if retries == 0 {
             self.requests.fetch_add(n as u64, Relaxed);
         }
     }
 
-    /// Returns whether a request is sent again that was sent again `retries` times before; `line` is the server's error
-    /// line, `None` if the connection was lost.
+    /// Returns whether a failed request is sent again if it was already sent again `retries` times. `line` is the
+    /// server's error line, or `None` if the connection was lost.
     pub(super) fn allows(&self, line: Option<&str>, retries: u32) -> bool {
         let begins = |line: &str, known: &str| {
             line.get(..known.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(known))
@@ -84,7 +87,7 @@ impl Retries {
         is_mendable && self.most.is_none_or(|most| retries < most)
     }
 
-    /// Returns the pause before a request is sent again that was sent again `retries` times before.
+    /// Returns the pause in ns before a failed request is sent again, if it was already sent again `retries` times.
     pub(super) fn pause_ns(&self, retries: u32) -> u64 {
         let factor = if self.factor > 0.0 { self.factor.powi(retries.min(1 << 20) as i32) } else { 1.0 };
         ((self.pause.as_secs_f64() * factor * 1e9) as u64).min(LONGEST_PAUSE_NS)

@@ -8,11 +8,12 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::interval::IntervalBuffer;
 
-/// How many full buffers fit into the ring: enough for a minute without the collector, and for one tick with more open
-/// segments than a user can create.
+/// The number of full buffers that fit into the ring. This number is enough for a minute without the collector, and for
+/// one tick with more open segments than a user can create.
 const SLOTS: usize = 256;
 
-/// How many buffers are created in advance: enough for two changes of the knobs within one round of the collector.
+/// The number of buffers that are created in advance. This number is enough for two changes of the knobs within one
+/// round of the collector.
 const SPARE: usize = 4;
 
 /// The worker's end of the rings.
@@ -40,7 +41,7 @@ pub(super) fn pair(operations: usize) -> (WorkerRing, RingEnd) {
 }
 
 impl WorkerRing {
-    /// Returns an empty buffer: a recycled buffer if there is one, otherwise a new buffer.
+    /// Returns an empty buffer, which is a recycled buffer if there is one, and a new buffer otherwise.
     pub(super) fn empty(&mut self) -> Box<IntervalBuffer> {
         self.back.pop().unwrap_or_else(|_| Box::default())
     }

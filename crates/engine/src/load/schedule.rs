@@ -1,12 +1,13 @@
-//! When the requests of an open loop are due.
+//! The times at which the requests of an open loop are due.
 //!
 //! ```text
 //!  start        k=0     k=1     k=2     k=3         constant, two workers: worker 0 has the even k,
 //!    ├───────────●───────○───────●───────○──►       worker 1 the odd k; together one even grid
 //! ```
 //! The due time of request k depends only on k and, for Poisson arrivals, on the seed. The server has no influence on
-//! due times. So a backlog needs no memory: its length is the time from the due time of the next unsent request until
-//! now. The time to skip a backlog does not depend on its length. This module does no I/O and reads no clock.
+//! due times. So a backlog needs no memory, because its length is the time from the due time of the next unsent request
+//! until now. Skipping a backlog takes the same time whatever its length is. This module does no I/O and reads no
+//! clock.
 
 use super::poisson::Poisson;
 use crate::{
@@ -22,7 +23,7 @@ pub(super) struct Schedule {
     /// The mean gap between two due times, in ns.
     pub(super) mean_gap_ns: f64,
     gaps: Gaps,
-    /// When the next request is due, in ns.
+    /// The due time of the next request, in ns.
     pub(super) due_ns: u64,
     /// How many requests of the schedule were sent or skipped so far.
     pub(super) position: u64,
@@ -33,8 +34,8 @@ enum Gaps {
     /// The next request has the number `next` among the requests of all workers. Without bursts, request number 0 is
     /// due half an interval after the start.
     Constant { interval_ns: f64, next: u64, stride: u64, bursts: Option<Bursts> },
-    /// The next request is due `after_ns` after the start. The Poisson processes of all workers together are a
-    /// Poisson process with the sum of their rates.
+    /// The next request is due `after_ns` after the start. The Poisson processes of all workers together form one
+    /// Poisson process, whose rate is the sum of the workers' rates.
     Poisson { after_ns: f64, later: Poisson },
     /// The next request is the next command of the trace. At the start, the trace had reached the time `base_us`. One
     /// worker sends all commands.
@@ -77,7 +78,8 @@ impl Schedule {
         schedule
     }
 
-    /// Begins at `now_ns`. Requests that were due before are skipped. A trace instead starts at `now_ns`.
+    /// Begins the schedule at `now_ns`. Requests that were due earlier are skipped. If the schedule is that of a trace,
+    /// the trace starts at `now_ns`, and nothing is skipped.
     pub(super) fn begin(&mut self, now_ns: u64) {
         if matches!(self.gaps, Gaps::Trace { .. }) {
             self.start_ns = self.start_ns.max(now_ns);

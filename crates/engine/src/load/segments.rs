@@ -31,7 +31,8 @@ pub(super) struct WorkerSegments {
     #[allow(clippy::vec_box, reason = "a buffer travels in its box, through the ring and back")]
     ended: Vec<Box<IntervalBuffer>>,
     ring: WorkerRing,
-    /// Whether the load has begun, and whether it has ended: only the time in between is time under load.
+    /// Whether the load has begun, and whether it has ended. The time from the beginning to the end is the time under
+    /// load.
     has_begun: bool,
     is_over: bool,
 }
@@ -65,7 +66,7 @@ impl WorkerSegments {
         }
     }
 
-    /// Continues the load as if it had not ended.
+    /// Continues an ended load, as if the load had not ended.
     pub(super) fn resume(&mut self) {
         self.is_over = false;
         self.current.buffer.drain = false;
@@ -111,7 +112,7 @@ impl WorkerSegments {
         self.current.in_flight + self.earlier.iter().map(|open| open.in_flight).sum::<u64>()
     }
 
-    /// Passes a replaced setting and an old batch to the collector, which frees their memory.
+    /// Passes a replaced setting and an old batch to the collector, which frees the memory of both.
     pub(super) fn leave(&mut self, setting: Arc<LoadSetting>, batch: OutgoingRequests) {
         self.current.buffer.spent = Some((setting, batch));
     }
@@ -139,7 +140,7 @@ impl WorkerSegments {
         self.current.buffer.bytes_out += bytes as u64;
     }
 
-    /// Notes that bytes were written, and to which `node` of a cluster.
+    /// Notes that bytes were written to `node`, which is `None` without a cluster.
     pub(super) fn wrote_to(&mut self, node: Option<NodeNumber>, bytes: usize) {
         self.wrote(0, bytes);
         if let Some(node) = node {
@@ -183,8 +184,8 @@ impl WorkerSegments {
         self.close_tick(tick_of(next_tick_ns(now_ns)), now_ns, connected);
     }
 
-    /// Ends the interval with tick number `tick`: sends the counts of every open segment to the collector, and
-    /// continues with empty counts. If the ring has no room, the interval continues, so that no count is lost.
+    /// Ends the interval that belongs to tick number `tick`: sends the counts of every open segment to the collector,
+    /// and continues with empty counts. If the ring has no room, the interval continues, so that no count is lost.
     pub(super) fn close_tick(&mut self, tick: u64, now_ns: u64, connected: u32) {
         if !self.has_room() {
             return;

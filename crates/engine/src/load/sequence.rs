@@ -1,13 +1,13 @@
-//! Operations with several steps, each written after the reply to the previous step.
+//! Operations with several steps. Each step is written after the reply to the previous step.
 //!
 //! ```text
 //!  A1 B C1 ──► all replies ──► A2 C2 ──► all replies ──► idle        a batch: A and C have two steps, B has one
 //! ```
-//! The first steps of all operations of a batch are written together. After all their replies have arrived, all
-//! second steps are written together. The latency of an operation begins with its first step and ends with the
-//! reply to its own last step. After an error, the remaining steps are still sent, so that the server receives all
-//! counted requests. A step may send the item number (CAS) from the previous reply. If the previous reply has no
-//! item, the step sends the number 0, which is no valid item number.
+//! The first steps of all operations of a batch are written together. After the replies to all first steps have
+//! arrived, all second steps are written together. The latency of an operation begins with its first step and ends with
+//! the reply to its own last step. After an error, the remaining steps are still sent, so that the server receives all
+//! counted requests. A step may send the item number (CAS) from the previous reply. If the previous reply has no item
+//! number, the step sends the number 0, which is not valid.
 
 use super::{
     answered::BatchProgress,
@@ -20,14 +20,14 @@ use crate::workload::{OpId, OutgoingRequests, Values};
 pub(super) struct Sequence {
     /// The remaining requests: all second steps, then all third steps, and so on.
     later: std::vec::IntoIter<OutgoingRequests>,
-    /// The values of the steps, separate from the other bytes; `None` once the last step is written.
+    /// The values of the steps, separate from the other bytes, or `None` once the last step is written.
     values: Option<Values>,
     /// The number of the last written step, from 0.
     step: u16,
     /// The number of operations in the whole batch.
     pub(super) batch: u32,
-    /// For each operation of the last written step, whether it had an error in an earlier step. Empty during the first
-    /// step.
+    /// For each operation of the last written step, whether it had an error in an earlier step. The list is empty
+    /// during the first step.
     failed: Vec<bool>,
     /// The item number in the current reply.
     cas: u64,
@@ -39,7 +39,7 @@ pub(super) struct Sequence {
 #[derive(Debug)]
 struct PendingStep {
     op: OpId,
-    /// When the operation was due; `None` in a closed loop.
+    /// The due time of the operation, in ns, or `None` in a closed loop.
     due_ns: Option<u64>,
     has_failed: bool,
     /// The item number in the operation's reply.
@@ -64,8 +64,8 @@ impl Sequence {
         self.cas = cas;
     }
 
-    /// Counts the reply to a step of an operation; `found` is `None` for an error. Returns whether the reply
-    /// completes the operation without an error.
+    /// Counts the reply to a step of an operation. `found` is `None` if the reply is an error. Returns whether the
+    /// reply completes the operation without an error.
     pub(super) fn take_step(
         &mut self,
         (op, due_ns): (OpId, Option<u64>),
@@ -96,8 +96,8 @@ impl Sequence {
         self.failed.get(place).copied().unwrap_or(false)
     }
 
-    /// Moves on to the next step, and fills `operations` and `dues` with the operations of this step. Returns the bytes
-    /// to write, and the values.
+    /// Moves on to the next step, and fills `operations` and `dues` with the operations of this step. Returns the
+    /// requests of the step and the values, which are to be written.
     pub(super) fn next(
         &mut self,
         operations: &mut Vec<OpId>,

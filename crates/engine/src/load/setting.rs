@@ -1,4 +1,4 @@
-//! The workers' current setting, and how it changes with the knobs.
+//! The workers' current setting, and the changes of this setting when the knobs change.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ pub(super) struct LoadSetting {
     /// The number of the segment; each change of the knobs increases it by 1.
     pub(super) generation: u32,
     pub(super) knobs: Knobs,
-    /// When the knobs took effect, in ns.
+    /// The time at which the knobs took effect, in ns.
     pub(super) since_ns: u64,
-    /// The phase of the load, and what ends the phase.
+    /// The phase of the load, and the conditions that end the phase.
     pub(super) phase: Phase,
-    /// The program that generates the requests. Building it may take 0.1 s, so the thread that changes the knobs does
-    /// it.
+    /// The program that generates the requests. Building a program may take 0.1 s, so the thread that changes the knobs
+    /// builds it.
     pub(super) program: Arc<Program>,
     /// The workloads whose prefill is done.
     pub(super) filled: Vec<Arc<Workload>>,
@@ -38,25 +38,26 @@ impl LoadSetting {
         self.phase.prefill().map_or(self.knobs.pipeline, |filling| filling.pipeline)
     }
 
-    /// Returns the number of replies after which a client opens a new connection; `None` during a prefill.
+    /// Returns the number of replies after which a client opens a new connection, or `None` during a prefill.
     #[inline]
     pub(super) fn reconnect(&self) -> Option<u32> {
         self.knobs.reconnect.filter(|_| self.phase.prefill().is_none())
     }
 
-    /// Returns how long a client pauses between its batches; `None` during a prefill.
+    /// Returns how long a client pauses between its batches, or `None` during a prefill.
     #[inline]
     pub(super) fn think(&self) -> Option<RandomLength> {
         self.knobs.think.filter(|_| self.phase.prefill().is_none())
     }
 
-    /// Returns how long a client's sessions last; `None` during a prefill.
+    /// Returns how long a client's sessions last, or `None` during a prefill.
     #[inline]
     pub(super) fn session_length(&self) -> Option<RandomLength> {
         self.knobs.session_length.filter(|_| self.phase.prefill().is_none())
     }
 
-    /// Returns whether the current prefill continues with `knobs`, because the keys stay the same.
+    /// Returns whether the current prefill continues with `knobs`, which is so if the keys and their values stay the
+    /// same.
     fn continues_prefill(&self, knobs: &Knobs) -> bool {
         let is_same =
             self.knobs.keyspace == knobs.keyspace && has_same_prefill(&self.knobs.workload, &knobs.workload);
@@ -90,8 +91,8 @@ impl LoadSetting {
         self
     }
 
-    /// Returns the program that generates the requests for `knobs` in `phase`. If nothing relevant changes, this is the
-    /// current program. A new program reuses unchanged values.
+    /// Returns the program that generates the requests for `knobs` in `phase`. If the change does not concern the
+    /// requests, this is the current program. A new program reuses unchanged values.
     pub(super) fn program_for(
         &self,
         knobs: &Knobs,
@@ -126,8 +127,8 @@ impl LoadSetting {
         }
     }
 
-    /// Returns the phase of an agent after it has changed from this setting to `turn`. `share` is the agent's share of
-    /// the load.
+    /// Returns the phase of an agent after the agent has changed from this setting to `turn`. `share` is the agent's
+    /// share of the load.
     pub(super) fn followed_by(&self, turn: &AgentSetting, share: Share, stops: &Stops) -> Phase {
         let quota = stops.quota.clone();
         match turn.phase {
@@ -161,7 +162,7 @@ fn has_same_prefill(one: &Workload, other: &Workload) -> bool {
     one.prefill == other.prefill && one.keys == other.keys
 }
 
-/// Returns `phase` with a prefill before it, or only `phase` if `knobs` need no prefill.
+/// Returns a prefill that is followed by `phase`, or `phase` itself if `knobs` need no prefill.
 pub(super) fn fill_first(phase: Phase, knobs: &Knobs, since_ns: u64, filled: &[Arc<Workload>]) -> Phase {
     let workload = &knobs.workload;
     let is_filled = || filled.iter().any(|other| has_same_prefill(workload, other));
@@ -173,7 +174,8 @@ pub(super) fn fill_first(phase: Phase, knobs: &Knobs, since_ns: u64, filled: &[A
     Phase::Prefill { filling, then: Box::new(phase) }
 }
 
-/// Returns `phase` and `knobs`. If the load has receivers, a wait for them precedes the phase, and the load is off.
+/// Returns `phase` and `knobs`. If the load has receivers, the returned phase is a wait for the receivers that is
+/// followed by `phase`, and the load is off in the returned knobs.
 pub(super) fn receive_first(phase: Phase, knobs: Knobs, since_ns: u64) -> (Phase, Knobs) {
     if !knobs.load || knobs.workload.receiver_count().is_none() || phase.prefill().is_some() {
         return (phase, knobs);
@@ -181,8 +183,8 @@ pub(super) fn receive_first(phase: Phase, knobs: Knobs, since_ns: u64) -> (Phase
     (Phase::Waiting { since_ns, then: Box::new(phase) }, Knobs { load: false, ..knobs })
 }
 
-/// How many requests a client writes in a prefill before it waits for the replies. A deeper pipeline of the knobs is
-/// kept.
+/// How many requests a client writes in a prefill before it waits for the replies. If the pipeline of the knobs is
+/// deeper, the prefill uses the pipeline of the knobs.
 const PREFILL_PIPELINE: u64 = 16;
 /// The largest total size of the values in a batch of a prefill, in bytes.
 const PREFILL_BATCH: u64 = 1 << 20;

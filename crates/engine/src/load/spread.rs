@@ -1,4 +1,4 @@
-//! A worker's state of a cluster: the topology, the addresses of nodes, and the parcels that wait.
+//! The state that a worker needs for a cluster: the topology, the addresses of the nodes, and the parcels that wait.
 
 use std::{collections::BTreeMap, io, sync::Arc};
 
@@ -17,44 +17,44 @@ use crate::{
     protocol::key_slot,
 };
 
-/// How often a request is redirected before it counts as an error. While a slot changes its owner, two nodes may
-/// briefly redirect a request to each other.
+/// How often a request may be redirected. After more redirects, the request counts as an error. While a slot changes
+/// its owner, two nodes may briefly redirect a request to each other.
 pub(super) const MOST_HOPS: u32 = 6;
 /// The first pause before a request is sent again: 2 ms. Each further pause of the request is twice as long.
 const FIRST_PAUSE_NS: u64 = 2_000_000;
-/// The longest pause before a request is sent again: 100 ms, the time after which the topology is queried again.
+/// The longest pause before a request is sent again: 100 ms. After this time, the topology is requested again.
 const LONGEST_PAUSE_NS: u64 = 100_000_000;
 
-/// A worker's state of a cluster.
+/// The state that a worker needs for a cluster.
 pub(super) struct WorkerCluster {
     pub(super) cluster: Arc<Cluster>,
     /// The node that the user gave. All other nodes have the same credentials.
     target: Target,
     /// The resolved addresses of the nodes, by the number of the node.
     doors: Vec<Option<Endpoints>>,
-    /// Waiting parcels. The key consists of the time until which a parcel waits, and a unique number.
+    /// Waiting parcels. The key of a parcel consists of the time at which its wait ends, and a unique number.
     held: BTreeMap<(u64, u64), (Parcel, NodeRefusal)>,
     /// Requests that are generated and not sent.
     pub(super) gathered: GatheredRequests,
     entries: u64,
     /// The number of requests without a key so far. Requests without a key go to all primaries in turn.
     keyless: usize,
-    /// How reads are divided over the nodes.
+    /// The division of reads over the nodes.
     pub(super) reads: ReadRouter,
-    /// How keys are placed on the nodes.
+    /// The rule by which keys are placed on the nodes.
     placement: Placement,
-    /// How failed requests are sent again.
+    /// The rules by which failed requests are sent again.
     pub(super) retries: Option<Arc<Retries>>,
     /// The number of requests of each slot.
     pub(super) slots: SlotCounts,
     /// The largest number of connections of this worker.
     pub(super) most_lanes: usize,
-    /// Lost requests of a prefill are sent again only if they belong to a segment after this number.
+    /// The number of a segment. Lost requests of a prefill are sent again if they belong to a later segment.
     pub(super) gives_back_after: u32,
 }
 
 impl WorkerCluster {
-    /// Creates the state of a cluster for a worker of this plan; `None` without a cluster.
+    /// Creates the state of a cluster for a worker of this plan, or `None` without a cluster.
     pub(super) fn of(plan: &LoadPlan) -> Option<Self> {
         let ClusterPlan { cluster, max_connections, read_from, pings, retries } = plan.cluster.clone()?;
         Some(Self {
@@ -74,7 +74,7 @@ impl WorkerCluster {
         })
     }
 
-    /// Returns the slot of a request's key, and counts the request for this slot.
+    /// Returns the slot of the key of a request, and counts the request for this slot.
     pub(super) fn slot(&mut self, key: &[u8]) -> u16 {
         match &self.placement {
             Placement::Ring(ring) => return ring.arc(key),
@@ -95,7 +95,7 @@ impl WorkerCluster {
         parts.into_iter().map(to).collect()
     }
 
-    /// Returns the node for a request: the owner of its slot, or a replica of the owner.
+    /// Returns the node that gets a request, which is the owner of the request's slot or a replica of the owner.
     pub(super) fn receiver(
         &mut self,
         topology: &Topology,
@@ -122,8 +122,9 @@ impl WorkerCluster {
         }
     }
 
-    /// Returns the node for a client's own connection: each primary in turn. With a single primary, returns the
-    /// primary and its replicas in turn, so that clients can read while the primary is away.
+    /// Returns the node for a client's own connection. Successive values of `turn` give the primaries one after the
+    /// other. For a primary outside a cluster, successive values give the primary and its replicas, so that clients can
+    /// read while the primary is down.
     pub(super) fn own_node(&self, turn: usize) -> Option<NodeNumber> {
         let topology = self.cluster.topology();
         if self.placement != Placement::Replication {
@@ -133,10 +134,10 @@ impl WorkerCluster {
         members().nth(turn % members().count().max(1)).map(|(number, _)| number)
     }
 
-    /// Returns the node that `redirect` names; `by` is the node that sent the redirect.
+    /// Returns the node that `redirect` names. `by` is the node that sent the redirect.
     ///
     /// # Errors
-    /// When the cluster has reported too many addresses.
+    /// Fails if the cluster has reported too many addresses.
     pub(super) fn redirect_target(
         &self,
         redirect: &NodeRefusal,
@@ -155,7 +156,7 @@ impl WorkerCluster {
     /// Returns the address of a node for attempt number `attempt`, or `None` while the node's host name is looked up.
     ///
     /// # Errors
-    /// When the host name has no address.
+    /// Fails if the host name has no address.
     pub(super) fn endpoint(
         &mut self,
         node: NodeNumber,
@@ -186,7 +187,8 @@ impl WorkerCluster {
         self.cluster.topology().node(node).address.clone()
     }
 
-    /// Keeps a parcel until it may be sent again, at most until `end_ns`. Each further pause of a parcel is longer.
+    /// Keeps a parcel until it may be sent again, but not longer than until `end_ns`. Each pause of a parcel is longer
+    /// than the pause before.
     pub(super) fn delay(&mut self, mut parcel: Parcel, why: NodeRefusal, (now_ns, end_ns): (u64, u64)) {
         let pause_ns = (FIRST_PAUSE_NS << parcel.pauses.min(10)).min(LONGEST_PAUSE_NS);
         parcel.pauses += 1;
@@ -199,13 +201,14 @@ impl WorkerCluster {
         self.held.insert((at_ns, self.entries), (parcel, why));
     }
 
-    /// Returns how failed requests are sent again, if this refusal is such a failure. The redirects of a cluster are not.
+    /// Returns the rules by which failed requests are sent again, or `None` if this refusal is a redirect of a cluster,
+    /// which is not a failure.
     pub(super) fn retries_after(&self, refusal: &NodeRefusal) -> Option<&Arc<Retries>> {
         let is_redirect = refusal.is_redirect() && self.placement == Placement::Slots;
         self.retries.as_ref().filter(|_| !is_redirect)
     }
 
-    /// Returns when the next waiting parcel may be sent again.
+    /// Returns the time at which the next waiting parcel may be sent again, in ns.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.held.first_key_value().map(|((at_ns, _), _)| *at_ns)
     }

@@ -1,4 +1,4 @@
-//! Bytes that a socket did not accept yet.
+//! Bytes that a socket has not accepted yet.
 
 use std::io::{self, IoSlice, Write};
 
@@ -11,7 +11,7 @@ const PIECES: usize = 16;
 #[derive(Debug)]
 pub(super) struct UnsentBytes {
     rest: OutgoingRequests,
-    /// The values of the requests, which `rest` does not contain.
+    /// The values of the requests. The bytes in `rest` do not contain the values.
     values: Option<Values>,
     /// How many bytes of `rest` and `values` together are written.
     written: usize,
@@ -23,7 +23,7 @@ impl UnsentBytes {
         Self { rest: OutgoingRequests::whole(bytes.to_vec()), values: None, written: 0 }
     }
 
-    /// Creates the rest of a write whose values are in `values`. The other bytes are few, and are copied.
+    /// Creates the rest of a write whose values are in `values`. The other bytes are copied, because they are few.
     pub(super) fn apart(out: &OutgoingRequests, values: &Values) -> Self {
         Self { rest: out.clone(), values: Some(values.clone()), written: 0 }
     }

@@ -1,12 +1,12 @@
-//! When to check whether a connection has waited too long.
+//! The times at which connections are checked for having waited too long.
 //!
-//! All connections have the same timeout, and a deadline only moves to a later time. So each client has one entry, at
-//! the deadline from its last check. A request costs only a comparison, and each client is checked once per timeout.
-//! This module does no I/O and reads no clock.
+//! All connections have the same timeout, and a deadline never moves to an earlier time. So each client has one entry,
+//! at the deadline that its connection had at the last check. So a request costs no more than a comparison, and each
+//! client is checked once per timeout. This module does no I/O and reads no clock.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// When each client is to be checked.
+/// The times at which clients are to be checked.
 #[derive(Debug, Default)]
 pub(super) struct CheckQueue {
     /// The clients that have an entry, by index.
@@ -38,12 +38,12 @@ impl CheckQueue {
         self.looks.push(Reverse((at_ns, i)));
     }
 
-    /// Returns when the next check is due.
+    /// Returns the time at which the next check is due, in ns.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.looks.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
-    /// Returns a client that is to be checked by `now_ns`, and removes its entry.
+    /// Returns a client whose check is due by `now_ns`, and removes its entry.
     pub(super) fn next(&mut self, now_ns: u64) -> Option<usize> {
         self.next_ns().filter(|at_ns| *at_ns <= now_ns)?;
         let Reverse((_, i)) = self.looks.pop()?;

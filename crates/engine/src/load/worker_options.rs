@@ -1,4 +1,4 @@
-//! How the worker threads run, and on which cores.
+//! Options of the worker threads: how they read and write, whether they sleep, and on which cores they run.
 
 use std::{fmt, io, str::FromStr};
 
@@ -9,10 +9,10 @@ use super::IoMethod;
 /// The highest valid number of a core.
 const MAX_CORE: usize = 1023;
 
-/// How the worker threads run, apart from their number.
+/// Options of the worker threads, without their number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkerOptions {
-    /// How the workers read and write.
+    /// The method by which the workers read and write.
     pub io: IoMethod,
     /// Whether the workers poll all the time instead of sleeping until a socket or timer is ready.
     pub busy: bool,
@@ -20,8 +20,8 @@ pub struct WorkerOptions {
     pub cores: Cores,
 }
 
-/// A list of cores for the workers, such as `0,2-4`. Worker k runs on the core at index k; a list that is too short is
-/// repeated. With an empty list, the system chooses the cores.
+/// A list of cores for the workers, such as `0,2-4`. Worker k runs on the core at index k. If there are more workers
+/// than cores in the list, the list is repeated. With an empty list, the system chooses the cores.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cores(Vec<usize>);
 
@@ -53,7 +53,7 @@ impl Cores {
     /// Checks that a thread can run on each of the cores.
     ///
     /// # Errors
-    /// When the system refuses a core. The text names the first refused core.
+    /// Fails if the system refuses a core. The text names the first refused core.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.0.is_empty() {
             return Ok(());

@@ -28,7 +28,7 @@ use super::{
     ticker::Ticker,
 };
 
-/// The time between two samples, 1 s: a cause of slowness must be visible within seconds.
+/// The time between two samples: 1 s, because a cause of slowness must be visible within seconds.
 const EVERY: Duration = Duration::from_secs(1);
 /// How often the thread checks whether it should end: every 50 ms.
 const GLANCE_NS: u64 = 50_000_000;
@@ -38,14 +38,14 @@ const GLANCE_NS: u64 = 50_000_000;
 pub struct HostPlan {
     /// The directory that contains `proc` and `sys`, usually `/`.
     pub root: PathBuf,
-    /// The servers, in the order of their numbers in the session, at least one.
+    /// The servers, at least one, in the order of their numbers in the session.
     pub servers: Vec<WatchedServer>,
 }
 
 /// A server that may run on this machine.
 #[derive(Debug, Clone, Default)]
 pub struct WatchedServer {
-    /// The address and settings for connections to the server.
+    /// The address of the server, and the settings for connections to the server.
     pub target: Target,
     /// The process ID of the server.
     pub pid: ServerPid,
@@ -74,11 +74,12 @@ pub struct HostProbe {
 }
 
 impl HostProbe {
-    /// Starts the thread `host`, which reports at once and then every second. The thread reports the figures of this
-    /// machine for the first server, even if that server runs elsewhere, and for every other server on this machine.
+    /// Starts the thread `host`, which sends a report at once and then every second. The thread reports the figures of
+    /// this machine for the first server, even if the first server runs elsewhere, and for every other server that runs
+    /// on this machine.
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub fn start(plan: HostPlan, clock: Clock, reports: Sender<ProbeMessage>) -> io::Result<Self> {
         let (added, news) = channel();
         let body = move |stop: StopFlag| watch(&stop, plan, &news, (&clock, &reports));
@@ -130,14 +131,14 @@ fn watch(
     }
 }
 
-/// A server, and where it runs.
+/// A server, and the place where the server runs.
 struct LocatedServer<'a> {
     root: &'a Path,
     server: WatchedServer,
     place: ServerPlace,
 }
 
-/// Where a server runs.
+/// The place where a server runs.
 enum ServerPlace {
     /// The name of the server is being looked up.
     Sought(Resolution),
@@ -197,7 +198,7 @@ impl<'a> LocatedServer<'a> {
     }
 }
 
-/// Returns whether an address belongs to this machine, because a socket can be bound only to such an address.
+/// Returns whether an address belongs to this machine. The test is whether a socket can be bound to the address.
 fn is_local(ip: IpAddr) -> bool {
     !ip.is_unspecified() && UdpSocket::bind(SocketAddr::new(ip, 0)).is_ok()
 }

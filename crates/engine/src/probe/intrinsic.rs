@@ -1,18 +1,20 @@
 //! The intrinsic probe measures how long the host interrupts a thread that never waits.
 //!
-//! A busy loop repeats the same small piece of work and times each turn. The work always takes the same time, so a
-//! longer turn is a gap in which the machine did something else: the kernel, another process on the core, the
-//! hypervisor. `redis-cli --intrinsic-latency` measures the same gaps, also with one clock reading per turn.
+//! A busy loop repeats the same small piece of work, and measures the time of each turn. The work always takes the same
+//! time, so a longer turn is a gap in which the machine did something else: the kernel, another process on the core,
+//! the hypervisor. `redis-cli --intrinsic-latency` measures the same gaps. redis-cli reads the clock once per turn,
+//! too.
 //!
 //! | form | the loop runs | ends |
 //! |---|---|---|
 //! | on demand | all the time; eats a core | after its length |
 //! | gentle | 5 ms out of every 50 ms | when it is turned off |
 //!
-//! A burst of the gentle form is shorter than a scheduler's time slice, so it disturbs other threads little. Every tick
-//! of 250 ms has five bursts. Each burst begins at a random time within its 50 ms, because a periodic disturbance (a
-//! timer, a CPU quota) could otherwise always fall between two bursts. A gap that begins in a burst is measured to its
-//! end. A gap that begins between two bursts is not measured; about a tenth of all gaps begin in a burst.
+//! In its gentle form, the loop runs in bursts. A burst is shorter than a scheduler's time slice, so the burst disturbs
+//! other threads little. Every tick of 250 ms has five bursts. Each burst begins at a random time within its 50 ms,
+//! because a periodic disturbance (a timer, a CPU quota) could otherwise always fall between two bursts. A gap that
+//! begins in a burst is measured to its end. A gap that begins between two bursts is not measured. About a tenth of all
+//! gaps begin in a burst.
 
 mod turn;
 
@@ -32,18 +34,19 @@ use crate::{
     stats::Recorder,
 };
 
-/// Length of a burst of the gentle form: 5 ms.
+/// The length of a burst of the gentle form: 5 ms.
 const BURST_NS: u64 = 5_000_000;
-/// The period of bursts: 50 ms.
+/// The period of the bursts: one burst begins in every 50 ms.
 const BURST_EVERY_NS: u64 = 50_000_000;
-/// How often the busy loop checks for commands: every 1 ms. A check costs some nanoseconds, in one of many thousand
+/// How often the busy loop checks for commands: every 1 ms. A check costs some nanoseconds in one of many thousand
 /// turns.
 const LOOK_EVERY_NS: u64 = 1_000_000;
 
 /// An intrinsic probe. The probe measures only after [`run`](Self::run) was called. Dropping the probe ends its thread.
 #[derive(Debug)]
 pub struct IntrinsicProbe {
-    /// The channel to the thread. The field is `None` only during the drop: closing the channel ends the thread.
+    /// The channel to the thread. The field is `None` while the probe is dropped, because closing the channel ends the
+    /// thread.
     commands: Option<Sender<IntrinsicCommand>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -60,7 +63,7 @@ impl IntrinsicProbe {
     /// (usually 250 ms).
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub fn start(tick: Duration, clock: Clock, reports: Sender<ProbeMessage>) -> io::Result<Self> {
         let (commands, inbox) = channel();
         let body = move || Loop::new(tick, clock, reports).live(&inbox);
@@ -68,13 +71,13 @@ impl IntrinsicProbe {
         Ok(Self { commands: Some(commands), thread: Some(thread) })
     }
 
-    /// Runs the busy loop for `length` from now on; a run in progress starts over. The last report of a run has
-    /// `remaining_s` 0, even if the run was stopped early.
+    /// Runs the busy loop for `length` from now on. If a run is in progress, it is replaced. In the last report of a
+    /// run, `remaining_s` is 0, even if the run was stopped early.
     pub fn run(&self, length: Duration) {
         self.send(IntrinsicCommand::Run(length));
     }
 
-    /// Ends a run on demand early.
+    /// Ends a run on demand before its time is over.
     pub fn stop(&self) {
         self.send(IntrinsicCommand::Stop);
     }
@@ -147,7 +150,7 @@ impl Loop {
         }
     }
 
-    /// Does one step in the current mode: waits for a command, or runs the busy loop for a while.
+    /// Waits for a command, or runs the busy loop for a while, depending on the current mode.
     fn step(&mut self, inbox: &Receiver<IntrinsicCommand>) -> Result<(), LoopEnded> {
         match self.mode {
             Mode::Off => {

@@ -1,4 +1,4 @@
-//! Measures how long it takes until a write to a primary can be read from its replicas.
+//! Measures how long it takes until a write to a primary can be read from the primary's replicas.
 //!
 //! ```text
 //!  primary   SET marker ─► OK
@@ -34,7 +34,7 @@ use crate::{
     workload::{KeyForm, KeyNames, KeySpan},
 };
 
-/// The prefix of the markers' keys, after the prefix of the run, and the number of possible keys.
+/// The prefix of the markers' keys, which follows the prefix of the run, and the number of possible keys.
 const PREFIX: &str = "probe-lag:";
 const NAMES: u64 = 1024;
 /// The expiry of a marker: 60 000 ms.
@@ -61,7 +61,7 @@ pub fn lag_keys() -> KeySpan {
 /// The settings of the lag probe.
 #[derive(Debug, Clone)]
 pub struct LagPlan {
-    /// The cluster of the nodes; with `None`, node 0 is the primary of all other nodes.
+    /// The cluster of the nodes. With `None`, node 0 is the primary of all other nodes.
     pub cluster: Option<Arc<Cluster>>,
     /// The names of the keys that this run may write.
     pub names: KeyNames,
@@ -80,7 +80,7 @@ impl LagProbe {
     /// Starts the thread `lag`, which sends its reports to `messages`.
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub fn start(plan: LagPlan, clock: Clock, messages: Sender<ProbeMessage>) -> io::Result<Self> {
         let LagPlan { cluster, names, nodes } = plan;
         let nodes = Arc::new(Mutex::new(nodes));
@@ -110,7 +110,7 @@ struct LagWatch {
     measured: Mutex<BTreeSet<usize>>,
 }
 
-/// A replica, its primary, and the key of the marker. If the key is an error, it is the reason why there is no key.
+/// A replica, its primary, and the key of the marker. If there is no key, the error gives the reason.
 struct ReplicaPair {
     primary: Target,
     replica: Target,
@@ -137,7 +137,7 @@ impl LagWatch {
         });
     }
 
-    /// Returns a replica and its primary; `None` if the node is not a replica.
+    /// Returns a replica and its primary, or `None` if the node is not a replica.
     fn pair(&self, node: usize) -> Option<ReplicaPair> {
         let nodes = self.nodes.lock();
         let replica = nodes.get(node)?.clone();
@@ -181,7 +181,7 @@ impl LagWatch {
     /// Writes a marker and waits until the replica shows the marker.
     ///
     /// # Errors
-    /// When the lag cannot be measured: the cause, in words.
+    /// Returns the cause, in words, if the lag cannot be measured.
     fn measure_once(&self, node: usize, pair: &ReplicaPair, lags: &mut Lags) -> Result<(), String> {
         let ReplicaPair { primary, replica, key } = pair;
         let key = key.as_ref().map_err(Clone::clone)?.as_bytes();
@@ -245,7 +245,7 @@ fn number(reply: &[u8]) -> Option<u64> {
     untrusted::bytes(RespValue::read(reply)?.text()?).parse().ok()
 }
 
-/// The measurements of one replica, and the connections to the replica and to its primary.
+/// The state of the measurements of one replica, with the connections to the replica and to its primary.
 #[derive(Default)]
 struct Lags {
     replica: String,
@@ -253,7 +253,7 @@ struct Lags {
     at_replica: LagLine,
     seen: Recorder,
     unseen: u64,
-    /// Why the lag cannot be measured now; `None` if it can.
+    /// The reason why the lag cannot be measured now, or `None` if the lag can be measured.
     trouble: Option<String>,
 }
 
@@ -278,7 +278,7 @@ impl LagLine {
     /// Sends a command to a server, and returns the reply.
     ///
     /// # Errors
-    /// When the server cannot be reached or does not answer.
+    /// Fails if the server cannot be reached or if it does not answer.
     fn ask(&mut self, target: &Target, is_replica: bool, words: &[&[u8]]) -> Result<Vec<u8>, ReachError> {
         let before = self.0.take().filter(|(known, _)| known.address == target.address);
         let mut talk = match before {

@@ -16,18 +16,18 @@ pub enum ProbeMessage {
     Intrinsic(ProbeReport<Intrinsic>),
     /// A sample of this machine, and of a server that runs on it.
     Host {
-        /// When the sample was taken, in ns.
+        /// The time at which the sample was taken, in ns.
         at_ns: u64,
         /// The number of the server in the session.
         server: usize,
         /// The sample.
         sample: Box<HostSample>,
     },
-    /// The replication lag of a replica: how long the last write to the primary has not been readable from the replica.
+    /// The replication lag of a replica: how long the last write to the primary was not readable from the replica.
     Lag {
         /// The number of the replica in the session.
         node: usize,
-        /// The time until the write was readable or, if it is not readable yet, the time so far, in ns.
+        /// The time until the write was readable or, if the write is not readable yet, the time so far, in ns.
         lag_ns: u64,
     },
     /// The recall of a search for nearest vectors.
@@ -49,7 +49,7 @@ pub enum ProbeMessage {
     /// The server answered a PING with an error of a new kind. Only the first error of each kind is sent; the reports
     /// of the probe contain the number of all errors.
     ErrorReply {
-        /// When the error arrived, in ns.
+        /// The time at which the error arrived, in ns.
         at_ns: u64,
         /// The error's prefix, such as `NOAUTH`, under which [`Ping::errors`] counts the error.
         kind: String,
@@ -59,7 +59,7 @@ pub enum ProbeMessage {
     /// The ping probe lost its connection, or failed to open one. The message is sent again if the cause
     /// changes before the probe reconnects.
     Lost {
-        /// When the connection was lost, in ns.
+        /// The time at which the connection was lost, in ns.
         at_ns: u64,
         /// The kind of error under which the PINGs that are due without a connection are counted.
         kind: String,

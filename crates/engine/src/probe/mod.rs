@@ -1,7 +1,7 @@
-//! Small measurements next to the load, each on its own thread: *ping* (as `redis-cli --latency`), *wake* (how late a
-//! sleeping thread wakes up), *intrinsic* (as `redis-cli --intrinsic-latency`), *host* (samples of this machine),
-//! *failover* (how long failovers last), *lag* (how far replicas lag behind), and *recall* (which share of the nearest
-//! vectors a search finds). Only the lag probe writes to the servers.
+//! Probes: small measurements next to the load. Each probe has its own thread: *ping* (as `redis-cli --latency`),
+//! *wake* (how late a sleeping thread wakes up), *intrinsic* (as `redis-cli --intrinsic-latency`), *host* (samples of
+//! this machine), *failover* (how long failovers last), *lag* (how far replicas lag behind), and *recall* (the share of
+//! the nearest vectors that a search finds). The lag probe is the only probe that writes to the servers.
 //!
 //! ```text
 //!  thread ping ──────┐
@@ -12,8 +12,8 @@
 //!  thread lag ───────┤
 //!  thread recall ────┘
 //! ```
-//! Probes only send reports; they do not write recordings or draw on the screen. A probe ends when its handle is
-//! dropped, or when the receiver of its messages is gone.
+//! Probes send reports, and do not write recordings or draw on the screen. A probe ends when its handle is dropped, or
+//! when the receiver of its messages is gone.
 
 mod failover;
 mod host;

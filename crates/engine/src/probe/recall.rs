@@ -21,10 +21,10 @@ use crate::{
 
 /// The shortest time between two searches: 250 ms.
 const EVERY: Duration = Duration::from_millis(250);
-/// The length of the pause after a search, as a multiple of the time for the computation of its exact neighbours. The
-/// probe then uses at most 5 % of a core.
+/// The length of the pause after a search, as a multiple of the time in which the exact neighbours were computed. With
+/// this multiple, the probe uses at most 5 % of a core.
 const PAUSES: u32 = 20;
-/// The timeout of the connection, and of each reply: 1 s. The probe may need this time to end.
+/// The timeout of the connection, and of each reply: 1 s. The probe may need this time until it ends.
 const LIMIT: Duration = Duration::from_secs(1);
 /// The longest accepted reply: 16 MiB.
 const LONGEST: usize = 16 << 20;
@@ -43,7 +43,7 @@ impl RecallProbe {
     /// mean recall.
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub fn start(
         target: Target,
         (search, of): (VectorSearch, (Arc<Workload>, u64)),
@@ -85,10 +85,10 @@ impl RecallProbe {
     }
 }
 
-/// Sends a search, over a new connection if there is none, and returns the reply.
+/// Sends a search and returns the reply. If there is no connection, opens a new connection first.
 ///
 /// # Errors
-/// When the server cannot be reached, does not answer, or answers with an error.
+/// Fails if the server cannot be reached, does not answer, or answers with an error.
 fn ask(target: &Target, line: &mut Option<Talk>, query: &VectorQuery) -> Result<Vec<u8>, String> {
     let mut talk = match line.take() {
         Some(talk) => talk,

@@ -9,9 +9,9 @@ use crate::stats::Latency;
 /// The report of one probe over one interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeReport<T> {
-    /// When the interval began, in ns.
+    /// The time at which the interval began, in ns.
     pub start_ns: u64,
-    /// When the interval ended, in ns.
+    /// The time at which the interval ended, in ns.
     pub end_ns: u64,
     /// The measurements of the interval.
     pub body: T,
@@ -19,13 +19,14 @@ pub struct ProbeReport<T> {
 
 /// The results of the ping probe, which sends PINGs on a schedule, on its own connection.
 ///
-/// If the kernel timestamps the connection, each round trip has three parts that add up to it: `send`, `kernel` and
-/// `pickup`. Each round trip in `rtt` is then counted either in all three parts or in `left_out`.
+/// If the kernel timestamps the connection, each round trip is the sum of three parts: `send`, `kernel` and `pickup`.
+/// Each round trip in `rtt` is then counted either in all three parts, or in `left_out`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ping {
     /// The round trips: the time from when a PING was due to the last byte of its PONG. Only good replies are included.
     pub rtt: Latency,
-    /// Whether the kernel timestamped the connection, or why it did not; `None` before the first connection.
+    /// Whether the kernel timestamped the connection, and the reason if not. The field is `None` before the first
+    /// connection.
     pub timing: Option<Timing>,
     /// The time from the due time of each PING until the PING left the host: the client's delay in sending. `None`
     /// without timestamps.
@@ -34,28 +35,29 @@ pub struct Ping {
     /// server, which does not depend on the local scheduler. `None` without timestamps.
     pub kernel: Option<Latency>,
     /// How long each reply waited in the local kernel until the ping thread's wait returned: the client's delay in
-    /// reading. The wake probe measures another delay: how late a timer ends a sleep. `None` without timestamps.
+    /// reading. The wake probe measures a different delay, which is how late a timer ends a sleep. `None` without
+    /// timestamps.
     pub pickup: Option<Latency>,
     /// Round trips with unknown parts, by kind: `shared read` (bytes after the reply were read with it), `no
     /// stamp`, `doubt` (the ping thread was interrupted between two clock readings), `clock step` (the wall clock
     /// was set meanwhile), `order` (the timestamps contradict each other, or the reply arrived after the wake-up).
     pub left_out: BTreeMap<String, u64>,
-    /// The kernel's own round trip of the connection at the end of the interval; `None` for a unix socket, on systems
-    /// other than Linux and without a connection.
+    /// The kernel's own round trip of the connection at the end of the interval, or `None` for a unix socket, on
+    /// systems other than Linux and without a connection.
     pub tcp: Option<TcpRtt>,
     /// Failed PINGs by kind: a server error's prefix, `timeout`, `refused`, `reset`, `unreachable`, `protocol`, or
     /// `missed` if redyno itself did not run.
     pub errors: BTreeMap<String, u64>,
-    /// How long the oldest unanswered PING had waited at the end of the interval, in µs; 0 if there was none. A stall
-    /// of the server is visible here while it lasts, and in the samples when it is over.
+    /// How long the oldest unanswered PING had waited at the end of the interval, in µs, or 0 if all PINGs were
+    /// answered. A stall of the server is visible here while it lasts, and in the samples when it is over.
     pub waiting_us: u64,
-    /// How long each unanswered PING had waited at the end of the interval. These times are lower bounds, and are not
-    /// in `rtt`.
+    /// How long each unanswered PING had waited at the end of the interval. Because each wait will last longer, these
+    /// times are lower bounds, and `rtt` does not contain them.
     #[serde(default, skip_serializing_if = "Latency::is_empty")]
     pub unanswered: Latency,
 }
 
-/// Whether the kernel timestamps the ping connection, or why it does not.
+/// Whether the kernel timestamps the ping connection, and the reason if not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Timing {
     /// The kernel timestamps the connection.
@@ -76,7 +78,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// Returns in one or two words why there are no timestamps; `None` if there are timestamps.
+    /// Returns in one or two words why there are no timestamps, or `None` if there are timestamps.
     pub fn obstacle(self) -> Option<&'static str> {
         match self {
             Self::Kernel => None,
@@ -88,7 +90,7 @@ impl Timing {
     }
 }
 
-/// The round trip of a TCP connection as the kernel measures it (TCP_INFO): the time from a segment to its
+/// The round trip of a TCP connection as the kernel measures it (TCP_INFO): the time from sending a TCP segment to its
 /// acknowledgement. If the acknowledgement comes with the server's reply, the round trip includes the server's time.
 /// The minimum is therefore the round trip of the network alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,14 +99,14 @@ pub struct TcpRtt {
     pub rtt_us: u32,
     /// The smoothed deviation of the round trip, in microseconds.
     pub rtt_var_us: u32,
-    /// The shortest round trip of the last minutes, in microseconds; `None` before Linux 4.6.
+    /// The shortest round trip of the last minutes, in microseconds, or `None` before Linux 4.6.
     pub rtt_min_us: Option<u32>,
 }
 
-/// The wake probe's results: how late a thread that sleeps for 10 ms wakes up.
+/// The results of the wake probe, which measures how late a thread that sleeps for 10 ms wakes up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wake {
-    /// Time between the planned end of a sleep and its actual end.
+    /// The time from the planned end of each sleep to the actual end.
     pub late: Latency,
 }
 
@@ -114,12 +116,12 @@ pub struct Intrinsic {
     /// Whether the probe runs in its gentle form, in which the loop runs for a tenth of the time and does not end by
     /// itself.
     pub gentle: bool,
-    /// Time spent in the loop in this interval, in nanoseconds.
+    /// The time that the loop ran in this interval, in nanoseconds.
     pub busy_ns: u64,
     /// The number of turns of the loop.
     pub runs: u64,
-    /// The duration of each turn; the longest is the figure that redis-cli prints.
+    /// The duration of each turn. The longest duration is the figure that redis-cli prints.
     pub gaps: Latency,
-    /// Remaining seconds of a run on demand; `None` in the gentle form.
+    /// Remaining seconds of a run on demand, or `None` in the gentle form.
     pub remaining_s: Option<f64>,
 }

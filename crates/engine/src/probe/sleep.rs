@@ -1,4 +1,4 @@
-//! Sleeps as exactly as the system allows.
+//! Sleeps until given times, as exactly as the system allows.
 //!
 //! | system | sleeps until | with |
 //! |---|---|---|
@@ -11,8 +11,8 @@ pub(super) use relative::Sleeper;
 #[cfg(target_os = "linux")]
 pub(super) use absolute::Sleeper;
 
-/// Turns off the kernel's rounding of this thread's timers. By default, Linux wakes a thread up to 50 µs late
-/// on purpose, to save wake-ups; a probe would show this as a delay of the machine or the server.
+/// Turns off the kernel's rounding of this thread's timers. By default, Linux wakes a thread up to 50 µs late on
+/// purpose, to save wake-ups. A probe would show this lateness as a delay of the machine or of the server.
 pub(super) fn sharpen_timers() {
     #[cfg(target_os = "linux")]
     // If the call fails, the kernel's default slack remains: sleeps are less exact, nothing else changes.
@@ -44,7 +44,7 @@ mod absolute {
             Self { origin_ns: system_ns.saturating_sub(clock.now_ns()) }
         }
 
-        /// Sleeps until `deadline_ns`; signals do not end the sleep early.
+        /// Sleeps until `deadline_ns`. Signals do not end the sleep early.
         pub(in crate::probe) fn sleep_until(&self, deadline_ns: u64) {
             let at_ns = self.origin_ns + deadline_ns;
             let at = Timespec { tv_sec: (at_ns / SECOND_NS) as i64, tv_nsec: (at_ns % SECOND_NS) as _ };

@@ -1,4 +1,4 @@
-//! A probe's thread: named, stopped and joined when its handle is dropped.
+//! A probe's thread, which has a name. When its handle is dropped, the thread is stopped and joined.
 
 use std::{
     io,
@@ -13,7 +13,7 @@ use std::{
 /// How often a sleeping thread checks whether it should end: every 50 ms.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// The handle of a running thread; dropping it stops the thread and waits for its end.
+/// The handle of a running thread. Dropping the handle stops the thread and waits until the thread has ended.
 #[derive(Debug)]
 pub(super) struct ProbeThread {
     stop: Arc<AtomicBool>,
@@ -42,8 +42,8 @@ impl StopFlag {
 }
 
 impl ProbeThread {
-    /// Starts a thread. `body` must check the [`StopFlag`] at least every 100 ms, because a drop of the handle
-    /// waits for the thread.
+    /// Starts a thread. `body` must check the [`StopFlag`] at least every 100 ms, because dropping the handle waits for
+    /// the end of the thread.
     pub(super) fn start(name: &str, body: impl FnOnce(StopFlag) + Send + 'static) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let seen = StopFlag(Arc::clone(&stop));
@@ -51,7 +51,7 @@ impl ProbeThread {
         Ok(Self { stop, thread: Some(thread) })
     }
 
-    /// Requests the end of the thread, and does not wait for it.
+    /// Requests the end of the thread, and does not wait until the thread has ended.
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }

@@ -10,7 +10,7 @@ use super::ProbeReport;
 pub(super) struct Ticker {
     length_ns: u64,
     start_ns: u64,
-    /// When this tick ends.
+    /// The time at which this tick ends, in ns.
     pub(super) end_ns: u64,
 }
 
@@ -24,14 +24,14 @@ impl Ticker {
         ticker
     }
 
-    /// Begins a tick at `now_ns`, after a time without reports.
+    /// Begins a new tick at `now_ns`, after a time without reports.
     pub(super) fn restart(&mut self, now_ns: u64) {
         self.start_ns = now_ns;
         self.end_ns = (now_ns / self.length_ns).saturating_add(1).saturating_mul(self.length_ns);
     }
 
-    /// Closes the tick if it is over at `now_ns`. A thread that slept through several ticks gets one report for all of
-    /// them, because it is unknown to which tick each sample belongs.
+    /// Closes the tick if it is over at `now_ns`. If a thread has slept through several ticks, there is one report for
+    /// all these ticks, because it is unknown to which of them each sample belongs.
     pub(super) fn close_if_over<T>(
         &mut self,
         now_ns: u64,
@@ -43,7 +43,7 @@ impl Ticker {
         Some(self.close(now_ns / self.length_ns * self.length_ns, body()))
     }
 
-    /// Closes the tick at `at_ns`, before its end.
+    /// Closes the tick at `at_ns`, before the planned end of the tick.
     pub(super) fn close<T>(&mut self, at_ns: u64, body: T) -> ProbeReport<T> {
         let report = ProbeReport { start_ns: self.start_ns, end_ns: at_ns, body };
         self.restart(at_ns);

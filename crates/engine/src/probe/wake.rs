@@ -1,8 +1,8 @@
 //! The wake probe: how late a thread that sleeps for 10 ms wakes up.
 //!
 //! The probe shows the delay that the scheduler, the hypervisor and other threads of this machine cause for any waiting
-//! thread, including redyno's own. Each sleep begins when the previous sleep has ended, so a freeze of a second is one
-//! sample of a second. The probe costs about 100 wake-ups a second, as many as the PINGs.
+//! thread, including redyno's own. Each sleep begins when the previous sleep has ended, so if the machine freezes for a
+//! second, there is one sample of a second. The probe causes about 100 wake-ups a second, as many as the ping probe.
 
 use std::{io, sync::mpsc::Sender, time::Duration};
 
@@ -18,10 +18,11 @@ use super::{
     ticker::Ticker,
 };
 
-/// The planned length of a sleep: 10 ms. Each sleep costs some 15 µs, so the probe takes less than 0.2 % of a core.
+/// The planned length of a sleep: 10 ms. Each sleep costs some 15 µs of CPU time, so the probe uses less than 0.2 % of
+/// a core.
 const SLEEP_NS: u64 = 10_000_000;
 
-/// A running wake probe; dropping it ends its thread.
+/// A running wake probe. Dropping the probe ends its thread.
 #[derive(Debug)]
 pub struct WakeProbe {
     _thread: ProbeThread,
@@ -32,20 +33,21 @@ impl WakeProbe {
     /// is dropped.
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub fn start(tick: Duration, clock: Clock, reports: Sender<ProbeMessage>) -> io::Result<Self> {
         let body = move |stop: StopFlag| watch(&stop, tick, &clock, &reports);
         Ok(Self { _thread: ProbeThread::start("wake", body)? })
     }
 }
 
-/// The planned length of a sleep of [`wake_delays`]: a few hundred milliseconds are enough for a p99.
+/// The planned length of a sleep of [`wake_delays`]: 0.25 ms, so that measuring for a few hundred milliseconds is
+/// enough for a p99.
 const SHORT_SLEEP_NS: u64 = 250_000;
 
 /// Measures for `length`, on a separate thread, how late sleeps of a quarter of a millisecond end.
 ///
 /// # Errors
-/// When the system cannot start a thread.
+/// Fails if the system cannot start a thread.
 pub fn wake_delays(length: Duration) -> io::Result<Latency> {
     let body = move || {
         sharpen_timers();

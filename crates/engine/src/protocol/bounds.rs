@@ -2,11 +2,11 @@
 
 use super::header::ProtocolError;
 
-/// The most accepted levels of nested lists. The most deeply nested reply that redyno requests, the reply to LATENCY
-/// HISTOGRAM, has 3 levels.
+/// The largest accepted number of levels of nested lists. The most deeply nested reply that redyno requests, the reply
+/// to LATENCY HISTOGRAM, has 3 levels.
 const MAX_DEPTH: usize = 32;
-/// The most elements that a reply may have, summed over all levels. A reply to SCAN has about 1 000 elements, and 32
-/// slow log entries with all arguments have about 1 300.
+/// The largest number of elements that a reply may have, summed over all levels. A reply to SCAN has about 1 000
+/// elements, and 32 slow log entries with all arguments have about 1 300.
 const MAX_ELEMENTS: u64 = 1 << 18;
 
 /// Counts the elements and levels of a reply that a decoder will read.
@@ -14,12 +14,13 @@ const MAX_ELEMENTS: u64 = 1 << 18;
 pub(super) struct ReplyBounds {
     /// The number of elements at all levels, according to the headers so far.
     elements: u64,
-    /// The number of elements that follow each list. The lists are those that have not ended, and some that have ended.
+    /// The number of elements that follow each list. The vector contains the lists that have not ended, and some lists
+    /// that have ended.
     behind: Vec<u64>,
 }
 
 impl ReplyBounds {
-    /// Counts a list of `n` elements. `open` is the number of elements that have not ended, including the list;
+    /// Counts a list of `n` elements. `open` is the number of elements that have not ended, including the list.
     /// `begins_reply` is true if the list is the reply itself.
     pub(super) fn add(&mut self, n: u64, open: u64, begins_reply: bool) -> Result<(), ProtocolError> {
         if begins_reply {

@@ -1,4 +1,4 @@
-//! The dialects: the protocols that servers speak. Only this module decides how each dialect encodes commands, finds
+//! The dialects: the protocols that servers speak. This module alone decides how each dialect encodes commands, finds
 //! the end of a reply, pings, authenticates, and appears in a URI.
 //!
 //! | | encodes | skips | pings | authenticates |
@@ -25,13 +25,13 @@ pub enum Dialect {
     Resp2,
     /// The newer protocol of Redis (since version 6) and Valkey, which a client has to request.
     Resp3,
-    /// memcached's text protocol, classic and meta commands.
+    /// memcached's text protocol, with the classic commands and the meta commands.
     Memcached,
     /// HTTP/1.1, with the site that receives the requests.
     Http(&'static HttpSite),
 }
 
-/// URI schemes: the name, whether it uses TLS, and the dialect.
+/// The URI schemes. Each row has the name of a scheme, whether the scheme uses TLS, and the dialect.
 const SCHEMES: [(&str, bool, Dialect); 8] = [
     ("redis", false, Dialect::Resp2),
     ("rediss", true, Dialect::Resp2),
@@ -44,7 +44,7 @@ const SCHEMES: [(&str, bool, Dialect); 8] = [
 ];
 
 impl Dialect {
-    /// Returns the dialect of a URI's scheme, and whether it uses TLS.
+    /// Returns the dialect of a URI's scheme, and whether the scheme uses TLS.
     pub fn of_scheme(scheme: &str) -> Option<(Self, bool)> {
         SCHEMES.iter().find(|(name, ..)| *name == scheme).map(|(_, tls, dialect)| (*dialect, *tls))
     }
@@ -93,8 +93,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the approximate memory in bytes that a server needs for a string key, in addition to the name and the
-    /// value.
+    /// Returns the approximate memory in bytes that a server needs for a string key, in addition to the bytes of the
+    /// name and the value.
     pub fn key_overhead(self) -> u64 {
         match self {
             Self::Resp2 | Self::Resp3 => 64,
@@ -103,7 +103,7 @@ impl Dialect {
         }
     }
 
-    /// Encodes a command of fixed words without a value. For HTTP, this is a request with its body.
+    /// Encodes a command of fixed words without a value. For HTTP, this is a whole request, including its body.
     pub fn encode(self, words: &[&[u8]]) -> Vec<u8> {
         match self {
             Self::Resp2 | Self::Resp3 => resp::encode(words),
@@ -113,8 +113,8 @@ impl Dialect {
     }
 
     /// Returns one word of encoded commands: word number `word` of command number `command`, both counted from 0.
-    /// `None` if there is no such word, and always for HTTP. In memcached's protocol, no earlier command may have a
-    /// value.
+    /// Returns `None` if there is no such word. For HTTP, always returns `None`. In memcached's protocol, no earlier
+    /// command may have a value.
     pub(crate) fn request_word(self, requests: &[u8], command: usize, word: usize) -> Option<&[u8]> {
         match self {
             Self::Resp2 | Self::Resp3 => resp::request_word(requests, command, word),
@@ -126,7 +126,7 @@ impl Dialect {
     /// Returns the layout of the command that consists of these words.
     ///
     /// # Errors
-    /// When the dialect does not have the command.
+    /// Fails if the dialect does not have the command.
     pub(super) fn lay_out<'a>(
         self,
         words: &[Vec<ArgumentPart<'a>>],
@@ -141,7 +141,7 @@ impl Dialect {
     /// Checks that the dialect has the command that consists of these words.
     ///
     /// # Errors
-    /// When the dialect does not have the command; the error gives the reason.
+    /// Fails if the dialect does not have the command; the error gives the reason.
     pub fn check(self, words: &[Vec<ArgumentPart>]) -> Result<(), UnsupportedCommand> {
         self.lay_out(words).map(|_| ())
     }
@@ -166,7 +166,7 @@ impl Dialect {
         }
     }
 
-    /// Returns whether the reply to a [`ping`](Self::ping), good or an error, may begin with these bytes.
+    /// Returns whether the reply to a [`ping`](Self::ping), which may be an error, may begin with these bytes.
     pub fn answers_ping(self, first: &[u8]) -> bool {
         match self {
             Self::Resp2 | Self::Resp3 => first.starts_with(b"+PONG") || first.starts_with(b"-"),
@@ -177,7 +177,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the commands of a connection's greeting in order. Each command has one reply.
+    /// Returns the commands of a connection's greeting, in the order in which they are sent. Each command has one
+    /// reply.
     pub fn greeting_commands(self, who: &GreetingParameters) -> Vec<(GreetingCommand, Vec<u8>)> {
         match self {
             Self::Resp2 => resp::introduce(who, false),
@@ -205,14 +206,14 @@ impl Dialect {
     }
 }
 
-/// Properties that only HTTP has.
+/// The properties that no dialect except HTTP has.
 impl Dialect {
-    /// Returns the site that receives the requests; `None` if the dialect is not HTTP.
+    /// Returns the site that receives the requests, or `None` if the dialect is not HTTP.
     pub fn site(self) -> Option<&'static HttpSite> {
         if let Self::Http(site) = self { Some(site) } else { None }
     }
 
-    /// Returns the dialect with these header fields in each request. Dialects other than HTTP stay the same.
+    /// Returns the dialect with these header fields in each request. A dialect other than HTTP is returned unchanged.
     #[must_use]
     pub(crate) fn with_fields(self, fields: &[(String, String)]) -> Self {
         match self {
@@ -224,7 +225,7 @@ impl Dialect {
     /// Checks that the HTTP methods of a workload can be sent together. The names are in upper case.
     ///
     /// # Errors
-    /// When the methods cannot be sent together; the error gives the reason.
+    /// Fails if the methods cannot be sent together; the error gives the reason.
     pub fn check_together<'m>(
         self,
         methods: impl Iterator<Item = &'m str>,
@@ -241,17 +242,17 @@ impl Dialect {
 
 /// The features of a dialect.
 impl Dialect {
-    /// Returns whether the server is a Redis or Valkey.
+    /// Returns whether the dialect is that of Redis and Valkey.
     fn is_resp(self) -> bool {
         matches!(self, Self::Resp2 | Self::Resp3)
     }
 
-    /// Returns whether a server has keys, and statistics about its data and clients.
+    /// Returns whether a server has keys, and reports statistics about its data and its clients.
     pub fn has_keys(self) -> bool {
         self.site().is_none()
     }
 
-    /// Returns whether only a URI can select the dialect.
+    /// Returns whether the dialect must be selected by a URI.
     pub fn needs_uri(self) -> bool {
         !self.is_resp()
     }
@@ -261,7 +262,7 @@ impl Dialect {
         self.is_resp().then_some(Self::Resp3)
     }
 
-    /// Returns whether a request is a list of words with their lengths, and not a line of text.
+    /// Returns whether a request is a list of words with their lengths, instead of a line of text.
     pub fn counts_words(self) -> bool {
         self.is_resp()
     }
@@ -297,8 +298,8 @@ impl Dialect {
         self == Self::Resp3
     }
 
-    /// Returns whether a server supports compare-and-swap (CAS): a write that names the number of an item fails if
-    /// another client has changed the item.
+    /// Returns whether a server supports compare-and-swap (CAS): a write that contains the number of an item fails if
+    /// another client has changed the item in the meantime.
     pub fn has_cas(self) -> bool {
         self == Self::Memcached
     }

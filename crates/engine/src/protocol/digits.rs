@@ -6,7 +6,7 @@ pub const KEY_DIGITS: usize = 12;
 /// The first number with more than eight digits.
 pub(super) const NINE_DIGITS: u64 = 100_000_000;
 
-/// The character `0` in each of the eight lanes (bytes) of a word.
+/// The character `0` in each of the eight bytes of a word.
 const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
 
 /// Writes `n` in twelve digits with leading zeros. `n` must be below 10^12.
@@ -38,12 +38,13 @@ fn eight_digits(n: u64) -> [u8; 8] {
     (lanes(n) | ZEROS).to_le_bytes()
 }
 
-/// Returns the eight digits of `n`, each in one lane (byte) of a word. `n` must be below 10^8.
+/// Returns the eight digits of `n`, each in one byte of a word. In this function, a *lane* is a part of the word. `n`
+/// must be below 10^8.
 ///
-/// All digits are computed at once: the number is split into two lanes of four digits, these into four lanes of two
-/// digits, and these into eight lanes of one digit. The first digit is in the lowest byte. A lane is divided by a
-/// multiplication and a shift: 10486 / 2^20 for 1/100 and 103 / 2^10 for 1/10, which are exact below 10 000 and below
-/// 100.
+/// All digits are computed at once: the number is split into two lanes of four digits, which are split into four lanes
+/// of two digits, which are split into eight lanes of one digit. The first digit is in the lowest byte. A lane is
+/// divided by a multiplication and a shift: 10486 / 2^20 for 1/100 and 103 / 2^10 for 1/10, which are exact below 10
+/// 000 and below 100, respectively.
 #[inline]
 fn lanes(n: u64) -> u64 {
     let fours = (n / 10_000) | ((n % 10_000) << 32);
@@ -53,7 +54,7 @@ fn lanes(n: u64) -> u64 {
     tens | ((twos - tens * 10) << 8)
 }
 
-/// Appends the decimal digits in `bytes` to a number; other bytes are ignored.
+/// Appends the decimal digits in `bytes` to a number, and ignores all other bytes.
 #[cold]
 pub(super) fn add_digits(number: &mut u64, bytes: &[u8]) {
     for digit in bytes.iter().filter(|byte| byte.is_ascii_digit()) {

@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::Reply;
 use crate::untrusted;
 
-/// The longest accepted line (a header, a status, an error).
+/// The longest accepted line in bytes, such as a header, a status or an error.
 pub(super) const MAX_LINE: usize = 64 * 1024;
 
 /// The error for bytes that are not a valid reply, or for a reply that is not accepted.
@@ -34,7 +34,7 @@ impl ProtocolError {
         Self::NoReply(excerpt(bytes))
     }
 
-    /// Returns the error for a line with a wrong line ending.
+    /// Returns the error for a line that ends in the wrong bytes.
     pub(super) fn no_line_end(line: &[u8]) -> Self {
         Self::LineFeed(excerpt(line))
     }
@@ -56,7 +56,7 @@ pub(super) enum Header {
     Attribute(u64),
 }
 
-/// Parses a header line; `line` does not include the line feed.
+/// Parses a header line. `line` does not include the line feed.
 #[inline]
 pub(super) fn parse_header(line: &[u8]) -> Result<Header, ProtocolError> {
     let Some((&kind, rest)) = line.split_first() else {
@@ -85,7 +85,7 @@ pub(super) fn begins_reply(first: u8) -> bool {
     b"+-:$*_#,(!=%~>|".contains(&first)
 }
 
-/// Parses the digits of a length up to the carriage return. The length -1 gives `None`.
+/// Parses the digits of a length up to the carriage return. If the length is -1, returns `None`.
 #[inline]
 fn parse_length(digits: &[u8]) -> Result<Option<u64>, ProtocolError> {
     let error = || ProtocolError::bad_length(digits);
@@ -108,8 +108,9 @@ fn excerpt(bytes: &[u8]) -> String {
     untrusted::bytes(bytes[..bytes.len().min(60)].trim_ascii_end())
 }
 
-/// Parses the most frequent replies of a load: a null, an OK, a short bulk string. Returns the reply and its length in
-/// bytes, or `None` if the reply is incomplete or of another kind; `advance_by_lines` parses such replies.
+/// Parses a reply if it is one of the most frequent replies of a load: a null, an OK, or a short bulk string. Returns
+/// the reply and its length in bytes, or `None` if the reply is incomplete or of another kind; `advance_by_lines`
+/// parses such replies.
 #[inline]
 pub(super) fn whole_reply(input: &[u8]) -> Option<(Reply<'static>, usize)> {
     match *input {

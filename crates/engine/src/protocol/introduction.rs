@@ -1,11 +1,11 @@
 //! The steps of a connection's greeting (its first commands), and the meaning of error replies to them.
 
-/// What a client sends in its greeting: user, password, database and name.
+/// The parameters of a client's greeting: user, password, database and name.
 #[derive(Debug, Clone, Copy)]
 pub struct GreetingParameters<'a> {
     /// The user; `None` is the default user.
     pub user: Option<&'a str>,
-    /// The password; `None` if there is none.
+    /// The password, or `None` if there is no password.
     pub password: Option<&'a str>,
     /// The number of the database.
     pub db: u32,
@@ -22,18 +22,18 @@ pub enum GreetingCommand {
     Auth,
     /// Selects the protocol version.
     Hello,
-    /// Turns on client tracking: the server sends a message when a key that the client has read changes.
+    /// Turns on client tracking, with which the server sends a message when a key that the client has read changes.
     Tracking,
     /// Selects the database.
     Select,
     /// Sets the name in `CLIENT LIST`.
     SetName,
-    /// No command: the server sent a message about the connection itself.
+    /// Stands for no command: the server sent a message about the connection itself.
     Connection,
 }
 
 impl GreetingCommand {
-    /// Returns the command's name in the server's statistics, in capitals; `None` if no command was sent.
+    /// Returns the command's name in the server's statistics, in capitals, or `None` if no command was sent.
     pub fn command(self) -> Option<&'static str> {
         match self {
             Self::Ping => Some("PING"),
@@ -47,7 +47,7 @@ impl GreetingCommand {
     }
 }
 
-/// The meaning of an error reply, independent of the dialect.
+/// The meaning of an error reply, which does not depend on the dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GreetingRefusal {
     /// The server's client limit is reached. The server sends this error in reply to any command, and
@@ -74,9 +74,9 @@ pub enum GreetingRefusal {
     NoResp3,
     /// The server is too old for the command.
     TooOld,
-    /// The error does no harm: it shows that the server speaks the dialect.
+    /// The error does no harm, because it shows that the server speaks the dialect.
     Harmless,
-    /// Another error; its text explains it.
+    /// An error with another meaning, which is explained by the error's text.
     Other,
 }
 

@@ -3,7 +3,7 @@
 /// The number of slots of a cluster.
 pub const SLOTS: u16 = 16_384;
 
-/// The table of the hash, in the variant that reads 16 bytes at a time.
+/// The table of the hash function, in the variant that reads 16 bytes at a time.
 static CRC: crc::Crc<u16, crc::Table<16>> = crc::Crc::<u16, crc::Table<16>>::new(&crc::CRC_16_XMODEM);
 
 /// Returns the slot of a key. If the key has a hash tag (the text between the first `{` and the next `}`), only the tag

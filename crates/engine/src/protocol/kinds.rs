@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most kinds of server errors that are counted separately; further kinds are counted as [`OTHER`]. Redis and
-/// Valkey have about thirty kinds.
+/// The largest number of kinds of server errors that are counted separately. Further kinds are counted as [`OTHER`].
+/// Redis and Valkey have about thirty kinds.
 pub const MAX_KINDS: usize = 64;
 
 /// The name under which all further kinds are counted.
 pub const OTHER: &str = "other";
 
-/// The first [`MAX_KINDS`] kinds of errors in server replies. Without the limit, a server that sends ever new kinds
-/// could fill the memory and the recording. redyno's own kinds, such as `timeout`, are in lower case and have no limit.
+/// The first [`MAX_KINDS`] kinds of errors in server replies. Without the limit, a server that sends new kinds again
+/// and again could fill the memory and the recording. redyno's own kinds, such as `timeout`, are in lower case and have
+/// no limit.
 #[derive(Debug, Default)]
 pub struct ErrorKinds(BTreeSet<String>);
 

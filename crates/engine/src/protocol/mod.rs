@@ -1,8 +1,8 @@
 //! The bytes of requests and replies: the dialects, the templates of requests, and the skipper that finds the ends of
 //! replies.
 //!
-//! This module uses no sockets and no clocks. Replies of the load are not decoded: a load generator needs only the end
-//! of a reply, and whether the reply was an error.
+//! This module uses no sockets and no clocks. Replies of the load are not decoded: a load generator needs to know where
+//! a reply ends and whether it is an error, and no more.
 
 mod bounds;
 mod dialect;

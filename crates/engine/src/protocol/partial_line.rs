@@ -2,11 +2,11 @@
 
 use super::header::{MAX_LINE, ProtocolError};
 
-/// The part of a line that earlier reads brought. An empty part uses no heap memory.
+/// The part of a line that earlier reads have returned. An empty part uses no heap memory.
 #[derive(Debug, Default)]
 pub(super) struct PartialLine {
     bytes: Vec<u8>,
-    /// Whether the line was returned complete, so that its bytes can be removed.
+    /// Whether the complete line was returned, so that its bytes can be removed.
     is_spent: bool,
 }
 
@@ -17,17 +17,17 @@ impl PartialLine {
         self.bytes.is_empty()
     }
 
-    /// Returns the whole line. Call this after [`end`](Self::end).
+    /// Returns the whole line. Must be called after [`end`](Self::end).
     #[inline]
     pub(super) fn whole(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Appends `end` if the beginning of the line is stored. Returns false if no beginning is stored: then `end` is the
-    /// whole line.
+    /// Appends `end` if the beginning of the line is stored. Returns false if no beginning is stored, which means that
+    /// `end` is the whole line.
     ///
     /// # Errors
-    /// When the line is too long.
+    /// Fails if the line is too long.
     #[inline]
     pub(super) fn end(&mut self, end: &[u8]) -> Result<bool, ProtocolError> {
         if self.bytes.is_empty() {
@@ -51,7 +51,7 @@ impl PartialLine {
     /// because the end may never come.
     ///
     /// # Errors
-    /// When the line is too long, or does not begin a reply.
+    /// Fails if the line is too long, or does not begin a reply.
     #[cold]
     pub(super) fn begin(
         &mut self,

@@ -24,11 +24,11 @@ pub enum ReplyParts {
     Elements,
     /// The number at the beginning of Redis' lists: the cursor in a reply to SCAN.
     Cursors,
-    /// No parts. All requests are HEAD, so the replies of HTTP have no bodies.
+    /// No parts: all requests are HEAD, so the replies of HTTP have no bodies.
     Headers,
 }
 
-/// What a skipper returns: a complete reply, or a part of a reply if parts are counted.
+/// The result of a skipper: a complete reply, or a part of a reply if parts are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplyPiece<'a> {
     /// An element of the current reply that is not nested and not an error.
@@ -48,8 +48,9 @@ pub enum ReplyPiece<'a> {
 /// The longest word that is accepted as the code of an error, in bytes.
 const LONGEST_CODE: usize = 24;
 
-/// Returns the code of an error: the first word of its line if the word is in capitals, such as `LOADING`, else `ERR`.
-/// A server may send any code. The code of an HTTP error is its status, such as `HTTP 503`.
+/// Returns the code of an error, which is the first word of its line if the word is in capitals, such as `LOADING`, and
+/// `ERR` otherwise. The code is not checked: a server may send any code. The code of an HTTP error is its status, such
+/// as `HTTP 503`.
 #[inline]
 pub fn error_code(line: &[u8]) -> &str {
     if let Some(status) = line.first_chunk::<8>()

@@ -4,9 +4,9 @@
 //! *3\r\n$3\r\nSET\r\n$19\r\nredyno:000000000000\r\n$32\r\n … \r\n
 //! └───────────────────── piece ──── digits ───┴─────────┴ value ┴ piece
 //! ```
-//! The dialect decides the layout of a command, and where the length of an argument is written. A slot of digits has
-//! twelve digits, like redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed size, and the excess is
-//! cut off: a few vector moves cost less than the function call of an exact copy.
+//! The dialect determines the layout of a command, and the place at which the length of an argument is written. A slot
+//! of digits has twelve digits, like redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed size, and
+//! the excess is cut off, because a few vector moves cost less than the function call of an exact copy.
 
 mod making;
 
@@ -38,12 +38,12 @@ struct TemplatePiece {
     then: NextSlot,
 }
 
-/// The slot after a piece.
+/// The slot that follows a piece.
 #[derive(Debug, Clone)]
 enum NextSlot {
-    /// No slot: the next piece or the end of the template follows.
+    /// There is no slot. The next piece or the end of the template follows.
     Piece,
-    /// A value of this kind. The bytes of the piece contain its length.
+    /// A value of this kind. The bytes of the piece contain the length of the value.
     Value(u16),
     /// Any other kind of slot.
     Slot(Box<RareSlot>),
@@ -59,7 +59,7 @@ enum RareSlot {
     Plain(SlotPart),
     /// An argument that is a number of this source, with its length before it.
     SizedNumber(u16),
-    /// Any other argument. The length of the argument is known only when it is filled.
+    /// Any other argument. An argument whose length is not known before it is filled.
     Argument(ArgumentHead<SlotPart>, Vec<SlotPart>),
     /// A key of memcached or a path of HTTP, and the function that checks the filled bytes.
     Key(Vec<SlotPart>, fn(&[u8]) -> bool),
@@ -96,7 +96,7 @@ impl DerivedSlot {
     }
 
     /// Appends the derived bytes: a vector, a hash, or the text `key:field:hash:hash…`, cut to its length. In the text,
-    /// each hash covers all text before it.
+    /// each hash is the hash of all text before it.
     fn append(&self, number: u64, out: &mut Vec<u8>) {
         if let Derived::Vector(set, dimensions) = self.derived {
             return append_vector((set, number), dimensions, out);
@@ -127,7 +127,7 @@ impl Template {
     /// Encodes commands. Each command is a list of arguments.
     ///
     /// # Errors
-    /// When the dialect does not have one of the commands.
+    /// Fails if the dialect does not have one of the commands.
     pub fn new(dialect: Dialect, commands: &[Vec<Vec<ArgumentPart>>]) -> Result<Self, UnsupportedCommand> {
         let mut making = TemplateBuilder::default();
         for arguments in commands {
@@ -145,7 +145,7 @@ impl Template {
         Self { pieces: making.pieces }
     }
 
-    /// Returns whether all slots are digits from the first `sources` sources, so that all requests have the same
+    /// Returns whether all slots are slots of digits from the first `sources` sources. All requests then have the same
     /// length.
     pub fn has_only_digits(&self, sources: usize) -> bool {
         let [only] = self.pieces.as_slice() else { return false };
@@ -153,7 +153,7 @@ impl Template {
         digits && matches!(only.then, NextSlot::Piece)
     }
 
-    /// Appends the commands to `out`; `fill` fills their slots.
+    /// Appends the commands to `out`. `fill` fills the slots of the commands.
     #[inline(always)]
     pub fn append(&self, fill: &mut impl FillSlots, out: &mut Vec<u8>) {
         for piece in &self.pieces {
@@ -236,8 +236,8 @@ impl ArgumentHead<SlotPart> {
 }
 
 impl SlotPart {
-    /// Appends the fragment. Returns how many bytes of the fragment are not in `out`, because they are sent from
-    /// elsewhere.
+    /// Appends the fragment. Returns how many bytes of the fragment are not in `out`, because they are sent from the
+    /// pool of values.
     fn append(&self, fill: &mut impl FillSlots, out: &mut Vec<u8>) -> usize {
         match self {
             Self::Text(text) => out.extend_from_slice(text),
@@ -255,7 +255,7 @@ impl SlotPart {
     }
 }
 
-/// Appends an argument, and then inserts its length before it.
+/// Appends an argument, and then inserts the argument's length before the argument.
 fn append_argument(
     head: &ArgumentHead<SlotPart>,
     fragments: &[SlotPart],

@@ -1,4 +1,4 @@
-//! The parts of a request, their layout, and the interface that fills its slots.
+//! The parts of a request, the layout of these parts, and the interface that fills the request's slots.
 
 use thiserror::Error;
 
@@ -20,20 +20,20 @@ pub enum ArgumentPart<'a> {
     Number(u16),
     /// A number from this source with leading zeros up to a number of digits.
     Padded(u16, u8),
-    /// What is derived from a key.
+    /// Data that is derived from a key.
     Derived(KeyPart<'a>, Derived<&'a [u8]>),
     /// A value of the workload.
     Value {
         /// The index of the value's kind.
         kind: u16,
-        /// The size of all values of this kind, in bytes; `None` if it is random.
+        /// The size of all values of this kind, in bytes, or `None` if the size is random.
         size: Option<usize>,
     },
     /// A number that is inserted later: the number from the reply to the previous request.
     Awaited,
 }
 
-/// What is derived from a key.
+/// The kinds of data that are derived from a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Derived<F> {
     /// Java's `hashCode`, as a signed number.
@@ -45,7 +45,7 @@ pub enum Derived<F> {
 }
 
 impl<F> Derived<F> {
-    /// Returns the same derivation with a converted field name.
+    /// Returns the same kind of data, with a converted field name.
     pub(crate) fn with_field<'a, G>(&'a self, form: impl FnOnce(&'a F) -> G) -> Derived<G> {
         match self {
             Self::JavaHash => Derived::JavaHash,
@@ -54,7 +54,7 @@ impl<F> Derived<F> {
         }
     }
 
-    /// Returns the length in bytes, if it is the same for all keys.
+    /// Returns the length of the data in bytes if all keys have the same length of data.
     pub(crate) fn length(&self) -> Option<usize> {
         match self {
             Self::JavaHash => None,
@@ -71,12 +71,12 @@ pub struct KeyPart<'a> {
     pub prefix: &'a str,
     /// The index of the number's source.
     pub source: u16,
-    /// The least number of digits.
+    /// The smallest number of digits.
     pub digits: u8,
 }
 
 impl ArgumentPart<'_> {
-    /// Returns the length of the part in bytes; `None` if the length is unknown before the part is filled.
+    /// Returns the length of the part in bytes, or `None` if the length is unknown before the part is filled.
     pub(super) fn length(&self) -> Option<usize> {
         match *self {
             Self::Text(text) => Some(text.len()),
@@ -88,7 +88,8 @@ impl ArgumentPart<'_> {
     }
 }
 
-/// Continues Java's `hashCode` of a text with more characters (UTF-16). The hash of an empty text is 0.
+/// Returns Java's `hashCode` of a longer text: `before` is the hash of the beginning, and the rest follows in UTF-16.
+/// The hash of an empty text is 0.
 pub(crate) fn java_hash(before: i32, text: impl IntoIterator<Item = u16>) -> i32 {
     text.into_iter().fold(before, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit.into()))
 }
@@ -101,12 +102,12 @@ pub(super) enum LayoutElement<'a> {
     Plain(ArgumentPart<'a>),
     /// An argument that is sent after its length.
     Measured(ArgumentHead<ArgumentPart<'a>>, Vec<ArgumentPart<'a>>),
-    /// A key of memcached or a path of HTTP, which is sent without a length before it. The function checks its bytes
-    /// after they are filled.
+    /// A key of memcached or a path of HTTP, which is sent without a length before it. The function checks the bytes of
+    /// the key or path after they are filled.
     Key(Vec<ArgumentPart<'a>>, fn(&[u8]) -> bool),
 }
 
-/// The bytes before an argument; they contain the length of the argument.
+/// The bytes before an argument, which contain the length of the argument.
 #[derive(Debug, Clone)]
 pub(super) enum ArgumentHead<P> {
     /// `$`, the length, and the end of a line.
@@ -122,16 +123,16 @@ pub trait FillSlots {
     type Value: Copy;
     /// Returns the next number of a source. A number for [`ArgumentPart::Digits`] must be below 10^12.
     fn number(&mut self, source: u16) -> u64;
-    /// Draws the next value of a kind. Returns the value with its size in bytes.
+    /// Draws the next value of a kind. Returns the value, and the size of the value in bytes.
     fn value(&mut self, kind: u16) -> (Self::Value, usize);
     /// Appends a value to `out`, or records that the value is sent from its pool instead. Returns the number of value
     /// bytes that are not in `out`.
     fn write(&mut self, value: Self::Value, out: &mut Vec<u8>) -> usize;
-    /// Records that a number must be inserted at this position later.
+    /// Records that a number must later be inserted at this position.
     fn await_number(&mut self, at: usize);
     /// Records that the bytes from `from` to `behind` have moved `by` bytes towards the end, because the bytes after
     /// `behind` were moved before them.
     fn moved(&mut self, from: usize, behind: usize, by: usize);
-    /// Reports bytes that are not a valid key: the request must not be sent.
+    /// Reports bytes that are not a valid key, so that the request must not be sent.
     fn refuse(&mut self, key: &[u8]);
 }

@@ -12,7 +12,7 @@ const END: &[u8] = b"\r\n";
 /// The error of a server with too many clients.
 const TOO_MANY: &[u8] = b"ERR max number of clients";
 
-/// Encodes a command of fixed words.
+/// Encodes a command that consists of fixed words.
 pub(super) fn encode(words: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     append_header(b'*', words.len(), &mut bytes);
@@ -34,8 +34,8 @@ pub(super) fn lay_out<'a>(arguments: &[Vec<ArgumentPart<'a>>]) -> Vec<LayoutElem
     [LayoutElement::Bytes(head)].into_iter().chain(arguments.iter().flat_map(argument)).collect()
 }
 
-/// Returns word number `word` of command number `command` in encoded commands, both counted from 0. `None` if there is
-/// no such word.
+/// Returns word number `word` of command number `command` in encoded commands, both counted from 0. Returns `None` if
+/// there is no such word.
 pub fn request_word(mut requests: &[u8], command: usize, word: usize) -> Option<&[u8]> {
     for place in 0..=command {
         let words = take_header(b'*', &mut requests)?;
@@ -63,7 +63,7 @@ pub(crate) fn take_header(kind: u8, requests: &mut &[u8]) -> Option<usize> {
     Some(number)
 }
 
-/// Appends a line with a type byte and a number, such as `$32`. A short line is copied as 16 bytes, and the excess
+/// Appends a line with a type byte and a number, such as `$32`. A short line is copied as 16 bytes, of which the excess
 /// bytes are then removed.
 #[inline]
 pub(crate) fn append_header(kind: u8, n: usize, out: &mut Vec<u8>) {

@@ -1,14 +1,14 @@
-//! Finds the ends of RESP replies, across any number of reads, without storing them.
+//! Finds the ends of RESP replies, across any number of reads, and does not store the replies.
 //!
 //! ```text
 //!            ┌─────────── scalar line: one reply ───────────┐
 //!  Between ──┤                                              ├──► Between
 //!            └─ $n or *n: Inside, until nothing is open ────┘
 //! ```
-//! An aggregate is skipped by counting: a header of n elements adds n to the number of open elements, and the end of an
-//! element subtracts one. So nesting needs no stack and has no limit, unless a decoder will read the reply. RESP3
-//! pushes and attributes are skipped, because they are not replies; pushes are counted. A reply that contains an error,
-//! for example the reply to EXEC with the error of one command, counts as an error.
+//! A list of elements is skipped by counting: a header of n elements adds n to the number of open elements, and the end
+//! of an element subtracts one. So nested lists need no stack, and their depth has no limit unless a decoder will read
+//! the reply. RESP3 pushes and attributes are skipped, because they are not replies, but pushes are counted. A reply
+//! that contains an error, for example the reply to EXEC with the error of one command, counts as an error.
 
 use memchr::memchr;
 
@@ -20,32 +20,33 @@ use super::{
     partial_line::PartialLine,
 };
 
-/// The most bytes that are stored of an error among the elements of a reply.
+/// The largest number of bytes that are stored of an error among the elements of a reply.
 const MAX_KEPT: usize = 256;
 
 /// The kind of message to which the open elements belong.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum RespState {
-    /// No element is open: the next byte begins a reply or a push.
+    /// No element is open, so the next byte begins a reply or a push.
     #[default]
     Between,
-    /// The reply has ended. The last call returned its last element, and the next call returns the reply itself.
+    /// The reply has ended. The last call returned the reply's last element, and the next call returns the reply
+    /// itself.
     Ended,
     Reply,
     /// A push or an attribute, which is not a reply.
     Aside,
 }
 
-/// The state of one connection's stream of replies. Between replies, it usually uses no heap memory.
+/// The state of one connection's stream of replies. Between replies, this state usually uses no heap memory.
 #[derive(Debug, Default)]
 pub struct RespSkipper {
     inside: RespState,
-    /// The number of open elements: those that have not ended.
+    /// The number of open elements, which are elements that have not ended.
     open: u64,
     /// The number of elements at the top level of the reply, and the number of these elements that have not begun.
     elements: u64,
     ahead: u64,
-    /// The number of bytes of a bulk string that are still to come, including its final CRLF.
+    /// The number of bytes of a bulk string that are still to come, including the CRLF after the string.
     payload: u64,
     /// The cursor at the beginning of the reply while its digits are being read.
     cursor: Option<u64>,
@@ -63,7 +64,7 @@ pub struct RespSkipper {
 #[derive(Debug)]
 struct InnerError {
     line: Vec<u8>,
-    /// Whether the error was already returned, so that another error may replace it.
+    /// Whether the error was already returned. If so, another error may replace it.
     is_spent: bool,
 }
 
@@ -171,8 +172,8 @@ impl RespSkipper {
         part
     }
 
-    /// Returns the element that begins with `header`, if the element is at the top level and not an error. For
-    /// [`ReplyParts::Cursors`], starts to read a cursor instead. Call this before `enter`.
+    /// Returns the element that begins with `header`, if the element is at the top level and not an error. If cursors
+    /// are requested ([`ReplyParts::Cursors`]), begins to read a cursor instead. Must be called before `enter`.
     fn element(&mut self, header: &Header, parts: ReplyParts) -> Option<ReplyPiece<'static>> {
         // `open` exceeds `ahead` while an element with elements of its own is open.
         let begins = self.inside == RespState::Reply && self.open == self.ahead;
@@ -189,7 +190,7 @@ impl RespSkipper {
         (!matches!(header, Header::Error)).then_some(ReplyPiece::Element { place, is_null })
     }
 
-    /// Returns the kind of a complete reply: an error if one of its elements is an error.
+    /// Returns the kind of a complete reply, which is an error if one of the reply's elements is an error.
     fn whole(&mut self) -> Reply<'_> {
         match self.inner.as_deref_mut().filter(|inner| !inner.is_spent) {
             Some(inner) => {

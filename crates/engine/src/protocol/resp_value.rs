@@ -18,8 +18,8 @@ pub enum RespValue<'a> {
 }
 
 impl<'a> RespValue<'a> {
-    /// Decodes a reply. Returns `None` if `bytes` are not exactly one reply, or if the reply exceeds the limits of a
-    /// [bounded skipper](Skipper::bounded).
+    /// Decodes a reply. Returns `None` if `bytes` are not exactly one reply, or if the reply exceeds the limits that
+    /// [`bounded`](Skipper::bounded) sets.
     pub fn read(bytes: &'a [u8]) -> Option<Self> {
         let mut checked = bytes;
         let mut skipper: Skipper = Dialect::Resp3.skipper().bounded();

@@ -1,4 +1,4 @@
-//! Finds the ends of replies in any dialect, across any number of reads, without storing the replies.
+//! Finds the ends of replies in any dialect, across any number of reads, and does not store the replies.
 
 use super::{
     Reply, ReplyParts, ReplyPiece,
@@ -8,7 +8,7 @@ use super::{
     resp_skipper::RespSkipper,
 };
 
-/// The state of one connection's stream of replies. Between replies, it usually uses no heap memory.
+/// The state of one connection's stream of replies. Between replies, this state usually uses no heap memory.
 #[derive(Debug)]
 pub enum Skipper {
     /// The skipper for RESP2 and RESP3.
@@ -20,12 +20,12 @@ pub enum Skipper {
 }
 
 impl Skipper {
-    /// Removes the next reply from the front of `input` and returns its kind. If `parts` are requested, a call may
-    /// remove and return only the next part of a reply. Returns `None` if `input` ends before the reply; the next call
-    /// continues there.
+    /// Removes the next reply from the front of `input`, and returns the kind of the reply. If `parts` are requested, a
+    /// call may remove and return only the next part of a reply. Returns `None` if `input` ends before the end of the
+    /// reply. The next call continues with the rest of the reply.
     ///
     /// # Errors
-    /// When the bytes do not belong to the dialect. The rest of the stream cannot be parsed after this error.
+    /// Fails if the bytes do not belong to the dialect. The rest of the stream cannot be parsed after this error.
     #[inline]
     pub fn advance<'r, 'i: 'r>(
         &'r mut self,
@@ -40,7 +40,7 @@ impl Skipper {
     }
 
     /// Removes a complete reply from the front of `input` if the reply has one of the most frequent forms. Returns
-    /// `None` if another reply is incomplete.
+    /// `None` for any other reply, and while an incomplete reply is being read.
     #[inline]
     pub fn take_whole(&self, input: &mut &[u8]) -> Option<Reply<'static>> {
         let Self::Resp(skipper) = self else { return None };
@@ -53,17 +53,17 @@ impl Skipper {
     /// the ping (HEAD).
     ///
     /// # Errors
-    /// The same as for [`advance`](Self::advance).
+    /// Fails in the same cases as [`advance`](Self::advance).
     #[inline]
     pub fn next<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8]) -> Result<Option<Reply<'r>>, ProtocolError> {
         let has_bodies = !matches!(self, Self::Http(_));
         self.whole(input, has_bodies)
     }
 
-    /// Works like [`next`](Self::next). For HTTP, `has_bodies` is whether the replies have bodies.
+    /// Works like [`next`](Self::next). `has_bodies` says whether the replies of HTTP have bodies.
     ///
     /// # Errors
-    /// The same as for [`advance`](Self::advance).
+    /// Fails in the same cases as [`advance`](Self::advance).
     #[inline]
     pub fn whole<'r, 'i: 'r>(
         &'r mut self,
@@ -96,8 +96,8 @@ impl Skipper {
         }
     }
 
-    /// Notes that the server has closed the connection. Returns whether the server may do so between replies; an HTTP
-    /// server may. If the close ends an HTTP reply, the next call returns the reply.
+    /// Notes that the server has closed the connection. Returns whether the server may close the connection between two
+    /// replies, which is true for HTTP. If the end of the stream ends an HTTP reply, the next call returns the reply.
     #[cold]
     pub fn end(&mut self) -> bool {
         if let Self::Http(skipper) = self { skipper.end() } else { false }

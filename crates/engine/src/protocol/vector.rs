@@ -1,11 +1,11 @@
-//! Derives vectors from numbers. A vector is computed again when it is needed, and is not stored.
+//! Derives vectors from numbers. Vectors are not stored: a vector is computed again whenever it is needed.
 
-/// The most dimensions of a vector.
+/// The largest number of dimensions of a vector.
 pub const MOST_DIMENSIONS: usize = 32_768;
 /// The number of clusters among which the vectors are divided.
 const CLUSTERS: u64 = 256;
-/// The standard deviation of the vectors around their cluster's centre, relative to the deviation of the centres around
-/// the origin.
+/// The standard deviation of vectors around the centre of their cluster, relative to the standard deviation of the
+/// centres around the origin.
 const SPREAD: f32 = 0.7;
 
 /// Appends the vector of a number in a set: `dimensions` single-precision floats in little-endian order (FP32). The
@@ -33,7 +33,7 @@ fn mixed(n: u64) -> u64 {
     n ^ (n >> 31)
 }
 
-/// Returns a nearly normally distributed number around 0: the sum of four uniformly distributed numbers.
+/// Returns a nearly normally distributed number around 0, which is the sum of four uniformly distributed numbers.
 fn normal(seed: u64) -> f32 {
     let bits = mixed(seed);
     let sum: u64 = (0..4).map(|part| (bits >> (16 * part)) & 0xffff).sum();

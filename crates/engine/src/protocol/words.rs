@@ -7,13 +7,13 @@ pub struct DialectWords {
     pub server: &'static str,
     /// The name of a server with its article.
     pub a_server: &'static str,
-    /// The server's command that only replies.
+    /// The server's command that does nothing but reply.
     pub ping: &'static str,
     /// The server's reply to the command `ping`.
     pub pong: &'static str,
     /// The server's command that reports its statistics.
     pub figures: &'static str,
-    /// The commands that redyno sends while there is no load.
+    /// The names of the commands that redyno sends while there is no load.
     pub questions: &'static str,
     /// The message if the server has not counted any command.
     pub no_commands: &'static str,
@@ -23,9 +23,9 @@ pub struct DialectWords {
     pub socket_rights: &'static str,
     /// The server's option for the client limit.
     pub most_clients: &'static str,
-    /// How a user gives the credentials to redyno.
+    /// The options with which a user gives the credentials.
     pub credentials: &'static str,
-    /// What a user should check if the server rejects the credentials.
+    /// The things that a user should check if the server rejects the credentials.
     pub who_we_are: &'static str,
     /// The options with which a user gives a password.
     pub password: &'static str,

@@ -7,8 +7,8 @@
 //!                   └─────┘ outside for 3 s: a shift, until the figure is inside for 3 s
 //! ```
 //! The values of a shift do not change the baseline. If a shift lasts for minutes, its level becomes the baseline. A
-//! baseline contains only the last 10 minutes and so follows a slow rise. A figure that doubles in an hour has no
-//! shift.
+//! baseline contains no values except those of the last 10 minutes, and so follows a slow rise. A figure that doubles
+//! within an hour has no shift.
 
 use std::collections::VecDeque;
 
@@ -21,16 +21,18 @@ const CELLS: usize = 60;
 /// The smallest spread, as a share of the level. Without this minimum, a tiny change of a constant figure would be a
 /// shift.
 const LEAST_SPREAD: f64 = 0.05;
-/// The ratio of the interquartile range to the standard deviation of a normal distribution.
+/// In a normal distribution, the ratio of the interquartile range to the standard deviation.
 const QUARTILES_TO_DEVIATION: f64 = 1.349;
-/// The smallest distance of a shift from the usual level, in spreads. Noise hardly ever reaches six standard
+/// The smallest distance of a shift from the usual level, in spreads. Noise hardly ever reaches this number of standard
 /// deviations.
 const SPREADS: f64 = 6.0;
-/// How long a figure must stay outside until a shift begins, and inside until the shift ends, in seconds.
+/// How long a figure must stay outside the usual level until a shift begins, and at the usual level until the shift
+/// ends, in seconds.
 const HELD_S: f64 = 3.0;
-/// The time in seconds after which the level of a shift becomes the baseline.
+/// The length of a shift in seconds after which the level of the shift becomes the usual level.
 const SETTLED_S: f64 = 180.0;
-/// The longest time that a value covers before it, in seconds. A longer gap between values is not part of a shift.
+/// The longest time before a value that the value covers, in seconds. A longer gap between values is not part of a
+/// shift.
 const LONGEST_GAP_S: f64 = 5.0;
 
 /// The usual level of a figure.
@@ -48,12 +50,12 @@ pub struct Baseline {
     opened_s: f64,
     open: Vec<f64>,
     cells: VecDeque<UsualLevel>,
-    /// The usual level; `None` during the first 10 s.
+    /// The usual level, or `None` during the first 10 s.
     pub usual: Option<UsualLevel>,
 }
 
 impl Baseline {
-    /// Adds the value at `t_s`, in seconds of the session.
+    /// Adds the value at the time `t_s`, in seconds of the session.
     pub fn push(&mut self, t_s: f64, value: f64) {
         if self.open.is_empty() {
             self.opened_s = t_s;
@@ -75,13 +77,14 @@ impl Baseline {
         });
     }
 
-    /// Returns the usual level, or the median of the first values during the first 10 s; `None` without values.
+    /// Returns the usual level. During the first 10 s, returns the median of the values so far, or `None` without
+    /// values.
     fn level(&self) -> Option<f64> {
         self.usual.map(|usual| usual.level).or_else(|| quantile(&self.open, 0.5))
     }
 }
 
-/// Returns the median of `values` and their spread around it.
+/// Returns the median of `values`, and the spread of `values` around the median.
 fn usual_level(values: &[f64]) -> Option<UsualLevel> {
     let [low, level, high] = [0.25, 0.5, 0.75].map(|share| quantile(values, share));
     Some(UsualLevel { level: level?, spread: (high? - low?) / QUARTILES_TO_DEVIATION })
@@ -95,8 +98,8 @@ fn quantile(values: &[f64], share: f64) -> Option<f64> {
     sorted.get((share * last as f64).round() as usize).copied()
 }
 
-/// The smallest difference from the usual level that counts as a shift. A shift must have both the ratio and the
-/// difference.
+/// The smallest difference from the usual level that counts as a shift. A shift must reach both the smallest ratio and
+/// the smallest difference.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ShiftThreshold {
     /// The smallest ratio of the higher and the lower level.
@@ -106,8 +109,8 @@ pub struct ShiftThreshold {
 }
 
 impl ShiftThreshold {
-    /// Returns 1 if `value` is above the usual level, -1 if it is below, and 0 if it is inside. Only the share `part`
-    /// of the smallest difference is required.
+    /// Returns 1 if `value` is above the usual level, -1 if it is below the usual level, and 0 if it is neither. The
+    /// required difference is the smallest difference multiplied by `part`.
     fn side(self, usual: UsualLevel, value: f64, part: f64) -> i8 {
         let away = value - usual.level;
         let is_far = away.abs() >= self.least * part && away.abs() >= SPREADS * part * usual.spread;
@@ -123,20 +126,21 @@ impl ShiftThreshold {
 /// A level shift.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LevelShift {
-    /// When the shift began, in seconds of the session.
+    /// The time at which the shift began, in seconds of the session.
     pub since_s: f64,
     /// The usual level before the shift.
     pub from: f64,
     /// The level during the shift so far.
     pub to: f64,
-    /// How the shift ended; `None` while it lasts.
+    /// How the shift ended, or `None` while the shift lasts.
     pub end: Option<ShiftEnd>,
 }
 
 /// The end of a level shift.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ShiftEnd {
-    /// The figure is at its usual level again, since this time in seconds of the session, and now has this value.
+    /// The figure has been at its usual level again since the first number, a time in seconds of the session. The
+    /// second number is the figure's value now.
     Back(f64, f64),
     /// The shift has lasted so long that its level has become the usual level.
     NewLevel,
@@ -152,7 +156,7 @@ pub struct LevelWatch {
     shift: Option<(LevelShift, Baseline)>,
     /// The latest values, which may begin or end a shift, each with its time.
     doubtful: Vec<(f64, f64)>,
-    /// When the first of the latest values began, in seconds of the session.
+    /// The time at which the first of the latest values began, in seconds of the session.
     doubtful_since_s: f64,
     side: i8,
 }
@@ -182,8 +186,8 @@ impl LevelWatch {
             .map(|(shift, during)| LevelShift { to: during.level().unwrap_or(shift.to), ..*shift })
     }
 
-    /// Adds a value for the time up to `t_s`, in seconds of the session. Returns a shift that begins or ends with this
-    /// value.
+    /// Adds a value that covers the time up to `t_s`, in seconds of the session. Returns a shift that begins or ends
+    /// with this value.
     pub fn push(&mut self, t_s: f64, value: f64) -> Option<LevelShift> {
         let before_s = self.last.map_or(t_s, |(before_s, _)| before_s.max(t_s - LONGEST_GAP_S));
         self.last = Some((t_s, value));

@@ -2,20 +2,20 @@
 //! bucket.
 //!
 //! The borders of buckets are about powers of two in microseconds. A percentile is reported as the upper border of its
-//! bucket. The true value is between half of this border and the border.
+//! bucket. The true value is between half of this border and the whole border.
 
 use serde::{Deserialize, Serialize};
 
 use super::latency::ENOUGH_ABOVE;
 
-/// The counts of the buckets, in ascending order; empty by default.
+/// The counts of the buckets, in ascending order. By default, there are no buckets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<(u64, u64)>")]
 pub struct Buckets(Vec<(u64, u64)>);
 
 impl From<Vec<(u64, u64)>> for Buckets {
-    /// Builds buckets from pairs of (border in µs, count) in any order. The input is untrusted, so counts beyond 64
-    /// bits are capped.
+    /// Builds buckets from pairs of (border in µs, count) in any order. The pairs come from a server and are untrusted,
+    /// so sums of counts beyond 64 bits are limited to the largest 64-bit number.
     fn from(mut counts: Vec<(u64, u64)>) -> Self {
         counts.retain(|(_, n)| *n > 0);
         counts.sort_unstable();

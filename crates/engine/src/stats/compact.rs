@@ -4,8 +4,8 @@
 //! Latency ──of──► Compact ──add──► Blend ──take──► Latency
 //!  16 bytes a cell  2 to 4 a bucket    dense            32 buckets an octave
 //! ```
-//! Counts, sum, minimum and maximum are exact. Each octave (a factor of two) has 32 steps. A latency is reported as the
-//! upper end of its step, so it is never too short, and at most 3.2 % too long.
+//! The counts, the sum, the minimum and the maximum are exact. Each octave (a factor of two) has 32 steps. A latency is
+//! reported as the upper end of its step, so the reported latency is never too short, and at most 3.2 % too long.
 
 use super::Latency;
 
@@ -33,11 +33,11 @@ fn upper(bucket: u64) -> u64 {
     ((STEPS + bucket % STEPS + 1) << shift) - 1
 }
 
-/// A distribution in coarser steps than [`Latency`]; empty by default.
+/// A distribution in coarser steps than those of [`Latency`]. By default, the distribution is empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compact {
-    /// The non-empty buckets, ascending. Each consists of the distance from the previous bucket and the count, both in
-    /// LEB128 (seven bits per byte).
+    /// The non-empty buckets, ascending. Each bucket consists of its distance from the previous bucket and of its
+    /// count, both in LEB128 (seven bits per byte).
     packed: Box<[u8]>,
     over_range: u64,
     count: u64,
@@ -98,7 +98,8 @@ impl Compact {
     }
 
     /// Adds each latency to the count of one of `rows`. `ends_ns` are the upper ends of the rows, ascending. A latency
-    /// belongs to the first row whose end it does not exceed, or else to the last row.
+    /// belongs to the first row whose end is not below the latency. If there is no such row, the latency belongs to the
+    /// last row.
     ///
     /// If a step contains the end of a row, all latencies of the step belong to the row of the step's upper end.
     pub fn add_to_rows(&self, ends_ns: &[u64], rows: &mut [u64]) {
@@ -184,7 +185,7 @@ fn merged(left: impl Iterator<Item = (u64, u64)>, right: impl Iterator<Item = (u
     }
 }
 
-/// The range of buckets in an empty [`Blend`]. Adding a distribution extends this range at both ends.
+/// The range of buckets in an empty [`Blend`]. When distributions are added, both ends of this range move outwards.
 #[allow(clippy::reversed_empty_ranges, reason = "its ends are a minimum and a maximum of nothing yet")]
 const UNTOUCHED: std::ops::Range<usize> = BUCKETS..0;
 

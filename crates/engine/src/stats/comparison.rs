@@ -1,4 +1,4 @@
-//! The result of a comparison between two sides, for every kind of measurement.
+//! The result of a comparison between two sides. All kinds of measurements use this form.
 //!
 //! | measured | model |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | several runs of each side | [`repeats`](super::repeats) |
 //! | one series of seconds of each side | [`seconds`](super::seconds) |
 //!
-//! All models compare the logarithms of values. The results are shares of the first side.
+//! All statistical models compare the logarithms of values. The results are given as shares of the first side.
 
 use crate::units;
 
@@ -14,7 +14,8 @@ use crate::units;
 pub(super) const SMALLEST: f64 = 0.02;
 /// Two sides count as the same if the confidence interval excludes every difference larger than this share.
 pub(super) const CLOSE: f64 = 0.05;
-/// An interval touches zero if one of its ends is nearer to zero than this share. Such an end is shown as 0.0 %.
+/// An interval touches zero if one of its ends is nearer to zero than this share. An end that is so near to zero is
+/// shown as 0.0 %.
 pub(super) const TOUCHES: f64 = 0.000_5;
 
 /// The direction in which a figure is better.
@@ -26,23 +27,24 @@ pub enum Better {
     Lower,
 }
 
-/// The relative difference between two sides, as a share of the first side: 0.1 means that the second is 10 % larger.
+/// The relative difference between two sides, as a share of the first side. For example, 0.1 means that the second side
+/// is 10 % larger.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// The most likely value of the difference; `None` if a side has no values.
+    /// The most likely value of the difference, or `None` if a side has no values.
     pub change: Option<f64>,
-    /// The confidence interval of the difference; `None` if there are too few values.
+    /// The confidence interval of the difference, or `None` if there are too few values.
     pub interval: Option<(f64, f64)>,
     /// Whether the second side is better, worse or the same.
     pub verdict: Verdict,
 }
 
-/// The result for the second side, compared with the first.
+/// The result for the second side, compared with the first side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
-    /// The second side is better, and the difference is more than noise.
+    /// The second side is better, and the difference is larger than noise.
     Better,
-    /// The second side is worse, and the difference is more than noise.
+    /// The second side is worse, and the difference is larger than noise.
     Worse,
     /// The sides are the same, because larger differences than this share are excluded.
     Same {
@@ -81,28 +83,28 @@ impl Verdict {
     }
 }
 
-/// Why the verdict is not clear.
+/// The reason why the verdict is not clear.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reason {
     /// One side has no values or too few values.
     TooLittle,
     /// There are too few pairs, or too few runs of one side.
     TooFew,
-    /// The confidence interval contains both zero and relevant differences.
+    /// The confidence interval contains zero, but also relevant differences.
     Noise,
     /// The confidence interval is too wide. About this many more seconds would make the verdict clear.
     MoreSeconds {
-        /// More seconds of the first side; `None` if the first side has enough.
+        /// The number of further seconds of the first side, or `None` if the first side has enough.
         first: Option<f64>,
-        /// More seconds of the second side.
+        /// The number of further seconds of the second side.
         second: f64,
     },
-    /// Noise alone does not explain the difference, but a drift of the machine may explain it.
+    /// Noise alone does not explain the difference, but a drift of the machine may explain the difference.
     Drift,
 }
 
 impl Comparison {
-    /// The comparison of sides without data.
+    /// The result for two sides without data.
     pub(super) const NOTHING: Self =
         Self { change: None, interval: None, verdict: Verdict::NotClear(Reason::TooLittle) };
 

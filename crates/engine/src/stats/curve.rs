@@ -1,4 +1,5 @@
-//! A distribution in the form of HdrHistogram's plots: latency over percentile, with a stretched tail.
+//! A distribution in the form of HdrHistogram's plots, which show the latency over the percentile with a stretched
+//! tail.
 //!
 //! ```text
 //!   nines  0         1         2         3         4      = log10 1 / (1 - quantile)
@@ -19,20 +20,21 @@ pub fn quantile_at(nines: f64) -> f64 {
     1.0 - 10_f64.powf(-nines.max(0.0))
 }
 
-/// Returns the position of a quantile on the axis; infinity for 1.
+/// Returns the position of a quantile on the axis. The position of quantile 1 is infinity.
 pub fn nines_of(quantile: f64) -> f64 {
     -(1.0 - quantile.clamp(0.0, 1.0)).log10()
 }
 
-/// Returns how many nines an axis needs to show all percentiles that `count` samples support, 2 to [`MOST_NINES`].
+/// Returns how many nines an axis needs to show all percentiles that `count` samples support. The result is from 2 to
+/// [`MOST_NINES`].
 pub fn nines_for(count: u64) -> u32 {
     let supported = (count as f64 / ENOUGH_ABOVE).max(1.0).log10();
     ((supported - 1e-9).ceil().max(0.0) as u32).clamp(LEAST_NINES, MOST_NINES)
 }
 
 impl Latency {
-    /// Returns the curve over an axis of `nines` in `steps` steps. Each element is the latency in ns at the middle of a
-    /// step, or `None` if fewer than ten samples are above this percentile.
+    /// Returns the curve over an axis of `nines` nines, in `steps` steps. Each element is the latency in ns at the
+    /// middle of a step, or `None` if fewer than ten samples are above this percentile.
     pub fn curve(&self, nines: u32, steps: usize) -> Vec<Option<u64>> {
         let step = f64::from(nines) / steps.max(1) as f64;
         let quantiles = (0..steps).map(|n| quantile_at((n as f64 + 0.5) * step));

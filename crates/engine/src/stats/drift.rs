@@ -1,4 +1,4 @@
-//! How much two series of measurements with the same setting may differ, because of noise and because of a possible
+//! Computes how much two series of measurements with the same setting may differ because of noise and of a possible
 //! drift of the machine.
 //!
 //! ```text
@@ -6,14 +6,14 @@
 //!    · ·  ··  · ·
 //!           ··  ·····  drift: longer series differ more, and series that are further apart differ even more
 //! ```
-//! Seconds of one run are not independent of each other, so an interval from their spread alone is far too narrow.
-//! Each series is modelled as a *local level*: white noise on a level that follows a random walk (Harvey,
-//! "Forecasting, structural time series models and the Kalman filter", 1989, 2.3 and 3.4). Seconds are first grouped
-//! into ten blocks, which removes most of the correlation between neighbours. One series does not show how large the
-//! random walk is relative to the noise. For example, a walk that shifts two minutes by as much as their noise is
-//! hardly visible in either minute. So the ratio of walk and noise is not estimated. Instead, ratios from 0 to 256
-//! are weighted by how well they explain both series. (The weight is the diffuse likelihood from the Kalman filter,
-//! with the scale of the noise integrated out.) The distribution of the difference is a mixture of one Student
+//! Seconds of one run are not independent of each other, so an interval from their spread alone is far too narrow. Each
+//! series is modelled as a *local level*: white noise on a level that follows a random walk (Harvey, "Forecasting,
+//! structural time series models and the Kalman filter", 1989, 2.3 and 3.4). Seconds are first grouped into ten blocks,
+//! which removes most of the correlation between neighbours. A single series does not show how large the random walk is
+//! in comparison with the noise. For example, if the random walk between two minutes is as large as the noise, the walk
+//! is hardly visible within either minute. So the ratio of the walk to the noise is not estimated. Instead, ratios from
+//! 0 to 256 are weighted by how well they explain both series. (The weight is the diffuse likelihood from the Kalman
+//! filter, with the scale of the noise integrated out.) The distribution of the difference is a mixture of one Student
 //! distribution per ratio (model averaging: Hoeting, Madigan, Raftery and Volinsky, Statistical Science 14(4), 1999).
 //!
 //! The tests of [`seconds`](super::seconds) verify the coverage of the mixture for three kinds of seconds:
@@ -27,9 +27,9 @@ pub const BLOCKS: usize = 10;
 /// The degrees of freedom of two series, each with an unknown level.
 const FREEDOM: u32 = 2 * BLOCKS as u32 - 2;
 
-/// The assumed ratios of walk and noise, each with its prior weight. A ratio is a quotient of two variances of the
-/// difference of adjacent series: the variance from the walk divided by the variance from the noise. The first ratio
-/// means no walk.
+/// The assumed ratios of the walk to the noise, each with its prior weight. A ratio is a quotient of two variances of
+/// the difference of adjacent series: the variance from the walk divided by the variance from the noise. The first
+/// ratio means that there is no walk.
 const RATIOS: [(f64, f64); 7] = [
     (0.0, 0.6),
     (0.25, 0.4 / 6.0),
@@ -48,8 +48,7 @@ const UNSEEN: f64 = 2.0;
 /// the walk between the middles of the blocks.
 const OF_MEANS: f64 = 2.0 / 3.0;
 
-/// The smallest variance of the noise in the calculation. This variance belongs to a deviation of one part in a
-/// million.
+/// The smallest variance of the noise in the calculation. This is the variance of a deviation of one part in a million.
 const LEAST_NOISE: f64 = 1e-12;
 
 /// A series of values, divided into [`BLOCKS`] blocks.
@@ -59,7 +58,7 @@ pub struct Blocks([Block; BLOCKS]);
 #[derive(Debug, Clone, Copy, Default)]
 struct Block {
     middle_s: f64,
-    /// The number of values in the block.
+    /// The number of values in a block.
     n: f64,
     mean: f64,
 }
@@ -107,8 +106,8 @@ impl Blocks {
         (squares, logs)
     }
 
-    /// Returns the variance of the difference between the mean of the series and its first or last block, for a random
-    /// walk of variance 1 per second.
+    /// Returns the variance of the difference between the mean of the series and the mean of its first or last block,
+    /// for a random walk of variance 1 per second.
     fn walked(&self, from_start: bool) -> f64 {
         let all = self.n();
         let mut share = 0.0;
@@ -142,7 +141,7 @@ pub fn explained_by_slope(one: &Blocks, other: &Blocks) -> f64 {
     if is_one { slope * (middles_s[1] - middles_s[0]) } else { 0.0 }
 }
 
-/// How much the means of two series with the same setting may differ.
+/// The distribution of the difference between the means of two series with the same setting.
 #[derive(Debug, Clone)]
 pub struct Uncertainty {
     /// For each of [`RATIOS`], the posterior weight and the standard error of the difference.
@@ -180,12 +179,12 @@ impl Uncertainty {
         self.errors.iter().map(|(weight, error)| weight * beyond(difference / error, FREEDOM)).sum()
     }
 
-    /// Returns the difference that noise and drift alone exceed with this probability.
+    /// Returns the size of a difference that noise and drift alone exceed with this probability.
     pub fn exceeded_with(&self, chance: f64) -> f64 {
         falls_below(chance, |difference| self.chance(difference))
     }
 
-    /// Returns the difference that noise alone exceeds with this probability.
+    /// Returns the size of a difference that noise alone exceeds with this probability.
     pub fn exceeded_by_noise_with(&self, chance: f64) -> f64 {
         falls_below(chance, |difference| beyond(difference / self.errors[0].1, FREEDOM))
     }

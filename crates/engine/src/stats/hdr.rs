@@ -1,5 +1,5 @@
-//! Writes and reads HdrHistogram's V2 text format. The text contains compressed cells, and HDR tools of other languages
-//! can read it.
+//! Writes and reads HdrHistogram's V2 text format. The text contains compressed cells, and HDR tools in other languages
+//! can read the text.
 //!
 //! ```text
 //! base64( cookie, length, zlib( cookie, length, offset, digits, lowest, highest, ratio, counts… ) )
@@ -18,21 +18,22 @@ use thiserror::Error;
 
 use super::recorder::{HIGHEST_NS, SIGNIFICANT_DIGITS};
 
-/// The cookie of the compressed form: its first bytes.
+/// The cookie of the compressed form, which is its first bytes.
 const PACKED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
-/// The cookie of the uncompressed content: its first bytes.
+/// The cookie of the uncompressed content, which is its first bytes.
 const UNPACKED: [u8; 4] = 0x1c84_9313_u32.to_be_bytes();
 /// The size of the header in bytes: cookie, length, offset, digits (32 bits each), lowest, highest, ratio (64 bits
 /// each).
 const HEADER: usize = 40;
-/// The longest encoding of a count: nine bytes, with seven bits in each byte but the last.
+/// The longest encoding of a count: nine bytes, each of which except the last contains seven bits of the count.
 const COUNT_BYTES: usize = 9;
-/// The largest number of cells in a text. A recorder has 27 000 cells, and no valid range has more than this limit.
+/// The largest number of cells in a text. A recorder has 27 000 cells, and no valid range has more cells than this
+/// limit.
 const MOST_CELLS: usize = 1 << 16;
 /// The largest number of values in a distribution. Every count up to 2^53 is exact in JSON.
 pub(super) const MOST: u64 = 1 << 53;
 
-/// Why a text is not a valid distribution.
+/// The reason why a text is not a valid distribution.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum DecodeError {
     /// The text is not base64.
@@ -41,15 +42,15 @@ pub enum DecodeError {
     /// The bytes are not an HDR histogram.
     #[error("the histogram text is damaged: {0}")]
     Damaged(&'static str),
-    /// The figures in the same JSON object as the text are impossible.
+    /// The figures that accompany the text in the JSON object are impossible.
     #[error("the figures of a distribution contradict each other: {0}")]
     Figures(&'static str),
 }
 
 /// From this number of bytes on, only Huffman codes are used, because repeated counts are too rare for back references.
 const SELDOM_REPEATED: usize = 256;
-/// How many bytes share a table of Huffman codes. Separate tables help because the counts in the middle of a
-/// distribution differ from the counts in its tail.
+/// The number of bytes that share a table of Huffman codes. Separate tables save space because the counts in the middle
+/// of a distribution differ from the counts in its tail.
 const OF_ONE_TABLE: usize = 768;
 
 /// Encodes `cells` as text, in a layout with this number of significant `digits`. Without cells, the text is empty.
@@ -70,7 +71,8 @@ pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
     BASE64.encode([&PACKED[..], &(packed.len() as u32).to_be_bytes(), &packed].concat())
 }
 
-/// Converts `cells` to a layout with `digits` significant digits. Encoding and decoding return the same cells.
+/// Converts `cells` to a layout with `digits` significant digits. After encoding and decoding, the cells are the same
+/// as before.
 pub(super) fn in_cells_of(digits: u8, cells: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let layout = CellLayout::new(digits.into(), 1, HIGHEST_NS);
     let together = cells.chunk_by(|a, b| layout.index(a.0) == layout.index(b.0));
@@ -135,7 +137,7 @@ fn pack(body: &[u8]) -> Vec<u8> {
 /// cells.
 ///
 /// # Errors
-/// When the text is not an HDR histogram, has another range than recorders, or contains more than [`MOST`] values.
+/// Fails if the text is not an HDR histogram, has another range than recorders, or contains more than [`MOST`] values.
 pub(super) fn decode(text: &str) -> Result<Vec<(u64, u64)>, DecodeError> {
     if text.is_empty() {
         return Ok(Vec::new());
@@ -163,7 +165,7 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, DecodeError> {
     Ok(unpacked)
 }
 
-/// How values map to cells.
+/// The layout of cells, which maps values to cells.
 #[derive(Debug, Clone, Copy)]
 struct CellLayout {
     /// The binary logarithm of the lowest value that can be distinguished from 0.

@@ -1,4 +1,5 @@
-//! A completed distribution of latencies: the non-empty cells in order, and an exact count, sum, minimum and maximum.
+//! A completed distribution of latencies, which consists of the non-empty cells in order and of the exact count, sum,
+//! minimum and maximum.
 //!
 //! A quarter of a second of load fills only a few hundred of the 27 000 cells of a [`Recorder`](super::Recorder). So
 //! this form is small enough to be stored for every interval of a session, and can be merged quickly.
@@ -22,10 +23,10 @@ pub struct Percentile {
     pub quantile: f64,
 }
 
-/// A percentile is meaningful only if at least this many samples are above it.
+/// The smallest number of samples above a percentile with which the percentile is meaningful.
 pub(super) const ENOUGH_ABOVE: f64 = 10.0;
 
-/// A distribution of latencies in nanoseconds; empty by default.
+/// A distribution of latencies in nanoseconds. By default, the distribution is empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Latency {
     /// The non-empty cells as ascending pairs of (highest value of the cell in ns, count).
@@ -61,17 +62,17 @@ impl Latency {
         self.count == 0
     }
 
-    /// Returns the exact shortest latency; 0 if empty.
+    /// Returns the exact shortest latency, or 0 if the distribution is empty.
     pub fn min_ns(&self) -> u64 {
         self.min_ns
     }
 
-    /// Returns the exact longest latency, which may be over range; 0 if empty.
+    /// Returns the exact longest latency, which may be over range, or 0 if the distribution is empty.
     pub fn max_ns(&self) -> u64 {
         self.max_ns
     }
 
-    /// Returns the exact arithmetic mean; 0 if empty.
+    /// Returns the exact arithmetic mean, or 0 if the distribution is empty.
     pub fn mean_ns(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
     }
@@ -114,7 +115,7 @@ impl Latency {
     }
 
     /// Returns [`value_at_quantile`](Self::value_at_quantile) if at least ten samples are above it. Otherwise returns
-    /// `None`, since for example the p99.9 of 100 samples is just their maximum.
+    /// `None`, because, for example, the p99.9 of 100 samples would be their maximum.
     pub fn percentile(&self, quantile: f64) -> Option<u64> {
         self.is_supported(quantile).then(|| self.value_at_quantile(quantile))
     }
@@ -152,8 +153,9 @@ impl Latency {
     }
 }
 
-/// Merges the cells of `from` into `into`; both are ascending. The merge is in place: a session adds an interval to its
-/// total four times a second, and a new allocation each time would fragment the heap.
+/// Merges the cells of `from` into `into`. Both lists are in ascending order. The function allocates no new list,
+/// because a session adds an interval to its total four times a second, and an allocation each time would fragment the
+/// heap.
 fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
     let mut missing = 0;
     let mut at = 0;

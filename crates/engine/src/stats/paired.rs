@@ -1,23 +1,26 @@
-//! Two settings measured in alternation: the difference, and its confidence interval.
+//! Compares two settings that were measured in alternation: computes the difference, and the confidence interval of the
+//! difference.
 //!
-//! A pair consists of one period of each setting, one right after the other. The difference of a pair is the
-//! difference of the logarithms. The estimate is the median of the means of all pairs of differences (Hodges and
-//! Lehmann, Annals of Mathematical Statistics 34, 1963). The ends of the confidence interval are two of these means.
-//! The distribution of the signed-rank sum determines which means (Tukey; Hollander and Wolfe, "Nonparametric
-//! Statistical Methods", 2nd ed. 1999, 3.2 to 3.4). One stall in a pair does not decide the result. The method only
-//! assumes that the noise is symmetric. The order of the settings alternates, so the sign of a drift alternates too.
+//! A pair consists of one period of each setting, one right after the other. The difference of a pair is the difference
+//! between the logarithms of its two values. The estimate is the median of the means of all pairs of differences
+//! (Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963). The ends of the confidence interval are two of the
+//! means of pairs of differences. The distribution of the signed-rank sum determines which means (Tukey; Hollander and
+//! Wolfe, "Nonparametric Statistical Methods", 2nd ed. 1999, 3.2 to 3.4). A single stall in one of the pairs does not
+//! decide the result. The method makes no assumption about the noise, except that it is symmetric. The order of the
+//! settings alternates, so the sign of a drift alternates too.
 
 use super::comparison::{Better, CLOSE, Comparison, SMALLEST};
 
-/// The probability that the interval misses the true difference as long as more pairs may follow. This probability is
+/// The probability with which the interval misses the true difference while more pairs may follow. This probability is
 /// small because each of many results may end the test.
 const INTERIM: f64 = 0.005;
-/// The probability that the interval misses the true difference after the last pair. With the probabilities of this
-/// module, equal settings are called different in at most 5 of 100 runs, which the tests verify.
+/// The probability with which the interval misses the true difference after the last pair. With the probabilities of
+/// this module, equal settings are reported as different in at most 5 of 100 runs, which the tests verify.
 const LAST: f64 = 0.025;
 
-/// Compares two settings by the differences of logarithms of all pairs; `is_last` says that no more pairs follow. The
-/// sides are the same if the interval excludes differences above 2 %, or after the last pair differences above 5 %.
+/// Compares two settings by the differences of logarithms of all pairs. `is_last` is true if no more pairs follow. The
+/// sides count as the same if the interval excludes differences above 2 % or, after the last pair, differences above 5
+/// %.
 pub fn compare(differences: &[f64], better: Better, is_last: bool) -> Comparison {
     let (outside, close) = if is_last { (LAST, CLOSE) } else { (INTERIM, SMALLEST) };
     match shift(differences, outside) {
@@ -26,7 +29,7 @@ pub fn compare(differences: &[f64], better: Better, is_last: bool) -> Comparison
     }
 }
 
-/// Returns the estimate and its interval; `None` without pairs. The interval misses the true difference with
+/// Returns the estimate and its interval, or `None` without pairs. The interval misses the true difference with
 /// probability `outside`. The interval is `None` if there are too few pairs for this probability.
 fn shift(differences: &[f64], outside: f64) -> Option<(f64, Option<(f64, f64)>)> {
     let mut means: Vec<_> = differences
@@ -42,7 +45,8 @@ fn shift(differences: &[f64], outside: f64) -> Option<(f64, Option<(f64, f64)>)>
 }
 
 /// Returns how many of the ordered means are outside the interval on each side. The interval misses the true difference
-/// with a probability of at most `outside`. Returns `None` if even the widest interval misses it more often.
+/// with a probability of at most `outside`. Returns `None` if even the widest interval misses the true difference more
+/// often.
 fn means_outside(pairs: usize, outside: f64) -> Option<usize> {
     // For each sum, the share of the 2^n sign patterns whose positive ranks have this sum.
     let mut ways = vec![1.0];

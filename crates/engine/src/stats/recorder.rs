@@ -1,6 +1,6 @@
 //! The dense histogram into which a measuring thread writes.
 //!
-//! The histogram never allocates after its creation. Only [`Latency`] computes percentiles.
+//! The histogram never allocates after its creation. The histogram computes no percentiles; [`Latency`] computes them.
 
 use hdrhistogram::Histogram;
 
@@ -11,7 +11,7 @@ pub const HIGHEST_NS: u64 = 60_000_000_000;
 
 pub(super) const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// Below this value in ns, each cell is 1 ns wide.
+/// The value in ns below which each cell is 1 ns wide.
 const FINE: u64 = 2048;
 /// The number of cells in each octave above [`FINE`].
 const HALF: usize = FINE as usize / 2;
@@ -19,8 +19,9 @@ const CELLS: usize = place(HIGHEST_NS) + 1;
 
 /// Counts latencies from 1 ns to 60 s with three significant digits, in the cells of HdrHistogram.
 ///
-/// Minimum, maximum and sum are exact, and values above the range are counted separately, so nothing is clamped.
-/// The cells take 213 KiB of address space, but only written pages use memory. An octave takes 8 KiB.
+/// The minimum, the maximum and the sum are exact. Values above the range are counted separately, so no value is
+/// changed to fit the range. The cells take 213 KiB of address space, but pages that are never written use no memory.
+/// The cells of an octave take 8 KiB.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     cells: Box<[u64]>,
@@ -123,7 +124,7 @@ impl Recorder {
         self.over_range = 0;
     }
 
-    /// Returns the counts in their compact form.
+    /// Returns the counts as a compact distribution.
     pub fn latency(&self) -> Latency {
         if self.is_empty() {
             return Latency::default();

@@ -1,5 +1,5 @@
-//! Compares two settings by repeated runs of each. The settings differ if the difference is larger than the differences
-//! between runs of the same setting.
+//! Compares two settings by repeated runs with each setting. The settings differ if the difference between them is
+//! larger than chance differences between runs with the same setting.
 //!
 //! Each run is one value. The logarithms of both sides are assumed to have the same variance (Student's two-sample
 //! t-test). This variance includes effects on a whole run, such as memory placement or temperature, which a single run
@@ -10,8 +10,9 @@ use super::{
     student,
 };
 
-/// The probability that the interval misses the true difference, which may be at most 0.05. With this value, three runs
-/// of each side and a deviation of 2 %, a difference of 10 % is found in more than 95 of 100 comparisons.
+/// The probability with which the interval misses the true difference. This probability may be at most 0.05. With this
+/// value, if each side has three runs and the runs deviate by 2 %, a difference of 10 % is found in more than 95 of 100
+/// comparisons.
 const OUTSIDE: f64 = 0.04;
 
 /// Compares `new` with `base`, which both contain one positive value per run.

@@ -3,8 +3,7 @@
 
 use super::{HIGHEST_NS, Latency, recorder::cell_end};
 
-/// Latencies in nanoseconds. Each sample takes eight bytes and keeps the precision of a
-/// [`Recorder`](super::Recorder).
+/// Latencies in nanoseconds. Each sample takes eight bytes, and is as precise as in a [`Recorder`](super::Recorder).
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
     values_ns: Vec<u64>,
@@ -16,7 +15,7 @@ impl Samples {
         self.values_ns.push(ns);
     }
 
-    /// Returns the distribution of all latencies since the last call. The memory of the list is kept.
+    /// Returns the distribution of all latencies since the last call. The list keeps its memory for the next latencies.
     pub fn take(&mut self) -> Latency {
         self.values_ns.sort_unstable();
         let (Some(&min_ns), Some(&max_ns)) = (self.values_ns.first(), self.values_ns.last()) else {

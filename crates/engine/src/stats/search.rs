@@ -1,14 +1,14 @@
-//! Searches for the highest load that meets a limit, with trials that may give a wrong result.
+//! Searches for the highest load that meets a limit. The result of a single trial may be wrong.
 //!
 //! ```text
 //!  load   ├──────────────────────────●────────○──────┤
 //!                               lower bound  upper bound     short trials narrow the bounds, full trials confirm them
 //! ```
-//! Loads are classified as in MLRsearch (RFC 9971, 6 and appendix A). Of `WHOLE_S` seconds of full trials at a load,
-//! the share `EXCEED` may be bad. If more than this share is bad, the load is an upper bound. A load is a lower bound
-//! if the bad share cannot exceed `EXCEED` even if all missing trials are bad. A good short trial balances a bad
-//! short trial, and only bad full trials make an upper bound. The RFC counts lost packets; here a trial is bad if a
-//! percentile exceeds its limit. The tests verify how often the search finds the true value.
+//! Loads are classified as in MLRsearch (RFC 9971, 6 and appendix A). Of the `WHOLE_S` seconds of full trials at a
+//! load, at most the share `EXCEED` may be bad. If more than this share is bad, the load is an upper bound. A load is a
+//! lower bound if the bad share cannot exceed `EXCEED` even if all missing trials are bad. A good short trial balances
+//! a bad short trial, and only bad full trials make an upper bound. In the RFC, a trial is bad if packets are lost.
+//! Here, a trial is bad if a percentile exceeds its limit. The tests verify how often the search finds the true value.
 
 /// The share of bad time that a lower bound may have.
 const EXCEED: f64 = 0.5;
@@ -18,11 +18,12 @@ const WHOLE_S: f64 = 6.0;
 pub const SHORT_S: f64 = 1.0;
 /// The length of a full trial, in seconds.
 pub const FULL_S: f64 = 3.0;
-/// The largest relative distance between the final bounds: usually, and after [`Search::close`].
+/// The largest relative distance between the final bounds. The first value is the usual one, and the second value
+/// applies after [`Search::close`].
 const WIDTH: (f64, f64) = (0.02, 0.05);
 /// The first load of a search, as a share of the guess.
 const FIRST: f64 = 0.9;
-/// A search ends without a result below this share of the first guess.
+/// The share of the guess below which a search ends without a result.
 const LEAST: f64 = 0.01;
 /// If the guess was too low, the next load is higher by this factor.
 const RAISE: f64 = 1.05;
@@ -48,9 +49,9 @@ impl Trial {
 pub enum SearchStep {
     /// Run this trial.
     Trial(Trial),
-    /// The search is over: both bounds are confirmed and close enough to each other.
+    /// The search is over, because both bounds are confirmed and close enough to each other.
     Found,
-    /// The search is over: no load meets the limit.
+    /// The search is over, because no load meets the limit.
     Nothing,
 }
 
@@ -111,8 +112,8 @@ impl Trials {
         self.short_good_s + self.full_good_s + self.short_bad_s + self.full_bad_s <= 0.0
     }
 
-    /// Returns whether one bad short trial is the only result. Such a trial is repeated, because a disturbance often
-    /// makes a trial bad and hardly ever makes a trial good.
+    /// Returns whether the load has one bad short trial and no other trial. In this case, the trial is repeated,
+    /// because a disturbance often makes a trial bad and hardly ever makes a trial good.
     fn is_doubtful(&self) -> bool {
         let others_s = self.short_good_s + self.full_good_s + self.full_bad_s;
         others_s <= 0.0 && self.short_bad_s > 0.0 && self.short_bad_s <= SHORT_S
@@ -129,12 +130,13 @@ pub struct Search {
 }
 
 impl Search {
-    /// Starts a search below `guess`, a load that is assumed to exceed the limit. Loads are whole numbers.
+    /// Starts a search below `guess`, a load that is assumed to exceed the limit. All loads of the search are whole
+    /// numbers.
     pub fn new(guess: f64) -> Self {
         Self { seen: vec![Trials::new(guess)], least: (guess * LEAST).max(1.0), is_closing: false }
     }
 
-    /// Counts a trial as good or bad. The caller does not count a disturbed trial, but runs it again.
+    /// Counts a trial as good or bad. A disturbed trial must not be counted; the caller runs such a trial again.
     pub fn count(&mut self, trial: Trial, is_good: bool) {
         let at = self.seen.partition_point(|seen| seen.load < trial.load);
         if self.seen.get(at).is_none_or(|seen| seen.load > trial.load) {
@@ -150,7 +152,7 @@ impl Search {
         *time_s += trial.length_s();
     }
 
-    /// Allows the final bounds to be further apart, which shortens the rest of the search.
+    /// Allows a larger distance between the final bounds, which shortens the rest of the search.
     pub fn close(&mut self) {
         self.is_closing = true;
     }
@@ -160,7 +162,7 @@ impl Search {
         bad.load - good.load <= (width * bad.load).max(1.0)
     }
 
-    /// Returns the highest load that seems good below all loads that seem bad, and the lowest load that seems bad.
+    /// Returns the highest load below the lowest load that seems bad, and the lowest load that seems bad.
     fn nearest(&self) -> (Option<&Trials>, Option<&Trials>) {
         let bad = self.seen.iter().position(|seen| !seen.seems_good());
         let good = bad.unwrap_or(self.seen.len()).checked_sub(1);
@@ -203,7 +205,7 @@ impl Search {
         (good.map(|seen| seen.load), bad.map(|seen| seen.load))
     }
 
-    /// Returns the highest load that is a lower bound, below all upper bounds.
+    /// Returns the highest load that is a lower bound and is below all upper bounds.
     pub fn lower(&self) -> Option<&Trials> {
         let upper = self.upper().map_or(f64::INFINITY, |upper| upper.load);
         self.seen.iter().rev().find(|seen| seen.load < upper && seen.class() == Class::Lower)

@@ -1,19 +1,19 @@
-//! Compares two series of seconds. The result says whether the difference between the series is more than chance and
-//! more than a drift of the machine.
+//! Compares two series of seconds. The result says whether the difference between the series is larger than what chance
+//! and a drift of the machine can explain.
 //!
 //! ```text
 //!   baseline   ·· · ·· ·                  each dot is a second
 //!   other                  · ·· · ··      faster: by 3 to 7 %
 //! ```
-//! The difference is the difference of the means. Replies per second are averaged directly, and latencies by their
-//! logarithms, so that one stall does not decide the result. The module `drift` computes the confidence interval of
-//! the difference. This interval accounts for seconds that depend on each other, and for a possible drift. The
-//! interval contains the true difference in 97.5 of 100 pairs.
+//! The difference between the series is the difference between their means. Replies per second are averaged directly,
+//! and latencies by their logarithms, so that one stall does not decide the result. The module `drift` computes the
+//! confidence interval of the difference. This interval accounts for seconds that depend on each other, and for a
+//! possible drift. The interval contains the true difference in 97.5 of 100 pairs of series.
 //!
-//! Only a difference of at least 2 % counts, and only if its interval excludes zero. Two series of one run are called
-//! different in fewer than 5 of 100 pairs, even if their seconds depend on each other. The tests verify this limit of
-//! 5 of 100 pairs. If a drift may explain the difference but noise alone does not, the verdict says so. In this case,
-//! more seconds do not help, but alternating the settings helps.
+//! A difference counts if it is at least 2 % and its interval excludes zero. Two series of the same run are reported as
+//! different in fewer than 5 of 100 pairs, even if their seconds depend on each other. The tests verify this limit of 5
+//! of 100 pairs. If a drift may explain the difference but noise alone does not explain it, the verdict says so. More
+//! seconds then do not help, but measuring the settings in alternation does.
 
 use super::{
     comparison::{Better, CLOSE, Comparison, Reason, SMALLEST, TOUCHES, Verdict},
@@ -26,11 +26,11 @@ const OUTSIDE: f64 = 0.025;
 /// A series of consecutive values.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeSeries<'a> {
-    /// When the series began, in seconds.
+    /// The time at which the series began, in seconds.
     pub start_s: f64,
     /// The length of each of `values`, in seconds.
     pub each_s: f64,
-    /// How many measured values are averaged in each of `values`, at least 1.
+    /// The number of measured values, at least 1, whose mean is each of `values`.
     pub of: u32,
     /// The values in order.
     pub values: &'a [f64],
@@ -59,7 +59,7 @@ pub fn compare(baseline: TimeSeries, other: TimeSeries, better: Better) -> Compa
 }
 
 /// Returns the verdict for a difference of logarithms that is not significant. `half` is half the width of the
-/// confidence interval, and `by_noise` is half its width without drift.
+/// confidence interval, and `by_noise` is half the width of the interval without drift.
 fn undecided(difference: f64, half: f64, by_noise: f64, values: (u64, u64)) -> Verdict {
     let size = difference.abs();
     let widest = |half: f64| (size + half).exp_m1();
@@ -75,8 +75,8 @@ fn undecided(difference: f64, half: f64, by_noise: f64, values: (u64, u64)) -> V
     more_seconds((fewer * (half / enough).powi(2)).max(BLOCKS as f64).ceil(), values)
 }
 
-/// Returns how many more seconds each side needs for `wanted` values. The pair contains the current numbers of values,
-/// with one value per second.
+/// Returns how many more seconds each side needs for `wanted` values. The pair contains the present number of values of
+/// each side, with one value per second.
 fn more_seconds(wanted: f64, (first, second): (u64, u64)) -> Verdict {
     let missing = |there: u64| wanted - there as f64;
     Verdict::NotClear(Reason::MoreSeconds {
@@ -90,8 +90,8 @@ impl TimeSeries<'_> {
         self.values.len() as u64 * u64::from(self.of)
     }
 
-    /// Returns the logarithm of the series' level, and the series in blocks. The blocks are relative to the level or
-    /// contain logarithms.
+    /// Returns the logarithm of the series' level, and the series in blocks. The values in the blocks are logarithms,
+    /// or are relative to the level.
     fn level_and_blocks(&self, better: Better) -> Option<(f64, Blocks)> {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let (level, relative): (f64, Vec<f64>) = match better {

@@ -1,18 +1,18 @@
 //! A series of values in order, which uses bounded memory for any number of values.
 
-/// When the series has this many values, neighbours are merged in pairs. A long series keeps at least half of this
-/// number.
+/// The number of values at which neighbours are merged in pairs. A long series keeps at least half of this number of
+/// values.
 const MOST_VALUES: usize = 256;
 
 /// Values in the order in which they were added. When there are too many values, each pair of neighbours is replaced by
-/// its mean. From then on, each stored value is the mean of twice as many added values. So no value is lost, and slow
-/// changes stay visible.
+/// its mean. From then on, each stored value is the mean of twice as many added values. So every added value still has
+/// an effect, and slow changes stay visible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// The stored values: means of [`each`](Self::each) added values. The last added values are missing until there are
-    /// enough for a mean.
+    /// The stored values: means of [`each`](Self::each) added values. The last added values are missing as long as
+    /// there are too few of them for a mean.
     pub values: Vec<f64>,
-    /// How many added values are averaged in each stored value, at least 1.
+    /// The number of added values, at least 1, whose mean is each stored value.
     pub each: u32,
     /// The sum and the number of the last added values, which are too few for a stored value.
     rest: (f64, u32),

@@ -3,16 +3,16 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// How each second depends on earlier seconds, relative to a standard deviation of 1.
+/// The way in which each second depends on earlier seconds. All sizes are relative to a standard deviation of 1.
 #[derive(Debug, Clone, Copy)]
 pub enum NoiseKind {
-    /// AR(1): each second repeats this share of the deviation of the previous second.
+    /// AR(1) noise: each second repeats this share of the deviation of the previous second.
     Repeats(f64),
     /// White noise on a random walk with steps of this size.
     Walks(f64),
     /// A random walk with steps of 1, without noise.
     OnlyWalks,
-    /// AR(1) with the share of the first number, on a random walk with steps of the second number.
+    /// AR(1) noise, whose share is the first number, on a random walk, whose steps have the size of the second number.
     RepeatsAndWalks(f64, f64),
     /// 1/f noise: a sum of AR(1) series with correlation times from 1 s to 512 s.
     Pink,

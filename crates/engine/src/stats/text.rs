@@ -1,12 +1,12 @@
-//! The JSON form of a distribution: readable figures, and all cells as compressed HDR text.
+//! The JSON form of a distribution, which contains readable figures, and all cells as compressed HDR text.
 //!
 //! ```text
 //! {"count":3,"sum_ns":1200,"min_us":0.3,"mean_us":…,"p50_us":…,…,"p9999_us":…,"max_us":…,"over_range":1,"hdr":"HISTF…"}
 //! ```
 //! A percentile with fewer than ten samples above it is omitted. The field `over_range` is omitted if it is 0. The HDR
-//! text is base64 of HdrHistogram's V2 deflate encoding with values in nanoseconds, so HDR tools of other languages can
-//! read it. The text of an empty distribution is empty. A [`coarse`] text has larger cells, but its figures are exact.
-//! A reader takes the cells from the text, and the exact figures from the other fields.
+//! text is base64 of HdrHistogram's V2 deflate encoding with values in nanoseconds, so HDR tools in other languages can
+//! read the text. The text of an empty distribution is empty. A [`coarse`] text has larger cells, but the figures
+//! beside it are exact. A reader takes the cells from the text, and the exact figures from the other fields.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -29,8 +29,8 @@ const COARSE_DIGITS: u8 = 1;
 #[derive(Serialize, Deserialize)]
 struct LatencyJson {
     count: u64,
-    /// The sum of all latencies as a whole number, so that adding sums is exact. If the sum exceeds 64 bits, it is
-    /// `None`, and the mean is used instead.
+    /// The sum of all latencies as a whole number, so that adding sums is exact. If the sum exceeds 64 bits, this field
+    /// is `None`, and the mean is used instead.
     sum_ns: Option<u64>,
     min_us: f64,
     /// The mean latency, which recordings omit if there is a sum.
@@ -54,7 +54,8 @@ struct LatencyJson {
 }
 
 impl Latency {
-    /// Returns all cells as compressed HDR text, without latencies over range; empty for an empty distribution.
+    /// Returns all cells as compressed HDR text, without latencies over range. The text of an empty distribution is
+    /// empty.
     pub fn hdr_text(&self) -> String {
         hdr::encode(self.cells(), SIGNIFICANT_DIGITS)
     }
@@ -65,8 +66,8 @@ impl Latency {
         hdr::encode(&us, SIGNIFICANT_DIGITS)
     }
 
-    /// Converts to the cells of a [`coarse`] text. A verdict from these cells is the same before writing and after
-    /// reading.
+    /// Converts the distribution to the cells of a [`coarse`] text. So a verdict from a distribution is the same before
+    /// the distribution is written and after it is read.
     #[must_use]
     pub fn coarse(&self) -> Self {
         let cells = hdr::in_cells_of(COARSE_DIGITS, self.cells());
@@ -143,14 +144,14 @@ impl Serialize for Latency {
 }
 
 /// Writes distributions with exact figures and with cells of one significant digit, 16 per octave. The text has a tenth
-/// of the usual length.
+/// of the length of the usual text.
 pub mod coarse {
     use super::{COARSE_DIGITS, Latency, Serialize, Serializer};
 
     /// Writes a distribution.
     ///
     /// # Errors
-    /// When the serializer fails.
+    /// Fails if the serializer fails.
     pub fn serialize<S: Serializer>(latency: &Latency, serializer: S) -> Result<S::Ok, S::Error> {
         latency.to_wire(COARSE_DIGITS).serialize(serializer)
     }
@@ -158,7 +159,7 @@ pub mod coarse {
     /// Writes a distribution, or null if there is none.
     ///
     /// # Errors
-    /// When the serializer fails.
+    /// Fails if the serializer fails.
     pub fn optional<S: Serializer>(latency: &Option<Latency>, serializer: S) -> Result<S::Ok, S::Error> {
         latency.as_ref().map(|latency| latency.to_wire(COARSE_DIGITS)).serialize(serializer)
     }

@@ -1,4 +1,4 @@
-//! The universal scalability law: how throughput grows with concurrency, and where it stops growing.
+//! The universal scalability law describes how throughput grows with concurrency, and where throughput stops growing.
 //!
 //! ```text
 //!   X(N) = λN / (1 + σ(N−1) + κN(N−1))            ┌── the knee, N* = √((1−σ)/κ)
@@ -16,10 +16,11 @@ use super::student;
 /// The smallest number of different N. Three coefficients always fit three points, and too often fit a fourth point by
 /// chance. A κ above zero needs a Student value of 12.7 with four points, but only 4.3 with five points.
 const LEAST_POINTS: usize = 5;
-/// If the points differ from the law by more than this share of X (root mean square), the fit is rejected.
+/// The share of X (root mean square) by which the points may differ from the law. Beyond this share, the fit is
+/// rejected.
 const POOR: f64 = 0.1;
-/// If the knee exceeds the largest measured N by more than this factor, no measurement supports it. Such a knee is not
-/// reported.
+/// The factor by which the knee may exceed the largest measured N. Beyond this factor, no measurement supports the
+/// knee, so the knee is not reported.
 const BEYOND: f64 = 2.0;
 /// The smallest squared error in the calculation. Points that lie exactly on the law, as in tests, have no error.
 const LEAST_SQUARE: f64 = 1e-12;
@@ -45,7 +46,7 @@ pub struct Usl {
 pub struct Knee {
     /// The concurrency, N*.
     pub at: f64,
-    /// The throughput at this concurrency.
+    /// The throughput at the concurrency of the knee.
     pub peak: f64,
 }
 
@@ -95,7 +96,7 @@ fn is_in_reach(knee: Knee, points: &[(f64, f64)]) -> bool {
     knee.at >= least && knee.at <= most * BEYOND
 }
 
-/// The coefficients for which the sum of the terms is closest to 1 at all points.
+/// The coefficients with which the sum of the terms is closest to 1 at all points.
 #[derive(Debug, Clone, Copy)]
 struct Fit {
     coefficients: [f64; 3],
@@ -104,7 +105,7 @@ struct Fit {
 }
 
 impl Fit {
-    /// Fits the `used` terms by the Gram-Schmidt method. Returns `None` if a coefficient would be negative, or the
+    /// Fits the `used` terms by the Gram-Schmidt method. Returns `None` if a coefficient would be negative, or if the
     /// terms are not independent.
     fn of(terms: &[Vec<f64>; 3], used: &[usize]) -> Option<Self> {
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();

@@ -4,16 +4,16 @@ use super::{Latency, recorder::cell_end};
 
 /// The length of the first steps over values: 100 µs.
 const STEP_NS: u64 = 100_000;
-/// Above this value, the steps are longer: 2 ms.
+/// The value above which the steps over values are longer: 2 ms.
 const LONG_FROM_NS: u64 = 2_000_000;
-/// The length of the later steps over values: 1 ms.
+/// The length of the longer steps over values: 1 ms.
 const LONG_STEP_NS: u64 = 1_000_000;
 
 /// A point of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IterationPoint {
-    /// The share of values up to this point, in percent. In an iteration over percentiles, it is the target percentile
-    /// instead.
+    /// The share of values up to this point, in percent. In an iteration over percentiles, this field is the target
+    /// percentile instead.
     pub percent: f64,
     /// The largest value of the cell, in nanoseconds.
     pub value_ns: u64,
@@ -21,15 +21,15 @@ pub struct IterationPoint {
     pub count: u64,
 }
 
-/// Iterates over percentiles like redis-benchmark. Each percentile is in the middle between the previous percentile and
-/// 100, and percentiles in the same cell are skipped. The last value appears twice, because it is also the end.
+/// Iterates over percentiles as redis-benchmark does. Each percentile is in the middle between the previous percentile
+/// and 100, and percentiles in the same cell are skipped. The last value appears twice, because it is also the end.
 pub fn over_percentiles(latency: &Latency) -> Vec<IterationPoint> {
     let mut levels = percentile_steps(latency, 1);
     levels.dedup_by(|next, before| next.count == before.count && next.count < latency.count());
     levels
 }
 
-/// Iterates over percentiles in `steps` steps, at least 1, for each half of the distance to 100. The last value appears
+/// Iterates over percentiles. Each halving of the distance to 100 has `steps` steps, at least 1. The last value appears
 /// twice, because it is also the end.
 pub fn percentile_steps(latency: &Latency, steps: u32) -> Vec<IterationPoint> {
     let (mut levels, mut seen, mut last_ns, mut percent) = (Vec::new(), 0, 0, 0.0);
@@ -49,7 +49,8 @@ pub fn percentile_steps(latency: &Latency, steps: u32) -> Vec<IterationPoint> {
     levels
 }
 
-/// Returns HdrHistogram's half distance of a percentile: 2 from percentile 0 on, 4 from 50 on, 8 from 75 on, and so on.
+/// Returns HdrHistogram's half distance of a percentile, which is 2 from percentile 0 on, 4 from 50 on, 8 from 75 on,
+/// and so on.
 fn half_distance(percent: f64) -> f64 {
     2_f64.powi(((100.0 / (100.0 - percent)).ln() / 2_f64.ln()) as i32 + 1)
 }

@@ -1,5 +1,5 @@
-//! The placeholder `{cas}`: memcached's CAS number of an item, from the reply to the previous step. The step with
-//! `{cas}` changes the item only if the item still has this number.
+//! The placeholder `{cas}` stands for memcached's CAS number of an item, which comes from the reply to the previous
+//! step. The step with `{cas}` changes the item only if the item still has this number.
 //!
 //! ```text
 //!  gets k ──► VALUE k 0 32 1234 ──► cas k 0 0 32 1234 ──► STORED, or EXISTS where another was faster
@@ -39,7 +39,8 @@ impl Workload {
     }
 }
 
-/// Checks that the step before each `{cas}` returns a CAS number, and that the command with `{cas}` accepts one.
+/// Checks that the step before each `{cas}` returns a CAS number, and that the command with `{cas}` accepts a CAS
+/// number.
 fn check_steps(steps: &[CommandStep], together: Together) -> Result<(), &'static str> {
     for (n, step) in steps.iter().enumerate().filter(|(_, step)| step.awaits_cas()) {
         let before = n.checked_sub(1).map(|before| &steps[before]);
@@ -76,7 +77,7 @@ fn takes_cas(step: &CommandStep) -> bool {
     is_taken && step.fragments().filter(|fragment| **fragment == Fragment::Cas).count() == 1
 }
 
-/// Returns the flags of a meta command: the words after the key, or for `ms` the words after the value.
+/// Returns the flags of a meta command, which are the words after the key or, for `ms`, the words after the value.
 fn flags(step: &CommandStep) -> impl Iterator<Item = &Vec<Fragment>> {
     let before = if step.command().as_deref() == Some("MS") { 3 } else { 2 };
     step.0.iter().skip(before)

@@ -16,8 +16,8 @@ use crate::untrusted::is_interpreted;
 pub const MAX_OPERATIONS: usize = 256;
 /// The maximum number of sets of keys in a workload.
 const MAX_KEYSETS: usize = 64;
-/// The maximum length of a key prefix in bytes. The limit is low because the run's marker on the server lists all
-/// prefixes.
+/// The maximum length of a key prefix in bytes. The limit is low because the marker of the run, which is stored on the
+/// server, lists all prefixes.
 pub const LONGEST_PREFIX: usize = 128;
 /// The maximum number of kinds of values in a workload.
 const MAX_VALUE_KINDS: usize = 64;
@@ -30,7 +30,7 @@ impl Workload {
     /// Checks that the workload can be run.
     ///
     /// # Errors
-    /// When the workload has an error: the first error found.
+    /// Returns the first error of the workload.
     pub fn check(&self) -> Result<(), WorkloadError> {
         if self.values.len() > MAX_VALUE_KINDS {
             return Err(invalid!(
@@ -122,7 +122,7 @@ impl Workload {
     /// Checks all sets of keys for a load with `keyspace` keys.
     ///
     /// # Errors
-    /// The error names the first invalid set.
+    /// Fails if a set is invalid. The error names the first invalid set.
     pub fn check_keys(&self, keyspace: u64) -> Result<(), WorkloadError> {
         self.check_key_names(keyspace)?;
         self.check_receivers(keyspace)?;
@@ -145,7 +145,7 @@ impl Workload {
         })
     }
 
-    /// Checks all sets of keys, but not whether the parameters of their key distributions fit the number of keys.
+    /// Checks all sets of keys. Does not check whether the parameters of key distributions fit the number of keys.
     fn check_key_names(&self, keyspace: u64) -> Result<(), WorkloadError> {
         self.check_keysets()?;
         self.keys.iter().try_for_each(|(name, keys)| keys.check(name, keyspace))

@@ -28,12 +28,14 @@ use super::{
 
 /// The part of the keys that receives 95 % of the draws in YCSB's exponential distribution.
 const EXPONENTIAL_PART: f64 = 0.857_142_857_1;
-/// The natural logarithm in the mean of the distribution: -ln(1 - 0.95).
+/// The natural logarithm in the mean of YCSB's exponential distribution: -ln(1 - 0.95).
 const EXPONENTIAL_LOGARITHM: f64 = 2.995_732_273_553_991;
-/// The mean of YCSB's exponential distribution as a share of all keys, before draws beyond the last key are repeated.
+/// The mean of YCSB's exponential distribution, as a share of all keys. Draws beyond the last key are included,
+/// although such draws are repeated.
 pub(super) const EXPONENTIAL_MEAN: f64 = EXPONENTIAL_PART / EXPONENTIAL_LOGARITHM;
 
-/// The counters of a set of keys, shared by all clients. A new program continues with the counters of the previous one.
+/// The counters of a set of keys, which all clients share. A new program continues with the counters of the previous
+/// program.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeyCounters {
     /// The number of keys drawn in sequence so far.
@@ -55,7 +57,7 @@ pub(super) struct Chooser {
     grows: bool,
     /// The number of clients, at least 1.
     pub(super) clients: u64,
-    /// The share of this process in sequential keys and in new keys.
+    /// This process's share of the sequential keys and of the new keys.
     pub(super) share: Share,
     /// The counters that all clients share.
     pub(super) counters: KeyCounters,
@@ -78,7 +80,7 @@ enum PreparedDistribution {
 }
 
 impl Chooser {
-    /// Creates the chooser of a set of keys, for a load with one client and `keyspace` keys; `grows` is true if
+    /// Creates the chooser of a set of keys, for a load with one client and `keyspace` keys. `grows` is true if
     /// operations insert new keys.
     pub(super) fn new(keys: &Keyset, keyspace: u64, grows: bool) -> Self {
         let numbers = keys.numbers(keyspace);
@@ -112,7 +114,7 @@ impl Chooser {
         }
     }
 
-    /// Shares the new keys with another set that has the same keys.
+    /// Shares the list of new keys with another set that has the same keys.
     pub(super) fn grow_with(&mut self, other: &Self) {
         self.counters.growth = Arc::clone(&other.counters.growth);
     }
@@ -125,13 +127,13 @@ impl Chooser {
         (self.form.named(self.first + self.count + number), InsertedKey { growth, number, operation })
     }
 
-    /// Returns the next key in the slot of the key with this number in its name. Keys that the load inserted are not
+    /// Returns the next key in the slot of the key whose name contains `number`. Keys that the load inserted are not
     /// considered.
     pub(super) fn next_in_slot(&self, number: u64) -> u64 {
         same_slot::next(number, self.first..self.first + self.count)
     }
 
-    /// Returns the number in the name of the key with this number.
+    /// Returns the number that the name of the key with this number contains.
     pub(super) fn named(&self, number: u64) -> u64 {
         self.form.named(number)
     }
@@ -191,9 +193,9 @@ impl Chooser {
         }
     }
 
-    /// Draws like YCSB: a hash over the final number of keys maps a rank to a key, and a key that does not exist yet is
-    /// drawn again. redyno does not know the final number of keys, so it assumes twice the initial number, and later
-    /// the next power of two.
+    /// Draws as YCSB does: a hash over the final number of keys maps a rank to a key, and if this key does not exist
+    /// yet, the draw is repeated. redyno does not know the final number of keys, so it assumes twice the initial
+    /// number, and later the next power of two.
     fn ycsb(&self, zipf: YcsbZipf, n: u64, draws: &mut Draws) -> u64 {
         let all = if self.grows { n.next_power_of_two().max(self.count.saturating_mul(2)) } else { n };
         loop {
@@ -204,7 +206,7 @@ impl Chooser {
         }
     }
 
-    /// Returns the next key in this client's part of the keys. If there are fewer keys than clients, several clients
+    /// Returns the next key in the client's own part of the keys. If there are fewer keys than clients, several clients
     /// share a part.
     fn in_own_part(&self, n: u64, set: usize, draws: &mut Draws) -> u64 {
         let (parts, client) = (self.clients.min(n), draws.client);
@@ -214,7 +216,7 @@ impl Chooser {
     }
 }
 
-/// Divides `n` into `parts` ranges of equal size, up to rounding, and returns the range number `part`.
+/// Divides `n` into `parts` ranges, whose sizes are equal except for rounding, and returns the range number `part`.
 pub fn part_of(n: u64, parts: u64, part: u64) -> Range<u64> {
     let begin = |part: u64| (u128::from(n) * u128::from(part) / u128::from(parts)) as u64;
     begin(part)..begin(part + 1)
@@ -225,7 +227,7 @@ pub(super) fn hot_keys(share: f64, n: u64) -> u64 {
     ((n as f64 * share) as u64).clamp(1, n)
 }
 
-/// Draws numbers until a number is at least 0 and below `n`. Returns this number, rounded down.
+/// Draws numbers until a number is at least 0 and below `n`. Returns the first such number, rounded down.
 fn first_below(n: u64, mut draw: impl FnMut() -> f64) -> u64 {
     loop {
         let drawn = draw();
@@ -254,9 +256,9 @@ pub struct Draws {
     pub(super) random: Pcg64Mcg,
     /// The number of the client in the run, from 0.
     pub(super) client: u64,
-    /// The index of the client's next operation, if the client sends its operations in turn.
+    /// The index of the client's next operation. This field is used if the client sends its operations in turn.
     turn: u64,
-    /// The cursor in the reply to the client's last SCAN. A cursor is sent only once, so the SCAN begins again after an
+    /// The cursor in the reply to the client's last SCAN. Each cursor is sent once, so the SCAN begins again after an
     /// error.
     pub(super) cursor: u64,
     /// For each set of keys, the number of sequential keys that this client has drawn from its own sequence.
@@ -264,7 +266,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// Creates the random state for this seed. Different seeds give different requests.
+    /// Creates the random state for this seed. Different seeds lead to different requests.
     pub fn new(seed: u64) -> Self {
         Self { random: Pcg64Mcg::seed_from_u64(seed), client: 0, turn: 0, cursor: 0, steps: Vec::new() }
     }
@@ -294,7 +296,7 @@ impl Draws {
         u64::from(goes_on)
     }
 
-    /// Counts the calls for set number `set`. Returns the number of earlier calls.
+    /// Counts the calls of this function for set number `set`. Returns the number of earlier calls.
     pub(super) fn step(&mut self, set: usize) -> u64 {
         if self.steps.len() <= set {
             self.steps.resize(set + 1, 0);
@@ -334,7 +336,7 @@ pub(super) fn share(random: u64, n: u64) -> u64 {
 }
 
 /// Returns the seed of one client, from the seed of the run and the client's number among the clients of all workers.
-/// Similar seeds give independent random numbers, because the generator mixes the seed.
+/// Even similar seeds lead to independent random numbers, because the generator mixes the seed.
 pub fn client_seed(seed: u64, number: usize) -> u64 {
     seed.wrapping_add((number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }

@@ -1,6 +1,6 @@
 //! Finds the keys among the words of a Redis command.
 
-/// Commands without keys. A `*` stands for any end of the name.
+/// Commands without keys. A `*` stands for any ending of a name.
 const KEYLESS: &str = "\
     ACL|* ASKING AUTH BGREWRITEAOF BGSAVE CLIENT|* CLUSTER|* COMMAND COMMAND|* CONFIG|* DBSIZE DEBUG DISCARD ECHO \
     EXEC FLUSHALL FLUSHDB FT.* FUNCTION|* HELLO INFO KEYS LASTSAVE LATENCY|* LOLWUT MEMORY|DOCTOR MEMORY|PURGE \
@@ -8,14 +8,14 @@ const KEYLESS: &str = "\
     UNWATCH WAIT WAITAOF";
 /// Commands whose only key is word 2.
 const SECOND: &str = "MEMORY|USAGE OBJECT|* XGROUP|* XINFO|*";
-/// Commands with the number of their keys as word 1.
+/// Commands whose word 1 is the number of their keys.
 pub(super) const COUNTED_FIRST: &str = "LMPOP SINTERCARD ZDIFF ZINTER ZINTERCARD ZMPOP ZUNION";
-/// Commands with the number of their keys as word 2.
+/// Commands whose word 2 is the number of their keys.
 const COUNTED_SECOND: &str = "BLMPOP BZMPOP EVAL EVALSHA EVALSHA_RO EVAL_RO FCALL FCALL_RO";
 /// Commands whose keys follow the word STREAMS.
 pub(super) const OF_STREAMS: &str = "XREAD XREADGROUP";
 
-/// Commands with keys only: every argument is a key.
+/// Commands in which every argument is a key.
 pub(super) const ALL: &str = "\
     DEL EXISTS MGET PFCOUNT PFMERGE SDIFF SDIFFSTORE SINTER SINTERSTORE SUNION SUNIONSTORE TOUCH UNLINK WATCH";
 /// Commands in which every argument except the last one is a key.
@@ -23,10 +23,10 @@ const ALL_BUT_LAST: &str = "BLPOP BRPOP BZPOPMAX BZPOPMIN JSON.MGET";
 /// Commands whose first two arguments are keys.
 pub(super) const TWO: &str = "\
     BLMOVE BRPOPLPUSH COPY GEOSEARCHSTORE LCS LMOVE RENAME RENAMENX RPOPLPUSH SMOVE ZRANGESTORE";
-/// Commands that write to the key in word 1, with the number of the other keys as word 2.
+/// Commands that write to the key in word 1. Word 2 is the number of the other keys.
 pub(super) const STORING: &str = "ZDIFFSTORE ZINTERSTORE ZUNIONSTORE";
 
-/// Returns whether the list contains `command`. A `*` in the list stands for any end of a name.
+/// Returns whether the list contains `command`. A `*` in the list stands for any ending of a name.
 pub(super) fn is_in(list: &str, command: &str) -> bool {
     list.split(' ').any(|name| match name.strip_suffix('*') {
         Some(beginning) => command.starts_with(beginning),

@@ -1,5 +1,4 @@
-//! Properties of commands by name: whether a command writes, which of its replies are misses, which of its words are
-//! keys.
+//! Properties of commands by their names: whether a command writes, and which of its replies are misses.
 
 use super::command_keys::is_in;
 
@@ -9,7 +8,7 @@ pub enum Misses {
     /// Replies are not counted as hits or misses.
     #[default]
     Never,
-    /// A null reply or an empty list is a miss; every other successful reply is a hit.
+    /// A null reply or an empty list is a miss, and every other successful reply is a hit.
     Null,
     /// A null reply is a miss, a CAS conflict is neither a hit nor a miss, and every other successful reply is a hit.
     NullOrConflict,
@@ -29,10 +28,10 @@ const READING: &str = "\
     ZCOUNT ZDIFF ZINTER ZINTERCARD ZLEXCOUNT ZMSCORE ZRANDMEMBER ZRANGE ZRANGEBYLEX \
     ZRANGEBYSCORE ZREVRANGE ZUNION";
 
-/// Commands that only read, and that reply with null if the key or the element does not exist.
+/// Commands that change no data, and that reply with null if the key or the element does not exist.
 const FINDING: &str = "GET HGET JSON.GET LINDEX TR.GETBIT ZRANK ZREVRANK ZSCORE";
 
-/// Commands that read the whole value of a key, and that reply with an empty list only if the key does not exist.
+/// Commands that read the whole value of a key, and whose reply is an empty list only if the key does not exist.
 const WHOLE: &str = "HGETALL HKEYS HVALS SMEMBERS";
 
 /// Commands that read a range of a value, and that reply with an empty list if the key does not exist.
@@ -52,8 +51,8 @@ const GROUPS: &str = "\
     ACL CLIENT CLUSTER COMMAND CONFIG FUNCTION LATENCY MEMORY MODULE OBJECT PUBSUB SCRIPT SLOWLOG XGROUP \
     XINFO";
 
-/// Commands that change the connection itself: its database, user or name, or the number of replies to a request. After
-/// such a command, redyno would leave keys behind, or assign replies to the wrong requests.
+/// Commands that change the connection itself, such as its database, its user, its name, or the number of replies to a
+/// request. After such a command, redyno would leave keys behind, or assign replies to the wrong requests.
 const OF_CONNECTIONS: &str = "\
     AUTH CLIENT|REPLY CLIENT|SETNAME HELLO MONITOR PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT RESET SELECT \
     SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE";
@@ -78,7 +77,7 @@ pub(super) fn only_reads(command: &str) -> bool {
     is_in(FINDING, command) || is_in(READING, command)
 }
 
-/// Commands that can read keys made by SET.
+/// Commands that can read keys which SET has created.
 const OF_STRINGS: &str = "\
     BITCOUNT BITPOS DELETE DUMP EXISTS EXPIRETIME GAT GATS GET GETBIT GETRANGE GETS MG MGET PTTL STRLEN \
     SUBSTR TOUCH TTL TYPE";
@@ -89,18 +88,18 @@ const KEEPING: &str = "\
     LPUSHX LREM LSET LTRIM MD MOVE PERSIST PEXPIRE PEXPIREAT REPLACE RPOP RPUSHX SPOP SREM TOUCH UNLINK XDEL \
     XTRIM ZPOPMAX ZPOPMIN ZREM ZREMRANGEBYRANK ZREMRANGEBYSCORE";
 
-/// Returns whether `command` can read keys made by SET.
+/// Returns whether `command` can read keys which SET has created.
 pub(super) fn reads_strings(command: &str) -> bool {
     is_in(OF_STRINGS, command)
 }
 
-/// Returns whether `command` is known to write without ever creating a key.
+/// Returns whether `command` is known to write, but never to create a key.
 pub(super) fn keeps_keys(command: &str) -> bool {
     is_in(KEEPING, command)
 }
 
-/// Commands whose replies from memcached show whether the key was found. END alone, EN, NF and NOT_FOUND mean a missing
-/// key.
+/// Commands whose replies from memcached show whether the key was found. The replies EN, NF, NOT_FOUND, and END without
+/// a value mean that the key is missing.
 const FINDING_ON_MEMCACHED: &str = "\
     DECR DECRBY DEL DELETE EXPIRE GAT GATS GET GETEX GETS INCR INCRBY MA MD MG MGET TOUCH UNLINK";
 
@@ -115,7 +114,7 @@ pub(super) fn misses(command: &str, arguments: &[Option<String>]) -> Misses {
     if finds || is_in(RANGES, command) && is_from_the_first(arguments) { Misses::Null } else { Misses::Never }
 }
 
-/// Returns whether the arguments are a range of indices that contains the first element of every list.
+/// Returns whether the arguments are a range of indexes that contains the first element of every list.
 fn is_from_the_first(arguments: &[Option<String>]) -> bool {
     let is_last = |stop: &str| stop == "-1" || stop.parse::<u64>().is_ok();
     let keeps_places = |option: &Option<String>| {
@@ -129,8 +128,8 @@ fn is_from_the_first(arguments: &[Option<String>]) -> bool {
     }
 }
 
-/// Returns the number of elements in the reply to a `command` of `words` words, if an element is null for a missing key
-/// or field. The result is 0 for other commands.
+/// Returns the number of elements in the reply to a `command` of `words` words whose elements are null for a missing
+/// key or field. The result is 0 for other commands.
 pub(super) fn elements(command: &str, words: usize) -> usize {
     match command {
         "MGET" => words - 1,
@@ -139,8 +138,8 @@ pub(super) fn elements(command: &str, words: usize) -> usize {
     }
 }
 
-/// Returns the positions of the keys that `command` may write in a request of `words` words. The command is word 0. The
-/// result is empty if there are no such keys, or if they are unknown.
+/// Returns the positions of the keys that `command` may write in a request of `words` words. The name of the command is
+/// word 0. The result is empty if there are no such keys, or if they are unknown.
 pub(super) fn written_keys(
     command: &str,
     words: usize,

@@ -33,14 +33,15 @@ pub(super) struct CompiledOperation {
 /// The parsed properties of a set of keys.
 #[derive(Debug)]
 pub(super) struct CompiledKeyset {
-    /// The index of the first set with the same keys. The distributions may differ, as for `{key}` and `{key latest}`.
+    /// The index of the first set with the same keys. The distributions of the two sets may differ, as for `{key}` and
+    /// `{key latest}`.
     pub(super) same: usize,
     /// Whether operations insert new keys into the set, or into another set with the same keys.
     pub(super) grows: bool,
 }
 
-/// A cache for a workload's parsed text. A copy of the workload starts with an empty cache, because the copy's text may
-/// change.
+/// A cache for a workload's parsed text. A copy of the workload has an empty cache at first, because the text of the
+/// copy may change.
 #[derive(Default)]
 pub struct CompiledOnce(pub(super) OnceLock<Compiled>);
 
@@ -51,7 +52,7 @@ impl Clone for CompiledOnce {
 }
 
 impl PartialEq for CompiledOnce {
-    /// Returns true, because workloads with the same text have the same parsed text.
+    /// Returns true for any two caches, because workloads with the same text have the same parsed text.
     fn eq(&self, _: &Self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! Parses the text of a workload. Only this module parses the steps of a workload.
+//! Parses the text of a workload. No other module parses the steps of a workload.
 //!
 //! ```text
 //!  text ──► steps, by operations, of the setup, of the prefill ──► written keys, new keys, values
@@ -102,8 +102,8 @@ impl Workload {
         self.active_compiled().filter(|operation| operation.writes).flat_map(|operation| &operation.steps)
     }
 
-    /// Returns the steps of an operation as they are sent. A placeholder that is drawn once per operation repeats its
-    /// first key.
+    /// Returns the steps of an operation in the form in which they are sent. If a placeholder is drawn once per
+    /// operation, later steps repeat its first key.
     pub(super) fn drawn_once<'a>(
         &self,
         steps: impl IntoIterator<Item = &'a CommandStep>,
@@ -146,8 +146,8 @@ impl Workload {
         steps.flat_map(|step| step.literal_writes(|set| self.keyset(set).1.bare)).collect()
     }
 
-    /// Returns the commands that may administer the server, run code, block, or write keys that do not belong to the
-    /// run. The commands of the prefill, and of operations with a weight above 0, are checked.
+    /// Returns the commands that may administer the server, run code, block the connection, or write keys that do not
+    /// belong to the run. The commands of the prefill, and of operations with a weight above 0, are checked.
     pub fn privileged_commands(&self) -> BTreeSet<String> {
         let steps = self.active_steps().chain(&self.compiled().prefill);
         let privileged = steps.filter_map(|step| match step.command() {

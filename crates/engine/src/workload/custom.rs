@@ -8,11 +8,12 @@
 use super::{Keyset, MAX_WEIGHT, Operation, Workload, WorkloadError};
 
 impl Workload {
-    /// Creates a workload from the words of commands. `;` separates two commands, and `N:` before a command is its
-    /// weight, 1 by default. A word is sent unchanged except for placeholders, see [`Operation::steps`].
+    /// Creates a workload from the words of commands. `;` separates two commands, and `N:` before a command is the
+    /// command's weight, which is 1 by default. A word is sent unchanged except for its placeholders; see
+    /// [`Operation::steps`].
     ///
     /// # Errors
-    /// When a command is missing, or a weight is invalid.
+    /// Fails if a command is missing, or a weight is invalid.
     pub fn of_commands(words: &[String]) -> Result<Self, WorkloadError> {
         let mut operations: Vec<Operation> = Vec::new();
         for words in words.split(|word| word == ";") {
@@ -32,8 +33,8 @@ impl Workload {
         Ok(Self { operations: named, ..unnamed.clone() })
     }
 
-    /// Creates a workload from steps. Each step becomes an operation with weight 1. The name of the operation is the
-    /// first word of the step.
+    /// Creates a workload from steps. Each step becomes an operation with the weight 1. The name of the operation is
+    /// the first word of the step.
     pub fn of_steps(steps: &[String]) -> Self {
         let operations = steps.iter().map(|step| Operation::command(step, 1)).collect();
         Self::custom(operations)

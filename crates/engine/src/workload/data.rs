@@ -1,4 +1,4 @@
-//! The data of a workload. Presets, workload files and recordings contain it.
+//! The data of a workload. Presets, workload files and recordings contain this data.
 
 use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
@@ -22,8 +22,8 @@ pub struct Workload {
     /// The sets of keys by name. In a step, `{key}` draws a key of the set `key`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub keys: BTreeMap<String, Keyset>,
-    /// The kinds of values by name. In a step, `{text}` draws a value of the kind `text`. If no kind is called `value`,
-    /// `{value}` is a plain value with the load's value size.
+    /// The kinds of values by name. In a step, `{text}` draws a value of the kind `text`. If no kind has the name
+    /// `value`, `{value}` draws a plain value with the load's value size.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, ValueKind>,
     /// The operations, in the order in which redyno lists them.
@@ -32,11 +32,11 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub setup: Steps,
     /// The steps of the prefill, which writes the keys that the load reads. A step runs once for every key of the first
-    /// set in the step. A set with a single key is skipped if the step uses another set: `ZADD {index} 0 {post}` runs
-    /// once for every key of the set `post`.
+    /// set in the step. If this set has a single key, the next set in the step counts instead: `ZADD {index} 0 {post}`
+    /// runs once for every key of the set `post`.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub prefill: Steps,
-    /// The connections that receive the messages that the operations send.
+    /// The receivers: connections that receive the messages which the operations send.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receivers: Option<Receivers>,
     /// The header fields of every HTTP request.
@@ -64,10 +64,10 @@ pub enum OperationOrder {
     /// Each operation is drawn at random according to the weights.
     #[default]
     Random,
-    /// The operations are sent in turn, each as often as its weight.
+    /// The operations are sent in turn, and each is repeated as often as its weight says.
     InTurn,
     /// The first operation begins a SCAN. The second operation, with `{cursor}` from the last reply, continues the SCAN
-    /// until the cursor is 0. The number limits how often the second operation is sent.
+    /// until the cursor is 0. The number is the largest number of times that the second operation is sent.
     Scan(u64),
 }
 
@@ -75,26 +75,26 @@ pub enum OperationOrder {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Keyset {
-    /// The set's own prefix, after the prefix of all keys of the run and before the number.
+    /// The set's own prefix, which stands after the prefix of all keys of the run and before the number.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prefix: String,
     /// The number of the first key.
     #[serde(deserialize_with = "quantity", skip_serializing_if = "is_default")]
     pub first: u64,
-    /// The number of keys; `None` means the load's number of keys.
+    /// The number of keys. `None` means the load's number of keys.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// The minimum number of digits, up to 20; 0 means no leading zeros.
     #[serde(skip_serializing_if = "is_usual")]
     pub digits: u8,
-    /// How the number of a key appears in its name.
+    /// The form in which the number of a key appears in the key's name.
     #[serde(skip_serializing_if = "is_default")]
     pub naming: KeyNaming,
-    /// Whether the set consists of numbers without a prefix. A number without a prefix is part of a name or an
-    /// argument, and is not a key of the run.
+    /// Whether the set consists of numbers without a prefix. A number without a prefix is a part of a name or of an
+    /// argument, and is not itself a key of the run.
     #[serde(skip_serializing_if = "is_default")]
     pub bare: bool,
-    /// How the keys of the set are drawn.
+    /// The distribution from which the keys of the set are drawn.
     pub distribution: Distribution,
 }
 
@@ -123,7 +123,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Returns whether there are no commands.
+    /// Returns whether the setup has no commands.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
@@ -153,42 +153,42 @@ impl Keyset {
     }
 }
 
-/// One or more commands that are sent and timed together.
+/// One or more commands that are sent together and have one latency.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
     /// The operation's name.
     pub name: String,
-    /// How often the operation is sent, relative to the other operations; 0 means never.
+    /// How often the operation is sent, relative to the other operations. An operation with weight 0 is never sent.
     #[serde(default = "one", deserialize_with = "quantity")]
     pub weight: u32,
-    /// How the operation's steps are combined.
+    /// The way in which the operation's steps are combined.
     #[serde(default, skip_serializing_if = "is_default")]
     pub together: Together,
-    /// Whether the operation changes the server's data; `None` if the commands show it. With `false`, a null reply to
-    /// EVAL is a miss.
+    /// Whether the operation changes the server's data. `None` means that the commands show this. With `false`, a null
+    /// reply to EVAL counts as a miss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
-    /// The operation's commands, at least one, with placeholders and redis-cli's quotes: `SET {key} "<{value}>" EX
-    /// {number 60..3600}`. `{key.same}` is the key that `{key}` drew last in this operation, `{now}` is the time in
-    /// milliseconds since 1970, and `{cas}` is memcached's CAS number from the reply to the previous step. Braces with
-    /// an unknown name are sent unchanged.
+    /// The operation's commands, at least one, with placeholders and with the quotes of redis-cli: `SET {key}
+    /// "<{value}>" EX {number 60..3600}`. `{key.same}` is the key that `{key}` drew last in this operation, `{now}` is
+    /// the time in milliseconds since 1970, and `{cas}` is memcached's CAS number from the reply to the previous step.
+    /// Braces with an unknown name are sent unchanged.
     pub steps: Vec<String>,
-    /// The expected reply to the first step, a list of texts of equal length. Any other reply is an error; on a
-    /// cluster, every reply is an error. Workload files never contain this setting.
+    /// The expected replies to the first step, as a list of texts of equal length. Any other reply counts as an error.
+    /// On a cluster, every reply counts as an error. Workload files never contain this setting.
     #[serde(skip)]
     pub expects: Option<String>,
-    /// Whether each step is sent byte for byte as one request, for inline commands with their line ends. Workload files
-    /// never contain this setting.
+    /// Whether each step is sent byte for byte as one request. This setting is for inline commands, which contain their
+    /// line ends. Workload files never contain this setting.
     #[serde(skip)]
     pub is_raw: bool,
-    /// Complete requests that replace the operation's step. The step then only names the command. Workload files never
-    /// contain this setting.
+    /// Complete requests that replace the operation's step. With such requests, the step does no more than name the
+    /// command. Workload files never contain this setting.
     #[serde(skip)]
     pub ready: Option<CompleteRequests>,
 }
 
-/// How the steps of an operation are combined.
+/// The way in which the steps of an operation are combined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Together {
@@ -197,7 +197,7 @@ pub enum Together {
     Pipeline,
     /// All steps are written at once, between MULTI and EXEC.
     Multi,
-    /// Each step is written when the reply to the previous step has arrived, even if that reply is an error.
+    /// Each step is written when the reply to the previous step has arrived, even if the reply is an error.
     Sequence,
 }
 
@@ -274,12 +274,12 @@ impl Workload {
     }
 }
 
-/// The most operations that are listed by name.
+/// The largest number of operations that are listed by name.
 const MOST_NAMES: usize = 4;
 
 impl Workload {
-    /// Returns the names and weights in the order of the operations, such as `GET:SET 10:1`. Programs that read
-    /// redyno's exports rely on this order.
+    /// Returns the names and weights in the order of the operations, such as `GET:SET 10:1`. The order must not change,
+    /// because programs that read redyno's exports rely on it.
     pub fn in_own_order(&self) -> String {
         self.listed(&self.active_operations().collect::<Vec<_>>())
     }
@@ -297,8 +297,8 @@ impl Workload {
 
 impl fmt::Display for Workload {
     /// Writes the names and weights of the operations with a weight above 0: `SET:GET 1:10`, where SET comes first as
-    /// in `--ratio`. A single operation is written as its name, and many operations as their number: `ycsb (20
-    /// operations)`.
+    /// in `--ratio`. A single operation is written as its name, and many operations are written as their number: `ycsb
+    /// (20 operations)`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let mut asked: Vec<_> = self.active_operations().collect();
         if matches!(asked[..], [get, set] if get.name == "GET" && set.name == "SET") {

@@ -22,13 +22,13 @@ pub struct Node {
 /// The nodes of a cluster and the owners of its slots.
 #[derive(Debug)]
 pub struct ClusterLayout {
-    /// The primaries first, then the first replica of each, and so on.
+    /// The nodes: first all primaries, then the first replica of each primary, then the second replicas, and so on.
     pub nodes: Vec<Node>,
     /// The index of the primary of each shard.
     pub primaries: Vec<usize>,
     /// The configuration epoch of each shard.
     pub epochs: Vec<u64>,
-    /// The slots that are moving, and the shards that they move to.
+    /// The slots that are moving, each with the shard to which it moves.
     pub moving: BTreeMap<u16, usize>,
     owners: Vec<usize>,
 }
@@ -80,7 +80,8 @@ impl ClusterLayout {
         (0..SLOTS).filter(move |slot| self.owner(*slot) == shard)
     }
 
-    /// Returns the ranges of slots that belong to one shard: the first and the last slot, and the shard.
+    /// Returns the ranges of consecutive slots with the same owner, each as its first slot, its last slot and its
+    /// shard.
     pub fn ranges(&self) -> Vec<(u16, u16, usize)> {
         let mut ranges: Vec<(u16, u16, usize)> = Vec::new();
         for (slot, shard) in (0..SLOTS).zip(&self.owners) {

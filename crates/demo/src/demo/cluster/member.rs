@@ -19,12 +19,12 @@ pub struct Member {
     pub shard: usize,
 }
 
-/// The declarations of a client before its request, by ASKING and READONLY.
+/// What a client has declared before its request, with the commands ASKING and READONLY.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientFlags {
-    /// ASKING: the request was redirected here with ASK.
+    /// Whether the client has sent ASKING, because its request was redirected to this node with ASK.
     pub asking: bool,
-    /// READONLY, and the request does not write: a replica may answer it.
+    /// Whether a replica may answer the request: the client has sent READONLY, and the request does not write.
     pub reading: bool,
 }
 
@@ -51,11 +51,11 @@ impl Member {
         layout.owner(slot) == self.shard && layout.is_primary(self.node)
     }
 
-    /// Returns the slot of a request with these keys, if the node may answer the request; `None` if there are no keys.
-    /// `data` contains the keys of the node's shard.
+    /// Returns the slot of a request with these keys if the node may answer the request, or `None` if there are no
+    /// keys. `data` contains the keys of the node's shard.
     ///
     /// # Errors
-    /// When another node has to answer the request, or no node can answer it.
+    /// Fails if another node has to answer the request, or if no node can answer the request.
     pub fn place<'a>(
         &self,
         keys: impl Iterator<Item = &'a [u8]> + Clone,

@@ -1,5 +1,5 @@
 //! A cluster of built-in servers in one process. Each node is a server with its own thread and port. A primary and its
-//! replicas form a shard and share its data. There is no cluster bus: all nodes read one layout.
+//! replicas form a shard and share its data. The nodes need no cluster bus, because all nodes read the same layout.
 //!
 //! ```text
 //! node ─► shard: lock, data ─► layout: whose slot? ─► command, or MOVED, ASK, TRYAGAIN, CROSSSLOT, CLUSTERDOWN

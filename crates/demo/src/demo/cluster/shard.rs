@@ -41,7 +41,7 @@ impl ClusterData {
         self.layout.read()
     }
 
-    /// Returns the layout for a change.
+    /// Locks the layout for a change.
     pub fn change(&self) -> RwLockWriteGuard<'_, ClusterLayout> {
         self.layout.write()
     }
@@ -51,13 +51,13 @@ impl ClusterData {
         self.shards[shard].databases.lock()
     }
 
-    /// Counts the bytes of a write request; returns the number of bytes of all write requests of the shard.
+    /// Counts the bytes of a write request, and returns the number of bytes of all write requests of the shard so far.
     pub fn replicate(&self, shard: usize, bytes: usize) -> u64 {
         self.shards[shard].offset.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64
     }
 
-    /// Announces that these slots move to another shard: from now on, requests for keys that are not in the old shard
-    /// are redirected.
+    /// Announces that these slots move to another shard: from now on, a request for a key of these slots is redirected
+    /// if the old shard does not have the key.
     pub fn begin_move(&self, slots: &[u16], to: usize) {
         self.change().moving.extend(slots.iter().map(|slot| (*slot, to)));
     }

@@ -129,7 +129,8 @@ pub fn nodes(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// Returns the slots that move from or to a shard, as its primary lists them in CLUSTER NODES.
+/// Returns the slots that move from or to a shard, in the format in which the shard's primary lists them in CLUSTER
+/// NODES.
 fn on_the_move(layout: &ClusterLayout, shard: usize) -> String {
     let moving = layout.moving.iter().map(|(slot, to)| (slot, layout.owner(*slot), *to));
     moving
@@ -243,7 +244,7 @@ fn statistics(call: &Call<'_>, slot: u16) -> [u64; 4] {
     [call.state.databases[0].in_slot(slot) as u64, cost.ns / 1000, cost.bytes_in, cost.bytes_out]
 }
 
-/// Returns the options of ORDERBY: the number of slots, and whether the order is ascending.
+/// Parses the options of ORDERBY. Returns the number of slots, and whether the order is ascending.
 fn order(call: &Call<'_>) -> Result<(usize, bool), ReplyError> {
     let (mut limit, mut ascending, mut index) = (usize::from(SLOTS), false, 4);
     while index < call.arguments.len() {

@@ -35,7 +35,7 @@ pub fn pop(call: &mut Call<'_>, pop: fn(&mut List) -> Option<Box<[u8]>>) -> Comm
     Ok(())
 }
 
-/// Runs BLPOP, after a possible wait of the client. If all lists are empty, the reply is null.
+/// Runs BLPOP, at once or after the client has waited for an element. If all lists are empty, the reply is null.
 pub fn blocking_pop(call: &mut Call<'_>) -> CommandResult {
     let keys = call.arguments.from(1).take(call.arguments.len() - 2);
     let (database, reply) = call.database();
@@ -51,7 +51,7 @@ pub fn blocking_pop(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// Runs BLMOVE, after a possible wait of the client. If the list is empty, the reply is null.
+/// Runs BLMOVE, at once or after the client has waited for an element. If the list is empty, the reply is null.
 pub fn blocking_move(call: &mut Call<'_>) -> CommandResult {
     let (from, to) = (call.argument(1)?, call.argument(2)?);
     let [pops_left, pushes_left] = [3, 4].map(|at| match call.word(at).as_slice() {

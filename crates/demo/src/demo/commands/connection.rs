@@ -61,7 +61,7 @@ pub fn auth(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// The only user is `default`; if the server has no password, it accepts every password, as Redis does.
+/// Authenticates a client. The only user is `default`. As in Redis, a server without a password accepts every password.
 fn log_in(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> CommandResult {
     let wanted = call.state.config.value("requirepass").as_bytes();
     if user != b"default" || !(wanted.is_empty() || wanted == password) {

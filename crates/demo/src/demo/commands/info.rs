@@ -1,4 +1,5 @@
-//! The command INFO, with the field names of Redis: the fields that redyno reads, and the fields that users look for.
+//! The command INFO. The fields of its reply have the names that Redis uses. The reply contains the fields that redyno
+//! reads, and the fields that users look for.
 //!
 //! This file also reads the CPU time of the server's thread, and the memory of its process.
 
@@ -82,7 +83,7 @@ fn sum(call: &Call<'_>, of: fn(&Database) -> u64) -> u64 {
     call.state.databases.iter().map(of).sum()
 }
 
-/// The built-in server has no persistence: it loads and saves nothing, and only counts changes.
+/// The built-in server has no persistence: it loads and saves nothing, but it counts the changes.
 fn persistence(call: &Call<'_>) -> String {
     format!(
         "loading:0\nrdb_changes_since_last_save:{}\nrdb_bgsave_in_progress:0\nrdb_last_bgsave_status:ok\n\
@@ -113,7 +114,8 @@ fn stats(call: &Call<'_>) -> String {
     )
 }
 
-/// The CPU time is that of the server's thread, because the server may share its process with the load generator.
+/// The CPU time is the time of the server's thread, and not of the process, which the server may share with the load
+/// generator.
 fn cpu(_: &Call<'_>) -> String {
     let [system, user] = thread_cpu().map(|time| format!("{:.6}", time.as_secs_f64()));
     format!(
@@ -195,7 +197,7 @@ pub fn thread_cpu() -> [Duration; 2] {
     getrusage(WHO).map_or([Duration::ZERO; 2], |usage| [usage.system_time(), usage.user_time()].map(duration))
 }
 
-/// Returns the resident memory of this process in bytes, from `/proc`; `None` on systems without `/proc`.
+/// Returns the resident memory of this process in bytes, from `/proc`, or `None` on systems without `/proc`.
 pub fn resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -1,4 +1,4 @@
-//! The commands for keys of any type: deletion, expiry, SCAN.
+//! The commands for keys of any type, such as DEL, EXPIRE and SCAN.
 //!
 //! This file also contains the commands for strings and counters.
 
@@ -46,7 +46,7 @@ pub fn dbsize(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// FLUSHALL accepts SYNC and ASYNC; both free the memory at once.
+/// FLUSHALL accepts SYNC and ASYNC, and frees the memory at once with either option.
 pub fn flushall(call: &mut Call<'_>) -> CommandResult {
     if call.state.is_replica() {
         return Err(ReplyError::other("READONLY You can't write against a read only replica."));
@@ -96,7 +96,7 @@ pub fn get(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// Runs SET; of its options, NX, XX, EX and PX are supported.
+/// Runs SET with its options NX, XX, EX and PX; the other options are not supported.
 pub fn set(call: &mut Call<'_>) -> CommandResult {
     let (key, value) = (call.argument(1)?, call.argument(2)?);
     // Whether the key must exist, or must not.

@@ -1,4 +1,5 @@
-//! The commands SLOWLOG and LATENCY, and DEBUG SLEEP, which adds entries to their logs.
+//! The commands SLOWLOG and LATENCY, and the command DEBUG SLEEP, which adds entries to the slow log and the latency
+//! monitor.
 //!
 //! This file also contains the command CONFIG.
 

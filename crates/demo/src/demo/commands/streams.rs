@@ -1,4 +1,4 @@
-//! The commands for streams, as far as the bus of a fleet and the receivers of a workload need them.
+//! The commands for streams, restricted to what the bus of a fleet and the receivers of a workload need.
 
 use super::{Call, CommandResult, float};
 use crate::demo::{
@@ -61,8 +61,8 @@ pub fn reversed_range(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// Runs XREAD or XREADGROUP, after a possible wait of the client (see [`waits`]). If there is nothing to read, the
-/// reply is null.
+/// Runs XREAD or XREADGROUP, at once or after the client has waited for an entry (see [`waits`]). If there is nothing
+/// to read, the reply is null.
 pub fn read(call: &mut Call<'_>) -> CommandResult {
     let read = StreamRead::of(call.arguments)?;
     let now_ms = call.state.unix_ms();
@@ -105,7 +105,7 @@ pub fn read(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// Returns until when a request to read streams or to pop from lists waits for an entry, in ns since the server's start;
+/// Returns the end of the wait of a request that reads streams or pops from lists, in ns since the server's start, or
 /// `None` if the request is answered now.
 pub fn waits(state: &mut ServerState, client: usize, arguments: RequestArguments<'_>) -> Option<u64> {
     let session = &mut state.sessions[&client];
@@ -150,14 +150,14 @@ pub fn waits(state: &mut ServerState, client: usize, arguments: RequestArguments
 
 /// The arguments of XREAD or XREADGROUP.
 struct StreamRead<'a> {
-    /// The group and the consumer of XREADGROUP; `None` for XREAD.
+    /// The group and the consumer of XREADGROUP, or `None` for XREAD.
     group: Option<(&'a [u8], &'a [u8])>,
     /// The keys of the streams, each with the last ID that the client has read. `None` stands for `>`, the last ID of
     /// the group.
     streams: Vec<(&'a [u8], Option<EntryId>)>,
-    /// The largest number of entries of each stream.
+    /// The largest number of entries that are returned for each stream.
     most: usize,
-    /// How long to wait for an entry; `None` if the reply comes at once.
+    /// How long to wait for an entry, in ms, or `None` if the reply comes at once.
     block_ms: Option<u64>,
 }
 

@@ -40,7 +40,7 @@ const ANY: usize = usize::MAX;
 /// The longest command name in bytes, including the bar and the name of a subcommand.
 const LONGEST_NAME: usize = 24;
 
-/// One command. The name of a subcommand has the form `group|name`.
+/// One command, which is a row of the command table. The name of a subcommand has the form `group|name`.
 pub struct CommandSpec {
     /// The name of the command in lower case.
     pub name: &'static str,
@@ -195,7 +195,7 @@ static IDS: LazyLock<Map<&'static [u8], CommandId>> = LazyLock::new(|| {
 /// Returns the command that a request with these arguments names.
 ///
 /// # Errors
-/// When there is no such command; the error has the text of Redis.
+/// Fails if there is no such command; the error has the text of Redis.
 pub fn find(arguments: RequestArguments<'_>) -> Result<CommandId, ReplyError> {
     let name = arguments.get(0).unwrap_or_default();
     let subcommand = || named(&[name, b"|", arguments.get(1)?]);
@@ -227,7 +227,7 @@ pub fn is_known(name: &str) -> bool {
     COMMANDS.iter().any(|command| command.group() == name)
 }
 
-/// The largest number of bytes of a request that an error message quotes.
+/// The largest number of bytes that an error message quotes from a request.
 const REPEATED: usize = 128;
 
 fn repeated(argument: &[u8]) -> String {

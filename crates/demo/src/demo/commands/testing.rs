@@ -20,7 +20,7 @@ impl TestServer {
         Self::with("", FaultScript::new(Vec::new(), 1))
     }
 
-    /// Creates a server with this password (none if empty) and this script of faults.
+    /// Creates a server with this script of faults and this password; an empty password means that clients need none.
     pub fn with(password: &str, script: FaultScript) -> Self {
         let stop = Arc::new(StopSignal::default());
         let engine = Engine::new(ServerParameters::new(6379, password), script, Arc::clone(&stop), 1);
@@ -29,15 +29,15 @@ impl TestServer {
         server
     }
 
-    /// Adds a client; returns its number.
+    /// Adds a client, and returns its number.
     pub fn connect(&mut self) -> usize {
         let client = self.engine.state.sessions.len() + 1;
         self.engine.connect(client, format!("127.0.0.1:5000{client}"));
         client
     }
 
-    /// Sends the words of `line` as one request (`''` is an empty argument), and returns the bytes of the reply with
-    /// `\n` as line end.
+    /// Sends the words of `line` as one request, and returns the bytes of the reply with `\n` as line end. The word
+    /// `''` is an empty argument.
     pub fn ask(&mut self, line: &str) -> String {
         self.ask_as(1, line)
     }

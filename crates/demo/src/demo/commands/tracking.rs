@@ -1,4 +1,4 @@
-//! CLIENT TRACKING: a client is notified when another client changes a key that it has read.
+//! CLIENT TRACKING: a client is notified when another client changes a key that the first client has read.
 
 use super::{COMMANDS, Call, CommandResult, READS};
 use crate::demo::reply::{ReplyError, ReplyWriter, RespProtocol};

@@ -1,5 +1,5 @@
-//! The commands for vector sets of Redis 8: VADD, and VSIM with an exact search. Vectors must be in the form FP32, and
-//! only the option COUNT has an effect. A vector set is stored as a hash.
+//! The commands for vector sets of Redis 8: VADD, and VSIM with an exact search. Vectors must have the form FP32. Of
+//! the options, only COUNT has an effect. A vector set is stored as a hash.
 
 use super::{Call, CommandResult};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 /// The number of elements in the reply to VSIM without COUNT.
 const USUAL_COUNT: usize = 10;
 
-/// Returns the vector in arguments 2 and 3, which must have the same dimension as the vectors of the set.
+/// Returns the vector in arguments 2 and 3. The vector must have the same dimension as the vectors of the set.
 fn vector<'a>(call: &mut Call<'a>) -> Result<&'a [u8], ReplyError> {
     let (form, vector) = (call.word(2), call.argument(3)?);
     if form != b"fp32" || vector.is_empty() || !vector.len().is_multiple_of(4) {

@@ -31,8 +31,8 @@ pub struct RequestFaults {
     pub delay: Duration,
     /// The damage to the reply's bytes.
     pub damage: Option<Damage>,
-    /// Until when the request waits for an entry of a stream, in nanoseconds since the server's start; `None` if it
-    /// does not wait.
+    /// The end of the request's wait for an entry of a stream, in nanoseconds since the server's start, or `None` if
+    /// the request does not wait.
     pub waits_until_ns: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ pub struct FaultScript {
 #[derive(Debug)]
 struct FaultRule {
     fault: Fault,
-    /// The number of requests so far to which the fault could apply.
+    /// The number of requests so far that are in the scope of the fault.
     occasions: u64,
     /// The next time at which a timed fault applies; `u64::MAX` means never again.
     due_ns: u64,
@@ -81,13 +81,14 @@ impl FaultScript {
         treatment
     }
 
-    /// Returns the due time of the next fault that is independent of requests.
+    /// Returns the time at which the next fault that does not depend on requests is due.
     pub fn next_due_ns(&self) -> Option<u64> {
         let timed = self.rules.iter().filter(|rule| rule.fault.kind.is_timed());
         timed.map(|rule| rule.due_ns).min().filter(|due_ns| *due_ns < u64::MAX)
     }
 
-    /// Returns a fault that is due now and independent of requests, and schedules the next time of this fault.
+    /// Returns a fault that does not depend on requests and is due now, and schedules the next occurrence of this
+    /// fault.
     pub fn take_due(&mut self, now_ns: u64) -> Option<Fault> {
         let is_due = |rule: &&mut FaultRule| rule.fault.kind.is_timed() && rule.due_ns <= now_ns;
         let rule = self.rules.iter_mut().find(is_due)?;
@@ -131,7 +132,7 @@ impl FaultRule {
         }
     }
 
-    /// Sets the next due time to the next multiple of the period after `now_ns`; periods without requests are skipped.
+    /// Sets the next due time to the first multiple of the period after `now_ns`. Periods without requests are skipped.
     fn schedule(&mut self, now_ns: u64) {
         self.due_ns = match self.fault.when {
             When::Every(period) => {
@@ -157,7 +158,8 @@ impl FaultRule {
     }
 }
 
-/// Returns the error with this prefix: for common prefixes with the message of Redis, otherwise with a general message.
+/// Returns the text of the error with this prefix. Common prefixes have the message of Redis, and all others have a
+/// general message.
 fn error_text(prefix: &str) -> String {
     let message = match prefix {
         "LOADING" => "Redis is loading the dataset in memory",

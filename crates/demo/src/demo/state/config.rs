@@ -2,8 +2,8 @@
 //!
 //! These parameters have an effect: `requirepass`, `maxmemory`, `maxclients`, `hz`, and the parameters of the slow log
 //! and the latency monitor. The built-in server has no eviction, no persistence and no I/O threads: CONFIG GET returns
-//! the values of `save`, `appendonly`, `appendfsync` and `activedefrag`, which have no effect but let clients that set
-//! them be tested.
+//! the values of `save`, `appendonly`, `appendfsync` and `activedefrag`, which have no effect, but are needed to test
+//! clients that set these parameters.
 //!
 //! The patterns of CONFIG GET and SCAN are the glob patterns of Redis without classes such as `[a-z]`: `*`, `?`, and
 //! `\` before a literal byte.
@@ -54,17 +54,17 @@ const PARAMETERS: [(&str, ParameterKind, &str); 16] = [
 #[derive(Debug, Clone)]
 pub struct ServerParameters {
     values: [String; PARAMETERS.len()],
-    /// The shortest command that is added to the slow log, in µs; `None` if the slow log is off.
+    /// The shortest command that is added to the slow log, in µs, or `None` if the slow log is off.
     pub slower_than_us: Option<u64>,
-    /// The shortest command that is added to the latency monitor, in ms; 0 if the latency monitor is off.
+    /// The shortest command that is added to the latency monitor, in ms, or 0 if the latency monitor is off.
     pub latency_threshold_ms: u64,
-    /// The largest size of the data in bytes: above it, commands that may need memory are refused; 0 if there is no
-    /// limit.
+    /// The largest size of the data in bytes, or 0 if there is no limit. If the data is larger, commands that may need
+    /// memory are refused.
     pub maxmemory: u64,
 }
 
 impl ServerParameters {
-    /// Returns the defaults, with this port and this password (none if empty).
+    /// Returns the defaults, with this port and this password; an empty password means that clients need none.
     pub fn new(port: u16, password: &str) -> Self {
         let values = PARAMETERS.map(|(name, _, default)| match name {
             "port" => port.to_string(),
@@ -76,7 +76,7 @@ impl ServerParameters {
         config
     }
 
-    /// Sets the parameters that a node of a cluster has.
+    /// Sets the parameters to the values that a node of a cluster has.
     pub fn join_cluster(&mut self) {
         for ((name, ..), value) in PARAMETERS.iter().zip(&mut self.values) {
             if ["cluster-enabled", SLOT_STATISTICS].contains(name) {
@@ -85,7 +85,7 @@ impl ServerParameters {
         }
     }
 
-    /// Returns the value of a parameter; an empty string for an unknown parameter.
+    /// Returns the value of a parameter, or an empty string for an unknown parameter.
     pub fn value(&self, name: &str) -> &str {
         PARAMETERS.iter().position(|(known, ..)| *known == name).map_or("", |index| &self.values[index])
     }
@@ -105,10 +105,10 @@ impl ServerParameters {
             .collect()
     }
 
-    /// Sets all given parameters, or none if one of them is invalid.
+    /// Sets all given parameters, or no parameter if one is invalid.
     ///
     /// # Errors
-    /// When a parameter does not exist, or its value is invalid; the error names the first such parameter.
+    /// Fails if a parameter does not exist, or if its value is invalid; the error names the first such parameter.
     pub fn set<'a>(
         &mut self,
         pairs: impl IntoIterator<Item = (&'a [u8], &'a [u8])>,
@@ -135,7 +135,7 @@ impl ServerParameters {
         Ok(())
     }
 
-    /// Updates the typed copies of parameters from their texts.
+    /// Updates the typed copies of parameters from the parameters' texts.
     fn settle(&mut self) {
         self.slower_than_us = self.value("slowlog-log-slower-than").parse().ok();
         self.latency_threshold_ms = self.number("latency-monitor-threshold");
@@ -143,7 +143,7 @@ impl ServerParameters {
     }
 }
 
-/// Converts the value of a parameter to the form that CONFIG GET returns, or returns why the value is invalid.
+/// Converts the value of a parameter to the form that CONFIG GET returns. If the value is invalid, returns the reason.
 fn read(kind: ParameterKind, value: &[u8]) -> Result<String, String> {
     let text = String::from_utf8_lossy(value).into_owned();
     let lower = text.to_ascii_lowercase();

@@ -1,6 +1,6 @@
-//! The server's counters: calls by command, errors by prefix, network traffic.
+//! The server's counters: calls of each command, errors with each prefix, and network traffic.
 //!
-//! The run times of each command are counted as for `LATENCY HISTOGRAM`.
+//! The run times of each command are counted in the buckets of `LATENCY HISTOGRAM`.
 //!
 //! This file also contains the slow log.
 
@@ -28,7 +28,7 @@ pub struct CommandStats {
 pub struct NetCounters {
     /// Accepted connections.
     pub connections: u64,
-    /// Connections refused because of `maxclients`.
+    /// The number of connections that were refused because of `maxclients`.
     pub rejected_connections: u64,
     /// Bytes read.
     pub bytes_in: u64,
@@ -40,7 +40,8 @@ pub struct NetCounters {
     pub writes: u64,
 }
 
-/// The number of samples in the rate of commands: with ten samples a second they cover 1.6 s, as in Redis.
+/// The number of samples from which the rate of commands is computed. With ten samples a second, the samples cover 1.6
+/// s, as in Redis.
 const SAMPLES: usize = 16;
 
 /// All counters.
@@ -48,13 +49,14 @@ const SAMPLES: usize = 16;
 pub struct ServerStats {
     /// The statistics of each command, by its number in the command table.
     pub commands: Vec<CommandStats>,
-    /// Error replies by prefix.
+    /// The number of error replies with each prefix.
     pub errors: BTreeMap<String, u64>,
     /// Commands that ran.
     pub commands_processed: u64,
     /// Traffic.
     pub net: NetCounters,
-    /// Recent samples, newest first: the time in nanoseconds, and the number of commands that had run.
+    /// Recent samples, the newest first. Each has a time in nanoseconds, and the number of commands that had run by
+    /// then.
     samples: VecDeque<(u64, u64)>,
 }
 
@@ -87,7 +89,7 @@ impl ServerStats {
         }
     }
 
-    /// Adds a sample: the number of commands that have run until `now_ns`.
+    /// Adds a sample, which consists of `now_ns` and the number of commands that have run by then.
     pub fn sample(&mut self, now_ns: u64) {
         self.samples.push_front((now_ns, self.commands_processed));
         self.samples.truncate(SAMPLES + 1);
@@ -114,8 +116,8 @@ pub struct DurationCounts {
 /// The number of buckets, which cover durations from 1 µs to more than an hour.
 const BUCKETS: usize = 32;
 
-/// Returns the longest duration in bucket `index`, in ns. Redis lists its HDR histogram at 1024 ns × 2^n; with the two
-/// digits of the histogram, such a value represents all values up to 1032 × 2^n − 1.
+/// Returns the longest duration in bucket `index`, in ns. Redis lists its HDR histogram at 1024 ns × 2^n; because the
+/// histogram has two significant digits, such a value represents all values up to 1032 × 2^n − 1.
 fn border_ns(index: usize) -> u64 {
     (1032 << index) - 1
 }
@@ -141,7 +143,8 @@ impl DurationCounts {
     }
 }
 
-/// The largest number of arguments in an entry of the slow log, and of bytes of an argument, as in Redis.
+/// The largest number of arguments in an entry of the slow log, and the largest number of bytes of an argument, as in
+/// Redis.
 const KEPT_ARGUMENTS: usize = 32;
 const KEPT_BYTES: usize = 128;
 

@@ -4,8 +4,8 @@
 //! entries: [ key, value │ key, value │ … ]     the last one takes the place of a removed one
 //!              0            1                  SCAN goes from the end to the beginning
 //! ```
-//! SCAN therefore returns every key that exists from its first call to its last, whatever is added and removed
-//! meanwhile: a moved entry was visited before it moved, or is visited at its new index.
+//! SCAN therefore returns every key that exists from the first call to the last call, even if other keys are added and
+//! removed in between: a moved entry either was visited before its move, or is visited at its new index.
 
 use super::{Map, Value, ValueType};
 use crate::{
@@ -27,16 +27,16 @@ pub struct Database {
     swept: usize,
     /// The estimated size of all keys and values in bytes.
     pub bytes: usize,
-    /// The number of keys in each slot of a cluster; empty if they are not counted.
+    /// The number of keys in each slot of a cluster; the list is empty if keys are not counted by slot.
     in_slots: Vec<usize>,
     now_ms: u64,
-    /// Reads that found their key.
+    /// The number of reads that found their key.
     pub hits: u64,
-    /// Reads that did not find their key.
+    /// The number of reads that did not find their key.
     pub misses: u64,
-    /// Keys removed because they had expired.
+    /// The number of keys that were removed because they had expired.
     pub expired: u64,
-    /// Writes to keys, whether they changed the value or not.
+    /// The number of writes to keys, including writes that did not change the value.
     pub changes: u64,
 }
 
@@ -44,7 +44,7 @@ pub struct Database {
 #[derive(Debug)]
 struct KeyEntry {
     value: Value,
-    /// The expiry time of the key, as Unix time in ms; 0 if the key does not expire.
+    /// The expiry time of the key, as Unix time in ms, or 0 if the key does not expire.
     expires_ms: u64,
 }
 
@@ -84,7 +84,7 @@ impl Database {
         self.now_ms = now_ms;
     }
 
-    /// Returns whether the key exists; counts a keyspace hit or miss.
+    /// Returns whether the key exists, and counts a keyspace hit or miss.
     pub fn lookup(&mut self, key: &[u8]) -> bool {
         self.find_counted(key).is_some()
     }
@@ -92,7 +92,7 @@ impl Database {
     /// Returns the value of `key` without counting a keyspace hit or miss.
     ///
     /// # Errors
-    /// When the value at the key is of another type.
+    /// Fails if the value at the key is of another type.
     pub fn peek<T: ValueType>(&mut self, key: &[u8]) -> Result<Option<&T>, ReplyError> {
         let found = self.find(key);
         self.of_type(found)
@@ -102,20 +102,20 @@ impl Database {
         found.map(|place| T::of(&self.entries[place].value).ok_or(ReplyError::WRONG_TYPE)).transpose()
     }
 
-    /// Returns the value of `key`; counts a keyspace hit or miss.
+    /// Returns the value of `key`, and counts a keyspace hit or miss.
     ///
     /// # Errors
-    /// When the value at the key is of another type.
+    /// Fails if the value at the key is of another type.
     pub fn read<T: ValueType>(&mut self, key: &[u8]) -> Result<Option<&T>, ReplyError> {
         let found = self.find_counted(key);
         self.of_type(found)
     }
 
-    /// Calls `act` with the value of `key`, if the key exists, and returns the result. A collection that becomes empty
+    /// Calls `act` with the value of `key` if the key exists, and returns the result. A collection that becomes empty
     /// is removed.
     ///
     /// # Errors
-    /// When the value at the key is of another type.
+    /// Fails if the value at the key is of another type.
     pub fn change<T: ValueType, R>(
         &mut self,
         key: &[u8],
@@ -124,11 +124,11 @@ impl Database {
         self.find(key).map(|place| self.change_at(place, act)).transpose()
     }
 
-    /// Calls `act` with the value of `key` and returns the result; a key that does not exist is first created with an
+    /// Calls `act` with the value of `key` and returns the result. A key that does not exist is first created with an
     /// empty value.
     ///
     /// # Errors
-    /// When the value at the key is of another type.
+    /// Fails if the value at the key is of another type.
     pub fn change_or_new<T: ValueType, R>(
         &mut self,
         key: &[u8],
@@ -175,7 +175,7 @@ impl Database {
         self.bytes = self.bytes + value.size() - before;
     }
 
-    /// Removes `key`; returns whether it existed.
+    /// Removes `key`, and returns whether the key existed.
     pub fn remove(&mut self, key: &[u8]) -> bool {
         let Some(place) = self.find(key) else { return false };
         self.remove_at(place);
@@ -183,15 +183,15 @@ impl Database {
         true
     }
 
-    /// Returns the expiry time of `key` in ms since 1970; `Some(None)` if it never expires, `None` if the key does not
-    /// exist.
+    /// Returns the expiry time of `key` in ms since 1970. Returns `Some(None)` if the key never expires, and `None` if
+    /// the key does not exist.
     pub fn deadline(&mut self, key: &[u8]) -> Option<Option<u64>> {
         let at_ms = self.find(key).map(|place| self.entries[place].expires_ms)?;
         Some((at_ms > 0).then_some(at_ms))
     }
 
-    /// Sets the expiry time of `key`, or removes it if `at_ms` is `None`; returns whether the key exists. A time in the
-    /// past removes the key.
+    /// Sets the expiry time of `key`, or removes the expiry time if `at_ms` is `None`. Returns whether the key exists.
+    /// A time in the past removes the key.
     pub fn expire_at(&mut self, key: &[u8], at_ms: Option<u64>) -> bool {
         let Some(place) = self.find(key) else { return false };
         self.changes += 1;

@@ -10,7 +10,7 @@ use crate::untrusted;
 /// How long redyno waits for a server that sends nothing in a TLS handshake, if no other timeout applies: 5 s.
 pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
 
-/// Why TLS failed on a connection. The load and the probes count such an error under the kind `tls`.
+/// The reason why TLS failed on a connection. The load and the probes count such an error under the kind `tls`.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum TlsFailure {
     /// No trusted CA has signed the certificate.
@@ -19,7 +19,7 @@ pub enum TlsFailure {
          trust any server with --insecure"
     )]
     UnknownIssuer,
-    /// A trusted CA has the same name as the CA that signed the certificate, but is a different CA.
+    /// A CA that is not trusted has signed the certificate, and a trusted CA has the same name.
     #[error(
         "a CA trusted here has the same name as the CA that signed the server's certificate, but is a different \
          one; name the server's CA with --cacert FILE, or trust any server with --insecure"
@@ -48,13 +48,13 @@ pub enum TlsFailure {
     /// The certificate is not valid yet.
     #[error("the server's certificate is not valid yet; check the clocks of both machines")]
     NotYetValid,
-    /// The certificate is the certificate of a CA or of a client.
+    /// The certificate is not a server's certificate, but that of a CA or of a client.
     #[error(
         "the server's certificate is not one for a server ({0}); give the server one of its own that the CA signs, or \
          trust any server with --insecure"
     )]
     WrongPurpose(String),
-    /// The certificate has X.509 version 1. The test script of Redis creates such certificates with OpenSSL 3.0.
+    /// The certificate has X.509 version 1. With OpenSSL 3.0, the test script of Redis creates such certificates.
     #[error(
         "the server's certificate has X.509 version 1, which rustls does not accept; sign it again as version 3: openssl \
          x509 -req ... -extfile FILE, with 'subjectAltName=DNS:NAME,IP:ADDRESS' in FILE; or trust any server with --insecure"
@@ -98,7 +98,7 @@ pub enum TlsFailure {
 }
 
 impl TlsFailure {
-    /// Returns the TLS failure that caused the error of a stream; `None` if the error has another cause.
+    /// Returns the TLS failure that caused the error of a stream, or `None` if the error has another cause.
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref().and_then(|inner| inner.downcast_ref())
     }

@@ -14,7 +14,7 @@ use rustls::pki_types::{
 };
 use thiserror::Error;
 
-/// The largest accepted file: the certificates of all CAs of a system take less than 1 MiB.
+/// The largest accepted file: the certificates of all CAs of a system have less than 1 MiB.
 const MOST_BYTES: u64 = 16 << 20;
 /// How long a pipe may take to deliver a certificate or key: 5 s.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ pub struct ClientCertificate {
     pub key: PathBuf,
 }
 
-/// Why TLS cannot be used as requested. The error is reported before redyno connects.
+/// The reason why TLS cannot be used as requested. The error is reported before redyno connects.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum TlsError {
     /// A file or directory cannot be read.
@@ -47,7 +47,7 @@ pub enum TlsError {
         path = .path.display()
     )]
     NoCertificate {
-        /// The option with the file.
+        /// The option that named the file.
         option: &'static str,
         /// The file's path.
         path: PathBuf,
@@ -55,7 +55,7 @@ pub enum TlsError {
     /// The PEM text is broken, or a certificate cannot be parsed.
     #[error("{option} {path}: a certificate in it is broken: {cause}", path = .path.display())]
     BrokenCertificate {
-        /// The option with the file.
+        /// The option that named the file.
         option: &'static str,
         /// The file's path.
         path: PathBuf,
@@ -84,7 +84,7 @@ pub enum TlsError {
     #[error("--key {key}: this is not the key of the certificate in {certificate}",
         key = .0.key.display(), certificate = .0.certificate.display())]
     OtherKey(ClientCertificate),
-    /// The system has no trusted CAs.
+    /// No CA is trusted by the system.
     #[error("this system has no CA certificates{0}; name the server's own with --cacert FILE")]
     NoSystemRoots(String),
     /// No certificate can have this name.

@@ -10,7 +10,7 @@ use crate::endpoint::Address;
 /// The warning if the server's certificate is not verified.
 pub const UNVERIFIED: &str = "--insecure: encrypted, but the server's identity is not verified";
 
-/// Which servers are trusted.
+/// The rule that determines which servers are trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Trust {
     /// Servers with a certificate that was signed by a CA of the system.
@@ -30,21 +30,21 @@ pub enum Trust {
 /// The settings of TLS.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsSettings {
-    /// Which servers are trusted.
+    /// The rule that determines which servers are trusted.
     pub trust: Trust,
     /// The client certificate.
     pub client: Option<ClientCertificate>,
-    /// The server name that is sent to the server (SNI) and that its certificate must have; by default the
-    /// host.
+    /// The name that is sent to the server (SNI) and that the server's certificate must contain. By default, this is
+    /// the host of the address.
     pub server_name: Option<String>,
-    /// Whether a trusted CA's signature is enough: the name in the certificate is not checked, and no name is sent to
-    /// the server unless `server_name` gives one.
+    /// Whether a trusted CA's signature is enough. If so, the name in the certificate is not checked, and a name is
+    /// sent to the server only if `server_name` gives one.
     pub ca_only: bool,
     /// The cipher suites that are offered to the server.
     pub ciphers: Ciphers,
 }
 
-/// A TLS configuration that is ready for connections. Clones share their state.
+/// A TLS configuration, with which connections can be opened. Clones share their state.
 #[derive(Clone)]
 pub struct Tls {
     settings: TlsSettings,
@@ -56,7 +56,7 @@ impl Tls {
     /// Creates the configuration for the server at `address`. Reads all files that `settings` names.
     ///
     /// # Errors
-    /// When a file cannot be read or is invalid, when there is no trusted CA, or when TLS cannot be used at this
+    /// Fails if a file cannot be read or is invalid, if there is no trusted CA, or if TLS cannot be used at this
     /// address.
     pub fn new(settings: TlsSettings, address: &Address) -> Result<Self, TlsError> {
         let server_name = server_name(&settings, address)?;
@@ -99,11 +99,11 @@ impl Tls {
         self.is_verified() && !self.settings.ca_only
     }
 
-    /// Returns the same configuration for the server at another address. A server name that the settings give stays the
-    /// same.
+    /// Returns the same configuration for the server at another address. If the settings give a server name, the name
+    /// stays the same.
     ///
     /// # Errors
-    /// When TLS cannot be used at this address.
+    /// Fails if TLS cannot be used at this address.
     pub fn at(&self, address: &Address) -> Result<Self, TlsError> {
         Ok(Self { server_name: server_name(&self.settings, address)?, ..self.clone() })
     }

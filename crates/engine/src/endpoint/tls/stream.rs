@@ -12,13 +12,14 @@ use rustls::ClientConnection;
 
 use super::{Tls, TlsFailure};
 
-/// How many bytes of TLS records without plaintext one read accepts: 64 KiB. A record has at most 16 KiB, and only a
-/// hostile server sends many records without data.
+/// The largest number of bytes of TLS records without plaintext that one read accepts: 64 KiB. A record has at most 16
+/// KiB, and only a hostile server sends many records without data.
 const IN_VAIN: usize = 64 * 1024;
 /// The longest accepted handshake in bytes, 1 MiB: ten times the longest chain of certificates.
 const HANDSHAKE: usize = 1 << 20;
 
-/// How many of the server's first bytes are kept until the handshake is done: enough to identify a server without TLS.
+/// The number of the server's first bytes that are kept until the handshake is complete. These bytes are enough to
+/// identify a server without TLS.
 const FIRST_BYTES: usize = 64;
 
 /// A socket that uses TLS.
@@ -41,9 +42,9 @@ pub struct TlsStream<S> {
 enum Pulled {
     /// The socket delivered this many bytes of TLS records.
     Records(usize),
-    /// No data at present.
+    /// The socket has no data at present.
     Nothing,
-    /// The end of the stream.
+    /// The stream has ended.
     End,
 }
 
@@ -51,7 +52,7 @@ impl<S: Read + Write> TlsStream<S> {
     /// Creates a stream on a socket, which must be connected when [`shake_hands`](Self::shake_hands) is called.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// Fails if the TLS library refuses to create a connection.
     pub fn new(tls: &Tls, socket: S) -> io::Result<Self> {
         let session = tls.session().map_err(TlsFailure::from)?;
         Ok(Self { socket, session, drained: false, filled: false, first: Vec::new(), failed: None })
@@ -62,7 +63,7 @@ impl<S: Read + Write> TlsStream<S> {
         &self.socket
     }
 
-    /// Returns the first bytes that the server sent, at most 64; none after the handshake.
+    /// Returns the first bytes that the server sent, at most 64. After the handshake, the result is empty.
     pub fn first_bytes(&self) -> &[u8] {
         &self.first
     }
@@ -70,7 +71,7 @@ impl<S: Read + Write> TlsStream<S> {
     /// Continues the handshake as far as the socket allows. Returns whether the handshake is done.
     ///
     /// # Errors
-    /// A [`TlsFailure`], or the socket's error; `UnexpectedEof` when the other side closed.
+    /// Returns a [`TlsFailure`] or the socket's error, which is `UnexpectedEof` if the server closed the connection.
     pub fn shake_hands(&mut self) -> io::Result<bool> {
         let mut taken = 0;
         while taken <= HANDSHAKE {
@@ -102,13 +103,13 @@ impl<S: Read + Write> TlsStream<S> {
         self.filled || self.failed.is_some()
     }
 
-    /// Writes TLS records to the socket. Returns whether the socket accepted all of them.
+    /// Writes TLS records to the socket. Returns whether the socket accepted all these records.
     fn push(&mut self) -> io::Result<bool> {
         self.push_records().map_err(|error| self.last_words(error))
     }
 
-    /// Reads the server's last TLS alert. A server that refuses a client sends the reason and disconnects, and this
-    /// reason is a better error than the failed write.
+    /// Reads the server's last TLS alert after a failed write. A server that refuses a client sends the reason and
+    /// disconnects, and this reason is a better error than that of the write.
     fn last_words(&mut self, error: io::Error) -> io::Error {
         let mut taken = 0;
         while taken <= IN_VAIN {
@@ -162,7 +163,8 @@ impl<S: Read + Write> TlsStream<S> {
         Ok(Pulled::Records(n))
     }
 
-    /// Copies the available plaintext to `buffer`. Returns the number of copied bytes, 0 if there is no plaintext.
+    /// Copies the available plaintext to `buffer`. Returns the number of copied bytes, which is 0 if there is no
+    /// plaintext.
     fn take(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.session.reader().read(buffer) {
             Ok(n) => Ok(n),
@@ -179,9 +181,9 @@ impl<S: Read + Write> TlsStream<S> {
 }
 
 impl<S: Read + Write> Read for TlsStream<S> {
-    /// Reads as from a plain non-blocking socket. After a read that does not fill `buffer`, the socket is empty and no
-    /// plaintext is left. The only exception is a server that sends many records without data: the read then ends
-    /// early, so that the caller can check the time.
+    /// Reads plaintext in the same way as from a plain non-blocking socket. After a read that does not fill `buffer`,
+    /// the socket is empty and no plaintext is left. There is one exception: if the server sends many records without
+    /// data, the read ends early, so that the caller can check the time.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         if let Some(error) = self.failed.take() {
@@ -218,8 +220,8 @@ impl<S: Read + Write> Read for TlsStream<S> {
 }
 
 impl<S: Read + Write> Write for TlsStream<S> {
-    /// Accepts plaintext as long as the socket accepts the TLS records. The last record may not be written to the
-    /// socket yet, see [`wants_write`](Self::wants_write).
+    /// Accepts plaintext, as long as the socket accepts the TLS records with earlier plaintext. The last record may not
+    /// be written to the socket yet, see [`wants_write`](Self::wants_write).
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut taken = 0;
         loop {
@@ -237,7 +239,7 @@ impl<S: Read + Write> Write for TlsStream<S> {
     }
 }
 
-/// A socket that records whether the last read left room in its buffer, and which bytes were read first.
+/// A socket that records whether the last read did not fill its buffer, and which bytes were the first.
 struct RecordingSocket<'a, S> {
     socket: &'a mut S,
     left_room: bool,

@@ -1,5 +1,5 @@
-//! Which servers are trusted: those with a certificate by a CA of the system, those with a certificate by a CA from a
-//! file, or all.
+//! Trust in servers: in servers with a certificate of a CA that the system trusts, in servers with a certificate of a
+//! CA from a file, or in all servers.
 
 use std::{
     collections::BTreeSet,
@@ -59,8 +59,9 @@ fn add(
     found.into_iter().try_for_each(|certificate| roots.add(certificate).map_err(broken))
 }
 
-/// Adds every certificate of every file in a directory. OpenSSL reads only files that are named by a hash; redyno reads
-/// files of any name. Files without a certificate are skipped, but at least one file must contain a certificate.
+/// Adds every certificate of every file in a directory. redyno reads files of any name; OpenSSL reads only files that
+/// have a hash as their name. Files without a certificate are skipped, but at least one file must contain a
+/// certificate.
 fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsError> {
     const OPTION: &str = "--cacertdir";
     let unreadable = |error: std::io::Error| TlsError::unreadable(OPTION, directory, &error);
@@ -84,7 +85,7 @@ fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsE
     Ok(())
 }
 
-/// Trusts a server without checking its name. With `roots`, a CA in `roots` must have signed the certificate; without
+/// Trusts a server whose name is not checked. With `roots`, a CA in `roots` must have signed the certificate; without
 /// `roots`, every certificate is accepted. The handshake still proves that the server has the private key of its
 /// certificate.
 #[derive(Debug)]

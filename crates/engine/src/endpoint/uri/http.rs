@@ -6,7 +6,7 @@ use crate::{
     protocol::{Dialect, HttpSite},
 };
 
-/// Parses the part of a URI after `http://` or, with TLS, `https://`.
+/// Parses the part of a URI after `http://`, or after `https://` with TLS.
 pub(super) fn target(rest: &str, tls: bool) -> Result<Target, UriError> {
     if rest.contains('#') {
         return Err(UriError::Fragment);

@@ -12,9 +12,9 @@ pub(in crate::load) struct Client {
     pub(in crate::load) lane: Lane,
     /// The client's lanes to other nodes of a cluster.
     pub(super) others: Vec<(NodeNumber, usize)>,
-    /// With a cluster, how many requests of the client are not answered yet.
+    /// The number of the client's requests that are not answered yet. This field is used only with a cluster.
     pub(super) unanswered: u32,
-    /// With a cluster, how many requests the client's batch has.
+    /// The number of requests in the client's batch. This field is used only with a cluster.
     pub(super) batch: u32,
     /// The source of random numbers for the client's requests. No two clients send the same sequence.
     pub(in crate::load) draws: Draws,
@@ -28,7 +28,7 @@ pub(in crate::load) struct Client {
     pub(super) back_off: BackOff,
     /// Whether the client lost its connection or failed to connect, and is not connected again yet.
     pub(super) is_lost: bool,
-    /// How many requests were answered on the current connection, in whole batches.
+    /// The number of requests that were answered on the current connection, counted in whole batches.
     pub(super) served: u32,
     /// Whether the session on the current connection is over.
     pub(super) has_ended: bool,

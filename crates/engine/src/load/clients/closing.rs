@@ -1,5 +1,5 @@
-//! Closes connections. Before that, pending sends of the io_uring ring are submitted. Afterwards, the file descriptor
-//! of the socket may belong to another file.
+//! Closes connections. The pending sends of the io_uring ring are submitted before a socket is closed, because the file
+//! descriptor of the socket may belong to another file afterwards.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use super::{ClientConnection, WorkerClients, is_extra, is_opening};
 use crate::load::io::Io;
 
 impl WorkerClients {
-    /// Removes the connection of lane `i`. Returns whether this connection had finished its greeting.
+    /// Removes the connection of lane `i`. Returns whether there was a connection that had finished its greeting.
     pub(super) fn take_connection(&mut self, i: usize) -> bool {
         let Some(lane) = self.lane(i) else { return false };
         match std::mem::replace(&mut lane.link, ClientConnection::Down) {

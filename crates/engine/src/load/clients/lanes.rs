@@ -1,5 +1,5 @@
-//! Lanes: the connections of clients to the nodes of a cluster. A client's own lane is its first connection, to any
-//! node. Each further lane is opened when the client first needs its node.
+//! Lanes: the connections of clients to the nodes of a cluster. A client's own lane is its first connection, which
+//! leads to any node. Each further lane is opened when the client first needs its node.
 //!
 //! ```text
 //!  client 0 ── own lane: node 0 ── lane FIRST+0: node 1 ── lane FIRST+1: node 2
@@ -24,7 +24,7 @@ pub(in crate::load) struct Lane {
     pub(in crate::load) link: ClientConnection,
     /// Whether the lane is in the queue of lanes with unread data in the socket.
     pub(super) unread: bool,
-    /// The node of a cluster at the other end; `None` without a cluster or a connection.
+    /// The node of a cluster to which the lane leads. The field is `None` without a cluster or without a connection.
     pub(in crate::load) node: Option<NodeNumber>,
     /// Parcels to be written on this lane, one after the other.
     pub(in crate::load) waiting: VecDeque<Parcel>,
@@ -106,7 +106,8 @@ impl WorkerClients {
     }
 
     /// Returns the index of the lane of `client` to `node`, and schedules a closed or new lane to be opened. If a new
-    /// lane would exceed `most` lanes, an idle lane is closed first. Returns `None` if no lane is idle.
+    /// lane would be more than `most` lanes, an idle lane is closed first. Returns `None` if an idle lane is needed and
+    /// there is none.
     pub(in crate::load) fn lane_to(&mut self, client: usize, node: NodeNumber, most: usize) -> Option<usize> {
         let Client { lane, others, .. } = self.all.get(client)?;
         if lane.node == Some(node) && matches!(lane.link, ClientConnection::Open(_)) {
@@ -142,8 +143,8 @@ impl WorkerClients {
         i
     }
 
-    /// Closes lane `i`, which is not a client's own lane, and frees its index. The waiting parcels must be removed
-    /// before.
+    /// Closes lane `i`, which is not a client's own lane, and frees its index. The lane's waiting parcels must be
+    /// removed before this call.
     pub(super) fn close_lane(&mut self, i: usize) {
         self.take_connection(i);
         let Some(lane) = self.lanes.get_mut(i) else { return };

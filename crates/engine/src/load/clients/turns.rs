@@ -48,8 +48,8 @@ impl WorkerClients {
         idle.into_iter().for_each(|i| self.queue(i));
     }
 
-    /// Notes that the session of client `i` is over, if the client has a connection. Returns whether the client is
-    /// idle.
+    /// Notes that the session of client `i` is over, if the client has a connection. Returns whether the client is idle
+    /// at present.
     pub(in crate::load) fn end_session(&mut self, i: usize) -> bool {
         let Some(client) = self.all.get_mut(i) else { return false };
         let ClientConnection::Open(connection) = &client.lane.link else { return false };
@@ -85,8 +85,8 @@ impl WorkerClients {
         None
     }
 
-    /// Sets how many requests each client may send: the result of `part_of` for the client's index, or no limit for
-    /// `None`. Returns the sum of the limits of all clients.
+    /// Sets how many requests each client may send. The number is the result of `part_of` for the client's index;
+    /// `None` means no limit. Returns the sum of the limits of all clients.
     pub(in crate::load) fn part(&mut self, part_of: impl Fn(usize) -> Option<u64>) -> u64 {
         let mut sum: u64 = 0;
         for (i, client) in self.all.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Writes parcels, which are requests for one node of a cluster.
+//! Writes parcels, each of which contains requests for one node of a cluster.
 
 use super::{ConnectionPhase, LoadConnection};
 use crate::load::{

@@ -21,13 +21,13 @@ const ROOMY: usize = 4;
 /// The list of operations never shrinks if its capacity is at most this.
 const MIN_ROOM: usize = 64;
 
-/// How often one connection reads in its turn. Without this limit, a fast server could delay the other connections
-/// and the worker.
+/// How often one connection reads in its turn, at most. Without this limit, a fast server could delay the other
+/// connections and the worker.
 pub(super) const READS: usize = 4;
 
 impl LoadConnection {
-    /// Reads from a readable socket until it is empty, or the connection's turn is over. If a read does not fill
-    /// `buffer`, the socket is empty, even with TLS, unless the server has closed the connection.
+    /// Reads from a readable socket until the socket is empty, or until the connection's turn is over. If a read does
+    /// not fill `buffer`, the socket is empty, even with TLS, unless the server has closed the connection.
     ///
     /// The timestamp of the first read is the time of the event. Each later read has its own timestamp.
     #[inline]
@@ -57,7 +57,7 @@ impl LoadConnection {
         Ok(())
     }
 
-    /// Handles bytes that the ring received. An empty slice means the end of the stream.
+    /// Handles bytes that the ring received. An empty slice means that the stream has ended.
     #[inline]
     pub(in crate::load) fn received(
         &mut self,
@@ -114,8 +114,8 @@ impl LoadConnection {
         }
     }
 
-    /// Handles data without a request: RESP3 pushes, or an error that says why the server is about to close the
-    /// connection.
+    /// Handles data that belongs to no request, which is a RESP3 push, or an error that says why the server is about to
+    /// close the connection.
     #[cold]
     fn take_unrequested(&mut self, mut bytes: &[u8], dialect: Dialect) -> Result<(), ConnectionFailure> {
         match self.skipper.next(&mut bytes)? {
@@ -159,8 +159,8 @@ impl LoadConnection {
         taken
     }
 
-    /// Lets requests use a new key once its insert is answered. In a batch of several steps, new keys can be used once
-    /// the last step is answered.
+    /// Lets requests use a new key as soon as the insert of this key is answered. In a batch of several steps, requests
+    /// can use new keys as soon as the last step is answered.
     #[inline(never)]
     fn take_inserted(&mut self) {
         match &self.sequence {
@@ -282,8 +282,9 @@ impl LoadConnection {
     }
 }
 
-/// Takes complete replies of the most frequent forms from the front of `rest`, for operations whose replies are only
-/// counted. Counts consecutive replies to the same operation at once. Returns the number of taken replies.
+/// Takes complete replies from the front of `rest` if they have one of the most frequent forms and belong to operations
+/// whose replies are only counted. Counts consecutive replies to the same operation at once. Returns the number of
+/// taken replies.
 #[inline]
 fn take_alike(skipper: &Skipper, operations: &[OpId], rest: &mut &[u8], replies: &mut Replies) -> u32 {
     let mut taken = 0;

@@ -39,7 +39,7 @@ impl Bench {
         Self::of(&testing::program())
     }
 
-    /// Creates a bench for the operations of `program`.
+    /// Creates a test bench for the operations of `program`.
     fn of(program: &Program) -> Self {
         let (ours, server) = UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
@@ -75,8 +75,8 @@ impl Bench {
             .unwrap();
     }
 
-    /// Writes a batch of the operations with these names at time 0. In an open loop (`is_open`), each operation is
-    /// due at 0.
+    /// Writes a batch of the operations with these names at time 0. In an open loop (`is_open`), each operation is due
+    /// at time 0.
     fn ask_for(&mut self, program: &Program, names: &[&str], is_open: bool) {
         let (mut draws, mut out) = (Draws::new(1), OutgoingRequests::default());
         let batch = self.connection.next_batch();

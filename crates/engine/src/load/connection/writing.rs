@@ -40,7 +40,7 @@ impl LoadConnection {
         BatchBuffers { operations: &mut self.operations, dues: &mut self.dues }
     }
 
-    /// Returns when the first request of the batch was due; `None` in a closed loop.
+    /// Returns the due time of the first request of the batch, in ns, or `None` in a closed loop.
     #[inline]
     pub(in crate::load) fn first_due_ns(&self) -> Option<u64> {
         self.dues.first().copied()
@@ -130,7 +130,7 @@ impl LoadConnection {
         self.write_on(io, Box::new(UnsentBytes::whole(&rest?)))
     }
 
-    /// Writes the remaining bytes.
+    /// Writes bytes that the socket has not accepted yet.
     pub(super) fn write_on(
         &mut self,
         io: &mut Io,
@@ -142,7 +142,7 @@ impl LoadConnection {
         self.await_room(io)
     }
 
-    /// If bytes remain, registers for the event that the socket accepts more bytes.
+    /// If bytes are still not accepted, registers for the event that the socket accepts more bytes.
     #[inline]
     fn await_room(&mut self, io: &mut Io) -> Result<(), ConnectionFailure> {
         if !self.is_all_sent() {

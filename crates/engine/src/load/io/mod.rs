@@ -25,7 +25,8 @@ crate::named_values! {
         /// Each read and each write is a system call of its own.
         #[default]
         Epoll "epoll",
-        /// One system call sends many batches and receives many replies. Only on Linux, and not with TLS.
+        /// One system call sends many batches and receives many replies. This method exists only on Linux, and does not
+        /// work with TLS.
         Uring "uring",
     }
 }
@@ -39,8 +40,8 @@ impl IoMethod {
     /// Checks that this system supports this method.
     ///
     /// # Errors
-    /// When the system does not support it, for example because of an old kernel, or a container that forbids the
-    /// system calls.
+    /// Fails if the system does not support the method, for example because the kernel is old, or because a container
+    /// forbids the system calls.
     pub(super) fn check(self) -> io::Result<()> {
         match self {
             Self::Epoll => Ok(()),
@@ -129,7 +130,7 @@ impl Io {
     /// Creates a ring for this thread and begins to use it.
     ///
     /// # Errors
-    /// When the system refuses io_uring.
+    /// Fails if the system refuses io_uring.
     pub(super) fn use_ring(&mut self) -> io::Result<()> {
         self.ring = Some(Box::new(Uring::new(self.poll.as_raw_fd())?));
         Ok(())
@@ -142,7 +143,7 @@ impl Io {
     /// Waits at most `timeout` for events of the poll loop or arrivals of the ring.
     ///
     /// # Errors
-    /// When the system refuses to wait.
+    /// Fails if the system refuses to wait.
     pub(super) fn wait(&mut self, events: &mut Events, timeout: Duration) -> io::Result<()> {
         let Some(ring) = &mut self.ring else { return poll(&mut self.poll, events, timeout) };
         let timeout = if self.has_more { Duration::ZERO } else { timeout };
@@ -162,10 +163,10 @@ impl Io {
     }
 
     /// Lets the ring receive from the socket of lane `lane`. Returns the number of the connection in the ring, or
-    /// `None` without a ring.
+    /// `None` if there is no ring.
     ///
     /// # Errors
-    /// When the system refuses to receive.
+    /// Fails if the system refuses to receive.
     pub(super) fn receive(&mut self, lane: usize, socket: &impl AsRawFd) -> io::Result<Option<u32>> {
         let Some(ring) = &mut self.ring else { return Ok(None) };
         self.last_number = self.last_number.wrapping_add(1).max(1);
@@ -177,26 +178,26 @@ impl Io {
     /// Lets the ring receive from a connection again after it has stopped receiving.
     ///
     /// # Errors
-    /// When the system refuses to receive.
+    /// Fails if the system refuses to receive.
     pub(super) fn receive_on(&mut self, tag: Tag, socket: &impl AsRawFd) -> io::Result<()> {
         self.ring.as_mut().map_or(Ok(()), |ring| ring.receive(tag, socket.as_raw_fd()))
     }
 
     /// Queues `bytes` in the ring, which sends them together with the bytes of other connections. Returns false if
-    /// there is no ring or there are too many bytes.
+    /// there is no ring, or if there are too many bytes.
     ///
     /// # Errors
-    /// When the system refuses to send.
+    /// Fails if the system refuses to send.
     #[inline]
     pub(super) fn send(&mut self, tag: Tag, socket: &impl AsRawFd, bytes: &[u8]) -> io::Result<bool> {
         self.ring.as_mut().map_or(Ok(false), |ring| ring.send(tag, socket.as_raw_fd(), bytes))
     }
 
-    /// Submits the queued sends of the ring. The sends must be submitted before a socket is closed, because its file
-    /// descriptor may then belong to another file.
+    /// Submits the queued sends of the ring. The sends must be submitted before a socket is closed, because the
+    /// socket's file descriptor may belong to another file afterwards.
     ///
     /// # Errors
-    /// When the system refuses to send.
+    /// Fails if the system refuses to send.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.ring.as_mut().map_or(Ok(()), |ring| ring.flush())
     }

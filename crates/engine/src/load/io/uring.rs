@@ -33,7 +33,7 @@ const ROOM: usize = 128 * 1024;
 /// The largest batch that is sent by the ring, in bytes.
 const LONGEST: usize = ROOM / SENDS;
 const ENTRIES: u32 = 256;
-/// The size of the completion queue. The kernel stores further completions elsewhere.
+/// The size of the completion queue. The kernel stores completions that do not fit into the queue elsewhere.
 const COMPLETIONS: u32 = 4096;
 /// The number of shared buffers, a power of two.
 const BUFFERS: u16 = 512;
@@ -71,7 +71,7 @@ impl Uring {
     /// Creates a ring that also watches the poll loop `poll`.
     ///
     /// # Errors
-    /// When the kernel does not support or permit io_uring, or lacks a required feature.
+    /// Fails if the kernel does not support or permit io_uring, or lacks a required feature.
     pub(super) fn new(poll: RawFd) -> io::Result<Self> {
         let mut builder = IoUring::builder();
         builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all().setup_cqsize(COMPLETIONS);
@@ -104,7 +104,7 @@ impl Uring {
     }
 
     /// Sends `bytes` with the next submission. Returns false if there are too many bytes or no submission is possible.
-    /// The caller then writes the bytes itself.
+    /// If so, the caller must write the bytes itself.
     #[inline]
     pub(super) fn send(&mut self, tag: Tag, socket: RawFd, bytes: &[u8]) -> io::Result<bool> {
         if bytes.len() > LONGEST {
@@ -224,7 +224,7 @@ impl Uring {
     }
 }
 
-/// Removes errors of the ring's system calls that are no failures: a timeout, a signal, or a full completion queue.
+/// Ignores errors of the ring's system calls that are no failures: a timeout, a signal, and a full completion queue.
 fn settled(entered: io::Result<usize>) -> io::Result<()> {
     match entered {
         Err(error)

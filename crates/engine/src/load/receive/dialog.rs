@@ -29,7 +29,7 @@ use crate::{
 
 /// The name of the consumer group in which receivers read a stream.
 const GROUP: &[u8] = b"redyno";
-/// The text between database number and key in the channel of a keyspace notification.
+/// The text between the database number and the key in the name of a keyspace notification's channel.
 const NOTIFIED: &[u8] = b"__:";
 /// A reply for which a receiver waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,19 +40,19 @@ enum PendingReply {
     Group,
     /// Messages, after which the next command waits for more messages.
     Read,
-    /// Messages that another receiver did not acknowledge.
+    /// Messages that are claimed because another receiver did not acknowledge them.
     Claim,
-    /// The last entry of the stream of the channel at this index.
+    /// The last entry of a stream, whose channel has this index.
     Last(usize),
     /// The value of the key of this channel.
     Value(usize),
 }
 
-/// A receiver's state of one of its channels.
+/// The state of one of a receiver's channels.
 #[derive(Debug, Default, Clone)]
 struct Channel {
     numbers: MessageNumbers,
-    /// The id of the last entry of the stream; empty until the id is known.
+    /// The id of the last entry of the stream. The id is empty until it is known.
     last_id: Vec<u8>,
     /// The number of the next write of the key.
     next_write: u64,
@@ -64,7 +64,7 @@ pub(super) struct MessageContext<'a> {
     pub(super) now_ns: u64,
     /// For each channel, the number of the first message for these receivers.
     pub(super) first: &'a [u64],
-    /// When the current segment began.
+    /// The time at which the current segment began, in ns.
     pub(super) since_ns: u64,
     /// The counts of the current segment.
     pub(super) current: &'a mut ReceivedCounts,
@@ -75,7 +75,7 @@ pub(super) struct MessageContext<'a> {
 }
 
 impl MessageContext<'_> {
-    /// Returns the counts of the segment in which a message with this send time was sent.
+    /// Returns the counts of the segment to which a message with this send time belongs.
     fn of(&mut self, sent_ns: u64) -> &mut ReceivedCounts {
         if sent_ns >= self.since_ns {
             return self.current;
@@ -84,7 +84,7 @@ impl MessageContext<'_> {
     }
 }
 
-/// The number of messages that have not arrived by the end.
+/// The numbers of messages that have not arrived by the end.
 #[derive(Debug, Default)]
 pub(super) struct MissingMessages {
     pub(super) lost: u64,
@@ -93,7 +93,7 @@ pub(super) struct MissingMessages {
 }
 
 impl MissingMessages {
-    /// Ends a channel, and adds its missing messages.
+    /// Ends a channel, and adds the number of its missing messages.
     pub(super) fn add(
         &mut self,
         numbers: &mut MessageNumbers,
@@ -109,8 +109,8 @@ impl MissingMessages {
         *(if is_left { &mut self.left } else { &mut self.lost }) += gaps + rest;
     }
 
-    /// Adds the missing messages to the counts. While the load continues, they count as unclear, since they might still
-    /// arrive.
+    /// Adds the missing messages to the counts. While the load continues, missing messages count as unclear, since they
+    /// might still arrive.
     pub(super) fn count(self, is_end: bool, counts: &mut ReceivedCounts) {
         let (lost, left, unclear) =
             if is_end { (self.lost, self.left, 0) } else { (0, 0, self.lost + self.left) };
@@ -141,8 +141,8 @@ pub(super) struct ReceiverDialog {
 }
 
 impl ReceiverDialog {
-    /// Creates the conversation of receiver `number` of `receivers`. On each channel, the receivers wait for messages
-    /// from the number in `first_of` on.
+    /// Creates the conversation of receiver `number` of `receivers`. `first_of` contains, for each channel, the number
+    /// of the first message for which the receivers wait.
     pub(super) fn new(number: usize, receivers: usize, messages: &Messages, first_of: &[u64]) -> Self {
         let all = messages.names.len();
         let (first, step, count) = match messages.kind {
@@ -186,7 +186,7 @@ impl ReceiverDialog {
     /// Handles a frame with these words. Appends the receiver's next commands to `out`.
     ///
     /// # Errors
-    /// When the server refuses a command that the receiver needs, or the frame belongs to no command.
+    /// Fails if the server refuses a command that the receiver needs, or if the frame belongs to no command.
     pub(super) fn handle_frame(
         &mut self,
         (frame, bytes, words): (Frame, &[u8], &[Range<usize>]),
@@ -237,7 +237,7 @@ impl ReceiverDialog {
         Ok(())
     }
 
-    /// Handles a frame that is no reply to a command. Returns whether the frame is of this kind.
+    /// Handles a frame that is no reply to a command. Returns whether the frame is no reply.
     fn handle_message(
         &mut self,
         (frame, bytes, words): (Frame, &[u8], &[Range<usize>]),
@@ -276,7 +276,7 @@ impl ReceiverDialog {
         true
     }
 
-    /// Notes that the first commands are answered, once this is the case.
+    /// Records that the receiver is ready as soon as the first commands are answered.
     fn note_ready(&mut self, desk: &mut MessageContext) {
         if !self.is_ready && matches!(self.awaited.front(), None | Some(PendingReply::Read)) {
             self.is_ready = true;
@@ -286,8 +286,8 @@ impl ReceiverDialog {
         }
     }
 
-    /// Counts a text if it is a message. `id` is the id of a stream entry, and whether the entry was claimed from
-    /// another receiver.
+    /// Counts a text if it is a message. `id` consists of the id of a stream entry, and of whether the entry was
+    /// claimed from another receiver.
     fn receive(&mut self, text: &[u8], id: Option<(&[u8], bool)>, desk: &mut MessageContext) {
         let Some(stamp) = desk.messages.stamp(text) else { return };
         let Stamp { number, sent_ns, channel, is_own } = stamp;
@@ -365,7 +365,7 @@ impl ReceiverDialog {
         }
     }
 
-    /// Returns whether messages are missing that may still arrive.
+    /// Returns whether any missing messages may still arrive.
     pub(super) fn awaits_messages(&self, messages: &Messages) -> bool {
         let mut numbers = self.own_channels().zip(&self.channels);
         numbers.any(|(channel, it)| it.numbers.are_missing(messages.issued(channel)))

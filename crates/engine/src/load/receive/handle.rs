@@ -32,7 +32,7 @@ impl ReceiverHandle {
     /// Starts the thread without receivers. Also returns the ring that carries the counts of the thread.
     ///
     /// # Errors
-    /// When the system refuses a thread or a poll loop.
+    /// Fails if the system refuses a thread or a poll loop.
     pub(in crate::load) fn start(
         plan: &Arc<LoadPlan>,
         endpoints: &Arc<Endpoints>,
@@ -64,8 +64,8 @@ impl ReceiverHandle {
         Ok((Self { state, waker, clock, thread }, end))
     }
 
-    /// Orders this many receivers to wait for these messages; `None` ends all receivers. Returns before the thread
-    /// follows the order.
+    /// Orders this many receivers to wait for these messages. With `None`, ends all receivers. Returns at once; the
+    /// thread follows the order later.
     pub(in crate::load) fn order(&self, messages: Option<&Arc<Messages>>, receivers: usize) {
         let now = self.state.order.load_full();
         let is_same = match (&now.messages, messages) {
@@ -83,7 +83,8 @@ impl ReceiverHandle {
         self.wake();
     }
 
-    /// Returns whether the load may begin: each receiver is ready or cannot connect, or the receivers have had 10 s.
+    /// Returns whether the load may begin: each receiver is ready or cannot connect, or the receivers have had 10 s to
+    /// become ready.
     pub(in crate::load) fn is_ready(&self) -> bool {
         let until_ns = self.state.order.load().since_ns + RECEIVERS_LIMIT_NS;
         self.state.are_ready() || self.thread.is_finished() || self.clock.now_ns() >= until_ns

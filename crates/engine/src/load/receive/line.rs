@@ -23,7 +23,7 @@ use crate::{
     protocol::Skipper,
 };
 
-/// How often one connection reads in its turn.
+/// How often one connection reads in its turn, at most.
 const READS: usize = 4;
 /// The longest frame: 64 MiB.
 const LONGEST_FRAME: usize = 64 << 20;
@@ -43,13 +43,13 @@ pub(super) struct ReceiverConnection {
     is_connected: bool,
     /// Bytes that are not written yet.
     out: Vec<u8>,
-    /// The bytes of an incomplete frame.
+    /// The received bytes of an incomplete frame.
     inbox: Vec<u8>,
     /// Whether the last turn of reading ended before the socket was empty.
     pub(super) has_more: bool,
 }
 
-/// The data of the thread that a line needs to read.
+/// The data of the thread that a connection needs to read.
 pub(super) struct ConnectionContext<'a, 'd> {
     pub(super) greeting: &'a Greeting,
     pub(super) desk: &'a mut MessageContext<'d>,
@@ -83,7 +83,7 @@ impl ReceiverConnection {
     /// Handles a ready socket: continues to connect, writes and reads.
     ///
     /// # Errors
-    /// When the connection has ended, with the reason.
+    /// Returns the reason if the connection has ended.
     pub(super) fn attend(
         &mut self,
         dialog: &mut ReceiverDialog,

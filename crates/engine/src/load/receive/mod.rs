@@ -5,8 +5,8 @@
 //!  workers ── PUBLISH "41.88123.3;…" ──► server ──► receivers: now − 88123 ns, and is 41 the next number?
 //!                                                       └── interval buffers, by a ring ──► collector
 //! ```
-//! The clock of the session provides the send and the receipt times. Lost messages are detected by their numbers in
-//! each channel.
+//! Send times and receipt times are read from the session's clock. Each channel numbers its messages, so that lost
+//! messages are detected.
 
 mod dialog;
 mod handle;

@@ -9,11 +9,12 @@
 
 use std::collections::BTreeMap;
 
-/// A gap is a loss once a message has arrived that was sent this much later than the message after the gap: 1 s.
+/// A gap in the numbers is a loss as soon as a message has arrived that was sent 1 s later than the message after the
+/// gap.
 const GRACE_NS: u64 = 1_000_000_000;
-/// The largest number of open gaps. If there are more, the oldest gap is a loss.
+/// The largest number of open gaps. If there are more gaps, the oldest gap counts as a loss.
 const MOST_GAPS: usize = 10_000;
-/// How many ranges of lost messages are stored, to distinguish late messages from duplicates.
+/// The number of ranges of lost messages that are stored to distinguish late messages from duplicates.
 const REMEMBERED: usize = 100;
 
 /// The kind of a message, by its number.
@@ -34,7 +35,7 @@ type NumberRanges = BTreeMap<u64, (u64, u64)>;
 /// The numbers of the messages that a receiver got on one channel.
 #[derive(Debug, Default, Clone)]
 pub(super) struct MessageNumbers {
-    /// The first expected number; `None` before the receiver is on the channel.
+    /// The first expected number, or `None` before the receiver waits on the channel.
     first: Option<u64>,
     /// The number after the highest number so far.
     next: u64,
@@ -44,7 +45,7 @@ pub(super) struct MessageNumbers {
 }
 
 impl MessageNumbers {
-    /// Expects all messages from number `first` on. Further calls have no effect.
+    /// Expects the message number `first` and all later messages. Further calls have no effect.
     pub(super) fn begin(&mut self, first: u64) {
         if self.first.is_none() {
             (self.first, self.next) = (Some(first), first);
@@ -74,7 +75,8 @@ impl MessageNumbers {
         (MessageStatus::New, lost)
     }
 
-    /// Ends the channel, to which `issued` messages were sent. Returns how many of these messages are newly lost.
+    /// Ends the channel, to which `issued` messages were sent. Returns how many of these messages are lost but were not
+    /// counted as lost before.
     pub(super) fn end(&mut self, issued: u64) -> u64 {
         if self.first.is_none() {
             return 0;

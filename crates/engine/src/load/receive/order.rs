@@ -12,11 +12,11 @@ use crate::workload::Messages;
 /// The number of receivers, and the messages for which they wait.
 #[derive(Debug, Default)]
 pub(super) struct ReceiverOrder {
-    /// The messages; `None` if there are no receivers.
+    /// The messages, or `None` if there are no receivers.
     pub(super) messages: Option<Arc<Messages>>,
-    /// How many receivers there are.
+    /// The number of receivers.
     pub(super) receivers: usize,
-    /// When the order was given.
+    /// The time at which the order was given, in ns.
     pub(super) since_ns: u64,
 }
 
@@ -24,11 +24,11 @@ pub(super) struct ReceiverOrder {
 #[derive(Debug, Default)]
 pub(super) struct ReceiverState {
     pub(super) order: ArcSwap<ReceiverOrder>,
-    /// How many receivers are not ready yet; `usize::MAX` until the order is read.
+    /// The number of receivers that are not ready yet, or `usize::MAX` until the thread has read the order.
     awaited: AtomicUsize,
     /// Whether the load is over, so that the receivers wait only for the last messages.
     pub(super) is_ending: AtomicBool,
-    /// When the load ended, in ns.
+    /// The time at which the load ended, in ns.
     pub(super) over_ns: AtomicU64,
 }
 

@@ -35,9 +35,9 @@ use crate::{
 
 /// The largest number of connections that are opened per round.
 const OPENINGS: usize = 200;
-/// How long the thread waits for the next missing message at the end: 1 s.
+/// How long the thread waits at the end of the load for the next missing message: 1 s.
 const LAST_MESSAGES_NS: u64 = 1_000_000_000;
-/// How long the thread waits for missing messages at the end in total: 5 s.
+/// How long the thread waits at the end of the load for all missing messages together: 5 s.
 const MOST_LAST_NS: u64 = 5_000_000_000;
 /// How often the thread checks whether the server's host name is resolved: 10 ms.
 const LOOK_EVERY_NS: u64 = 10_000_000;
@@ -71,14 +71,14 @@ pub(super) struct ReceiverThread {
     greeting: Greeting,
     receivers: Vec<MessageReceiver>,
     shared: Vec<MessageNumbers>,
-    /// The receivers that are to be connected, each with the earliest time for this.
+    /// The receivers that are to be connected, each with the earliest time at which its connection may be opened.
     to_open: BTreeSet<(u64, usize)>,
     unread: Vec<usize>,
     /// For each channel, the number of the first message for these receivers.
     first: Vec<u64>,
     /// The number of the segment in which messages are counted.
     segment: u32,
-    /// When this segment began, in ns.
+    /// The time at which this segment began, in ns.
     since_ns: u64,
     is_over: bool,
     current: Option<Box<ReceivedCounts>>,
@@ -90,14 +90,14 @@ pub(super) struct ReceiverThread {
     own: OwnThread,
     /// How long each readable socket waited until it was read.
     read_wait: Recorder,
-    /// The end of the last tick in this segment; `None` in the first tick of the segment.
+    /// The end of the last tick in this segment, or `None` in the first tick of the segment.
     closed_ns: Option<u64>,
     buffer: Box<[u8]>,
     words: Vec<Range<usize>>,
 }
 
 impl ReceiverThread {
-    /// Creates the state of the thread, on this thread.
+    /// Creates the state of the thread. Must be called on the thread itself.
     pub(super) fn new(setup: ReceiverSetup, poll: Poll, ring: WorkerRing) -> Self {
         let now_ns = setup.clock.now_ns();
         let setting = setup.settings.load();
@@ -134,7 +134,7 @@ impl ReceiverThread {
     /// Runs until the load is over and the last messages have arrived.
     ///
     /// # Errors
-    /// When the system refuses to poll.
+    /// Fails if the system refuses to poll.
     pub(super) fn run(mut self) -> std::io::Result<()> {
         let mut events = Events::with_capacity(1024);
         loop {
@@ -194,8 +194,8 @@ impl ReceiverThread {
         }
     }
 
-    /// Replaces all receivers, and divides the channels among the new receivers. Messages on their way to the old
-    /// receivers count as unclear.
+    /// Replaces all receivers, and divides the channels among the new receivers. Messages that are on their way to the
+    /// old receivers count as unclear.
     fn take_order(&mut self, order: Arc<ReceiverOrder>, now_ns: u64) {
         self.end_dialogs(now_ns, order.messages.is_none());
         self.receivers.clear();

@@ -17,15 +17,15 @@ pub(super) struct Frame {
     pub(super) length: usize,
     /// Whether the frame is a RESP3 push.
     pub(super) is_push: bool,
-    /// Whether the frame is an error. The error message is the only word of such a frame.
+    /// Whether the frame is an error. An error has a single word, its message.
     pub(super) is_error: bool,
 }
 
-/// Reads the frame at the beginning of `bytes`, and puts the places of its words into `words`. Returns `None` if the
-/// frame is not complete.
+/// Parses the frame at the beginning of `bytes`, and puts the positions of the frame's words into `words`. Returns
+/// `None` if the frame is not complete.
 ///
 /// # Errors
-/// When the bytes are no valid RESP.
+/// Fails if the bytes are no valid RESP.
 pub(super) fn frame(bytes: &[u8], words: &mut Vec<Range<usize>>) -> Result<Option<Frame>, ConnectionFailure> {
     words.clear();
     let (mut at, mut left) = (0, 1_u64);

@@ -4,12 +4,12 @@
 //!  poll returns ▼ stamp                 ▼ stamp                 ▼ stamp
 //!               ├─ 32 sockets are read ─┼─ 32 sockets are read ─┼─ …
 //! ```
-//! Data that arrives while other sockets are read is still read in the same round. With only one timestamp per round,
-//! the measured latency could be too short by up to the length of the round. With a new timestamp every 32 sockets,
-//! the error is at most the time to read 32 sockets, about 60 µs. The caller passes the clock, so that this module
-//! does no I/O.
+//! Data that arrives while other sockets are read is still read in the same round. If each round had a single
+//! timestamp, the measured latency could be too short by up to the length of the round. With a new timestamp every 32
+//! sockets, the error is at most the time to read 32 sockets, about 60 µs. The caller passes the clock, so that this
+//! module does no I/O.
 
-/// How many sockets share a timestamp. Reading the clock takes a fiftieth of the time to read a socket.
+/// The number of sockets that share a timestamp. Reading the clock takes a fiftieth of the time to read a socket.
 const SHARED_BY: u32 = 32;
 
 /// The timestamps of one wake-up.
@@ -19,12 +19,12 @@ pub(super) struct ArrivalStamps {
 }
 
 impl ArrivalStamps {
-    /// Creates the timestamps of a wake-up. The first timestamp is `now_ns`, the time when poll returned.
+    /// Creates the timestamps of a wake-up. The first timestamp is `now_ns`, the time at which poll returned.
     pub(super) fn at(now_ns: u64) -> Self {
         Self { at_ns: now_ns, sockets: 0 }
     }
 
-    /// Returns the timestamp for the next socket, which is read now.
+    /// Returns the timestamp for the socket that is read next.
     #[inline]
     pub(super) fn of_next(&mut self, now_ns: impl FnOnce() -> u64) -> u64 {
         if self.sockets == SHARED_BY {

@@ -12,10 +12,10 @@ use crate::{
 };
 
 impl Worker {
-    /// Handles all events of a poll that returned at `now_ns`.
+    /// Handles all events of a call of poll that returned at `now_ns`.
     ///
     /// # Errors
-    /// When the system refuses a send of the ring.
+    /// Fails if the system refuses a send of the ring.
     pub(super) fn attend_all(&mut self, events: &Events, asleep_ns: u64, now_ns: u64) -> std::io::Result<()> {
         let mut reads = 0;
         let mut arrival = ArrivalStamps::at(now_ns);

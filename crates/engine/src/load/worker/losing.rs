@@ -48,7 +48,7 @@ impl Worker {
         self.outage = kind;
     }
 
-    /// Notes that a batch was answered. This ends an outage if a connection was opened since the last loss.
+    /// Notes that a batch was answered. The reply ends an outage if a connection was opened since the last loss.
     #[inline]
     pub(super) fn note_recovery(&mut self, now_ns: u64) {
         if std::mem::take(&mut self.recovers) {
@@ -56,7 +56,7 @@ impl Worker {
         }
     }
 
-    /// Reports when the last connection is lost, and when a connection is open again.
+    /// Reports that the last connection was lost, or that a connection is open again.
     pub(super) fn report_if_down(&mut self, at_ns: u64) {
         let worker = self.setup.index;
         match self.losses.down_change(self.clients.are_all_lost()) {
@@ -72,7 +72,7 @@ impl Worker {
         }
     }
 
-    /// Reports the first error message of each kind, for all kinds that are counted separately.
+    /// Reports an error message if it is the first of its kind and this kind is counted separately.
     pub(super) fn report_error(&mut self, kind: &ErrorKind, message: impl FnOnce() -> String) {
         let kind = kind.to_string();
         if self.reported_errors.is_new(&kind) {

@@ -4,15 +4,15 @@
 //! poll ─► stamp ─► for each ready socket: read, count
 //!      ─► knobs changed? ─► tick over? ─► connect ─► for each idle client: stamp, write ─► poll
 //! ```
-//! With a ring of io_uring, completed receives take the place of ready sockets. The next wait sends the requests of a
-//! round, or a submission sends 32 of them at a time.
+//! With a ring of io_uring, completed receives take the place of ready sockets. The requests of a round are sent by the
+//! next wait, or earlier by submissions of 32 batches each.
 //!
-//! A round reads the clock three times (four in an open loop), and once more per 32 sockets and per write. In the
-//! steady state, a worker takes no lock and allocates no memory.
+//! A round reads the clock three times (four times in an open loop), once more per 32 sockets, and once more per write.
+//! While no setting changes, a worker takes no lock and allocates no memory.
 //!
 //! A worker reads all ready sockets before it writes. So the server reads many requests at a time, and needs less time
-//! for each request. With 200 or more clients, the throughput is 4 to 9 % higher than with a write after each read. The
-//! CPU time per request is 3 to 7 % lower for redyno and 2 to 8 % lower for the server.
+//! for each request. With 200 or more clients, the throughput is 4 to 9 % higher than if each read is followed by a
+//! write. The CPU time per request is 3 to 7 % lower for redyno and 2 to 8 % lower for the server.
 
 mod arrival;
 mod attending;
@@ -66,7 +66,7 @@ pub(super) const WAKE: Token = Token(usize::MAX);
 /// The poll token of the pacing timer.
 const ALARM: Token = Token(usize::MAX - 1);
 
-/// How many bytes are read at a time. All connections of a worker share one buffer.
+/// The largest number of bytes that one read returns. All connections of a worker share one buffer.
 const READ_BUFFER: usize = 64 * 1024;
 
 /// How long a stopped worker waits for the replies in flight.
@@ -88,13 +88,13 @@ pub(super) struct WorkerSetup {
 }
 
 impl WorkerSetup {
-    /// Returns the worker's share among all workers of the load, on all machines.
+    /// Returns the worker's share of the load, which the workers on all machines generate together.
     fn share(&self) -> Share {
         self.plan.fleet.share().divided(self.index, self.plan.threads)
     }
 }
 
-/// The state of a worker's loop, aligned so that no other thread writes to its cache lines.
+/// The state of a worker's loop. The state is aligned so that no other thread writes to its cache lines.
 #[repr(align(128))]
 pub(super) struct Worker {
     setup: WorkerSetup,
@@ -107,7 +107,7 @@ pub(super) struct Worker {
     /// Whether the worker waits until the server's host name is resolved.
     awaits_endpoints: bool,
     setting: Arc<LoadSetting>,
-    /// The state of a cluster; `None` without a cluster.
+    /// The state of a cluster, or `None` without a cluster.
     spread: Option<Box<WorkerCluster>>,
     clients: WorkerClients,
     watches: CheckQueue,
@@ -121,24 +121,25 @@ pub(super) struct Worker {
     /// The allowance for the requests of a prefill.
     filling: Allowance,
     is_filling: bool,
-    /// Since when at least one client is free to write, in ns.
+    /// The time since which at least one client has been free to write, in ns.
     free_since_ns: u64,
-    /// The kind of error of the last lost connection. The same kind is counted for requests that are due without a
-    /// connection.
+    /// The kind of error of the last lost connection. Requests that are due while there is no connection are counted
+    /// under this kind.
     outage: ErrorKind,
     next_tick_ns: u64,
     /// Whether the worker read or wrote in this round.
     has_worked: bool,
-    /// When the round of a worker that never sleeps began, in ns.
+    /// The time at which the round of a worker that never sleeps began, in ns.
     round_ns: u64,
     /// The last reading of the clock, in ns.
     seen_ns: u64,
-    /// When the load ends, in ns; `u64::MAX` if the end is not known.
+    /// The time at which the load ends, in ns; `u64::MAX` if the end is not known.
     until_ns: u64,
     stage: WorkerStage,
     reported_errors: ErrorKinds,
     losses: ConnectionLosses,
-    /// Whether a connection was opened since the last loss, so that the next reply ends an outage of a single server.
+    /// Whether a connection was opened since the last loss. If so, the next reply ends an outage of a server outside a
+    /// cluster.
     recovers: bool,
     /// Measures the CPU time of this thread; `None` until the thread runs.
     own: Option<OwnThread>,
@@ -146,7 +147,7 @@ pub(super) struct Worker {
     out: OutgoingRequests,
     /// Whether a client may write, but the dataset record for its request is not available yet.
     awaits_record: bool,
-    /// When the wait for a record was last counted.
+    /// The time at which the wait for a record was last counted, in ns.
     record_wait_since_ns: Option<u64>,
     /// The error that made the worker stop sending.
     failure: Option<std::io::Error>,
@@ -216,8 +217,8 @@ impl Worker {
     /// Runs until the load is over and the last replies have arrived.
     ///
     /// # Errors
-    /// When the system refuses to poll, a record cannot be read, or this thread panics. The collector still gets the
-    /// counts, and all connections are closed.
+    /// Fails if the system refuses to poll, if a record cannot be read, or if this thread panics. Even then, the
+    /// collector gets the counts, and all connections are closed.
     pub(super) fn run(mut self) -> std::io::Result<()> {
         self.own = Some(OwnThread::current());
         self.setup.plan.workers.cores.bind(self.setup.index)?;
@@ -302,8 +303,8 @@ impl Worker {
         self.next_tick_ns = self.next_tick_after(now_ns);
     }
 
-    /// Returns when the next tick closes. The last tick is extended to the end of the load, since a tick of a few
-    /// milliseconds is too short for a rate.
+    /// Returns the time at which the next tick ends, in ns. The last tick is extended to the end of the load, because a
+    /// separate tick of a few milliseconds would be too short for a rate.
     fn next_tick_after(&self, now_ns: u64) -> u64 {
         let tick_ns = next_tick_ns(now_ns);
         let is_last = tick_ns < self.until_ns && self.until_ns < tick_ns + TICK_NS / 2;

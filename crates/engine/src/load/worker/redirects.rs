@@ -1,12 +1,13 @@
-//! How a worker follows redirects. Requests that a node of a cluster temporarily refused are sent again, to another
-//! node or later. Requests that were lost with a connection are errors, and are not sent again.
+//! How a worker follows redirects. Requests that a node of a cluster temporarily refused are sent again: at once to
+//! another node, or later to the owner of the slot. Requests that were lost with a connection are errors, and are not
+//! sent again.
 //!
 //! ```text
 //! MOVED, ASK                                    ──► to the named node, at most 6 times
 //! TRYAGAIN, CLUSTERDOWN, LOADING, …             ──► after a pause, to the owner of the slot, until the timeout
 //! a lane that cannot be opened, no owner        ──► as above
 //! ```
-//! With [`Retries`], every other error reply and every lost connection is followed by another attempt, too.
+//! With [`Retries`], a request is also sent again after any other error reply, and after the loss of its connection.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -33,8 +34,8 @@ pub(super) struct Remains {
 }
 
 impl Worker {
-    /// Continues after lane `i` has become idle: sends its refused requests again and writes its next parcel. The
-    /// client is free if all its requests are answered.
+    /// Continues after lane `i` has become idle: sends the lane's refused requests again, and writes the lane's next
+    /// parcel. The client is free if all its requests are answered.
     pub(super) fn on_lane_idle(&mut self, i: usize, now_ns: u64) {
         let client = self.clients.owner(i);
         let flight = self.clients.connection(i).and_then(LoadConnection::take_flight);
@@ -50,8 +51,8 @@ impl Worker {
         self.settle(client, answered, now_ns);
     }
 
-    /// Notes the begin or the end of a period without good replies from a node. After the end of the load, nothing is
-    /// noted.
+    /// Notes the begin or the end of a period without good replies from a node. After the end of the load, the function
+    /// does nothing.
     pub(super) fn note_outage(&self, note: impl FnOnce(&NodeOutages)) {
         if !matches!(self.stage, WorkerStage::Over { .. }) {
             note(&self.setup.setbacks);
@@ -129,7 +130,8 @@ impl Worker {
         }
     }
 
-    /// Returns when a parcel is given up that waits. Requests that failed are sent again without a limit on the time.
+    /// Returns the time at which a waiting parcel is given up, in ns. If its requests have failed before, there is no
+    /// such time, and the result is `u64::MAX`.
     fn end_ns(&self, parcel: &Parcel) -> u64 {
         match parcel.retries {
             0 => parcel.since_ns.max(parcel.written_ns).saturating_add(self.timeout_ns),
@@ -178,7 +180,7 @@ impl Worker {
         self.settle(parcel.client, parcel.requests.len(), now_ns);
     }
 
-    /// Reports the requests of a parcel that failed in the end, if somebody wants to know them.
+    /// Reports the requests of a parcel that has failed in the end, if the plan has a channel for failed requests.
     fn report_failed(&self, parcel: &Parcel, why: &str) {
         let retries = self.spread.as_ref().and_then(|spread| spread.retries.as_ref());
         let Some(failed) = retries.and_then(|retries| retries.failed.as_ref()) else { return };
@@ -193,8 +195,8 @@ impl Worker {
         }
     }
 
-    /// Gives the lost requests of a prefill back to the allowance. The lost requests in the parcel are all requests
-    /// after the first `answered` requests.
+    /// Gives the lost requests of a prefill back to the allowance. All requests of the parcel after the first
+    /// `answered` requests are lost.
     fn give_back(&mut self, parcel: &Parcel, answered: usize) {
         let is_current =
             self.spread.as_ref().is_some_and(|spread| parcel.generation > spread.gives_back_after);
@@ -216,8 +218,8 @@ impl Worker {
         remains
     }
 
-    /// Continues after the loss of a lane. Unanswered requests are already counted as errors. Refused and unwritten
-    /// requests are sent again.
+    /// Continues after the loss of a lane. Unanswered requests are already counted as errors. Refused requests and
+    /// unwritten requests are sent again.
     pub(super) fn replace_lane(
         &mut self,
         client: usize,

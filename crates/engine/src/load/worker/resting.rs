@@ -10,9 +10,9 @@ use std::ops::RangeInclusive;
 use super::{RandomTimers, Worker, WorkerSetup, is_opening, stopping::WorkerStage};
 use crate::load::{alarm::window, clients::is_extra};
 
-/// Changes the seed, so that pauses do not use the random numbers of requests.
+/// A change of the seed, so that pauses do not use the same random numbers as requests.
 pub(super) const THINKING: u64 = 0x7417_4B1D;
-/// Changes the seed, so that sessions do not use the random numbers of requests.
+/// A change of the seed, so that sessions do not use the same random numbers as requests.
 pub(super) const SESSIONS: u64 = 0x5E55_1045;
 
 impl WorkerSetup {
@@ -23,8 +23,8 @@ impl WorkerSetup {
 }
 
 impl Worker {
-    /// Queues client `i` for writing, or renews or closes its connection, after its batch of `batch` requests is
-    /// answered. `is_spent` says that the connection can no longer be used.
+    /// Continues with client `i` after its batch of `batch` requests was answered: queues the client for writing, or
+    /// renews or closes the client's connection. `is_spent` says that the connection can no longer be used.
     #[inline]
     pub(super) fn on_free(&mut self, i: usize, (batch, is_spent): (u32, bool), now_ns: u64) {
         if batch > 0 {
@@ -52,8 +52,8 @@ impl Worker {
         self.clients.queue(i);
     }
 
-    /// Returns whether client `i` is to replace its connection. A connection is replaced if it is spent or has had
-    /// enough replies, or if the client's session is over. The client must still have requests to send.
+    /// Returns whether client `i` is to replace its connection. A connection is replaced if it can no longer be used,
+    /// if it has had enough replies, or if the client's session is over. The client must still have requests to send.
     #[inline]
     fn is_used_up(&self, i: usize, is_spent: bool) -> bool {
         let most = self.setting.reconnect();
@@ -63,7 +63,7 @@ impl Worker {
         is_over && self.stage == WorkerStage::Sending && self.clients.left(i) > 0
     }
 
-    /// Begins a session of client `i`, which has just connected, unless its last session still runs.
+    /// Begins a session of client `i`, which has just connected, unless the client's last session still runs.
     pub(super) fn begin_session(&mut self, i: usize, now_ns: u64) {
         if let Some(length) = self.setting.session_length()
             && !is_extra(i)
@@ -95,7 +95,7 @@ impl Worker {
         Some(window(next_ns, gap_ns, now_ns, self.alarm.slack_ns()))
     }
 
-    /// Restarts the pauses of all idle clients and all sessions, since the setting has changed.
+    /// Restarts the pauses of all idle clients, and all sessions, because the setting has changed.
     pub(super) fn restart_timers(&mut self, now_ns: u64) {
         self.thinking = self.setup.timers(THINKING);
         self.clients.queue_idle();

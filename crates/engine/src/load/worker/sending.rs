@@ -13,25 +13,25 @@ use crate::{
     workload::OpId,
 };
 
-/// How often to check whether the server's name is resolved: 5 ms.
+/// How often a worker checks whether the server's name is resolved: every 5 ms.
 const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
 
-/// How often to check whether a dataset record is available: 1 ms.
+/// How often a worker checks whether a record of the dataset is available: every 1 ms.
 const LOOK_FOR_RECORD_NS: u64 = 1_000_000;
 
-/// In a closed loop, a client generates at most this many batches to find a batch with a valid request.
+/// The largest number of batches that a client of a closed loop generates to find a batch with a valid request.
 const TRIES: u32 = 100;
 /// How long a client waits after [`TRIES`] batches without a valid request: 1 ms.
 const REFUSED_PAUSE_NS: u64 = 1_000_000;
-/// How many bytes of an invalid key an error message shows.
+/// The largest number of bytes of an invalid key that an error message shows.
 const LONGEST_SHOWN: usize = 80;
 
 impl Worker {
-    /// Returns how long the poll may sleep from `now_ns` on. If the worker never sleeps, counts the time of a round
-    /// without reads and writes.
+    /// Returns how long the poll may sleep from `now_ns` on. If the worker never sleeps, counts the time of rounds
+    /// without reads and writes, and returns zero.
     ///
     /// # Errors
-    /// When the system refuses to set the timer.
+    /// Fails if the system refuses to set the timer.
     pub(super) fn sleep_or_spin(&mut self, now_ns: u64) -> std::io::Result<Duration> {
         if !self.setup.plan.workers.busy {
             return self.sleep(now_ns);
@@ -154,7 +154,7 @@ impl Worker {
         true
     }
 
-    /// Counts how late the first request of a batch is written, at `now_ns`.
+    /// Counts how late the first request of a batch is if the batch is written at `now_ns`.
     #[inline]
     pub(super) fn note_lateness(&mut self, first_due_ns: Option<u64>, now_ns: u64) {
         if let Some(due_ns) = first_due_ns {
@@ -165,8 +165,8 @@ impl Worker {
         }
     }
 
-    /// Encodes the next batch of the idle client `i`. Returns how many requests were generated, and how many of them
-    /// can be sent; `None` if no request may be generated.
+    /// Encodes the next batch of the idle client `i`. Returns the number of generated requests, and the number of those
+    /// that can be sent, or `None` if no request may be generated.
     #[inline]
     fn put_together(&mut self, i: usize, now_ns: u64) -> Option<(u64, u64)> {
         let client = self.clients.get_mut(i)?;
@@ -279,10 +279,10 @@ impl Worker {
         }
     }
 
-    /// Sends at once for a client whose replies were just read, if the rhythm is [`Rhythm::Spread`].
+    /// Writes the next requests of a client whose replies were just read, if the rhythm is [`Rhythm::Spread`].
     ///
     /// # Errors
-    /// When the system refuses a send of the ring.
+    /// Fails if the system refuses a send of the ring.
     #[inline]
     pub(super) fn send_within_round(&mut self) -> std::io::Result<()> {
         if self.setting.knobs.rhythm == Rhythm::Grouped {
@@ -310,14 +310,14 @@ impl Worker {
         }
     }
 
-    /// Begins the time under load, because a connection is open or could not be opened. From now on, requests are due.
+    /// Begins the time under load, because a connection is open or could not be opened. Requests are due from now on.
     pub(super) fn begin(&mut self, now_ns: u64) {
         self.pace.begin(now_ns);
         self.segments.begin(now_ns);
     }
 
-    /// Counts due requests that will not be sent. Without a connection, all due requests fail. Otherwise, late requests
-    /// may be shed.
+    /// Counts due requests that will not be sent. Without a connection, all due requests fail. With a connection, late
+    /// requests may be shed.
     pub(super) fn skip_unsendable(&mut self, now_ns: u64) {
         if self.clients.connected() == 0 {
             let failed = self.pace.give_up(now_ns);
@@ -330,7 +330,7 @@ impl Worker {
         }
     }
 
-    /// Returns how many of `passed` skipped requests count as due, which the limit on requests restricts.
+    /// Returns how many of `passed` skipped requests count as due. The limit on requests restricts this number.
     pub(super) fn lost_within_limit(&mut self, passed: u64) -> u64 {
         if passed == 0 || self.is_filling {
             return passed;

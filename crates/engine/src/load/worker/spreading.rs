@@ -16,7 +16,7 @@ use crate::{
 /// The generated batch of a client.
 #[derive(Default)]
 struct GeneratedBatch {
-    /// When the first request was due; `None` in a closed loop.
+    /// The due time of the first request, in ns, or `None` in a closed loop.
     first_due_ns: Option<u64>,
     parcels: Vec<Parcel>,
 }
@@ -66,8 +66,8 @@ impl Worker {
             && self.spread.as_ref().is_some_and(|spread| spread.gathered.is_possible())
     }
 
-    /// Generates requests until a batch is complete for the node of client `i`, or several batches for another node.
-    /// The last requests of a load form smaller batches.
+    /// Generates requests until a batch is complete for the node of client `i`, or until several batches are complete
+    /// for another node. The last requests of a load form smaller batches.
     fn gather(&mut self, i: usize, now_ns: u64) -> GeneratedBatch {
         let own = self.clients.lane(i).and_then(|lane| lane.node);
         let pipeline = self.setting.pipeline() as usize;
@@ -146,8 +146,8 @@ impl Worker {
         GeneratedBatch { first_due_ns, parcels: apart }
     }
 
-    /// Generates the next request of client `i` into `out`. Also returns the number of the request in a prefill.
-    /// Returns `None` if the client may send no more, or the dataset record is not available yet.
+    /// Generates the next request of client `i` into `out`. In a prefill, also returns the number of the request.
+    /// Returns `None` if the client may send no more, or if the record of the dataset is not available yet.
     fn draw(&mut self, i: usize) -> Option<(ParcelRequest, Option<NumberedRequest>)> {
         let client = self.clients.get_mut(i)?;
         let program = &self.setting.program;
@@ -200,7 +200,8 @@ impl Worker {
         }
     }
 
-    /// Writes a parcel on its client's lane to `node` at once if the lane is idle, otherwise when its turn comes.
+    /// Writes a parcel on its client's lane to `node`. The parcel is written at once if the lane is idle, otherwise
+    /// after the parcels that already wait for the lane.
     pub(super) fn deliver(&mut self, parcel: Parcel, node: NodeNumber, now_ns: u64) {
         let spread = self.spread.as_ref();
         let most = spread.map_or(0, |spread| spread.most_lanes);

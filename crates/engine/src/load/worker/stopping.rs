@@ -1,4 +1,4 @@
-//! Decides when a worker stops sending, and when it ends. Only this module decides whether a load stops.
+//! Decides when a worker stops sending, and when the worker ends. No other module decides whether a load stops.
 
 use std::{any::Any, io, sync::Arc};
 
@@ -17,14 +17,13 @@ pub(super) enum WorkerStage {
     },
     /// The load is over. The worker waits for the last replies, for a limited time, and then ends.
     Over {
-        /// When the worker noticed the end, in ns.
+        /// The time at which the worker noticed the end, in ns.
         since_ns: u64,
     },
 }
 
 impl Worker {
-    /// Switches to `phase`. Returns whether the worker resumes sending after it had sent all requests of the old
-    /// phase.
+    /// Switches to `phase`. Returns true if the worker had sent all requests of the old phase, and now resumes sending.
     pub(super) fn follow_phase(&mut self, phase: &phase::Phase) -> bool {
         self.until_ns = phase.load_ends_ns();
         self.is_filling = phase.prefill().is_some();
@@ -82,14 +81,14 @@ impl Worker {
         }
     }
 
-    /// Returns whether requests are sent, which means that the load is on and not over at the last reading of the
+    /// Returns whether requests are sent now, which is so if the load is on and was not over at the last reading of the
     /// clock.
     #[inline]
     pub(super) fn may_send(&self) -> bool {
         self.setting.knobs.load && self.stage == WorkerStage::Sending && self.seen_ns < self.until_ns
     }
 
-    /// Stops the worker when the time of the load is over, or when all requests are sent.
+    /// Stops the worker if the time of the load is over, or if all requests are sent.
     ///
     /// At the end of the load's time, requests that were due earlier are still sent if a client is free. With a quota,
     /// the time under load of an open loop ends when the quota is spent. In a closed loop, the time under load ends
@@ -134,8 +133,8 @@ impl Worker {
         self.next_tick_ns = self.next_tick_ns.min(at_ns);
     }
 
-    /// Returns whether the load is over and the wait for replies has ended. In this case, sends the worker's last
-    /// counts to the collector.
+    /// Returns whether the load is over and the wait for replies has ended. If so, sends the worker's last counts to
+    /// the collector.
     pub(super) fn is_finished(&mut self, now_ns: u64) -> bool {
         let WorkerStage::Over { since_ns } = self.stage else {
             return false;

@@ -10,8 +10,8 @@ use crate::{
 
 impl Worker {
     /// Applies the current knobs. A worker checks the knobs after each clock reading that determines due requests, and
-    /// not only after the engine has woken it. Otherwise, the worker would still send some requests at the old pace
-    /// after a change of the knobs.
+    /// not only after the engine has woken it. Without these checks, the worker would still send some requests at the
+    /// old pace after a change of the knobs.
     #[inline]
     pub(super) fn take_setting(&mut self) {
         if !Arc::ptr_eq(&self.setting, &self.setup.settings.load()) {
@@ -58,10 +58,10 @@ impl Worker {
         }
     }
 
-    /// Sets the number of clients and the pace to the values of the knobs. While the load is off, open connections
-    /// stay open. No connection is opened before the load is first switched on. Unsent requests of the old pace are
-    /// counted in the old segment: as shed, or as unsent if the load is switched off. If requests `were_limited`, these
-    /// requests also count against the limit.
+    /// Sets the number of clients and the pace to the values of the knobs. While the load is off, open connections stay
+    /// open. Before the load is switched on for the first time, no connection is opened. Unsent requests of the old
+    /// pace are counted in the old segment. These requests count as unsent if the load is switched off, and as shed
+    /// otherwise. If requests `were_limited`, these requests also count against the limit.
     pub(super) fn follow_knobs(&mut self, were_limited: bool) {
         let knobs = &self.setting.knobs;
         let share = self.setup.share();
@@ -98,5 +98,5 @@ impl Worker {
     }
 }
 
-/// Changes the seed, so that arrivals do not use the random numbers of clients.
+/// A change of the seed, so that arrivals do not use the same random numbers as clients.
 const ARRIVALS: u64 = 0xA881_7A15;

@@ -7,7 +7,7 @@ use crate::{
     load::broken::ConnectionFailure,
 };
 
-/// Whether a socket is ready for reading, and for writing.
+/// Whether a socket is ready for reading, and whether it is ready for writing.
 #[derive(Clone, Copy)]
 pub(super) struct SocketReadiness {
     pub(super) to_read: bool,
@@ -26,8 +26,8 @@ impl Worker {
         }
     }
 
-    /// Counts the CPU time of this thread since the last call, how long it waited for a core, and the requests of the
-    /// busiest slots.
+    /// Counts the CPU time of this thread since the last call, the time in which the thread waited for a core, and the
+    /// requests of the busiest slots.
     pub(super) fn count_lap(&mut self) {
         if let Some(spread) = &mut self.spread {
             spread.slots.report(&mut self.segments.counts().by_node.slots);
@@ -64,7 +64,8 @@ impl Worker {
         }
     }
 
-    /// Returns when to check a connection with this deadline. If the timeout is off, TLS handshakes still have a limit.
+    /// Returns the time at which a connection with this deadline is to be checked, in ns. If the timeout is off, TLS
+    /// handshakes still have a limit.
     pub(super) fn check_ns(&self, deadline_ns: u64, now_ns: u64) -> u64 {
         match (deadline_ns, &self.setup.plan.target.tls) {
             (u64::MAX, Some(_)) => now_ns.saturating_add(HANDSHAKE_LIMIT.as_nanos() as u64),

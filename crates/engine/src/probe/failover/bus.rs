@@ -1,4 +1,4 @@
-//! Information of a cluster about a failover: the epoch of the new owner, and the state of the old owner. This module
+//! Information from a cluster about a failover: the epoch of the new owner, and the state of the old owner. This module
 //! does no I/O.
 
 use crate::protocol::RespValue;
@@ -8,13 +8,13 @@ use crate::protocol::RespValue;
 pub(super) struct NodesReply {
     /// The configuration epoch of the node that replied.
     pub(super) epoch: Option<u64>,
-    /// The reason of the failover, from the state of the replaced node; `None` if it is unknown.
+    /// The cause of the failover, which follows from the state of the replaced node, or `None` if the cause is unknown.
     pub(super) cause: Option<String>,
 }
 
 impl NodesReply {
-    /// Parses the reply of the new owner to CLUSTER NODES. `old` is the address of the old owner, in the form of that
-    /// reply.
+    /// Parses the reply of the new owner to CLUSTER NODES. `old` is the address of the old owner, in the form that it
+    /// has in the reply.
     pub(super) fn read(reply: &[u8], old: &str) -> Option<Self> {
         let reply = RespValue::read(reply)?;
         let text = std::str::from_utf8(reply.text()?).ok()?;

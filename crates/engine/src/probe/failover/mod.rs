@@ -5,8 +5,8 @@
 //!                                                          the owner or a replica ─► the first good reply ─► event
 //! an outage of a server with a name, or with Sentinels  ─► search: the name's address, a PING to it
 //! ```
-//! The length of a failover is counted from the due time of the first lost or unanswered request. This can be a request
-//! of the ping probe, or a request of a load that [reports](crate::endpoint::NodeOutages) its lost requests.
+//! The length of a failover is counted from the due time of the first lost or unanswered request. This request can
+//! belong to the ping probe, or to a load that [reports](crate::endpoint::NodeOutages) its lost requests.
 
 mod bus;
 mod owners;

@@ -1,4 +1,4 @@
-//! Finds the primaries of a cluster that another node may replace or has replaced. This module does no I/O.
+//! Finds the primaries of a cluster that may be replaced, or were replaced, by another node. This module does no I/O.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SuspectPrimary {
     pub(super) node: NodeNumber,
-    /// The outage of the primary; `None` if it handed over its slots without a lost request.
+    /// The outage of the primary, or `None` if the primary handed over its slots and no request was lost.
     pub(super) outage: Option<NodeOutage>,
     /// The last topology in which the primary owned its slots.
     pub(super) known: Arc<Topology>,
@@ -30,7 +30,7 @@ impl SuspectPrimary {
         })
     }
 
-    /// Returns the replicas of the primary; one of them may take over.
+    /// Returns the replicas of the primary, one of which may take over.
     pub(super) fn replicas(&self) -> impl Iterator<Item = NodeNumber> {
         let replicas = self.known.nodes().filter(|(_, it)| it.role == Role::Replica(self.node));
         replicas.map(|(number, _)| number)
@@ -43,21 +43,21 @@ pub(super) struct Owners {
     known: Arc<Topology>,
     /// The beginning of the last outage for which a search was started, by node.
     done_ns: BTreeMap<usize, u64>,
-    /// The successors that were found before a topology named them, by the node that they replace.
+    /// The successors that were found before a topology named them, each under the number of the node that it replaces.
     found: BTreeMap<NodeNumber, NodeNumber>,
 }
 
 impl Owners {
-    /// Records that `successor` answers for the slots of `node`. The next topologies will show `successor` as the
-    /// owner.
+    /// Records that `successor` answers for the slots of `node`. The next topologies will name `successor` as the owner
+    /// of these slots.
     pub(super) fn found(&mut self, node: NodeNumber, successor: NodeNumber) {
         if self.known.primaries().any(|primary| primary == node) {
             self.found.insert(node, successor);
         }
     }
 
-    /// Returns the primaries that have become suspects: primaries that do not answer, and primaries whose slots a
-    /// replica now owns.
+    /// Returns the primaries that have become suspects. These are primaries that do not answer, and primaries whose
+    /// slots a successor now owns.
     pub(super) fn new_suspects(
         &mut self,
         topology: &Arc<Topology>,
@@ -90,8 +90,9 @@ impl Owners {
     }
 }
 
-/// Returns whether `owner` is the successor of `node`: it was a replica of `node`, or it is a new node and `node` has
-/// no slots left. New nodes count because CLUSTER SLOTS does not list a replica that has not copied any data yet.
+/// Returns whether `owner` is the successor of `node`: `owner` was a replica of `node`, or `owner` is a new node and
+/// `node` has no slots left. A new node counts because it may be a replica that CLUSTER SLOTS did not list, as long as
+/// the replica had not copied any data.
 fn is_successor(owner: NodeNumber, node: NodeNumber, (before, now): (&Topology, &Topology)) -> bool {
     let known = before.nodes().find(|(number, _)| *number == owner).map(|(_, it)| it.role);
     known.map_or_else(|| now.primaries().all(|it| it != node), |role| role == Role::Replica(node))

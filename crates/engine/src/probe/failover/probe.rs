@@ -29,8 +29,8 @@ use crate::{
 pub struct FailoverPlan {
     /// The server that the user named.
     pub target: Target,
-    /// The cluster of the server. With `None`, the probe watches the server itself, because the server's name may get
-    /// another address.
+    /// The cluster of the server. With `None`, the probe watches the server itself, because the server's name may lead
+    /// to another address after a failover.
     pub cluster: Option<Arc<Cluster>>,
     /// The outages that the ping probes report, by node.
     pub outages: NodeOutages,
@@ -40,10 +40,10 @@ pub struct FailoverPlan {
 
 /// How often the thread looks for suspects: every 50 ms.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// For a server with a name, the search begins when an outage has lasted this long: 30 ms.
+/// The length of an outage after which the search begins for a server with a name: 30 ms.
 const SHORTEST_NS: u64 = 30_000_000;
 
-/// A running failover probe. Dropping the probe ends its threads.
+/// A running failover probe. Dropping this value ends the threads of the probe.
 #[derive(Debug)]
 pub struct FailoverProbe {
     _thread: ProbeThread,
@@ -53,7 +53,7 @@ impl FailoverProbe {
     /// Starts the thread `failover`, which reports each failover to `messages`.
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub fn start(plan: FailoverPlan, clock: Clock, messages: Sender<ProbeMessage>) -> io::Result<Self> {
         let body = move |stop: StopFlag| match &plan.cluster {
             Some(cluster) => {
@@ -79,7 +79,7 @@ struct ClusterWatch<'a> {
 #[derive(Default)]
 struct WatchState {
     owners: Owners,
-    /// The nodes whose successors are being searched.
+    /// The nodes whose successors are being searched for.
     searched: BTreeSet<NodeNumber>,
 }
 
@@ -114,7 +114,7 @@ impl ClusterWatch<'_> {
     }
 }
 
-/// Watches the server itself, until the thread must stop.
+/// Watches a server outside a cluster, until the thread must stop.
 fn watch_name(plan: &FailoverPlan, clock: Clock, stop: &StopFlag, messages: &Sender<ProbeMessage>) {
     let mut named = NamedServer { target: &plan.target, found: Vec::new() };
     let mut done_ns = 0;

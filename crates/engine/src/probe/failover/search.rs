@@ -23,17 +23,17 @@ use crate::{
 
 /// The time between two tries: 20 ms.
 const EVERY: Duration = Duration::from_millis(20);
-/// The time between two lookups of a host name: 40 ms. The time is longer than between other tries because a name
-/// server has to answer each lookup.
+/// The time between two lookups of a host name: 40 ms. This time is longer than the time between other tries, because a
+/// name server has to answer each lookup.
 const LOOK_UP_EVERY: Duration = Duration::from_millis(40);
-/// The timeout of a connection, and of a reply: 100 ms. The other servers are not tried during this time.
+/// The timeout of a connection, and of a reply: 100 ms. During this time, no other server is tried.
 const LIMIT: Duration = Duration::from_millis(100);
-/// The time after which a search continues with only one try per second: 60 s.
+/// The time after which a search slows down to one try per second: 60 s.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A refused request belongs to a handover if it was due at most this long before the detection of the handover: 10 s,
 /// in ns.
 const RECENT_NS: u64 = 10_000_000_000;
-/// The longest accepted reply, 1 MiB: enough for CLUSTER NODES with a thousand nodes.
+/// The longest accepted reply, 1 MiB, which is enough for a reply to CLUSTER NODES with a thousand nodes.
 const LONGEST: usize = 1 << 20;
 
 /// The repeated tries of a search, and their times.
@@ -41,7 +41,7 @@ struct Tries {
     clock: Clock,
     begun: Instant,
     every: Duration,
-    /// When the last try without a good reply ended, in ns of the session's clock.
+    /// The time at which the last try without a good reply ended, in ns of the session's clock.
     failed_ns: u64,
 }
 
@@ -50,7 +50,7 @@ impl Tries {
         Self { clock, begun: Instant::now(), every, failed_ns: 0 }
     }
 
-    /// Calls `attempt` again and again until it returns a result, or the thread must stop.
+    /// Calls `attempt` again and again, until `attempt` returns a result or the thread must stop.
     fn until<T>(&mut self, stop: &StopFlag, mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
         while !stop.is_asked() {
             let began = Instant::now();
@@ -64,8 +64,8 @@ impl Tries {
         None
     }
 
-    /// Returns the length of an outage that ended with a good reply at `good_ns`, and the error of this length, both in
-    /// seconds.
+    /// Returns the length of an outage that ended with a good reply at `good_ns`, and the possible error of this
+    /// length, both in seconds.
     fn length_s(&self, lull: Option<NodeOutage>, good_ns: u64) -> (f64, f64) {
         let Some(lull) = lull else { return (0.0, 0.0) };
         let late_ns = if self.failed_ns > lull.since_ns { good_ns.saturating_sub(self.failed_ns) } else { 0 };
@@ -132,8 +132,8 @@ pub(super) fn for_slots(
     Some((node, (good_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause })))
 }
 
-/// Combines the outage that the ping probe saw with the outage that the load saw. Returns the outage, and the time of
-/// the first good reply.
+/// Combines the outage that the ping probe has measured with the outage that the load has measured. Returns the outage,
+/// and the time of the first good reply.
 fn with_load(own: Option<NodeOutage>, load: Option<NodeOutage>, good_ns: u64) -> (Option<NodeOutage>, u64) {
     let begins_ns = own.map_or(good_ns.saturating_sub(RECENT_NS), |lull| lull.before_ns);
     let Some(load) = load.filter(|load| load.since_ns >= begins_ns) else { return (own, good_ns) };
@@ -142,7 +142,7 @@ fn with_load(own: Option<NodeOutage>, load: Option<NodeOutage>, good_ns: u64) ->
     (Some(NodeOutage { since_ns: lull.since_ns.min(load.since_ns), ..lull }), good_ns)
 }
 
-/// The addresses of a server with a name: a host name, or the name of a Sentinel service.
+/// The addresses of a server with a name, which is a host name or the name of a Sentinel service.
 pub(super) struct NamedServer<'a> {
     pub(super) target: &'a Target,
     pub(super) found: Vec<SocketAddr>,
@@ -157,7 +157,7 @@ impl NamedServer<'_> {
     }
 
     /// Searches for the server to which the name leads after an outage. Returns the time of the server's first good
-    /// reply, and the event. Returns `None` if it is the same server as before.
+    /// reply, and the event. Returns `None` if the name leads to the same server as before.
     pub(super) fn search(
         &mut self,
         lull: NodeOutage,

@@ -4,12 +4,12 @@
 
 use std::hint::black_box;
 
-/// The number of steps of a turn. With one clock reading and one histogram update, a turn takes some 50 ns. A turn of
-/// redis-cli takes as long, because the compiler removes the thousand steps in its source, which have no effect. So "x
-/// longer than the average" means the same in both programs.
+/// The number of steps of a turn. A turn, which includes one clock reading and one histogram update, takes some 50 ns.
+/// A turn of redis-cli takes equally long, because the compiler removes the thousand steps in the source of redis-cli,
+/// which have no effect. So "x longer than the average" means the same in both programs.
 const STEPS: usize = 16;
 
-/// A table of all byte values that is shuffled as in the RC4 cipher. Each step depends on the step before, so the
+/// A table of all byte values that is shuffled as in the RC4 cipher. Each step depends on the previous step, so the
 /// processor cannot execute several steps at once.
 #[derive(Debug)]
 pub(super) struct Shuffle {

@@ -1,5 +1,5 @@
-//! The ping probe's accounting: each PING that was due is counted exactly once, as a sample or as an error of a
-//! kind.
+//! The ping probe's accounting: each PING that was due is counted exactly once, either as a sample or as an error of a
+//! certain kind.
 
 use std::{collections::BTreeMap, sync::mpsc::Sender};
 
@@ -15,7 +15,7 @@ use crate::{
     stats::{Latency, Recorder, Samples},
 };
 
-/// Why there is no connection, and the kind of error under which PINGs without a connection are counted.
+/// The reason why there is no connection, and the kind of error under which PINGs without a connection are counted.
 #[derive(Debug, PartialEq, Eq)]
 struct ConnectionLoss {
     kind: String,
@@ -31,7 +31,7 @@ pub struct PingedNode {
     pub node: usize,
 }
 
-/// If a PING is not answered for this long, the node has an outage: 100 ms.
+/// The time after which a node has an outage if its PING is not answered: 100 ms.
 const UNANSWERED_NS: u64 = 100_000_000;
 
 /// The state of the link at the end of a tick.
@@ -39,7 +39,7 @@ const UNANSWERED_NS: u64 = 100_000_000;
 pub(super) struct LinkState {
     /// How long each unanswered PING has been waiting.
     pub unanswered: Latency,
-    /// Whether the kernel timestamps the connection, or why it does not; `None` without a connection.
+    /// Whether the kernel timestamps the connection, and the reason if not. The field is `None` without a connection.
     pub timing: Option<Timing>,
     /// The kernel's own round-trip figures.
     pub tcp: Option<TcpRtt>,
@@ -73,17 +73,17 @@ pub(super) struct PingAccount {
     messages: Sender<ProbeMessage>,
     rtt: Recorder,
     parts: PartsBook,
-    /// Whether the kernel timestamps the connection, or the last connection if there is none now.
+    /// Whether the kernel timestamps the connection, or timestamped the last connection if there is none now.
     timing: Option<Timing>,
     errors: BTreeMap<String, u64>,
     outage: Option<ConnectionLoss>,
     watched: PingedNode,
-    /// Whether the last reported outage is not over.
+    /// Whether the last reported outage still continues.
     is_lull: bool,
-    /// When the last PING with a good reply was due.
+    /// The time at which the last PING with a good reply was due, in ns.
     good_due_ns: u64,
     reported_errors: ErrorKinds,
-    /// Whether the first attempt to connect has ended, successfully or not: PINGs are due from then on.
+    /// Whether the first attempt to connect has ended, successfully or not. PINGs are due from then on.
     pub(super) begun: bool,
     /// Whether the receiver of messages is gone.
     pub(super) is_receiver_gone: bool,
@@ -158,7 +158,7 @@ impl PingAccount {
         }
     }
 
-    /// Reports an outage that began with the PING that was due at `due_ns`, unless the outage was already reported.
+    /// Reports an outage that began with the PING due at `due_ns`, unless the outage is already reported.
     fn report_outage(&mut self, due_ns: u64) {
         if !std::mem::replace(&mut self.is_lull, true) {
             self.watched.outages.lost(self.watched.node, due_ns);
@@ -189,8 +189,7 @@ impl PingAccount {
         }
     }
 
-    /// Returns the results of a tick and resets the counts; `link` is the state of the link at the end of the
-    /// tick.
+    /// Returns the results of a tick, and resets the counts. `link` is the state of the link at the end of the tick.
     pub(super) fn close(&mut self, link: LinkState) -> Ping {
         let rtt = self.rtt.latency();
         self.rtt.reset();

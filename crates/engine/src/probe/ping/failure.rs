@@ -1,4 +1,4 @@
-//! Why the ping probe has no connection, and the kind under which the error is counted.
+//! The reasons why the ping probe has no connection, and the kinds under which these errors are counted.
 
 use std::{io, time::Duration};
 
@@ -9,13 +9,13 @@ use crate::{
     protocol::ProtocolError,
 };
 
-/// Why the ping probe has no connection.
+/// The reason why the ping probe has no connection.
 #[derive(Debug, Error)]
 pub(super) enum PingFailure {
     /// The name has no address.
     #[error("the host was not found: {0}")]
     Resolve(io::Error),
-    /// The system reported an error while connecting, writing or reading.
+    /// The system reported an error while the probe was connecting, writing or reading.
     #[error("{0}")]
     Io(#[from] io::Error),
     /// The server closed the connection.

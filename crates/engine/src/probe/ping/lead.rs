@@ -1,40 +1,41 @@
-//! The lead of the ping thread: how long before the due time of a PING the thread's sleep ends. redyno adapts this time
-//! to the lateness of recent wake-ups.
+//! The lead time of the ping thread: how long before the due time of a PING the thread's sleep ends. redyno adapts the
+//! lead time to the lateness of recent wake-ups.
 //!
 //! A sleeping thread wakes up late. On an idle virtual machine with round trips of 95 µs, the median lateness was 90
-//! µs. Without a lead, the late wake-up would count as a delay of the server. A thread that is awake sends the PING
-//! within 2 µs, but uses CPU time until then. So the lead follows a high percentile of the lateness, and is short on a
-//! busy machine, which wakes its threads at once.
+//! µs. Without a lead time, the late wake-up would count as a delay of the server. A thread that is awake before the
+//! due time sends the PING within 2 µs, but uses CPU time until the due time. So the lead time follows a high
+//! percentile of the lateness. On a busy machine, which wakes its threads at once, the lead time is short.
 
 use std::num::NonZeroU32;
 
 use crate::clock::SECOND_NS;
 
-/// The longest lead: 150 µs.
+/// The longest lead time: 150 µs.
 const MOST_NS: u64 = 150_000;
-/// At high rates, the lead is at most the time between two PINGs divided by this number.
+/// At high rates, the lead time is at most the time between two PINGs divided by this number.
 const MOST_PART: u64 = 10;
-/// How far the lead rises after a wake-up that was later than the lead, and falls after any other wake-up. The lead
-/// settles at the 90th percentile of the lateness, where rise and fall balance.
+/// The increase of the lead time after a wake-up whose lateness exceeded the lead time, and the decrease after any
+/// other wake-up, in ns. The lead time settles at the 90th percentile of the lateness, where increases and decreases
+/// balance.
 const UP_NS: u64 = 4_500;
 const DOWN_NS: u64 = 500;
 
-/// The lead and its maximum, in ns.
+/// The lead time and its maximum, in ns.
 #[derive(Debug)]
 pub(super) struct Lead {
-    /// The lead, in ns.
+    /// The lead time, in ns.
     pub(super) ns: u64,
     most_ns: u64,
 }
 
 impl Lead {
-    /// Creates the lead for this many PINGs a second. The lead begins at its maximum.
+    /// Creates the lead time for this many PINGs a second. The lead time begins at its maximum.
     pub(super) fn new(per_second: NonZeroU32) -> Self {
         let most_ns = MOST_NS.min(SECOND_NS / u64::from(per_second.get()) / MOST_PART);
         Self { ns: most_ns, most_ns }
     }
 
-    /// Adjusts the lead after a sleep that ended `late_ns` later than planned.
+    /// Adjusts the lead time after a sleep that ended `late_ns` later than planned.
     pub(super) fn learn(&mut self, late_ns: u64) {
         self.ns = if late_ns > self.ns { self.ns + UP_NS } else { self.ns.saturating_sub(DOWN_NS) }
             .min(self.most_ns);

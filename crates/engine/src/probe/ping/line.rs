@@ -22,13 +22,13 @@ use crate::{
 pub(super) enum PingEvent<'a> {
     /// The connection is ready for PINGs.
     Up,
-    /// The PING that was due at `due_ns` got a good reply. `parts` are the parts of its round trip; `None` without
-    /// timestamps.
+    /// The PING that was due at `due_ns` got a good reply. `parts` are the parts of the PING's round trip, or `None`
+    /// without timestamps.
     Pong { due_ns: u64, parts: Option<Result<RoundTripParts, PartsUnknown>> },
     /// The oldest unanswered PING got an error reply.
     ErrorReply(&'a str),
-    /// The connection was lost or could not be opened. `unanswered` PINGs will never be answered; the first of them was
-    /// due at `first_due_ns`.
+    /// The connection was lost or could not be opened. `unanswered` is the number of PINGs that will never be answered.
+    /// The first of these PINGs was due at `first_due_ns`.
     Lost { failure: PingFailure, unanswered: u64, first_due_ns: Option<u64> },
 }
 
@@ -37,7 +37,7 @@ pub(super) enum PingEvent<'a> {
 struct SentPing {
     due_ns: u64,
     sent_ns: u64,
-    /// The information about the time at which the PING left this host; `None` without timestamps.
+    /// The information about the time at which the PING left this host, or `None` without timestamps.
     departure: Option<Departing>,
 }
 
@@ -56,17 +56,17 @@ pub(super) struct WakeUp {
     pub wall: Wall,
 }
 
-/// An open connection, from the greeting to the PINGs.
+/// An open connection, on which the greeting and then PINGs are sent.
 #[derive(Debug)]
 pub(super) struct PingLine {
     /// The underlying socket.
     pub(super) socket: StampedSocket,
     ping: &'static [u8],
     skipper: Skipper,
-    /// The greeting in progress; `None` when PINGs can be sent.
+    /// The greeting in progress, or `None` when PINGs can be sent.
     greeter: Option<Greeter>,
     outstanding: VecDeque<SentPing>,
-    /// The last reply, if it was an error.
+    /// The last reply if it was an error.
     last_error: Option<String>,
     greeted_by_ns: u64,
     /// Whether the server closes or has closed the connection after a reply, as an HTTP server may.
@@ -74,7 +74,7 @@ pub(super) struct PingLine {
 }
 
 impl SentPing {
-    /// Returns the parts of the round trip that ends with this wake-up; `None` without timestamps.
+    /// Returns the parts of the round trip that ends with this wake-up, or `None` without timestamps.
     fn parts(
         &self,
         arrived_wall_ns: Result<i64, PartsUnknown>,
@@ -125,17 +125,17 @@ impl PingLine {
         self.is_spent
     }
 
-    /// Returns whether PINGs can be sent, and none is unanswered.
+    /// Returns whether PINGs can be sent and all PINGs are answered.
     pub(super) fn is_quiet(&self) -> bool {
         self.is_greeted() && self.outstanding.is_empty()
     }
 
-    /// Returns when each unanswered PING was due, the oldest first.
+    /// Returns the due times of the unanswered PINGs, the oldest first.
     pub(super) fn due_ns(&self) -> impl Iterator<Item = u64> {
         self.outstanding.iter().map(|sent| sent.due_ns)
     }
 
-    /// Returns the time by which the next reply must arrive, during the greeting or for the oldest unanswered PING;
+    /// Returns the time by which the next reply, to the greeting or to the oldest unanswered PING, must arrive. Returns
     /// `u64::MAX` if no reply is awaited.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> u64 {
         if !self.is_greeted() {
@@ -153,7 +153,7 @@ impl PingLine {
         self.outstanding.push_back(SentPing { due_ns, sent_ns: now_ns, departure });
     }
 
-    /// Writes the queued bytes.
+    /// Writes the queued bytes to the socket.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.socket.flush()?;
         // Departures are usually available at once; a departure that comes later would end the wait early.
@@ -161,8 +161,7 @@ impl PingLine {
         Ok(())
     }
 
-    /// Returns whether the kernel has not reported the departure of the last PING yet. Departures are reported in
-    /// order.
+    /// Returns whether the kernel still has to report the departure of the last PING. Departures are reported in order.
     fn awaits_departure(&self) -> bool {
         let last = self.outstanding.back().and_then(|sent| sent.departure);
         last.is_some_and(|departure| departure.left_wall_ns.is_none())
@@ -243,7 +242,7 @@ impl PingLine {
         Ok(())
     }
 
-    /// Ends a lost connection. Returns the last reply, if it was an error, and the number of PINGs that will never be
+    /// Ends a lost connection. Returns the last reply if it was an error, and the number of PINGs that will never be
     /// answered.
     pub(super) fn end(self) -> (Option<String>, u64) {
         (self.last_error, self.outstanding.len() as u64)

@@ -24,7 +24,7 @@ use crate::{
 /// The client name of the ping connection in CLIENT LIST.
 const NAME: &str = "redyno-ping";
 
-/// How often to check whether the lookup of the host name is done: 5 ms.
+/// How often the probe checks whether the lookup of the host name is done: every 5 ms.
 const LOOK_FOR_NAME: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub(super) struct PingLink {
 }
 
 impl PingLink {
-    /// Creates a link to `target`; any step that takes longer than `timeout` counts as failed.
+    /// Creates a link to `target`. Any step that takes longer than `timeout` counts as failed.
     pub(super) fn new(target: &Target, timeout: Duration, clock: Clock) -> Self {
         Self {
             clock,
@@ -70,22 +70,23 @@ impl PingLink {
         PingFailure::Timeout { what, limit: self.timeout }
     }
 
-    /// Returns when each unanswered PING was due, the oldest first.
+    /// Returns the due times of the unanswered PINGs, the oldest first.
     pub(super) fn due_ns(&self) -> impl Iterator<Item = u64> {
         self.line().into_iter().flat_map(PingLine::due_ns)
     }
 
-    /// Returns whether PINGs can be sent, and none is unanswered.
+    /// Returns whether PINGs can be sent and all PINGs are answered.
     pub(super) fn is_quiet(&self) -> bool {
         self.line().is_some_and(PingLine::is_quiet)
     }
 
-    /// Returns whether the kernel timestamps the connection, or why it does not; `None` without a connection.
+    /// Returns whether the kernel timestamps the connection, and the reason if not. Returns `None` without a
+    /// connection.
     pub(super) fn timing(&self) -> Option<Timing> {
         self.line().and_then(|line| line.socket.timing())
     }
 
-    /// Returns the kernel's own round-trip figures; `None` if there are none.
+    /// Returns the kernel's own round-trip figures, or `None` if there are none.
     pub(super) fn tcp(&self) -> Option<TcpRtt> {
         self.line().and_then(|line| line.socket.tcp())
     }
@@ -157,7 +158,8 @@ impl PingLink {
         }
     }
 
-    /// Tries one endpoint after the other. If all endpoints fail, the error is that of the last endpoint.
+    /// Tries to connect to one endpoint after the other. If all endpoints fail, the error is the error of the last
+    /// endpoint.
     fn connect(
         &mut self,
         mut endpoints: VecDeque<Endpoint>,
@@ -193,7 +195,7 @@ impl PingLink {
         }
     }
 
-    /// Handles the result of [`wait`](Self::wait); `at_ns` is the time at which it returned.
+    /// Handles the result of [`wait`](Self::wait). `at_ns` is the time at which `wait` returned.
     pub(super) fn react(&mut self, ready: Readiness, at_ns: u64, emit: &mut dyn FnMut(PingEvent)) {
         if let Err(failure) = self.try_react(ready, at_ns, emit) {
             self.lose(failure, at_ns, emit);
@@ -223,7 +225,7 @@ impl PingLink {
     }
 
     /// Begins to open a new connection if the server has announced the end of the present connection. Returns whether
-    /// the server has announced the end.
+    /// the server has announced the end of the connection.
     fn renew_if_spent(&mut self, at_ns: u64) -> bool {
         let is_spent = self.line().is_some_and(PingLine::is_spent);
         if is_spent {

@@ -4,9 +4,10 @@
 //!  Schedule ──► due ──► Link ──► PING … PONG ──► Account ──► a Report a tick
 //!                        └── lost, back, error replies ──► Messages
 //! ```
-//! A PING is sent when it is due, even if older PINGs are unanswered. The round trip is the time from when the PING was
-//! due until the thread woke up with the last byte of the reply. So a server that stalls for a second causes a hundred
-//! late samples, not a single one. Each PING that was due is counted as a sample or as an error of one of these kinds:
+//! A PING is sent when it is due, even if older PINGs are unanswered. The round trip is the time from the due time of
+//! the PING until the thread woke up and the last byte of the reply had arrived. So a server that stalls for a second
+//! causes a hundred late samples instead of a single one. Each PING that was due is counted as a sample or as an error
+//! of one of these kinds:
 //!
 //! | kind | what happened |
 //! |---|---|
@@ -21,7 +22,7 @@
 //! without exact parts is counted in `left_out`.
 //!
 //! The thread begins its schedule when the first attempt to connect has ended, successfully or not. When the probe is
-//! dropped, its last report contains the PINGs without a reply, and the time that each of them has waited.
+//! dropped, its last report contains the PINGs without a reply, and the time for which each of these PINGs has waited.
 
 mod account;
 mod failure;

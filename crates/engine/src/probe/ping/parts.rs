@@ -7,34 +7,36 @@
 //!    │     (ours: late)   │       server)            │  (ours: late)  │
 //!    └──────────────────────────── rtt ───────────────────────────────┘
 //! ```
-//! The kernel's timestamps use the wall clock, which may be set at any time; all other times use the monotonic clock.
+//! The kernel's timestamps use the wall clock, which may be set at any time. All other times use the monotonic clock.
 //! The difference between the two clocks is read when a PING is written and again when its reply is read. If the
-//! difference has changed, the timestamps of that PING are not used.
+//! difference has changed, the timestamps of the PING are not used.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::clock::Clock;
 
-/// How many times both clocks are read at most, if the thread is interrupted between the two readings.
+/// The largest number of attempts to read both clocks. An attempt fails if the thread is interrupted between the two
+/// readings.
 const READINGS: usize = 4;
-/// If the two clocks are read within this time of each other, the readings count as simultaneous.
+/// The longest time between the readings of the two clocks with which the readings count as simultaneous, in ns.
 const CLOSE_ENOUGH_NS: u64 = 200;
 /// The error that rounding and the order of readings can add to the difference between the two clocks.
 const ROUNDING_NS: u64 = 100;
-/// The longest accepted time between the readings of the two clocks, 2 µs: a longer time would falsify parts of a few
+/// The longest accepted time between the readings of the two clocks: 2 µs. A longer time would falsify parts of a few
 /// microseconds.
 const MOST_DOUBT_NS: u64 = 2_000;
 
-/// How far the wall clock is ahead of the session's clock.
+/// The difference by which the wall clock is ahead of the session's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wall {
     ahead_ns: i64,
-    /// The largest error of `ahead_ns`; it is above 0 because the two clocks cannot be read at the same instant.
+    /// The largest possible error of `ahead_ns`. The error is above 0 because the two clocks cannot be read at the same
+    /// instant.
     doubt_ns: u64,
 }
 
 impl Wall {
-    /// Reads both clocks. Repeats the readings if the thread was interrupted between them.
+    /// Reads both clocks. Repeats the two readings if the thread was interrupted between them.
     pub(super) fn read(clock: &Clock) -> Self {
         let mut best = Self::read_once(clock);
         for _ in 1..READINGS {
@@ -58,18 +60,19 @@ impl Wall {
         Self::of(before_ns, wall_ns, after_ns)
     }
 
-    /// Creates a reading from the wall clock's `wall_ns`, which was read between `before_ns` and `after_ns` of the
-    /// session's clock.
+    /// Creates a reading from the time `wall_ns` of the wall clock, which was read between the times `before_ns` and
+    /// `after_ns` of the session's clock.
     fn of(before_ns: u64, wall_ns: i64, after_ns: u64) -> Self {
         Self { ahead_ns: wall_ns - before_ns as i64, doubt_ns: after_ns - before_ns }
     }
 
-    /// Converts a wall-clock timestamp to the session's clock; the result is negative before the session began.
+    /// Converts a wall-clock timestamp to the session's clock. For times before the session began, the result is
+    /// negative.
     fn on_our_clock(self, wall_ns: i64) -> i64 {
         wall_ns - self.ahead_ns
     }
 
-    /// Returns whether the wall clock was set between the two readings.
+    /// Returns whether the wall clock was set between the reading `earlier` and this reading.
     fn differs_from(self, earlier: Self) -> bool {
         self.ahead_ns.abs_diff(earlier.ahead_ns) > self.doubt_ns + earlier.doubt_ns + ROUNDING_NS
     }
@@ -78,9 +81,9 @@ impl Wall {
 /// The known times of a PING when its reply is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamps {
-    /// When the PING was due.
+    /// The due time of the PING, in ns.
     pub due_ns: u64,
-    /// A time just before the PING was written.
+    /// The time just before the PING was written.
     pub before_write_ns: u64,
     /// The difference between the clocks just before the PING was written.
     pub wall_then: Wall,
@@ -88,27 +91,28 @@ pub(super) struct Stamps {
     pub left_wall_ns: Option<i64>,
     /// The kernel's timestamp of the arrival of the reply's last byte.
     pub arrived_wall_ns: Result<i64, PartsUnknown>,
-    /// When the thread's wait for the reply returned.
+    /// The time at which the thread's wait for the reply returned, in ns.
     pub at_ns: u64,
     /// The difference between the clocks when the reply is read.
     pub wall_now: Wall,
 }
 
-/// The parts of a round trip. The sum of the parts is the round trip, within the error of the clock readings.
+/// The parts of a round trip. The sum of the parts is the round trip, except for the error of the clock readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RoundTripParts {
     /// From the due time of the PING to its departure.
     pub send_ns: u64,
     /// From the departure of the PING to the arrival of its reply, both by the kernel's timestamps.
     pub kernel_ns: u64,
-    /// From the arrival of the reply until the thread's wait for it returned.
+    /// From the arrival of the reply until the thread's wait for the reply returned.
     pub pickup_ns: u64,
 }
 
-/// Why the parts of a round trip are unknown.
+/// The reason why the parts of a round trip are unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartsUnknown {
-    /// The read also returned bytes after the reply, and the kernel timestamps only the last byte of a read.
+    /// The read also returned bytes after the reply. The kernel timestamps the last byte of a read, so the reply has no
+    /// timestamp of its own.
     SharedRead,
     /// The kernel has no timestamp for the PING or for its reply.
     NoStamp,
@@ -138,7 +142,7 @@ impl Stamps {
     /// Computes the parts.
     ///
     /// # Errors
-    /// When the parts are unknown, with the reason; they are never estimated.
+    /// Returns the reason if the parts are unknown. Unknown parts are never estimated.
     pub(super) fn parts(&self) -> Result<RoundTripParts, PartsUnknown> {
         let arrived_wall_ns = self.arrived_wall_ns?;
         let left_wall_ns = self.left_wall_ns.ok_or(PartsUnknown::NoStamp)?;

@@ -30,11 +30,11 @@ use crate::{
     stats::Samples,
 };
 
-/// The default number of PINGs a second, the same as redis-cli's maximum.
+/// The default number of PINGs a second, which is the largest number that redis-cli sends.
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(100).expect("100 is not 0");
 /// The default timeout of a reply: 5 s.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest wait for any event: it limits how long a drop of the probe takes.
+/// The longest wait for an event, which limits how long a drop of the probe takes.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
 /// The settings of a ping probe.
@@ -46,7 +46,7 @@ pub struct PingPlan {
     pub per_second: NonZeroU32,
     /// How long a PING may wait for its reply before the connection is closed.
     pub timeout: Duration,
-    /// How often to report.
+    /// The time between two reports.
     pub tick: Duration,
     /// The node that the probe watches for outages.
     pub watched: PingedNode,
@@ -60,7 +60,7 @@ impl PingPlan {
     }
 }
 
-/// A running ping probe; dropping it ends its thread.
+/// A running ping probe. Dropping the probe ends its thread.
 #[derive(Debug)]
 pub struct PingProbe {
     per_second: Arc<AtomicU32>,
@@ -69,10 +69,11 @@ pub struct PingProbe {
 
 impl PingProbe {
     /// Starts the thread `ping`, which connects and sends a report every tick, and a last report when the probe is
-    /// dropped. An unreachable server is not an error here: the thread reports it and tries again.
+    /// dropped. An unreachable server is not an error of this function, because the thread reports the failure and
+    /// tries again.
     ///
     /// # Errors
-    /// When the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub fn start(plan: PingPlan, clock: Clock, messages: Sender<ProbeMessage>) -> io::Result<Self> {
         let per_second = Arc::new(AtomicU32::new(plan.per_second.get()));
         let pace = Arc::clone(&per_second);
@@ -80,8 +81,8 @@ impl PingProbe {
         Ok(Self { per_second, thread: ProbeThread::start("ping", body)? })
     }
 
-    /// Requests the end of the thread and does not wait for it, so that a session can end the probes of all nodes at
-    /// once.
+    /// Requests the end of the thread, and does not wait for this end. So a session can end the probes of all nodes at
+    /// the same time.
     pub fn stop(&self) {
         self.thread.stop();
     }
@@ -95,12 +96,12 @@ impl PingProbe {
 /// The state of the ping loop.
 struct PingLoop {
     clock: Clock,
-    /// The requested number of PINGs a second, followed by the number of the present schedule.
+    /// The requested number of PINGs a second, followed by the number in the present schedule.
     pace: Arc<AtomicU32>,
     per_second: NonZeroU32,
     missed_after_ns: u64,
     ticker: Ticker,
-    /// The schedule of PINGs; `None` until the first attempt to connect has ended.
+    /// The schedule of PINGs, or `None` until the first attempt to connect has ended.
     schedule: Option<Schedule>,
     lead: Lead,
     link: PingLink,
@@ -188,7 +189,8 @@ impl PingLoop {
         self.schedule.as_ref().map_or(u64::MAX, |s| s.next_due_ns().saturating_sub(self.lead.ns))
     }
 
-    /// Returns whether the next PING is due so soon that a sleep would make it late, and no reply is awaited.
+    /// Returns whether the next PING is due so soon that a sleep would delay the PING. Returns false if a reply is
+    /// awaited.
     fn is_nearly_due(&self, now_ns: u64) -> bool {
         now_ns >= self.nearly_due_ns() && self.link.is_quiet()
     }

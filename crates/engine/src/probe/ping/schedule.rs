@@ -1,4 +1,5 @@
-//! The schedule of PINGs. The due time of a PING follows from its index, so a late server or client skips no PING.
+//! The schedule of PINGs. The due time of a PING follows from the index of the PING, so no PING is skipped because the
+//! server or the client is late.
 
 use std::num::NonZeroU32;
 
@@ -18,14 +19,15 @@ impl Schedule {
         Self { start_ns, per_second: per_second.get().into(), next: 0 }
     }
 
-    /// Returns when the next PING is due.
+    /// Returns the due time of the next PING, in ns.
     pub(super) fn next_due_ns(&self) -> u64 {
         // Computed in whole seconds and the rest, so that no uptime overflows and no rounding error accumulates.
         let (s, rest) = (self.next / self.per_second, self.next % self.per_second);
         self.start_ns + s * SECOND_NS + rest * SECOND_NS / self.per_second
     }
 
-    /// Returns the due time of the next PING, if it is not after `now_ns`, and moves on to the following PING.
+    /// Returns the due time of the next PING, and moves on to the following PING. Returns `None` if the next PING is
+    /// due after `now_ns`.
     pub(super) fn take_due(&mut self, now_ns: u64) -> Option<u64> {
         let due_ns = self.next_due_ns();
         if due_ns > now_ns {

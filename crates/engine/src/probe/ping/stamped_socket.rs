@@ -1,7 +1,7 @@
 //! The ping probe's socket: a non-blocking TCP socket, with or without TLS, or a non-blocking unix socket.
 //!
-//! The socket sends and receives bytes, lets the kernel timestamp them if possible, and waits for readiness. The socket
-//! does not interpret the bytes.
+//! The socket sends and receives bytes, lets the kernel timestamp these bytes if possible, and waits for readiness. The
+//! socket does not interpret the bytes.
 
 use std::{
     collections::VecDeque,
@@ -20,27 +20,27 @@ use crate::{
     probe::{TcpRtt, Timing},
 };
 
-/// The size of the read buffer in bytes: enough for thousands of PONGs.
+/// The size of the read buffer in bytes, which is enough for thousands of PONGs.
 const READ_SIZE: usize = 16 * 1024;
 
-/// The events that a connection is ready for.
+/// The operations for which a connection is ready.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Readiness {
-    /// A read returns bytes, the end of the stream or an error.
+    /// Whether a read returns bytes, the end of the stream or an error.
     pub readable: bool,
-    /// Bytes can be written, or the attempt to connect can continue or has ended.
+    /// Whether bytes can be written, or the attempt to connect can continue or has ended.
     pub writable: bool,
-    /// The kernel has timestamps to read, or an error that no other flag reports.
+    /// Whether the kernel has timestamps to read, or an error that no other flag reports.
     pub stamped: bool,
 }
 
 /// The result of one read.
 #[derive(Debug)]
 pub(super) struct Input<'a> {
-    /// The bytes that were read; empty at the end of the stream.
+    /// The bytes that were read. At the end of the stream, there are no bytes.
     pub bytes: &'a [u8],
     /// The kernel's timestamp of the last byte's arrival, by the wall clock. `None` without a timestamp, or if more
-    /// data may have been waiting: then the timestamp could belong to a later byte.
+    /// data may have been waiting, because the timestamp could then belong to a later byte.
     pub arrived_wall_ns: Option<i64>,
 }
 
@@ -48,23 +48,23 @@ pub(super) struct Input<'a> {
 #[derive(Debug)]
 pub(super) struct StampedSocket {
     transport: Transport,
-    /// Whether the socket is connected. A TLS handshake may still be in progress.
+    /// Whether the socket is connected. Even then, a TLS handshake may still be in progress.
     is_open: bool,
     unsent: Vec<u8>,
     /// The end of each unwritten message, as a number of bytes since the connection was opened. Each message is a
-    /// separate write, since the kernel timestamps writes.
+    /// separate write, because the kernel timestamps each write.
     ends: VecDeque<u64>,
     queued: u64,
     written: u64,
     input: Box<[u8]>,
-    /// The reader of the kernel's timestamps, or why the connection has no timestamps; `None` before the answer is
-    /// known.
+    /// The reader of the kernel's timestamps, or the reason why the connection has no timestamps. The field is `None`
+    /// before this is known.
     stamper: Option<Result<Stamper, Timing>>,
 }
 
 impl StampedSocket {
-    /// Begins to connect. The connection becomes writable when the attempt can continue or has ended; then call
-    /// [`finish_open`](Self::finish_open).
+    /// Begins to connect. The connection becomes writable when the attempt can continue or has ended. The caller must
+    /// then call [`finish_open`](Self::finish_open).
     pub(super) fn open(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Self> {
         Ok(Self {
             transport: Transport::connect(endpoint, tls)?,
@@ -94,7 +94,8 @@ impl StampedSocket {
         });
     }
 
-    /// Returns whether the kernel timestamps the connection, or why it does not; `None` before the answer is known.
+    /// Returns whether the kernel timestamps the connection, and the reason if not. Returns `None` before this is
+    /// known.
     pub(super) fn timing(&self) -> Option<Timing> {
         self.stamper.as_ref().map(|stamper| stamper.as_ref().err().copied().unwrap_or(Timing::Kernel))
     }
@@ -139,8 +140,8 @@ impl StampedSocket {
         }
     }
 
-    /// Reads available data once; if more data is left, the connection stays readable. Returns `None` if there is no
-    /// data, and an input without bytes at the end of the stream.
+    /// Reads available data once. If more data is left, the connection stays readable. Returns `None` if there is no
+    /// data. At the end of the stream, returns an input without bytes.
     pub(super) fn read(&mut self) -> io::Result<Option<Input<'_>>> {
         let read = match &mut self.stamper {
             Some(Ok(stamper)) => stamper.read(self.transport.socket(), &mut self.input),
@@ -156,7 +157,8 @@ impl StampedSocket {
         }
     }
 
-    /// Waits until there is data to read, or (while `connecting` or with unsent bytes) room to write.
+    /// Waits until there is data to read. If the socket is `connecting` or has unsent bytes, also waits for room to
+    /// write.
     pub(super) fn wait(&self, connecting: bool, timeout: Duration) -> Readiness {
         let has_more = self.transport.has_more();
         let flags = self.transport.wait(self.interest(), if has_more { Duration::ZERO } else { timeout });

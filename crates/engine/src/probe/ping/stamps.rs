@@ -1,10 +1,11 @@
-//! The kernel's timestamps of a TCP connection: when each write left the host, and when received data had arrived.
+//! The kernel's timestamps of a TCP connection: the times at which writes left the host, and at which received data
+//! arrived.
 //!
-//! Timestamps need no privileges on Linux (SO_TIMESTAMPING); other systems have none. The kernel identifies a write by
-//! the number of bytes that were written up to its end. The timestamp of a read belongs to its last byte. All
-//! timestamps come from the wall clock, in nanoseconds since 1970. The device driver timestamps the departure. So the
-//! timestamp is taken after every delay within this host, including the device's queue, and before any delay of the
-//! network or the server.
+//! Timestamps need no privileges on Linux (SO_TIMESTAMPING). Other systems have no such timestamps. The kernel
+//! identifies a write by the number of bytes that were written up to the end of this write. The timestamp of a read
+//! belongs to the last byte of the read. All timestamps come from the wall clock, in nanoseconds since 1970. The device
+//! driver timestamps the departure. So the timestamp is taken after every delay within this host, including the
+//! device's queue, and before any delay of the network or the server.
 
 use socket2::Socket;
 
@@ -13,8 +14,8 @@ use crate::probe::Timing;
 /// The departure of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Departure {
-    /// The key of the write: the number of bytes written up to its end since timestamps were turned on, minus one,
-    /// modulo 2^32.
+    /// The key of the write, which is the number of bytes that were written between turning on timestamps and the end
+    /// of the write, minus one, modulo 2^32.
     pub key: u32,
     /// The time of the departure.
     pub wall_ns: i64,
@@ -32,15 +33,14 @@ impl Departure {
 pub(super) struct Arrival {
     /// The number of bytes.
     pub length: usize,
-    /// When the last byte arrived; `None` without a timestamp.
+    /// The time at which the last byte arrived, in ns, or `None` without a timestamp.
     pub wall_ns: Option<i64>,
 }
 
-/// Turns on timestamps for a connected TCP socket. From then on, the kernel puts timestamps into the socket's error
-/// queue.
+/// Turns on timestamps for a connected TCP socket. The kernel then puts all timestamps into the socket's error queue.
 ///
 /// # Errors
-/// When the connection cannot have timestamps, with the reason.
+/// Fails if the connection cannot have timestamps, with the reason.
 pub(super) fn begin(socket: &Socket) -> Result<Stamper, Timing> {
     if socket.local_addr().is_ok_and(|address| address.is_unix()) {
         return Err(Timing::UnixSocket);
@@ -135,7 +135,7 @@ mod linux {
             }
         }
 
-        /// Reads data into `input`. Returns the number of bytes, and the arrival time of the last byte.
+        /// Reads data into `input`. Returns the number of bytes, and the time at which the last byte arrived.
         pub(in crate::probe::ping) fn read(
             &mut self,
             socket: &Socket,

@@ -1,17 +1,17 @@
-//! The kernel's own round-trip figures of a TCP connection. This module is the only unsafe code of the probes: no crate
-//! wraps the socket option TCP_INFO, and its structure is longer in newer kernels.
+//! The kernel's own round-trip figures of a TCP connection. This module contains the only unsafe code of the probes,
+//! because no crate wraps the socket option TCP_INFO, whose structure is longer in newer kernels.
 
 use socket2::Socket;
 
 use crate::probe::TcpRtt;
 
-/// Returns the kernel's figures for `socket`; `None` if the system has none.
+/// Returns the kernel's figures for `socket`, or `None` if the system has none.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn tcp_rtt(_socket: &Socket) -> Option<TcpRtt> {
     None
 }
 
-/// Returns the kernel's figures for `socket`; `None` for a unix socket.
+/// Returns the kernel's figures for `socket`, or `None` for a unix socket.
 #[cfg(target_os = "linux")]
 pub(super) fn tcp_rtt(socket: &Socket) -> Option<TcpRtt> {
     use std::os::fd::AsRawFd;
@@ -32,16 +32,16 @@ pub(super) fn tcp_rtt(socket: &Socket) -> Option<TcpRtt> {
     (status == 0).then(|| parse(&info[..INFO_SIZE.min(length as usize)])).flatten()
 }
 
-/// The size of `struct tcp_info` up to the last field that is used here; the kernel fills no more than this.
+/// The size of `struct tcp_info` up to the last field that is used here. The kernel writes no bytes beyond this size.
 #[cfg(target_os = "linux")]
 const INFO_SIZE: usize = MIN_RTT + 4;
 /// The offset of `tcpi_rtt` in `struct tcp_info` (linux/tcp.h), on every architecture.
 #[cfg(target_os = "linux")]
 const RTT: usize = 68;
-/// The offset of `tcpi_rttvar`.
+/// The offset of `tcpi_rttvar` in `struct tcp_info`.
 #[cfg(target_os = "linux")]
 const RTT_VAR: usize = 72;
-/// The offset of `tcpi_min_rtt`, since Linux 4.6.
+/// The offset of `tcpi_min_rtt` in `struct tcp_info`, which has this field since Linux 4.6.
 #[cfg(target_os = "linux")]
 const MIN_RTT: usize = 148;
 

@@ -1,5 +1,5 @@
-//! Reads from an HTTP header where the reply ends and whether the connection closes. Finds out from the beginning of a
-//! body whether a `_bulk` request of Elasticsearch failed.
+//! Determines from an HTTP header where the reply ends and whether the connection closes. Determines from the beginning
+//! of a body whether a `_bulk` request of Elasticsearch failed.
 
 use httparse::Header;
 use memchr::memmem;
@@ -14,9 +14,9 @@ const LONGEST_BODY: u64 = 1 << 40;
 pub(super) struct Framing {
     /// The length of the body in bytes.
     pub(super) length: Option<u64>,
-    /// Whether the body is chunked; `None` if the body has no transfer coding.
+    /// Whether the body is chunked. The field is `None` if the body has no transfer coding.
     pub(super) is_chunked: Option<bool>,
-    /// Whether the connection closes after the reply; `None` if the header does not show it.
+    /// Whether the connection closes after the reply. The field is `None` if the header does not show this.
     pub(super) closes: Option<bool>,
 }
 
@@ -53,7 +53,7 @@ impl Framing {
     }
 }
 
-/// Parses an accepted length of digits only; `None` for any other text.
+/// Parses a length that consists of digits. Returns `None` for any other text, and for a length that is not accepted.
 pub(super) fn number(digits: &[u8], radix: u32) -> Option<u64> {
     let add = |number: u64, digit: &u8| {
         let digit = char::from(*digit).to_digit(radix)?;
@@ -63,7 +63,7 @@ pub(super) fn number(digits: &[u8], radix: u32) -> Option<u64> {
 }
 
 /// The beginning of a body. The beginning shows whether Elasticsearch refused documents of a `_bulk` request, because
-/// the status of the reply is 200 even then.
+/// the status of the reply is 200 even if documents were refused.
 #[derive(Debug, Default)]
 pub(super) struct BodyStart(Vec<u8>);
 
@@ -83,7 +83,7 @@ impl BodyStart {
         self.0.extend_from_slice(&bytes[..bytes.len().min(Self::LENGTH - self.0.len())]);
     }
 
-    /// Returns whether the body begins with `"errors":true`, or with durations and then `"errors":true`.
+    /// Returns whether the body begins with `"errors":true`, which may follow durations.
     #[inline]
     pub(super) fn refuses_documents(&self) -> bool {
         let begun = self.0.as_slice();

@@ -15,7 +15,8 @@ use crate::{
     untrusted,
 };
 
-/// The accepted methods. The flag is true if a request always gives the length of its body, even of an empty body.
+/// The accepted methods. The flag of a method is true if requests with this method always give the length of the body,
+/// even if the body is empty.
 const METHODS: [(&str, bool); 7] = [
     ("GET", false),
     ("HEAD", false),
@@ -31,7 +32,7 @@ const FORM: &str = "METHOD /PATH [BODY]";
 /// Returns the layout of a request.
 ///
 /// # Errors
-/// When the words are not a valid request.
+/// Fails if the words are not a valid request.
 pub(in crate::protocol) fn lay_out<'a>(
     site: &HttpSite,
     words: &[Word<'a>],
@@ -113,11 +114,11 @@ pub(in crate::protocol) fn is_bodiless(method: &str) -> bool {
     method == "HEAD"
 }
 
-/// Checks that a workload uses only HEAD, or does not use HEAD. So either no reply of a workload has a body, or every
-/// reply may have a body.
+/// Checks that a workload with HEAD uses no other method. The check ensures that either no reply of a workload has a
+/// body, or every reply may have a body.
 ///
 /// # Errors
-/// When HEAD is one of several methods.
+/// Fails if HEAD is one of several methods.
 pub(in crate::protocol) fn check_alone<'m>(
     methods: impl Iterator<Item = &'m str>,
 ) -> Result<(), UnsupportedCommand> {
@@ -129,11 +130,11 @@ pub(in crate::protocol) fn check_alone<'m>(
     Ok(())
 }
 
-/// The longest path in bytes. Servers usually accept such a path.
+/// The longest path in bytes. Servers usually accept a path of this length.
 const LONGEST_PATH: usize = 8000;
 
-/// Returns whether these bytes can be sent as a path or as a part of a path. A blank or a control character would end
-/// the path.
+/// Returns whether these bytes can be sent as a path or as a part of a path. Bytes with a blank or a control character
+/// cannot be sent, because these characters would end the path.
 fn is_path(bytes: &[u8]) -> bool {
     bytes.len() <= LONGEST_PATH && bytes.is_ascii() && !has_break(bytes)
 }

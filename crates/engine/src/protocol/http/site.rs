@@ -15,15 +15,16 @@ pub struct HttpSite {
     ping: Vec<u8>,
 }
 
-/// The placeholder site until a URI gives the real site.
+/// The placeholder for a site, which is used until a URI gives the real site.
 pub(in crate::protocol) static NO_SITE: HttpSite =
     HttpSite { authority: String::new(), path: String::new(), fields: String::new(), ping: Vec::new() };
 
-/// All sites of this process. A site is never freed, so that a dialect with a reference to it can be copied. There are
-/// only as many sites as URIs and workloads.
+/// All sites of this process. A site is never freed, so that a dialect with a reference to it can be copied. The number
+/// of sites is small, because only URIs and workloads create sites.
 static SITES: Mutex<Vec<&'static HttpSite>> = Mutex::new(Vec::new());
 
-/// The header fields that redyno sends unless a workload sets them. The fields accept any body that is not compressed.
+/// The header fields that redyno sends unless a workload sets them. With these fields, redyno accepts any body that is
+/// not compressed.
 const USUAL: [(&str, &str); 3] = [
     ("User-Agent", concat!("redyno/", env!("CARGO_PKG_VERSION"))),
     ("Accept", "*/*"),
@@ -36,7 +37,8 @@ impl HttpSite {
         Self::with(authority, path, &[])
     }
 
-    /// Returns the site with the header fields `own` in every request. A usual field of the same name is replaced.
+    /// Returns the site with the header fields `own` in every request. A usual field with the same name as a field in
+    /// `own` is replaced.
     pub(in crate::protocol) fn with_fields(&self, own: &[(String, String)]) -> &'static Self {
         Self::with(&self.authority, &self.path, own)
     }

@@ -19,29 +19,30 @@ use crate::protocol::{
     partial_line::PartialLine,
 };
 
-/// The longest accepted header or trailer in bytes, and the most fields that a header may have.
+/// The longest accepted header or trailer in bytes, and the largest number of fields in a header.
 const MAX_HEADER: usize = MAX_LINE;
 const MAX_FIELDS: usize = 128;
-/// How many interim replies (1xx) may precede a reply.
+/// The largest number of interim replies (1xx) that may precede a reply.
 const MAX_INTERIM: u8 = 16;
-/// The most characters of a server's text that an error contains.
+/// The largest number of characters of a server's text that an error contains.
 const SHOWN: usize = 80;
 
 /// The state of one connection's stream of replies.
 #[derive(Debug, Default)]
 pub struct HttpSkipper {
     inside: HttpState,
-    /// The number of bytes of the body or chunk that are still to come. In a trailer, the number of its bytes so far.
+    /// The number of bytes of the body or chunk that are still to come. While a trailer is being read, the number of
+    /// the trailer's bytes so far.
     payload: u64,
-    /// The part of a header that came with earlier reads.
+    /// The part of a header that earlier reads have returned.
     header: Vec<u8>,
     /// The beginning of the body.
     begun: BodyStart,
     /// The line between chunks that is being read.
     line: PartialLine,
-    /// How many interim replies preceded this one.
+    /// The number of interim replies that have preceded the current reply.
     interim: u8,
-    /// The text of the error: `HTTP`, the status and its reason phrase; empty for a good reply.
+    /// The text of the error: `HTTP`, the status and its reason phrase; the text is empty for a good reply.
     error: Vec<u8>,
     /// Whether the connection has had a complete reply.
     has_replied: bool,
@@ -60,7 +61,7 @@ enum HttpState {
     ChunkEnd,
     Trailer,
     UntilClosed,
-    /// The reply has ended, and the next call returns it.
+    /// The reply has ended, and the next call returns this reply.
     Ended,
 }
 
@@ -105,7 +106,7 @@ impl HttpSkipper {
         }
     }
 
-    /// Notes that the server has closed the connection, where a body without a length ends. Returns whether the
+    /// Notes that the server has closed the connection, which ends a body without a length. Returns whether the
     /// connection has had a reply.
     pub(in crate::protocol) fn end(&mut self) -> bool {
         self.is_last = true;
@@ -121,7 +122,7 @@ impl HttpSkipper {
         self.is_last
     }
 
-    /// Reads a header. Stores its beginning if the header is incomplete.
+    /// Reads a header. If the header is incomplete, stores the beginning of the header.
     fn take_header(&mut self, input: &mut &[u8], has_bodies: bool) -> Result<(), ProtocolError> {
         if self.header.is_empty() {
             match self.parse(input, has_bodies)? {
@@ -145,7 +146,7 @@ impl HttpSkipper {
         if self.header.len() > MAX_HEADER { Err(long_header()) } else { Ok(()) }
     }
 
-    /// Parses the header at the beginning of `bytes`. Returns the length of the header; `None` if the header is
+    /// Parses the header at the beginning of `bytes`. Returns the length of the header, or `None` if the header is
     /// incomplete.
     fn parse(&mut self, bytes: &[u8], has_bodies: bool) -> Result<Option<usize>, ProtocolError> {
         let mut fields = [const { MaybeUninit::uninit() }; MAX_FIELDS];
@@ -218,7 +219,7 @@ impl HttpSkipper {
         }
     }
 
-    /// Reads a line between chunks. Stores its beginning if the line is incomplete.
+    /// Reads a line between chunks. If the line is incomplete, stores the beginning of the line.
     fn take_line(&mut self, input: &mut &[u8]) -> Result<(), ProtocolError> {
         let Some(end) = memchr(b'\n', input) else { return self.line.begin(input, |_| true) };
         let (head, rest) = (&input[..end], &input[end + 1..]);
@@ -253,7 +254,7 @@ fn header_end(bytes: &[u8], from: usize) -> Option<usize> {
     })
 }
 
-/// Returns the size at the beginning of a line before a chunk; extensions after it are ignored.
+/// Returns the size at the beginning of a line before a chunk. Extensions after the size are ignored.
 fn chunk_size(line: &[u8]) -> Result<u64, ProtocolError> {
     let digits = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     number(digits, 16).ok_or_else(|| ProtocolError::bad_length(line))

@@ -14,7 +14,7 @@ use crate::protocol::{
 };
 use crate::untrusted;
 
-/// The accepted commands: all names of each command, and the arguments after the name.
+/// The accepted commands, each with all its names and with the arguments that follow the name.
 const FORMS: [(&[&str], &str); 20] = [
     (&["GET", "MGET"], "KEY..."),
     (&["GETS"], "KEY..."),
@@ -41,7 +41,7 @@ const FORMS: [(&[&str], &str); 20] = [
 /// Returns the layout of a command.
 ///
 /// # Errors
-/// When memcached does not have the command, or does not accept these arguments.
+/// Fails if memcached does not have the command, or does not accept these arguments.
 pub(in crate::protocol) fn lay_out<'a>(
     words: &[Word<'a>],
 ) -> Result<Vec<LayoutElement<'a>>, UnsupportedCommand> {
@@ -123,7 +123,8 @@ impl<'a> CommandLayout<'a> {
         Ok(self)
     }
 
-    /// Appends a key that contains a value or a field of a record. The key can be checked only when it is filled.
+    /// Appends a key that contains a value or a field of a record. Such a key is checked when it is filled for a
+    /// request.
     fn checked(mut self, key: &[ArgumentPart<'a>]) -> Self {
         self.0.push(LayoutElement::Plain(ArgumentPart::Text(b" ")));
         self.0.push(LayoutElement::Key(key.to_vec(), is_key));
@@ -154,7 +155,7 @@ impl<'a> CommandLayout<'a> {
         Ok(self)
     }
 
-    /// Appends the length, the words after it, and the value.
+    /// Appends the length, the words that follow the length, and the value.
     fn block(mut self, value: &Word<'a>, behind: &[Word<'a>]) -> Self {
         let words =
             behind.iter().flat_map(|word| [ArgumentPart::Text(b" ")].into_iter().chain(word.iter().copied()));
@@ -199,8 +200,8 @@ impl<'w, 'a> SetOptions<'w, 'a> {
     }
 }
 
-/// Returns whether the command creates a missing counter, as in Redis. In lower case, `incr` and `decr` are memcached's
-/// own commands, which do not create a counter.
+/// Returns whether the command creates a missing counter, as in Redis. The names `incr` and `decr` in lower case are
+/// memcached's own commands, which do not create a counter.
 fn makes_counter(verb: &Word) -> bool {
     !text(verb).is_some_and(|verb| verb == b"incr" || verb == b"decr")
 }
@@ -219,7 +220,7 @@ fn wrong(name: &str, form: &str) -> UnsupportedCommand {
     UnsupportedCommand(format!("for memcached write {name} {form}").trim_end().to_owned())
 }
 
-/// Returns word number `word` of line number `command`, both counted from 0; `None` if there is no such word.
+/// Returns word number `word` of line number `command`, both counted from 0, or `None` if there is no such word.
 pub(in crate::protocol) fn request_word(requests: &[u8], command: usize, word: usize) -> Option<&[u8]> {
     let line = requests.split(|byte| *byte == b'\n').nth(command)?.strip_suffix(b"\r")?;
     line.split(|byte| *byte == b' ').nth(word)

@@ -10,7 +10,7 @@ use memchr::memchr;
 
 use crate::protocol::{Reply, ReplyPiece, header::ProtocolError, partial_line::PartialLine, whole_number};
 
-/// The first words of single-line replies, with the kind of each reply.
+/// The first words of replies that have a single line, each with the kind of the reply.
 const WORDS: [(&[u8], Reply<'static>); 17] = [
     (b"HD", Reply::Value),
     (b"EN", Reply::Nil),
@@ -35,10 +35,10 @@ const WORDS: [(&[u8], Reply<'static>); 17] = [
 /// The first words of error replies.
 const ERRORS: [&[u8]; 3] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"];
 
-/// The longest accepted value in bytes: far more than an item of memcached may have, which is at most 1 GiB.
+/// The longest accepted value in bytes. This limit is far above the longest value of memcached, which is 1 GiB.
 const LONGEST_VALUE: u64 = 1 << 40;
 
-/// The state of one connection's stream of replies. Between replies, it usually uses no heap memory.
+/// The state of one connection's stream of replies. Between replies, this state usually uses no heap memory.
 #[derive(Debug, Default)]
 pub struct MemcachedSkipper {
     /// The reply to which the next lines and bytes belong.
@@ -59,7 +59,7 @@ enum MemcachedState {
     Block,
     /// A reply that ends with its value.
     Value,
-    /// The reply has ended. The last call returned its CAS number, and the next call returns the reply itself.
+    /// The reply has ended. The last call returned the reply's CAS number, and the next call returns the reply itself.
     Ended,
 }
 
@@ -68,11 +68,11 @@ enum ReplyLine {
     /// The line is a whole reply, or the last line of a reply.
     Reply(Reply<'static>),
     Error,
-    /// A value of this many bytes follows; END follows after the last value.
+    /// A value of this many bytes follows, and END follows after the last value.
     Values(u64),
     /// A value of this many bytes follows, and ends the reply.
     Value(u64),
-    /// A line of statistics; such lines precede END.
+    /// The line is a line of statistics. Lines of statistics precede END.
     Stat,
     End,
 }
@@ -141,7 +141,7 @@ impl MemcachedSkipper {
     }
 }
 
-/// Parses a line of a reply; the line feed is not included.
+/// Parses a line of a reply, which is given without its line feed.
 #[inline]
 fn read(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
     let Some(text) = line.strip_suffix(b"\r") else { return Err(ProtocolError::no_line_end(line)) };
@@ -166,7 +166,7 @@ fn read(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
     })
 }
 
-/// Returns the CAS number of an item from a line: the number in `VALUE key flags length NUMBER`, or in the flag
+/// Returns the CAS number of an item from a line, which is NUMBER in `VALUE key flags length NUMBER`, or in the flag
 /// `cNUMBER` after HD or VA.
 fn cas(line: &[u8]) -> Option<u64> {
     let text = line.strip_suffix(b"\r").unwrap_or(line);

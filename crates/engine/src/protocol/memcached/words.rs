@@ -7,13 +7,13 @@ use crate::{
 
 /// The longest key in bytes.
 const LONGEST_KEY: usize = 250;
-/// The longest expiry time in seconds, 30 days: memcached reads a larger number as a point in time.
+/// The longest expiry time in seconds, which is 30 days. memcached takes a larger number for a point in time.
 const LONGEST_TTL: u64 = 30 * 24 * 60 * 60;
 
 /// A word of a command, as a list of parts.
 pub(in crate::protocol) type Word<'a> = Vec<ArgumentPart<'a>>;
 
-/// Returns the text of a word without slots; `None` for any other word.
+/// Returns the text of a word without slots, or `None` for any other word.
 pub(in crate::protocol) fn text<'a>(word: &Word<'a>) -> Option<&'a [u8]> {
     match word.as_slice() {
         [ArgumentPart::Text(text)] => Some(text),
@@ -38,7 +38,7 @@ pub(super) fn is_key(bytes: &[u8]) -> bool {
     (1..=LONGEST_KEY).contains(&bytes.len()) && !has_break(bytes)
 }
 
-/// Checks the fixed parts of a key. Values and numbers of unknown length are not checked.
+/// Checks the fixed parts of a key. Parts of unknown length, such as values and numbers, are not checked.
 pub(super) fn check_key(key: &Word) -> Result<(), UnsupportedCommand> {
     let length: usize = key.iter().filter(|part| !is_drawn(part)).filter_map(ArgumentPart::length).sum();
     let is_empty = key.iter().all(|part| part.length() == Some(0));
@@ -87,7 +87,7 @@ pub(super) fn check_ttl(ttl: &Word) -> Result<(), UnsupportedCommand> {
     Ok(())
 }
 
-/// Returns whether the part is allowed in a flag.
+/// Returns whether the part is allowed in a flag of a meta command.
 pub(super) fn is_plain(part: &ArgumentPart) -> bool {
     match part {
         ArgumentPart::Text(text) => !text.iter().any(u8::is_ascii_whitespace),

@@ -1,5 +1,5 @@
-//! Tests of the verdicts on simulated runs. The seconds of a run depend on each other and drift, without a step or
-//! with a step of known size between the two series. The number of a run is its random seed, so the counts never
+//! Tests of the verdicts on simulated runs. The seconds of a run depend on each other and drift. Between the two series
+//! of a run, there is no step or a step of known size. The number of a run is its random seed, so the counts never
 //! change.
 
 use super::*;
@@ -10,8 +10,9 @@ const PAIRS: u64 = 300;
 /// The lengths of a series, in seconds.
 const LENGTHS: [usize; 6] = [10, 20, 30, 60, 120, 300];
 
-/// Returns how many pairs get the verdict "different", and how many the verdict "drift is possible". Seconds deviate by
-/// the share `sd`. Each series has `n` seconds. Between the two series are `apart` seconds and a `step`.
+/// Returns how many pairs get the verdict "different", and how many the verdict "drift is possible". The standard
+/// deviation of the seconds is the share `sd`. Each series has `n` seconds. Between the two series are `apart` seconds
+/// and a `step`.
 fn found(kind: NoiseKind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u64) {
     let (mut different, mut drift) = (0, 0);
     for pair in 0..PAIRS {
@@ -36,7 +37,7 @@ fn found(kind: NoiseKind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u
     (different, drift)
 }
 
-/// Asserts that at most 5 % of the pairs with equal settings are called different.
+/// Asserts that at most 5 % of the pairs with equal settings are reported as different.
 fn at_most_5_percent(kinds: &[NoiseKind]) {
     for &kind in kinds {
         for (sd, apart) in [(0.03, 0), (0.03, 120), (0.15, 0), (0.15, 120)] {

@@ -13,7 +13,7 @@ fn chooser(distribution: &str, first: u64, count: u64) -> Chooser {
     Chooser::new(&keys, 0, false)
 }
 
-/// Returns how often each key is drawn in `draws` draws.
+/// Returns how often each key was drawn in `draws` draws.
 fn counts(chooser: &Chooser, draws: u32) -> HashMap<u64, u32> {
     let (mut counts, mut stream) = (HashMap::new(), Draws::new(11));
     (0..draws).for_each(|_| *counts.entry(chooser.choose(0, &mut stream)).or_default() += 1);
@@ -49,7 +49,8 @@ fn the_hottest_key_has_the_share_of_the_closed_form() {
 }
 
 /// The expected ranks are those of YCSB's ZipfianGenerator(0, 10^10, 0.99, ZETAN) for these uniform numbers. The
-/// expected keys are those of its scrambled generator over 1000 keys. Both were computed independently of this code.
+/// expected keys are those of YCSB's scrambled generator over 1000 keys. The expected ranks and keys were computed
+/// independently of this code.
 #[test]
 fn ycsbs_generator_draws_what_ycsb_draws() {
     let zipf = YcsbZipf::new();
@@ -187,7 +188,7 @@ fn a_new_key_is_drawn_after_the_reply_to_its_own_insert() {
     }
 }
 
-/// A regression test: with 200 clients, 0.2 % of the reads were misses.
+/// A regression test: before a correction, 0.2 % of the reads were misses with 200 clients.
 #[test]
 fn latest_reads_the_newest_with_any_number_of_clients() {
     for clients in [1, 10, 50, 200] {

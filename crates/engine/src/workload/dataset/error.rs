@@ -41,10 +41,10 @@ pub enum DatasetError {
     /// A dataset is given, but no operation uses its records.
     #[error("--dataset has no effect: no operation has a __field:NAME__ or __record__; leave it out")]
     Unused,
-    /// A workload sends bodies of several records, and also parts of single records.
+    /// The workload sends bodies of several records, but also parts of single records.
     #[error("{0} sends several whole records; a workload with it sends no other part of a record")]
     Mixed(Portion),
-    /// The end of the run is undefined, because some operations of the workload use no record.
+    /// Some operations of the workload use no record, so that the end of the run is undefined.
     #[error("some operations take no record of the dataset, so give -n or --duration for the end of the run")]
     NoEnd,
 }

@@ -1,4 +1,4 @@
-//! Tests of operations with several steps, and of replies that are split at any byte.
+//! Tests of operations with several steps, and of replies that are split between two reads at any byte.
 
 use super::*;
 
@@ -135,7 +135,7 @@ fn a_reply_that_arrives_before_its_step_is_sent_is_an_error() {
     assert_eq!((bench.segments.in_flight(), bench.counted().counts[0].errors.is_empty()), (0, false));
 }
 
-/// Each byte is counted for its own operation, wherever the reads split the replies.
+/// Each byte is counted for the operation to which it belongs, wherever the reads split the replies.
 #[test]
 fn bytes_are_counted_for_the_operation_that_they_answer() {
     let program = testing::program();

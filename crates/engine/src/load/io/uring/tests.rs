@@ -11,7 +11,7 @@ use super::*;
 
 const TAG: Tag = Tag { lane: 3, number: 7 };
 
-/// Creates a ring that receives from the first of a pair of sockets; `None` on systems without io_uring.
+/// Creates a ring that receives from the first of a pair of sockets, or `None` on systems without io_uring.
 fn bench() -> Option<(Uring, Poll, UnixStream, UnixStream)> {
     let poll = Poll::new().unwrap();
     let mut ring = Uring::new(poll.as_raw_fd())

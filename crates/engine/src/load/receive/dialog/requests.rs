@@ -6,7 +6,7 @@ use crate::{
     workload::{Messages, ReceiverKind},
 };
 
-/// How long a blocking command waits for messages, in seconds.
+/// How long BLPOP and BLMOVE wait for messages, in seconds.
 const WAIT_S: &[u8] = b"1";
 /// How long a blocking command waits for messages, in milliseconds.
 const WAIT_MS: &[u8] = b"1000";
@@ -27,7 +27,7 @@ fn keyspace_pattern(prefix: &[u8]) -> Vec<u8> {
 }
 
 impl ReceiverDialog {
-    /// Begins the conversation on a new connection: appends the first commands to `out`.
+    /// Begins the conversation on a new connection, and appends the first commands to `out`.
     pub(in crate::load::receive) fn begin(&mut self, messages: &Messages, now_ns: u64, out: &mut Vec<u8>) {
         self.awaited.clear();
         (self.subscribed, self.is_ready) = (0, false);

@@ -9,8 +9,7 @@ use crate::{
 };
 
 impl ReceiverThread {
-    /// Returns whether the receivers have waited long enough for the last messages. The load has been over since
-    /// `over_ns`.
+    /// Returns whether the receivers have waited long enough for the last messages of a load that ended at `over_ns`.
     pub(super) fn is_quiet(&self, now_ns: u64, over_ns: u64) -> bool {
         let waits_ns = now_ns.saturating_sub(self.last_ns.max(over_ns));
         // The server stores the rest of a queue or a stream, which may be more than the receivers can read.
@@ -19,7 +18,7 @@ impl ReceiverThread {
         waits_ns > LAST_MESSAGES_NS || now_ns.saturating_sub(over_ns) > most_ns
     }
 
-    /// Returns whether all messages have arrived, or the receivers have waited long enough.
+    /// Returns whether all messages have arrived, or whether the receivers have waited long enough for them.
     pub(super) fn is_finished(&self, now_ns: u64) -> bool {
         let Some(messages) = &self.order.messages else { return true };
         let over_ns = self.setup.state.over_ns.load(Relaxed);
@@ -34,8 +33,8 @@ impl ReceiverThread {
         !is_missing && !is_of_keys && !self.receivers.iter().any(|it| it.dialog.awaits_messages(messages))
     }
 
-    /// Ends all receivers. Missing messages count as lost if this `is_end` of the load. Otherwise they count as
-    /// unclear, because the load continues with other receivers.
+    /// Ends all receivers. Missing messages count as lost if this is the end of the load (`is_end`). Otherwise, missing
+    /// messages count as unclear, because the load continues with other receivers.
     pub(super) fn end_dialogs(&mut self, now_ns: u64, is_end: bool) {
         let Some(messages) = &self.order.messages else { return };
         let current = self.current.get_or_insert_with(|| Box::new(ReceivedCounts::new(messages.kind)));

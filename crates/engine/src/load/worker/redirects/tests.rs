@@ -25,14 +25,14 @@ struct ReceivedGet<'a> {
     key: &'a str,
     /// Whether the previous command on the same connection was ASKING.
     asking: bool,
-    /// How often this key was requested so far, from any node.
+    /// The number of requests for this key so far, summed over all nodes.
     times: usize,
 }
 
 /// Two simulated nodes. In the topology, node 0 owns all slots.
 struct SimulatedNodes {
     ports: Arc<Vec<u16>>,
-    /// How often each command was received.
+    /// The number of times that each command was received.
     received: Arc<Mutex<BTreeMap<String, u64>>>,
 }
 
