@@ -88,7 +88,7 @@ impl CommandLine {
     /// Parses a command line; the first word is the name of the program.
     ///
     /// # Errors
-    /// Fails when the command line is invalid, or requests the help or the version.
+    /// Fails if the command line is invalid, or requests the help or the version.
     pub fn read(args: &[OsString]) -> Result<(Self, ArgMatches), clap::Error> {
         let args = with_named_targets(args);
         let options = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
@@ -124,7 +124,7 @@ impl CommandLine {
     /// Loads the workload by name or from its file; returns the load that the workload suggests.
     ///
     /// # Errors
-    /// Fails when the workload is unknown or invalid.
+    /// Fails if the workload is unknown or invalid.
     pub(super) fn choose(&mut self) -> Result<Suggested, UsageError> {
         if !self.commands.is_empty() {
             if self.load.workload.is_some() || self.load.ratio.is_some() {

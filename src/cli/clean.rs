@@ -87,7 +87,7 @@ impl Arguments for CleanArgs {
 /// longer than a second and stderr is a terminal, prints the progress to stderr.
 ///
 /// # Errors
-/// Fails when the server cannot be reached or refuses a command, when another session is running, when a change could
+/// Fails if the server cannot be reached or refuses a command, when another session is running, when a change could
 /// not be undone, or when `out` cannot be written.
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let mut target = args.target.target()?;

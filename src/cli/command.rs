@@ -29,7 +29,7 @@ pub trait Arguments: fmt::Debug {
     /// Returns the plan for these arguments.
     ///
     /// # Errors
-    /// Fails when the arguments are invalid.
+    /// Fails if the arguments are invalid.
     fn plan(self: Box<Self>, given: Invocation) -> PlanResult;
 }
 

@@ -60,7 +60,7 @@ impl CompareArgs {
     /// Returns the recordings of both sides.
     ///
     /// # Errors
-    /// Fails when it is unclear which recordings belong to which side.
+    /// Fails if it is unclear which recordings belong to which side.
     fn sides(&self) -> Result<(&[String], &[String]), String> {
         match (&self.files[..], &self.new[..]) {
             ([base, new], []) => Ok((std::slice::from_ref(base), std::slice::from_ref(new))),

@@ -73,7 +73,7 @@ fn read(is_real: bool) -> Result<ConfigFile, UsageError> {
 /// Returns the options that the file sets for all commands.
 ///
 /// # Errors
-/// Fails when the file is invalid.
+/// Fails if the file is invalid.
 pub(super) fn defaults(given: Invocation) -> Result<ConfigOptions, UsageError> {
     Ok(read(given.is_real)?.defaults)
 }
@@ -87,7 +87,7 @@ pub(super) fn target_names() -> Vec<String> {
 /// password only if `asks` is set, because the command then connects to the target.
 ///
 /// # Errors
-/// Fails when there is no such target, when the file is invalid, or when no password can be obtained.
+/// Fails if there is no such target, when the file is invalid, or when no password can be obtained.
 pub(super) fn resolve(args: &mut TargetArgs, given: Invocation, asks: bool) -> Result<(), Failure> {
     let mut command = None;
     if let Some(name) = &args.named {

@@ -74,7 +74,7 @@ impl ExperimentArgs {
     /// the session ends with the experiment, no load runs before the experiment's first setting.
     ///
     /// # Errors
-    /// Fails when a setting is invalid, or the session ends before the script.
+    /// Fails if a setting is invalid, or the session ends before the script.
     pub fn experiment_effect(
         &self,
         knobs: Knobs,

@@ -84,7 +84,7 @@ impl Arguments for ExportArgs {
 /// Writes the export.
 ///
 /// # Errors
-/// Fails when the recording cannot be read or lacks the requested data, when the export cannot be written, or when a
+/// Fails if the recording cannot be read or lacks the requested data, when the export cannot be written, or when a
 /// signal ends the export.
 fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
     let records = of_target(

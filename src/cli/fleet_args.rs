@@ -46,7 +46,7 @@ impl FleetArgs {
     /// Adds the fleet to the plan of a session.
     ///
     /// # Errors
-    /// Fails when options contradict each other, or agents cannot carry out the load.
+    /// Fails if options contradict each other, or agents cannot carry out the load.
     pub(super) fn settle(&self, tls: &TlsArgs, plan: &mut SessionPlan) -> Result<(), UsageError> {
         let Some(agents) = self.agents else {
             let flags = [(self.local, "--local"), (self.bus_is_target, "--bus-is-target")];
@@ -99,7 +99,7 @@ pub(super) fn name(given: Option<&FleetName>) -> FleetName {
 /// Returns the bus. The TLS options apply to the bus if its URI requests TLS.
 ///
 /// # Errors
-/// Fails when the URI or an option is invalid.
+/// Fails if the URI or an option is invalid.
 pub(super) fn bus(uri: &Password, tls: &TlsArgs) -> Result<Target, UsageError> {
     let has_tls = parse_uri(uri.reveal()).is_ok_and(|parsed| parsed.tls);
     let tls = if has_tls { tls.clone() } else { TlsArgs::default() };

@@ -205,7 +205,7 @@ impl LoadArgs {
     /// except for values that options set. Returns the suggested load.
     ///
     /// # Errors
-    /// Fails when the workload is unknown or invalid; also returns the errors of [`read_dataset`](Self::read_dataset).
+    /// Fails if the workload is unknown or invalid; also returns the errors of [`read_dataset`](Self::read_dataset).
     pub fn choose(&mut self) -> Result<Suggested, UsageError> {
         let mut suggested = Suggested::default();
         if let Some(text) = &self.workload {
@@ -253,7 +253,7 @@ impl LoadArgs {
     /// Loads the dataset once, for the chosen workload.
     ///
     /// # Errors
-    /// Fails when a dataset is missing or not needed, or when the dataset's file is invalid.
+    /// Fails if a dataset is missing or not needed, or when the dataset's file is invalid.
     pub fn read_dataset(&mut self) -> Result<(), UsageError> {
         let portion = self.chosen.iter().flat_map(|workload| workload.portions()).next();
         let read = match (&self.dataset, &self.chosen, portion) {
@@ -269,7 +269,7 @@ impl LoadArgs {
     /// Returns the number of requests in one pass over the dataset or the trace, if there is one.
     ///
     /// # Errors
-    /// Fails when a pass over the dataset has no end, because some requests use no record.
+    /// Fails if a pass over the dataset has no end, because some requests use no record.
     pub fn requests_per_pass(&self) -> Result<Option<u64>, DatasetError> {
         let Some(workload) = &self.chosen else { return Ok(None) };
         if let Some(trace) = &workload.trace {
@@ -287,7 +287,7 @@ impl LoadArgs {
     /// Returns the knobs at the start. If no option turns the load on or off, `by_default` does so.
     ///
     /// # Errors
-    /// Fails when a knob is out of range; the error names the first such knob.
+    /// Fails if a knob is out of range; the error names the first such knob.
     pub fn knobs(&self, by_default: bool) -> Result<Knobs, KnobError> {
         let usual = Knobs::default();
         let workload = self

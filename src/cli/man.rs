@@ -58,7 +58,7 @@ impl ManArgs {
     /// Returns the requested command.
     ///
     /// # Errors
-    /// Fails when there is no command with this name.
+    /// Fails if there is no command with this name.
     fn of(&self, line: fn() -> Command) -> Result<Command, UsageError> {
         let mut pages = all(line());
         let Some(name) = &self.command else { return Ok(pages.swap_remove(0)) };

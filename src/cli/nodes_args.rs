@@ -36,7 +36,7 @@ impl OneNodeArgs {
     /// Sets which servers besides its target belong to the session.
     ///
     /// # Errors
-    /// Fails when an option about the nodes of a cluster is used with `--one-node`; the error names the option.
+    /// Fails if an option about the nodes of a cluster is used with `--one-node`; the error names the option.
     pub(super) fn settle(self, all: OtherServers, plan: &mut SessionPlan) -> Result<(), UsageError> {
         plan.company = self.company(all);
         match plan.commission.option_about_clusters().filter(|_| self.one_node) {
@@ -105,7 +105,7 @@ impl NodesArgs {
     /// empty list if the command line names no servers to watch.
     ///
     /// # Errors
-    /// Fails when a name is unknown in the config file.
+    /// Fails if a name is unknown in the config file.
     pub(super) fn targets(
         &self,
         target: &mut TargetArgs,
@@ -122,7 +122,7 @@ impl NodesArgs {
     /// are given, adds the servers in `all`, which belong to the target.
     ///
     /// # Errors
-    /// Fails when a server's options are wrong, or when the plan has a load on servers that are only watched.
+    /// Fails if a server's options are wrong, or when the plan has a load on servers that are only watched.
     pub(super) fn settle(
         &self,
         servers: &[TargetArgs],
@@ -171,7 +171,7 @@ fn ring_words(servers: &[Target]) -> Vec<String> {
 /// that use TLS.
 ///
 /// # Errors
-/// Fails when a name is unknown in the config file.
+/// Fails if a name is unknown in the config file.
 pub(super) fn targets(
     words: &[Password],
     tls: &TlsArgs,

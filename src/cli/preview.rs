@@ -13,7 +13,7 @@ use crate::{
 /// Returns the requests that a session would send.
 ///
 /// # Errors
-/// Fails when values or keys of the plan are invalid.
+/// Fails if values or keys of the plan are invalid.
 pub(super) fn preview(plan: &SessionPlan) -> Result<Preview, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
     // A real run has a random prefix, so the preview uses the prefix of some run.

@@ -34,7 +34,7 @@ type RecordResult = Result<Option<Record>, ReadError>;
 /// `redacts`, the records lack the private parts of the server's text.
 ///
 /// # Errors
-/// Fails when the recording cannot be read, or a signal arrives before the first record.
+/// Fails if the recording cannot be read, or a signal arrives before the first record.
 pub(super) fn records<'a>(
     paths: &[PathBuf],
     redacts: bool,
@@ -96,7 +96,7 @@ fn read_all(paths: &[PathBuf], to: &SyncSender<RecordResult>) {
 /// Writes the output of `sink` for `records` to a new file, and removes the file if writing fails.
 ///
 /// # Errors
-/// Fails when a record is invalid, when the file exists already or cannot be written, or when a signal arrives.
+/// Fails if a record is invalid, when the file exists already or cannot be written, or when a signal arrives.
 pub(super) fn write_all(
     path: &Path,
     sink: Box<dyn Sink + Send>,
@@ -118,7 +118,7 @@ pub(super) fn write_all(
 /// runs at the same time, so a slow reader of the lines loses nothing.
 ///
 /// # Errors
-/// Fails when a record is invalid, when the output cannot be written, or when a signal arrives. It is no error if the
+/// Fails if a record is invalid, when the output cannot be written, or when a signal arrives. It is no error if the
 /// reader closes the output early.
 pub fn print_all(
     mut printer: Printer,

@@ -121,7 +121,7 @@ impl SessionArgs {
     /// Limits a run without a screen to one pass over its dataset, if no option limits the length of the run.
     ///
     /// # Errors
-    /// Fails when the number of requests in a pass is unknown.
+    /// Fails if the number of requests in a pass is unknown.
     pub fn end_after_a_pass(&mut self, load: &LoadArgs) -> Result<(), UsageError> {
         if self.requests.is_none() && self.duration.is_none() {
             self.requests = load.requests_per_pass().map_err(UsageError::of)?;

@@ -28,7 +28,7 @@ use crate::{
 /// Returns the plan of a session with these arguments, without screen and experiment.
 ///
 /// # Errors
-/// Fails when an argument is invalid; the error names the first invalid argument.
+/// Fails if an argument is invalid; the error names the first invalid argument.
 pub(super) fn session_plan(
     target_args: &TargetArgs,
     load: &LoadArgs,
@@ -107,7 +107,7 @@ fn http_key_names(workload: &Workload, run: RunId) -> KeyNames {
 /// numbers.
 ///
 /// # Errors
-/// Fails when an option of the load has no effect on an HTTP service.
+/// Fails if an option of the load has no effect on an HTTP service.
 fn http_load(load: &LoadArgs, site: &HttpSite) -> Result<LoadArgs, UsageError> {
     let has_shape = load.is_shaped.unwrap_or_else(|| load.describes_load());
     if load.keep || load.prefill || load.own_names || load.key_prefix.is_some() {

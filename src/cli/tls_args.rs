@@ -61,7 +61,7 @@ impl TlsArgs {
     /// files.
     ///
     /// # Errors
-    /// Fails when options contradict each other, or a file is invalid.
+    /// Fails if options contradict each other, or a file is invalid.
     pub fn tls(&self, by_uri: bool, address: &Address) -> Result<Option<Tls>, UsageError> {
         if !self.tls && !by_uri {
             let needs_tls = |option: &str| {

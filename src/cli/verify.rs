@@ -42,7 +42,7 @@ struct VerifyCounts {
 /// Returns the plan to read back the records that a run with the same options wrote.
 ///
 /// # Errors
-/// Fails when it is unknown how the load wrote the records.
+/// Fails if it is unknown how the load wrote the records.
 pub(super) fn plan(plan: SessionPlan) -> PlanResult {
     if !plan.commission.clusters.is_empty() {
         let text = "--verify reads records back from one server, but --hash divides them among several; leave one of the two out";

@@ -129,7 +129,7 @@ impl VersusArgs {
     /// Returns the session of both targets; only one target has load at a time.
     ///
     /// # Errors
-    /// Fails when a target or the load is invalid; the error names the target.
+    /// Fails if a target or the load is invalid; the error names the target.
     fn session(&self, given: Invocation) -> Result<SessionPlan, Failure> {
         let sides = self.sides();
         let options = nodes_args::targets(&sides.concat(), &self.tls, given)?;

@@ -103,7 +103,7 @@ pub enum LoadReport<'a> {
 /// begins the line about an error, as in the imitated tool.
 ///
 /// # Errors
-/// Fails when `heed` returns an error, or when a worker dies. The load also stops when the function fails.
+/// Fails if `heed` returns an error, or when a worker dies. The load also stops when the function fails.
 pub fn run_to_end(
     mut alone: StandaloneLoad,
     error: &str,
@@ -140,7 +140,7 @@ pub fn run_to_end(
 /// Returns the report for a record, if the record is an interval or a first error.
 ///
 /// # Errors
-/// Fails when a worker has died.
+/// Fails if a worker has died.
 fn report<'a>(
     record: &'a Record,
     so_far: Option<&'a Summary>,

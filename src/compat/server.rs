@@ -39,7 +39,7 @@ impl ServerOptions {
     /// Adopts the values of a URI; returns its dialect.
     ///
     /// # Errors
-    /// Fails when the URI is invalid.
+    /// Fails if the URI is invalid.
     pub fn take_uri(&mut self, text: &str) -> Result<Dialect, UriError> {
         let parsed = parse_uri(text)?;
         self.uris.push(parsed.clone());
@@ -86,7 +86,7 @@ impl ServerOptions {
     /// Returns the server as a target with this dialect.
     ///
     /// # Errors
-    /// Fails when a file for TLS is invalid.
+    /// Fails if a file for TLS is invalid.
     pub fn target(&self, dialect: Dialect) -> Result<Target, TlsError> {
         let host = self.host.clone().unwrap_or_else(|| DEFAULT_HOST.to_owned());
         let tcp = Address::Tcp { host, port: self.port.unwrap_or(DEFAULT_PORT) };

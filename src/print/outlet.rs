@@ -148,7 +148,7 @@ impl Outlet {
     /// piece, `report` returns a text about the number of lost lines.
     ///
     /// # Errors
-    /// Fails when an earlier piece could not be written.
+    /// Fails if an earlier piece could not be written.
     pub fn offer(&self, piece: Vec<u8>, report: impl FnOnce(u64) -> Vec<u8>) -> io::Result<()> {
         let mut state = self.0.state.lock();
         state.heard()?;
@@ -207,7 +207,7 @@ impl Outlet {
     /// Waits at most `limit` until the rest is written, and then gives up. Returns the number of all lost lines.
     ///
     /// # Errors
-    /// Fails when a piece could not be written, unless a caller has already received this error.
+    /// Fails if a piece could not be written, unless a caller has already received this error.
     pub fn end_within(&self, limit: Duration) -> io::Result<u64> {
         let was_reported = self.0.state.lock().is_reported;
         match self.is_written_within(limit) {

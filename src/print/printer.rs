@@ -51,7 +51,7 @@ impl Printer {
     /// Adds a record, and writes all output that this record completes.
     ///
     /// # Errors
-    /// Fails when `out` can no longer be written.
+    /// Fails if `out` can no longer be written.
     pub fn push(&mut self, record: &Arc<Record>) -> io::Result<()> {
         if matches!(**record, Record::End(_)) {
             self.out.make_room_for_last();

@@ -63,7 +63,7 @@ pub fn plain(text: Vec<u8>) -> Vec<u8> {
 /// Checks the result of writing to standard output, at the end of a command.
 ///
 /// # Errors
-/// Fails when writing failed. A reader that closes the pipe early, as `head` does, is no error.
+/// Fails if writing failed. A reader that closes the pipe early, as `head` does, is no error.
 pub fn stdout_result(written: io::Result<()>) -> anyhow::Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -33,7 +33,7 @@ impl Abort {
     /// Returns the listener for these conditions; `None` without conditions.
     ///
     /// # Errors
-    /// Fails when a condition is about a relative change: a running session has no base to compare with.
+    /// Fails if a condition is about a relative change: a running session has no base to compare with.
     pub fn of(conditions: &[Condition]) -> Result<Option<Self>, UsageError> {
         if let Some(condition) = conditions.iter().find(|condition| condition.is_relative()) {
             return Err(UsageError::Line(format!(

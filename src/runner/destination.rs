@@ -30,7 +30,7 @@ pub(super) struct SessionDestination {
 /// wait for a server that starts later.
 ///
 /// # Errors
-/// Fails when a server cannot be reached, except that the screen accepts temporary errors. Fails also if the built-in
+/// Fails if a server cannot be reached, except that the screen accepts temporary errors. Fails also if the built-in
 /// server does not start.
 pub(super) fn destination(plan: &SessionPlan) -> Result<SessionDestination, Failure> {
     let commission = &plan.commission;

@@ -90,7 +90,7 @@ impl FleetPlan {
     /// Waits for the agents, and hands the load of the session to the agents.
     ///
     /// # Errors
-    /// Fails when the bus does not answer or is the target, when an agent does not match the session, or when a signal
+    /// Fails if the bus does not answer or is the target, when an agent does not match the session, or when a signal
     /// arrives first.
     pub(super) fn begin(
         &self,

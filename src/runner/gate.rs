@@ -26,7 +26,7 @@ impl Gate {
     /// Returns the listener for these conditions; `None` without conditions.
     ///
     /// # Errors
-    /// Fails when a condition is about a relative change, and there is no recording to compare with.
+    /// Fails if a condition is about a relative change, and there is no recording to compare with.
     pub fn of(conditions: &[Condition], base: Option<&str>) -> Result<Option<Self>, UsageError> {
         match conditions.iter().find(|condition| condition.is_relative() && base.is_none()) {
             Some(condition) => Err(UsageError::Line(format!(
@@ -95,7 +95,7 @@ impl Listener for Gate {
 /// Reports the conditions that are met.
 ///
 /// # Errors
-/// Fails when a condition is met.
+/// Fails if a condition is met.
 pub fn end(crossed: &[MetCondition]) -> Result<(), Failure> {
     if is_github() {
         for crossed in crossed {
@@ -125,7 +125,7 @@ fn is_github() -> bool {
 /// Adds `markdown` to the job summary of GitHub Actions, if the program runs in a job.
 ///
 /// # Errors
-/// Fails when the file of the summary cannot be written.
+/// Fails if the file of the summary cannot be written.
 pub fn add_to_job_summary(markdown: &str) -> Result<(), Failure> {
     let Some(path) = env::var_os("GITHUB_STEP_SUMMARY").filter(|path| is_github() && !path.is_empty()) else {
         return Ok(());
@@ -138,7 +138,7 @@ pub fn add_to_job_summary(markdown: &str) -> Result<(), Failure> {
 /// Refuses recordings that cannot be compared.
 ///
 /// # Errors
-/// Fails when the recordings cannot be compared; the error contains the reasons.
+/// Fails if the recordings cannot be compared; the error contains the reasons.
 pub fn refuse(mismatches: &[String]) -> Result<(), Failure> {
     if mismatches.is_empty() {
         return Ok(());
@@ -150,7 +150,7 @@ pub fn refuse(mismatches: &[String]) -> Result<(), Failure> {
 /// Returns the run in a recording; `FILE#N` is segment N of FILE, unless there is a file with that name.
 ///
 /// # Errors
-/// Fails when the recording cannot be read, or has several settings.
+/// Fails if the recording cannot be read, or has several settings.
 pub fn read(name: &str) -> Result<Run, Failure> {
     let (file, segment) = named(name);
     let mut reader = Reader::open(Path::new(file)).map_err(anyhow::Error::from)?;

@@ -22,7 +22,7 @@ pub trait Listener {
     /// Finishes the output, after the last delivery.
     ///
     /// # Errors
-    /// Fails when the output cannot be written, now or earlier.
+    /// Fails if the output cannot be written, now or earlier.
     fn finish(&mut self) -> Result<(), Failure> {
         Ok(())
     }
@@ -30,7 +30,7 @@ pub trait Listener {
     /// Returns the result for a script, after a session that ended without a failure.
     ///
     /// # Errors
-    /// Fails when the result is not the required result.
+    /// Fails if the result is not the required result.
     fn verdict(&mut self) -> Result<(), Failure> {
         Ok(())
     }

@@ -199,7 +199,7 @@ impl OnFinding {
     /// Runs `command` for findings in the records that `peer` receives, until the session is over.
     ///
     /// # Errors
-    /// Fails when the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub(super) fn start(command: String, peer: Peer) -> Result<Self, Failure> {
         let watch = move || watch(command, &peer);
         let thread = std::thread::Builder::new().name("on-finding".to_owned()).spawn(watch);

@@ -105,7 +105,7 @@ impl SessionPlan {
     /// Finds the clusters of all targets. The other nodes of these clusters get load, but are not watched.
     ///
     /// # Errors
-    /// Fails when the cluster of a target is unknown, when no primary of the cluster answers, or when another target is
+    /// Fails if the cluster of a target is unknown, when no primary of the cluster answers, or when another target is
     /// in the same cluster.
     fn find_clusters(&mut self) -> Result<(), Failure> {
         let commission = &mut self.commission;
@@ -136,7 +136,7 @@ impl SessionPlan {
     /// [`find_nodes`](Self::find_nodes).
     ///
     /// # Errors
-    /// Fails when the plan sets parameters and several servers get the load.
+    /// Fails if the plan sets parameters and several servers get the load.
     pub fn check_config(&self) -> Result<(), UsageError> {
         if self.commission.config.is_empty() || self.commission.clusters.is_empty() {
             return Ok(());
@@ -149,7 +149,7 @@ impl SessionPlan {
     /// Checks that the load can read from the nodes of `--read-from`.
     ///
     /// # Errors
-    /// Fails when there is neither a cluster nor a replica, or when the nearest node is unknown because not all nodes
+    /// Fails if there is neither a cluster nor a replica, or when the nearest node is unknown because not all nodes
     /// get PINGs.
     pub(super) fn check_read_from(&self) -> Result<(), UsageError> {
         let commission = &self.commission;
@@ -184,7 +184,7 @@ impl SessionPlan {
     /// Checks that `--probe-lag` has replicas to measure.
     ///
     /// # Errors
-    /// Fails when the session follows no replicas.
+    /// Fails if the session follows no replicas.
     pub(super) fn check_probe_lag(&self) -> Result<(), UsageError> {
         let commission = &self.commission;
         if !commission.probes_lag || !commission.clusters.is_empty() || commission.follows_replicas {

@@ -19,7 +19,7 @@ pub trait Plan {
     /// Carries out the plan.
     ///
     /// # Errors
-    /// Fails when the plan fails, when the result is not the required result, or when a signal ends the plan.
+    /// Fails if the plan fails, when the result is not the required result, or when a signal ends the plan.
     fn run(self: Box<Self>) -> Result<(), Failure>;
 }
 
@@ -79,7 +79,7 @@ impl SessionPlan {
     /// Checks that the operating system allows this process to open a connection for each client.
     ///
     /// # Errors
-    /// Fails when the system allows fewer connections; the error contains the allowed number.
+    /// Fails if the system allows fewer connections; the error contains the allowed number.
     pub fn check_clients(&self) -> Result<(), UsageError> {
         self.knobs().try_for_each(|knobs| self.commission.check_clients(knobs)).map_err(UsageError::Line)
     }
@@ -88,7 +88,7 @@ impl SessionPlan {
     /// hash can divide this load.
     ///
     /// # Errors
-    /// Fails when a dialect does not support the workload, or the load cannot be divided; the error names the commands.
+    /// Fails if a dialect does not support the workload, or the load cannot be divided; the error names the commands.
     pub fn check_dialect(&self) -> Result<(), UsageError> {
         let names = &self.commission.plan.names;
         for (node, target) in self.commission.targets().take(1 + self.commission.others.len()).enumerate() {

@@ -32,7 +32,7 @@ const STAYS_BEHIND: &str = "some changes to the server were not undone; see abov
 /// Returns a receiver of all signals that end a program without a screen.
 ///
 /// # Errors
-/// Fails when the system does not allow this process to handle signals.
+/// Fails if the system does not allow this process to handle signals.
 pub fn end_signals() -> Result<Receiver<Signal>, Failure> {
     Ok(signals(&Signal::ENDS).context("cannot take signals")?)
 }
@@ -67,7 +67,7 @@ impl RunningSession {
     /// Starts the session of `plan`. Commands are sent only after all nodes have been reached.
     ///
     /// # Errors
-    /// Fails when outputs cannot be opened, a server cannot be reached, or the load is not allowed.
+    /// Fails if outputs cannot be opened, a server cannot be reached, or the load is not allowed.
     pub(super) fn begin(mut plan: SessionPlan) -> Result<Self, Failure> {
         // The session itself receives the signals that end it, so the screen cannot delay them.
         let ends = end_signals()?;
@@ -130,7 +130,7 @@ impl RunningSession {
     /// Passes the session's deliveries to `listeners` until the session is over, and waits for the end of the session.
     ///
     /// # Errors
-    /// Fails when a listener or the recording fails, when a signal ends the session, when a server refuses the load,
+    /// Fails if a listener or the recording fails, when a signal ends the session, when a server refuses the load,
     /// when a change cannot be undone, or when the result is not the required result.
     pub(super) fn run(self, listeners: &mut [&mut dyn Listener]) -> Result<(), Failure> {
         listen(&self.peer, listeners);

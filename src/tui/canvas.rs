@@ -86,7 +86,7 @@ impl<W: Write> Canvas<W> {
     /// Switches to the alternate screen and hides the cursor. Drops earlier output that has not been sent yet.
     ///
     /// # Errors
-    /// Fails when the terminal cannot be written to.
+    /// Fails if the terminal cannot be written to.
     pub fn enter(&mut self) -> io::Result<()> {
         self.bytes.clear();
         queue!(self.bytes, EnterAlternateScreen, cursor::Hide, Print(PASTE_ON), Clear(ClearType::All))?;
@@ -101,7 +101,7 @@ impl<W: Write> Canvas<W> {
     /// Continues to send pending output. Returns whether the terminal has accepted all output.
     ///
     /// # Errors
-    /// Fails when the terminal cannot be written to.
+    /// Fails if the terminal cannot be written to.
     pub fn push(&mut self) -> io::Result<bool> {
         while self.accepted < self.bytes.len() {
             match self.out.write(&self.bytes[self.accepted..]) {
@@ -123,7 +123,7 @@ impl<W: Write> Canvas<W> {
     /// row is begun, and the next frame sends the rest. Returns whether the terminal has accepted all output.
     ///
     /// # Errors
-    /// Fails when the terminal cannot be written to.
+    /// Fails if the terminal cannot be written to.
     pub fn frame(&mut self, most: usize, paint: impl FnOnce(&mut Buffer)) -> io::Result<bool> {
         if !self.push()? {
             return Ok(false);

@@ -49,7 +49,7 @@ pub trait EventSource {
     /// Returns the next event, or `None` if no event arrives within `wait`.
     ///
     /// # Errors
-    /// Fails when the terminal is gone.
+    /// Fails if the terminal is gone.
     fn next(&mut self, wait: Duration) -> io::Result<Option<TerminalEvent>>;
 }
 
@@ -80,7 +80,7 @@ impl TerminalEvents {
     /// is an event; crossterm does not receive SIGWINCH earlier.
     ///
     /// # Errors
-    /// Fails when the terminal is gone.
+    /// Fails if the terminal is gone.
     pub fn begin(before: &Background) -> io::Result<Self> {
         let (sender, events) = mpsc::channel();
         let is_over = Arc::new(AtomicBool::new(false));

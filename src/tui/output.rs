@@ -32,7 +32,7 @@ impl TerminalOutput {
     /// itself and may block.
     ///
     /// # Errors
-    /// Fails when there is no standard output.
+    /// Fails if there is no standard output.
     pub fn open() -> io::Result<Self> {
         Self::to(stdout())
     }
@@ -45,7 +45,7 @@ impl TerminalOutput {
     /// Sends all `bytes`, and waits for the terminal for at most `limit` in total.
     ///
     /// # Errors
-    /// Fails when the terminal is gone, or has not accepted all bytes in time ([`TimedOut`](io::ErrorKind::TimedOut)).
+    /// Fails if the terminal is gone, or has not accepted all bytes in time ([`TimedOut`](io::ErrorKind::TimedOut)).
     pub fn send_within(&mut self, mut bytes: &[u8], limit: Duration) -> io::Result<()> {
         let deadline = Instant::now() + limit;
         while !bytes.is_empty() {

@@ -48,7 +48,7 @@ impl Guard {
     /// panic in another thread is kept for [`panicked`], since the alternate screen would hide the message.
     ///
     /// # Errors
-    /// Fails when standard output is not a terminal, or the terminal is gone.
+    /// Fails if standard output is not a terminal, or the terminal is gone.
     pub fn take() -> io::Result<Self> {
         let screen = thread::current().id();
         HOOK.call_once(|| {

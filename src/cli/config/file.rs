@@ -79,7 +79,7 @@ impl ConfigFile {
     /// Reads the config file.
     ///
     /// # Errors
-    /// Fails when other users can write the file, or the file is invalid. The error is one line with the path of the
+    /// Fails if other users can write the file, or the file is invalid. The error is one line with the path of the
     /// file.
     pub fn read(path: Option<PathBuf>) -> Result<Self, UsageError> {
         let mut config = Self { path, ..Self::default() };
@@ -129,7 +129,7 @@ impl ConfigFile {
     /// Returns the target of this name.
     ///
     /// # Errors
-    /// Fails when there is no such target.
+    /// Fails if there is no such target.
     pub fn target(mut self, name: &str) -> Result<NamedTarget, UsageError> {
         let names = self.names().collect::<Vec<_>>().join(", ");
         let names = if names.is_empty() { "none".to_owned() } else { names };

@@ -23,7 +23,7 @@ const LONGEST: u64 = 64 * 1024;
 /// Runs a shell command, and returns the first line that it prints.
 ///
 /// # Errors
-/// Fails when the command fails, or prints no line.
+/// Fails if the command fails, or prints no line.
 pub fn password_of_command(command: &str) -> anyhow::Result<Password> {
     let sh = Command::new("sh").args(["-c", command]).stdout(Stdio::piped()).spawn();
     let mut sh = sh.context("password-command: cannot start sh")?;
@@ -69,7 +69,7 @@ impl Drop for HiddenInput {
 /// Asks the user for a password at the terminal.
 ///
 /// # Errors
-/// Fails when standard input is not a terminal, or Ctrl-C is typed.
+/// Fails if standard input is not a terminal, or Ctrl-C is typed.
 pub fn ask() -> Result<Password, Failure> {
     if !io::stdin().is_terminal() {
         let text = "--askpass needs a terminal, and standard input is none; give the password in the environment variable REDISCLI_AUTH";

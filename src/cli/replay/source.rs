@@ -63,7 +63,7 @@ impl ReplaySource {
     /// Starts reading.
     ///
     /// # Errors
-    /// Fails when the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub fn start(reader: JoinedReader) -> io::Result<Self> {
         let (sender, read) = sync_channel(WAITING);
         let (again, orders) = channel();

@@ -142,7 +142,7 @@ impl Verification {
 /// Reads all records back from the server, each once.
 ///
 /// # Errors
-/// Fails when the server cannot be reached.
+/// Fails if the server cannot be reached.
 pub(super) fn verify(
     asked: &MemtierOptions,
     target: &Target,

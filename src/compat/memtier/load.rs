@@ -82,7 +82,7 @@ impl Memtier {
 /// failed requests are sent again (`--retry-on-error`).
 ///
 /// # Errors
-/// Fails when the cluster cannot be read, or an operation has keys of several servers.
+/// Fails if the cluster cannot be read, or an operation has keys of several servers.
 pub(super) fn find_nodes(
     asked: &MemtierOptions,
     requests: &RunRequests,

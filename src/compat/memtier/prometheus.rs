@@ -162,7 +162,7 @@ impl Prometheus {
     /// Starts the server, if a port is given.
     ///
     /// # Errors
-    /// Fails when the address is in use, or does not belong to this machine.
+    /// Fails if the address is in use, or does not belong to this machine.
     pub(super) fn open(asked: &MemtierOptions) -> Result<Option<Self>, String> {
         let options = &asked.prometheus;
         let Some(port) = options.port else { return Ok(None) };

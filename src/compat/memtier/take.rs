@@ -219,7 +219,7 @@ impl MemtierOptions {
     /// Applies `-a` and then `--uri` to the server, after all options are read.
     ///
     /// # Errors
-    /// Fails when a URI is invalid, or an option cannot be used with `--hash`.
+    /// Fails if a URI is invalid, or an option cannot be used with `--hash`.
     pub(super) fn settle(&mut self) -> Result<(), OptionRefusal> {
         if let Some(credentials) = &self.authenticate {
             let (user, password) = match credentials.split_once(':') {

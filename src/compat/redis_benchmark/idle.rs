@@ -30,7 +30,7 @@ const LISTENING: Duration = Duration::from_millis(1);
 /// Opens this many connections, and keeps the connections open. The first lost connection ends the run.
 ///
 /// # Errors
-/// Fails when a connection was lost, or output cannot be written.
+/// Fails if a connection was lost, or output cannot be written.
 pub(super) fn keep_open(
     target: &Target,
     server: &str,

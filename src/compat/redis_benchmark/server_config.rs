@@ -46,7 +46,7 @@ impl<'a> QueryConnection<'a> {
     /// Sends a command; returns the reply, or the error reply.
     ///
     /// # Errors
-    /// Fails when there is no reply.
+    /// Fails if there is no reply.
     pub(super) fn ask(&mut self, words: &[&[u8]]) -> Result<Result<Vec<u8>, String>, ReachError> {
         let mut answer = Ok(Vec::new());
         let left = self.until.saturating_duration_since(Instant::now());

@@ -87,7 +87,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// Runs `--intrinsic-latency` for `length`.
 ///
 /// # Errors
-/// Fails when the stream cannot be written, or the system cannot start a thread.
+/// Fails if the stream cannot be written, or the system cannot start a thread.
 pub(super) fn run_intrinsic(
     length: Duration,
     stop: &Receiver<Signal>,

@@ -268,7 +268,7 @@ impl OneshotArgs {
     /// option of sessions.
     ///
     /// # Errors
-    /// Fails when options contradict each other.
+    /// Fails if options contradict each other.
     pub fn plan(&self, target: Target, json: bool) -> Result<Option<OneshotPlan>, PlanError> {
         let Some(mode) = self.mode() else { return Ok(None) };
         let plan = OneshotPlan {

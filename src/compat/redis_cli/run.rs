@@ -49,7 +49,7 @@ impl Streams<'_> {
 /// figures so far. Figures go to stdout, warnings to stderr; `is_tty` is whether stdout is a terminal.
 ///
 /// # Errors
-/// Fails when the plan is invalid (a [`PlanError`](super::PlanError)), when no sample was taken (with a diagnosis),
+/// Fails if the plan is invalid (a [`PlanError`](super::PlanError)), when no sample was taken (with a diagnosis),
 /// when stdout cannot be written, or when the system cannot start a thread.
 pub fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow::Result<()> {
     run_on(

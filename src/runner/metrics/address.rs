@@ -78,7 +78,7 @@ impl MetricsAddress {
     /// Listens on the address.
     ///
     /// # Errors
-    /// Fails when the system refuses to listen, because the address is taken or does not belong to this machine.
+    /// Fails if the system refuses to listen, because the address is taken or does not belong to this machine.
     pub(super) fn listen(&self) -> io::Result<MetricsListener> {
         match self {
             Self::Tcp(address) => {

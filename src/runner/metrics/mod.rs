@@ -76,7 +76,7 @@ impl PageServer {
     /// Serves a page at `/metrics`.
     ///
     /// # Errors
-    /// Fails when listening is impossible, or the system cannot start a thread.
+    /// Fails if listening is impossible, or the system cannot start a thread.
     pub fn start(address: &MetricsAddress, page: Page) -> io::Result<Self> {
         let (until, stop) = oneshot::channel();
         let listener = address.listen()?;
@@ -103,7 +103,7 @@ impl Serving {
     /// Listens on `address` before the measurement begins, so that a taken address is reported early.
     ///
     /// # Errors
-    /// Fails when listening is impossible, or the system cannot start a thread.
+    /// Fails if listening is impossible, or the system cannot start a thread.
     pub fn start(address: &MetricsAddress) -> Result<Self, Failure> {
         let sums = SharedMetrics::default();
         let shared = sums.clone();
@@ -116,7 +116,7 @@ impl Serving {
     /// Adds the records that `peer` receives to the metrics, until the session is over.
     ///
     /// # Errors
-    /// Fails when the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub fn count(&self, peer: Peer) -> Result<(), Failure> {
         let mut sums = self.sums.clone();
         let count = move || listen(&peer, &mut [&mut sums]);

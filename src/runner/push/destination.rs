@@ -77,7 +77,7 @@ impl fmt::Display for PushDestination {
 /// Reads a file with a header on each line, such as `Authorization: Bearer TOKEN`.
 ///
 /// # Errors
-/// Fails when the file cannot be read, or a line is not a header. The error message does not contain the line.
+/// Fails if the file cannot be read, or a line is not a header. The error message does not contain the line.
 pub fn headers_of(file: &Path) -> Result<HeaderMap, String> {
     let shown = untrusted::path(file);
     let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read {shown}: {error}"))?;
@@ -98,7 +98,7 @@ fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
 /// Returns the headers in the text of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`.
 ///
 /// # Errors
-/// Fails when a part of the text is not a header. The error message does not contain this part.
+/// Fails if a part of the text is not a header. The error message does not contain this part.
 pub fn otlp_headers(text: &str) -> Result<HeaderMap, String> {
     pairs("OTEL_EXPORTER_OTLP_HEADERS", text, |name, value| header(name, &value))
 }
@@ -106,7 +106,7 @@ pub fn otlp_headers(text: &str) -> Result<HeaderMap, String> {
 /// Returns the attributes in the text of `OTEL_RESOURCE_ATTRIBUTES`: `name=value,name=value`.
 ///
 /// # Errors
-/// Fails when the text does not have the form `name=value,name=value`.
+/// Fails if the text does not have the form `name=value,name=value`.
 pub fn attributes(text: &str) -> Result<Labels, String> {
     pairs("OTEL_RESOURCE_ATTRIBUTES", text, |name, value| Some((name.to_owned(), value)))
 }

@@ -73,7 +73,7 @@ impl PushPlan {
     /// Prepares the receivers, before the measurement begins.
     ///
     /// # Errors
-    /// Fails when TLS cannot be set up.
+    /// Fails if TLS cannot be set up.
     pub(super) fn prepare(&self) -> Result<Vec<PushQueue>, Failure> {
         let queue = |to: &PushDestination| {
             let mut headers = self.headers.clone();
@@ -101,7 +101,7 @@ impl Pushing {
     /// Pushes the metrics of the records that `peer` receives, until the session is over.
     ///
     /// # Errors
-    /// Fails when the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub(super) fn start(queues: Vec<PushQueue>, peer: Peer) -> Result<Self, Failure> {
         let mut sums = SharedMetrics::default();
         let (goes_on, over) = watch::channel(());

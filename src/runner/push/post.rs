@@ -72,7 +72,7 @@ impl PushReceiver {
     /// Sends `body` and waits for the response.
     ///
     /// # Errors
-    /// Fails when the receiver does not accept the sample.
+    /// Fails if the receiver does not accept the sample.
     pub(super) async fn post(&self, body: Bytes) -> Result<(), PostError> {
         let late = |_| PostError::Later("the receiver does not answer".to_owned());
         let (status, reply) = timeout(PATIENCE, self.exchange(body))

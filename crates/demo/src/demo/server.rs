@@ -81,7 +81,7 @@ pub enum Error {
 /// Starts a server on a new thread; it accepts connections as soon as this function returns.
 ///
 /// # Errors
-/// When the server cannot listen on its address, or the system refuses a poll or a thread.
+/// Fails if the server cannot listen on its address, or the system refuses a poll or a thread.
 pub fn start(options: Options) -> Result<Handle, Error> {
     match options.faults.iter().any(Fault::needs_cluster) {
         true => Err(Error::Unfit(

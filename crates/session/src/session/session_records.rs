@@ -93,7 +93,7 @@ impl SessionRecords {
     /// iterator can exist at a time.
     ///
     /// # Errors
-    /// Fails when the records cannot be read, or when not all records were kept.
+    /// Fails if the records cannot be read, or when not all records were kept.
     pub fn records(
         &mut self,
     ) -> Result<impl Iterator<Item = Result<Record, ReadError>>, SessionRecordsError> {

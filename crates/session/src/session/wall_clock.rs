@@ -68,7 +68,7 @@ impl Timeline {
     /// Returns a given moment in seconds of the session.
     ///
     /// # Errors
-    /// Fails when the moment is not in the session, or the wall clock is unknown. The error message says what to give
+    /// Fails if the moment is not in the session, or the wall clock is unknown. The error message says what to give
     /// instead.
     pub fn moment(&self, given: GivenMoment) -> Result<f64, String> {
         let (begins_s, ends_s) = (self.begins_s(), self.now_s);

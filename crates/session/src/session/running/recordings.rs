@@ -46,7 +46,7 @@ impl Recordings {
     /// Starts a recording into `writer`, `since_s` seconds after the start of the session.
     ///
     /// # Errors
-    /// Fails when the system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     pub fn start(&mut self, writer: SessionWriter, since_s: f64) -> std::io::Result<RecordFeed> {
         self.since_s = since_s;
         let (recording, listener) = Recording::start(writer)?;
