@@ -264,6 +264,6 @@ mod tests {
         };
         assert_eq!(clipped(&[]).peaks(&columns, |value| value), [(2, 9), (6, 5)]);
         assert_eq!(clipped(&[]).peaks(&columns, |value| u64::MAX - value), [(1, 3), (6, 5)]);
-        assert_eq!(clipped(&[2, 5]).peaks(&columns, |value| value), [(1, 3), (2, 9), (6, 5)]);
+        assert_eq!(clipped(&[2, 5]).peaks(&columns, |value| value), [(2, 9), (6, 5), (1, 3)]);
     }
 }
