@@ -52,7 +52,15 @@ fn the_targets_of_the_config_file_are_completed_and_those_of_a_refused_one_are_n
     fs::create_dir(file.parent().unwrap()).unwrap();
     fs::write(&file, "[targets.prod]\naddress = \"h\"\n[targets.stage]\naddress = \"h\"\n").unwrap();
     let found = |words: &[&str]| completed_with(home.path(), words);
-    let all = [&["@"][..], &["clean", "@"], &["-u", "@"], &["versus", "@"], &["versus", "@prod", "@"]];
+    let all = [
+        &["@"][..],
+        &["clean", "@"],
+        &["-u", "@"],
+        &["versus", "@"],
+        &["versus", "@prod", "@"],
+        &["doctor", "@"],
+        &["capture", "@"],
+    ];
     for words in all {
         assert_eq!(found(words), ["@prod", "@stage"], "{words:?}");
     }

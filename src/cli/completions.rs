@@ -74,7 +74,7 @@ pub(super) fn answer(args: &[OsString], line: fn() -> Command) -> Option<ExitCod
 /// values, such as a file.
 fn names(argument: &str) -> Option<fn() -> Vec<String>> {
     Some(match argument {
-        "a" | "b" | "nodes" | "uri" | "@" => config::target_names,
+        "a" | "at" | "b" | "nodes" | "uri" | "@" => config::target_names,
         "arrivals" => || owned(Arrivals::NAMES),
         "backlog" => || owned(&Backlog::ALL.map(Backlog::name)),
         "rhythm" => || owned(&Rhythm::ALL.map(Rhythm::name)),
@@ -113,9 +113,9 @@ fn with_names(line: Command) -> Command {
     let commands: Vec<_> = line.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let named = |command: Command| {
         let has_target = command.get_arguments().any(|argument| argument.get_id() == "named");
-        // The servers of a series are its last arguments, and names of targets are completed there.
-        let takes_all = command.get_positionals().any(|argument| argument.get_id() == "nodes");
-        let command = if has_target && !takes_all { command.arg(Arg::new("@")) } else { command };
+        // Some commands have an argument of their own for targets: one, or the servers of a series.
+        let has_own = command.get_positionals().any(|it| it.get_id() == "at" || it.get_id() == "nodes");
+        let command = if has_target && !has_own { command.arg(Arg::new("@")) } else { command };
         command.mut_args(|argument| match argument.get_id().as_str() {
             "command" => argument.value_parser(PossibleValuesParser::new(commands.clone())),
             _ => with_completions(argument),
@@ -204,6 +204,7 @@ mod tests {
         let expected = [
             "a",
             "arrivals",
+            "at",
             "b",
             "backlog",
             "rhythm",
