@@ -56,7 +56,7 @@ pub struct DoctorArgs {
     /// its input
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     pub on_finding: Option<String>,
-    /// Remove the server's own text: arguments and clients in the slow log, error messages, addresses
+    /// Leave texts from the server out: arguments and clients of the slow log, error messages, addresses
     #[arg(long)]
     pub redact: bool,
     /// Use ASCII characters only

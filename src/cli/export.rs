@@ -50,7 +50,7 @@ pub struct ExportArgs {
     /// The number of the target to export, counted from 0, if the recording has several targets
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub target: u16,
-    /// Remove the server's own text: arguments and clients in the slow log, error messages, addresses
+    /// Leave texts from the server out: arguments and clients of the slow log, error messages, addresses
     #[arg(long)]
     pub redact: bool,
 }

@@ -97,7 +97,7 @@ pub struct LoadArgs {
     /// -n or --duration is given
     #[arg(long, value_name = "FILE", conflicts_with_all = CONFLICTS_WITH_TRACE)]
     pub trace: Option<PathBuf>,
-    /// Send the commands of --trace this many times as fast, such as 2 or 0.5 [default: 1]
+    /// Speed of --trace: 2 is twice the recorded speed, 0.5 is half of it [default: 1]
     #[arg(long, value_name = "FACTOR", value_parser = speed, requires = "trace", conflicts_with = "rate")]
     pub speed: Option<f64>,
     /// Ratio of SETs to GETs, such as 1:10 [default: 1:10]

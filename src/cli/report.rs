@@ -36,7 +36,7 @@ pub struct ReportArgs {
     /// The new file to write: .html for a page, .md for text
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Remove the server's own text: arguments and clients in the slow log, error messages, addresses
+    /// Leave texts from the server out: arguments and clients of the slow log, error messages, addresses
     #[arg(long)]
     pub redact: bool,
 }

@@ -59,7 +59,7 @@ pub struct SeriesArgs {
     /// Multiply clients and threads by this factor between 0 and 1
     #[arg(long, value_name = "PART")]
     pub scale_clients: Option<ScaleFactor>,
-    /// Run each cell for this many seconds, in place of the cell's own number of requests or seconds
+    /// Run each cell (one test with one set of parameters) for this many seconds instead of its own requests or seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub duration: Option<u32>,
     /// Print the published figures below the measured figures

@@ -43,7 +43,7 @@ pub struct SessionArgs {
     /// at most ten per second in total, and asks before it writes the first marker; needs no load
     #[arg(long, conflicts_with_all = ["redact", "one_node", "key_prefix", "own_names"])]
     pub probe_lag: bool,
-    /// Remove the server's own text from all output: arguments and clients in the slow log, error messages, addresses
+    /// Leave texts from the server out of all output: arguments and clients of the slow log, error messages, addresses
     #[arg(long)]
     pub redact: bool,
     /// Also write all arguments of commands in the slow log to recordings, JSON lines and exports, as completely as the
@@ -60,8 +60,8 @@ pub struct SessionArgs {
     /// The baseline recording for conditions of --fail-if that compare, such as 'ops < -5%'
     #[arg(long, value_name = "FILE", requires = "fail_if")]
     pub base: Option<String>,
-    /// Without a screen: end the run with exit code 3 when this condition is met in each of 5 seconds in a row: 'p99 >
-    /// 50ms', 'ops < 1000', 'errors > 0' (per second); can be given several times
+    /// Without a screen: end the run with exit code 3 when this condition holds in each of 5 consecutive seconds, such
+    /// as 'p99 > 50ms', 'ops < 1000' or 'errors > 0'; the option can be repeated
     #[arg(long, value_name = "CONDITION")]
     pub abort_if: Vec<Condition>,
     /// Run this shell command for each finding that is a warning or worse; the command reads the finding as JSON from

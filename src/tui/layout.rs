@@ -13,8 +13,8 @@
 //!  news, server line: in a frozen view, the values at the cursor
 //!  footer
 //! ```
-//! On a small terminal, whole parts are left out, the least important parts first. A part that is shown always has
-//! the rows that it needs.
+//! On a small terminal, whole parts are left out, the least important parts first. A part that is shown always has the
+//! rows that it needs.
 
 use ratatui::layout::Rect;
 
@@ -70,7 +70,7 @@ pub struct ScreenPlan {
     pub commands: Rect,
     /// The latency: a horizontal rule and the chart.
     pub latency: Rect,
-    /// The lanes of probes and server, below a horizontal rule if there is room.
+    /// The lanes of the probes and of the server. Above them is a horizontal rule if there is room.
     pub probes: Rect,
     /// The height of each lane, in rows.
     pub probe_rows: u16,
@@ -238,8 +238,7 @@ fn divide_rows(rows: u16, subject: Subject) -> [u16; 4] {
 
 /// The minimum height of a screen that shows the latest event, first with a panel, then without a panel.
 const ROOM_FOR_NEWS: (u16, u16) = (30, 22);
-/// A screen without a panel shows the server's own figures from this height on, and under load the knobs in two
-/// lines.
+/// A screen without a panel shows the server's own figures from this height on, and under load the knobs in two lines.
 const ROOM_FOR_LINES: u16 = 20;
 
 /// Returns the number of rows below the charts for the knobs, for the latest event, and for the server's own figures.
@@ -301,8 +300,8 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> ScreenPlan {
     }
 }
 
-/// Returns the layout in which `pane` replaces all charts and the panel. Below a chart, the time axis stays, as do
-/// the rows with figures of the server or of the cursor.
+/// Returns the layout in which `pane` replaces all charts and the panel. Below a chart, the time axis stays, as do the
+/// rows with figures of the server or of the cursor.
 fn with_one(whole: ScreenPlan, subject: Subject, pane: Pane) -> ScreenPlan {
     let area = whole.area;
     let body = Rect { height: whole.axis.bottom() - whole.body.y, ..whole.body };
@@ -366,8 +365,8 @@ fn columns(main: u16, subject: Subject) -> Columns {
 /// From this width on, the range of a sparkline is written next to the sparkline.
 const ROOM_FOR_RANGES: u16 = 36;
 
-/// Returns the columns of sparklines. There is room for `p50 583 µs` at the left of the sparkline, and for `280
-/// µs–1.1 ms` at the right.
+/// Returns the columns of sparklines. There is room for `p50 583 µs` at the left of the sparkline, and for `280 µs–1.1
+/// ms` at the right.
 fn columns_of_numbers(w: u16) -> Columns {
     let (gutter, name) = (13, if w >= ROOM_FOR_RANGES { 15 } else { 1 });
     Columns { gutter, plot: w.saturating_sub(gutter + name), name, values: 0, value: 0 }

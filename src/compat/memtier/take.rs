@@ -12,7 +12,7 @@ use crate::{
     protocol::Dialect,
 };
 
-/// The format of a range that may begin at 0.
+/// The form of a range from 0 or more, as error messages show it.
 const SPAN: &str = "[0-n]-[1-n]";
 
 impl MemtierOptions {

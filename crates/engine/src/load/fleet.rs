@@ -15,7 +15,7 @@ use crate::{clock::Clock, knobs::Knobs, workload::Share};
 /// How long a setting is published before it takes effect, so that all agents receive the setting in time: 0.1 s.
 pub(super) const LEAD_NS: u64 = 100_000_000;
 
-/// The role of an engine in a load that several machines may generate.
+/// The role of an engine: it generates the load alone, or together with engines on other machines.
 #[derive(Debug, Clone, Default)]
 pub enum Fleet {
     /// This engine generates the whole load.

@@ -1,4 +1,4 @@
-//! Timers with a random length of time for each client: pauses between batches, or sessions.
+//! Timers with a random duration for each client: the pause between two batches, or the length of a session.
 //!
 //! ```text
 //!  first   ├─ a part ─┤              so that clients do not all end at the same time

@@ -70,8 +70,9 @@ impl ReadCounts {
     }
 }
 
-/// Counts the replies of one read of a socket. All these replies arrived at the same time, and their requests were
-/// written at the same time in one segment. So [`settle`](Self::settle) counts the good replies together.
+/// Counts the replies of one read of a socket. The replies have the same arrival time. Their requests have the same
+/// write time, and belong to the same segment of the session. So [`settle`](Self::settle) counts the good replies
+/// together.
 pub(super) struct Replies<'a> {
     in_flight: &'a mut u64,
     buffer: &'a mut IntervalBuffer,

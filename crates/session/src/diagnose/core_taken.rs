@@ -25,7 +25,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let core = sample.server.as_ref().and_then(|server| server.core);
     let busy = || sample.busy.iter().filter(|process| process.cpu >= BUSY);
     let cores =
-        sample.gauges[Gauge::HostCpu].map(|used| format!("{} of all cores in use", units::percent(used)));
+        sample.gauges[Gauge::HostCpu].map(|used| format!("all cores together {} busy", units::percent(used)));
     let evidence = [now.pings.slowed(), cores];
     let on_it = busy().find(|process| process.core.is_some() && process.core == core);
     if let Some(other) = on_it.or_else(|| busy().next()) {
