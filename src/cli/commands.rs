@@ -65,7 +65,10 @@ const COMMANDS: &[CommandRow] = &[
     row::<MemtierArgs>("memtier", "Measure as memtier_benchmark does: its options, its table and its JSON"),
     row::<YcsbArgs>("ycsb", "Load and run as YCSB does: its options, properties, key names and output"),
     row::<AgentArgs>("agent", "Carry out a share of the load of a session on another machine"),
-    row::<DoctorArgs>("doctor", "Watch a server for 30 s without load, and print one page about its problems"),
+    row::<DoctorArgs>(
+        "doctor",
+        "Watch a server for 30 s without load, and print one page about its problems",
+    ),
     row::<CaptureArgs>(
         "capture",
         "Write the commands that MONITOR shows for a bounded time, to replay with --trace",
