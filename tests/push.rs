@@ -55,7 +55,8 @@ impl Receiver {
                     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").unwrap();
                 } else {
                     drop((stream, listener));
-                    listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+                    // A connection of another program may have the port for a moment.
+                    listener = wait_for("the port again", || TcpListener::bind(("127.0.0.1", port)).ok());
                 }
             }
         });

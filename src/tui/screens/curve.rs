@@ -8,7 +8,7 @@
 //!   1 ms┤          ⣀⡠■⠤⠒            │
 //!       └──┴────┴────┴────┴──       │
 //!          1    10   100            │
-//!  ◆ best throughput at clients 50: 102 k/s
+//!  ◆ fastest at clients 50: 102 k/s
 //! ```
 //!
 //! A table lists the points of the curve: the value of the knob, throughput and percentiles.
@@ -176,7 +176,7 @@ fn described(over: &AnnotatedCurve, point: &CurvePoint) -> String {
 
 fn best(over: &AnnotatedCurve, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let best = over.best().filter(|_| over.curve.points.len() > 1)?;
-    Some((format!("{} best throughput at {}", glyphs.best, described(over, best)), Ink::Text))
+    Some((format!("{} fastest at {}", glyphs.best, described(over, best)), Ink::Text))
 }
 
 fn best_within_limit(over: &AnnotatedCurve, glyphs: &Glyphs) -> Option<(String, Ink)> {
