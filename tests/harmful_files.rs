@@ -51,8 +51,8 @@ fn what_has_no_end_is_no_script_workload_or_series() {
     for args in
         [&["--script", text(&sparse)][..], &["--script", zero], &["--workload", zero], &["series", zero]]
     {
-        let told = refusal(args);
-        assert!(told.contains("it has more than 1048576 bytes"), "{args:?}: {told}");
+        let reported = refusal(args);
+        assert!(reported.contains("it has more than 1048576 bytes"), "{args:?}: {reported}");
     }
 }
 
@@ -86,14 +86,14 @@ fn a_recording_of_very_many_segments_takes_no_more_memory_than_the_most_that_are
     }
     packer.finish().unwrap();
     let out = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let told = "a recording has at most";
+    let reported = "a recording has at most";
     for args in [
         &["replay", text(&file), "--headless"][..],
         &["export", text(&file), "--format", "csv", "--rows", "segments"],
         &["report", text(&file), "-o", &out("a.md")],
     ] {
         let outcome = end_within(1_000_000, args).expect_code(0);
-        let is_told = |line: &str| line.contains("line 32770 ") && line.contains(told);
+        let is_told = |line: &str| line.contains("line 32770 ") && line.contains(reported);
         let lines = outcome.out.lines().chain(outcome.err.lines());
         assert_eq!(lines.filter(|line| is_told(line)).count(), 1, "{args:?}: {:.2000}", outcome.err);
     }

@@ -277,8 +277,12 @@ fn clean_sets_back_what_may_have_been_set_and_nothing_implausible() {
     let note = r#"{"from":"1","to":["0"]}"#;
     for _ in 0..2 {
         let cleaned = run(&["clean", "-p", &port, "--yes"]).expect_code(1);
-        let told = format!("redyno did not write this note of maxmemory and keeps it: {note}");
-        assert!(cleaned.err.contains(&told) && cleaned.err.contains("config:maxmemory"), "{}", cleaned.err);
+        let reported = format!("redyno did not write this note of maxmemory and keeps it: {note}");
+        assert!(
+            cleaned.err.contains(&reported) && cleaned.err.contains("config:maxmemory"),
+            "{}",
+            cleaned.err
+        );
         let now = ["hz", "dir", "maxmemory"].map(|name| value(&server, name));
         assert_eq!(now, ["10".to_owned(), directory.clone(), "0".to_owned()]);
         assert_eq!(server.cli(&["SISMEMBER", "redyno:runs", "4g7k2m9q"]), "1");
@@ -303,7 +307,7 @@ fn clean_does_not_set_back_under_a_session_that_is_connected_without_yes() {
         refused.err
     );
     assert_eq!(value(&server, "hz"), "50");
-    // Nor is it told to the next as left behind.
+    // Nor is it reported to the next as left behind.
     assert_eq!(run(&["-p", &port, "--headless", "--duration", "0.5"]).expect_code(0).err, "");
     drop(at_work);
     run(&["clean", "-p", &port, "--yes"]).expect_code(0);

@@ -29,7 +29,7 @@ struct Heard {
     first_ns: Option<u64>,
     end_ns: u64,
     /// Everything that is no report, in words.
-    told: Vec<String>,
+    reported: Vec<String>,
 }
 
 impl Heard {
@@ -48,9 +48,11 @@ impl Heard {
                     *self.errors.entry(kind).or_default() += n;
                 }
             }
-            ProbeMessage::Lost { kind, cause, .. } => self.told.push(format!("lost, {kind}: {cause}")),
-            ProbeMessage::Back { .. } => self.told.push("back".to_owned()),
-            ProbeMessage::ErrorReply { kind, text, .. } => self.told.push(format!("error, {kind}: {text}")),
+            ProbeMessage::Lost { kind, cause, .. } => self.reported.push(format!("lost, {kind}: {cause}")),
+            ProbeMessage::Back { .. } => self.reported.push("back".to_owned()),
+            ProbeMessage::ErrorReply { kind, text, .. } => {
+                self.reported.push(format!("error, {kind}: {text}"));
+            }
             other => panic!("the ping probe said {other:?}"),
         }
     }
@@ -98,7 +100,7 @@ impl Probed {
         }
         panic!(
             "no {what}: {:?}, {:?}, {} samples",
-            self.heard.told,
+            self.heard.reported,
             self.heard.errors,
             self.heard.rtt.count()
         );
@@ -137,7 +139,7 @@ fn a_stall_is_as_many_late_samples_as_pings_were_due_in_it() {
     }
     assert!(heard.rtt.max_ns() >= 99 * PERIOD_NS);
     assert!(heard.longest_wait_us > 0, "the stall shows while it lasts");
-    assert!(heard.errors.is_empty() && heard.told.is_empty(), "{:?} {:?}", heard.errors, heard.told);
+    assert!(heard.errors.is_empty() && heard.reported.is_empty(), "{:?} {:?}", heard.errors, heard.reported);
 }
 
 #[test]
@@ -157,8 +159,9 @@ fn error_replies_are_counted_by_kind_and_are_no_samples() {
     server.join();
     assert_eq!(heard.rtt.count(), 1);
     assert_eq!(heard.errors, BTreeMap::from([("LOADING".to_owned(), 3), ("NOAUTH".to_owned(), 1)]));
-    let told = ["error, LOADING: LOADING Redis is loading", "error, NOAUTH: NOAUTH Authentication required."];
-    assert_eq!(heard.told, told);
+    let reported =
+        ["error, LOADING: LOADING Redis is loading", "error, NOAUTH: NOAUTH Authentication required."];
+    assert_eq!(heard.reported, reported);
 }
 
 #[test]
@@ -201,9 +204,9 @@ fn an_outage_is_told_counted_and_overcome() {
     probed.until("answers", |heard| heard.rtt.count() >= 10);
     let heard = probed.end();
     server.join();
-    assert!(heard.told[0].starts_with("lost, reset: "), "{:?}", heard.told);
-    assert!(heard.told[1].starts_with("lost, refused: "), "{:?}", heard.told);
-    assert_eq!(heard.told[2..], ["back"]);
+    assert!(heard.reported[0].starts_with("lost, reset: "), "{:?}", heard.reported);
+    assert!(heard.reported[1].starts_with("lost, refused: "), "{:?}", heard.reported);
+    assert_eq!(heard.reported[2..], ["back"]);
 }
 
 #[test]
@@ -215,7 +218,7 @@ fn a_server_that_is_not_there_is_tried_again_and_again() {
     probed.until("refusals", |heard| heard.errors_of("refused") >= 50);
     let heard = probed.end();
     assert_eq!(heard.rtt.count(), 0);
-    assert_eq!(heard.told.len(), 1, "the same cause is told once: {:?}", heard.told);
+    assert_eq!(heard.reported.len(), 1, "the same cause is reported once: {:?}", heard.reported);
 }
 
 #[test]
@@ -236,7 +239,7 @@ fn a_silent_server_costs_the_connection_after_the_timeout() {
     server.join();
     // Those that were due before the oldest one's time was up were lost with it.
     assert!(heard.errors_of("timeout") >= 1, "{:?}", heard.errors);
-    assert_eq!(heard.told, ["lost, timeout: a ping was not answered within 1.00 s", "back"]);
+    assert_eq!(heard.reported, ["lost, timeout: a ping was not answered within 1.00 s", "back"]);
 }
 
 #[test]
@@ -247,10 +250,10 @@ fn what_is_no_redis_is_a_protocol_error() {
         while peer.command().is_some() {}
     })]);
     let mut probed = probe(server.target());
-    let told = probed.until("a loss", |heard| !heard.told.is_empty()).told[0].clone();
+    let reported = probed.until("a loss", |heard| !heard.reported.is_empty()).reported[0].clone();
     assert!(
-        told.starts_with("lost, protocol: this is no Redis: ") && told.contains("HTTP/1.1 400"),
-        "{told}"
+        reported.starts_with("lost, protocol: this is no Redis: ") && reported.contains("HTTP/1.1 400"),
+        "{reported}"
     );
     assert_eq!(probed.end().rtt.count(), 0);
     server.join();
@@ -263,8 +266,8 @@ fn a_reply_too_many_is_a_protocol_error_and_not_the_next_pings_sample() {
         while peer.command().is_some() {}
     })]);
     let mut probed = probe(server.target());
-    let told = probed.until("a loss", |heard| !heard.told.is_empty()).told[0].clone();
-    assert_eq!(told, "lost, protocol: the server sent a reply without a request");
+    let reported = probed.until("a loss", |heard| !heard.reported.is_empty()).reported[0].clone();
+    assert_eq!(reported, "lost, protocol: the server sent a reply without a request");
     assert_eq!(probed.end().rtt.count(), 0);
     server.join();
 }
@@ -278,9 +281,9 @@ fn credentials_that_are_turned_down_are_the_cause_of_the_outage() {
     })]);
     let credentials = Credentials { user: Some("ann".to_owned()), password: Password::new("s3cret") };
     let mut probed = probe(Target { credentials: Some(credentials), ..server.target() });
-    let told = probed.until("a loss", |heard| !heard.told.is_empty()).told[0].clone();
+    let reported = probed.until("a loss", |heard| !heard.reported.is_empty()).reported[0].clone();
     let cause = "AUTH was refused: WRONGPASS invalid username-password pair or user is disabled.";
-    assert_eq!(told, format!("lost, WRONGPASS: {cause}"));
+    assert_eq!(reported, format!("lost, WRONGPASS: {cause}"));
     probed.end();
     server.join();
 }
@@ -293,8 +296,8 @@ fn the_reason_that_a_server_gives_before_it_hangs_up_is_kept() {
         while peer.command().is_some() {}
     })]);
     let mut probed = probe(server.target());
-    let told = probed.until("a loss", |heard| !heard.told.is_empty()).told[0].clone();
-    assert_eq!(told, "lost, maxclients: the connection was refused: ERR max number of clients reached");
+    let reported = probed.until("a loss", |heard| !heard.reported.is_empty()).reported[0].clone();
+    assert_eq!(reported, "lost, maxclients: the connection was refused: ERR max number of clients reached");
     probed.end();
     server.join();
 }
@@ -310,7 +313,7 @@ fn resp3_is_spoken_when_the_target_asks_for_it() {
     })]);
     let mut probed = probe(Target { dialect: Dialect::Resp3, ..server.target() });
     probed.until("answers", |heard| heard.rtt.count() >= 10);
-    assert!(probed.end().told.is_empty());
+    assert!(probed.end().reported.is_empty());
     server.join();
 }
 
@@ -327,6 +330,6 @@ fn a_unix_socket_is_pinged_like_any_other() {
     );
     let mut probed = probe(Target { address: Address::Unix(path), ..Target::default() });
     probed.until("answers", |heard| heard.rtt.count() >= 10);
-    assert!(probed.end().told.is_empty());
+    assert!(probed.end().reported.is_empty());
     end_of_script(server);
 }

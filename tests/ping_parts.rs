@@ -25,7 +25,7 @@ struct Probed {
     _probe: PingProbe,
     messages: Receiver<ProbeMessage>,
     reports: Vec<Ping>,
-    told: Vec<ProbeMessage>,
+    reported: Vec<ProbeMessage>,
 }
 
 fn probe(target: Target) -> Probed {
@@ -37,7 +37,7 @@ fn probe(target: Target) -> Probed {
     };
     let (sender, messages) = channel();
     let probe = PingProbe::start(plan, Clock::start(), sender).unwrap();
-    Probed { _probe: probe, messages, reports: Vec::new(), told: Vec::new() }
+    Probed { _probe: probe, messages, reports: Vec::new(), reported: Vec::new() }
 }
 
 impl Probed {
@@ -48,10 +48,10 @@ impl Probed {
             }
             match self.messages.recv_timeout(Duration::from_secs(30)).expect(what) {
                 ProbeMessage::Ping(report) => self.reports.push(report.body),
-                other => self.told.push(other),
+                other => self.reported.push(other),
             }
         }
-        panic!("no {what}: {:?}", self.told);
+        panic!("no {what}: {:?}", self.reported);
     }
 }
 
@@ -100,7 +100,7 @@ fn the_parts_of_pings_to_a_real_server_add_up_to_their_round_trips() {
         reports.iter().for_each(check);
         let tcp = reports.last().unwrap().tcp.unwrap();
         assert!(tcp.rtt_us > 0 && tcp.rtt_min_us.is_some_and(|min_us| min_us > 0), "{tcp:?}");
-        assert!(probed.told.is_empty(), "stamps in the error queue are no loss: {:?}", probed.told);
+        assert!(probed.reported.is_empty(), "stamps in the error queue are no loss: {:?}", probed.reported);
     }
 }
 
@@ -173,7 +173,7 @@ fn a_server_that_stalls_and_goes_on_leaves_no_round_trip_unaccounted() {
     let reports = probed.until("answers again", |reports| answered(reports) >= before + 150);
     reports.iter().for_each(check);
     assert!(left_out_as(reports, "shared read") > 0, "it answers what has come in together");
-    assert!(probed.told.is_empty(), "{:?}", probed.told);
+    assert!(probed.reported.is_empty(), "{:?}", probed.reported);
 }
 
 #[test]

@@ -61,16 +61,16 @@ fn a_slow_command_is_told_by_slow_log_and_latency_monitor() {
         server.cli(&["DEBUG", "SLEEP", "0.011"]);
         let (_control, messages) = start(at(&server));
         server.cli(&["DEBUG", "SLEEP", "0.025"]);
-        let (told, arguments) = wait_among(&messages, "the slow command", |message| match message {
+        let (reported, arguments) = wait_among(&messages, "the slow command", |message| match message {
             ControlMessage::Event { what: what @ EventKind::SlowCommand { arguments, .. }, .. } => {
                 Some((what.to_string(), arguments.clone()))
             }
             _ => None,
         });
-        assert!(told.contains(" ms DEBUG SLEEP from ") && !told.starts_with("11"), "{told}");
+        assert!(reported.contains(" ms DEBUG SLEEP from ") && !reported.starts_with("11"), "{reported}");
         assert_eq!(arguments, ["SLEEP", "0.025"]);
-        let told = event(&messages, "latency", "command ");
-        assert!(told.contains("the longest so far"), "{told}");
+        let reported = event(&messages, "latency", "command ");
+        assert!(reported.contains("the longest so far"), "{reported}");
         let status = status(&messages, |status| !status.latency_events.is_empty());
         assert!(status.latency_events.iter().any(|event| event.name == "command" && event.max_ms >= 25));
     }
@@ -84,8 +84,8 @@ fn a_large_reply_is_told_by_valkeys_command_log() {
     status(&messages, |status| status.poll_s.is_some());
     server.cli(&["SET", "big", &"x".repeat(2000)]);
     server.cli(&["GET", "big"]);
-    let told = event(&messages, "commandlog", "a reply of");
-    assert!(told.starts_with("a reply of 1.9") && told.contains(": GET big from "), "{told}");
+    let reported = event(&messages, "commandlog", "a reply of");
+    assert!(reported.starts_with("a reply of 1.9") && reported.contains(": GET big from "), "{reported}");
 }
 
 #[test]
@@ -124,12 +124,12 @@ fn clients_are_listed_with_their_name_and_last_command_and_redynos_own_are_marke
 fn what_redyno_asks_itself_is_counted_as_its_own() {
     for server in servers(&[]) {
         let (_control, messages) = start(at(&server));
-        let told = status(&messages, |status| status.own.contains_key("config|get"));
-        for (name, calls) in &told.own {
-            assert_eq!(told.command_stats[name].calls, *calls, "{name} of {told:?}");
-            assert_eq!(told.of_others(name), None);
+        let reported = status(&messages, |status| status.own.contains_key("config|get"));
+        for (name, calls) in &reported.own {
+            assert_eq!(reported.command_stats[name].calls, *calls, "{name} of {reported:?}");
+            assert_eq!(reported.of_others(name), None);
         }
-        assert!(told.own.keys().any(|name| told.own_us(name) > 0.0));
+        assert!(reported.own.keys().any(|name| reported.own_us(name) > 0.0));
         server.cli(&["SET", "a"]);
         server.cli(&["LPUSH", "a", "b"]);
         server.cli(&["GET", "a"]);
@@ -202,14 +202,14 @@ fn the_times_of_commands_are_those_of_latency_histogram_over_the_same_calls() {
             server.cli(&["EVAL", &script, "0"]);
         };
         // It is asked about once it is known to be called.
-        let (mut told, mut sent) = (0, 0);
+        let (mut reported, mut sent) = (0, 0);
         let mut is_asked = false;
-        while !is_asked || told < sent {
+        while !is_asked || reported < sent {
             read(u64::from(!is_asked));
             sent += u64::from(!is_asked);
             let seen = status(&messages, |_| true);
             if let Some(stat) = seen.command_stats.get("lrange") {
-                told += stat.calls;
+                reported += stat.calls;
                 is_asked |= stat.times.is_some();
             }
         }
@@ -277,24 +277,24 @@ fn what_a_user_may_not_ask_is_told_once_and_the_others_go_on() {
         let (news, messages) = channel();
         let target = Target { credentials: Some(who), ..at(&server) };
         let control = Control::start(target, Clock::start(), POLL, news).unwrap();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let mut polls = 0;
         // Many polls, and what is refused is refused from the first on.
         wait_among(&messages, "many polls", |message| {
             match message {
                 ControlMessage::Status { .. } => polls += 1,
                 ControlMessage::Event { what: EventKind::NotPermitted { cause }, .. } => {
-                    told.push(cause.clone());
+                    reported.push(cause.clone());
                 }
                 ControlMessage::Event { .. } | ControlMessage::SetupRequests { .. } => {}
             }
             (polls == 30).then_some(())
         });
-        assert_eq!(told.len(), 4, "{told:?}");
+        assert_eq!(reported.len(), 4, "{reported:?}");
         for command in ["SLOWLOG", "LATENCY", "CONFIG", "CLIENT"] {
             assert!(
-                told.iter().any(|detail| detail.contains(&format!("refused {command}: NOPERM"))),
-                "{told:?}"
+                reported.iter().any(|detail| detail.contains(&format!("refused {command}: NOPERM"))),
+                "{reported:?}"
             );
         }
         server.cli(&["GET", "a"]);

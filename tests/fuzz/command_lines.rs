@@ -117,12 +117,12 @@ fn a_command_line_is_taken_or_refused_in_one_line_without_a_password() {
         let dice = &mut Dice::new(round);
         let words = words(dice, &whole);
         let has_terminal = dice.once_in(2);
-        let Some(told) = refusal(&words, has_terminal) else {
+        let Some(reported) = refusal(&words, has_terminal) else {
             taken += 1;
             continue;
         };
-        let is_shown = !told.is_empty() && !told.contains(untrusted::is_interpreted);
-        assert!(is_shown && !told.contains(SECRET), "round {round}: {words:?}: {told:?}");
+        let is_shown = !reported.is_empty() && !reported.contains(untrusted::is_interpreted);
+        assert!(is_shown && !reported.contains(SECRET), "round {round}: {words:?}: {reported:?}");
     }
     // Else the dice are so bad that nothing beyond the parser was asked.
     assert!(taken > 0, "none of {} was taken", rounds());

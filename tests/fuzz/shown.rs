@@ -133,8 +133,8 @@ fn a_step_of_a_workload_is_read_or_refused_whatever_stands_in_it() {
         match WorkloadChoice::read(&file, &Settings::default()) {
             Ok(_) => read += 1,
             Err(error) => {
-                let told = error.to_string();
-                assert!(!told.contains(untrusted::is_interpreted), "case {case}: {step:?}: {told:?}");
+                let reported = error.to_string();
+                assert!(!reported.contains(untrusted::is_interpreted), "case {case}: {step:?}: {reported:?}");
             }
         }
     }

@@ -48,7 +48,7 @@ pub(super) trait KeyWalk {
     /// lines about the results.
     fn take(
         &mut self,
-        line: &mut DirectConnection,
+        connection: &mut DirectConnection,
         keys: &KeySlice,
         percent: f64,
     ) -> Result<String, ServerError>;
@@ -59,15 +59,15 @@ pub(super) trait KeyWalk {
 
 /// Runs one of the modes.
 pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
-    let mut line = DirectConnection::open(&plan.target)?;
-    let all = line.numbers(&[vec![b"DBSIZE"]])?.first().copied().flatten().unwrap_or_default();
+    let mut connection = DirectConnection::open(&plan.target)?;
+    let all = connection.numbers(&[vec![b"DBSIZE"]])?.first().copied().flatten().unwrap_or_default();
     let is_report = plan.mode == OneshotMode::KeyStats;
     let (what, mut finding): (_, Box<dyn KeyWalk>) = match plan.mode {
         OneshotMode::HotKeys => ("hot", Box::new(HottestKeys(vec![(0, String::new()); HOTTEST]))),
         OneshotMode::KeyStats => ("", Box::new(KeyStats::new(plan, all, streams.is_tty))),
         mode => ("biggest", Box::new(BiggestKeys::new(mode == OneshotMode::MemKeys, plan.memory_samples))),
     };
-    line.go_to(plan.cursor.unwrap_or_default());
+    connection.go_to(plan.cursor.unwrap_or_default());
     streams.print(&if is_report {
         keystats::HEADING.to_owned()
     } else {
@@ -84,9 +84,9 @@ pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Str
     }
     let (mut sampled, mut scans) = (0, 0);
     let mut cut = String::new();
-    while let Some(keys) = line.scan()? {
+    while let Some(keys) = connection.scan()? {
         let percent = 100.0 * sampled as f64 / all.max(1) as f64;
-        let mut text = finding.take(&mut line, &keys, percent)?;
+        let mut text = finding.take(&mut connection, &keys, percent)?;
         let before = sampled;
         (sampled, scans) = (sampled + keys.len() as u64, scans + 1);
         if sampled / PROGRESS > before / PROGRESS && !is_report {
@@ -94,7 +94,7 @@ pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Str
         }
         streams.print(&text)?;
         let pause = match plan.interval {
-            None => line.pause(),
+            None => connection.pause(),
             Some(interval) if scans % SCANS == 0 => interval,
             Some(_) => Duration::ZERO,
         };
@@ -107,7 +107,7 @@ pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Str
     if !is_report {
         summary =
             format!("\n-------- summary -------\n\n{cut}Sampled {sampled} keys in the keyspace!\n{summary}");
-    } else if let Some(cursor) = line.cursor() {
+    } else if let Some(cursor) = connection.cursor() {
         summary += &format!(
             "\nScan interrupted:\nUse 'redyno --keystats --cursor {cursor}' to restart from the last cursor.\n"
         );
@@ -165,11 +165,11 @@ impl BiggestKeys {
     /// Returns the index of each key's type; `None` for keys that no longer exist.
     fn types(
         &mut self,
-        line: &mut DirectConnection,
+        connection: &mut DirectConnection,
         keys: &KeySlice,
     ) -> Result<Vec<Option<usize>>, ServerError> {
         let questions: Vec<_> = keys.iter().map(|key| vec![&b"TYPE"[..], key]).collect();
-        let names = line.texts(&questions)?;
+        let names = connection.texts(&questions)?;
         Ok(names.iter().map(|name| self.place(name)).collect())
     }
 
@@ -200,18 +200,18 @@ impl BiggestKeys {
     /// Returns each key that still exists, with the index of its type and its size.
     pub(super) fn sizes<'a>(
         &mut self,
-        line: &mut DirectConnection,
+        connection: &mut DirectConnection,
         keys: &'a KeySlice,
     ) -> Result<Vec<SizedKey<'a>>, ServerError> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let types = self.types(line, keys)?;
+            let types = self.types(connection, keys)?;
             let there: Vec<_> =
                 keys.iter().zip(types).filter_map(|(key, place)| Some((key.as_slice(), place?))).collect();
             let questions: Vec<_> = there.iter().map(|(key, place)| self.question(key, *place)).collect();
             let asked: Vec<_> = questions.iter().flatten().cloned().collect();
-            let mut sizes = match line.numbers(&asked) {
+            let mut sizes = match connection.numbers(&asked) {
                 Err(error) if error.is_refusal("WRONGTYPE") && tries < TRIES => continue,
                 sizes => sizes?.into_iter(),
             };
@@ -227,12 +227,12 @@ impl BiggestKeys {
 impl KeyWalk for BiggestKeys {
     fn take(
         &mut self,
-        line: &mut DirectConnection,
+        connection: &mut DirectConnection,
         keys: &KeySlice,
         percent: f64,
     ) -> Result<String, ServerError> {
         let mut text = String::new();
-        for (key, place, size) in self.sizes(line, keys)? {
+        for (key, place, size) in self.sizes(connection, keys)? {
             self.key_bytes += key.len() as u64;
             if self.types[place].add(key, size) {
                 let (shown, TypeSizes { name, unit, .. }) = (quoted(key), &self.types[place]);
@@ -287,12 +287,12 @@ impl HottestKeys {
 impl KeyWalk for HottestKeys {
     fn take(
         &mut self,
-        line: &mut DirectConnection,
+        connection: &mut DirectConnection,
         keys: &KeySlice,
         percent: f64,
     ) -> Result<String, ServerError> {
         let questions: Vec<_> = keys.iter().map(|key| vec![&b"OBJECT"[..], b"FREQ", key]).collect();
-        let counters = line.numbers(&questions)?;
+        let counters = connection.numbers(&questions)?;
         let mut text = String::new();
         for (key, counter) in keys.iter().zip(counters) {
             let counter = counter.unwrap_or_default();

@@ -157,9 +157,14 @@ impl KeyStats {
 }
 
 impl KeyWalk for KeyStats {
-    fn take(&mut self, line: &mut DirectConnection, keys: &KeySlice, _: f64) -> Result<String, ServerError> {
-        let sizes = self.memory.sizes(line, keys)?;
-        let elements = self.elements.sizes(line, keys)?;
+    fn take(
+        &mut self,
+        connection: &mut DirectConnection,
+        keys: &KeySlice,
+        _: f64,
+    ) -> Result<String, ServerError> {
+        let sizes = self.memory.sizes(connection, keys)?;
+        let elements = self.elements.sizes(connection, keys)?;
         for (key, place, bytes) in sizes {
             // A key that was removed after its memory was read is left out.
             let Some((_, of_elements, count)) = elements.iter().find(|(found, ..)| *found == key) else {
