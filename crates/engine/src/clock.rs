@@ -24,7 +24,8 @@ impl Clock {
         Self { origin: Instant::now() }
     }
 
-    /// Returns a clock whose zero was the duration `ago` before now, or `None` if the machine's own clock began later.
+    /// Returns a clock that read 0 at the time `ago` before now, or `None` if the machine's own clock began
+    /// later.
     pub fn started_ago(ago: std::time::Duration) -> Option<Self> {
         Instant::now().checked_sub(ago).map(|origin| Self { origin })
     }

@@ -23,12 +23,12 @@
 //! | `role` | the role, a replica's master, or the state of FAILOVER changed |
 //! | `agent joined`, `agent lost`, `agent back`, `agent paused`, `agent refused`, `reports lost` | the agents of a fleet |
 //! | `bus lost`, `bus back` | the server that connects the agents of a fleet does not answer, or answers again |
-//! | `joined`, `left` | a server becomes a node of the session, or left the cluster |
+//! | `joined`, `left` | a server became a node of the session, or left the cluster |
 //! | `replication` | a replica's link went up or down, or replicas came or went |
 //! | `restart` | the server process was restarted |
-//! | `marker` | the note on the server of what this run has to undo was lost, or cannot be written |
+//! | `marker` | the marker of what this run must undo, a hash on the server, was lost or cannot be written |
 //! | `not permitted` | the server refuses a command, and redyno tries the command again once a minute |
-//! | `unreachable`, `reachable`, `figures refused` | the control plane gets no reply, a reply again, or an error |
+//! | `unreachable`, `reachable`, `figures refused` | polls of the server get no reply, a reply, or an error |
 //! | `load lost`, `load back`, `worker died`, `load stopped` | the load's connections and threads |
 //! | `prefill` | the phase that writes the keys of the workload has ended |
 //! | `paused` | redyno itself was stopped (Ctrl-Z) and continued |
@@ -36,7 +36,7 @@
 //! | `stall` | PINGs wait much longer than usual; a second event when they are answered in time again |
 //! | `shift` | a figure left its usual level for 3 s; a second event at its return, or after minutes at the new level |
 //! | `error` | the first error of its kind |
-//! | `trial`, `found` | a search tried a rate against its limit, or has its result |
+//! | `trial`, `found` | a search measured whether a rate keeps its limit, or has a result |
 //! | `step`, `best` | a sweep measured a value of its knob, or found the value with the most throughput |
 //! | `experiment` | an experiment was interrupted, or has no result |
 //! | `recording`, `recording failed`, `output lost` | data cannot be read, or could not be written |
@@ -134,7 +134,7 @@ event_kinds! {
     /// The server's latency monitor reported an event, with its last and its longest latency.
     SlowEvent { of: String, last_ms: u64, max_ms: u64 } "latency"
         format!("{of} {last_ms} ms, the longest so far {max_ms} ms");
-    /// The server forked; the fork blocked the server for `held_us` microseconds.
+    /// The server forked. The fork blocked the server for `held_us` microseconds.
     Forked { held_us: Option<u64> } "fork"
         held_us.map_or("a fork".to_owned(), |us| format!("a fork held the server for {}", micros(us)));
     /// A child process began to write a snapshot.
@@ -227,7 +227,7 @@ event_kinds! {
     };
     /// The recall of searches for nearest vectors cannot be measured now, because of `cause`.
     RecallUnmeasured { cause: String } "recall" format!("not measured: {cause}");
-    /// The measured recall of searches for the `neighbours` nearest vectors, from 0 to 1: the mean and the lowest recall of one search.
+    /// The measured recall of searches for the `neighbours` nearest vectors, from 0 to 1: the mean, and the recall of the worst search.
     RecallMeasured { searches: u64, neighbours: u64, mean: f64, least: f64 } "recall"
         format!("{mean:.4} of the {neighbours} nearest vectors, mean of {}, at least {least:.2}", count_with_noun(*searches, "sample"));
     /// A replica's link to its master went up or down.
@@ -291,13 +291,13 @@ event_kinds! {
         let disturbed = after("; disturbed, it does not count: ", disturbed);
         format!("rate {rate}/s for {length_s:.1} s: {limit} {held}{}, {reached}{disturbed}", after(", ", &reached_level))
     };
-    /// A search has a result: the highest value of the setting that keeps the limit.
+    /// A search has a result: the highest value of the setting at which the limit is kept.
     Found { found: SearchResult } "found" found.to_string();
     /// A sweep measured one value of the setting that it varies.
     Stepped { step: SweptStep } "step" step.to_string();
     /// A sweep found the value with the most throughput.
     BestStep { best: SweepBest } "best" best.to_string();
-    /// A search found no value that keeps the limit.
+    /// A search found no value at which the limit is kept.
     NothingFound { knob: String, limit: String } "found" format!("no {knob} keeps {limit}");
     /// An experiment ended early, or without a result.
     ExperimentStopped { cause: String } "experiment" format!("stopped: {cause}");

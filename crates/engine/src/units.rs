@@ -43,7 +43,7 @@ pub fn latency(ns: u64) -> String {
     let value = ns as f64;
     match ns {
         0..1_000 => format!("{ns} ns"),
-        // The limits are where three digits would round up to the next unit's 1.00.
+        // At these limits, three digits would round up to 1.00 of the next unit.
         1_000..999_500 => format!("{} µs", three_digits(value / 1e3)),
         999_500..999_500_000 => format!("{} ms", three_digits(value / 1e6)),
         _ => format!("{} s", three_digits(value / 1e9)),

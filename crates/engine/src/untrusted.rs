@@ -18,7 +18,7 @@ use crate::units::grouped;
 /// The longest text in characters, including the note that the text was cut. Error messages of servers have up to 350
 /// characters.
 pub const LONGEST: usize = 512;
-/// In a text with many lines, such as the reply to INFO or CLIENT LIST, the longest line in characters.
+/// The longest line, in characters, of a text with many lines, such as the reply to INFO or CLIENT LIST.
 const LONGEST_LINE: usize = 4096;
 
 /// Cleans a text: one line of at most [`LONGEST`] characters.

@@ -45,7 +45,8 @@ impl Default for Address {
 }
 
 impl Address {
-    /// Returns whether the address is a host name or a Sentinel service, so that the server behind it may change.
+    /// Returns whether the address is a host name or a Sentinel service. The server behind such an address
+    /// may change.
     pub fn is_name(&self) -> bool {
         match self {
             Self::Tcp { host, .. } => host.parse::<std::net::IpAddr>().is_err(),

@@ -99,7 +99,7 @@ impl Cluster {
     pub fn find(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
         let mut talk = bounded(target, limit)?;
         let reply = talk.reply(&[b"CLUSTER", b"MYID"], limit)?;
-        // If the node refuses its identifier, it is recognised by its address.
+        // If the node refuses to report its identifier, the node is recognised by its address.
         let id = RespValue::read(&reply).and_then(|reply| reply.text().map(untrusted::bytes));
         let reply = talk.reply(&SLOTS, limit)?;
         let topology = Topology::first(&reply, &target.address, &id.unwrap_or_default())?;
@@ -167,7 +167,7 @@ impl Cluster {
     /// Records that the topology may be outdated, so that the thread requests it again. Returns at once.
     pub fn mark_stale(&self) {
         if !self.shared.is_stale.swap(true, Ordering::AcqRel) {
-            // The thread holds this lock while it decides to sleep, so that it misses no report.
+            // The thread holds this lock while it decides whether to sleep, so the thread misses no report.
             drop(self.shared.is_over.lock());
             self.shared.wakes.notify_one();
         }

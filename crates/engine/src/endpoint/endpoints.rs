@@ -1,5 +1,5 @@
-//! A target, and the addresses of its host name. The host name is looked up before the first connection, and again
-//! after a connection is lost, since its addresses may have changed.
+//! A target, and the addresses of its host name. The host name is looked up before the first connection, and
+//! again after a connection is lost, because the addresses of the name may have changed.
 //!
 //! ```text
 //! a connection is lost ──► stale ──► lookup, on a thread of its own ──► endpoints for the next connections

@@ -109,12 +109,12 @@ impl Greeting {
     fn judge(&self, i: usize, line: &[u8]) -> Result<(), GreetingError> {
         let refusal = self.dialect.refusal(self.steps[i].0, line);
         let step = match self.steps[i].0 {
-            // Sent in reply to any command, before the server disconnects.
+            // The server sends this error in reply to any command, and then disconnects.
             _ if refusal.refuses_all_clients() => GreetingCommand::Connection,
             // The user may lack the permission, or the server may be too old.
             GreetingCommand::SetName => return Ok(()),
             _ if refusal == GreetingRefusal::Harmless => return Ok(()),
-            // PING may be permitted after authentication; without credentials, it never will be.
+            // PING may be permitted after authentication. Without credentials, PING stays forbidden.
             GreetingCommand::Ping if i == 0 && self.password.is_some() && refusal.may_need_login() => {
                 return Ok(());
             }
@@ -191,7 +191,7 @@ impl Greeter {
     }
 }
 
-/// The description of a reply to no request that is not an error.
+/// The description of a reply that belongs to no request and is not an error.
 pub const UNREQUESTED_REPLY: &str = "the server sent a reply without a request";
 
 impl GreetingError {

@@ -4,7 +4,7 @@
 //! ```text
 //! connect ─ TLS ─ PING ─ AUTH ─ HELLO 3 ─ SELECT ─ PING
 //!            │     │      └── as the target requires
-//!            │     └ first, and without a password, since an unknown server must not get one
+//!            │     └ first, and without a password, because an unknown server must not get one
 //!            └ if the target requires it
 //! ```
 

@@ -65,8 +65,8 @@ pub(super) fn check(servers: &[Target]) -> Result<(), RingError> {
     different.map_or(Ok(()), |other| Err(RingError::Different(first.address.clone(), other.address.clone())))
 }
 
-/// The points of several servers on a ring, in ascending order. An arc ends at a point, and the server of this point
-/// stores the keys of the arc.
+/// The points of several servers on a ring, in ascending order. An arc is the part of the ring between two
+/// neighbouring points. The server of the second point stores the keys of the arc.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HashRing(Vec<u32>);
 

@@ -17,7 +17,7 @@ use std::{
 use super::{Address, Endpoint, ReachError, Service, Talk, Target, node_address, talk};
 use crate::protocol::{Dialect, RespValue};
 
-/// The timeout of the connection to a Sentinel, and of its replies: 1 s.
+/// The timeout of the connection to a Sentinel, and of each reply of the Sentinel: 1 s.
 const LIMIT: Duration = Duration::from_secs(1);
 /// How long redyno waits for the answers of other Sentinels after the first answer: 20 ms. After a failover, some
 /// Sentinels still name the old primary.
@@ -50,7 +50,7 @@ impl SentinelAnswer {
 }
 
 impl Service {
-    /// Returns the addresses of the service's primary; `target` contains its credentials and TLS settings.
+    /// Returns the addresses of the service's primary. `target` contains the credentials and TLS settings.
     ///
     /// # Errors
     /// Fails if no Sentinel names the primary. The error contains the message of one of the Sentinels.

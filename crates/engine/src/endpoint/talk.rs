@@ -79,7 +79,8 @@ impl Talk {
         Self { longest, skipper: self.skipper.bounded(), ..self }
     }
 
-    /// Returns the same connection, set to HTTP requests whose replies have bodies, which are all requests except HEAD.
+    /// Returns the same connection, for HTTP requests other than HEAD. Only the replies to HEAD have no
+    /// bodies.
     #[must_use]
     pub fn with_bodies(self) -> Self {
         Self { has_bodies: true, ..self }

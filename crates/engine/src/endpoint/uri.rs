@@ -80,13 +80,13 @@ pub enum UriError {
 /// The content of a URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedUri {
-    /// The target. The target. Its TLS configuration is not set, because a URI names no certificates.
+    /// The target. The TLS configuration of the target is not set, because a URI names no certificates.
     pub target: Target,
     /// Whether the URI requires TLS.
     pub tls: bool,
 }
 
-/// Parses a URI. The RESP version is 2, since a URI cannot choose it.
+/// Parses a URI. The RESP version is 2, because a URI cannot choose the version.
 ///
 /// # Errors
 /// Fails if the text is not a URI of one of the supported forms.

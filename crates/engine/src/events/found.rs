@@ -7,16 +7,17 @@ use serde::{Deserialize, Serialize};
 use super::after;
 use crate::units;
 
-/// The result of a search for the highest value of a knob that keeps a limit.
+/// The result of a search for the highest value of a knob at which a limit is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchResult {
     /// The knob.
     pub knob: String,
-    /// The knob's setting.
+    /// The setting that the search found, which is the same as `lower`.
     pub value: u64,
-    /// The highest value of the knob that keeps the limit.
+    /// Lower bound: the highest tested value of the knob at which the limit is kept.
     pub lower: u64,
-    /// The lowest value of the knob that does not keep the limit, or `None` if there is no such value.
+    /// Upper bound: the lowest tested value at which the limit is not kept, or `None` if there is no such
+    /// value.
     pub upper: Option<u64>,
     /// The limit, `p99<1ms`.
     pub limit: String,
@@ -73,8 +74,8 @@ impl fmt::Display for SweptStep {
     }
 }
 
-/// The step of a sweep with the most throughput. If the sweep has a limit, only steps that keep the limit are
-/// compared.
+/// The step with the most throughput in a sweep. If the sweep has a limit, only the steps at which the limit
+/// is kept are compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweepBest {
     /// The knob.

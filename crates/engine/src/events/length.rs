@@ -44,7 +44,8 @@ impl EventKind {
         }
     }
 
-    /// Returns whether the event has a length, but its time is the beginning of this length and not the end.
+    /// Returns whether the event has a length and its time is the beginning of the activity. The time of
+    /// other events with a length is the end of the activity.
     pub fn is_dated_by_its_beginning(&self) -> bool {
         matches!(self, Stalled { .. })
     }

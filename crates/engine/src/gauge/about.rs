@@ -15,7 +15,7 @@ pub struct GaugeSpec {
     pub kind: GaugeKind,
     /// The gauge's source.
     pub source: GaugeSource,
-    /// The lowest upper end of the gauge's chart, which begins at 0.
+    /// The chart of the gauge reaches from 0 to at least this value.
     pub top: f64,
     /// The values with which the gauge needs attention.
     pub alarm: GaugeAlarm,
@@ -85,7 +85,7 @@ pub enum GaugeKind {
 /// The source of a gauge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GaugeSource {
-    /// A field of INFO with a number; a negative number means that there is no value.
+    /// A field of INFO with a number. A negative number means that there is no value.
     Info(&'static str),
     /// A field of INFO with a number (the first text), or a number in memcached's `stats` (the second text).
     InfoOrStat(&'static str, &'static str),

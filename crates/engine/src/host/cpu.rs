@@ -16,7 +16,7 @@ pub(super) struct Cores {
     before: BTreeMap<String, CoreTimes>,
 }
 
-/// The time of a core since the machine began, in ticks.
+/// The time of a core since the machine started, in ticks of the kernel (usually 10 ms).
 #[derive(Debug, Clone, Copy, Default)]
 struct CoreTimes {
     busy: u64,
@@ -61,7 +61,7 @@ impl Cores {
     /// Reads the times of all cores, and sets the CPU gauges of the sample.
     pub(super) fn read(&mut self, draft: &mut SampleBuilder, tree: &Tree) {
         let Some(text) = draft.known("cpu", tree.read("proc/stat")) else { return };
-        // This thread itself runs while it reads the number, so it is left out.
+        // This thread itself runs while it reads the number, so the thread is subtracted.
         draft.level(Gauge::HostRunnable, number(&text, "procs_running").map(|n| (n - 1.0).max(0.0)));
         let times = |line: &str| {
             let (name, numbers) = line.split_once(' ')?;

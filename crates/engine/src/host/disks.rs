@@ -12,7 +12,7 @@ const NO_DISKS: [&str; 5] = ["loop", "ram", "zram", "sr", "fd"];
 #[derive(Debug, Default)]
 pub(super) struct Disks(HashMap<String, DiskCounters>);
 
-/// The counters of a disk since the machine began.
+/// The counters of a disk since the machine started.
 #[derive(Debug, Clone, Copy, Default)]
 struct DiskCounters {
     requests: u64,

@@ -30,7 +30,8 @@ pub struct LocalServer {
     counters: Gauges,
     threads: Threads,
     sockets: Result<Sockets, String>,
-    /// The rate of retransmitted segments, followed by the time of the last reading of the sockets.
+    /// The rate of retransmitted segments at the last reading of the sockets, and the time of this reading in
+    /// ns.
     retransmits: Option<f64>,
     read_ns: Option<u64>,
     pace: ReadingSchedule,
@@ -50,8 +51,8 @@ struct CheckedProcess {
 enum ProcessUnknown {
     /// The server runs on this machine, but its process is not visible.
     Unseen(String),
-    /// On this machine, no process or another program has the process ID, so the server and its sockets are in a
-    /// container or on another machine.
+    /// On this machine, the process ID belongs to no process, or to another program. So the server and its
+    /// sockets are in a container or on another machine.
     Elsewhere(String),
 }
 

@@ -1,13 +1,14 @@
-//! Figures of this machine. They describe redyno's own process (the CPU time of its threads, the waits of these threads
-//! for a core, the connections and the memory), the cores, memory, disks and network of the machine, and the process
-//! and the sockets of a server that runs on the machine.
+//! Figures of this machine. Some figures describe redyno's own process: the CPU time of its threads, the
+//! waits of these threads for a core, the connections and the memory. Other figures describe the cores,
+//! memory, disks and network of the machine. If a server runs on the machine, the figures also describe the
+//! server's process and sockets.
 //!
 //! ```text
 //! /proc, /sys ─► Draft: one part after the other ─► Sample ─► LocalServer: its process, its sockets ─► Sample
 //! ```
-//! For a part that cannot be read, the sample contains the reason instead of figures. This module only queries the
-//! operating system; the module `diagnose` interprets the figures. The only unsafe code of this file is `mallopt`,
-//! which has no safe wrapper.
+//! For a part that cannot be read, the sample contains the reason instead of figures. This module only
+//! queries the operating system. The module `diagnose` interprets the figures. The only unsafe code of this
+//! file is `mallopt`, which has no safe wrapper.
 
 mod cpu;
 mod disks;

@@ -40,14 +40,16 @@ pub struct OwnThread {
 }
 
 impl OwnThread {
-    /// Starts to measure the calling thread: its first lap begins now.
+    /// Starts to measure the calling thread. The first lap, which is the time until the next query, begins
+    /// now.
     pub fn current() -> Self {
         let (queue, since) = (RunQueue::of_this_thread(), Instant::now());
         Self { since, cpu_ns: cpu_ns(), run_delay_ns: queue.delay_ns(), queue }
     }
 
-    /// Returns how long the thread was ready to run but waited for a core, in ns since the thread began, or `None` if
-    /// the system does not report this time. Must be called on the measured thread. The lap is not ended.
+    /// Returns how long the thread was ready to run but waited for a core, in ns since the thread began, or
+    /// `None` if the system does not report this time. Must be called on the measured thread. The current lap
+    /// continues.
     pub fn run_delay_ns(&self) -> Option<u64> {
         self.queue.delay_ns()
     }

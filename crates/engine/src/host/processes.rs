@@ -110,7 +110,7 @@ impl Processes {
         for pid in pids.iter().take(MOST) {
             let Ok(text) = tree.read(&format!("proc/{pid}/stat")) else { continue };
             let Some(cpu_s) = Stat::parse(&text).map(|stat| stat.cpu_s) else { continue };
-            // A process that was not in the last complete reading has begun after it.
+            // A process that was not in the last complete reading has begun after this reading.
             let new = self.complete_ns.map(|at_ns| ProcessReading { at_ns, cpu_s: 0.0, cpu: 0.0 });
             let before = self.seen.get(pid).copied().or(new);
             let cpu = before.map_or(0.0, |before| {
@@ -147,7 +147,7 @@ impl HostSample {
     }
 }
 
-/// Returns the process ID that redyno has in the tree, which may be that of another PID namespace.
+/// Returns redyno's process ID in the tree. The tree may belong to another PID namespace.
 pub(super) fn own_pid(tree: &Tree) -> u32 {
     let link = fs::read_link(tree.path("proc/self")).ok();
     link.and_then(|link| link.to_str()?.parse().ok()).unwrap_or_else(std::process::id)

@@ -70,7 +70,7 @@ pub(super) fn throttled_s(tree: &Tree, pid: &str) -> Result<f64, String> {
         .max()
         .ok_or_else(|| format!("/proc/{pid}/cgroup has no CPU group"))?;
     let mut sum_s = None;
-    // In a container, some outer groups have names that it cannot see.
+    // In a container, the names of some outer groups are not visible.
     while group.starts_with("sys/fs/cgroup") {
         let text = tree.read(&format!("{group}/cpu.stat")).unwrap_or_default();
         let throttled_s = number(&text, "throttled_usec")

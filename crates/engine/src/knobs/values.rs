@@ -72,7 +72,7 @@ impl Default for Knobs {
             session_length: None,
             workload: workload::default_workload(),
             value_size: 32,
-            // SETs soon write all of so few keys, and then the hit rate is steady.
+            // With so few keys, SETs have soon written every key. From then on, the hit rate is steady.
             keyspace: 10_000,
         }
     }

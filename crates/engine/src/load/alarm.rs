@@ -7,15 +7,16 @@
 //!  now ────── slack ──────┐
 //!   └────●─────●─────●────┴●─────●──►   due: the timer is set for the end of the slack and stays there
 //! ```
-//! A timer goes off a little late. On a virtual machine, setting the timer and waking up takes 18 µs of CPU time, as
-//! much as three requests take. So one timer serves all requests that are due within the *slack*, which is how late the
-//! timer went off recently. A timer is not set again if it is already set for a time within the slack. Most requests
-//! are sent earlier, when replies wake the worker. At 50,000 requests a second with constant arrivals, this method sets
-//! the timer 0.25 times per request instead of 0.44 times. The CPU time per request falls from 20.1 to 19.2 µs. Half of
-//! the requests are sent within 16 µs after their due time instead of within 30 µs, and 90 % within 41 µs instead of 43
-//! µs. At 100,000 requests a second, the timer is set 0.08 times per request instead of 0.15 times, and half of the
-//! requests are sent within 16 µs after their due time instead of within 52 µs. The remaining cost comes from waking up
-//! the server, which is idle between two evenly spaced requests.
+//! A timer goes off a little late. On a virtual machine, setting the timer and waking up takes 18 µs of CPU
+//! time, as much as three requests take. The *slack* is how late the timer went off recently. One timer
+//! serves all requests that are due within the slack. A timer is not set again if it is already set for a
+//! time within the slack. Most requests are sent earlier, when replies wake the worker. At 50,000 requests a
+//! second with constant arrivals, this method sets the timer 0.25 times per request instead of 0.44 times.
+//! The CPU time per request falls from 20.1 to 19.2 µs. Half of the requests are sent within 16 µs after
+//! their due time instead of within 30 µs, and 90 % within 41 µs instead of 43 µs. At 100,000 requests a
+//! second, the timer is set 0.08 times per request instead of 0.15 times, and half of the requests are sent
+//! within 16 µs after their due time instead of within 52 µs. The remaining cost comes from waking up the
+//! server, which is idle between two evenly spaced requests.
 
 use std::{io, ops::RangeInclusive, time::Duration};
 
@@ -98,9 +99,9 @@ impl WakeTimer {
     pub(super) fn went_off(&mut self, _: u64, _: u64) {}
 }
 
-/// Returns the time window in which a worker is to wake up for the request that is due at `due_ns`. The window usually
-/// consists of this time alone. If requests follow one another within `slack_ns`, the window ends `slack_ns` from now,
-/// so that one wake-up serves several requests.
+/// Returns the time window in which a worker is to wake up for the request that is due at `due_ns`. The
+/// window usually consists of `due_ns` alone. If requests follow one another within `slack_ns`, the window
+/// ends `slack_ns` from now, so that one wake-up serves several requests.
 pub(super) fn window(due_ns: u64, mean_gap_ns: f64, now_ns: u64, slack_ns: u64) -> RangeInclusive<u64> {
     let is_dense = mean_gap_ns <= slack_ns as f64;
     due_ns..=if is_dense { due_ns.max(now_ns + slack_ns) } else { due_ns }

@@ -17,7 +17,7 @@ pub(super) struct BatchBuffers<'a> {
 pub(super) struct BatchProgress {
     /// How many operations have received all their replies.
     pub(super) whole: u32,
-    /// How many replies the first incomplete operation has received, if it has several.
+    /// How many replies the first incomplete operation has received, if the operation has several replies.
     pub(super) replies: u16,
     /// Whether the first incomplete operation has received an error.
     pub(super) has_failed: bool,

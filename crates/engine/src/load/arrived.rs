@@ -66,7 +66,7 @@ pub struct NotableReceiver {
     pub times: Option<Box<Recorder>>,
 }
 
-/// The counts of one receiver since the last tick.
+/// The counts of one receiver since the last tick. A tick is 250 ms long.
 #[derive(Debug, Default)]
 pub(super) struct ReceiverCounts {
     pub(super) received: u64,

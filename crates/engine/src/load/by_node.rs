@@ -20,7 +20,7 @@ pub struct ByNode {
     pub slots: Vec<(u16, u32)>,
 }
 
-/// The operations without an error that one read from a node's socket completed.
+/// The operations that one read from a node's socket completed without an error.
 #[derive(Debug, Clone, Copy)]
 struct NodeAnswers {
     service_ns: u64,
@@ -80,7 +80,7 @@ impl ByNode {
         &mut self.others[place]
     }
 
-    /// Returns the counts of each node that was written to or read from, in the order of their numbers.
+    /// Returns the counts of each node that was written to or read from, in the order of the node numbers.
     pub fn nodes(&self) -> impl Iterator<Item = NodeCounts<'_>> {
         let mut answers = self.answers.clone();
         answers.sort_unstable_by_key(|answer| answer.node);

@@ -55,9 +55,9 @@ pub(super) struct WorkerClients {
     to_open: VecDeque<usize>,
     retries: BinaryHeap<Reverse<(u64, usize)>>,
     ready: VecDeque<usize>,
-    /// Clients whose socket still contains data after their turn of reading.
+    /// Clients whose socket still contains data after the few reads of their turn.
     unread: VecDeque<usize>,
-    /// The connections of the ring that are to be closed.
+    /// Connections of the io_uring ring that are to be closed.
     closing: Vec<LoadConnection>,
     jitter: Pcg64Mcg,
 }
@@ -119,9 +119,9 @@ impl WorkerClients {
         self.open - self.opening + self.between
     }
 
-    /// Sets the number of wanted clients to `n`. For a new client, `draws_of` returns the source of random numbers.
-    /// Clients with an index of `n` or more close their connections. Idle clients close their connections at once, and
-    /// all other clients when their batch is answered.
+    /// Sets the number of wanted clients to `n`. For a new client, `draws_of` returns the source of random
+    /// numbers. Clients with an index of `n` or more close their connections: at once if they are idle,
+    /// otherwise when their batch is answered.
     pub(super) fn want(&mut self, n: usize, draws_of: impl Fn(usize) -> Draws) {
         self.wanted = n;
         for i in (n..self.all.len()).rev() {
@@ -360,7 +360,7 @@ mod tests {
         let mut opened = Vec::new();
         while let Some(i) = clients.next_to_open() {
             opened.push(i);
-            // Puts the client in the state of an open one: neither scheduled nor lost.
+            // Puts the client in the state of a connected client, which is neither scheduled nor lost.
             clients.all[i].lane.link = ClientConnection::Down;
         }
         opened.sort_unstable();

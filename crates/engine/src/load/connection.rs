@@ -88,13 +88,14 @@ pub(super) struct LoadConnection {
     /// The expected replies, if replies of the batch are compared.
     expected: Option<Box<ExpectedReplies>>,
     generation: u32,
-    /// The time at which the batch was written or, while the connection opens, the attempt to connect began, in ns.
+    /// The time at which the batch was written, in ns. While the connection opens, the time at which the
+    /// attempt to connect began.
     since_ns: u64,
-    /// The time at which the last reply to a request arrived or, while the connection opens, the current stage began,
-    /// in ns.
+    /// The time at which the last reply to a request arrived, in ns. While the connection opens, the time at
+    /// which the current stage began.
     heard_ns: u64,
-    /// The time at which the first byte of the replies to the batch arrived, in ns. The time is 0 before this byte has
-    /// arrived, and if latencies do not end at the first byte.
+    /// The time at which the first byte of the replies to the batch arrived, in ns. The time is 0 until this
+    /// byte arrives. The time is always 0 if latencies do not end at the first byte.
     first_ns: u64,
     /// Whether the last turn of reading ended before the socket was empty.
     has_more: bool,
@@ -191,7 +192,7 @@ impl LoadConnection {
         self.has_more
     }
 
-    /// Notes that the server has closed the connection; data that the server sent before can still be read.
+    /// Notes that the server has closed the connection. Data that the server sent before can still be read.
     pub(super) fn closes(&mut self) {
         self.is_closing = true;
     }

@@ -5,9 +5,10 @@
 //!  request        |──────────────── 7 ms ───|
 //!  worker   ██                 ░░░░░░░░░░███     ░ could run, and had no core: 5 ms of the 7
 //! ```
-//! An average over a second hides short waits, because a wait of 10 % of the second may be the whole latency of the
-//! slowest 1 % of the requests. A worker reads the system's counter when it wakes up, at most once per 0.5 ms, so the
-//! worker notices every wait that is longer. The caller reads the counter, so that this module does no I/O.
+//! An average over a second hides short waits, because a wait of 10 % of the second may be the whole latency
+//! of the slowest 1 % of the requests. A worker reads the system's counter when it wakes up, at most once per
+//! 0.5 ms, so the worker notices every wait of more than 0.5 ms. The caller reads the counter, so that this
+//! module does no I/O.
 
 use std::collections::VecDeque;
 

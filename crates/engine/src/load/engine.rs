@@ -102,7 +102,7 @@ impl Load {
         let program = Arc::new(plan.program(&knobs, &phase, values, clock));
         let (phase, knobs) = receive_first(phase, knobs, since_ns);
         let (plan, operations) = (Arc::new(plan.clone()), program.operations().count());
-        // An agent's first real segment has the number that the session gives it.
+        // An agent (an engine on another machine) gets the number of its first real segment from the session.
         let generation = if let Fleet::Agent(_) = plan.fleet { 0 } else { 1 };
         let first = LoadSetting { generation, knobs, since_ns, phase, program, filled: Vec::new() };
         plan.fleet.agents().inspect(|agents| agents.apply_setting(first.for_agents(), clock));
@@ -257,8 +257,8 @@ impl Load {
         });
     }
 
-    /// Returns the number of the last setting, and whether the setting's prefill or limited load is done. When it is
-    /// done, each of its requests is answered or given up.
+    /// Returns the number of the last setting, and whether the setting's prefill or limited load is done. A
+    /// prefill or load is done when each of its requests is answered or given up.
     pub fn progress(&self) -> (u32, bool) {
         (self.last_change().segment, self.is_prefill_done() || self.is_over())
     }

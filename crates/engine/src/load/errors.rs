@@ -32,8 +32,8 @@ pub enum ErrorKind {
     Key,
     /// The session, or a thread of the load, ended before the reply arrived.
     Unanswered,
-    /// The server answered with an error of a further kind after [`MAX_KINDS`] kinds. All further kinds are counted
-    /// together.
+    /// The server answered with an error of yet another kind, after [`MAX_KINDS`] different kinds. All
+    /// further kinds are counted together.
     Other,
 }
 

@@ -91,7 +91,8 @@ pub enum AgentPhase {
 }
 
 impl AgentSetting {
-    /// Returns this setting for another clock, with all times `ns` nanoseconds later.
+    /// Returns this setting for another clock. All times are `ns` nanoseconds later, except the start time of
+    /// a prefill.
     #[must_use]
     pub fn later_by(mut self, ns: i64) -> Self {
         let shift = |at_ns: &mut u64| {

@@ -9,8 +9,8 @@ pub(super) struct OpenSegment {
     /// Operations that wait for a reply.
     pub(super) in_flight: u64,
     pub(super) buffer: Box<IntervalBuffer>,
-    /// The counts of good operations in the replies of the read that is being processed, by the number of the
-    /// operation.
+    /// For each operation, the counts of good replies in the read that is being processed. The index is the
+    /// number of the operation.
     pub(super) taken: Vec<ReadCounts>,
 }
 

@@ -27,8 +27,8 @@ pub(super) struct WorkerPace {
     source: Option<ScheduleKey>,
     schedule: Option<Schedule>,
     backlog: Backlog,
-    /// Whether the schedule has begun, so that requests can be due. Requests are due once the worker has had a
-    /// connection under this load, or has failed to open one.
+    /// Whether the schedule has begun, so that requests can be due. Requests are due from the moment when the
+    /// worker first has a connection under this load, or fails to open one.
     begun: bool,
     /// How many due requests of earlier schedules [`take_due`](Self::take_due) has not returned yet.
     uncounted: u64,

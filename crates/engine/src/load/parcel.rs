@@ -19,7 +19,8 @@ use crate::{
 pub(super) struct Parcel {
     /// The index of the client.
     pub(super) client: usize,
-    /// The node that gets the requests, or `None` if the owner of their slots in the next topology gets them.
+    /// The node that gets the requests. With `None`, the requests go to the node that owns their slots in the
+    /// next topology.
     pub(super) node: Option<NodeNumber>,
     /// The number of the segment in which the requests were generated.
     pub(super) generation: u32,
@@ -62,7 +63,7 @@ pub(super) struct ParcelRequest {
     pub(super) op: OpId,
     /// The slot of the first key of the request, or `None` if any node can get the request.
     pub(super) slot: Option<u16>,
-    /// Whether the request does not write, and such requests are divided over the nodes of a shard.
+    /// Whether the request only reads, and reads are divided over the nodes of a shard.
     pub(super) reads: bool,
     /// The end of the request's bytes, as an index in the bytes of the parcel.
     pub(super) end: usize,

@@ -146,8 +146,8 @@ impl<'a> Replies<'a> {
         !taken.by_replies && !taken.is_compared
     }
 
-    /// Counts `n` operations of a closed loop without an error. The last replies to these operations have `bytes` bytes
-    /// in total, and `nulls` of them are null.
+    /// Counts `n` operations of a closed loop that were answered without an error. The last replies to these
+    /// operations have `bytes` bytes in total, and `nulls` of these replies are null.
     #[inline]
     pub(super) fn take_all_good(&mut self, op: OpId, [n, nulls, bytes]: [u32; 3]) {
         let taken = &mut self.taken[op.index()];
@@ -162,8 +162,9 @@ impl<'a> Replies<'a> {
         self.taken[op.index()].is_sequence
     }
 
-    /// Counts an operation without an error. The operation's last reply has `bytes` bytes, and is a null if `is_null`
-    /// is set. In an open loop, `response_ns` is the time since the operation was due.
+    /// Counts an operation that was answered without an error. The operation's last reply has `bytes` bytes,
+    /// and is a null if `is_null` is set. In an open loop, `response_ns` is the time since the operation was
+    /// due.
     #[inline]
     pub(super) fn take_good(&mut self, op: OpId, bytes: usize, is_null: bool, response_ns: Option<u64>) {
         let taken = &mut self.taken[op.index()];

@@ -67,15 +67,16 @@ impl Retries {
         self.requests.load(Relaxed)
     }
 
-    /// Counts `n` requests that are sent again now, and were already sent again `retries` times before.
+    /// Counts `n` requests that are sent again now. Each of these requests was already sent again `retries`
+    /// times.
     pub(super) fn count(&self, n: usize, retries: u32) {
         if retries == 0 {
             self.requests.fetch_add(n as u64, Relaxed);
         }
     }
 
-    /// Returns whether a failed request is sent again if it was already sent again `retries` times. `line` is the
-    /// server's error line, or `None` if the connection was lost.
+    /// Returns whether a failed request is sent once more after it was already sent again `retries` times.
+    /// `line` is the server's error line, or `None` if the connection was lost.
     pub(super) fn allows(&self, line: Option<&str>, retries: u32) -> bool {
         let begins = |line: &str, known: &str| {
             line.get(..known.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(known))
@@ -87,7 +88,8 @@ impl Retries {
         is_mendable && self.most.is_none_or(|most| retries < most)
     }
 
-    /// Returns the pause in ns before a failed request is sent again, if it was already sent again `retries` times.
+    /// Returns the pause, in ns, before the next attempt of a failed request that was already sent again
+    /// `retries` times.
     pub(super) fn pause_ns(&self, retries: u32) -> u64 {
         let factor = if self.factor > 0.0 { self.factor.powi(retries.min(1 << 20) as i32) } else { 1.0 };
         ((self.pause.as_secs_f64() * factor * 1e9) as u64).min(LONGEST_PAUSE_NS)

@@ -20,7 +20,7 @@ use crate::workload::{OpId, OutgoingRequests, Values};
 pub(super) struct Sequence {
     /// The remaining requests: all second steps, then all third steps, and so on.
     later: std::vec::IntoIter<OutgoingRequests>,
-    /// The values of the steps, separate from the other bytes, or `None` once the last step is written.
+    /// The values of the steps, separate from the other bytes, or `None` after the last step is written.
     values: Option<Values>,
     /// The number of the last written step, from 0.
     step: u16,

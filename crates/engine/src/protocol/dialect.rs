@@ -1,15 +1,14 @@
 //! The dialects: the protocols that servers speak. This module alone decides how each dialect encodes commands, finds
 //! the end of a reply, pings, authenticates, and appears in a URI.
 //!
-//! | | encodes | skips | pings | authenticates |
+//! | | encodes | end of a reply | pings | authenticates |
 //! |---|---|---|---|---|
-//! | RESP2 | words, each with its length | [`Skipper`] | `PING`, `+PONG` | AUTH, SELECT, CLIENT SETNAME |
-//! | RESP3 | as RESP2 | as RESP2 | as RESP2 | HELLO 3 behind AUTH |
-//! | memcached | lines, a value with its length | to the end of a line, a value, END | `mn`, `MN` | a `set` of user
-//! and password |
+//! | RESP2 | words, each with its length | a line, or the last element ([`Skipper`]) | `PING`, `+PONG` | AUTH, SELECT, CLIENT SETNAME |
+//! | RESP3 | as RESP2 | as RESP2 | as RESP2 | as RESP2, with HELLO 3 after AUTH |
+//! | memcached | lines, a value with its length | a line, a value, END | `mn`, `MN` | `set` user, password |
 //! | HTTP/1.1 | a header, a body with its length | a header, its body | `HEAD`, any status | - |
 //!
-//! In every dialect a request has one reply.
+//! In every dialect, a request has one reply.
 
 use super::{
     ArgumentPart, DialectWords, GreetingCommand, GreetingParameters, GreetingRefusal, HttpSite, Skipper,

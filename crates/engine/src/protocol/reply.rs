@@ -48,9 +48,9 @@ pub enum ReplyPiece<'a> {
 /// The longest word that is accepted as the code of an error, in bytes.
 const LONGEST_CODE: usize = 24;
 
-/// Returns the code of an error, which is the first word of its line if the word is in capitals, such as `LOADING`, and
-/// `ERR` otherwise. The code is not checked: a server may send any code. The code of an HTTP error is its status, such
-/// as `HTTP 503`.
+/// Returns the code of an error. If the first word of the line is in capitals, such as `LOADING`, this word
+/// is the code. Otherwise, the code is `ERR`. The code is not checked, because a server may send any code.
+/// The code of an HTTP error is its status, such as `HTTP 503`.
 #[inline]
 pub fn error_code(line: &[u8]) -> &str {
     if let Some(status) = line.first_chunk::<8>()

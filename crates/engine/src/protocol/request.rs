@@ -59,7 +59,7 @@ enum RareSlot {
     Plain(SlotPart),
     /// An argument that is a number of this source, with its length before it.
     SizedNumber(u16),
-    /// Any other argument. An argument whose length is not known before it is filled.
+    /// Any other argument. The length of the argument is known only after the argument is filled.
     Argument(ArgumentHead<SlotPart>, Vec<SlotPart>),
     /// A key of memcached or a path of HTTP, and the function that checks the filled bytes.
     Key(Vec<SlotPart>, fn(&[u8]) -> bool),

@@ -232,8 +232,8 @@ impl RespSkipper {
                 self.add_open(n)?;
                 Ok(self.element_ended())
             }
-            // An attribute precedes an element and is not an element itself. Only an attribute before a reply is
-            // counted like one.
+            // An attribute precedes an element and is not an element itself. Only an attribute before a reply
+            // is counted like an element.
             Header::Attribute(n) => {
                 self.add_open(n)?;
                 Ok(between && self.element_ended())

@@ -7,7 +7,7 @@ use crate::load::{
 };
 
 impl WorkerClients {
-    /// Queues client `i` for reading, since its socket contains unread data.
+    /// Queues client `i` for reading, because its socket contains unread data.
     pub(in crate::load) fn queue_unread(&mut self, i: usize) {
         if self.lane(i).is_some_and(|lane| !std::mem::replace(&mut lane.unread, true)) {
             self.unread.push_back(i);

@@ -21,8 +21,8 @@ const ROOMY: usize = 4;
 /// The list of operations never shrinks if its capacity is at most this.
 const MIN_ROOM: usize = 64;
 
-/// How often one connection reads in its turn, at most. Without this limit, a fast server could delay the other
-/// connections and the worker.
+/// The largest number of reads in one turn of a connection. Without this limit, a fast server could delay the
+/// other connections and the worker.
 pub(super) const READS: usize = 4;
 
 impl LoadConnection {
@@ -282,9 +282,9 @@ impl LoadConnection {
     }
 }
 
-/// Takes complete replies from the front of `rest` if they have one of the most frequent forms and belong to operations
-/// whose replies are only counted. Counts consecutive replies to the same operation at once. Returns the number of
-/// taken replies.
+/// Takes complete replies from the front of `rest`. Stops at a reply that does not have one of the most
+/// frequent forms, or whose operation needs more than a count of its replies. Counts consecutive replies to
+/// the same operation at once. Returns the number of taken replies.
 #[inline]
 fn take_alike(skipper: &Skipper, operations: &[OpId], rest: &mut &[u8], replies: &mut Replies) -> u32 {
     let mut taken = 0;

@@ -84,7 +84,7 @@ impl MessageContext<'_> {
     }
 }
 
-/// The numbers of messages that have not arrived by the end.
+/// How many messages have not arrived by the end.
 #[derive(Debug, Default)]
 pub(super) struct MissingMessages {
     pub(super) lost: u64,
@@ -104,13 +104,14 @@ impl MissingMessages {
         // A receiver that was never on the channel has received no message.
         numbers.begin(first);
         let (gaps, rest) = (numbers.end(0), numbers.end(messages.issued(channel)));
-        // Gaps just before the rest are messages of other senders that are also still stored.
+        // Gaps just before the rest are messages of other senders. The server still stores these messages,
+        // too.
         let is_left = messages.kind.is_kept() && rest > 0;
         *(if is_left { &mut self.left } else { &mut self.lost }) += gaps + rest;
     }
 
-    /// Adds the missing messages to the counts. While the load continues, missing messages count as unclear, since they
-    /// might still arrive.
+    /// Adds the missing messages to the counts. While the load continues, missing messages count as unclear,
+    /// because they might still arrive.
     pub(super) fn count(self, is_end: bool, counts: &mut ReceivedCounts) {
         let (lost, left, unclear) =
             if is_end { (self.lost, self.left, 0) } else { (0, 0, self.lost + self.left) };
@@ -153,7 +154,8 @@ impl ReceiverDialog {
         let channel = |place: usize| {
             let next_write = first_of[first + place * step];
             let mut channel = Channel { next_write, ..Channel::default() };
-            // The load waits for its first receivers. Later receivers count messages once they are on the channel.
+            // The load waits for its first receivers. Later receivers count messages as soon as they are on
+            // the channel.
             if next_write == 0 && messages.kind.has_own_copy() {
                 channel.numbers.begin(0);
             }
@@ -237,7 +239,8 @@ impl ReceiverDialog {
         Ok(())
     }
 
-    /// Handles a frame that is no reply to a command. Returns whether the frame is no reply.
+    /// Handles a frame that is a message of the server, and returns true. Returns false if the frame is a
+    /// reply to a command.
     fn handle_message(
         &mut self,
         (frame, bytes, words): (Frame, &[u8], &[Range<usize>]),

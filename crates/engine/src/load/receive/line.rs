@@ -23,7 +23,7 @@ use crate::{
     protocol::Skipper,
 };
 
-/// How often one connection reads in its turn, at most.
+/// The largest number of reads in one turn of a connection.
 const READS: usize = 4;
 /// The longest frame: 64 MiB.
 const LONGEST_FRAME: usize = 64 << 20;

@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 
-/// A gap in the numbers is a loss as soon as a message has arrived that was sent 1 s later than the message after the
-/// gap.
+/// How long a gap in the numbers may last before it is a loss: 1 s. The time is the difference between the
+/// send times of the message after the gap and of the newest message.
 const GRACE_NS: u64 = 1_000_000_000;
 /// The largest number of open gaps. If there are more gaps, the oldest gap counts as a loss.
 const MOST_GAPS: usize = 10_000;

@@ -187,7 +187,8 @@ impl ReceiverThread {
         let setting = self.setup.settings.load_full();
         let is_over = now_ns >= setting.phase.load_ends_ns();
         if (setting.generation, is_over) != (self.segment, self.is_over) {
-            // Messages so far belong to the old segment; later messages of this segment belong to its drain.
+            // Messages so far belong to the old segment. Messages of the old segment that arrive later belong
+            // to its drain.
             self.close_segment(now_ns);
             self.closed_ns = None;
             (self.segment, self.since_ns, self.is_over) = (setting.generation, setting.since_ns, is_over);

@@ -90,9 +90,9 @@ impl Worker {
 
     /// Stops the worker if the time of the load is over, or if all requests are sent.
     ///
-    /// At the end of the load's time, requests that were due earlier are still sent if a client is free. With a quota,
-    /// the time under load of an open loop ends when the quota is spent. In a closed loop, the time under load ends
-    /// with the last reply, since each client waits for replies before it sends.
+    /// At the end of the load's time, requests that were due earlier are still sent if a client is free. With
+    /// a quota, the time under load of an open loop ends when the quota is spent. In a closed loop, the time
+    /// under load ends with the last reply, because each client waits for replies before it sends.
     pub(super) fn stop_if_done(&mut self, now_ns: u64) {
         if matches!(self.stage, WorkerStage::Over { .. }) {
             return;

@@ -27,7 +27,7 @@ impl Worker {
             // Requests that were due before the change are sent and counted in the old phase.
             self.send_before(since_ns);
         }
-        // At the end of the load, gathered requests are dropped, since they are not counted yet.
+        // At the end of the load, gathered requests are dropped, because they are not counted yet.
         if self.may_send() && !matches!(new.phase, Phase::Ended { .. }) {
             self.send_gathered(false, self.seen_ns);
         }
@@ -58,10 +58,11 @@ impl Worker {
         }
     }
 
-    /// Sets the number of clients and the pace to the values of the knobs. While the load is off, open connections stay
-    /// open. Before the load is switched on for the first time, no connection is opened. Unsent requests of the old
-    /// pace are counted in the old segment. These requests count as unsent if the load is switched off, and as shed
-    /// otherwise. If requests `were_limited`, these requests also count against the limit.
+    /// Sets the number of clients and the pace to the values of the knobs. While the load is off, open
+    /// connections stay open. Before the load is switched on for the first time, no connection is opened.
+    /// Unsent requests of the old pace are counted in the old segment. These requests count as unsent if the
+    /// load is switched off, and as shed otherwise. If `were_limited` is true, these requests also count
+    /// against the limit on requests.
     pub(super) fn follow_knobs(&mut self, were_limited: bool) {
         let knobs = &self.setting.knobs;
         let share = self.setup.share();

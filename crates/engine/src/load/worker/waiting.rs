@@ -1,5 +1,5 @@
-//! Work for which poll returns no event: sockets with unread data after their turn, connections that have waited too
-//! long, and the time spent waiting for dataset records.
+//! Work for which poll returns no event: sockets that still contain data after the few reads of their turn,
+//! connections that have waited too long, and the time spent waiting for dataset records.
 
 use super::Worker;
 use crate::{
@@ -51,7 +51,7 @@ impl Worker {
             // Data that has arrived but is not read yet is not late. After a pause of this process, all replies would
             // otherwise seem late.
             if self.is_late(i, now_ns) {
-                // If there is data, it arrived after the poll, since no event reported it.
+                // If there is data, it arrived after the poll, because no event reported it.
                 self.attend_ready(i, SocketReadiness::TO_READ, self.setup.clock.now_ns());
                 if self.is_late(i, now_ns) {
                     let broken = match self.timeout_ns {

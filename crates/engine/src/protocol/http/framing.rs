@@ -83,7 +83,8 @@ impl BodyStart {
         self.0.extend_from_slice(&bytes[..bytes.len().min(Self::LENGTH - self.0.len())]);
     }
 
-    /// Returns whether the body begins with `"errors":true`, which may follow durations.
+    /// Returns whether the beginning of the body contains `"errors":true`. A duration (`"took":…`) may
+    /// precede this text.
     #[inline]
     pub(super) fn refuses_documents(&self) -> bool {
         let begun = self.0.as_slice();

@@ -19,7 +19,8 @@ const WORDS: [(&[u8], Reply<'static>); 17] = [
     (b"NOT_FOUND", Reply::Nil),
     (b"DELETED", Reply::Value),
     (b"TOUCHED", Reply::Value),
-    // A condition of the client was false, for instance that of `add`: no key is missing.
+    // A condition of the command was false, for example that of `add`. This is no miss, because no key is
+    // missing.
     (b"NS", Reply::Value),
     (b"NOT_STORED", Reply::Value),
     (b"EX", Reply::Conflict),

@@ -118,7 +118,8 @@ fn a_read_that_does_not_fill_the_buffer_leaves_no_data_behind() {
                 let n = stream.read(&mut buffer).unwrap();
                 heard.extend_from_slice(&buffer[..n]);
                 assert_eq!(stream.has_more(), n == size, "{part} {size}");
-                // Between parts, the socket is empty for a moment; without parts, only the end leaves room.
+                // Between two parts, the socket is empty for a moment. If all data arrives as one part, only
+                // the last read does not fill the buffer.
                 let in_one = part == usize::MAX;
                 assert!(n == size || !in_one || heard.len() == said.len(), "{size}: {n}");
             }

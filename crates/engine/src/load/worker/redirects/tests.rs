@@ -289,7 +289,7 @@ fn other_errors_are_not_sent_again() {
     assert_eq!((played.received("GET"), outcome.redirects), (10, BTreeMap::new()));
 }
 
-/// Sends `n` GETs to one server, whose failed requests are sent again.
+/// Sends `n` GETs to one server, and sends failed GETs again.
 fn retried(played: &SimulatedNodes, n: u64, retries: Retries) -> (Outcome, u64) {
     let (plan, retries) = (played.plan(), Arc::new(retries));
     let cluster = Arc::new(Cluster::of_one(&plan.target));
