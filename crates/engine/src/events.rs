@@ -207,7 +207,7 @@ event_kinds! {
     BusLost { cause: String } "bus lost" cause.clone();
     /// The bus of the fleet answers again.
     BusBack "bus back" "the bus answers again".to_owned();
-    /// Server `to` answers in place of `from`, `length_s` after the first lost request and at most `error_s` later; both times are 0 if no request was lost.
+    /// Server `to` answers in place of `from`. Good replies were missing for `length_s`, or up to `error_s` longer. Both times are 0 if no request was lost.
     Failover { from: String, to: String, length_s: f64, error_s: f64, by: String, epoch: Option<u64>, cause: Option<String> } "failover" {
         let epoch = epoch.map_or_else(String::new, |epoch| format!(", epoch {epoch}"));
         let length = match *length_s {

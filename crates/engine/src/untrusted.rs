@@ -65,8 +65,8 @@ pub fn lines(bytes: &[u8]) -> String {
 /// The replacement for a redacted text without a code.
 pub const REDACTED: &str = "left out (--redact)";
 
-/// Returns the part of a server's error that `--redact` keeps, which is the code at the beginning of the error, or
-/// [`REDACTED`] if there is no code.
+/// Returns the part of a server's error that `--redact` keeps: the code at the beginning of the error.
+/// Returns [`REDACTED`] if there is no code.
 pub fn code(text: &str) -> String {
     let word = text.split(|c: char| c.is_whitespace() || c == ':').next().unwrap_or_default();
     let is_code = word.len() > 1 && word.bytes().all(|c| c.is_ascii_uppercase() || c == b'_');

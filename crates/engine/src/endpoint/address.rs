@@ -66,8 +66,8 @@ impl Address {
         }
     }
 
-    /// Returns the addresses to which redyno connects first. For a service, these are its Sentinels; otherwise, this is
-    /// the address itself.
+    /// Returns the addresses to which redyno connects first. For a service, returns the Sentinels of the
+    /// service. Otherwise, returns the address itself.
     pub fn first_servers(&self) -> Vec<Self> {
         match self {
             Self::Service(service) => {

@@ -173,8 +173,8 @@ impl Cluster {
         }
     }
 
-    /// Returns the number of the node at `address`, and adds the node if it is unknown: a redirect can name a new node
-    /// before the topology does.
+    /// Returns the number of the node at `address`. Adds the node if it is unknown, because a redirect can
+    /// name a new node before the topology does.
     ///
     /// # Errors
     /// Fails if there are too many addresses.
@@ -310,7 +310,7 @@ fn bounded(target: &Target, limit: Duration) -> Result<Talk, ClusterError> {
     Ok(talk)
 }
 
-/// Requests the topology; the nodes of `before` keep their numbers.
+/// Requests the topology. The nodes of `before` keep their numbers.
 fn ask(talk: &mut Talk, target: &Target, before: &Topology) -> Result<Topology, ClusterError> {
     let question = if *before.placement() == Placement::Replication { REPLICATION } else { SLOTS };
     Ok(before.read(&talk.reply(&question, LIMIT)?, &target.address)?)

@@ -131,8 +131,8 @@ impl Lookup {
         }
     }
 
-    /// Stores the result of a finished lookup. Returns whether the addresses can be used now, which is so if no lookup
-    /// is in progress, or if the lookup has taken longer than 1 s.
+    /// Stores the result of a finished lookup. Returns whether the addresses can be used now. The addresses
+    /// can be used if no lookup is in progress, or if the lookup has taken longer than 1 s.
     fn is_known(&mut self, now_ns: u64) -> bool {
         match self.search.as_mut().map(|search| search.wait(Duration::ZERO)) {
             None => return true,

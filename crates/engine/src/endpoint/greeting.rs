@@ -41,8 +41,8 @@ pub struct GreetingError {
 }
 
 impl Greeting {
-    /// Creates the greeting of a connection to `target`; `name` is the client name of the connection in `CLIENT LIST`.
-    /// All commands are sent at once.
+    /// Creates the greeting of a connection to `target`. `name` is the client name of the connection in
+    /// `CLIENT LIST`. All commands are sent at once.
     pub fn new(target: &Target, name: &str) -> Self {
         Self::of(target, introduction(target, Some(name)), false)
     }

@@ -106,7 +106,7 @@ pub(super) fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// Returns the diagnosis of a failed TLS handshake; `first` are the first bytes that the server sent.
+/// Returns the diagnosis of a failed TLS handshake. `first` contains the first bytes that the server sent.
 fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
     let address = target.address.clone();
     match TlsFailure::of(&error) {

@@ -81,7 +81,8 @@ impl Conversation<'_> {
     ) -> Result<GreetingStep<'g>, ReachError> {
         self.received.clear();
         let sent = self.line.write_all_until(words, self.deadline);
-        // A server that rejects clients writes its reason and disconnects: its message is better than a failed write.
+        // A server that rejects clients sends the reason and disconnects. This reason is a better message
+        // than the error of the write.
         match (self.answer(greeter, greeting), sent) {
             (Err(ReachError::Silent(_)), Err(cause)) if cause.kind() != io::ErrorKind::TimedOut => {
                 Err(self.broken(cause))
@@ -137,8 +138,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// Returns the diagnosis of a socket's error, which may be a TLS error: in TLS 1.3, a server refuses a client
-    /// certificate only after the handshake.
+    /// Returns the diagnosis of a socket's error, which may be a TLS error. In TLS 1.3, a server refuses a
+    /// client certificate only after the handshake.
     fn broken(&self, cause: io::Error) -> ReachError {
         let address = self.target.address.clone();
         match TlsFailure::of(&cause) {

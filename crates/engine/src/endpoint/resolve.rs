@@ -21,7 +21,7 @@ pub struct Resolver(Option<Arc<LookUp>>);
 type LookUp = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
 
 impl Resolver {
-    /// Creates a resolver that calls `look_up` instead of the system's resolver; `look_up` may block.
+    /// Creates a resolver that calls `look_up` instead of the system's resolver. `look_up` may block.
     pub fn new(look_up: impl Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(look_up)))
     }

@@ -126,9 +126,10 @@ impl Default for Topology {
 }
 
 impl Topology {
-    /// Parses the first topology of a session from the CLUSTER SLOTS reply of the server at `asked`. The server at
-    /// `asked` gets the number 0. The server is recognised by its identifier `id` in the cluster, because the cluster
-    /// may know it by another address. A server without a slot, or with an unknown identifier, has the address `asked`.
+    /// Parses the first topology of a session from the CLUSTER SLOTS reply of the server at `asked`. The
+    /// server at `asked` gets the number 0. The server is recognised by its identifier `id` in the cluster,
+    /// because the cluster may know the server by another address. A server without a slot, or with an
+    /// unknown identifier, has the address `asked`.
     ///
     /// # Errors
     /// Fails if the reply is not a topology, or has too many nodes.
@@ -182,8 +183,8 @@ impl Topology {
         Ok(next)
     }
 
-    /// Parses the topology from a reply of the server at `asked`: a reply to CLUSTER SLOTS, or, for a primary outside a
-    /// cluster, a reply to INFO replication. The nodes of `self` keep their numbers.
+    /// Parses the topology from a reply of the server at `asked`. The reply is that to CLUSTER SLOTS or, for
+    /// a primary outside a cluster, that to INFO replication. The nodes of `self` keep their numbers.
     ///
     /// # Errors
     /// Fails if the reply is not a topology, or has too many nodes.

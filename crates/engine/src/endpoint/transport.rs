@@ -30,8 +30,8 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Begins to connect. The socket becomes writable when the attempt has ended; [`is_connected`](Self::is_connected)
-    /// then returns the result.
+    /// Begins to connect. When the attempt has ended, the socket becomes writable.
+    /// [`is_connected`](Self::is_connected) then returns the result.
     ///
     /// # Errors
     /// Fails if the system refuses the attempt at once. The error is `WouldBlock` for a unix socket with a full queue

@@ -113,7 +113,8 @@ pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
         (_, Some(Some((dialect, false)))) if dialect.has_keys() => {
             of_dialect(unix(rest)?, dialect).map(|target| ParsedUri { target, tls: false })
         }
-        // The text before "://" may be a misplaced password: repeat it only if it can be a scheme.
+        // The text before "://" may be a misplaced password. The error repeats this text only if the text can
+        // be a scheme.
         (other, _) if other.len() <= 16 && other.bytes().all(|b| b.is_ascii_alphabetic() || b == b'+') => {
             Err(UriError::Scheme(scheme.to_owned()))
         }

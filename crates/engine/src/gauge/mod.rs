@@ -1,5 +1,5 @@
-//! Gauges: figures of a server and of its host, sampled regularly. One table describes all gauges; the screen,
-//! recordings and exports use this table.
+//! Gauges: figures of a server and of its host, sampled regularly. One table describes all gauges. The
+//! screen, recordings and exports use this table.
 //!
 //! A new gauge is a new row of the [table](GAUGES). If the gauge's source is a field of INFO or of memcached's `stats`,
 //! nothing else is needed. If the source is [`Own`](GaugeSource::Own), the code that reads INFO and `stats` needs a

@@ -41,8 +41,8 @@ impl Fixture {
         Tree::below(self.root())
     }
 
-    /// Reads one part of a sample twice, 1 s apart; between the two readings, the files in `later` are written. Returns
-    /// the second sample.
+    /// Reads one part of a sample twice, 1 s apart. Between the two readings, the files in `later` are
+    /// written. Returns the second sample.
     pub(super) fn second(
         &self,
         later: &[(&str, &str)],

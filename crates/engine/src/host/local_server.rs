@@ -179,8 +179,8 @@ impl LocalServer {
         self.sockets.as_ref().map_or(&[], |sockets| &sockets.listeners)
     }
 
-    /// Searches for the server's process, which listens on the port. Returns the process ID if redyno may see the
-    /// process.
+    /// Searches for the server's process, which listens on the port. Returns the process ID if redyno has the
+    /// permission to see the process.
     fn searched(&mut self, at_ns: u64) -> Result<u32, ProcessUnknown> {
         let unknown = || ProcessUnknown::Unseen("the server has not reported its process ID".to_owned());
         if self.search.begins(at_ns) {
@@ -197,8 +197,8 @@ impl LocalServer {
     }
 }
 
-/// Returns whether a process has one of these sockets. Returns `None` if redyno may not see the files of the process,
-/// or if no socket is known.
+/// Returns whether a process has one of these sockets. Returns `None` if redyno has no permission to see the
+/// files of the process, or if no socket is known.
 fn owns(tree: &Tree, pid: u32, listeners: &[ListeningSocket]) -> Option<bool> {
     let folder = format!("proc/{pid}/fd");
     let files = tree.names(&folder).ok().filter(|_| !listeners.is_empty())?;

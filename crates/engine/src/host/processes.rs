@@ -11,8 +11,8 @@ use crate::{
 
 /// How often processes are read: every 2 s.
 const EVERY_NS: u64 = 2 * SECOND_NS;
-/// The largest number of processes in one reading; each process costs about 10 µs. Further processes are read in the
-/// next readings.
+/// The largest number of processes in one reading. Reading a process takes about 10 µs. Further processes are
+/// read in the next readings.
 const MOST: usize = 2000;
 /// The largest number of processes in a sample.
 const MOST_BUSY: usize = 6;

@@ -52,8 +52,8 @@ impl ThreadTimes {
 
     /// Returns the increase since `before`, which was read `passed_s` seconds earlier.
     ///
-    /// The kernel counts a delay only when the delay ends. A thread that is ready at both readings, and got no core
-    /// between them, has waited all the time: the thread would have needed a core to fall asleep.
+    /// The kernel counts a delay only when the delay ends. A thread that is ready at both readings, and got
+    /// no core between them, has waited all the time. To fall asleep, the thread would have needed a core.
     fn since(self, before: Self, passed_s: f64) -> Self {
         let added = |now: f64, then: f64| (now - then).max(0.0);
         let cpu_s = added(self.cpu_s, before.cpu_s);
@@ -91,8 +91,8 @@ impl SchedStat {
         Some(Self { cpu_s: next()? / 1e9, delay_s: next()? / 1e9, turns: next()? })
     }
 
-    /// Returns whether the kernel keeps these figures. Every main thread has run, so zeros in its figures mean that the
-    /// kernel does not keep them.
+    /// Returns whether the kernel keeps these figures. Every main thread has run, so zeros mean that the
+    /// kernel does not keep the figures.
     fn is_kept(&self) -> bool {
         self.cpu_s + self.delay_s > 0.0
     }

@@ -29,7 +29,7 @@ fn typed_length(text: &str) -> Result<Option<RandomLength>, ParseLengthError> {
 pub enum Adjustable {
     /// A knob of the screen's knob panel.
     Knob(Knob),
-    /// The weight of one operation; the typed value contains the operation's name and the weight.
+    /// The weight of one operation. The typed value contains the operation's name and the weight.
     Weight,
     /// What happens to requests that cannot be sent in time.
     Backlog,
@@ -83,8 +83,8 @@ impl Adjustable {
         }
     }
 
-    /// Returns whether the setting has an effect with these knobs: `backlog` has no effect in a closed loop, where
-    /// requests have no due times, and `think` has no effect in an open loop.
+    /// Returns whether the setting has an effect with these knobs. `backlog` has no effect in a closed loop,
+    /// where requests have no due times. `think` has no effect in an open loop.
     pub fn applies(self, knobs: &Knobs) -> bool {
         match self {
             Self::Backlog => knobs.rate.is_some(),

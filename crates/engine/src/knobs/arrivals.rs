@@ -57,8 +57,8 @@ impl Bursts {
         self.moved(due_ns, (time, requests))
     }
 
-    /// Maps a time within a period: the first part of the period, with the share `from`, is stretched to the share
-    /// `to`, and the rest of the period is stretched to the remaining share.
+    /// Maps a time within a period. The first part of the period, with the share `from`, is stretched to the
+    /// share `to`. The rest of the period is stretched to the remaining share.
     fn moved(self, at_ns: f64, (from, to): (f64, f64)) -> f64 {
         let period_ns = f64::from(self.period_ms) * 1e6;
         let periods = (at_ns / period_ns).floor();
@@ -121,8 +121,8 @@ crate::named_values! {
     }
 }
 
-/// How late a request may be sent with [`Backlog::Shed`]: 10 ms, which is longer than a worker takes to wake up, and
-/// shorter than a stall of the server.
+/// How late a request may be sent with [`Backlog::Shed`]: 10 ms. This is longer than a worker takes to wake
+/// up, and shorter than a stall of the server.
 pub const SHED_AFTER_NS: u64 = 10_000_000;
 
 /// A word that is neither of the two allowed words.

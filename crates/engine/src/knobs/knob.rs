@@ -132,9 +132,9 @@ impl Knob {
         Self::Search(SearchNumber::Ef),
     ];
 
-    /// Returns the knobs that are available with these settings, in the order of the panel. A workload of only GET and
-    /// SET has a knob for the share of reads; any other workload with several operations has a knob for the weight of
-    /// each operation.
+    /// Returns the knobs that are available with these settings, in the order of the panel. A workload of
+    /// only GET and SET has a knob for the share of reads. Any other workload with several operations has a
+    /// knob for the weight of each operation.
     pub fn of(knobs: &Knobs) -> Vec<Self> {
         let workload = &knobs.workload;
         let is_there = |knob: &Self| match knob {

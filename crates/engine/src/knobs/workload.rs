@@ -18,8 +18,8 @@ impl Workload {
         self.operations.iter().enumerate().all(|(n, operation)| (n == place) == (operation.weight > 0))
     }
 
-    /// Returns the workload with this weight for the operation with index `place`; the workload is unchanged if there
-    /// is no such operation.
+    /// Returns the workload with this weight for the operation with index `place`. If there is no such
+    /// operation, the workload is unchanged.
     #[must_use]
     pub fn with_weight(&self, place: usize, weight: u32) -> Arc<Self> {
         let mut turned = self.clone();
@@ -66,8 +66,8 @@ impl Workload {
         Arc::new(turned)
     }
 
-    /// Divides all weights by their greatest common divisor: so after the share of reads was changed and changed back,
-    /// the weights are the same as before.
+    /// Divides all weights by their greatest common divisor. So the weights are the same as before after a
+    /// user has changed the share of reads and changed it back.
     fn reduce(&mut self) {
         let divisor = self.operations.iter().fold(0, |divisor, o| gcd(divisor, o.weight)).max(1);
         self.operations.iter_mut().for_each(|operation| operation.weight /= divisor);

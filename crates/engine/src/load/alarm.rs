@@ -13,8 +13,8 @@
 //! time within the slack. Most requests are sent earlier, when replies wake the worker. At 50,000 requests a
 //! second with constant arrivals, this method sets the timer 0.25 times per request instead of 0.44 times.
 //! The CPU time per request falls from 20.1 to 19.2 µs. Half of the requests are sent within 16 µs after
-//! their due time instead of within 30 µs, and 90 % within 41 µs instead of 43 µs. At 100,000 requests a
-//! second, the timer is set 0.08 times per request instead of 0.15 times, and half of the requests are sent
+//! their due time instead of within 30 µs, and 90 % within 41 µs instead of within 43 µs. At 100,000 requests
+//! a second, the timer is set 0.08 times per request instead of 0.15 times. Half of the requests are sent
 //! within 16 µs after their due time instead of within 52 µs. The remaining cost comes from waking up the
 //! server, which is idle between two evenly spaced requests.
 

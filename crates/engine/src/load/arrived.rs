@@ -40,8 +40,8 @@ pub struct ReceivedCounts {
     pub late: u64,
     /// Messages that arrived a second time. The latency of such messages is not measured.
     pub doubled: u64,
-    /// Invalidations that cannot be assigned to a write because the key was written several times, and messages that
-    /// were on their way when the receivers were replaced.
+    /// Invalidations that cannot be assigned to a write, because the key was written several times. This
+    /// field also counts messages that were on their way when the receivers were replaced.
     pub unclear: u64,
     /// Messages that a receiver claimed from another receiver.
     pub claimed: u64,

@@ -70,7 +70,7 @@ pub(super) enum ConnectionPhase {
 pub(super) struct LoadConnection {
     transport: Transport,
     token: Token,
-    /// The number of the connection in the ring, if the ring receives for it.
+    /// The number of the connection in the io_uring ring, if the ring receives for this connection.
     number: Option<u32>,
     pub(super) phase: ConnectionPhase,
     skipper: Skipper,

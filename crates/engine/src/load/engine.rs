@@ -164,8 +164,9 @@ impl Load {
         self.settings.load().knobs.clone()
     }
 
-    /// Returns whether the load can begin with these knobs: the receivers are ready, or have had 10 s to become ready.
-    /// The first call starts to connect the receivers; [`set`](Self::set) does not wait for them.
+    /// Returns whether the load can begin with these knobs: the receivers are ready, or have had 10 s to
+    /// become ready. The first call starts to connect the receivers; [`set`](Self::set) does not wait for the
+    /// receivers.
     pub fn is_ready_for(&self, knobs: &Knobs) -> bool {
         let now = self.settings.load();
         let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), &self.stops, self.is_prefill_done());

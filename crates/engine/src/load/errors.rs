@@ -24,7 +24,7 @@ pub enum ErrorKind {
     Unreachable,
     /// TLS failed: a certificate, the handshake or a record was invalid.
     Tls,
-    /// The received bytes are no valid reply, or are a reply that belongs to no request.
+    /// The received bytes are not a valid reply, or are a reply that belongs to no request.
     Protocol,
     /// No replica of the slot's shard answers, so the primary got the read request.
     NoReplica,

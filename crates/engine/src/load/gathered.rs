@@ -7,8 +7,9 @@
 //!                                 node B [B B]
 //!                                 node C [C C]
 //! ```
-//! Gathering changes neither the requests of a node nor their order. If a client instead divided each batch of 16
-//! requests over three nodes, the client would need three times as many system calls, and more than twice the CPU time.
+//! Gathering changes neither the requests of a node nor their order. Suppose that a client instead divided
+//! each batch of 16 requests over three nodes. The client would then need three times as many system calls,
+//! and more than twice the CPU time.
 
 use std::{collections::VecDeque, mem};
 
@@ -21,7 +22,8 @@ use crate::{
 /// The node that gets a request, and whether the node is a replica. The node is `None` if the slot has no owner.
 pub(super) type TargetNode = (Option<NodeNumber>, bool);
 
-/// The largest number of gathered bytes: 4 MiB. If the requests of a setting exceed this number, they are not gathered.
+/// The largest number of gathered bytes: 4 MiB. If the requests of a setting exceed this number, the requests
+/// are sent without being gathered.
 const MOST_BYTES: usize = 4 << 20;
 /// If this many batches are complete for a node, any client sends one of these batches.
 const WAITING_BATCHES: usize = 2;
@@ -106,8 +108,8 @@ impl GatheredRequests {
         self.without(parcel)
     }
 
-    /// Removes and returns all parcels. If requests were too large to be gathered, the requests of a new setting may be
-    /// gathered again; `goes_on` means that the setting stays the same.
+    /// Removes and returns all parcels. `goes_on` is true if the setting stays the same. If the setting
+    /// changes, requests may be gathered again, even if earlier requests were too large.
     pub(super) fn take_all(&mut self, goes_on: bool) -> Vec<Parcel> {
         let is_refused = self.is_refused && goes_on;
         mem::replace(self, Self { is_refused, ..Self::default() }).by_node.into_iter().flatten().collect()

@@ -1,5 +1,5 @@
-//! Events of the engine. A worker reports its lost connections once per tick, so a thousand connections that are lost
-//! at once are in one report.
+//! Events of the engine. A worker reports its lost connections once per tick (250 ms), so a thousand
+//! connections that are lost at once are in one report.
 
 /// An event of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum LoadEvent {
         /// The error's message.
         message: String,
     },
-    /// A worker died; its clients are gone.
+    /// A worker died, and the connections of its clients are closed.
     Died {
         /// The time at which the worker died, in ns.
         at_ns: u64,

@@ -105,8 +105,8 @@ impl Parcel {
         picked
     }
 
-    /// Returns the due time of the request at this place, in ns, or the time at which the request was generated if it
-    /// has no due time.
+    /// Returns the due time of the request at this place, in ns. If the request has no due time, returns the
+    /// time at which the request was generated.
     pub(super) fn due_ns(&self, place: usize) -> u64 {
         self.dues.get(place).copied().unwrap_or(self.since_ns)
     }
@@ -191,7 +191,7 @@ pub(super) enum NodeRefusal {
 }
 
 impl NodeRefusal {
-    /// Parses an error line. Returns `None` if the error is no temporary refusal.
+    /// Parses an error line. Returns `None` if the error is not a temporary refusal.
     #[cold]
     pub(super) fn of(line: &[u8]) -> Option<Self> {
         let address = || {

@@ -113,8 +113,8 @@ impl Phase {
         if let Self::Prefill { filling, .. } = self { Some(filling) } else { None }
     }
 
-    /// Returns the phase at `now_ns`, which is the measured phase if this is a warm-up whose time is over, and this
-    /// phase otherwise.
+    /// Returns the phase at `now_ns`. If this phase is a warm-up whose time is over, returns the measured
+    /// phase. Otherwise, returns this phase.
     pub(super) fn at(&self, now_ns: u64, stops: &Stops) -> Self {
         match self {
             Self::WarmUp { until_ns } if now_ns >= *until_ns => Self::measured(stops, now_ns),

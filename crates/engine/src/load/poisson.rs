@@ -20,7 +20,8 @@ use rand_pcg::Pcg64Mcg;
 /// blocks.
 const BLOCK: f64 = (1_u64 << 30) as f64;
 
-/// An interval with at most this many requests is not divided again; instead, each of its requests gets its own time.
+/// An interval with at most this many requests is not divided again. Instead, each request of the interval
+/// gets its own time.
 const FEW: u64 = 64;
 
 /// In an interval with at least this many requests, the number in the first half is drawn from the normal distribution.

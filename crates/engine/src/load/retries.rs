@@ -32,15 +32,15 @@ const LONGEST_PAUSE_NS: u64 = 60 * SECOND_NS;
 /// the request twice.
 #[derive(Debug, Default)]
 pub struct Retries {
-    /// How often a request is sent again; `None` means that there is no limit.
+    /// The largest number of times that a request is sent again, or `None` if there is no limit.
     pub most: Option<u32>,
     /// The pause before the second attempt, at most 60 s.
     pub pause: Duration,
     /// The factor by which each further pause of a request is longer than the pause before. The factor 0 means that all
     /// pauses are equal.
     pub factor: f64,
-    /// The beginnings of the error lines after which a request is sent again; an empty list means all error lines that
-    /// are not permanent errors.
+    /// The beginnings of the error lines after which a request is sent again. An empty list means all error
+    /// lines except permanent errors.
     pub only: Vec<String>,
     /// Receives the requests that fail in the end. A full channel delays the load.
     pub failed: Option<SyncSender<FailedRequest>>,

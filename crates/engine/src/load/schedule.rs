@@ -112,7 +112,8 @@ impl Schedule {
             Gaps::Constant { interval_ns, next, stride, bursts } => {
                 let until_ns = bursts.map_or(until_ns, |bursts| bursts.even_ns(until_ns));
                 let steps = ((until_ns / *interval_ns - 0.5 - *next as f64) / *stride as f64).ceil() as u64;
-                // Rounding may have added a step, so this is one step less; the loop adds the missing steps.
+                // Rounding may have added a step, so this number is one step less. The loop adds the missing
+                // steps.
                 let mut passed = steps.saturating_sub(1);
                 while moment_ns(*next + passed * *stride, *interval_ns) < until_ns {
                     passed += 1;

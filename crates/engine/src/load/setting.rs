@@ -17,7 +17,7 @@ use crate::{
 /// The workers' current setting.
 #[derive(Debug, Clone)]
 pub(super) struct LoadSetting {
-    /// The number of the segment; each change of the knobs increases it by 1.
+    /// The number of the segment. Each change of the knobs increases this number by 1.
     pub(super) generation: u32,
     pub(super) knobs: Knobs,
     /// The time at which the knobs took effect, in ns.
@@ -56,8 +56,8 @@ impl LoadSetting {
         self.knobs.session_length.filter(|_| self.phase.prefill().is_none())
     }
 
-    /// Returns whether the current prefill continues with `knobs`, which is so if the keys and their values stay the
-    /// same.
+    /// Returns whether the current prefill continues with `knobs`. The prefill continues if the keys and
+    /// their values stay the same.
     fn continues_prefill(&self, knobs: &Knobs) -> bool {
         let is_same =
             self.knobs.keyspace == knobs.keyspace && has_same_prefill(&self.knobs.workload, &knobs.workload);
@@ -174,8 +174,9 @@ pub(super) fn fill_first(phase: Phase, knobs: &Knobs, since_ns: u64, filled: &[A
     Phase::Prefill { filling, then: Box::new(phase) }
 }
 
-/// Returns `phase` and `knobs`. If the load has receivers, the returned phase is a wait for the receivers that is
-/// followed by `phase`, and the load is off in the returned knobs.
+/// Returns `phase` and `knobs`, usually unchanged. There is one exception: the load is on, its workload has
+/// receivers, and `phase` is not a prefill. The returned phase is then a wait for the receivers, which is
+/// followed by `phase`. The load is off in the returned knobs.
 pub(super) fn receive_first(phase: Phase, knobs: Knobs, since_ns: u64) -> (Phase, Knobs) {
     if !knobs.load || knobs.workload.receiver_count().is_none() || phase.prefill().is_some() {
         return (phase, knobs);

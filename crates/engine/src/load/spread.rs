@@ -49,7 +49,8 @@ pub(super) struct WorkerCluster {
     pub(super) slots: SlotCounts,
     /// The largest number of connections of this worker.
     pub(super) most_lanes: usize,
-    /// The number of a segment. Lost requests of a prefill are sent again if they belong to a later segment.
+    /// The number of a segment. Lost requests of a prefill are sent again only if they belong to a later
+    /// segment than this one.
     pub(super) gives_back_after: u32,
 }
 
@@ -187,7 +188,7 @@ impl WorkerCluster {
         self.cluster.topology().node(node).address.clone()
     }
 
-    /// Keeps a parcel until it may be sent again, but not longer than until `end_ns`. Each pause of a parcel is longer
+    /// Keeps a parcel until it may be sent again, at most until `end_ns`. Each pause of a parcel is longer
     /// than the pause before.
     pub(super) fn delay(&mut self, mut parcel: Parcel, why: NodeRefusal, (now_ns, end_ns): (u64, u64)) {
         let pause_ns = (FIRST_PAUSE_NS << parcel.pauses.min(10)).min(LONGEST_PAUSE_NS);
@@ -201,8 +202,8 @@ impl WorkerCluster {
         self.held.insert((at_ns, self.entries), (parcel, why));
     }
 
-    /// Returns the rules by which failed requests are sent again, or `None` if this refusal is a redirect of a cluster,
-    /// which is not a failure.
+    /// Returns the rules by which failed requests are sent again. Returns `None` if this refusal is a
+    /// redirect of a cluster, because a redirect is not a failure.
     pub(super) fn retries_after(&self, refusal: &NodeRefusal) -> Option<&Arc<Retries>> {
         let is_redirect = refusal.is_redirect() && self.placement == Placement::Slots;
         self.retries.as_ref().filter(|_| !is_redirect)

@@ -25,7 +25,7 @@ pub struct WorkerOptions {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cores(Vec<usize>);
 
-/// The error for a text that is no list of cores.
+/// The error for a text that is not a list of cores.
 #[derive(Debug, Error)]
 #[error("'{0}' is no list of cores; give for example 1 or 0,2-4, with numbers up to {MAX_CORE}")]
 pub struct ParseCoresError(String);

@@ -3,12 +3,12 @@
 //!
 //! | | encodes | end of a reply | pings | authenticates |
 //! |---|---|---|---|---|
-//! | RESP2 | words, each with its length | a line, or the last element ([`Skipper`]) | `PING`, `+PONG` | AUTH, SELECT, CLIENT SETNAME |
+//! | RESP2 | words, each with its length | line, text or list | `PING`, `+PONG` | AUTH, SELECT, CLIENT SETNAME |
 //! | RESP3 | as RESP2 | as RESP2 | as RESP2 | as RESP2, with HELLO 3 after AUTH |
 //! | memcached | lines, a value with its length | a line, a value, END | `mn`, `MN` | `set` user, password |
 //! | HTTP/1.1 | a header, a body with its length | a header, its body | `HEAD`, any status | - |
 //!
-//! In every dialect, a request has one reply.
+//! In every dialect, a request has one reply. The [`Skipper`] finds the end of a reply.
 
 use super::{
     ArgumentPart, DialectWords, GreetingCommand, GreetingParameters, GreetingRefusal, HttpSite, Skipper,
@@ -205,7 +205,7 @@ impl Dialect {
     }
 }
 
-/// The properties that no dialect except HTTP has.
+/// The properties that only HTTP has.
 impl Dialect {
     /// Returns the site that receives the requests, or `None` if the dialect is not HTTP.
     pub fn site(self) -> Option<&'static HttpSite> {
@@ -297,8 +297,8 @@ impl Dialect {
         self == Self::Resp3
     }
 
-    /// Returns whether a server supports compare-and-swap (CAS): a write that contains the number of an item fails if
-    /// another client has changed the item in the meantime.
+    /// Returns whether a server supports compare-and-swap (CAS). Such a write contains the number of an item,
+    /// and fails if another client has changed the item in the meantime.
     pub fn has_cas(self) -> bool {
         self == Self::Memcached
     }

@@ -108,9 +108,9 @@ fn excerpt(bytes: &[u8]) -> String {
     untrusted::bytes(bytes[..bytes.len().min(60)].trim_ascii_end())
 }
 
-/// Parses a reply if it is one of the most frequent replies of a load: a null, an OK, or a short bulk string. Returns
-/// the reply and its length in bytes, or `None` if the reply is incomplete or of another kind; `advance_by_lines`
-/// parses such replies.
+/// Parses a reply if it is one of the most frequent replies of a load: a null, an OK, or a short bulk string.
+/// Returns the reply and its length in bytes, or `None` if the reply is incomplete or of another kind.
+/// `advance_by_lines` parses replies of other kinds.
 #[inline]
 pub(super) fn whole_reply(input: &[u8]) -> Option<(Reply<'static>, usize)> {
     match *input {

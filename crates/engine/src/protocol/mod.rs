@@ -1,8 +1,8 @@
 //! The bytes of requests and replies: the dialects, the templates of requests, and the skipper that finds the ends of
 //! replies.
 //!
-//! This module uses no sockets and no clocks. Replies of the load are not decoded: a load generator needs to know where
-//! a reply ends and whether it is an error, and no more.
+//! This module uses no sockets and no clocks. Replies of the load are not decoded. A load generator only
+//! needs to know where a reply ends, and whether the reply is an error.
 
 mod bounds;
 mod dialect;

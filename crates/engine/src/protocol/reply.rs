@@ -9,8 +9,8 @@ pub enum Reply<'a> {
     Nil,
     /// A compare-and-swap failed because another client had changed the item: memcached's `EXISTS` or `EX`.
     Conflict,
-    /// An error, or a reply that contains errors, with the line of the first error without `-`, such as `LOADING Redis
-    /// is loading the dataset in memory`.
+    /// An error, or a reply that contains errors. The bytes are the line of the first error without `-`, such
+    /// as `LOADING Redis is loading the dataset in memory`.
     Error(&'a [u8]),
 }
 

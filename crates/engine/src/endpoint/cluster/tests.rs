@@ -60,7 +60,8 @@ fn a_thousand_reports_cause_few_requests_and_nodes_keep_their_numbers() {
     let met = cluster.find_or_add(&stranger).unwrap();
     (0..1000).for_each(|_| cluster.mark_stale());
     wait(|| cluster.topology().owner(0) != Some(first));
-    // Reports during a request cause one more request; a machine that is busy for long may cause some more.
+    // Reports during a request cause one more request. If the machine is busy for long, there may be some
+    // more requests.
     assert!((2..=20).contains(&asked.load(Ordering::SeqCst)), "{asked:?}");
     let topology = cluster.topology();
     assert_eq!((topology.find(&stranger), topology.find(&target.address)), (Some(met), Some(first)));

@@ -43,8 +43,8 @@ pub struct Ciphers {
 }
 
 impl Ciphers {
-    /// Offers only the suites in `names` for TLS 1.2; colons separate the names. As in OpenSSL, `DEFAULT`, `ALL` and
-    /// `HIGH` stand for all supported suites, and `-` or `!` before a name removes the suite.
+    /// Offers only the suites in `names` for TLS 1.2. Colons separate the names. As in OpenSSL, `DEFAULT`,
+    /// `ALL` and `HIGH` stand for all supported suites, and `-` or `!` before a name removes the suite.
     ///
     /// # Errors
     /// Fails if a name is unknown; the error contains the name.
@@ -53,7 +53,7 @@ impl Ciphers {
         Ok(())
     }
 
-    /// Offers only the suites in `names` for TLS 1.3; colons separate the names.
+    /// Offers only the suites in `names` for TLS 1.3. Colons separate the names.
     ///
     /// # Errors
     /// Fails if a name is unknown; the error contains the name.
@@ -106,7 +106,7 @@ fn named(
         match name.len() == word.len() {
             true if found.is_empty() => return Err(unknown(name)),
             true => suites.extend(found),
-            // A cipher that is not supported is not offered anyway.
+            // An unknown name needs no error here, because redyno offers only supported ciphers.
             false => {}
         }
     }

@@ -5,11 +5,12 @@
 //!                                                │
 //!  plaintext ◄──► TlsStream ◄──► records ◄──► a socket
 //! ```
-//! The stream never waits for the socket; the owner of the socket does.
+//! The stream never waits for the socket. The owner of the socket waits.
 //!
-//! If no CA is given, redyno trusts the CAs of the system, as redis-cli does: those of `update-ca-certificates` and
-//! SSL_CERT_FILE. redyno contains no list of public CAs, because a company's own CA signs the certificates of most
-//! Redis servers. Unlike redis-cli, redyno also checks that the certificate is for the server's name.
+//! If no CA is given, redyno trusts the CAs of the system, as redis-cli does. These are the CAs of
+//! `update-ca-certificates` and of SSL_CERT_FILE. redyno contains no list of public CAs, because a company's
+//! own CA signs the certificates of most Redis servers. Unlike redis-cli, redyno also checks that the
+//! certificate is for the server's name.
 
 mod ciphers;
 mod failure;

@@ -1,4 +1,5 @@
-//! The settings of TLS, and the TLS configuration that follows from them and their files.
+//! The settings of TLS, and the TLS configuration that is made from the settings and from the files that they
+//! name.
 
 use std::{fmt, net::IpAddr, path::PathBuf, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! Trust in servers: in servers with a certificate of a CA that the system trusts, in servers with a certificate of a
-//! CA from a file, or in all servers.
+//! Decides which servers are trusted: servers with a certificate of a CA that the system trusts, servers with
+//! a certificate of a CA from a file, or all servers.
 
 use std::{
     collections::BTreeSet,
@@ -59,9 +59,9 @@ fn add(
     found.into_iter().try_for_each(|certificate| roots.add(certificate).map_err(broken))
 }
 
-/// Adds every certificate of every file in a directory. redyno reads files of any name; OpenSSL reads only files that
-/// have a hash as their name. Files without a certificate are skipped, but at least one file must contain a
-/// certificate.
+/// Adds every certificate of every file in a directory. redyno reads files of any name. OpenSSL reads only
+/// files that have a hash as their name. Files without a certificate are skipped, but at least one file must
+/// contain a certificate.
 fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsError> {
     const OPTION: &str = "--cacertdir";
     let unreadable = |error: std::io::Error| TlsError::unreadable(OPTION, directory, &error);
@@ -85,9 +85,9 @@ fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsE
     Ok(())
 }
 
-/// Trusts a server whose name is not checked. With `roots`, a CA in `roots` must have signed the certificate; without
-/// `roots`, every certificate is accepted. The handshake still proves that the server has the private key of its
-/// certificate.
+/// Trusts a server whose name is not checked. With `roots`, a CA in `roots` must have signed the certificate.
+/// Without `roots`, every certificate is accepted. The handshake still proves that the server has the private
+/// key of its certificate.
 #[derive(Debug)]
 pub(super) struct AnyName {
     pub(super) roots: Option<RootCertStore>,

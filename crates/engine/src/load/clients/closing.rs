@@ -1,5 +1,5 @@
-//! Closes connections. The pending sends of the io_uring ring are submitted before a socket is closed, because the file
-//! descriptor of the socket may belong to another file afterwards.
+//! Closes connections. The pending sends of the io_uring ring are submitted before a socket is closed. After
+//! the close, the file descriptor of the socket may belong to another file.
 
 use std::io;
 

@@ -85,8 +85,8 @@ impl WorkerClients {
         None
     }
 
-    /// Sets how many requests each client may send. The number is the result of `part_of` for the client's index;
-    /// `None` means no limit. Returns the sum of the limits of all clients.
+    /// Sets how many requests each client may send. The number is the result of `part_of` for the client's
+    /// index. `None` means no limit. Returns the sum of the limits of all clients.
     pub(in crate::load) fn part(&mut self, part_of: impl Fn(usize) -> Option<u64>) -> u64 {
         let mut sum: u64 = 0;
         for (i, client) in self.all.iter_mut().enumerate() {

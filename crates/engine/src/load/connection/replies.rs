@@ -114,8 +114,8 @@ impl LoadConnection {
         }
     }
 
-    /// Handles data that belongs to no request, which is a RESP3 push, or an error that says why the server is about to
-    /// close the connection.
+    /// Handles data that belongs to no request. Such data is a RESP3 push, or an error that says why the
+    /// server is about to close the connection.
     #[cold]
     fn take_unrequested(&mut self, mut bytes: &[u8], dialect: Dialect) -> Result<(), ConnectionFailure> {
         match self.skipper.next(&mut bytes)? {

@@ -31,7 +31,7 @@ crate::named_values! {
     }
 }
 
-/// The error for a text that is no [`IoMethod`].
+/// The error for a text that is not the name of an [`IoMethod`].
 #[derive(Debug, Error)]
 #[error("'{0}' is no way to read and write; give epoll or uring")]
 pub struct ParseIoError(String);
@@ -193,8 +193,8 @@ impl Io {
         self.ring.as_mut().map_or(Ok(false), |ring| ring.send(tag, socket.as_raw_fd(), bytes))
     }
 
-    /// Submits the queued sends of the ring. The sends must be submitted before a socket is closed, because the
-    /// socket's file descriptor may belong to another file afterwards.
+    /// Submits the queued sends of the ring. The sends must be submitted before a socket is closed. After the
+    /// close, the socket's file descriptor may belong to another file.
     ///
     /// # Errors
     /// Fails if the system refuses to send.

@@ -6,8 +6,9 @@
 //! ```
 //! - **Receiving**: each connection has one receive operation that completes for each arrival of data (multishot). The
 //!   kernel chooses one of a set of shared buffers. The bytes are copied before the buffer is given back.
-//! - **Sending**: the bytes of up to [`SENDS`] batches are kept in one area until they are submitted. A send never
-//!   waits (`MSG_DONTWAIT`), so it ends when it is submitted. Only an incomplete or failed send is reported.
+//! - **Sending**: the bytes of up to [`SENDS`] batches are kept in one area until they are submitted. A send
+//!   never waits (`MSG_DONTWAIT`), so the send has ended as soon as it is submitted. Only an incomplete or
+//!   failed send is reported.
 
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error},
@@ -33,7 +34,7 @@ const ROOM: usize = 128 * 1024;
 /// The largest batch that is sent by the ring, in bytes.
 const LONGEST: usize = ROOM / SENDS;
 const ENTRIES: u32 = 256;
-/// The size of the completion queue. The kernel stores completions that do not fit into the queue elsewhere.
+/// The size of the completion queue. If the queue is full, the kernel stores further completions elsewhere.
 const COMPLETIONS: u32 = 4096;
 /// The number of shared buffers, a power of two.
 const BUFFERS: u16 = 512;
@@ -224,7 +225,7 @@ impl Uring {
     }
 }
 
-/// Ignores errors of the ring's system calls that are no failures: a timeout, a signal, and a full completion queue.
+/// Ignores the harmless errors of the ring's system calls: a timeout, a signal, and a full completion queue.
 fn settled(entered: io::Result<usize>) -> io::Result<()> {
     match entered {
         Err(error)

@@ -239,8 +239,8 @@ impl ReceiverDialog {
         Ok(())
     }
 
-    /// Handles a frame that is a message of the server, and returns true. Returns false if the frame is a
-    /// reply to a command.
+    /// Handles a frame if it is a message, or if it confirms a subscription, and returns true. Returns false
+    /// for any other frame, which is then a reply to a command.
     fn handle_message(
         &mut self,
         (frame, bytes, words): (Frame, &[u8], &[Range<usize>]),

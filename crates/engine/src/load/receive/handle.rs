@@ -64,8 +64,8 @@ impl ReceiverHandle {
         Ok((Self { state, waker, clock, thread }, end))
     }
 
-    /// Orders this many receivers to wait for these messages. With `None`, ends all receivers. Returns at once; the
-    /// thread follows the order later.
+    /// Orders this many receivers to wait for these messages. With `None`, ends all receivers. Returns at
+    /// once. The thread follows the order later.
     pub(in crate::load) fn order(&self, messages: Option<&Arc<Messages>>, receivers: usize) {
         let now = self.state.order.load_full();
         let is_same = match (&now.messages, messages) {

@@ -34,7 +34,7 @@ impl Worker {
         self.begin(now_ns);
         self.report_error(&kind, || broken.to_string());
         let newly_lost = self.clients.lost(i, now_ns);
-        // Connections closed at the end of the session are no outage.
+        // Connections that are closed at the end of the session are not an outage.
         if !matches!(self.stage, WorkerStage::Over { .. }) {
             self.setup.endpoints.mark_stale(now_ns);
             if newly_lost {

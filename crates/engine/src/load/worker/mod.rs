@@ -303,8 +303,8 @@ impl Worker {
         self.next_tick_ns = self.next_tick_after(now_ns);
     }
 
-    /// Returns the time at which the next tick ends, in ns. The last tick is extended to the end of the load, because a
-    /// separate tick of a few milliseconds would be too short for a rate.
+    /// Returns the time at which the next tick ends, in ns. The last tick is extended to the end of the load,
+    /// because a separate tick of a few milliseconds would be too short to compute a rate.
     fn next_tick_after(&self, now_ns: u64) -> u64 {
         let tick_ns = next_tick_ns(now_ns);
         let is_last = tick_ns < self.until_ns && self.until_ns < tick_ns + TICK_NS / 2;

@@ -130,8 +130,8 @@ impl Worker {
         }
     }
 
-    /// Returns the time at which a waiting parcel is given up, in ns. If its requests have failed before, there is no
-    /// such time, and the result is `u64::MAX`.
+    /// Returns the time at which a waiting parcel is given up, in ns. A parcel that was already sent again
+    /// after a failure is never given up because of time, and the result is `u64::MAX`.
     fn end_ns(&self, parcel: &Parcel) -> u64 {
         match parcel.retries {
             0 => parcel.since_ns.max(parcel.written_ns).saturating_add(self.timeout_ns),

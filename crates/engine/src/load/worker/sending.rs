@@ -165,8 +165,8 @@ impl Worker {
         }
     }
 
-    /// Encodes the next batch of the idle client `i`. Returns the number of generated requests, and the number of those
-    /// that can be sent, or `None` if no request may be generated.
+    /// Encodes the next batch of the idle client `i`. Returns the number of generated requests, and how many
+    /// of these requests can be sent. Returns `None` if no request may be generated.
     #[inline]
     fn put_together(&mut self, i: usize, now_ns: u64) -> Option<(u64, u64)> {
         let client = self.clients.get_mut(i)?;

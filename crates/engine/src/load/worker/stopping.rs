@@ -81,8 +81,8 @@ impl Worker {
         }
     }
 
-    /// Returns whether requests are sent now, which is so if the load is on and was not over at the last reading of the
-    /// clock.
+    /// Returns whether requests are sent now. Requests are sent if the load is on, and was not over at the
+    /// last reading of the clock.
     #[inline]
     pub(super) fn may_send(&self) -> bool {
         self.setting.knobs.load && self.stage == WorkerStage::Sending && self.seen_ns < self.until_ns

@@ -9,9 +9,9 @@ use crate::{
 };
 
 impl Worker {
-    /// Applies the current knobs. A worker checks the knobs after each clock reading that determines due requests, and
-    /// not only after the engine has woken it. Without these checks, the worker would still send some requests at the
-    /// old pace after a change of the knobs.
+    /// Applies the current knobs. A worker checks the knobs after each clock reading that determines due
+    /// requests, and not only after the engine has woken the worker. Without these checks, the worker would
+    /// still send some requests at the old pace after a change of the knobs.
     #[inline]
     pub(super) fn take_setting(&mut self) {
         if !Arc::ptr_eq(&self.setting, &self.setup.settings.load()) {

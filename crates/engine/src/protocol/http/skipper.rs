@@ -42,7 +42,7 @@ pub struct HttpSkipper {
     line: PartialLine,
     /// The number of interim replies that have preceded the current reply.
     interim: u8,
-    /// The text of the error: `HTTP`, the status and its reason phrase; the text is empty for a good reply.
+    /// The text of the error: `HTTP`, the status and its reason phrase. For a good reply, the text is empty.
     error: Vec<u8>,
     /// Whether the connection has had a complete reply.
     has_replied: bool,

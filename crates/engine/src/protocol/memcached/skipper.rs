@@ -19,7 +19,7 @@ const WORDS: [(&[u8], Reply<'static>); 17] = [
     (b"NOT_FOUND", Reply::Nil),
     (b"DELETED", Reply::Value),
     (b"TOUCHED", Reply::Value),
-    // A condition of the command was false, for example that of `add`. This is no miss, because no key is
+    // A condition of the command was false, for example that of `add`. This is not a miss, because no key is
     // missing.
     (b"NS", Reply::Value),
     (b"NOT_STORED", Reply::Value),
@@ -167,8 +167,8 @@ fn read(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
     })
 }
 
-/// Returns the CAS number of an item from a line, which is NUMBER in `VALUE key flags length NUMBER`, or in the flag
-/// `cNUMBER` after HD or VA.
+/// Returns the CAS number of an item from a line. The number is NUMBER in `VALUE key flags length NUMBER`, or
+/// in the flag `cNUMBER` after HD or VA.
 fn cas(line: &[u8]) -> Option<u64> {
     let text = line.strip_suffix(b"\r").unwrap_or(line);
     let mut words = text.split(|byte| *byte == b' ');
