@@ -62,8 +62,8 @@ use crate::units::{self, count_with_noun, lines_with_verb};
 
 macro_rules! event_kinds {
     ($(#[doc = $what:literal] $event:ident $({ $($(#[$serde:meta])? $field:ident: $of:ty),* })? $name:literal $words:expr;)*) => {
-        /// An event. Texts from the server in an event were cleaned by [`untrusted`](crate::untrusted) and are safe to
-        /// show.
+        /// An event. Texts that the server sent were cleaned by [`untrusted`](crate::untrusted), and are safe
+        /// to show.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "event", rename_all = "snake_case")]
         #[expect(missing_docs, reason = "the fields are named as what they are, with their unit")]

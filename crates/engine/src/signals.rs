@@ -87,9 +87,9 @@ const DEADLY: &[i32] = &[
 #[cfg(not(target_os = "linux"))]
 const DEADLY: &[i32] = &[SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU];
 
-/// Returns a receiver of `signals`. From now on, these signals do not have their default effect. Dropping the receiver
-/// does not restore the default effect. If SIGXFSZ is one of them, a write beyond the file size limit fails, and does
-/// not end the process.
+/// Returns a receiver of `signals`. From now on, these signals do not have their default effect. Dropping the
+/// receiver does not restore the default effect. If SIGXFSZ is one of these signals, a write beyond the file
+/// size limit fails, and does not end the process.
 ///
 /// # Errors
 /// Fails if the handlers or the thread cannot be set up.

@@ -17,7 +17,7 @@ use crate::{
 /// The first commands of a connection, with the meaning of the replies to these commands.
 #[derive(Debug, Clone)]
 pub struct Greeting {
-    /// The commands in the order in which they are sent, each with the position in `bytes` at which it ends.
+    /// The commands in the order in which they are sent, each with the position of its end in `bytes`.
     steps: Vec<(GreetingCommand, usize)>,
     bytes: Vec<u8>,
     dialect: Dialect,

@@ -1,5 +1,5 @@
-//! Chooses the node of a shard that gets a read-only request. This module does no I/O; another thread sets the PING
-//! medians.
+//! Chooses which node of a shard gets a read-only request. This module does no I/O; another thread sets the
+//! PING medians.
 
 use std::{str::FromStr, sync::Arc};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{NodeNumber, Role, Topology};
 
 crate::named_values! {
-    /// The nodes of a shard (a primary and its replicas) that get the read-only requests.
+    /// Which nodes of a shard (a primary and its replicas) get the read-only requests.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum ReadFrom {

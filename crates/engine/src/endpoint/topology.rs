@@ -183,8 +183,9 @@ impl Topology {
         Ok(next)
     }
 
-    /// Parses the topology from a reply of the server at `asked`. The reply is that to CLUSTER SLOTS or, for
-    /// a primary outside a cluster, that to INFO replication. The nodes of `self` keep their numbers.
+    /// Parses the topology from a reply of the server at `asked`. This is the reply to CLUSTER SLOTS. For a
+    /// primary outside a cluster, this is the reply to INFO replication. The nodes of `self` keep their
+    /// numbers.
     ///
     /// # Errors
     /// Fails if the reply is not a topology, or has too many nodes.

@@ -5,9 +5,9 @@
 //!  ready      ░░░      ░       ░ run-queue delay: it could have run, and no core was free (Linux)
 //!  asleep                 ...
 //! ```
-//! A query takes about a microsecond for two system calls: one reads the thread's clock, the other a `/proc` file that
-//! stays open. A thread that measures itself at the end of its tick gets the figures of exactly this tick. A separate
-//! thread that measures others would be late whenever no core is free.
+//! A query takes about a microsecond for two system calls: one reads the thread's clock, the other a `/proc`
+//! file that stays open. A thread that measures itself at the end of its tick (250 ms) gets the figures of
+//! exactly this tick. A separate thread that measures others would be late whenever no core is free.
 
 use std::{os::unix::fs::FileExt, time::Instant};
 

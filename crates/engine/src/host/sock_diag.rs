@@ -26,13 +26,13 @@ const ACTIVE_MS: u32 = 2000;
 pub(super) struct Sockets {
     /// The listening sockets.
     pub(super) listeners: Vec<ListeningSocket>,
-    /// Bytes that were received but not read by the program.
+    /// Bytes that were received, but that the program has not read.
     pub(super) unread: u64,
     /// The largest number of unread bytes in one connection.
     pub(super) unread_largest: u64,
     /// The number of connections with unread bytes.
     pub(super) unread_connections: u64,
-    /// Bytes sent by the program that the other side has not acknowledged.
+    /// Bytes that the program has sent, and that the other side has not acknowledged.
     pub(super) unsent: u64,
     /// The smoothed round trip time of each active connection, in µs.
     rtts_us: Vec<u32>,

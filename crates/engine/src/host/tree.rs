@@ -1,4 +1,5 @@
-//! Files of `/proc` and `/sys` below a root, which tests replace, and the numbers in them.
+//! Files of `/proc` and `/sys`, and the numbers in these files. The files are below a root directory, which
+//! tests replace.
 
 use std::{
     fs::{self, File},
@@ -45,7 +46,7 @@ impl Tree {
         Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
     }
 
-    /// Returns the file names in a directory that are numbers, such as process IDs, in ascending order.
+    /// Returns those file names in a directory that are numbers, such as process IDs, in ascending order.
     ///
     /// # Errors
     /// Returns the cause, in words, if the directory cannot be read.

@@ -180,7 +180,8 @@ impl Knob {
         }
     }
 
-    /// Returns whether the knob can be swept, which is possible if its values are always whole numbers.
+    /// Returns whether a sweep can vary the knob. This is possible if the values of the knob are always whole
+    /// numbers.
     pub fn is_whole_number(self) -> bool {
         !matches!(self, Self::Arrivals | Self::Distribution | Self::Exponent | Self::Weight(_))
     }

@@ -66,8 +66,8 @@ impl Workload {
         Arc::new(turned)
     }
 
-    /// Divides all weights by their greatest common divisor. So the weights are the same as before after a
-    /// user has changed the share of reads and changed it back.
+    /// Divides all weights by their greatest common divisor. So if a user changes the share of reads and
+    /// changes it back, the weights are the same as before.
     fn reduce(&mut self) {
         let divisor = self.operations.iter().fold(0, |divisor, o| gcd(divisor, o.weight)).max(1);
         self.operations.iter_mut().for_each(|operation| operation.weight /= divisor);

@@ -40,8 +40,8 @@ struct OtherCounts {
 pub struct NodeCounts<'a> {
     /// The number of the node.
     pub node: u16,
-    /// The operations that the node answered with an error, or that were lost with a connection to the node, by kind of
-    /// error.
+    /// Failed operations by kind of error: the node answered with an error, or the connection to the node was
+    /// lost.
     pub errors: &'a ErrorCounts,
     /// Bytes read from the node.
     pub bytes_in: u64,

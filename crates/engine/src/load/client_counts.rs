@@ -16,8 +16,8 @@ pub struct ClientCounts {
     pub spun_ns: u64,
     /// The core on which the worker ran at the end, or `None` if the system does not report it.
     pub core: Option<u16>,
-    /// Time in which a client could send but waited for the next record of the dataset, in ns, or `None` if records
-    /// were always available.
+    /// Time in which a client could send, but waited for the next record of the dataset, in ns. `None` means
+    /// that records were always available.
     pub record_wait_ns: Option<u64>,
     /// For each readable connection, the time from the return of poll until the worker had processed the replies of
     /// the connection.

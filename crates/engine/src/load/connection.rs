@@ -83,7 +83,7 @@ pub(super) struct LoadConnection {
     sequence: Option<Box<Sequence>>,
     /// The cursor from the last reply to a SCAN, which the client's next SCAN sends.
     cursor: Option<u64>,
-    /// The new keys in the batch whose inserts are not answered yet.
+    /// The new keys in the batch. The inserts of these keys are not answered yet.
     inserted: Insertions,
     /// The expected replies, if replies of the batch are compared.
     expected: Option<Box<ExpectedReplies>>,
@@ -197,8 +197,8 @@ impl LoadConnection {
         self.is_closing = true;
     }
 
-    /// Returns whether the connection is to be replaced before the next request, because an HTTP server closes the
-    /// connection.
+    /// Returns whether an HTTP server closes the connection. If so, the connection is replaced before the
+    /// next request.
     #[inline]
     pub(super) fn must_reconnect(&self) -> bool {
         self.skipper.is_last()
@@ -308,8 +308,8 @@ impl LoadConnection {
             .or_else(|error| if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })
     }
 
-    /// Lets the io_uring ring receive for this connection, if there is a ring and the connection has no TLS. From then
-    /// on, the only event that the poll loop reports is that the socket accepts more bytes.
+    /// Lets the io_uring ring receive for this connection, if there is a ring and the connection has no TLS.
+    /// From then on, the poll loop reports only that the socket accepts more bytes.
     pub(super) fn enter_ring(&mut self, io: &mut Io) -> io::Result<()> {
         if let (Transport::Plain(socket), true) = (&self.transport, self.is_all_sent()) {
             self.number = io.receive(self.token.0, socket)?;

@@ -144,7 +144,7 @@ impl Load {
             let body = move || {
                 if let Err(error) = worker.run() {
                     let died = LoadEvent::Died { at_ns: clock.now_ns(), cause: error.to_string() };
-                    // The receiver is gone only while the session ends.
+                    // Sending fails only at the end of the session, when the receiver is gone.
                     drop(events.send(died));
                 }
             };
@@ -196,8 +196,8 @@ impl Load {
         self.change_setting(&now.forgetting(&knobs.workload), knobs)
     }
 
-    /// Starts the receivers for the messages of a program that is about to run, or ends the receivers of another
-    /// workload.
+    /// Starts the receivers for the messages of the program that runs next, or ends the receivers of the
+    /// previous workload.
     fn receive(&self, knobs: &Knobs, program: &Program, phase: &Phase) {
         let mut reception = self.reception.lock();
         let messages = program.messages().filter(|_| knobs.load);
@@ -205,7 +205,7 @@ impl Load {
             match ReceiverHandle::start(&self.plan, &self.endpoints, &self.settings, self.clock, &self.events)
             {
                 Ok((started, ring)) => {
-                    // The collector is gone only while the session ends.
+                    // Sending fails only at the end of the session, when the collector is gone.
                     drop(self.joined.send(ring));
                     *reception = Some(started);
                 }

@@ -1,6 +1,6 @@
-//! Requests for the nodes of a cluster that are generated and not sent yet. In a closed loop with a pipeline, each
-//! batch goes to one node, as in redis-benchmark. A worker generates requests and gathers them by node, and a client
-//! sends the first complete batch.
+//! Gathers generated requests for the nodes of a cluster before the requests are sent. In a closed loop with
+//! a pipeline, each batch goes to one node, as in redis-benchmark. A worker generates requests and gathers
+//! them by node, and a client sends the first complete batch.
 //!
 //! ```text
 //!  drawn  A B A C A B C A …  ──►  node A [A A A A]  complete: a client sends it

@@ -21,7 +21,7 @@ pub struct IntervalBuffer {
     pub start_ns: u64,
     /// The time at which the interval ended, in ns.
     pub end_ns: u64,
-    /// Whether the interval began after the end of its segment, or of the load.
+    /// Whether the interval began after the end of its segment, or after the end of the load.
     pub drain: bool,
     /// How many operations of the segment waited for a reply when the worker sent the buffer to the collector.
     pub in_flight: u64,
@@ -44,7 +44,7 @@ pub struct IntervalBuffer {
     pub shed: u64,
     /// Due requests that were not sent when the load ended.
     pub unsent: u64,
-    /// The longest time for which a due request was not sent, in ns.
+    /// The longest time that a due request waited to be sent, in ns.
     pub behind_ns: u64,
     /// How long the oldest unanswered request had waited at the end of the interval, in ns. The longest wait is
     /// measured only if the interval had fewer replies than connections.

@@ -131,7 +131,7 @@ impl Parcel {
     }
 }
 
-/// A parcel that was written, and those of its requests that the node refused with a redirect.
+/// A written parcel, and the requests of this parcel that the node refused with a redirect.
 #[derive(Debug)]
 pub(super) struct Flight {
     pub(super) parcel: Parcel,
@@ -180,7 +180,7 @@ pub(super) enum NodeRefusal {
     Ask(Box<[u8]>, u16),
     /// The request can be executed later. The text is `TRYAGAIN`, `CLUSTERDOWN`, `LOADING`, `READONLY` or `MASTERDOWN`.
     Later(&'static str),
-    /// The server sent this error line, which is none of the above, and the request may be sent again.
+    /// The server sent this error line, which no variant above describes. The request may be sent again.
     Failed(Box<[u8]>),
     /// The node cannot be reached because of this kind of error, so the request was not written.
     Unreachable(ErrorKind),

@@ -86,9 +86,8 @@ impl Phase {
         Self::Measured { until_ns, quota: stops.quota.clone() }
     }
 
-    /// Returns the phase that follows this prefill or this wait for receivers. The end of the returned phase
-    /// is later by the time that the prefill or the wait took until `now_ns`. Any other phase is returned
-    /// unchanged.
+    /// Returns the phase that follows this prefill or this wait for receivers. The returned phase ends later,
+    /// by the duration of the prefill or the wait up to `now_ns`. Any other phase is returned unchanged.
     pub(super) fn without_prefill(&self, now_ns: u64) -> Self {
         match self {
             Self::Prefill { filling, then } => then.later_by(now_ns.saturating_sub(filling.since_ns)),
@@ -183,7 +182,8 @@ mod tests {
         let warmup = Phase::first(Some(Duration::from_nanos(50)), &stops, 10);
         assert!(warmup.is_warmup() && warmup.at(59, &stops).is_warmup());
         assert_eq!((warmup.load_ends_ns(), warmup.quota().is_some()), (u64::MAX, false));
-        // The thread that changes the phase may be late: the measured time counts from when the phase is in effect.
+        // The thread that changes the phase may be late. The measured time counts from the moment when the
+        // phase takes effect.
         let measured = warmup.at(75, &stops);
         assert_eq!((measured.load_ends_ns(), measured.quota().is_some()), (175, true));
         assert_eq!(measured.at(170, &stops).load_ends_ns(), 175, "a change of the knobs keeps the phase");

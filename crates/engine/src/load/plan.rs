@@ -62,7 +62,7 @@ pub struct ClusterPlan {
     pub cluster: Arc<Cluster>,
     /// The largest number of connections of all clients to all nodes. A client's first connection is always opened.
     pub max_connections: usize,
-    /// The nodes of a shard that get the read-only requests.
+    /// Which nodes of a shard get the read-only requests.
     pub read_from: ReadFrom,
     /// The median round trips of PING to the nodes, which determine the nearest node for reads.
     pub pings: PingMedians,

@@ -6,10 +6,11 @@
 //!  ├───────┬───────┤                     and so on, until an interval has few requests:
 //!  ● ●●  ●   ●                           each request gets a random time in the interval
 //! ```
-//! Within an interval of time, the requests of a Poisson process are uniformly and independently distributed. So until
-//! the time of an interval is reached, the number of its requests is all that is drawn. Each interval has its own
-//! random numbers, which depend only on the seed. Therefore, skipped requests do not change the times of later
-//! requests. This module does no I/O and reads no clock.
+//! Within an interval of time, the requests of a Poisson process are uniformly and independently distributed.
+//! So at first only the number of requests in an interval is drawn. The times of these requests are drawn
+//! when the interval is reached. Each interval has its own random numbers, which depend only on the seed.
+//! Therefore, skipped requests do not change the times of later requests. This module does no I/O and reads
+//! no clock.
 
 use std::f64::consts::TAU;
 

@@ -43,7 +43,7 @@ const LEFT_FOR_OTHERS: u64 = 64;
 /// The largest number of times that one operation is sent.
 const MOST_ATTEMPTS: u8 = 5;
 
-/// A request of a quota whose requests all have to be answered.
+/// A request of a quota that requires an answer to each request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NumberedRequest {
     /// The request's number, from 0.

@@ -17,7 +17,8 @@ const AVOIDED_NS: u64 = 2_000_000_000;
 pub(super) struct ReadRouter {
     from: ReadFrom,
     pings: PingMedians,
-    /// The number of batches so far, which selects the replica, because batches go to the replicas in turn.
+    /// The number of batches so far. This number selects the replica, because batches go to the replicas in
+    /// turn.
     turn: usize,
     /// The replicas that currently get no reads, each with the time at which this state ends, in ns.
     avoided_ns: BTreeMap<NodeNumber, u64>,
@@ -40,7 +41,7 @@ impl ReadRouter {
         self.turn = self.turn.wrapping_add(1);
     }
 
-    /// Returns the node that gets a read of a slot that `primary` owns.
+    /// Returns the node that gets a read. `primary` owns the slot of the read.
     pub(super) fn node(&mut self, topology: &Topology, primary: NodeNumber, now_ns: u64) -> NodeNumber {
         let Self { from, pings, turn, avoided_ns, without_replica } = self;
         let may = |node| avoided_ns.get(&node).is_none_or(|until_ns| *until_ns <= now_ns);

@@ -41,7 +41,7 @@ pub(super) fn pair(operations: usize) -> (WorkerRing, RingEnd) {
 }
 
 impl WorkerRing {
-    /// Returns an empty buffer, which is a recycled buffer if there is one, and a new buffer otherwise.
+    /// Returns an empty buffer: a recycled buffer if there is one, otherwise a new buffer.
     pub(super) fn empty(&mut self) -> Box<IntervalBuffer> {
         self.back.pop().unwrap_or_else(|_| Box::default())
     }

@@ -26,8 +26,8 @@ pub(super) struct Sequence {
     step: u16,
     /// The number of operations in the whole batch.
     pub(super) batch: u32,
-    /// For each operation of the last written step, whether it had an error in an earlier step. The list is empty
-    /// during the first step.
+    /// For each operation of the last written step, whether the operation had an error in an earlier step.
+    /// The list is empty during the first step.
     failed: Vec<bool>,
     /// The item number in the current reply.
     cas: u64,

@@ -85,7 +85,8 @@ impl LoadSetting {
         (fill_first(phase, knobs, since_ns, &filled), filled)
     }
 
-    /// Removes `workload` from the workloads whose prefill is done, so that its keys are written again.
+    /// Removes `workload` from the workloads whose prefill is done, so that the keys of `workload` are
+    /// written again.
     pub(super) fn forgetting(mut self, workload: &Workload) -> Self {
         self.filled.retain(|other| !has_same_prefill(workload, other));
         self

@@ -22,7 +22,7 @@ pub enum GreetingCommand {
     Auth,
     /// Selects the protocol version.
     Hello,
-    /// Turns on client tracking, with which the server sends a message when a key that the client has read changes.
+    /// Turns on client tracking. The server then sends a message when a key changes that the client has read.
     Tracking,
     /// Selects the database.
     Select,

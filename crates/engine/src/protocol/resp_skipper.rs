@@ -21,7 +21,7 @@ use super::{
     partial_line::PartialLine,
 };
 
-/// The largest number of bytes that are stored of an error among the elements of a reply.
+/// The largest number of stored bytes of an error among the elements of a reply.
 const MAX_KEPT: usize = 256;
 
 /// The kind of message to which the open elements belong.

@@ -1,4 +1,4 @@
-//! The words of messages that differ between Redis, memcached and HTTP.
+//! The words that differ in messages about Redis, memcached and HTTP.
 
 /// The words that messages to the user contain for servers of one dialect.
 #[derive(Debug, PartialEq, Eq)]

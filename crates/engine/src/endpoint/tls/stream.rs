@@ -27,9 +27,9 @@ const FIRST_BYTES: usize = 64;
 pub struct TlsStream<S> {
     socket: S,
     session: ClientConnection,
-    /// Whether the last read from the socket did not fill its buffer, which means that the socket was empty.
+    /// Whether the socket was empty after the last read. This is so if the read did not fill its buffer.
     drained: bool,
-    /// Whether the last read filled the caller's buffer, which means that plaintext may be left.
+    /// Whether plaintext may be left after the last read. This is so if the read filled the caller's buffer.
     filled: bool,
     /// The first bytes that the server sent, kept until the handshake is done.
     first: Vec<u8>,
@@ -168,8 +168,8 @@ impl<S: Read + Write> TlsStream<S> {
     fn take(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.session.reader().read(buffer) {
             Ok(n) => Ok(n),
-            // The close message of TLS is not required: replies contain their length, except bodies of HTTP that end
-            // with the connection.
+            // The close message of TLS is not required, because replies contain their length. Only some
+            // bodies of HTTP end with the connection.
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::UnexpectedEof) =>
             {

@@ -42,7 +42,7 @@ enum PendingReply {
     Read,
     /// Messages that are claimed because another receiver did not acknowledge them.
     Claim,
-    /// The last entry of a stream, whose channel has this index.
+    /// The last entry of a stream. The channel of the stream has this index.
     Last(usize),
     /// The value of the key of this channel.
     Value(usize),

@@ -303,7 +303,7 @@ impl ReceiverThread {
         self.setup.endpoints.mark_stale(now_ns);
         let kind = broken.kind().to_string();
         if self.seen.is_new(&kind) {
-            // The receiver of events is gone only while the session ends.
+            // Sending fails only at the end of the session, when the receiver is gone.
             let message = format!("a receiver: {broken}");
             drop(self.setup.events.send(LoadEvent::FirstError { kind, message }));
         }

@@ -81,7 +81,7 @@ impl Worker {
     }
 
     pub(super) fn emit(&self, event: LoadEvent) {
-        // The receiver is gone only while the session ends.
+        // Sending fails only at the end of the session, when the receiver is gone.
         drop(self.setup.events.send(event));
     }
 }

@@ -180,7 +180,8 @@ impl Worker {
         self.settle(parcel.client, parcel.requests.len(), now_ns);
     }
 
-    /// Reports the requests of a parcel that has failed in the end, if the plan has a channel for failed requests.
+    /// Reports the requests of a failed parcel that is not sent again, if the plan has a channel for failed
+    /// requests.
     fn report_failed(&self, parcel: &Parcel, why: &str) {
         let retries = self.spread.as_ref().and_then(|spread| spread.retries.as_ref());
         let Some(failed) = retries.and_then(|retries| retries.failed.as_ref()) else { return };
@@ -190,7 +191,7 @@ impl Worker {
             let key = program.first_key(request.op, bytes).unwrap_or_default().to_vec();
             let operation = program.operations().of(request.op).label.clone();
             let (error, retries) = (why.to_owned(), parcel.retries);
-            // The receiver is gone only while the session ends.
+            // Sending fails only at the end of the session, when the receiver is gone.
             drop(failed.send(FailedRequest { operation, key, error, retries }));
         }
     }

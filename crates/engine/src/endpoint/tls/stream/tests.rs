@@ -175,7 +175,7 @@ fn the_end_comes_after_the_data_and_needs_no_close_message() {
 #[test]
 fn the_servers_reason_for_closing_is_reported_instead_of_the_failed_write() {
     let mut stream = stream();
-    // Plain text is as good a reason as an alert, and needs no keys.
+    // The server gives its reason in plain text, because a TLS alert would need keys here.
     stream.socket.arriving.extend(*b"-DENIED\r\n");
     stream.socket.broken = true;
     let error = stream.write(b"PING\r\n").unwrap_err();
