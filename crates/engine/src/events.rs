@@ -36,7 +36,7 @@
 //! | `stall` | PINGs wait much longer than usual; a second event when they are answered in time again |
 //! | `shift` | a figure left its usual level for 3 s; a second event at its return, or after minutes at the new level |
 //! | `error` | the first error of its kind |
-//! | `trial`, `found` | a search measured whether a rate keeps its limit, or has a result |
+//! | `trial`, `found` | a search measured whether the limit is kept at a rate, or has a result |
 //! | `step`, `best` | a sweep measured a value of its knob, or found the value with the most throughput |
 //! | `experiment` | an experiment was interrupted, or has no result |
 //! | `recording`, `recording failed`, `output lost` | data cannot be read, or could not be written |

@@ -95,7 +95,7 @@ struct RunQueue(Option<std::fs::File>);
 
 impl RunQueue {
     fn of_this_thread() -> Self {
-        // Except on Linux with scheduler statistics, there is no such file, and the delay is unknown.
+        // Only Linux with scheduler statistics has this file. On other systems, the delay is unknown.
         Self(std::fs::File::open("/proc/thread-self/schedstat").ok())
     }
 

@@ -34,7 +34,8 @@ pub(super) use lanes::{Lane, is_extra};
 /// attempt follows a second later.
 const MAX_OPENING: usize = 128;
 
-/// When the number of clients falls, memory for the remaining clients and this many more is kept.
+/// When the number of clients falls, the worker keeps memory for the remaining clients and for this many more
+/// clients.
 const SPARE: usize = 256;
 
 /// All clients of a worker.

@@ -52,8 +52,8 @@ pub trait Agents: Debug + Send + Sync {
     /// sending.
     fn end(&self);
 
-    /// Returns whether all connected agents have finished the prefill or the limited load of this setting: every
-    /// request is sent and answered.
+    /// Returns whether all connected agents have finished the prefill or the limited load of this setting.
+    /// Finished means that every request is sent and answered.
     fn are_done(&self, generation: u32) -> bool;
 }
 

@@ -3,7 +3,7 @@
 //!
 //! | | encodes | end of a reply | pings | authenticates |
 //! |---|---|---|---|---|
-//! | RESP2 | words, each with its length | line, text or list | `PING`, `+PONG` | AUTH, SELECT, CLIENT SETNAME |
+//! | RESP2 | words, each with its length | text or list | `PING`, `+PONG` | AUTH, SELECT, CLIENT SETNAME |
 //! | RESP3 | as RESP2 | as RESP2 | as RESP2 | as RESP2, with HELLO 3 after AUTH |
 //! | memcached | lines, a value with its length | a line, a value, END | `mn`, `MN` | `set` user, password |
 //! | HTTP/1.1 | a header, a body with its length | a header, its body | `HEAD`, any status | - |

@@ -25,7 +25,8 @@ impl WorkerClients {
         }
     }
 
-    /// Closes the unneeded connections of the ring, after the ring has submitted their pending sends.
+    /// Closes the unneeded connections of the ring, after the ring has submitted the pending sends of these
+    /// connections.
     pub(in crate::load) fn close_those_of_ring(&mut self, io: &mut Io) -> io::Result<()> {
         if !self.closing.is_empty() {
             io.flush()?;

@@ -128,7 +128,7 @@ pub(super) struct ReceiverDialog {
     number: usize,
     /// The number of the receiver's first channel.
     first: usize,
-    /// The distance between the numbers of two of the receiver's channels.
+    /// The distance between the numbers of two successive channels of the receiver.
     step: usize,
     channels: Vec<Channel>,
     pub(super) own: ReceiverCounts,
