@@ -23,7 +23,7 @@ impl Model {
     pub(super) fn open_keys(&mut self) {
         let status = self.track().timeline.status().filter(|status| !status.body.dialect().has_config());
         let missing = status.map(|status| {
-            let what = "SCAN and no MEMORY USAGE, so its keys cannot be sampled";
+            let what = "SCAN or MEMORY USAGE, which redyno needs to sample keys";
             status.body.without(what)
         });
         match () {

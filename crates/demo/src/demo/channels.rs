@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The clients of each channel or key.
 type Subscribers = BTreeMap<Vec<u8>, BTreeSet<usize>>;
 
-/// The subscribers of each channel, and the messages that are not in their clients' output yet.
+/// The subscribers of each channel, and the messages that have not been added to the output for a client yet.
 #[derive(Debug, Default)]
 pub struct Channels {
     subscribers: Subscribers,

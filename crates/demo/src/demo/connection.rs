@@ -21,8 +21,8 @@ use super::{
     request::{ArgumentSpan, RequestArguments, parse},
 };
 
-/// The largest number of unsent bytes of replies with which a client's requests are still answered. With more unsent
-/// bytes, the requests wait until the client has read replies.
+/// The largest number of unsent bytes of replies to a client. With more unsent bytes, the requests of the
+/// client wait until it has read replies.
 const MAX_UNSENT: usize = 1 << 20;
 /// A subscriber with more unsent bytes than this is disconnected, as by the output limit of Redis.
 const MAX_POSTED: usize = 32 << 20;
@@ -78,9 +78,11 @@ pub struct DemoConnection {
     input: Vec<u8>,
     outbox: Outbox,
     phase: ServingPhase,
-    /// Whether requests wait because too many bytes of replies are unsent, or for an entry of a stream.
+    /// Whether requests wait, because too many bytes of replies are unsent, or for an entry of a stream or a
+    /// list.
     is_paused: bool,
-    /// The end of the first request's wait for an entry of a stream, or `None` if the request does not wait.
+    /// The end of the first request's wait for an entry of a stream or a list, or `None` if the request does
+    /// not wait.
     waits_until_ns: Option<u64>,
     /// Whether the client has closed its side of the connection. If so, more bytes may be readable even after a short
     /// read.
@@ -101,7 +103,7 @@ impl DemoConnection {
         [self.outbox.held_until_ns(), self.waits_until_ns].into_iter().flatten().min()
     }
 
-    /// Returns whether the client waits for an entry of a stream.
+    /// Returns whether the client waits for an entry of a stream or a list.
     fn waits(&self) -> bool {
         self.waits_until_ns.is_some()
     }
@@ -158,8 +160,8 @@ impl DemoConnection {
         }
     }
 
-    /// Returns the next action of a connection whose requests wait: the connection is closed if its client waits for an
-    /// entry but has disconnected.
+    /// Returns the next action of a connection whose requests wait. The connection is closed if its client
+    /// waits for an entry but has disconnected.
     fn pause(&self) -> NextAction {
         if self.waits() && self.hung_up { NextAction::Close } else { NextAction::Wait }
     }
@@ -262,7 +264,8 @@ impl DemoConnection {
     }
 }
 
-/// The sent bytes that stay in the buffer before they are removed, and the largest empty buffer that is not freed.
+/// Sent bytes are removed from the buffer when there are at least this many, and they are at least half of
+/// all bytes. An empty buffer keeps at most this much memory, in bytes.
 const KEPT: usize = 64 << 10;
 
 /// The output to one client.

@@ -16,7 +16,7 @@
 //! ```text
 //! slow load 5ms node 2            any fault above, on one node only
 //! reshard 1000 every 10s          1000 slots move from a primary to the next one while both are used
-//! failover node 1 after 10s       the primary is killed, its replica takes over, and it comes back as a replica
+//! failover node 1 after 10s       a replica takes over from the killed primary, which returns as a replica
 //! hot 866 5k                      other clients read a key of slot 866, 5000 times a second
 //! ```
 //!

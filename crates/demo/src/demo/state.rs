@@ -1,5 +1,5 @@
-//! The state of the server: its data, clients, parameters, counters and logs, the request to stop, and the schedule of
-//! commands that a fault makes longer:
+//! The state of the server: its data, clients, parameters, counters and logs, and the request to stop. The
+//! state also contains the schedule of commands that a fault makes longer:
 //!
 //! ```text
 //! script   ├── GET ──┤├── GET ──┤├── GET ──┤      each begins when the previous one had to end
@@ -252,7 +252,8 @@ pub struct ClientSession {
     pub readonly: bool,
     /// Whether the client will be disconnected when all replies so far are sent.
     pub leaving: bool,
-    /// The end of the client's wait for an entry of a stream, or `None` if the client does not wait.
+    /// The end of the client's wait for an entry of a stream or a list, or `None` if the client does not
+    /// wait.
     pub waits_until_ns: Option<u64>,
 }
 

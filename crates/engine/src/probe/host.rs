@@ -74,9 +74,9 @@ pub struct HostProbe {
 }
 
 impl HostProbe {
-    /// Starts the thread `host`, which sends a report at once and then every second. The thread reports the figures of
-    /// this machine for the first server, even if the first server runs elsewhere, and for every other server that runs
-    /// on this machine.
+    /// Starts the thread `host`, which sends a report at once and then every second. For the first server,
+    /// the thread always reports the figures of this machine, even if this server runs elsewhere. For every
+    /// other server, the thread reports only if the server runs on this machine.
     ///
     /// # Errors
     /// Fails if the system cannot start a thread.

@@ -5,10 +5,10 @@
 //!                           ├──────── lag ────────┐
 //!  replica                  GET: old   GET: old   GET: the marker
 //! ```
-//! The lag is the time from the primary's reply to SET until the first GET that finds the marker is sent. The lag is 0
-//! if a client that reads at once finds the value that it has written. Each replica has its own thread, so that a
-//! replica that hangs delays no other replica. All replicas together get at most ten markers a second. A marker has an
-//! expiry.
+//! The lag begins with the primary's reply to SET. It ends when redyno sends the first GET that finds the
+//! marker. If a client that reads at once already finds the value, the lag is 0. Each replica has its own
+//! thread, so that a replica that hangs delays no other replica. All replicas together get at most ten
+//! markers a second. A marker has an expiry.
 
 use std::{
     collections::BTreeSet,
@@ -44,7 +44,8 @@ const EVERY_OF_ALL: Duration = Duration::from_millis(100);
 const EVERY: Duration = Duration::from_millis(250);
 /// The timeout of a connection, and of a reply: 500 ms.
 const LIMIT: Duration = Duration::from_millis(500);
-/// The probe stops waiting for a marker that a replica does not show after this time: 10 s, in ns.
+/// The longest wait for a marker: 10 s, in ns. If the replica does not show the marker by then, the probe
+/// stops waiting for this marker.
 const BOUND_NS: u64 = 10_000_000_000;
 /// The pause after a failed measurement of a replica: 1 s.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -127,7 +128,7 @@ impl LagWatch {
                         continue;
                     }
                     let measure = move || self.measure(node);
-                    // If the thread cannot start, the next turn tries again.
+                    // If the thread cannot start, the next pass of the loop tries again.
                     if Builder::new().name("lag".to_owned()).spawn_scoped(scope, measure).is_err() {
                         self.measured.lock().remove(&node);
                     }

@@ -8,7 +8,7 @@ use crate::{events::EventKind, host::HostSample, workload::Workload};
 /// One message of a probe.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ProbeMessage {
-    /// The ping probe's results of a tick.
+    /// The ping probe's results of a tick (the interval between two reports).
     Ping(Box<ProbeReport<Ping>>),
     /// The wake probe's results of a tick.
     Wake(ProbeReport<Wake>),
@@ -23,7 +23,8 @@ pub enum ProbeMessage {
         /// The sample.
         sample: Box<HostSample>,
     },
-    /// The replication lag of a replica: how long the last write to the primary was not readable from the replica.
+    /// The replication lag of a replica: how long it took until the last write to the primary was readable
+    /// from the replica.
     Lag {
         /// The number of the replica in the session.
         node: usize,

@@ -1,4 +1,4 @@
-//! The reports of probes: one at the end of every tick.
+//! The reports of probes: one at the end of every tick, usually every 250 ms.
 
 use std::collections::BTreeMap;
 

@@ -6,9 +6,9 @@
 //!            ▁▂▁▁▂▁▁▇█▇▇█▇▇▂▁▁▂                           ▼
 //!                   └─────┘ outside for 3 s: a shift, until the figure is inside for 3 s
 //! ```
-//! The values of a shift do not change the baseline. If a shift lasts for minutes, its level becomes the baseline. A
-//! baseline contains no values except those of the last 10 minutes, and so follows a slow rise. A figure that doubles
-//! within an hour has no shift.
+//! The values of a shift do not change the baseline. If a shift lasts for minutes, its level becomes the
+//! baseline. A baseline contains only the values of the last 10 minutes, so it follows a slow rise. For
+//! example, a figure that takes an hour to double has no shift.
 
 use std::collections::VecDeque;
 
@@ -31,8 +31,8 @@ const SPREADS: f64 = 6.0;
 const HELD_S: f64 = 3.0;
 /// The length of a shift in seconds after which the level of the shift becomes the usual level.
 const SETTLED_S: f64 = 180.0;
-/// The longest time before a value that the value covers, in seconds. A longer gap between values is not part of a
-/// shift.
+/// A value covers the time since the previous value, but at most this many seconds. A longer gap between
+/// values is not part of a shift.
 const LONGEST_GAP_S: f64 = 5.0;
 
 /// The usual level of a figure.

@@ -25,7 +25,8 @@ const UNPACKED: [u8; 4] = 0x1c84_9313_u32.to_be_bytes();
 /// The size of the header in bytes: cookie, length, offset, digits (32 bits each), lowest, highest, ratio (64 bits
 /// each).
 const HEADER: usize = 40;
-/// The longest encoding of a count: nine bytes, each of which except the last contains seven bits of the count.
+/// The longest encoding of a count: nine bytes. The first eight bytes contain seven bits of the count each,
+/// and the last byte contains eight bits.
 const COUNT_BYTES: usize = 9;
 /// The largest number of cells in a text. A recorder has 27 000 cells, and no valid range has more cells than this
 /// limit.

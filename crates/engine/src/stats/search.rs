@@ -162,7 +162,8 @@ impl Search {
         bad.load - good.load <= (width * bad.load).max(1.0)
     }
 
-    /// Returns the highest load below the lowest load that seems bad, and the lowest load that seems bad.
+    /// Returns two neighbouring loads of the trials. The second load is the lowest load that seems bad, and
+    /// the first load is the next lower load.
     fn nearest(&self) -> (Option<&Trials>, Option<&Trials>) {
         let bad = self.seen.iter().position(|seen| !seen.seems_good());
         let good = bad.unwrap_or(self.seen.len()).checked_sub(1);

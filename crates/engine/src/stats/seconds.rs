@@ -30,7 +30,7 @@ pub struct TimeSeries<'a> {
     pub start_s: f64,
     /// The length of each of `values`, in seconds.
     pub each_s: f64,
-    /// The number of measured values, at least 1, whose mean is each of `values`.
+    /// Each of `values` is the mean of this number of measured values, at least 1.
     pub of: u32,
     /// The values in order.
     pub values: &'a [f64],

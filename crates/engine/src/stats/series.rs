@@ -12,7 +12,7 @@ pub struct Series {
     /// The stored values: means of [`each`](Self::each) added values. The last added values are missing as long as
     /// there are too few of them for a mean.
     pub values: Vec<f64>,
-    /// The number of added values, at least 1, whose mean is each stored value.
+    /// Each stored value is the mean of this number of added values, at least 1.
     pub each: u32,
     /// The sum and the number of the last added values, which are too few for a stored value.
     rest: (f64, u32),

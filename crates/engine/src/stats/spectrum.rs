@@ -14,9 +14,9 @@ pub struct Band {
 /// The steps within a decade, in tenths of the decade's beginning. The list begins with the finest division.
 const FINENESS: [&[u64]; 3] = [&[10, 15, 20, 30, 50, 70], &[10, 20, 50], &[10]];
 
-/// Returns the distribution in round steps, from the first non-empty step to the last. The steps are as fine as
-/// possible if there may be at most `most` steps. The coarsest steps are whole decades. The result is empty if nothing
-/// was counted. Latencies over range are in the last step.
+/// Returns the distribution in round steps, from the first non-empty step to the last. There are at most
+/// `most` steps, which are as fine as possible. The coarsest steps are whole decades. The result is empty if
+/// nothing was counted. Latencies over range are in the last step.
 pub fn spectrum(latency: &Latency, most: usize) -> Vec<Band> {
     let finest = FINENESS.iter().map(|tenths| in_steps(latency, tenths)).find(|bands| bands.len() <= most);
     finest.unwrap_or_else(|| in_steps(latency, FINENESS[2]))

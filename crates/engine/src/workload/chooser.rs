@@ -30,8 +30,8 @@ use super::{
 const EXPONENTIAL_PART: f64 = 0.857_142_857_1;
 /// The natural logarithm in the mean of YCSB's exponential distribution: -ln(1 - 0.95).
 const EXPONENTIAL_LOGARITHM: f64 = 2.995_732_273_553_991;
-/// The mean of YCSB's exponential distribution, as a share of all keys. Draws beyond the last key are included,
-/// although such draws are repeated.
+/// The mean of YCSB's exponential distribution, as a share of all keys. The mean includes draws beyond the
+/// last key, which are repeated.
 pub(super) const EXPONENTIAL_MEAN: f64 = EXPONENTIAL_PART / EXPONENTIAL_LOGARITHM;
 
 /// The counters of a set of keys, which all clients share. A new program continues with the counters of the previous
@@ -133,7 +133,7 @@ impl Chooser {
         same_slot::next(number, self.first..self.first + self.count)
     }
 
-    /// Returns the number that the name of the key with this number contains.
+    /// Returns the number in the name of key number `number`: the same number, or its hash.
     pub(super) fn named(&self, number: u64) -> u64 {
         self.form.named(number)
     }
@@ -193,9 +193,9 @@ impl Chooser {
         }
     }
 
-    /// Draws as YCSB does: a hash over the final number of keys maps a rank to a key, and if this key does not exist
-    /// yet, the draw is repeated. redyno does not know the final number of keys, so it assumes twice the initial
-    /// number, and later the next power of two.
+    /// Draws as YCSB does. A hash over the final number of keys maps a rank to a key. If this key does not
+    /// exist yet, the draw is repeated. redyno does not know the final number of keys. It assumes twice the
+    /// initial number, and later the next power of two.
     fn ycsb(&self, zipf: YcsbZipf, n: u64, draws: &mut Draws) -> u64 {
         let all = if self.grows { n.next_power_of_two().max(self.count.saturating_mul(2)) } else { n };
         loop {
@@ -256,7 +256,8 @@ pub struct Draws {
     pub(super) random: Pcg64Mcg,
     /// The number of the client in the run, from 0.
     pub(super) client: u64,
-    /// The index of the client's next operation. This field is used if the client sends its operations in turn.
+    /// The index of the client's next operation. This field is used only if the client sends its operations
+    /// in turn.
     turn: u64,
     /// The cursor in the reply to the client's last SCAN. Each cursor is sent once, so the SCAN begins again after an
     /// error.

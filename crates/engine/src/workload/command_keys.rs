@@ -1,4 +1,4 @@
-//! Finds the keys among the words of a Redis command.
+//! Finds the keys among the words of a Redis command. Word 0 is the name of the command.
 
 /// Commands without keys. A `*` stands for any ending of a name.
 const KEYLESS: &str = "\

@@ -66,8 +66,9 @@ pub enum OperationOrder {
     Random,
     /// The operations are sent in turn, and each is repeated as often as its weight says.
     InTurn,
-    /// The first operation begins a SCAN. The second operation, with `{cursor}` from the last reply, continues the SCAN
-    /// until the cursor is 0. The number is the largest number of times that the second operation is sent.
+    /// The first operation begins a SCAN. The second operation, with `{cursor}` from the last reply,
+    /// continues the SCAN until the cursor is 0. The second operation is sent at most as often as the number
+    /// says.
     Scan(u64),
 }
 

@@ -1,7 +1,7 @@
 //! Reads and writes workload files in TOML. Unknown fields are errors, and an error names its line.
 //!
 //! ```text
-//! text ──► [parameters] and --set ──► $name in texts replaced ──► fields ──► checked ──► Chosen
+//! text ──► [parameters] and --set ──► $name in texts replaced ──► fields ──► checked ──► WorkloadChoice
 //! ```
 
 use std::{

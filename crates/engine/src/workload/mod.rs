@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Workload (data: a preset, a recording) ──compile──► Program (what workers run) ── + Draws ──► request bytes
-//!     └── its Setup ──compile──► SetupCommands (what the control plane runs once before)
+//!     └── its Setup ──compile──► each SetupCommand (what the control plane runs once before)
 //! ```
 //! This module uses no sockets. It uses a clock only for the date of `{now}`. It also reads workload files and
 //! datasets. A program turns random numbers into the bytes of requests, and the module [`load`](crate::load) sends

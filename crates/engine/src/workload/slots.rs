@@ -61,7 +61,7 @@ impl NumberSource {
     }
 }
 
-/// The lowest number of a kind of values that stands for a part of a record.
+/// The lowest number for parts of a record. Lower numbers are kinds of values.
 pub(super) const FIELDS: u16 = 1 << 15;
 
 /// The sources for the slots of a program.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  ValueKind (data) ── in a step ──► used by operations ── the knob's size, a seed ──► Values: one pool for each content
-//!                                                                                       └── a random number ──► Cut
+//!                                                                                       └─ number ─► ValueCut
 //! ```
 //!
 //! This file checks the kinds of values of a workload, and computes the largest number of value bytes in an operation.

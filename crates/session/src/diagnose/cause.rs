@@ -24,7 +24,7 @@ pub struct Delay {
     pub t_s: f64,
     /// The duration of the request, in nanoseconds.
     pub ns: u64,
-    /// The median duration of requests with the same knobs, in nanoseconds; `None` if unknown.
+    /// The median duration of requests with the same settings of the load, in nanoseconds; `None` if unknown.
     pub usual_ns: Option<u64>,
 }
 

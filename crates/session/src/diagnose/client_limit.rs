@@ -26,8 +26,8 @@ pub(super) struct ClientLimit {
     /// The kinds of evidence in the present verdict.
     resting: Vec<EvidenceKind>,
     probes: Probes,
-    /// The tick of the last interval, if the interval has not been judged yet; `None` if the probes have reported on
-    /// the interval.
+    /// The tick (the number of the reporting period) of the last interval, while the interval waits to be
+    /// judged. `None` after the probes have reported on the interval.
     unjudged: Option<u64>,
 }
 

@@ -5,8 +5,8 @@ use crate::{gauge::Gauge, units};
 
 /// The smallest number of evicted keys per second that is reported. A full cache always evicts some keys.
 const KEYS: f64 = 100.0;
-/// The finding is a warning from this number of evicted keys per command on. A full cache evicts about one key per
-/// write, and more keys if large values replace small values.
+/// The finding is a warning if the server evicts at least this number of keys per command. A full cache
+/// evicts about one key per write, and more keys if large values replace small values.
 const STORM: f64 = 1.5;
 /// The finding about nearly full memory begins when at least this share of the memory limit is used.
 const NEARLY: f64 = 0.95;

@@ -8,8 +8,8 @@ const KEYS: f64 = 500.0;
 /// The finding begins when removing expired keys takes at least this share of the main thread's time. The server itself
 /// limits this share to 25 %.
 const SHARE: f64 = 0.05;
-/// The finding is a warning even without slow PINGs when removing expired keys takes at least this share of the main
-/// thread's time.
+/// When removing expired keys takes at least this share of the main thread's time, the finding is a warning,
+/// even without slow PINGs.
 const LARGE_SHARE: f64 = 0.15;
 
 /// Returns the current finding, if any.

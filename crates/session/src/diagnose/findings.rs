@@ -173,10 +173,10 @@ fn is_more(finding: &Finding) -> bool {
     finding.severity > Severity::Note
 }
 
-/// Returns the findings, the most severe first; findings of equal severity are sorted by `explains`, the largest first.
-/// If redyno itself is the cause of a finding, the finding about an overload shows that finding as its advice. Symptoms
-/// are removed if another finding names a cause on the server; the evidence of severe symptoms is added to that
-/// finding.
+/// Returns the findings, the most severe first. Findings of equal severity are sorted by `explains`, the
+/// largest first. If a finding names redyno itself as the cause, the finding about an overload gets the text
+/// of that finding as its advice. If a finding names a cause on the server, symptoms are removed, and the
+/// evidence of severe symptoms is added to the finding with the cause.
 fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     let ours = findings.iter().find(|finding| finding.is_ours).map(|ours| ours.sentence(usize::MAX, true));
     if let Some(ours) = ours {

@@ -17,7 +17,7 @@ use crate::{
     units,
 };
 
-/// The shortest time that measures a setting, in seconds.
+/// The shortest time for which a setting must be measured, in seconds.
 const ENOUGH_S: f64 = 3.0;
 /// A gain is estimated if at least this number of settings of a knob were measured.
 const SETTINGS: usize = 3;

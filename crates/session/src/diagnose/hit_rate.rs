@@ -84,7 +84,7 @@ impl Reads {
         let long = format!("{short}: the other reads find no key, which costs the server less than a hit");
         let (next, next_at_screen) = match (workload.prefill.is_empty(), workload.with_prefill()) {
             _ if workload.trace.is_some() => (
-                "reads of a trace find the keys that its own writes made before; a longer trace finds more",
+                "reads of a trace find only keys that its earlier writes made; a longer trace finds more",
                 None,
             ),
             // A prefill made the keys, but they are gone or too few.

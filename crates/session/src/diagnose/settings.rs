@@ -44,7 +44,7 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     let known = [
         huge.then(|| {
             let text =
-                "transparent huge pages are always on: after a fork, the first write to each copies 2 MiB";
+                "transparent huge pages are always on: after a fork, the first write to a page copies 2 MiB";
             (text.to_owned(), "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
         }),
         (is("appendonly", "yes") && is("appendfsync", "always")).then(|| {

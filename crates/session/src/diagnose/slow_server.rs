@@ -46,7 +46,8 @@ impl Rule for SlowServer {
 /// The last reports of the ping probe and of the wake probe, and their comparison.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Probes {
-    /// The last report of the ping probe: its tick, and the longest wait in nanoseconds.
+    /// The last report of the ping probe: its tick (the number of the reporting period), and the longest wait
+    /// in nanoseconds.
     ping: Option<(u64, u64)>,
     /// The last report of the wake probe: its tick, and the largest delay in nanoseconds.
     wake: Option<(u64, u64)>,

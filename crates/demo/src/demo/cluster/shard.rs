@@ -7,7 +7,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use super::layout::ClusterLayout;
 use crate::demo::store::{Database, databases};
 
-/// The number of keys that a move checks while both shards wait.
+/// The number of keys that a move of slots checks at a time. Both shards wait meanwhile.
 const CHECKED_AT_ONCE: usize = 1000;
 
 /// The state that all nodes of a cluster share.

@@ -65,8 +65,8 @@ fn clients(call: &Call<'_>) -> String {
     format!("connected_clients:{connected}\nmaxclients:{most}\nblocked_clients:0\n")
 }
 
-/// `used_memory` is the size of the data alone: the server may share its process with the load generator, so the memory
-/// of the process would be misleading.
+/// `used_memory` is the size of the data alone. The server may share its process with the load generator, so
+/// the memory of the process would be misleading.
 fn memory(call: &Call<'_>) -> String {
     let used = call.state.used_bytes();
     let resident = resident_bytes().map(|bytes| format!("used_memory_rss:{bytes}\n"));

@@ -12,7 +12,8 @@ use crate::demo::{
     store::{Hash, List, Map, Set},
 };
 
-/// Flag: load generators send this command; a fault that names no command applies to all commands with this flag.
+/// Flag: load generators send this command. A fault that names no command applies to all commands with this
+/// flag.
 pub const LOAD: u16 = 1;
 /// Flag: the command may need more memory, so it is refused when the data exceeds `maxmemory`.
 pub const GROWS: u16 = 2;
@@ -29,7 +30,8 @@ pub const READS: u16 = 32;
 const KEY: u16 = 64;
 /// Flag: all arguments are keys. For a command with [`GROWS`], keys and values alternate.
 const KEYS: u16 = 128;
-/// Flag: the client may wait for an entry of the stream whose key follows the word STREAMS.
+/// Flag: the client may wait for an entry of a stream or an element of a list. The keys of streams follow the
+/// word STREAMS.
 pub const WAITS: u16 = 256;
 
 const READ: u16 = LOAD | KEY | READS;

@@ -31,8 +31,8 @@ pub struct RequestFaults {
     pub delay: Duration,
     /// The damage to the reply's bytes.
     pub damage: Option<Damage>,
-    /// The end of the request's wait for an entry of a stream, in nanoseconds since the server's start, or `None` if
-    /// the request does not wait.
+    /// The end of the request's wait for an entry of a stream or a list, in nanoseconds since the server's
+    /// start, or `None` if the request does not wait.
     pub waits_until_ns: Option<u64>,
 }
 

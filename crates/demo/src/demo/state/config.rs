@@ -1,9 +1,9 @@
 //! The parameters of CONFIG GET and CONFIG SET: a table of their names, kinds and defaults.
 //!
-//! These parameters have an effect: `requirepass`, `maxmemory`, `maxclients`, `hz`, and the parameters of the slow log
-//! and the latency monitor. The built-in server has no eviction, no persistence and no I/O threads: CONFIG GET returns
-//! the values of `save`, `appendonly`, `appendfsync` and `activedefrag`, which have no effect, but are needed to test
-//! clients that set these parameters.
+//! These parameters have an effect: `requirepass`, `maxmemory`, `maxclients`, `hz`, and the parameters of the
+//! slow log and the latency monitor. The built-in server has no eviction, no persistence and no I/O threads.
+//! The parameters `save`, `appendonly`, `appendfsync` and `activedefrag` have no effect. They exist only to
+//! test clients that set these parameters.
 //!
 //! The patterns of CONFIG GET and SCAN are the glob patterns of Redis without classes such as `[a-z]`: `*`, `?`, and
 //! `\` before a literal byte.

@@ -13,8 +13,8 @@ pub(super) struct NodesReply {
 }
 
 impl NodesReply {
-    /// Parses the reply of the new owner to CLUSTER NODES. `old` is the address of the old owner, in the form that it
-    /// has in the reply.
+    /// Parses the reply of the new owner to CLUSTER NODES. `old` is the address of the old owner, in the form
+    /// of the reply.
     pub(super) fn read(reply: &[u8], old: &str) -> Option<Self> {
         let reply = RespValue::read(reply)?;
         let text = std::str::from_utf8(reply.text()?).ok()?;

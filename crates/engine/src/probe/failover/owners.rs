@@ -21,7 +21,8 @@ pub(super) struct SuspectPrimary {
 }
 
 impl SuspectPrimary {
-    /// Returns the primary's first slot that has not moved to a node that was already a primary.
+    /// Returns the first slot of the primary. Slots that have moved to a node that was already a primary do
+    /// not count.
     pub(super) fn slot(&self, topology: &Topology) -> Option<u16> {
         let primaries: BTreeSet<_> = self.known.primaries().filter(|primary| *primary != self.node).collect();
         (0..SLOTS).find(|slot| {
@@ -80,7 +81,7 @@ impl Owners {
             let is_replaced =
                 owner.is_some_and(|owner| !is_known && is_successor(owner, node, (&known, topology)));
             if is_silent || is_replaced {
-                // An outage that was over before the handover does not belong to it.
+                // An outage that ended before the handover does not belong to the handover.
                 let lull = lull.filter(|lull| lull.back_ns.is_none());
                 self.done_ns.insert(node.index(), lull.map_or(done_ns, |lull| lull.since_ns));
                 suspects.push(SuspectPrimary { node, outage: lull, known: Arc::clone(&known) });
@@ -90,9 +91,9 @@ impl Owners {
     }
 }
 
-/// Returns whether `owner` is the successor of `node`: `owner` was a replica of `node`, or `owner` is a new node and
-/// `node` has no slots left. A new node counts because it may be a replica that CLUSTER SLOTS did not list, as long as
-/// the replica had not copied any data.
+/// Returns whether `owner` is the successor of `node`: `owner` was a replica of `node`, or `owner` is a new
+/// node and `node` has no slots left. A new node counts because it may have been a replica before: CLUSTER
+/// SLOTS does not list a replica that has not copied any data yet.
 fn is_successor(owner: NodeNumber, node: NodeNumber, (before, now): (&Topology, &Topology)) -> bool {
     let known = before.nodes().find(|(number, _)| *number == owner).map(|(_, it)| it.role);
     known.map_or_else(|| now.primaries().all(|it| it != node), |role| role == Role::Replica(node))

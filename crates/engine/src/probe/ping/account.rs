@@ -31,10 +31,10 @@ pub struct PingedNode {
     pub node: usize,
 }
 
-/// The time after which a node has an outage if its PING is not answered: 100 ms.
+/// The longest wait for the reply to a PING: 100 ms. If there is no reply by then, the node has an outage.
 const UNANSWERED_NS: u64 = 100_000_000;
 
-/// The state of the link at the end of a tick.
+/// The state of the link at the end of a tick (the interval between two reports).
 #[derive(Debug)]
 pub(super) struct LinkState {
     /// How long each unanswered PING has been waiting.
@@ -45,7 +45,8 @@ pub(super) struct LinkState {
     pub tcp: Option<TcpRtt>,
 }
 
-/// The parts of a tick's round trips.
+/// The parts (send, kernel, pickup) of the round trips of one tick. `left_out` counts the round trips whose
+/// parts are unknown, by the reason.
 #[derive(Debug, Default)]
 struct PartsBook {
     send: Samples,

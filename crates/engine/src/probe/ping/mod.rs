@@ -15,7 +15,7 @@
 //! | `timeout` | no reply in time, which also closes the connection; or a new connection without any reply |
 //! | `refused`, `reset`, `unreachable`, `protocol` | the connection broke, or could not be opened |
 //! | `tls` | TLS failed: a certificate, the handshake, a broken record |
-//! | `missed` | this process itself did not run for longer than the timeout, and the PING was dropped |
+//! | `missed` | for more than the timeout, this process itself did not run, and the PING was dropped |
 //!
 //! If the kernel timestamps the connection (TCP on Linux), each sample has three parts: the client's delay in sending,
 //! the time between the kernel's timestamps of departure and arrival, and the client's delay in reading. A round trip

@@ -18,7 +18,7 @@ use crate::clock::Clock;
 /// The largest number of attempts to read both clocks. An attempt fails if the thread is interrupted between the two
 /// readings.
 const READINGS: usize = 4;
-/// The longest time between the readings of the two clocks with which the readings count as simultaneous, in ns.
+/// The two clocks count as read at the same time if at most this time is between the two readings, in ns.
 const CLOSE_ENOUGH_NS: u64 = 200;
 /// The error that rounding and the order of readings can add to the difference between the two clocks.
 const ROUNDING_NS: u64 = 100;

@@ -42,7 +42,7 @@ pub enum DatasetError {
     #[error("--dataset has no effect: no operation has a __field:NAME__ or __record__; leave it out")]
     Unused,
     /// The workload sends bodies of several records, but also parts of single records.
-    #[error("{0} sends several whole records; a workload with it sends no other part of a record")]
+    #[error("{0} sends several whole records; a workload that uses it cannot send other parts of records")]
     Mixed(Portion),
     /// Some operations of the workload use no record, so that the end of the run is undefined.
     #[error("some operations take no record of the dataset, so give -n or --duration for the end of the run")]

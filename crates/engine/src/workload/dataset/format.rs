@@ -246,7 +246,7 @@ mod tests {
             (
                 "f.csv",
                 &b"id,n,id\n1,2,3\n"[..],
-                "2: the record has two fields 'id', a JSON object has one of each",
+                "2: the record has two fields 'id', but a JSON object can have only one",
             ),
             ("f.xml", b"<f>\n<d><id>1</id>\n<id>2</id></d></f>", "2: the record has two fields 'id'"),
             ("f.csv", b"id,n\n1,2\n2,\xff\n", "3: JSON is UTF-8, and the record is not"),
@@ -269,7 +269,7 @@ mod tests {
         ] {
             let error = read(name, text.as_bytes(), &["id"]).unwrap_err();
             assert!(error.contains("a record has more than 16 MiB"), "{name}: {error}");
-            let opens = error.ends_with("; the quote that opens here is not closed before");
+            let opens = error.ends_with("; the quote that opens here is not closed before that");
             assert_eq!(opens, name == "f.csv", "{error}");
         }
     }

@@ -102,7 +102,7 @@ pub(super) fn push_object<'a>(
     for (name, field) in record {
         if !known.insert(name) {
             let name = untrusted::bytes(name);
-            let what = format!("the record has two fields '{name}', a JSON object has one of each");
+            let what = format!("the record has two fields '{name}', but a JSON object can have only one");
             return Err(RecordError::at(line, what));
         }
         let before = if known.len() == 1 { "{" } else { "," };

@@ -151,14 +151,15 @@ impl Dataset {
         }
     }
 
-    /// Returns a dataset with the same records for a load, whose reader hangs and never sends a batch.
+    /// Returns a dataset with the same records for a load. The reader of this dataset hangs and never sends a
+    /// batch.
     #[cfg(test)]
     pub(crate) fn with_hanging_reader(&self) -> (Self, impl Sized + use<>) {
         self.read_by_hand(None)
     }
 
-    /// Returns a dataset with the same records for a load, whose reader sends records without fields. A worker that
-    /// uses such a record panics.
+    /// Returns a dataset with the same records for a load. The reader of this dataset sends records without
+    /// fields. A worker that uses such a record panics.
     #[cfg(test)]
     pub(crate) fn with_broken_records(&self) -> (Self, impl Sized + use<>) {
         let mut broken = RecordBatch::of(1);

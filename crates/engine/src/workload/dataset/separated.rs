@@ -2,7 +2,7 @@
 //! tabs are never quoted. The first row contains the names of the columns.
 //!
 //! ```text
-//!  id,title ⏎ 1,"a ""b"", c" ⏎        a quote that begins a column ends it, too: RFC 4180
+//!  id,title ⏎ 1,"a ""b"", c" ⏎        a column that begins with a quote also ends with one: RFC 4180
 //! ```
 //! After a closing quote, only a comma or the end of the row is allowed. Otherwise a quote that is never closed would
 //! swallow all rows up to the next quote.
@@ -159,7 +159,7 @@ impl Separated {
     fn read_quoted(&mut self) -> Result<ColumnEnd, RecordError> {
         let opened = self.input.line;
         let fault = |error| {
-            RecordError::at(opened, format!("{error}; the quote that opens here is not closed before"))
+            RecordError::at(opened, format!("{error}; the quote that opens here is not closed before that"))
         };
         self.input.consume(1);
         loop {

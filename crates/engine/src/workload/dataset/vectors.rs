@@ -77,7 +77,7 @@ impl Vectors {
                     let number = |it: f32| it.is_finite().then(|| it.to_string());
                     let components: Option<Vec<_>> = vector_of(&self.bytes).map(number).collect();
                     let none =
-                        || self.fault("JSON has no infinite number and no NaN, and the vector has one");
+                        || self.fault("the vector has an infinite number or NaN, which JSON cannot contain");
                     let components = components.ok_or_else(none)?;
                     to.push(format!("{{\"id\":{id},\"vector\":[{}]}}", components.join(",")).as_bytes());
                 }

@@ -1,9 +1,9 @@
 //! Examines the keys of a server on demand: keys by prefix, the largest keys and the hottest keys.
 //!
 //! ```text
-//!            ┌─ scan:     SCAN, MEMORY USAGE, PTTL, OBJECT FREQ ─┐
-//! KeyWay ────┼─ monitor:  MONITOR for a second ──────────────────┼─► KeysSeen, updated until the end
-//!            └─ hot_keys: HOTKEYS for five seconds ──────────────┘
+//!               ┌─ scan:     SCAN, MEMORY USAGE, PTTL, OBJECT FREQ ─┐
+//! KeyMethod ────┼─ monitor:  MONITOR for a second ──────────────────┼─► KeyReport, updated until the end
+//!               └─ hot_keys: HOTKEYS for five seconds ──────────────┘
 //! ```
 //! Scans and MONITOR use their own connection, so that the polls do not wait. The results are not recorded.
 

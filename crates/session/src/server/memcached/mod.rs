@@ -4,7 +4,7 @@
 //!                    ┌─ stats ──────────► Status, events
 //! every second       └─ stats settings ─► Status          (once in a while)
 //! before a write     stats, stats conns ► Survey
-//! at the end         delete, in chunks ─► Cleaned          (by name: there is no SCAN)
+//! at the end         delete, in chunks ─► CleaningResult   (by name: there is no SCAN)
 //! ```
 //! Redyno writes only the workload's keys to memcached, no marker and no list of runs.
 
