@@ -192,8 +192,8 @@ impl Conductor {
         stop.sleep(DOWN);
         while !stop.is_requested() {
             match self.launch(killed, port) {
-                // A client that tries to connect to this port may get the same port as its own, and hold it
-                // for a moment.
+                // A client that tries to connect to this port may get the same port as its local port, and
+                // hold the port for a moment.
                 Err(Error::Taken(_)) => stop.sleep(ON_THE_MOVE),
                 started => {
                     self.nodes[killed] = Some(started?);

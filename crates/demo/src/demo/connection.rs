@@ -22,7 +22,7 @@ use super::{
 };
 
 /// The largest number of unsent bytes of replies to a client. With more unsent bytes, the requests of the
-/// client wait until it has read replies.
+/// client wait until the client has read replies.
 const MAX_UNSENT: usize = 1 << 20;
 /// A subscriber with more unsent bytes than this is disconnected, as by the output limit of Redis.
 const MAX_POSTED: usize = 32 << 20;
@@ -78,8 +78,8 @@ pub struct DemoConnection {
     input: Vec<u8>,
     outbox: Outbox,
     phase: ServingPhase,
-    /// Whether requests wait, because too many bytes of replies are unsent, or for an entry of a stream or a
-    /// list.
+    /// Whether requests wait because too many bytes of replies are unsent, or wait for an entry of a stream
+    /// or a list.
     is_paused: bool,
     /// The end of the first request's wait for an entry of a stream or a list, or `None` if the request does
     /// not wait.

@@ -5,8 +5,8 @@
 //!                           ├──────── lag ────────┐
 //!  replica                  GET: old   GET: old   GET: the marker
 //! ```
-//! The lag begins with the primary's reply to SET. It ends when redyno sends the first GET that finds the
-//! marker. If a client that reads at once already finds the value, the lag is 0. Each replica has its own
+//! The lag begins with the primary's reply to SET. The lag ends when redyno sends the first GET that finds
+//! the marker. If a client that reads at once already finds the value, the lag is 0. Each replica has its own
 //! thread, so that a replica that hangs delays no other replica. All replicas together get at most ten
 //! markers a second. A marker has an expiry.
 

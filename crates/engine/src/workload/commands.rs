@@ -114,8 +114,8 @@ pub(super) fn misses(command: &str, arguments: &[Option<String>]) -> Misses {
     if finds || is_in(RANGES, command) && is_from_the_first(arguments) { Misses::Null } else { Misses::Never }
 }
 
-/// Returns whether the arguments are a range of indexes from 0 on. Such a range contains the first element of
-/// every list.
+/// Returns whether the arguments are a range of indexes that contains the first element of every list: from 0
+/// to -1, or from 0 to an index of at least 0.
 fn is_from_the_first(arguments: &[Option<String>]) -> bool {
     let is_last = |stop: &str| stop == "-1" || stop.parse::<u64>().is_ok();
     let keeps_places = |option: &Option<String>| {
@@ -129,8 +129,8 @@ fn is_from_the_first(arguments: &[Option<String>]) -> bool {
     }
 }
 
-/// Returns the number of elements in the reply to a `command` of `words` words, if each element stands for a
-/// key or a field and is null when this is missing. The result is 0 for other commands.
+/// Returns the number of elements in the reply to MGET, HMGET or ZMSCORE with `words` words. An element is
+/// null if its key or field is missing. The result is 0 for other commands.
 pub(super) fn elements(command: &str, words: usize) -> usize {
     match command {
         "MGET" => words - 1,

@@ -102,8 +102,8 @@ impl Workload {
         self.active_compiled().filter(|operation| operation.writes).flat_map(|operation| &operation.steps)
     }
 
-    /// Returns the steps of an operation in the form in which they are sent. If a placeholder is drawn only
-    /// once per operation, all its occurrences get the key of the first occurrence.
+    /// Returns the steps of an operation in the form in which they are sent. A placeholder that is drawn only
+    /// once per operation has the same key everywhere in the operation.
     pub(super) fn drawn_once<'a>(
         &self,
         steps: impl IntoIterator<Item = &'a CommandStep>,

@@ -61,7 +61,7 @@ impl NumberSource {
     }
 }
 
-/// The lowest number for parts of a record. Lower numbers are kinds of values.
+/// The number that stands for the first part of a record. Lower numbers stand for kinds of values.
 pub(super) const FIELDS: u16 = 1 << 15;
 
 /// The sources for the slots of a program.

@@ -42,8 +42,8 @@ pub(super) struct Zipf {
     exponent: f64,
     /// The integral of the frequencies up to 3/2, minus the frequency of rank 1.
     lowest: f64,
-    /// The rank next to the drawn number is accepted without a further check if it exceeds the number by at
-    /// most this.
+    /// The rank next to the drawn number is accepted without a further check if the rank exceeds the number
+    /// by at most this.
     near: f64,
     /// The number of ranks.
     ranks: u64,

@@ -105,8 +105,8 @@ pub fn read(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// Returns until when a request waits for entries of streams or elements of lists, in ns since the server's
-/// start. Returns `None` if the request is answered now.
+/// Returns the time until which a request waits for entries of streams or elements of lists, in ns since the
+/// server's start. Returns `None` if the request is answered now.
 pub fn waits(state: &mut ServerState, client: usize, arguments: RequestArguments<'_>) -> Option<u64> {
     let session = &mut state.sessions[&client];
     if !session.authenticated || session.transaction.is_some() {

@@ -21,8 +21,8 @@ pub(super) struct SuspectPrimary {
 }
 
 impl SuspectPrimary {
-    /// Returns the first slot of the primary. Slots that have moved to a node that was already a primary do
-    /// not count.
+    /// Returns the first slot of the primary. Leaves out slots that now belong to another primary of the
+    /// topology `known`.
     pub(super) fn slot(&self, topology: &Topology) -> Option<u16> {
         let primaries: BTreeSet<_> = self.known.primaries().filter(|primary| *primary != self.node).collect();
         (0..SLOTS).find(|slot| {

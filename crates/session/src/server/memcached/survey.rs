@@ -45,9 +45,9 @@ pub(in crate::server) async fn survey(
 /// Returns the number of other clients in the reply to `stats conns`. Listening sockets are not counted.
 ///
 /// Redyno's own connections are recognised by their ports. Subtracting their number instead could hide
-/// another client, because the list lacks connections that still wait to be accepted. Only if no port
-/// matches, redyno subtracts the number. In this case, addresses are translated on the way, or the connection
-/// uses a Unix socket.
+/// another client, because the list lacks connections that still wait to be accepted. redyno subtracts the
+/// number only if no port matches. In this case, addresses are translated on the way, or the connection uses
+/// a Unix socket.
 fn others(list: &str, own: &HashSet<u16>) -> u64 {
     let stats = StatsReply::parse(list);
     let is_ours = |id: &str| {
