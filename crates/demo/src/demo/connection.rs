@@ -298,8 +298,8 @@ impl Outbox {
         self.bytes.len() - self.sent
     }
 
-    /// Sends the bytes that are not delayed, until the socket accepts no more, and returns the number of sent bytes and
-    /// of writes.
+    /// Sends the bytes that are not delayed, until the socket accepts no more. Returns the number of sent
+    /// bytes and of writes.
     ///
     /// # Errors
     /// Returns the error of the socket if a write fails.

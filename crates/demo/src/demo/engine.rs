@@ -1,7 +1,7 @@
 //! The engine answers a request: it finds the command, checks whether the command may run, and runs or queues it.
 //!
-//! The engine does not use sockets. The engine reads the clock once for each command: the run time of a command begins
-//! at the end of the previous command, or when the event loop wakes up.
+//! The engine does not use sockets. The engine reads the clock once for each command. The run time of a
+//! command therefore begins at the end of the previous command, or when the event loop wakes up.
 
 mod in_cluster;
 

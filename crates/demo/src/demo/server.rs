@@ -78,7 +78,7 @@ pub enum Error {
     Unfit(String),
 }
 
-/// Starts a server on a new thread; it accepts connections as soon as this function returns.
+/// Starts a server on a new thread. The server accepts connections as soon as this function returns.
 ///
 /// # Errors
 /// Fails if the server cannot listen on its address, or the system refuses a poll or a thread.

@@ -34,7 +34,8 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// The number of keys of a database that each round of housekeeping checks for expiry; the limit keeps rounds short.
+/// The number of keys of a database that each round of housekeeping checks for expiry. The limit keeps rounds
+/// short.
 const SWEPT_PER_TICK: usize = 10_000;
 
 /// The latest and the longest event of one kind in the latency monitor.
@@ -138,8 +139,8 @@ impl ServerState {
         self.stop.sleep(length);
     }
 
-    /// Makes a command longer by `length` while all clients wait; the wait is shorter if earlier commands took too
-    /// long.
+    /// Makes a command longer by `length`. All clients wait meanwhile. The wait is shorter if earlier
+    /// commands took too long.
     pub fn delay_command(&mut self, length: Duration) {
         if length.is_zero() {
             return;
@@ -292,14 +293,15 @@ impl Queued {
     }
 }
 
-/// The longest delay, in nanoseconds, that later commands make up for. The operating system wakes a sleeping thread
-/// some tenths of a millisecond late, or more on a busy machine; the server does not make up for longer delays.
+/// The longest delay, in nanoseconds, that later commands make up for. The operating system wakes a sleeping
+/// thread some tenths of a millisecond late, or more on a busy machine. The server does not make up for
+/// longer delays.
 const MADE_UP_NS: u64 = 5_000_000;
 
 /// The schedule of commands that a fault makes longer.
 #[derive(Debug, Default)]
 pub(super) struct SlowSchedule {
-    /// The scheduled end of the last command, or `None` if the server has been idle since this time.
+    /// The scheduled end of the last command, or `None` if the server has been idle since then.
     spent_ns: Option<u64>,
 }
 

@@ -1,7 +1,8 @@
-//! Probes: small measurements next to the load. Each probe has its own thread: *ping* (as `redis-cli --latency`),
-//! *wake* (how late a sleeping thread wakes up), *intrinsic* (as `redis-cli --intrinsic-latency`), *host* (samples of
-//! this machine), *failover* (how long failovers last), *lag* (how far replicas lag behind), and *recall* (the share of
-//! the nearest vectors that a search finds). The lag probe is the only probe that writes to the servers.
+//! Probes: small measurements next to the load. Each probe has its own thread. *ping* measures like
+//! `redis-cli --latency`, and *intrinsic* like `redis-cli --intrinsic-latency`. *wake* measures how late a
+//! sleeping thread wakes up. *host* takes samples of this machine. *failover* measures how long failovers
+//! last, and *lag* measures how far replicas lag behind. *recall* measures the share of the nearest vectors
+//! that a search finds. The lag probe is the only probe that writes to the servers.
 //!
 //! ```text
 //!  thread ping ──────┐

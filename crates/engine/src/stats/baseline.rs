@@ -139,8 +139,8 @@ pub struct LevelShift {
 /// The end of a level shift.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ShiftEnd {
-    /// The figure has been at its usual level again since the first number, a time in seconds of the session. The
-    /// second number is the figure's value now.
+    /// The figure is at its usual level again. The first number is the time of the return, in seconds of the
+    /// session. The second number is the figure's value now.
     Back(f64, f64),
     /// The shift has lasted so long that its level has become the usual level.
     NewLevel,

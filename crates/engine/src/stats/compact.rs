@@ -97,9 +97,9 @@ impl Compact {
         })
     }
 
-    /// Adds each latency to the count of one of `rows`. `ends_ns` are the upper ends of the rows, ascending. A latency
-    /// belongs to the first row whose end is not below the latency. If there is no such row, the latency belongs to the
-    /// last row.
+    /// Adds each latency to the count of one of `rows`. `ends_ns` are the upper ends of the rows, ascending.
+    /// A latency belongs to the first row whose end is at or above the latency. If there is no such row, the
+    /// latency belongs to the last row.
     ///
     /// If a step contains the end of a row, all latencies of the step belong to the row of the step's upper end.
     pub fn add_to_rows(&self, ends_ns: &[u64], rows: &mut [u64]) {

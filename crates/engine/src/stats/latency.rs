@@ -93,9 +93,9 @@ impl Latency {
         &self.cells
     }
 
-    /// Returns the percentile for the share `quantile` (0 to 1) by the definition of HdrHistogram: the
-    /// smallest recorded value such that at least this share of all samples is at or below the value. The
-    /// result is never above the true maximum, and is 0 for an empty distribution.
+    /// Returns the percentile for the share `quantile` (0 to 1) by the definition of HdrHistogram. The
+    /// percentile is the smallest recorded value such that at least this share of all samples is at or below
+    /// the value. The result is never above the true maximum, and is 0 for an empty distribution.
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;

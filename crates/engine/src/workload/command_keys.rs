@@ -6,11 +6,11 @@ const KEYLESS: &str = "\
     EXEC FLUSHALL FLUSHDB FT.* FUNCTION|* HELLO INFO KEYS LASTSAVE LATENCY|* LOLWUT MEMORY|DOCTOR MEMORY|PURGE \
     MEMORY|STATS MODULE|* MULTI PING PUBLISH PUBSUB|* RANDOMKEY ROLE SAVE SCAN SCRIPT|* SLOWLOG|* SWAPDB TIME \
     UNWATCH WAIT WAITAOF";
-/// Commands whose only key is word 2.
+/// Commands whose only key is word 2, after the subcommand.
 const SECOND: &str = "MEMORY|USAGE OBJECT|* XGROUP|* XINFO|*";
-/// Commands whose word 1 is the number of their keys.
+/// Commands whose first argument (word 1) is the number of keys.
 pub(super) const COUNTED_FIRST: &str = "LMPOP SINTERCARD ZDIFF ZINTER ZINTERCARD ZMPOP ZUNION";
-/// Commands whose word 2 is the number of their keys.
+/// Commands whose second argument (word 2) is the number of keys.
 const COUNTED_SECOND: &str = "BLMPOP BZMPOP EVAL EVALSHA EVALSHA_RO EVAL_RO FCALL FCALL_RO";
 /// Commands whose keys follow the word STREAMS.
 pub(super) const OF_STREAMS: &str = "XREAD XREADGROUP";

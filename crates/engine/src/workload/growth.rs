@@ -23,7 +23,8 @@ const KEPT: u64 = 1 << 16;
 pub(super) struct NewKeys {
     inserted: AtomicU64,
     answered: AtomicU64,
-    /// The number of each key plus 1. A 0 means that the key was counted, and that its number is not stored yet.
+    /// Each element is the number of a key plus 1. 0 means that the key was counted, but its number is not
+    /// stored yet.
     newest: OnceLock<Box<[AtomicU64]>>,
 }
 

@@ -1,4 +1,4 @@
-//! The receivers of a workload: connections that receive the messages that its operations send.
+//! The receivers of a workload: connections that receive the messages of its operations.
 //!
 //! ```text
 //!  [receivers]                 clients ── PUBLISH {channel} "{stamp}…" ──► server ──► 10 receivers
@@ -14,7 +14,7 @@ use super::quantity::quantity;
 /// The largest number of receivers.
 pub const MAX_RECEIVERS: u32 = 20_000;
 
-/// The table `[receivers]` of a workload: connections that receive the messages that the operations send.
+/// The table `[receivers]` of a workload: connections that receive the messages of the operations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Receivers {

@@ -3,9 +3,9 @@
 //! ```text
 //!  712345 ──► checksum of its digits ──► the next number with this checksum, in blocks of 100 000 numbers
 //! ```
-//! The slot of a name is a CRC16 without a start value, which is linear. So two names that differ only in their digits
-//! have the same slot if the checksums of the digits are equal; the text around the digits has no effect. One table of
-//! all five-digit endings, ordered by checksum, is enough for all sets of keys.
+//! The slot of a name is a CRC16 without a start value, which is linear. So two names that differ only in
+//! their digits have the same slot if the checksums of the digits are equal. The text around the digits has
+//! no effect. One table of all five-digit endings, ordered by checksum, is enough for all sets of keys.
 
 use std::{ops::Range, sync::LazyLock};
 

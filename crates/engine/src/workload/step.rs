@@ -106,8 +106,9 @@ impl CommandStep {
         }
     }
 
-    /// Returns the writes of the step to keys that do not belong to the run: the command with each such key, or the
-    /// command alone if its keys are unknown. `is_bare` returns whether a set of keys has no prefix.
+    /// Returns the writes of the step to keys that do not belong to the run. Each write is the command with
+    /// such a key, or the command alone if its keys are unknown. `is_bare` returns whether a set of keys has
+    /// no prefix.
     pub(super) fn literal_writes(&self, is_bare: impl Fn(u16) -> bool) -> Vec<String> {
         let Some(command) = self.command() else { return vec![self.beginning(0)] };
         if self.only_reads() {

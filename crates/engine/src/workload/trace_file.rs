@@ -1,5 +1,5 @@
-//! Reads the file of a trace. Stores all commands that will be sent in memory, and creates the workload that sends
-//! them.
+//! Reads the file of a trace. Stores in memory all commands that will be sent, and creates the workload that
+//! sends them.
 
 use std::{
     collections::BTreeMap,

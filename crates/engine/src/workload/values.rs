@@ -45,8 +45,8 @@ impl Workload {
         self.active_steps().flat_map(CommandStep::fragments).any(|fragment| fragment.draws().is_some())
     }
 
-    /// Returns whether the workload sends values whose kinds all define their sizes, so that the load's value size has
-    /// no effect.
+    /// Returns whether the workload sends values, and all kinds of these values define their sizes. The
+    /// load's value size then has no effect.
     pub fn has_own_sizes(&self) -> bool {
         let kinds: Vec<_> = self.value_kinds().collect();
         let used = &self.compiled().values;

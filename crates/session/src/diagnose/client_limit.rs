@@ -10,14 +10,15 @@ use super::{
 };
 use crate::session::{Client, Interval, RECEIVERS, Record};
 
-/// The length of the judged period, in seconds: long enough that a single tick does not decide, and short enough to
-/// follow a change of the knobs.
+/// The length of the judged period, in seconds: long enough that a single interval of 250 ms does not decide,
+/// and short enough to follow a change of the load's settings.
 const WINDOW_S: f64 = 2.0;
-/// The shortest time for a verdict, in seconds: slightly less than one second, since ticks begin and end late.
+/// The shortest time for a verdict, in seconds: slightly less than one second, because intervals begin and
+/// end late.
 const ENOUGH_S: f64 = 0.9;
 
-/// Checks whether the client was the limit in the last two seconds under load. After a change of the knobs, the earlier
-/// verdict stays until the new setting has been measured for a second.
+/// Checks whether the client was the limit in the last two seconds under load. After a change of the load's
+/// settings, the earlier verdict stays until the new setting has been measured for a second.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClientLimit {
     /// The number of most recent intervals that are judged. Intervals from before the segment began, or from before the

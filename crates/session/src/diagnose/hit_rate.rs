@@ -16,8 +16,8 @@ const GOOD: f64 = 0.92;
 const ENOUGH: u64 = 1000;
 /// The length of the judged period, in seconds.
 const WINDOW_S: f64 = 4.0;
-/// There is no finding while the share of hits rises by at least this value within the judged period, because the load
-/// is then still writing the keys that it reads.
+/// If the share of hits rises by at least this value within the judged period, there is no finding, because
+/// the load is still writing the keys that it reads.
 const RISING: f64 = 0.02;
 
 /// Checks whether most reads find their key.

@@ -1,6 +1,7 @@
-//! The control plane: reads the server's own figures. The control planes of all nodes of a session are tasks of one
-//! thread with a tokio runtime, so more nodes need no more threads, and a hanging node does not delay the others. The
-//! control plane uses the client library fred for Redis, and redyno's own client for memcached.
+//! The control plane: reads the server's own figures. The control planes of all nodes of a session are tasks
+//! of one thread with a tokio runtime. So more nodes need no more threads, and a hanging node does not delay
+//! the others. The control plane uses the client library fred for Redis, and redyno's own client for
+//! memcached.
 //!
 //! ```text
 //!            orders: survey, mark, set up, clean, tune, undo

@@ -55,8 +55,8 @@ pub struct Status {
     /// The connected clients; `None` in polls without CLIENT LIST.
     #[serde(default, rename = "client_list", skip_serializing_if = "Option::is_none")]
     pub clients: Option<ConnectedClients>,
-    /// The slots of a cluster node that used most of the main thread, busiest first; `None` in polls that did not
-    /// request slots.
+    /// For a cluster node, the slots that used most of the main thread's time, busiest first; `None` in polls
+    /// that did not request slots.
     #[serde(default, rename = "busy_slots", skip_serializing_if = "Option::is_none")]
     pub slots: Option<Vec<SlotUse>>,
 }

@@ -56,8 +56,8 @@ impl ClusterData {
         self.shards[shard].offset.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64
     }
 
-    /// Announces that these slots move to another shard: from now on, a request for a key of these slots is redirected
-    /// if the old shard does not have the key.
+    /// Announces that these slots move to another shard. From now on, a request for a key of these slots is
+    /// redirected if the old shard does not have the key.
     pub fn begin_move(&self, slots: &[u16], to: usize) {
         self.change().moving.extend(slots.iter().map(|slot| (*slot, to)));
     }

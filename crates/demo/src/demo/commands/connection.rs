@@ -185,8 +185,8 @@ pub fn multi(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// EXEC runs the queued commands and replies with an array of their replies and errors; the statistics count each
-/// queued command and EXEC itself.
+/// EXEC runs the queued commands and replies with an array of their replies and errors. The statistics count
+/// each queued command and EXEC itself.
 pub fn exec(call: &mut Call<'_>) -> CommandResult {
     let transaction = call.session().transaction.take().ok_or(ReplyError::other("ERR EXEC without MULTI"))?;
     if transaction.broken {

@@ -4,10 +4,10 @@
 //!  Schedule ──► due ──► Link ──► PING … PONG ──► Account ──► a Report a tick
 //!                        └── lost, back, error replies ──► Messages
 //! ```
-//! A PING is sent when it is due, even if older PINGs are unanswered. The round trip is the time from the due time of
-//! the PING until the thread woke up and the last byte of the reply had arrived. So a server that stalls for a second
-//! causes a hundred late samples instead of a single one. Each PING that was due is counted as a sample or as an error
-//! of one of these kinds:
+//! A PING is sent when it is due, even if older PINGs are unanswered. The round trip begins when the PING is
+//! due. The round trip ends when the last byte of the reply has arrived and the thread has woken up. So a
+//! server that stalls for a second causes a hundred late samples instead of a single one. Each PING that was
+//! due is counted as a sample or as an error of one of these kinds:
 //!
 //! | kind | what happened |
 //! |---|---|

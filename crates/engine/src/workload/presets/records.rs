@@ -127,8 +127,9 @@ impl RecordType {
         }
     }
 
-    /// Returns the command that reads a range of records in the order of the index, beginning at a random record. YCSB
-    /// first requests the names and then each record; here, one script on the server requests names and records.
+    /// Returns the command that reads a range of records in the order of the index, beginning at a random
+    /// record. YCSB first requests the names and then each record. Here, one script on the server requests
+    /// names and records.
     pub(super) fn scan(self, (least, most): (u64, u64)) -> String {
         let (name, rest) = self.reading();
         let rest: String = rest.iter().map(|word| format!(",{word}")).collect();

@@ -144,7 +144,8 @@ fn publish(shared: &ExaminationState, tally: &KeyTally, worked: Duration, began:
     });
 }
 
-/// Returns the longest time that the server may have worked on a number of `commands` whose replies `took` this time.
+/// Returns the longest time that the server may have worked on this number of `commands`: the measured time
+/// `took`, but at least 1 µs per command.
 pub(super) fn cost(took: Duration, commands: usize) -> Duration {
     took.max(LEAST_TIME * commands as u32)
 }
