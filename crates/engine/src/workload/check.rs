@@ -177,7 +177,7 @@ impl Workload {
             let command = step.command().ok_or_else(|| no_step(&whose()))?;
             if is_bad(&command) {
                 let (whose, command) = (whose(), command.replace('|', " "));
-                let why = "which is not allowed, since it changes its connection";
+                let why = "which is not allowed, because it changes the connection";
                 return Err(invalid!("{whose} has {command}, {why}"));
             }
             for fragment in step.fragments() {
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn no_command_may_change_the_connection_that_it_is_sent_on() {
-        let changes = "which is not allowed, since it changes its connection";
+        let changes = "which is not allowed, because it changes the connection";
         assert_eq!(error("select 3", "PING"), Some(format!("the operation 'select' has SELECT, {changes}")));
         assert_eq!(error("PING", "CLIENT reply OFF"), Some(format!("the setup has CLIENT REPLY, {changes}")));
         assert_eq!(error("PING", "MULTI"), Some(format!("the setup has MULTI, {changes}")));

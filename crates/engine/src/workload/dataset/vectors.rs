@@ -99,10 +99,10 @@ impl Vectors {
         match self.count {
             Some(count) if self.read > count && is_at_end => return Ok(false),
             Some(count) if self.read > count => {
-                return Err(self.fault(format!("the head has {count} vectors, and more bytes follow them")));
+                return Err(self.fault(format!("the header has {count} vectors, but more bytes follow")));
             }
             Some(count) if is_at_end => {
-                return Err(self.fault(format!("the file ends here, its head has {count} vectors")));
+                return Err(self.fault(format!("the file ends here, but its header has {count} vectors")));
             }
             None if is_at_end => return Ok(false),
             Some(_) => {}
@@ -137,7 +137,7 @@ impl Vectors {
             _ => 0,
         };
         if magic != NPY || !(1..=LONGEST_HEAD).contains(&length) {
-            return Err(self.fault("it is no npy file of version 1 to 3 with a head of at most 64 KiB"));
+            return Err(self.fault("it is no npy file of version 1 to 3 with a header of at most 64 KiB"));
         }
         let mut head = vec![0; length];
         let read = self.input.read_exact(&mut head);
@@ -257,9 +257,9 @@ mod tests {
             (
                 "v.npy",
                 floats("(18446744073709551615, 1)", 4),
-                ["2: the file ends here, its head has 18446744", ""],
+                ["2: the file ends here, but its header has 18446744", ""],
             ),
-            ("v.npy", floats("(1, 1)", 5), ["2: the head has 1 vectors, and more bytes follow them", ""]),
+            ("v.npy", floats("(1, 1)", 5), ["2: the header has 1 vectors, but more bytes follow", ""]),
             ("v.npy", floats("(1, 4000000000000)", 5), ["1: the vector has 4000000000000", range]),
             (
                 "v.npy",
