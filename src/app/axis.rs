@@ -1,16 +1,13 @@
 //! The time axis that all charts share: columns of equal length.
 //!
-//! ```text
-//!   0.25 s a column   ▆▅▆▆▇▅▅▆▆▇
-//!   full              ▆▅▆▆▇▅▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅
-//!   0.26 s            ▆▅▆▆▇▅▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅    a twentieth longer, and room for what comes
-//!   2 s, and moves    ▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅▆▆▇▅▅▆
-//! ```
-//! At first, a session fills the axis from the left, in columns of a quarter of a second. When the axis is full, the
-//! columns become longer in small steps, so that the whole session stays visible and the picture is seldom redrawn. A
-//! view that shows only the last minutes scrolls once its columns have reached their largest length. Columns begin at
-//! whole multiples of their length, so the picture does not move while the length stays the same. A still picture is
-//! easy to read and needs few bytes on a slow terminal connection.
+//! ```text   0.25 s a column   ▆▅▆▆▇▅▅▆▆▇   full              ▆▅▆▆▇▅▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅   0.26 s
+//! ▆▅▆▆▇▅▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅    a twentieth longer, and room for what comes   2 s, and moves
+//! ▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅▆▆▇▅▅▆ ``` At first, a session fills the axis from the left, in columns of a quarter of
+//! a second. When the axis is full, the columns become longer in small steps, so that the whole session stays
+//! visible and the picture is seldom redrawn. A view that shows only the last minutes scrolls as soon as its
+//! columns have reached their largest length. Columns begin at whole multiples of their length, so the
+//! picture does not move while the length stays the same. A still picture is easy to read and needs few bytes
+//! on a slow terminal connection.
 //!
 //! The vertical axis of a chart: its range of values, and when the range changes.
 //!
@@ -60,7 +57,8 @@ impl TimeAxis {
         f64::from(self.columns) * self.step_s
     }
 
-    /// Returns the end, in seconds, and the number of the columns that contain a session which ends at `ends_s`.
+    /// Returns the columns that a session fills up to `ends_s`: the time at which the last of these columns
+    /// ends, in seconds, and the number of columns.
     pub fn until(&self, ends_s: f64) -> (f64, usize) {
         let shown = ((ends_s.min(self.to_s()) - self.from_s()) / self.step_s).ceil().max(0.0);
         (self.from_s() + shown * self.step_s, shown as usize)

@@ -91,7 +91,7 @@ fn known(column: &Quantiles, level: Level) -> Option<u64> {
 pub(super) struct Rates {
     /// The mean of each column.
     means: Vec<f64>,
-    /// The rates of the slowest and the fastest tick.
+    /// The rates of the slowest and the fastest quarter of a second.
     extremes: Option<(f64, f64)>,
     /// The requested rate.
     requested: Option<f64>,

@@ -67,8 +67,8 @@ impl Model {
         }
     }
 
-    /// Returns the change that restores a parameter from `to` to `from`, or an error if another client has changed
-    /// the parameter since.
+    /// Returns the change that restores a parameter from `to` to `from`, or an error if another client has
+    /// changed the parameter in the meantime.
     fn parameter_before(
         &self,
         parameter: &'static Parameter,

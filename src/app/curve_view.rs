@@ -13,9 +13,9 @@ use crate::{
 pub struct CurveBounds {
     /// The limit, such as `p99<1ms`.
     pub limit: String,
-    /// The highest value of the knob that keeps the limit.
+    /// The lower end: the highest value of the knob at which the limit is kept.
     pub lower: Option<u64>,
-    /// The lowest value of the knob that does not keep the limit.
+    /// The upper end: the lowest value of the knob at which the limit is not kept.
     pub upper: Option<u64>,
 }
 

@@ -146,7 +146,7 @@ pub struct Model {
     pub(super) experiment: Option<ExperimentRun>,
     /// The receiver of the keys.
     pub mode: InputMode,
-    /// Whether the gentle intrinsic probe is on.
+    /// Whether the gentle intrinsic probe is on, whose loop is busy for a tenth of the time.
     pub gentle_intrinsic: bool,
     /// The recording in progress.
     pub recording: Option<RecordingState>,

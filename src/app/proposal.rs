@@ -5,7 +5,7 @@ use super::{Model, Order, Tone};
 use crate::{experiment::Interruption, knobs::Knobs, workload::WorkloadChoice};
 
 impl Model {
-    /// Requests a change to the workload of a file, or shows what is wrong with the file.
+    /// Requests that the load uses the workload in a file, or shows what is wrong with the file.
     pub(super) fn propose_workload(&mut self, chosen: Result<WorkloadChoice, String>) {
         let knobs = chosen.and_then(|chosen| {
             if let Some(portion) = chosen.workload.portions().into_iter().next() {

@@ -66,7 +66,8 @@ impl Model {
         match longer.min_by(|a, b| a.1.total_cmp(&b.1)) {
             Some((zoom, _)) => Ok(zoom),
             None if self.zoom == Zoom::Whole => Err("the whole session is shown".to_owned()),
-            // This zoom shows the whole session for now, and only the last minutes once the session is longer.
+            // This zoom shows the whole session for now, and only the last minutes as soon as the session is
+            // longer.
             None if lately_s(self.columns) >= whole_s && self.zoom != Zoom::Lately => Ok(Zoom::Lately),
             None => Ok(Zoom::Whole),
         }
@@ -156,7 +157,7 @@ mod tests {
             starts.push((axis.from_s(), axis.step_s));
         }
         starts.dedup();
-        // Columns grow some 40 times, then the axis moves every two seconds over the last 160.
+        // Columns grow some 40 times. Then the axis moves every two seconds, over the last 160 s.
         assert!(starts.len() < 130, "{}", starts.len());
         assert_eq!(starts.last(), Some(&(160.0, 2.0)));
     }

@@ -1,4 +1,4 @@
-//! `redyno agent`: carries out a share of the load of a session on another machine.
+//! `redyno agent`: carries out a share of the load of a session. The session usually runs on another machine.
 
 use std::env;
 
@@ -77,7 +77,7 @@ pub struct AgentArgs {
     pub tls: TlsArgs,
 }
 
-/// The environment variables in which job launchers give the number of an agent, from 0.
+/// The environment variables in which job launchers give the number of an agent, counted from 0.
 const INDEX_VARIABLES: [&str; 3] = ["JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID", "NOMAD_ALLOC_INDEX"];
 /// The environment variable in which a job launcher gives the number of agents.
 const COUNT_VARIABLES: [&str; 1] = ["SLURM_ARRAY_TASK_COUNT"];

@@ -52,7 +52,7 @@ Examples:
   redyno clean -p 6379
   redyno clean @prod --yes";
 
-/// The runs with a marker on a node, by the number of the node.
+/// The runs that have their marker (the record of what they changed) on a node, by the number of the node.
 type RunsByNode = BTreeMap<u16, Vec<Ledger>>;
 
 /// The arguments of `redyno clean`.
@@ -169,7 +169,7 @@ fn undo_all(
         }
         let elsewhere = elsewhere.iter().filter(|(node, _)| node == number).flat_map(|(_, markers)| markers);
         for marker in elsewhere.cloned() {
-            // `undo` changes the marker, which is in a database of its own.
+            // `undo` changes the marker. This marker is in another database, so it needs another connection.
             let there = Target { db: marker.db, ..target.clone() };
             let (ledger, control) = (Ledger::found(marker), start(&there)?);
             undo(&ledger, &control, &there, may_undo, (out, stays))?;
@@ -182,7 +182,8 @@ fn undo_all(
     Ok(())
 }
 
-/// Returns the ledgers of all runs whose markers are on a server, or may have moved to this server since.
+/// Returns the ledgers of all runs whose markers are on a server, or may have moved to this server in the
+/// meantime.
 fn markers_on(holder: &Holder, of_nodes: &RunsByNode, runs: &[Marker]) -> Vec<Ledger> {
     let mut ledgers = of_nodes.get(&holder.number).cloned().unwrap_or_default();
     let is_other = |run: &&Marker| ledgers.iter().all(|ledger| ledger.marker().run != run.run);

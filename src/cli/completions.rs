@@ -113,7 +113,7 @@ fn with_names(line: Command) -> Command {
     let commands: Vec<_> = line.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let named = |command: Command| {
         let has_target = command.get_arguments().any(|argument| argument.get_id() == "named");
-        // Some commands have an argument of their own for targets: one, or the servers of a series.
+        // Some commands have an argument of their own for one target (`at`) or for several servers (`nodes`).
         let has_own = command.get_positionals().any(|it| it.get_id() == "at" || it.get_id() == "nodes");
         let command = if has_target && !has_own { command.arg(Arg::new("@")) } else { command };
         command.mut_args(|argument| match argument.get_id().as_str() {
@@ -151,7 +151,7 @@ fn script(shell: &str) -> String {
         // Writing to memory cannot fail.
         let _ = shell.write_registration(VARIABLE, "redyno", "redyno", "redyno", &mut script);
     }
-    // bash would end a word before @, since the name of a host may follow there.
+    // bash would end a word before @, because bash expects the name of a host after @.
     let before = if shell == "bash" { "COMP_WORDBREAKS=${COMP_WORDBREAKS//@/}\n" } else { "" };
     before.to_owned() + &String::from_utf8(script).expect("it is made of text")
 }

@@ -22,8 +22,8 @@ enum RunMode {
     Screen,
     /// The screen on the built-in server, under redyno's own load.
     Tour,
-    /// Printed lines, because stdout is not a terminal: options of the screen are allowed, since an alias or a script
-    /// may contain such options.
+    /// Printed lines, because stdout is not a terminal. Options of the screen are allowed here, because an
+    /// alias or a script may contain them.
     Piped,
     Headless,
     /// `--plan`: all options of a session are allowed.

@@ -284,7 +284,8 @@ impl LoadArgs {
         self.chosen.is_none() && self.ratio.is_none() && !self.no_prefill
     }
 
-    /// Returns the knobs at the start. If no option turns the load on or off, `by_default` does so.
+    /// Returns the knobs at the start. If no option turns the load on or off, `by_default` decides whether it
+    /// is on.
     ///
     /// # Errors
     /// Fails if a knob is out of range; the error names the first such knob.

@@ -114,8 +114,8 @@ pub(super) fn write_all(
     write().inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// Prints the output of a printer for `records`, as fast as the reader of the output accepts the output. No measurement
-/// runs at the same time, so a slow reader of the lines loses nothing.
+/// Prints the output of a printer for `records`, as fast as the reader of this output accepts it. No
+/// measurement runs at the same time, so a slow reader of the lines loses nothing.
 ///
 /// # Errors
 /// Fails if a record is invalid, when the output cannot be written, or when a signal arrives. It is no error if the

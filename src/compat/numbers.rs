@@ -1,5 +1,5 @@
-//! Parses numbers as other tools do: as C does, which uses the beginning of a text; and as memtier_benchmark does,
-//! which parses the whole text. Also writes bytes as a word of a workload's step.
+//! Parses numbers as other tools do. C reads the number at the beginning of a text; memtier_benchmark accepts
+//! a text only if the whole text is a number. Also writes bytes as a word of a workload's step.
 
 use std::{str::FromStr, time::Duration};
 

@@ -143,7 +143,8 @@ pub fn without_number(text: &str) -> String {
     text.split(" (os error").next().unwrap_or(text).to_owned()
 }
 
-/// Returns a server's error without redyno's own text about the refused step. Also returns this step, if there is one.
+/// Returns a server's error without redyno's own text about the refused step of the connection, such as AUTH.
+/// Also returns this step, if there is one.
 pub fn without_step(dialect: Dialect, message: &str) -> (Option<GreetingCommand>, &str) {
     let steps = [
         GreetingCommand::Auth,

@@ -144,8 +144,8 @@ impl Outlet {
         Self(shared)
     }
 
-    /// Queues `piece`, one or more whole lines. If the queue is full, the piece is lost. Before the next accepted
-    /// piece, `report` returns a text about the number of lost lines.
+    /// Queues `piece`, one or more whole lines. If the queue is full, the piece is lost. The next piece that
+    /// finds room comes after a text about the number of lost lines, which `report` returns.
     ///
     /// # Errors
     /// Fails if an earlier piece could not be written.

@@ -17,7 +17,7 @@ pub(super) struct Driver {
     /// Whether the session ends with the experiment.
     pub(super) ends: bool,
     pub(super) form: OutputForm,
-    /// The limit that the experiment searches for or keeps, if there is a limit.
+    /// The latency limit of the experiment, if there is one.
     pub(super) limit: Option<LatencyBound>,
     /// The delays of this machine during the experiment.
     pub(super) machine: Machine,

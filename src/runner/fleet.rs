@@ -27,7 +27,8 @@ use crate::{
 
 /// The environment variable with the URI of the bus, for an agent.
 pub const BUS_VARIABLE: &str = "REDYNO_BUS";
-/// The maximum number of cluster nodes in an order. An agent finds all other nodes of the cluster by these nodes.
+/// The maximum number of cluster nodes in an order. An agent asks these nodes for all other nodes of the
+/// cluster.
 const MOST_NAMED: usize = 20;
 
 /// The fleet of a session.
@@ -173,7 +174,7 @@ impl FleetPlan {
                 agent.args(["--target", &server.to_string()]);
             }
             agent.args(["--index", &index.to_string(), "--of", &self.agents.to_string()]);
-            // The session has already asked the user about such commands.
+            // The session has already asked the user about the commands that `--allow` permits.
             agent.arg("--allow");
             // Passwords are not on the command line, since every user of the machine can read it.
             agent.env(BUS_VARIABLE, uri.reveal());

@@ -222,7 +222,8 @@ impl SessionPlan {
         commission.settings = self.settings.iter().map(|setting| setting.knobs.clone()).collect();
         commission.unreachable = destination.unreachable.as_ref().map(ToString::to_string);
         let most = commission.most_clients;
-        // The notice about open files matters only for a server of the user, on the screen, with a low limit.
+        // The notice about open files is shown only on the screen, only for a server of the user, and only if
+        // the limit is low.
         let matters = commission.is_attended && commission.keys != KeyOwner::OwnServers && most < MAX_CLIENTS;
         commission.notices.extend(matters.then(|| {
             Notice::Info(format!("the limit of open files (ulimit -Hn) allows at most {most} clients"))

@@ -27,8 +27,8 @@ struct CellStyle {
     modifier: Modifier,
 }
 
-/// Appends the output for `cells`, row by row. Once `out` has `most` bytes, the current row is finished and no
-/// further row is begun. Returns the number of cells in the output. The output expects and restores the terminal's
+/// Appends the output for `cells`, row by row. As soon as `out` has `most` bytes, only the current row is
+/// finished. Returns the number of cells in the output. The output expects and restores the terminal's
 /// default colours and attributes.
 pub fn encode(out: &mut Vec<u8>, cells: &[(u16, u16, &Cell)], most: usize) -> usize {
     let mut text = String::new();
@@ -50,7 +50,7 @@ pub fn encode(out: &mut Vec<u8>, cells: &[(u16, u16, &Cell)], most: usize) -> us
             look = wanted;
         }
         text.push_str(cell.symbol());
-        // After a character that is not one column wide, the position of the cursor is not relied on.
+        // The position of the cursor is known only after a character that is one column wide.
         at = (Span::raw(cell.symbol()).width() == 1).then_some((x + 1, y));
     }
     if look != CellStyle::default() {

@@ -35,7 +35,7 @@ fn stamped(rtt: Latency) -> Ping {
     }
 }
 
-/// A session that grows tick by tick.
+/// A session that grows tick by tick, a quarter of a second each.
 #[derive(Clone)]
 pub struct GeneratedSession {
     tick: u64,

@@ -300,8 +300,8 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> ScreenPlan {
     }
 }
 
-/// Returns the layout in which `pane` replaces all charts and the panel. Below a chart, the time axis stays, as do the
-/// rows with figures of the server or of the cursor.
+/// Returns the layout in which `pane` replaces all charts and the panel. Below a chart, the time axis and the
+/// rows with figures of the server or of the cursor stay.
 fn with_one(whole: ScreenPlan, subject: Subject, pane: Pane) -> ScreenPlan {
     let area = whole.area;
     let body = Rect { height: whole.axis.bottom() - whole.body.y, ..whole.body };

@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn a_slow_connection_queues_at_most_one_frame_and_a_fast_one_is_not_delayed() {
         let slow = || SlowQueue { room: 19_000.0, rate: 4000.0, queued: 0.0 };
-        // A terminal may answer quickly at first and turn out to be slow once the queue is full.
+        // A terminal may answer quickly at first, and turn out to be slow as soon as the queue is full.
         for (is_quick, seconds) in [(true, 290), (false, 1000)] {
             let most = most_queued(slow(), is_quick, seconds);
             assert!(most <= 2000.0, "{is_quick}: {most} bytes are {} s", most / 4000.0);

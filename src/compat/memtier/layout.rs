@@ -312,7 +312,7 @@ fn row(report: &MemtierReport, place: Option<usize>) -> Vec<TextCell> {
             [in_rate.hits, in_rate.misses].map(|n| if has_misses { rate(n) } else { NONE.to_owned() });
         cells.extend(found.map(|text| (text, RATE)));
     }
-    // The redirects of each row are not counted.
+    // Redirects are only counted for all rows together.
     let redirected = |(_, n)| if place.is_none() { rate(n) } else { NONE.to_owned() };
     cells.extend(results.redirected().map(redirected).map(|text| (text, RATE)));
     // memtier_benchmark leaves a row without requests empty, except for commands given by the user.

@@ -105,7 +105,7 @@ impl PrometheusOptions {
         Err(format!(": {fault}"))
     }
 
-    /// Returns whether an option is given that needs a port, but no port is given.
+    /// Returns whether the user gives an option that needs a port, but gives no port.
     pub(super) fn lacks_port(&self) -> bool {
         self.port.is_none() && (self.bind.is_some() || self.bounds_us.is_some() || !self.labels.is_empty())
     }
@@ -140,7 +140,8 @@ fn slot(us: u64) -> u64 {
 /// The totals of all runs, and the text with these totals.
 struct MetricTotals {
     began_ms: u64,
-    /// The number of the current run, and below it the numbers of active threads and connections.
+    /// The number of the current run. The next two fields are the numbers of its active threads and
+    /// connections.
     run: u32,
     threads: u32,
     connections: u32,

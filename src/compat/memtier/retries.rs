@@ -102,7 +102,7 @@ impl RetryOptions {
         Ok(())
     }
 
-    /// Returns whether an option is given that has no effect without `--retry-on-error`.
+    /// Returns whether some of these options have no effect, because `--retry-on-error` is missing.
     pub(super) fn is_idle(&self) -> bool {
         let is_given = self.most.is_some()
             || self.backoff_ms > 0

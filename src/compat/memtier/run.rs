@@ -41,7 +41,7 @@ use crate::{
 /// The seed of all random numbers, unless a random seed is requested.
 const SEED: u64 = 1;
 
-/// The kinds of errors of a server that cannot be reached, if no request was answered before.
+/// The kinds of errors which show that a server cannot be reached, if no request was answered before.
 const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
 
 /// The kind of error which only reports that a read went to the primary.

@@ -26,7 +26,7 @@ pub(super) struct StatsdOptions {
 }
 
 impl StatsdOptions {
-    /// Returns whether an option is given that needs `--statsd-host`.
+    /// Returns whether the user gives an option that needs `--statsd-host`.
     pub(super) fn has_more(&self) -> bool {
         let Self { port, prefix, run_label, graphite_port, .. } = self;
         port.or(*graphite_port).is_some() || prefix.as_ref().or(run_label.as_ref()).is_some()

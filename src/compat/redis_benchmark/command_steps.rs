@@ -39,8 +39,8 @@ pub(super) struct CommandSteps {
 }
 
 impl CommandSteps {
-    /// Creates an empty list of steps. `__rand_int__` becomes a number as `asked` requests; if `has_ordinals`,
-    /// `__rand_1st__` to `__rand_9th__` become numbers, too.
+    /// Creates an empty list of steps. `__rand_int__` becomes a number, as the options in `asked` require; if
+    /// `has_ordinals`, `__rand_1st__` to `__rand_9th__` become numbers, too.
     pub(super) fn new(asked: &BenchOptions, has_ordinals: bool) -> Self {
         let distribution = if asked.is_sequential { Distribution::Sequential } else { Distribution::Uniform };
         let is_known = |name: &str| name == NUMBER || has_ordinals && name.starts_with("__rand_");

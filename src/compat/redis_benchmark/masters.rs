@@ -39,7 +39,7 @@ impl Masters {
     /// # Errors
     /// Returns the message to print.
     pub(super) fn find(target: &Target, flavour: Flavour, limit: Option<Duration>) -> Result<Self, String> {
-        // An address without a server gets the same message as without --cluster.
+        // If no server listens at the address, the message is the same as without --cluster.
         if let Err(error @ TalkError::Connect(_)) =
             Talk::silent(target, Instant::now() + limit.unwrap_or(LIMIT))
         {

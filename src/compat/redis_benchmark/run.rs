@@ -311,7 +311,7 @@ impl BenchRun {
         }
     }
 
-    /// Returns the reason to stop for the first error of this kind.
+    /// Returns the reason to stop after the first error of this kind.
     fn error(&self, kind: &str, message: &str) -> EarlyEnd {
         // Error prefixes of the server are in capitals.
         let is_servers = kind.starts_with(|first: char| first.is_ascii_uppercase());

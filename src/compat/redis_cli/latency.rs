@@ -32,8 +32,8 @@ const UNTIL_STOPPED: Duration = Duration::from_secs(365 * 86_400);
 
 /// Runs `--latency` or `--latency-history`.
 pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
-    // A line in the standard format is redrawn at each tick. A line in another format is written when the window is
-    // full.
+    // A line in the standard format is redrawn at each report of the probe. A line in another format is
+    // written when the window is full.
     let format =
         if streams.is_tty || plan.format != FigureFormat::Standard { plan.format } else { FigureFormat::Raw };
     let is_redrawn = format == FigureFormat::Standard;

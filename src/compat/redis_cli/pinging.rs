@@ -18,7 +18,7 @@ use crate::{
     units,
 };
 
-/// The longest tick, so that a line is redrawn at least ten times per second.
+/// The longest tick. A tick is the time between two reports of the probe, and a line is redrawn at each tick.
 const LONGEST_TICK: Duration = Duration::from_millis(100);
 
 /// The time limit for the diagnosis of a server that sent no PONGs.
@@ -64,7 +64,7 @@ impl LatencyWindow {
 /// The change of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WindowChange {
-    /// The window grew by a tick.
+    /// The window grew by the time between two reports.
     Grew,
     /// The window is full; the next window begins.
     Full,

@@ -260,7 +260,7 @@ impl PushQueue {
     }
 }
 
-/// The times at which samples are taken: at each tick, and at the end of the session.
+/// The times at which samples are taken: at regular intervals, and at the end of the session.
 struct SampleSchedule {
     ticks: Interval,
     over: watch::Receiver<()>,

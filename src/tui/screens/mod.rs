@@ -3,9 +3,9 @@
 //! Header, status line and footer are common to all screens. A terminal with too little room gets a reduced form of a
 //! screen.
 //!
-//! The Overview: load, latency, probes and server on one time axis, next to the knobs. Without load, the Overview shows
-//! the server: the commands that take the server's time, and the latency of PING. Without load, the Overview shows the
-//! knobs in one line.
+//! The Overview: load, latency, probes and server on one time axis, next to the knobs. Without load, the
+//! Overview shows the server: the commands that take the server's time, and the latency of PING. The knobs
+//! then need only one line.
 
 mod curve;
 mod latency;

@@ -29,7 +29,7 @@ use crate::{
     tui::{Ink, Paint, layout::Columns, row},
 };
 
-/// The data that all lanes of a screen share.
+/// The data that all charts of a screen share.
 pub struct ChartContext<'a> {
     /// All measured values at the moment shown.
     pub reading: &'a Reading<'a>,
@@ -77,7 +77,7 @@ pub struct ChartContext<'a> {
 }
 
 impl<'a> ChartContext<'a> {
-    /// Collects the data of the lanes for these columns and the time that `model` shows.
+    /// Collects the data of the charts for these columns and the time that `model` shows.
     pub fn new(reading: &'a Reading<'a>, columns: Columns, model: &Model) -> Self {
         let axis = model.axis(columns.plot);
         // A frozen view shows nothing after the moment of freezing, even if the axis has room.

@@ -25,7 +25,7 @@ use crate::{
 
 /// The maximum width. In a wider box, the figures would be too far from the names.
 const WIDEST: u16 = 100;
-/// The text before the first sampling: the requests that each key sends to the server.
+/// The text before the first sampling: what redyno asks the server for when Enter, m or h is pressed.
 const OFFER: &str = "Enter samples the keys with SCAN, MEMORY USAGE and PTTL, and with OBJECT FREQ under an LFU policy. This \
     uses at most 2 % of the main thread's time, until all keys are seen or you press x. The server counts up to three hits \
     for each sampled key.\n\

@@ -212,8 +212,9 @@ fn of_gauge(gauge: Gauge, lanes: &ChartContext, rows: u16) -> ProbeLane {
     let highest = values.iter().flatten().copied().fold(0.0, f64::max);
     let top = match gauge.about().unit {
         GaugeUnit::Bytes => top_of_bytes(highest),
-        // For the hit rate, low values are important, so its scale is 0 to 1. A lane without room for its range also
-        // has this scale, since the reader could not see a shorter one.
+        // For the hit rate, low values are important, so the scale is 0 to 1. If a lane has no room to name
+        // the range of its scale, the scale is 0 to 1 as well, because the reader would not notice a shorter
+        // scale.
         GaugeUnit::Ratio if gauge == Gauge::HitRate || lanes.columns.name < ROOM_FOR_RANGE => 1.0,
         GaugeUnit::Ratio => linear_top(highest).clamp(LEAST_RATIO, 1.0_f64.max(highest)),
         _ => linear_top(highest.max(gauge.about().top)),

@@ -111,11 +111,13 @@ pub fn ink(severity: Severity) -> Ink {
     if severity == Severity::Problem { Ink::Bad } else { Ink::Warn }
 }
 
-/// The longest time between a problem and a level shift of PING that counts as its effect, in seconds.
+/// A shift of the median PING counts as the effect of a problem if at most this time is between them, in
+/// seconds.
 const EFFECT_S: f64 = 10.0;
 
-/// Returns the sentence of a finding. If there is room, the sentence begins with the start of the finding, and for a
-/// problem with its effect: `p50 of PING ×12 since 14:05:22: the server waits 61 % of the time for a core`.
+/// Returns the sentence of a finding. If there is room, the sentence begins with the time at which the
+/// finding began. For a problem, the effect on PING comes first: `p50 of PING ×12 since 14:05:22: the server
+/// waits 61 % of the time for a core`.
 fn of_finding(finding: &Finding, timeline: &Timeline, width: usize) -> String {
     let text = finding.sentence(width, true);
     let since = |t_s| format!("since {}: {text}", timeline.time_text(t_s));

@@ -151,8 +151,8 @@ fn draw_clipped(paint: &mut Paint, plot: Rect, lanes: &ChartContext, axis: &Valu
         };
         lanes.load.iter().map(|cell| cell.as_ref().and_then(value)).collect::<Vec<_>>()
     };
-    // The column in which a segment begins also contains ticks of the previous segment, so the border is one column
-    // later.
+    // The column in which a segment begins also contains measurements of the previous segment, so the border
+    // is one column later.
     let first = |segment: &SegmentTotal| lanes.axis.column_ending(segment.start.t_s).map(|column| column + 1);
     let borders = lanes.reading.known_segments().iter().filter_map(first).collect();
     let words = |rate: u64| vec![trimmed(&units::count(rate as f64))];

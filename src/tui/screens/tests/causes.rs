@@ -10,7 +10,8 @@ use crate::{
     },
 };
 
-/// Returns a session under load with this many ticks; `interval` changes the record of each tick.
+/// Returns a session under load with this many ticks (quarters of a second). `interval` changes the record of
+/// each tick.
 fn under_load(ticks: u32, interval: impl Fn(u32, &mut Interval)) -> Model {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let (mut made, records) = GeneratedSession::new(knobs.clone());

@@ -27,7 +27,7 @@ fn under_load() -> (GeneratedSession, Model) {
     (0..40).for_each(|_| deliver(&mut model, made.next_tick()));
     let turned = made.turn(Knobs { clients: 200, ..knobs });
     deliver(&mut model, vec![turned]);
-    // With 82 ticks, the end of the session is not at the border of a column.
+    // After 82 ticks (20.5 s), the end of the session is within a column.
     (0..82).for_each(|_| go_on(&mut model, &mut made));
     (made, model)
 }

@@ -10,14 +10,15 @@ fn begin(model: &mut Model, began_s: f64, segment: u32, rate: Option<u32>) {
     deliver(model, vec![Record::Segment(segment)]);
 }
 
-/// Adds ticks to `segment` from `began_s` on, with these rates in replies per second.
+/// Adds a tick (a quarter of a second) to `segment` for each of these rates in replies per second, from
+/// `began_s` on.
 fn go_on(model: &mut Model, began_s: f64, segment: u32, rates: impl IntoIterator<Item = u64>) {
     for (tick, rate) in (1..).zip(rates) {
         let t_s = began_s + f64::from(tick) * 0.25;
         let ops = rate / 4;
         let interval = Interval { t_s, length_s: 0.25, segment, ops, ..Interval::default() };
         deliver(model, vec![Record::Interval(Box::new(interval))]);
-        // The columns are sent again, as on a screen that draws each tick.
+        // The columns are sent again, as on a screen that is drawn after each tick.
         update(model, Msg::Columns(model.columns));
     }
 }
