@@ -57,8 +57,8 @@ impl TimeAxis {
         f64::from(self.columns) * self.step_s
     }
 
-    /// Returns the columns that a session fills up to `ends_s`: the time at which the last of these columns
-    /// ends, in seconds, and the number of columns.
+    /// Returns how far a session that ends at `ends_s` fills the axis: the time at which its last column
+    /// ends, in seconds, and the number of its columns.
     pub fn until(&self, ends_s: f64) -> (f64, usize) {
         let shown = ((ends_s.min(self.to_s()) - self.from_s()) / self.step_s).ceil().max(0.0);
         (self.from_s() + shown * self.step_s, shown as usize)

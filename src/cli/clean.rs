@@ -87,8 +87,8 @@ impl Arguments for CleanArgs {
 /// longer than a second and stderr is a terminal, prints the progress to stderr.
 ///
 /// # Errors
-/// Fails if the server cannot be reached or refuses a command, when another session is running, when a change could
-/// not be undone, or when `out` cannot be written.
+/// Fails if the server cannot be reached or refuses a command, if another session is running, if a change
+/// could not be undone, or if `out` cannot be written.
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let mut target = args.target.target()?;
     if let Some(file) = &args.workload {

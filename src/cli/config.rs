@@ -87,7 +87,7 @@ pub(super) fn target_names() -> Vec<String> {
 /// password only if `asks` is set, because the command then connects to the target.
 ///
 /// # Errors
-/// Fails if there is no such target, when the file is invalid, or when no password can be obtained.
+/// Fails if there is no such target, if the file is invalid, or if no password can be obtained.
 pub(super) fn resolve(args: &mut TargetArgs, given: Invocation, asks: bool) -> Result<(), Failure> {
     let mut command = None;
     if let Some(name) = &args.named {

@@ -84,8 +84,8 @@ impl Arguments for ExportArgs {
 /// Writes the export.
 ///
 /// # Errors
-/// Fails if the recording cannot be read or lacks the requested data, when the export cannot be written, or when a
-/// signal ends the export.
+/// Fails if the recording cannot be read or lacks the requested data, if the export cannot be written, or if
+/// a signal ends the export.
 fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
     let records = of_target(
         records(std::slice::from_ref(&args.file), args.redact, signals)?.inspect(warn_of_lost),

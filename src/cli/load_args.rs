@@ -253,7 +253,7 @@ impl LoadArgs {
     /// Loads the dataset once, for the chosen workload.
     ///
     /// # Errors
-    /// Fails if a dataset is missing or not needed, or when the dataset's file is invalid.
+    /// Fails if a dataset is missing or not needed, or if the dataset's file is invalid.
     pub fn read_dataset(&mut self) -> Result<(), UsageError> {
         let portion = self.chosen.iter().flat_map(|workload| workload.portions()).next();
         let read = match (&self.dataset, &self.chosen, portion) {

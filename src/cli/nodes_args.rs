@@ -122,7 +122,7 @@ impl NodesArgs {
     /// are given, adds the servers in `all`, which belong to the target.
     ///
     /// # Errors
-    /// Fails if a server's options are wrong, or when the plan has a load on servers that are only watched.
+    /// Fails if a server's options are wrong, or if the plan has a load on servers that are only watched.
     pub(super) fn settle(
         &self,
         servers: &[TargetArgs],

@@ -96,7 +96,7 @@ fn read_all(paths: &[PathBuf], to: &SyncSender<RecordResult>) {
 /// Writes the output of `sink` for `records` to a new file, and removes the file if writing fails.
 ///
 /// # Errors
-/// Fails if a record is invalid, when the file exists already or cannot be written, or when a signal arrives.
+/// Fails if a record is invalid, if the file exists already or cannot be written, or if a signal arrives.
 pub(super) fn write_all(
     path: &Path,
     sink: Box<dyn Sink + Send>,
@@ -118,8 +118,8 @@ pub(super) fn write_all(
 /// measurement runs at the same time, so a slow reader of the lines loses nothing.
 ///
 /// # Errors
-/// Fails if a record is invalid, when the output cannot be written, or when a signal arrives. It is no error if the
-/// reader closes the output early.
+/// Fails if a record is invalid, if the output cannot be written, or if a signal arrives. It is no error if
+/// the reader closes the output early.
 pub fn print_all(
     mut printer: Printer,
     records: impl IntoIterator<Item = Result<Record, Failure>>,

@@ -98,7 +98,7 @@ impl TargetArgs {
     /// Returns the target, with the password from the environment if the arguments contain none.
     ///
     /// # Errors
-    /// Fails if options contradict each other or are out of range, or when a file that they name is invalid.
+    /// Fails if options contradict each other or are out of range, or if a file that they name is invalid.
     pub fn target(&self) -> Result<Target, UsageError> {
         match env::var(PASSWORD_VARIABLE) {
             Ok(password) => self.target_with(Some(Password::new(password))),

@@ -103,7 +103,7 @@ pub enum LoadReport<'a> {
 /// begins the line about an error, as in the imitated tool.
 ///
 /// # Errors
-/// Fails if `heed` returns an error, or when a worker dies. The load also stops when the function fails.
+/// Fails if `heed` returns an error, or if a worker dies. The load also stops when the function fails.
 pub fn run_to_end(
     mut alone: StandaloneLoad,
     error: &str,

@@ -67,7 +67,7 @@ impl Listener for Driver {
 /// Returns the result of an experiment for a script.
 ///
 /// # Errors
-/// Fails if the experiment has no result, or when its result is unclear or is not the required result.
+/// Fails if the experiment has no result, or if its result is unclear or is not the required result.
 pub(super) fn outcome(ending: Option<&Ending>) -> Result<(), Failure> {
     match ending {
         None | Some(Ending::Done) => Ok(()),

@@ -91,8 +91,8 @@ impl FleetPlan {
     /// Waits for the agents, and hands the load of the session to the agents.
     ///
     /// # Errors
-    /// Fails if the bus does not answer or is the target, when an agent does not match the session, or when a signal
-    /// arrives first.
+    /// Fails if the bus does not answer or is the target, if an agent does not match the session, or if a
+    /// signal arrives first.
     pub(super) fn begin(
         &self,
         commission: &mut Commission,

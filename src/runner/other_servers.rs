@@ -105,8 +105,8 @@ impl SessionPlan {
     /// Finds the clusters of all targets. The other nodes of these clusters get load, but are not watched.
     ///
     /// # Errors
-    /// Fails if the cluster of a target is unknown, when no primary of the cluster answers, or when another target is
-    /// in the same cluster.
+    /// Fails if the cluster of a target is unknown, if no primary of the cluster answers, or if another
+    /// target is in the same cluster.
     fn find_clusters(&mut self) -> Result<(), Failure> {
         let commission = &mut self.commission;
         let targets: Vec<_> = commission.targets().take(1 + commission.others.len()).cloned().collect();
@@ -149,8 +149,8 @@ impl SessionPlan {
     /// Checks that the load can read from the nodes of `--read-from`.
     ///
     /// # Errors
-    /// Fails if there is neither a cluster nor a replica, or when the nearest node is unknown because not all nodes
-    /// get PINGs.
+    /// Fails if there is neither a cluster nor a replica, or if the nearest node is unknown because not all
+    /// nodes get PINGs.
     pub(super) fn check_read_from(&self) -> Result<(), UsageError> {
         let commission = &self.commission;
         let (from, address) = (commission.read_from, &commission.plan.target.address);

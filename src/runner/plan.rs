@@ -19,7 +19,7 @@ pub trait Plan {
     /// Carries out the plan.
     ///
     /// # Errors
-    /// Fails if the plan fails, when the result is not the required result, or when a signal ends the plan.
+    /// Fails if the plan fails, if the result is not the required result, or if a signal ends the plan.
     fn run(self: Box<Self>) -> Result<(), Failure>;
 }
 

@@ -130,7 +130,7 @@ impl ScreenResult {
 /// Shows `source` on the terminal until the user quits, the session ends or a signal comes; restores the terminal.
 ///
 /// # Errors
-/// Fails if the terminal cannot be set to raw mode, read or written, or when another thread has panicked.
+/// Fails if the terminal cannot be set to raw mode, read or written, or if another thread has panicked.
 pub fn run(
     source: &mut dyn Source,
     mut options: ScreenSetup,

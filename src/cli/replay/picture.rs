@@ -26,8 +26,8 @@ const LONGEST_S: f64 = 27.0;
 /// Reads the whole recording, and writes a picture of the screen to `out`; `name` is the name of the recording.
 ///
 /// # Errors
-/// Fails if the recording cannot be read or does not contain the requested moment, or when the file exists or cannot
-/// be written.
+/// Fails if the recording cannot be read or does not contain the requested moment, or if the file exists or
+/// cannot be written.
 pub fn take_screenshot(
     args: &ReplayArgs,
     (out, form): &(PathBuf, Picture),
@@ -57,7 +57,7 @@ pub fn take_screenshot(
 /// recording twice: the first time for its length.
 ///
 /// # Errors
-/// Fails if the recording cannot be read, or when the file exists or cannot be written.
+/// Fails if the recording cannot be read, or if the file exists or cannot be written.
 pub fn animate(args: &ReplayArgs, out: &Path, mut reader: JoinedReader, name: String) -> Result<(), Failure> {
     let (mut begins_s, mut ends_s) = (0.0, 0.0_f64);
     for record in records(&mut reader) {

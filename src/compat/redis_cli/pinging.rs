@@ -76,7 +76,7 @@ pub(super) enum WindowChange {
 /// `stop` receives a signal.
 ///
 /// # Errors
-/// Fails if there was no sample at all (with a diagnosis), or when `draw` or the streams fail.
+/// Fails if there was no sample at all (with a diagnosis), or if `draw` or the streams fail.
 pub(super) fn windows(
     plan: &OneshotPlan,
     length: Duration,

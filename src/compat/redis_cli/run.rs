@@ -49,8 +49,8 @@ impl Streams<'_> {
 /// figures so far. Figures go to stdout, warnings to stderr; `is_tty` is whether stdout is a terminal.
 ///
 /// # Errors
-/// Fails if the plan is invalid (a [`PlanError`](super::PlanError)), when no sample was taken (with a diagnosis),
-/// when stdout cannot be written, or when the system cannot start a thread.
+/// Fails if the plan is invalid (a [`PlanError`](super::PlanError)), if no sample was taken (with a
+/// diagnosis), if stdout cannot be written, or if the system cannot start a thread.
 pub fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow::Result<()> {
     run_on(
         plan,
@@ -62,7 +62,7 @@ pub fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow:
 /// Runs a plan with these streams.
 ///
 /// # Errors
-/// Returns the errors of [`run`]; also fails when `err` cannot be written.
+/// Returns the errors of [`run`]; also fails if `err` cannot be written.
 pub fn run_on(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
     plan.check()?;
     let done = match plan.mode {
