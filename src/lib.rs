@@ -56,7 +56,8 @@
 //!    operation.
 //! 3. `Replies::settle` (load/segments): the replies of one read are counted in the buffer of their segment.
 //! 4. `WorkerSegments::close_tick`: four times per second the buffer goes to the collector, through a ring buffer.
-//! 5. `TargetRecords::take` (session): the workers' buffers of a tick become one [`Interval`](session::Interval).
+//! 5. `TargetRecords::take` (session): the workers' buffers of the same quarter of a second become one
+//!    [`Interval`](session::Interval).
 //! 6. [`Timeline::push`](session::timeline::Timeline::push): the interval is added to the timeline, which the screens
 //!    read. A [`Sink`](session::Sink) turns the interval into printed lines.
 //!

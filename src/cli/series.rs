@@ -29,8 +29,9 @@ use crate::{
 
 const AFTER: &str = "\
 A series is a list of runs with one table of results; redyno workloads lists the presets, and prints one as a file to start \
-from. Each cell of the table is a session without a screen: it makes the keys that its workload reads, asks before it writes, \
-and removes its keys. --set limits a list to one or more of its values: --set size=64,1024.
+from. For each cell (one test with one set of parameters), redyno runs a session without a screen. redyno asks before it \
+writes, makes the keys that the cell's workload reads, and removes the keys of the session at its end. --set limits a list to \
+one or more of its values: --set size=64,1024.
 
 Examples:
   redyno series redis-io -p 6379 --plan

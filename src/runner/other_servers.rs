@@ -141,8 +141,8 @@ impl SessionPlan {
         if self.commission.config.is_empty() || self.commission.clusters.is_empty() {
             return Ok(());
         }
-        let text = "the run sets parameters of one server, and several get its load; leave the run out (--only), or name one \
-                    server, with --one-node in a cluster";
+        let text = "the run sets parameters of one server, but several servers get its load; leave the run out (--only), or \
+                    name one server (in a cluster, with --one-node)";
         Err(UsageError::Line(text.to_owned()))
     }
 

@@ -158,8 +158,8 @@ pub(super) const STEER: &[Binding] = key_table! {
         "Jump to the longest service time of the session (without load, the longest ping) and freeze there.";
     &[(on('a'), Action::FoldFinding)], "a", Some(("a", "fold finding", 9)),
         "Acknowledge the finding in the status line: the line shows the next one or the load, and the header keeps \
-         the finding's sign. The finding is shown again when it ends and returns, or when you press a without \
-         another finding.";
+         the finding's sign. The finding is shown again if it ends and returns. After the last finding, press a to \
+         show all again.";
     &[(on('d'), Action::Keys)], "d", Some(("d", "keys", 9)),
         "Look at the server's keys: number, memory and missing TTLs by prefix, the largest keys and the hottest keys. \
          The server gets no request for this before you press another key.";

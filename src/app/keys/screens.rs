@@ -170,7 +170,7 @@ const NODES: ScreenRow = ScreenRow {
             "Select a node.";
         &[(key(KeyCode::Left), Action::SortBy(Down)), (key(KeyCode::Right), Action::SortBy(Up))],
             "←, →", Some(("←→", "sort", 2)),
-            "Sort the nodes by another column. At first, their order is that in which they were found.";
+            "Sort the nodes by another column. At first, they are in the order in which they were found.";
         &[(on('R'), Action::ReverseOrder)], "R", Some(("R", "reverse", 4)),
             "Reverse the order.";
         &[(key(KeyCode::Enter), Action::GoToRow)], "Enter", Some(("Enter", "show this node", 1)),

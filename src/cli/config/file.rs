@@ -105,7 +105,7 @@ impl ConfigFile {
                     let found = options(
                         table,
                         &DEFAULTS,
-                        "looks and sizes; options that write, keep or skip a question are for the command line",
+                        "looks and sizes; give options that write, keep keys or skip questions on the command line",
                     );
                     self.defaults = found.map_err(|cause| format!("[defaults]: {cause}"))?;
                 }
@@ -368,7 +368,7 @@ mod tests {
                 "{refused}"
             );
             assert!(
-                refused.ends_with("options that write, keep or skip a question are for the command line"),
+                refused.ends_with("give options that write, keep keys or skip questions on the command line"),
                 "{refused}"
             );
         }

@@ -78,8 +78,8 @@ pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Str
     })?;
     if all > MANY && plan.interval.is_none() {
         streams.warn(&format!(
-            "{all} keys take a while, since the server works for this walk for at most 2 % of the time; with -i 0.01, redyno \
-             sends requests as fast as redis-cli"
+            "{all} keys take a while, because this walk keeps the server busy for at most 2 % of the time; with -i 0.01, \
+             redyno sends requests as fast as redis-cli"
         ))?;
     }
     let (mut sampled, mut scans) = (0, 0);

@@ -51,7 +51,7 @@ impl fmt::Display for PrefillResult {
         match &self.unseen {
             Some(cause) => write!(f, "; the keys were not checked: {cause}"),
             None if there == looked_for => write!(f, "; all {keys} that were checked exist"),
-            None => write!(f, "; of {keys} that were checked only {} exist", grouped(there)),
+            None => write!(f, "; of {keys} that were checked, only {} exist", grouped(there)),
         }
     }
 }
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!((whole.to_string().as_str(), whole.is_whole()), (said, true));
         let errors = [("OOM".to_owned(), 37)].into();
         let some = PrefillResult { answered: 19_963, there: 19_963, errors, ..whole };
-        let said = "only 19 963 of 20 000 requests answered in 2.0 s, 9.98 k/s; errors: OOM 37; of 20 000 keys that were checked only 19 963 exist";
+        let said = "only 19 963 of 20 000 requests answered in 2.0 s, 9.98 k/s; errors: OOM 37; of 20 000 keys that were checked, only 19 963 exist";
         assert_eq!((some.to_string().as_str(), some.is_whole()), (said, false));
         let unseen = PrefillResult { unseen: Some("not permitted".to_owned()), ..PrefillResult::default() };
         assert!(unseen.to_string().ends_with("; the keys were not checked: not permitted"));

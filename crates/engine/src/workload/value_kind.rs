@@ -129,7 +129,7 @@ impl ValueKind {
             }
             if weights.values().all(|weight| *weight == 0) {
                 return Err(WorkloadError::of(
-                    "none of its sizes has a weight; give at least one a weight above 0",
+                    "none of its sizes has a weight; give at least one of them a weight above 0",
                 ));
             }
         }
@@ -177,7 +177,7 @@ mod tests {
             ("67108865", "a value must have 1 to 67108864 bytes, not 67108865"),
             ("1:1,67108865:1", "a value must have 1 to 67108864 bytes, not 67108865"),
             ("9..3", "a range of sizes must go from the lower to the higher, not from 9 to 3"),
-            ("9:0,3:0", "none of its sizes has a weight; give at least one a weight above 0"),
+            ("9:0,3:0", "none of its sizes has a weight; give at least one of them a weight above 0"),
             ("9:1000001", "the weights of sizes must be at most 1000000, not 1000001"),
             ("compressible 0.01", "compressible must be between 0.02 and 1, not 0.01"),
             ("compressible NaN", "compressible must be between 0.02 and 1, not NaN"),
