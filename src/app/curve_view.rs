@@ -1,4 +1,5 @@
-//! The content of the Curve screen: the knob on the horizontal axis, the points, and the result of an experiment.
+//! The content of the Curve screen: the dimension on the horizontal axis (a knob or a server parameter), the
+//! points, and the result of an experiment.
 
 use std::collections::BTreeSet;
 

@@ -62,9 +62,9 @@ impl Model {
             }
             ops => {
                 let question = format!(
-                    "MONITOR for 1 s or 20 000 lines: the server copies each command to redyno meanwhile ({} now), which \
-                     may halve its throughput. redyno keeps the command and the key, no other argument. The main thread's \
-                     time before and during the sample is shown.",
+                    "MONITOR for 1 s or 20 000 lines: the server copies each command to redyno ({} now), which may halve \
+                     the server's throughput. redyno keeps only the command and the key. It shows the main thread's time \
+                     before and during the sample.",
                     units::rate(ops),
                 );
                 self.mode = InputMode::Asking(UserQuestion::Monitor(question));

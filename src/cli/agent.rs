@@ -55,8 +55,8 @@ pub struct AgentArgs {
     /// At the end of a session, wait for the next session
     #[arg(long)]
     pub stay: bool,
-    /// Permit sessions also to send commands that administer the server, run code, block, or write keys by name, and to
-    /// use keys without the run's prefix (--key-prefix, --own-names)
+    /// Also permit sessions to send commands that administer the server, run code, block, or write keys by
+    /// name, and to use keys without the run's prefix (--key-prefix, --own-names)
     #[arg(long)]
     pub allow: bool,
     /// Maximum number of operations per second of this agent; the agent then refuses sessions without --rate

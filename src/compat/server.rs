@@ -36,7 +36,7 @@ pub struct ServerOptions {
 const SOME_TLS: &str = "--hash needs TLS for all servers or for none; give all URIs the same scheme";
 
 impl ServerOptions {
-    /// Adopts the values of a URI; returns its dialect.
+    /// Adopts the values of a URI; returns its dialect (the protocol of the server).
     ///
     /// # Errors
     /// Fails if the URI is invalid.

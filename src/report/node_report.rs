@@ -66,7 +66,8 @@ pub(super) struct NodeReport {
     pub(super) pings: PointSeries<Latency>,
     pub(super) ping_errors: u64,
     pub(super) server_cpu: PointSeries<Busy>,
-    /// The highest gauges over time: first the gauges of the server, then the gauges of redyno's machine.
+    /// The highest values of the gauges over time: first of the server's gauges, then of the gauges of
+    /// redyno's machine.
     pub(super) gauges: [PointSeries<Gauges>; 2],
     /// The server's parameters: first with their first reported values, then with their last.
     pub(super) config: [BTreeMap<String, String>; 2],

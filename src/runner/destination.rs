@@ -9,11 +9,11 @@ use crate::{
     endpoint::{Address, ReachError, Target, reach},
 };
 
-/// The timeout for a server's reply before a session without a screen gives up.
+/// How long a session without a screen waits for a server's reply before it gives up.
 const REACH_LIMIT: Duration = Duration::from_secs(5);
-/// The minimum of the timeout before a session without a screen gives up, for a short run.
+/// A session that is shorter than this also waits this long for a server's reply.
 const LEAST_REACH_LIMIT: Duration = Duration::from_secs(1);
-/// The timeout for a server's reply before the screen opens without the server.
+/// How long the screen waits for a server's reply before it opens without the server.
 const SCREEN_REACH_LIMIT: Duration = Duration::from_secs(1);
 
 /// The destination of a session.
@@ -26,8 +26,8 @@ pub(super) struct SessionDestination {
     pub(super) unreachable: Option<ReachError>,
 }
 
-/// Finds the destination of a session, and waits for the server at most as long as the session lasts. The screen can
-/// wait for a server that starts later.
+/// Finds the destination of a session, and waits for the server for a limited time: a short session waits as
+/// long as it lasts, but at least a second. The screen can wait for a server that starts later.
 ///
 /// # Errors
 /// Fails if a server cannot be reached, except that the screen accepts temporary errors. Fails also if the built-in

@@ -164,17 +164,17 @@ impl SessionPlan {
         {
             let text = format!(
                 "--read-from {}: {address} is neither a node of a cluster nor a primary with replicas, or does not answer; \
-                 name such a server, or leave the option out",
+                 name another server, or leave the option out",
                 from.name()
             );
             return Err(UsageError::Line(text));
         }
         if from == ReadFrom::Nearest && commission.redacts {
-            let text = "--read-from nearest needs PINGs to all nodes, and --redact watches one; leave one of them out";
+            let text = "--read-from nearest needs PINGs to all nodes, but --redact watches one; leave one option out";
             return Err(UsageError::of(text));
         }
         if from == ReadFrom::Nearest && !commission.others.is_empty() {
-            let text = "--read-from nearest needs PINGs to all nodes, and versus watches one of each target; \
+            let text = "--read-from nearest needs PINGs to all nodes, but versus watches one of each target; \
                 give primary, replica or any";
             return Err(UsageError::of(text));
         }
@@ -190,7 +190,7 @@ impl SessionPlan {
         if !commission.probes_lag || !commission.clusters.is_empty() || commission.follows_replicas {
             return Ok(());
         }
-        let text = "--probe-lag measures the replicas of a primary or of a cluster, and no replicas are followed here; name a \
+        let text = "--probe-lag measures the replicas of a primary or of a cluster, but no replicas are followed here; name a \
                     primary, or a node of a cluster, that answers";
         Err(UsageError::of(text))
     }

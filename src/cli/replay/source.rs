@@ -48,7 +48,7 @@ pub struct ReplaySource {
     again: Sender<Reread>,
     is_read: bool,
     playing: Option<PlaybackClock>,
-    /// Refused orders, each with the reason.
+    /// Orders that this recording refuses, each with the reason.
     refused: Vec<Delivery>,
 }
 
