@@ -6,11 +6,11 @@
 //!   0.26 s            ▆▅▆▆▇▅▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅    a twentieth longer, and room for what comes
 //!   2 s, and moves    ▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅▆▆▇▅▅▆
 //! ```
-//! At first, a session fills the axis from the left, in columns of a quarter of a second. When the axis is full,
-//! the columns become longer in small steps, so that the whole session stays visible and the picture is seldom
-//! redrawn. A view that shows only the last minutes scrolls as soon as its columns have reached their largest
-//! length. Columns begin at whole multiples of their length, so the picture does not move while the length stays
-//! the same. A still picture is easy to read and needs few bytes on a slow terminal connection.
+//! At first, a session fills the axis from the left, in columns of a quarter of a second. When the axis is
+//! full, the columns become longer in small steps, so that the whole session stays visible and the picture is
+//! seldom redrawn. A view that shows only the last minutes scrolls as soon as its columns have reached their
+//! largest length. Columns begin at whole multiples of their length, so the picture does not move while the
+//! length stays the same. A still picture is easy to read and needs few bytes on a slow terminal connection.
 //!
 //! The vertical axis of a chart: its range of values, and when the range changes.
 //!
