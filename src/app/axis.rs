@@ -60,8 +60,8 @@ impl TimeAxis {
         f64::from(self.columns) * self.step_s
     }
 
-    /// Returns how far a session that ends at `ends_s` fills the axis: the time at which its last column
-    /// ends, in seconds, and the number of its columns.
+    /// Returns how far a session that ends at `ends_s` fills the axis: the end of the last filled column, in
+    /// seconds, and the number of filled columns.
     pub fn until(&self, ends_s: f64) -> (f64, usize) {
         let shown = ((ends_s.min(self.to_s()) - self.from_s()) / self.step_s).ceil().max(0.0);
         (self.from_s() + shown * self.step_s, shown as usize)
