@@ -161,7 +161,7 @@ const LEAST_LENGTH: f64 = 0.5;
 const MOST_LENGTH: (f64, f64) = (1.2, 1.5);
 /// The margin below and above the important values, as a share of their range.
 const MARGIN: f64 = 0.06;
-/// A linear axis that is longer than needed by more than this factor is replaced.
+/// A linear axis is replaced if it is longer than needed by more than this factor.
 const TOO_MANY_TIMES: f64 = 1.6;
 
 impl ValueAxis {

@@ -1,4 +1,4 @@
-//! `redyno capture`: writes the commands that MONITOR shows for a bounded time, for `--trace`.
+//! `redyno capture`: for a limited time, writes the commands that MONITOR shows to a file for `--trace`.
 
 use std::{path::PathBuf, time::Duration};
 

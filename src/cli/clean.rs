@@ -40,9 +40,9 @@ const MOST_LISTED: usize = 50;
 /// The time limit for finding the sessions that left changes behind. The search takes a connection and some twenty
 /// commands.
 const SURVEY_LIMIT: Duration = Duration::from_secs(30);
-/// The time limit for the connection to a node, and again for the node's report of its cluster.
+/// The time limit for connecting to a node. The node's report of its cluster has the same limit.
 const FIND_LIMIT: Duration = Duration::from_secs(5);
-/// The poll interval of a control plane that need not poll again.
+/// The poll interval of a control plane that polls only once.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 /// The time between two lines of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);

@@ -153,7 +153,7 @@ pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) ->
     Err(refused(&option, &format!("{mode}{}", if is_db { " (a database is --db)" } else { "" })))
 }
 
-/// Refuses options that have no effect in a session without a screen that starts with these knobs.
+/// Refuses options that have no effect in a session which has no screen and starts with these knobs.
 ///
 /// # Errors
 /// Fails if an option has no effect; the error names the option and the mode.

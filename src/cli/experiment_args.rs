@@ -65,7 +65,7 @@ impl ScriptFile {
 }
 
 impl ExperimentArgs {
-    /// Returns whether the options request an experiment, which includes a load.
+    /// Returns whether the options request an experiment. An experiment also turns the load on.
     pub fn is_given(&self) -> bool {
         self.find.is_some() || self.sweep.is_some() || self.script.is_some()
     }

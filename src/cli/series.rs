@@ -114,7 +114,7 @@ impl Arguments for SeriesArgs {
                 let plan = self.session(cell, place, (&nodes, &servers));
                 let named = |error| UsageError::of(format!("{}: {error}", cell.title()));
                 let plan = plan.map_err(named)?;
-                // A limit of this machine stops this cell only.
+                // If a limit of this machine makes a cell impossible, the other cells still run.
                 let limited = plan.check_clients().map_err(|error| error.to_string());
                 cells.push((place, limited.map(|()| plan)));
             }

@@ -79,7 +79,7 @@ impl OwnAgents {
 impl Drop for OwnAgents {
     fn drop(&mut self) {
         for child in &mut self.children {
-            // An agent that has ended with its session is no error.
+            // It is no error if an agent has already ended together with its session.
             drop(child.kill());
             drop(child.wait());
         }

@@ -38,7 +38,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 const LAST: Duration = Duration::from_secs(10);
 /// The time between two checks of a running command.
 const LOOK: Duration = Duration::from_millis(50);
-/// The environment variable with the password of the server, which the command does not need.
+/// The environment variable with the password of the server. It is removed for the command, which does not
+/// need the password.
 const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
 
 /// The input of the command: one line of JSON.
@@ -53,7 +54,7 @@ struct FindingMessage<'a> {
     finding: FindingRow<'a>,
 }
 
-/// The findings of the session, as at most one message per minute for each rule.
+/// The findings of the session as messages: for each rule, at most one message per minute.
 #[derive(Default)]
 struct FindingMessages {
     findings: Findings,

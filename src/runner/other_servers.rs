@@ -11,7 +11,7 @@ use crate::{
     session::{Notice, running::Commission},
 };
 
-/// The timeout for connecting to a server, and again for its reply about the other nodes.
+/// The timeout for connecting to a server. The server's reply about the other nodes has the same timeout.
 const FIND_LIMIT: Duration = Duration::from_secs(1);
 /// The maximum number of other servers that a line lists.
 const MOST_LISTED: usize = 8;

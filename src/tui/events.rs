@@ -89,7 +89,7 @@ impl TerminalEvents {
         thread::Builder::new().name("keys".into()).spawn(move || listen(&sender, late, &over))?;
         let typed = before.typed.iter().filter_map(|byte| typed_key(*byte)).collect();
         let begun = Self { events, is_over, typed };
-        // The thread's first message only reports that it reads events.
+        // The thread's first message only reports that the thread reads events.
         begun.events.recv_timeout(LONGEST).map_or(Ok(()), |event| event.map(drop))?;
         Ok(begun)
     }

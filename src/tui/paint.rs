@@ -224,8 +224,8 @@ pub fn row(area: Rect, n: u16) -> Rect {
 pub struct Spots(Vec<(Rect, Spot)>);
 
 impl Spots {
-    /// Registers `spot` in `area`, above all areas registered earlier. For a chart, `spot` is the chart's first
-    /// column.
+    /// Registers `spot` in `area`, above all areas registered earlier. If the area is a chart, `spot` names
+    /// the chart's first column.
     pub fn put(&mut self, area: Rect, spot: Spot) {
         self.0.push((area, spot));
     }

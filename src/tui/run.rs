@@ -142,7 +142,7 @@ pub fn run(
     if let Some(is_light) = background.is_light {
         options.theme = options.theme.on_background(is_light);
     }
-    // The size is read after events are being received, so that no change of the size is missed.
+    // Events are received before the size is read, so that no change of the size is missed.
     let events = TerminalEvents::begin(&background).context("cannot read the terminal")?;
     let mut canvas = Canvas::new(wire, terminal::size());
     canvas.mouse = options.mouse;

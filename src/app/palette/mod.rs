@@ -1,4 +1,4 @@
-//! The command palette: the user finds any command that is possible now by a few letters of its name.
+//! The command palette: a few letters of its name find any command that is possible now.
 //!
 //! ```text
 //!   key table ──► actions  ─┐

@@ -204,7 +204,7 @@ impl Model {
         presets.chain(self.workloads()).collect()
     }
 
-    /// Returns offers of the actions of the key table that are possible here, each once.
+    /// Returns one offer for each action of the key table that is possible here.
     fn actions(&self) -> Vec<Offer> {
         let here = self.contexts_here();
         let holds = |context: Context| match context {

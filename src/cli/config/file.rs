@@ -211,7 +211,7 @@ fn text(path: &Path) -> Result<Option<String>, String> {
     io::read_to_string(&bytes[..]).map(Some).map_err(|_| "it is no UTF-8 text".to_owned())
 }
 
-/// Refuses a file or directory that any user except this user and root owns or can write.
+/// Refuses a file or directory if a user other than this user and root owns it or can write it.
 fn refuse_others(path: &Path, about: &Metadata) -> Result<(), String> {
     let path = untrusted::path(path);
     if ![0, rustix::process::geteuid().as_raw()].contains(&about.uid()) {

@@ -10,7 +10,7 @@ use crate::{
     workload::KeyNames,
 };
 
-/// The time limit for the connection to a node, and again for the node's report of its cluster.
+/// The time limit for connecting to a node. The node's report of its cluster has the same limit.
 pub(super) const FIND_LIMIT: Duration = Duration::from_secs(10);
 
 impl Memtier {

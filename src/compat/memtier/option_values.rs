@@ -113,9 +113,9 @@ pub(super) struct MemtierOptions {
     pub(super) run_count: u32,
     pub(super) out_file: Option<PathBuf>,
     pub(super) shows_config: bool,
-    /// The beginning of the names of the files with the results of each client.
+    /// The text with which the names of the clients' result files begin.
     pub(super) client_stats: Option<String>,
-    /// The beginning of the names of the files with latency distributions.
+    /// The text with which the names of the files with latency distributions begin.
     pub(super) hdr_file_prefix: Option<String>,
     pub(super) json_out_file: Option<PathBuf>,
     pub(super) hides_histogram: bool,

@@ -112,7 +112,8 @@ impl RetryOptions {
         is_given && !self.is_on
     }
 
-    /// Returns the fields of the configuration, as of memtier_benchmark 2.4; none without retries.
+    /// Returns the fields that memtier_benchmark 2.4 writes about retries in its configuration; none without
+    /// `--retry-on-error`.
     pub(super) fn fields(&self) -> Vec<(&'static str, JsonValue)> {
         if !self.is_on {
             return Vec::new();

@@ -10,7 +10,7 @@ use std::{
 use super::option_values::MemtierOptions;
 use crate::{compat::server::os_error_text, untrusted};
 
-/// The time limit for connecting to Graphite, and again for sending an event.
+/// The time limit for connecting to Graphite. Sending an event has the same limit.
 const EVENT_LIMIT: Duration = Duration::from_secs(2);
 /// The metrics that are set to 0 after a run, so that charts show the end of the run.
 const ZEROS: [&str; 5] = ["ops_sec", "ops_sec_avg", "bytes_sec", "bytes_sec_avg", "progress_pct"];

@@ -15,7 +15,7 @@ use crate::{
     endpoint::{Cluster, Talk, TalkError, Target},
 };
 
-/// The time limit for the connection to a node, and again for the node's report of its cluster.
+/// The time limit for connecting to a node. The node's report of its cluster has the same limit.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// The primaries of a cluster, or the servers of a ring.

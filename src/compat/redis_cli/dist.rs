@@ -13,7 +13,7 @@ use super::{
 use crate::signals::Signal;
 use crate::stats::Latency;
 
-/// The default length of the window of a row.
+/// The default length of the time window that a row shows.
 const WINDOW: Duration = Duration::from_secs(1);
 /// The number of rows after which the legend is repeated.
 const ROWS_PER_LEGEND: u64 = 20;

@@ -264,8 +264,8 @@ pub struct OneshotArgs {
 }
 
 impl OneshotArgs {
-    /// Returns the plan, if one of the modes was requested. `json` is whether `--json` is given, which is also an
-    /// option of sessions.
+    /// Returns the plan, if one of the modes was requested. `json` says whether `--json` is given; sessions
+    /// have this option, too.
     ///
     /// # Errors
     /// Fails if options contradict each other.

@@ -47,8 +47,9 @@ const KEPT_FOR: Duration = Duration::from_secs(600);
 const KEPT_BYTES: usize = 16 << 20;
 /// The time between two attempts to deliver a sample.
 const AGAIN: Duration = Duration::from_secs(1);
-/// The time for the last samples after the end of the session, and the time between two attempts during that time.
+/// The time for the last samples after the end of the session.
 const LAST: Duration = Duration::from_secs(5);
+/// The time between two attempts to deliver the last samples.
 const LAST_AGAIN: Duration = Duration::from_millis(100);
 
 /// The plan of `--push`: the receivers, and the headers and attributes that the receivers get.

@@ -26,7 +26,8 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let search = search_rows(model);
     let room = area.height.saturating_sub(1 + search);
     let full = selected.map(|at| in_full(&lines[at], area.width)).unwrap_or_default();
-    // A selected line that was cut is repeated in full below the list, which keeps at least half of the screen.
+    // If the selected line was cut, it is repeated in full below the list. The list keeps at least half of
+    // the screen.
     let below = if full.len() > 1 { (full.len() as u16 + 1).min(room / 2) } else { 0 };
     let list = Rect { y: area.y + 1, height: room - below, ..area };
     draw_list(paint, list, model, &lines, selected);
@@ -128,7 +129,8 @@ fn in_full(line: &LogLine, width: u16) -> Vec<String> {
     }
     let mut lines = wrapped(&words, usize::from(width.saturating_sub(4)));
     if lines.len() == 1 {
-        // A line that fits into one row without its time still gets the rows below the list.
+        // A line that was cut in the list may fit into one row here, without its time. It is repeated
+        // nevertheless.
         lines.push(String::new());
     }
     lines

@@ -97,7 +97,7 @@ fn write(paint: &mut Paint, area: Rect, pieces: &[StyledText]) {
 /// Draws the latest events, while the view is live.
 pub fn news(paint: &mut Paint, area: Rect, lanes: &ChartContext) {
     let reading = lanes.reading;
-    // The previous event is more useful than the count of further slow log entries.
+    // An event that only counts further slow log entries is skipped: the event before it is more useful.
     let says = |event: &&Event| !matches!(event.what, EventKind::MoreSlowCommands { .. });
     let event = reading.events().rev().find(says).map(Occurrence::event);
     let mark = reading.marks().next_back().map(Occurrence::mark);
