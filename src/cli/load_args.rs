@@ -268,8 +268,8 @@ impl LoadArgs {
 
     /// Returns the number of requests in one pass over the dataset or the trace, if there is one.
     ///
-    /// # Errors Fails if some requests use no record of the dataset, so that a pass over the dataset has no
-    /// end.
+    /// # Errors
+    /// Fails if some requests use no record of the dataset, so that a pass over the dataset has no end.
     pub fn requests_per_pass(&self) -> Result<Option<u64>, DatasetError> {
         let Some(workload) = &self.chosen else { return Ok(None) };
         if let Some(trace) = &workload.trace {

@@ -1,4 +1,4 @@
-//! The command palette: a few letters of its name find any command that is possible now.
+//! The command palette: to find a command that is possible now, the user types a few letters of its name.
 //!
 //! ```text
 //!   key table ──► actions  ─┐
