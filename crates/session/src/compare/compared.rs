@@ -127,7 +127,7 @@ pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figur
 /// Compares two single runs, second by second if the figure has a value for each second.
 fn by_seconds(measured: Difference, base: &Run, new: &Run) -> Difference {
     let stretches = stretches(&base.segment, &new.segment, measured.figure);
-    // Without values by second, the noise is unknown.
+    // Without a value for each second, the noise is unknown.
     match stretches.filter(|all| all.iter().all(|stretch| !stretch.values.is_empty())) {
         None => measured,
         Some([base_seconds, new_seconds]) => {

@@ -25,7 +25,8 @@ pub struct Condition {
 /// The figure that a condition tests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum TestedFigure {
-    /// A latency figure: of the response time if the load has a rate, otherwise of the service time.
+    /// A percentile or the maximum of a latency. The latency is the response time if the load has a rate, and
+    /// the service time otherwise.
     Level {
         service: Figure,
         response: Figure,
@@ -167,7 +168,7 @@ impl TestedFigure {
                     .map_err(|_| wrong("a duration such as 2ms, or a change such as +10%"));
                 Ok(Bound::Value(duration?.as_nanos() as f64))
             }
-            // A change from zero cannot be a share.
+            // If the base value is 0, a change cannot be given as a percentage.
             FigureUnit::Trouble => number(text).map(Bound::Value).ok_or_else(|| wrong("a number")),
             _ => number(text).map(Bound::Value).ok_or_else(|| wrong("a number, or a change such as +10%")),
         }
@@ -191,8 +192,8 @@ impl Condition {
         Some(LatencyBound { words: self.text.clone(), quantile, ns: ns as u64 })
     }
 
-    /// Returns whether a slow client can be the reason why the condition is met: true for a condition on a latency
-    /// above a bound, or on a throughput below a bound.
+    /// Returns whether the condition can be met only because redyno itself is slow. This is true for
+    /// conditions such as `p99 > 2ms` and `ops < -5%`.
     pub fn is_of_speed(&self) -> bool {
         let is_level = matches!(self.what, TestedFigure::Level { .. });
         is_level && self.is_above || self.what == TestedFigure::Figure(figures::OPS_PER_S) && !self.is_above

@@ -3,7 +3,8 @@
 use super::Run;
 use crate::knobs::{Adjustable, Knobs};
 
-/// Returns the settings that differ between `base` and `new` but must be equal; empty if the runs can be compared.
+/// Returns the settings that must be equal but differ between `base` and `new`. The list is empty if the runs
+/// can be compared.
 pub fn mismatches(base: &[Run], new: &[Run]) -> Vec<String> {
     let Some(first) = base.first() else { return Vec::new() };
     let mut misfits = Vec::new();

@@ -32,7 +32,7 @@ pub enum RunError {
         count: usize,
         /// Whether the segments are `under load` or `without load`.
         kind: &'static str,
-        /// The numbers and settings of the first of these segments, as text.
+        /// The numbers and settings of the first few of these segments, as text.
         listed: String,
         /// The number of the first segment.
         first: u32,
@@ -54,7 +54,7 @@ pub enum RunError {
     NoSession(String),
 }
 
-/// The number of segments that an error lists.
+/// The largest number of segments in an error message.
 const LISTED: usize = 4;
 
 impl Run {

@@ -25,16 +25,16 @@ pub struct Points<'a> {
     pub values: &'a [u64],
 }
 
-/// The bounds of a search for the highest rate; `None` for an unknown bound.
+/// The bounds of a search for the highest rate. A bound that is not known yet is `None`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchBounds<'a> {
     /// The dimension.
     pub dimension: Dimension,
     /// The limit.
     pub limit: &'a Limit,
-    /// The highest value that keeps the limit.
+    /// Lower end: the highest value at which the limit is kept.
     pub lower: Option<u64>,
-    /// The lowest value that does not keep the limit.
+    /// Upper end: the lowest value at which the limit is not kept.
     pub upper: Option<u64>,
 }
 

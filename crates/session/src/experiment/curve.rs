@@ -32,8 +32,8 @@ struct OtherSettings {
 }
 
 impl OtherSettings {
-    /// Returns the values of this setting that are different in another setting of `all`: `pipeline 16, io-threads 4`.
-    /// The text is empty if nothing differs.
+    /// Returns the values in which this setting differs from another setting of `all`: `pipeline 16,
+    /// io-threads 4`. The text is empty if nothing differs.
     fn differing(&self, all: &[&Self]) -> String {
         let knobs = Knob::of(&self.knobs).into_iter();
         let knobs =
@@ -200,7 +200,7 @@ impl Curve {
     /// loop is open, if other settings differ, or if the law does not fit.
     pub fn law(&self) -> Option<Usl> {
         let is_one = self.lines().len() <= 1;
-        // Under a rate, the throughput is the rate.
+        // In an open loop, the requested rate determines the throughput.
         let is_free = self.points.iter().all(|point| !point.is_open());
         let points: Vec<_> =
             self.points.iter().map(|point| (point.value as f64, point.ops_per_s())).collect();

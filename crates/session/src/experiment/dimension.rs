@@ -81,7 +81,8 @@ impl Dimension {
         }
     }
 
-    /// Returns whether the dimension is a concurrency, so that the universal scalability law applies.
+    /// Returns whether the dimension is a concurrency. The universal scalability law applies only to such
+    /// dimensions.
     pub fn is_concurrency(self) -> bool {
         match self {
             Self::Knob(knob) => matches!(knob, Knob::Clients | Knob::Pipeline),

@@ -5,10 +5,10 @@
 //!                           ▲                │ kept, not kept, or disturbed: then again
 //!                           └────────────────┘
 //! ```
-//! The throughput of a closed loop is the upper bound of all rates. A trial keeps the limit if its response times are
-//! below the limit, at least 99 % of the due requests were answered, and no request failed. The search finds a rate if,
-//! in full trials, this rate kept the limit and a slightly higher rate did not keep the limit. If the search has found
-//! no such rate when its time is over, the result is undecided.
+//! The throughput of a closed loop is the upper bound of all rates. A trial keeps the limit if its response
+//! times are below the limit, at least 99 % of the due requests were answered, and no request failed. The
+//! search has found a rate when full trials show two things: the limit is kept at this rate, and it is not
+//! kept at a slightly higher rate. If the time of the search is over before that, the result is undecided.
 
 use super::{
     ChartData, Dimension, Ending, Experiment, ExperimentSetting, Interruption, Limit, SearchBounds,
@@ -29,20 +29,23 @@ use crate::{
     units,
 };
 
-/// The times of the closed loop in seconds: the left-out time at the start of the loop, and the measured time.
+/// The two times of the closed loop, in seconds: the time at its start that is left out, and the measured
+/// time.
 const PEAK_S: (f64, f64) = (1.0, 2.0);
-/// The maximum length of a full trial with too few samples for the limit's percentile, in seconds.
+/// The maximum length of a full trial, in seconds. A full trial lasts longer than usual if it has too few
+/// samples for the limit's percentile.
 const LONGEST_S: f64 = 10.0;
-/// After this time, in seconds, the search accepts bounds that are further apart.
+/// The time, in seconds, after which the search accepts bounds that are further apart.
 const CLOSE_S: f64 = 45.0;
-/// The search ends after this time, in seconds.
+/// The time after which the search ends, in seconds.
 const LIMIT_S: f64 = 170.0;
-/// The numbers of disturbed trials in a row after which the search ends: normally, and if the last trial had no reply.
+/// The search ends after this number of disturbed trials in a row. The second number applies if the last
+/// trial had no reply, and the first number otherwise.
 const DISTURBED: (u32, u32) = (8, 3);
-/// If a larger share of all trials is disturbed, the search has no result.
+/// The largest accepted share of disturbed trials. If more trials are disturbed, the search has no result.
 const MOST_DISTURBED: f64 = 0.25;
-/// The time of a pause before a failed rate is tried again, in seconds. During the pause, the load runs at half of the
-/// rate to clear the backlog.
+/// The length of the pause before a failed rate is tried again, in seconds. During the pause, the load runs
+/// at half of the rate to clear the backlog.
 const REST_S: f64 = 0.5;
 
 /// The phase of the search.
@@ -114,16 +117,16 @@ impl Find {
         }
     }
 
-    /// Returns the highest rate that certainly keeps the limit, and the lowest rate that certainly exceeds the limit. A
-    /// rate is `None` if it is not known yet.
+    /// Returns two rates: the highest at which the limit is certainly kept, and the lowest at which it is
+    /// certainly not kept. A rate that is not known yet is `None`.
     pub fn bounds(&self) -> (Option<u32>, Option<u32>) {
         let rate = |seen: Option<&crate::stats::search::Trials>| seen.map(|seen| seen.load as u32);
         let search = self.search.as_ref();
         (rate(search.and_then(Search::lower)), rate(search.and_then(Search::upper)))
     }
 
-    /// Returns the present estimates of the highest rate that keeps the limit, and of the lowest rate that exceeds the
-    /// limit.
+    /// Returns the present estimates of two rates: the highest at which the limit is kept, and the lowest at
+    /// which it is not kept.
     pub fn narrowing(&self) -> (Option<u32>, Option<u32>) {
         let (lower, upper) = self.search.as_ref().map_or((None, None), Search::near);
         (lower.map(|load| load as u32), upper.map(|load| load as u32))

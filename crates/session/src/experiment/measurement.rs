@@ -4,16 +4,17 @@ use crate::session::Interval;
 
 /// The send lag, in microseconds, above which an open loop has a backlog.
 const LATE_US: u64 = 10_000;
-/// For this time after a switch, in seconds, a backlog counts as a backlog of the previous setting. After this time, a
-/// backlog counts for the new setting.
+/// The time after a switch, in seconds, during which a backlog counts for the previous setting. After this
+/// time, a backlog counts for the new setting.
 const BACKLOG_S: f64 = 5.0;
 /// The number of samples that a p99 needs.
 pub(super) const ENOUGH_FOR_P99: u64 = 1100;
 
-/// The minimum and the maximum of the time after a change that is left out, in seconds.
+/// The minimum and the maximum of the time that is left out after a change, in seconds.
 const SETTLE_S: (f64, f64) = (0.5, 5.0);
 
-/// Returns the time after a change that is left out, in seconds. Requests are in flight for about `in_flight_s` seconds.
+/// Returns the time that is left out after a change, in seconds. Requests are in flight for about
+/// `in_flight_s` seconds.
 pub(super) fn settle_s(in_flight_s: f64) -> f64 {
     (2.0 * in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1)
 }
@@ -22,7 +23,8 @@ pub(super) fn settle_s(in_flight_s: f64) -> f64 {
 #[derive(Debug, Clone)]
 pub(super) struct Measurement {
     start_s: f64,
-    /// A backlog delays the start of the measurement until this time at most, in seconds since the session began.
+    /// The latest time, in seconds since the session began, to which a backlog can delay the start of the
+    /// measurement.
     backlog_until_s: f64,
     has_begun: bool,
     /// The measurement so far.
@@ -35,13 +37,14 @@ impl Measurement {
         Self { start_s, backlog_until_s: start_s, has_begun: false, measured: Interval::default() }
     }
 
-    /// Returns a measurement under a setting that is in force since `since_s`. The measurement leaves out the first
-    /// `settle_s` seconds and, in an open loop, the backlog of the previous setting.
+    /// Returns a measurement under a setting that has been in force since `since_s`. The measurement leaves
+    /// out the first `settle_s` seconds and, in an open loop, the backlog of the previous setting.
     pub(super) fn after_backlog(since_s: f64, settle_s: f64) -> Self {
         Self { backlog_until_s: since_s + BACKLOG_S, ..Self::from(since_s + settle_s) }
     }
 
-    /// Adds the next interval if the interval belongs to this measurement, and returns whether it does.
+    /// Adds the next interval if it belongs to this measurement. Returns whether it belongs to this
+    /// measurement.
     pub(super) fn take(&mut self, interval: &Interval) -> bool {
         let began_s = interval.t_s - interval.length_s;
         let is_behind = interval.response.is_some() && interval.behind_us > LATE_US;

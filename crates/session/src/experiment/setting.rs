@@ -37,12 +37,12 @@ pub struct ExperimentSetting {
     pub knobs: Knobs,
     /// The number of the node under load, from 0.
     pub node: u16,
-    /// The server parameters to set; each parameter occurs once. All other parameters have the value from before the
-    /// experiment.
+    /// The server parameters to set; each parameter occurs once. All other parameters have the value that
+    /// they had before the experiment.
     pub config: Vec<(&'static Parameter, String)>,
 }
 
-/// Returns the error for a part of a setting that changes nothing.
+/// Returns the error for a setting with the text `part`, if this text changes nothing.
 fn nothing(part: &str) -> WordsError {
     let words = Adjustable::all().skip(1).map(Adjustable::word).collect::<Vec<_>>().join(", ");
     let example = format!("clients 50, {words}, preset NAME or config NAME VALUE");

@@ -1,5 +1,5 @@
-//! The basis of all experiments. An experiment requests a setting. This module reports when the setting is in force,
-//! and the measurements under that setting.
+//! The basis of all experiments. An experiment requests a setting. This module reports when the setting is in
+//! force, and passes on the measurements under that setting.
 //!
 //! ```text
 //! change ─► orders ──► … segment, segment: setting in force ──► intervals of it ──► change …
@@ -54,12 +54,12 @@ impl Interruption {
     }
 }
 
-/// The meaning of a delivery for the requested setting.
+/// What a message of the session means for the requested setting.
 #[derive(Debug, PartialEq)]
 pub(super) enum Observed<'a> {
     /// Nothing.
     Nothing,
-    /// The setting is in force since this time, in seconds since the session began.
+    /// The setting has been in force since this time, in seconds since the session began.
     Holds { since_s: f64 },
     /// The measurements of an interval under the setting.
     Measured(&'a Interval),
@@ -83,9 +83,10 @@ enum SettingState {
     /// The setting is not in force yet.
     #[default]
     Awaited,
-    /// The setting was already in force at the time of the request, and the experiment does not know it yet.
+    /// The setting was already in force at the time of the request, but this has not been reported to the
+    /// experiment yet.
     Found,
-    /// The setting is in force, and the experiment knows it.
+    /// The setting is in force, and this has been reported to the experiment.
     Held,
 }
 
@@ -108,8 +109,9 @@ pub(super) struct SettingTracker {
 }
 
 impl SettingTracker {
-    /// Returns the orders that request a setting. [`see`](Self::see) reports when the setting is in force. Changed
-    /// parameters that the setting does not name get their previous value.
+    /// Returns the orders that request a setting. [`see`](Self::see) reports when the setting is in force. If
+    /// the experiment has changed a parameter that this setting does not name, the parameter gets the value
+    /// from before the experiment.
     pub(super) fn request(&mut self, to: &ExperimentSetting) -> Vec<Order> {
         self.wanted = Some(to.knobs.clone());
         let named = to.config.iter().map(|(parameter, value)| (*parameter, value.clone()));

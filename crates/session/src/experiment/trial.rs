@@ -17,14 +17,14 @@ use crate::{knobs::Arrivals, session::Interval, stats::Latency, units};
 const ACHIEVED: f64 = 0.99;
 /// The number of parts of a trial.
 const PARTS: usize = 4;
-/// A part is called short if a smaller share of its due requests was answered. If a rate is too high, at least three of
-/// the four parts are short.
+/// A part is called short if less than this share of its due requests was answered. If a rate is too high, at
+/// least three of the four parts are short.
 const SHORT: f64 = f64::midpoint(ACHIEVED, 1.0);
-/// Without a disturbance, the best part has at most this many times the mean throughput. After a stall, requests catch
-/// up, so the throughput of the best part is higher.
+/// Without a disturbance, the throughput of the best part is at most this many times the mean throughput.
+/// After a stall, the waiting requests are answered quickly, so the throughput of the best part is higher.
 const EVEN: f64 = 1.1;
-/// At a rate that is too high, the server is as busy as in the closed loop. The server then answers at least this share
-/// of the closed loop's requests.
+/// At a rate that is too high, the server is as busy as in the closed loop. Its throughput is then at least
+/// this share of the closed loop's throughput.
 const OF_PEAK: f64 = 0.9;
 
 /// The result of a trial.
@@ -38,7 +38,7 @@ pub(super) enum TrialOutcome {
     Disturbed(Disturbance),
 }
 
-/// A cause of a failed trial other than its rate.
+/// A cause, other than the rate, of a failed trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Disturbance {
     /// No request succeeded.

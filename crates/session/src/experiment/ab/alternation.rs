@@ -1,5 +1,5 @@
-//! Alternates between the two sides of an A/B. A pair has one part of each side, and each part is some seconds long.
-//! More pairs follow until the result is clear or the time is over.
+//! Alternates between the two sides of an A/B. A pair has one part (one measurement) of each side, and each
+//! part is some seconds long. More pairs follow until the result is clear or the time is over.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -30,15 +30,15 @@ const OF_OPERATION: [Figure; 2] = [figures::OPS_PER_S, figures::SERVICE_P99];
 /// The times of an A/B, in seconds.
 #[derive(Debug, Clone, Copy)]
 pub struct AbPlan {
-    /// The time after a switch to the other side that is not measured, in seconds.
+    /// The time that is left out of the measurement after each switch to the other side, in seconds.
     pub settle_s: f64,
     /// The length of a part (one measurement of one side), in seconds.
     pub part_s: f64,
     /// The maximum length of a part with too few samples for a p99, in seconds.
     pub longest_part_s: f64,
-    /// The A/B ends after this time, in seconds, even if the result is not clear.
+    /// The time after which the A/B ends even if the result is not clear, in seconds.
     pub limit_s: f64,
-    /// Whether the A/B continues although redyno itself is the limit on both sides.
+    /// Whether the A/B continues even if redyno itself is the limit on both sides.
     pub anyway: bool,
 }
 
@@ -79,12 +79,13 @@ const LIMITED_PAIRS: usize = 3;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Alternation {
     plan: AbPlan,
-    /// Whether both sides are open loops; in open loops, the response time decides.
+    /// Whether both sides are open loops. In open loops, the sides are compared by their response times.
     is_open: bool,
     /// The side that is in force or has been requested.
     pub side: Side,
-    /// The measurement of the present side, and the number of parts that are still to be measured: one part completes
-    /// the previous pair, and another part begins the next pair.
+    /// The measurement of the present side, and the number of parts that this side still needs. After a
+    /// switch a side needs two parts: the first completes the previous pair, and the second begins the next
+    /// pair.
     block: Option<(Measurement, usize)>,
     /// The part that was measured just before the last switch; `None` if this part already belongs to a pair.
     before: Option<Interval>,
@@ -93,7 +94,7 @@ pub(super) struct Alternation {
     pub pairs: Vec<Pair>,
     /// The sums of all counted parts: of side A, and of side B.
     sums: [Interval; 2],
-    /// Whether no more pairs are measured, because the time is over.
+    /// Whether the last pair was measured, because the time is over.
     is_last: bool,
 }
 
@@ -102,7 +103,7 @@ pub(super) struct Alternation {
 pub(super) enum NextStep {
     /// The present side continues.
     GoOn,
-    /// The other side begins; [`Alternation::side`] is already that side.
+    /// The other side begins, and [`Alternation::side`] is that side already.
     Switch,
     /// The alternation is over.
     End,
@@ -127,7 +128,8 @@ impl Alternation {
         Pair::figures(self.is_open)
     }
 
-    /// Returns the figure that decides: throughput in closed loops, the p99 of the response time in open loops.
+    /// Returns the figure that decides the A/B: throughput in closed loops, the p99 of the response time in
+    /// open loops.
     pub fn decides(&self) -> Figure {
         let [throughput, _, p99] = self.figures();
         if self.is_open { p99 } else { throughput }
@@ -169,8 +171,9 @@ impl Alternation {
         self.since_s.is_some_and(|since_s| now_s > since_s + self.plan.limit_s)
     }
 
-    /// Returns why redyno itself was the limit on both sides of all pairs so far; more pairs would only compare redyno
-    /// with itself. Returns `None` if redyno was not the limit, or if there are fewer than three pairs.
+    /// Returns the reason why redyno itself was the limit on both sides of all pairs so far. More pairs would
+    /// then only compare redyno with itself. Returns `None` if redyno was not the limit, if there are fewer
+    /// than three pairs, or if the A/B is to continue anyway.
     pub fn client_limit(&self) -> Option<String> {
         let is_judged = self.pairs.len() >= LIMITED_PAIRS && !self.plan.anyway;
         let is_limited = is_judged && self.pairs.iter().all(Pair::is_limited);
@@ -182,8 +185,8 @@ impl Alternation {
         ((self.plan.limit_s - self.plan.part_s) / self.plan.pair_s()).max(1.0) as usize
     }
 
-    /// Begins to measure the requested side. The setting of the side is in force since `since_s`, in seconds since the
-    /// session began.
+    /// Begins to measure the requested side. The setting of the side has been in force since `since_s`, in
+    /// seconds since the session began.
     pub fn holds(&mut self, since_s: f64) {
         let parts = if self.before.is_none() { 1 } else { 2 };
         self.block = Some((Measurement::after_backlog(since_s, self.plan.settle_s), parts));

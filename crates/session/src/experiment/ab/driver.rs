@@ -95,8 +95,8 @@ impl Ab {
         self.alternation.difference(None, figure)
     }
 
-    /// Returns the difference between A and B in the figure that decides. The difference is final when the A/B [is
-    /// over](Experiment::is_over).
+    /// Returns the difference between A and B in the figure that decides the A/B. The difference is final
+    /// when the A/B [is over](Experiment::is_over).
     pub fn verdict(&self) -> Difference {
         self.difference(self.alternation.decides())
     }
@@ -106,8 +106,8 @@ impl Ab {
         self.alternation.table()
     }
 
-    /// Returns, for each counted pair, the comparison of B with A in this pair and in all pairs so far. The compared
-    /// figure is the figure that decides.
+    /// Returns one entry for each counted pair: the comparison of B with A in this pair, and in all pairs so
+    /// far. The compared figure is the figure that decides the A/B.
     fn course(&self) -> Vec<AfterPair> {
         let (decides, mut differences) = (self.alternation.decides(), Vec::new());
         let after = |pair: &Pair| {

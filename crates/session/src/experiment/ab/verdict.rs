@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 use super::{Ab, Pair};
 use crate::{compare::Difference, stats::Verdict};
 
-/// The names, in records, of the figures by which pairs are judged.
+/// The figures by which pairs are judged, by their names in records.
 const NAMES: [&str; 3] = ["throughput", "p50", "p99"];
 
 /// A difference in the form of a record. The values are relative to A: 0.1 means that B is 10 % higher.
@@ -28,7 +28,7 @@ impl Ab {
         }
     }
 
-    /// Returns the comparison so far, in the figure that decides.
+    /// Returns the comparison so far, in the figure that decides the A/B.
     pub(super) fn so_far(&self) -> String {
         let decides = self.verdict();
         match decides.change {

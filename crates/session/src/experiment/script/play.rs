@@ -7,8 +7,8 @@ use crate::{
     session::{Delivery, Mark, Order, Record},
 };
 
-/// The script waits for requested knobs for this time, in seconds. After this time, the script assumes that the user or
-/// another client of the session has changed the knobs.
+/// The time, in seconds, for which the script waits until the requested knobs are in force. After this time,
+/// the script assumes that the user or another client of the session has changed the knobs.
 const PENDING_S: f64 = 1.0;
 
 /// A script, and its progress.
@@ -16,13 +16,13 @@ const PENDING_S: f64 = 1.0;
 pub struct Script {
     name: String,
     text: ScriptText,
-    /// The start of the script, in seconds since the session began; `None` if the script will begin with its first
-    /// delivery.
+    /// The start of the script, in seconds since the session began. `None` if the script begins when the
+    /// first message of the session arrives, and this message has not arrived yet.
     since_s: Option<f64>,
     /// The index of the next change.
     next: usize,
-    /// The knobs that were requested last, and the time until which the script waits for these knobs. The script waits
-    /// for the first knobs without a limit, since the user may have to allow the load.
+    /// The knobs that were requested last, and the time until which the script waits for these knobs. The
+    /// script waits for the first knobs without a limit, because the user may have to allow the load.
     ordered: Option<(Knobs, f64)>,
     /// The knobs in force.
     knobs: Knobs,
@@ -49,8 +49,8 @@ impl Script {
         })
     }
 
-    /// Returns a script that begins with its first delivery instead of with the session. The script then switches the
-    /// load on.
+    /// Returns a script that begins when the first message of the session arrives, and not with the session.
+    /// At its beginning, the script switches the load on.
     #[must_use]
     pub fn from_now(self) -> Self {
         Self { since_s: None, ordered: None, ..self }
@@ -89,7 +89,7 @@ impl Script {
         }
     }
 
-    /// Returns the message `why` after the name of the file and the number of the last played line.
+    /// Returns a message: the name of the file, the number of the last played line, and `why`.
     fn with_line(&self, why: &str) -> String {
         let line =
             self.next.checked_sub(1).and_then(|last| self.text.turns.get(last)).map_or(0, |turn| turn.line);
@@ -164,7 +164,7 @@ impl Experiment for Script {
         t_s(delivery).map_or_else(Vec::new, |now_s| self.play(now_s))
     }
 
-    /// Stops the script. The script's changes are kept, since the user requested them.
+    /// Stops the script. The changes by the script are kept, because the user requested them.
     fn stop(&mut self) -> Vec<Order> {
         self.ending.get_or_insert(Ending::Done);
         Vec::new()

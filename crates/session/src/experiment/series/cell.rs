@@ -1,5 +1,5 @@
-//! A cell of a series: one run with one value of each list. This module also has the figures of a cell, measured or
-//! published, in a common form for the table.
+//! A cell of a series: one run, with one value of each parameter that has a list of values. This module also
+//! has the figures of a cell, measured or published, in a common form for the table.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -63,7 +63,7 @@ pub(super) struct RunSpec {
     /// The number of operations that each command counts as.
     #[serde(default = "one", deserialize_with = "quantity")]
     each: u32,
-    /// Whether to run a prefill; `None` if the workload decides.
+    /// Whether to run a prefill; `None` for the setting of the workload.
     prefill: Option<bool>,
     /// The pause without load before the run, in seconds.
     #[serde(default, deserialize_with = "some_quantity")]
@@ -88,17 +88,18 @@ pub(super) struct KnownWorkloads<'a> {
     pub(super) tables: &'a BTreeMap<String, toml::Table>,
 }
 
-/// A cell of a series: one run with one value of each list.
+/// A cell of a series: one run, with one value of each parameter that has a list of values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesCell {
     /// The name of the run.
     pub run: String,
-    /// The lists of the run in order, each with its value in this cell. A scaled value is the value after
-    /// [`Scaling`](super::Scaling).
+    /// The names of the run's lists in order, each with the value of the list in this cell. Values that
+    /// [`Scaling`](super::Scaling) changes are given after the change.
     pub at: Vec<(String, String)>,
-    /// The lists of the run with their values in the file, before scaling.
+    /// The names of the run's lists, each with its value in the file, before scaling.
     pub(super) listed: Vec<(String, String)>,
-    /// The lists that set an amount of the load, each with the name of this amount.
+    /// The names of the lists that set an amount of the load, each with the name of this amount, such as
+    /// `requests`.
     pub(super) amounts: BTreeMap<String, &'static str>,
     /// The workload.
     pub workload: Arc<Workload>,
@@ -208,7 +209,7 @@ impl RunSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all(deserialize = "kebab-case"))]
 pub struct Figures {
-    /// Operations per second. If the table counts another unit, the number of these units per second.
+    /// Operations per second, or units per second if the table counts another unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
     /// The mean latency in microseconds.

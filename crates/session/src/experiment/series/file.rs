@@ -40,13 +40,14 @@ struct SeriesFile {
     name: Option<String>,
     #[serde(default)]
     about: String,
-    /// Groups of lists that advance together: the first values of all lists in a group are used in one cell, then the
-    /// second values, and so on.
+    /// Groups of lists that advance together: one cell uses the first values of all lists in a group, the
+    /// next cell uses the second values, and so on.
     #[serde(default)]
     together: Vec<Vec<String>>,
     #[serde(default)]
     run: Vec<Spanned<RunSpec>>,
-    /// The parameters. Parameters are only checked here, since each cell reads the file again with its own values.
+    /// The parameters. They are only checked here, because the file is read again for each cell, with the
+    /// values of this cell.
     #[serde(default, rename = "parameters")]
     _parameters: BTreeMap<String, toml::Value>,
     #[serde(default, rename = "load")]

@@ -86,7 +86,7 @@ pub(super) fn combinations(axes: &[CellAxis]) -> CellAxis {
         let longer = |at: &Vec<(String, String)>| {
             axis.iter().map(|value| [at.as_slice(), value].concat()).collect::<Vec<_>>()
         };
-        // One cell above the limit is enough for the refusal.
+        // One cell more than allowed is enough to refuse the series.
         so_far.iter().flat_map(longer).take(MAX_CELLS + 1).collect()
     })
 }

@@ -1,5 +1,5 @@
-//! A series runs workloads one after the other, once for each combination of its parameters' values. The results are
-//! one table.
+//! A series runs workloads one after the other. Each run is repeated for every combination of the values of
+//! its parameters. The results are one table.
 //!
 //! ```text
 //! file ──► [parameters], --set ──► runs × the lists that each names ──► cells ──► a session each ──► table

@@ -22,7 +22,8 @@ pub struct Published {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct PublishedCell {
     run: String,
-    /// The figures apply to these values of the lists, and to all values of lists that are not named here.
+    /// The values of lists to which the figures apply. If a list is not named here, the figures apply to all
+    /// its values.
     #[serde(default)]
     at: BTreeMap<String, toml::Value>,
     ops_per_s: Option<f64>,

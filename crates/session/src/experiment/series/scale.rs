@@ -59,9 +59,9 @@ impl ScaleFactor {
 }
 
 impl Scaling {
-    /// Changes the amounts of all cells of a series. Returns a line with the changes, such as
-    /// `changed: requests 3 M to 30 k, clients 256 to 3`; `None` if nothing changes. A list that sets an amount shows
-    /// the changed amount in the title of a cell.
+    /// Changes the amounts of all cells of a series. Returns a line with the changes, such as `changed:
+    /// requests 3 M to 30 k, clients 256 to 3`; `None` if nothing changes. If a list sets an amount, the
+    /// titles of the cells show the changed amount.
     pub fn apply(&self, series: &mut Series) -> Option<String> {
         let before: Vec<_> = series.cells.iter().map(|cell| cell.load.clone()).collect();
         series.cells.iter_mut().for_each(|cell| self.change(cell));
@@ -108,7 +108,8 @@ impl Scaling {
         for (name, value) in &mut cell.at {
             let Some(amount) = cell.amounts.get(name) else { continue };
             let amount = AMOUNTS.into_iter().find(|(known, _)| known == amount);
-            // A cell that ends after a time keeps the value of its list of requests.
+            // If a cell ends after a time, it has no number of requests, so the value of a list of requests
+            // is not changed.
             let changed = amount.and_then(|(_, of)| Some((of(&load)?, of(&cell.load)?)));
             if let Some((_, changed)) = changed.filter(|(was, is)| was != is) {
                 *value = units::setting(changed);

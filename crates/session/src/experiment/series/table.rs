@@ -162,7 +162,8 @@ fn names_of(cell: &SeriesCell) -> Vec<String> {
 
 const ALL: &str = "all";
 
-/// Returns the figures of the row called `name`; a single row has the figures of the whole cell.
+/// Returns the figures of the row called `name`. If the cell has only one row, these are the figures of the
+/// whole cell.
 fn of_operation<'a>(of: &'a CellFigures, name: &str, rows: usize) -> Option<&'a Figures> {
     if rows == 1 || name == ALL { Some(&of.all) } else { of.operations.get(name) }
 }
@@ -171,7 +172,8 @@ fn written(figures: &Figures, layout: &TableLayout) -> Vec<String> {
     let latency = |us: Option<f64>| us.map(|us| units::latency((us * 1e3) as u64));
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let first = [figures.ops_per_s.map(units::count), latency(figures.mean_us), latency(figures.p99_us)];
-    // Shares have two decimals, as published, so that a share near 100 % is not rounded up to 100 %.
+    // As in published tables, shares have two decimals, so that a share near 100 % is not rounded up to 100
+    // %.
     let share = |percent: &f64| format!("{percent:.2} %");
     let shares = (0..layout.within_ms.len()).map(|n| or_none(figures.within.get(n).map(share)));
     let mean =

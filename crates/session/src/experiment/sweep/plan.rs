@@ -33,7 +33,7 @@ impl FromStr for SweepPlan {
 
     fn from_str(text: &str) -> Result<Self, WordsError> {
         let (words, limit) = match text.split_once('<') {
-            // The percentile of the limit is the last word before the sign.
+            // The percentile of the limit is the last word before the `<`.
             Some((before, _)) => {
                 let at = before.trim_end().rfind(' ').map_or(0, |at| at + 1);
                 (&text[..at], Some(text[at..].parse()?))

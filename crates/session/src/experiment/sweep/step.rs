@@ -19,17 +19,17 @@ const RESPONSE: f64 = 0.05;
 #[derive(Debug, Clone)]
 pub(super) struct SweepStep {
     stretch: Measurement,
-    /// The replies per second of each tick.
+    /// The replies per second in each tick (measured interval).
     ops_per_s: Vec<f64>,
     /// The mean response time of each tick in an open loop, in nanoseconds.
     response_ns: Vec<f64>,
-    /// The means of gauges since the setting is in force.
+    /// The means of gauges since the setting came into force.
     pub(super) gauges: GaugeMeans,
 }
 
 impl SweepStep {
-    /// Returns a step with a setting that is in force since `since_s`. Requests are in flight for about `in_flight_s`
-    /// seconds.
+    /// Returns a step with a setting that has been in force since `since_s`. Requests are in flight for about
+    /// `in_flight_s` seconds.
     pub(super) fn new(since_s: f64, in_flight_s: f64) -> Self {
         let stretch = Measurement::after_backlog(since_s, settle_s(in_flight_s));
         Self { stretch, ops_per_s: Vec::new(), response_ns: Vec::new(), gauges: GaugeMeans::default() }
