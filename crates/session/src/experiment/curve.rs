@@ -32,8 +32,8 @@ struct OtherSettings {
 }
 
 impl OtherSettings {
-    /// Returns the values in which this setting differs from another setting of `all`: `pipeline 16,
-    /// io-threads 4`. The text is empty if nothing differs.
+    /// Returns the values in which this setting differs from another setting of `all`:
+    /// `pipeline 16, io-threads 4`. The text is empty if the settings do not differ.
     fn differing(&self, all: &[&Self]) -> String {
         let knobs = Knob::of(&self.knobs).into_iter();
         let knobs =

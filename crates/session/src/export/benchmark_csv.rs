@@ -34,13 +34,14 @@ pub const BENCHMARK_CSV: Format = Format::new(
     |_, _| SummarySink::of(None, rows),
 );
 
-/// Returns the heading, and a row for each operation of the whole load without its warm-up.
+/// Returns the heading, and a row for each operation. The rows cover the whole load except the warm-up.
 fn rows(sheet: &Sheet, _: Option<&str>) -> Vec<String> {
     let sum = sheet.timeline.summary();
     let (length_s, is_open) = (sum.length_s, sum.response.is_some());
     let per_s = |ops: u64| if length_s > 0.0 { ops as f64 / length_s } else { 0.0 };
     let operations = sheet.timeline.operations();
-    // A quote in a title is doubled here, since it would end the cell. redis-benchmark does not double it.
+    // A quote in a title is doubled here, because a single quote would end the cell. redis-benchmark does not
+    // double it.
     let rows = operations.iter().map(|(name, part)| {
         row(&inert(name).replace('"', "\"\""), per_s(part.in_rate(is_open)), &part.service)
     });

@@ -43,7 +43,7 @@ pub struct Metrics {
     receivers: u32,
     ping: Latency,
     ping_errors: BTreeMap<String, u64>,
-    /// The last gauges of the server. A gauge that reports increments is summed up.
+    /// The last gauges of the server. If a gauge reports increments, this is the sum of all its increments.
     server: Gauges,
     events: BTreeMap<String, u64>,
     findings: Findings,

@@ -207,7 +207,8 @@ pub(super) struct SummarySink {
 }
 
 impl SummarySink {
-    /// Returns a sink. At the end, `write` turns the session and the tag into the output.
+    /// Returns a sink. At the end of the session, the sink calls `write` with the rows of the session and the
+    /// tag, and returns the text.
     pub(super) fn of(tag: Option<&str>, write: fn(&Sheet, Option<&str>) -> Vec<String>) -> Box<Self> {
         Box::new(Self { sheet: Sheet::default(), tag: tag.map(str::to_owned), write })
     }

@@ -1,5 +1,6 @@
-//! An agent: a load engine on another machine. An agent carries out a share of a session's load. The agent reads the
-//! session's orders from the bus, and writes intervals and events to the bus.
+//! An agent: a load engine on another machine. An agent carries out a share of a session's load. The agent
+//! reads the session's orders from the bus (a Redis or Valkey server for messages), and writes intervals and
+//! events to the bus.
 //!
 //! The agent ends its load after [`SILENCE`] without an order. The agent also ends the load when the load's time is
 //! over, even if the bus is lost. An agent never removes keys: the session does.
@@ -30,16 +31,17 @@ use crate::{
     workload::Share,
 };
 
-/// The longest time without an order before the agent ends its load. The session repeats its order twice a second.
+/// The time without an order after which the agent ends its load. The session repeats its order twice a
+/// second.
 const SILENCE: Duration = Duration::from_secs(4);
-/// At the end, the longest time for which the agent tries to send its last reports to a bus that does not answer.
+/// If the bus does not answer at the end, the agent tries for this long to send its last reports.
 const LAST_REPORTS: Duration = Duration::from_secs(30);
 /// The time without a session after which the agent prints that it still waits. The time doubles after each such line.
 const STILL_WAITS_AFTER: Duration = Duration::from_secs(10);
-/// How often the agent reports: four times a second, whenever an interval of the load ends.
+/// The time between two reports. The agent reports when an interval of the load ends, four times a second.
 const REPORT_EVERY: Duration = Duration::from_millis(250);
-/// The largest number of unsent reports. Beyond it the oldest report is dropped, and the session notices the gap in the
-/// report numbers.
+/// The largest number of unsent reports. If there are more, the oldest report is dropped, and the session
+/// notices the gap in the report numbers.
 const MOST_WAITING: usize = 400;
 
 /// The settings of an agent.
@@ -48,9 +50,9 @@ pub struct AgentPlan {
     pub bus: Target,
     /// The session's name.
     pub name: FleetName,
-    /// The agent's number, and how many agents there are.
+    /// The agent's number, and the number of agents.
     pub share: Share,
-    /// What the agent permits a session to order.
+    /// The targets, rates, clients and commands that the agent permits.
     pub permit: Permit,
     /// Whether the agent waits for another session when a session has ended.
     pub stays: bool,
@@ -98,7 +100,7 @@ struct Agent<'a> {
     reported: Option<Instant>,
     measured: Option<Instant>,
     waiting: VecDeque<(AgentReport, Vec<String>)>,
-    /// Why the bus did not take the last report.
+    /// The reason why the bus did not accept the last report.
     trouble: String,
     /// The identifier of the run that has ended. Later orders of this run are ignored.
     over: String,
@@ -135,7 +137,8 @@ impl<'a> Agent<'a> {
                 }
                 return AgentEnd::Signal;
             }
-            // The read is repeated if the bus does not answer, and this time counts as silence.
+            // If the bus does not answer, the read is repeated. The time of these attempts counts as time
+            // without an order.
             let was_paused = self.running.is_some() && self.after.is_empty();
             let read = self.orders();
             if was_paused && read.as_ref().is_ok_and(Vec::is_empty) {
@@ -222,7 +225,7 @@ impl<'a> Agent<'a> {
             return Ok(true);
         }
         if order.processes[index] != self.report.process {
-            // The session had lost this agent, and another process has taken its number.
+            // The session had lost this agent, and another process now has the agent's number.
             return Ok(self.running.is_some());
         }
         self.heard = Instant::now();
@@ -380,7 +383,7 @@ impl<'a> Agent<'a> {
     }
 }
 
-/// Returns the report of an agent on this machine that waits for a session.
+/// Returns the report of an agent that runs on this machine and waits for a session.
 fn first_report(plan: &AgentPlan, host: String, process: u64) -> AgentReport {
     let (version, Share { index, of }, most_clients) =
         (VERSION.to_owned(), plan.share, plan.permit.most_clients);

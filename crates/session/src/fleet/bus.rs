@@ -87,11 +87,11 @@ pub(super) enum BusStream {
 /// A message: the fields of an entry, in order.
 pub(super) type MessageFields = Vec<(String, Vec<u8>)>;
 
-/// A connection to the bus that is opened on demand.
+/// A connection to the bus. The connection is opened when it is needed.
 pub(super) struct Bus {
-    /// The server that the user gave.
+    /// The server that the user named.
     given: Target,
-    /// The server in use: the given server, or the cluster node that owns the keys of the streams.
+    /// The server in use: the named server, or the cluster node that owns the keys of the streams.
     target: Target,
     name: FleetName,
     open: Option<Talk>,
@@ -189,7 +189,7 @@ impl Bus {
         let command = untrusted::bytes(words[0]);
         for _ in 0..3 {
             let reply = self.exchange(words, limit).inspect_err(|_| {
-                // Another node may own the keys by now.
+                // In the meantime, another node may own the keys.
                 (self.open, self.target) = (None, self.given.clone());
             })?;
             match RespValue::read(&reply) {
@@ -228,8 +228,8 @@ fn entries(reply: &RespValue) -> Option<Vec<(String, MessageFields)>> {
     reply.list()?.iter().map(entry).collect()
 }
 
-/// Returns the address in a MOVED reply of the node at `by`; `None` for any other error. An address without a host is
-/// on the host of `by`.
+/// Returns the address in a MOVED reply of the node at `by`; `None` for any other error. If the address in
+/// the reply has no host, the host is the host of `by`.
 fn moved(line: &[u8], by: &Address) -> Option<Address> {
     let text = untrusted::bytes(line);
     let (host, port) = text.strip_prefix("MOVED ")?.split_once(' ')?.1.rsplit_once(':')?;

@@ -6,7 +6,7 @@ use std::{collections::VecDeque, time::Duration};
 use super::bus::{Bus, BusError};
 use crate::clock::Clock;
 
-/// The number of clock samples that are kept. The sample with the smallest possible error is used.
+/// The number of clock samples that are kept. The sample whose possible error is the smallest is used.
 const KEPT: usize = 16;
 /// The assumed clock drift: two clocks move apart by at most 1/10,000 of the elapsed time (100 ppm).
 const DRIFT: u64 = 10_000;

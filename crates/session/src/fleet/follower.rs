@@ -12,7 +12,8 @@ use crate::{
     workload::{KeyNames, Share},
 };
 
-/// The timeout for connecting to a node. The same timeout applies to the node's reply with the nodes of its cluster.
+/// The timeout for connecting to a node. The same timeout applies to the reply in which the node lists its
+/// cluster.
 const FIND_LIMIT: Duration = Duration::from_secs(1);
 
 /// An agent's part in a running session.
@@ -36,7 +37,8 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    /// Returns the time on the session's axis minus the clock of this process, in nanoseconds.
+    /// Returns the difference between two clocks, in nanoseconds: the time since the start of the session,
+    /// minus the time of this process's clock.
     fn correction_ns(&self) -> i64 {
         self.axis.offset().map_or(0, |(offset_ns, _)| offset_ns.wrapping_sub(self.zero_ns as i64))
     }
@@ -68,7 +70,8 @@ impl Follower {
         }
         self.load.follow(&own);
         if turn.generation > now {
-            // The segment counts only the agent's own clients, because lost connections are compared with them.
+            // The segment has only the number of the agent's own clients, because lost connections are
+            // compared with this number.
             let clients = share.part(own.knobs.clients.into()) as u32;
             let knobs = Knobs { clients, ..own.knobs };
             self.records.begin_segment(Segment::new(seconds(own.since_ns), own.generation, knobs));
@@ -77,7 +80,7 @@ impl Follower {
         checked
     }
 
-    /// Returns a setting with the load switched off, to be used in place of `refused`.
+    /// Returns a setting with the load switched off, which replaces `refused`.
     fn without_load(&self, refused: &AgentSetting) -> AgentSetting {
         let last = self.turn.as_ref().map(|(turn, _)| turn.knobs.clone());
         let knobs = Knobs { load: false, ..last.unwrap_or_default() };
@@ -103,7 +106,7 @@ impl Follower {
         }
     }
 
-    /// Returns the new intervals and events as JSON lines, with their times on the session's axis.
+    /// Returns the new intervals and events as JSON lines. Their times are converted to times of the session.
     pub(super) fn take_lines(&mut self) -> Vec<String> {
         let correction_ns = self.correction_ns();
         let shift = |t_s: &mut f64| *t_s = (*t_s + correction_ns as f64 / SECOND_NS as f64).max(0.0);

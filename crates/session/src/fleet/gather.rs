@@ -52,7 +52,7 @@ pub fn gather(
         check()?;
         for fields in bus.read(BusStream::Reports, &mut after, WAIT).map_err(words)? {
             let Some(report) = read_report(&fields) else { continue };
-            // A report with a run is of an agent that still works in an earlier session.
+            // If a report names a run, its agent still works for an earlier session.
             if !report.run.is_empty() {
                 continue;
             }
@@ -78,7 +78,7 @@ pub fn gather(
     Ok(Some(GatheredAgents { bus: target.clone(), name: name.clone(), agents, after }))
 }
 
-/// Returns whether the bus is one of `servers`, also if the two addresses are written differently.
+/// Returns whether the bus is one of `servers`, even if the two addresses are written differently.
 pub fn is_one_of(bus: &Target, mut servers: impl Iterator<Item = Target>) -> bool {
     let name = FleetName::default();
     let id = Bus::new(bus, &name).run_id().ok();
@@ -128,7 +128,7 @@ pub(super) fn fits(report: &AgentReport, agents: usize) -> Result<(), String> {
 }
 
 impl GatheredAgents {
-    /// Returns the largest number of clients that the agents together permit.
+    /// Returns the largest number of clients that all agents together permit.
     pub fn most_clients(&self) -> u32 {
         let least = self.agents.iter().map(|agent| agent.most_clients).min().unwrap_or(0);
         least.saturating_mul(self.agents.len() as u32)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::session::{AgentState, Interval};
 
-/// The agents' intervals of the ticks that are not complete yet.
+/// The intervals of the agents in the ticks (quarter seconds) that are not complete yet.
 pub(super) struct IntervalJoin {
     /// For each agent, the last tick for which all intervals have been received. `None` if the join does not wait for
     /// the agent, because the agent has not begun or is lost.

@@ -20,8 +20,8 @@ use crate::{
     untrusted,
 };
 
-/// The longest wait for the last reports of the agents. The wait ends earlier for lost agents, and for a bus that does
-/// not answer.
+/// The longest wait for the last reports of the agents. The wait for a lost agent ends earlier, and so does
+/// the wait for a bus that does not answer.
 pub(super) const LAST_REPORTS_LIMIT: Duration = Duration::from_secs(15);
 
 /// The settings for the agents of a session, and the state of each agent.
@@ -40,7 +40,7 @@ pub(super) struct LeadState {
     pub(super) agents: Vec<KnownAgent>,
     /// The last setting, and the session's clock.
     pub(super) turn: Option<(AgentSetting, Clock)>,
-    /// Whether the last setting has not been published.
+    /// Whether the last setting is new, which means that it has not been published yet.
     pub(super) is_new: bool,
     /// The time at which the session ended; `None` while the session runs.
     pub(super) over_since: Option<Instant>,

@@ -91,7 +91,7 @@ pub(super) struct AgentReport {
     pub(super) of: usize,
     /// The name of the agent's machine.
     pub(super) host: String,
-    /// A random number that identifies the agent's process. By this number, the session recognizes two processes with
+    /// A random number that identifies the agent's process. The session uses it to notice two processes with
     /// the same agent number.
     pub(super) process: u64,
     /// The number of the report. Each session's reports are numbered from 0.
@@ -106,7 +106,8 @@ pub(super) struct AgentReport {
     pub(super) closed_tick: u64,
     /// The number of the agent's setting.
     pub(super) generation: u32,
-    /// Whether all requests of the setting's prefill, or of its request limit, have been answered.
+    /// Whether all requests have been answered: the requests of the setting's prefill, or as many requests as
+    /// its limit allows.
     pub(super) is_done: bool,
     /// The largest possible error of the agent's times, in nanoseconds.
     pub(super) error_ns: u64,

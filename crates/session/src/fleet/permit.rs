@@ -18,8 +18,8 @@ pub struct Permit {
     pub most_rate: Option<u32>,
     /// The largest number of clients of this agent.
     pub most_clients: u32,
-    /// Whether the agent may write the user's keys, and may send commands that administer the server, call scripts or
-    /// block (`--allow`).
+    /// Whether the agent may write the user's keys, and may send commands that administer the server, call
+    /// scripts, or block their connection (`--allow`).
     pub allows_all: bool,
 }
 
@@ -39,7 +39,8 @@ impl Permit {
         }
     }
 
-    /// Returns the key names of this run, or key names with the user's prefix if the order contains a prefix.
+    /// Returns the key names of this run. If the order contains a prefix of the user's keys, returns key
+    /// names with this prefix instead.
     ///
     /// # Errors
     /// Fails if the user's keys are not permitted, or the order has no valid run. The error is one line.

@@ -26,14 +26,14 @@ use crate::{
     untrusted,
 };
 
-/// The longest wait at the end for a bus that does not answer.
+/// If the bus does not answer at the end, the session waits for this long.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
-/// The number of ticks by which an interval may be ahead of this machine's clock.
+/// The number of ticks (quarter seconds) by which an interval may be ahead of this machine's clock.
 const SOON_TICKS: u64 = 20;
-/// The largest number of different messages about unusable reports that are shown.
+/// The largest number of messages that are shown about unusable reports.
 const MOST_SHOWN: usize = 20;
-/// The longest time that a lost agent may still send load after its last report: an agent ends its load after 4 s
-/// without an order. The keys are removed after this time.
+/// The longest time for which a lost agent may still send load after its last report. An agent ends its load
+/// after 4 s without an order, and the keys are removed only after this time.
 const STOPS_AFTER: Duration = Duration::from_secs(6);
 /// The time without a report after which an agent counts as lost.
 const LOST_AFTER: Duration = Duration::from_millis(2500);
@@ -87,9 +87,9 @@ struct ReportReader {
     join: IntervalJoin,
     lines: RecordLines,
     after: String,
-    /// The time since which the bus has not answered, or has refused orders. `None` while the bus works.
+    /// The time at which the bus stopped answering or began to refuse orders. `None` while the bus works.
     bus_lost: Option<Instant>,
-    /// The messages about unusable reports that were shown. Each message is shown once.
+    /// The messages that were shown about unusable reports. Each message is shown once.
     shown: BTreeSet<String>,
     /// Whether all agents ended or were lost before the end of the load.
     is_forsaken: bool,
@@ -112,7 +112,7 @@ impl ReportReader {
                 self.close();
                 self.lead.state().has_ended = true;
                 self.lead.news.notify_all();
-                // The session ends when the streams are removed.
+                // The session ends only after the thread for the orders has removed the streams.
                 drop(self.orders.take().map(JoinHandle::join));
                 return;
             }
@@ -173,7 +173,7 @@ impl ReportReader {
             return;
         }
         if !report.run.is_empty() && report.number < agent.state.next {
-            // The bus took the report twice: its first reply was late.
+            // The bus has accepted the report twice, because the first reply of the bus was late.
             return;
         }
         let events = agent.hear(&report, is_over);

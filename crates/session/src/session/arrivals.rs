@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::part::{add_up, is_nothing, merge_some};
 use crate::{load::ReceivedCounts, stats::Latency, units, workload::ReceiverKind};
 
-/// The largest number of receivers that are named in a sum.
+/// The largest number of receivers in `by_receiver`.
 const MOST_NAMED: usize = 64;
 
 /// The results of a workload's receivers, by the kind of time that is measured.
@@ -54,7 +54,7 @@ pub struct ReceivedMessages {
     /// Messages that were received a second time. The times exclude the second receipt.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub doubled: u64,
-    /// Invalidations without a time, because the key was written several times before the invalidation arrived.
+    /// Invalidations without a time: their key was written several times before the invalidation arrived.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub unclear: u64,
     /// Messages that a receiver took over from another receiver.

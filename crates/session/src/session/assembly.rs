@@ -4,10 +4,11 @@
 //! load-0  ──[17: seg 1]─[17: seg 2, closes it]──►┐
 //! load-1  ──[17: seg 1]─[17: seg 2, closes it]──►┴─► tick 17: interval of seg 1, interval of seg 2
 //! ```
-//! All workers count ticks from the start of the session. A tick is complete when every worker has reported this tick
-//! or a later tick. If a worker is [`PATIENCE`] ticks behind the others, the tick is completed without this worker; the
-//! worker's late results become an interval with length 0, so no reply is lost. Replies after the end of a segment form
-//! one interval, the segment's drain. The drain is complete when no worker waits for a reply of that segment.
+//! All workers count ticks from the start of the session. A tick is complete when every worker has reported
+//! this tick or a later tick. If a worker is [`PATIENCE`] ticks behind the others, the tick is completed
+//! without this worker. The late results of the worker become an interval with length 0, so no reply is lost.
+//! Replies after the end of a segment form one interval, the segment's drain. The drain is complete when no
+//! worker waits for a reply of that segment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::{clock::seconds, load::IntervalBuffer};
 
-/// The number of ticks that a worker may be late before a tick is completed without this worker; two ticks are half a
+/// If a worker is late by this number of ticks, a tick is completed without this worker. Two ticks are half a
 /// second.
 const PATIENCE: u64 = 2;
 /// The largest number of entries in `reached_ns`; older segments only receive late replies.

@@ -6,8 +6,8 @@ use super::{AgentState, Client, Interval, OperationInterval, part::per_s};
 /// left out.
 const MOST_SLOTS: usize = 64;
 
-/// The numbering of a cluster's nodes in a session. If a session compares two clusters, each cluster uses every second
-/// number.
+/// The numbering of a cluster's nodes in a session. If a session compares two clusters, one cluster has the
+/// even numbers and the other cluster the odd numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbering {
     /// The number of the cluster's first node.

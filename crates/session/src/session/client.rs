@@ -17,13 +17,13 @@ use crate::stats::{Latency, coarse};
 pub struct Client {
     /// The share of a core that redyno's busiest worker used, user and system time, 0 to 1.
     pub cpu: f64,
-    /// The share of the time, 0 to 1, in which the worker that waited longest was ready to run but had no core; `null`
-    /// except on Linux.
+    /// How long a worker was ready to run but had no core, as a share of the time, 0 to 1. The value is of
+    /// the worker that waited longest; `null` except on Linux.
     pub run_delay: Option<f64>,
     /// The cost of each worker, `load-0` first; the cost of the receivers' thread is last.
     pub workers: Vec<WorkerCost>,
-    /// The share of the time, 0 to 1, in which clients of the worker that waited longest could send requests but waited
-    /// for records of the dataset; absent if no client waited.
+    /// How long clients could have sent requests but waited for records of the dataset, as a share of the
+    /// time, 0 to 1. The value is of the worker that waited longest; absent if no client waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_wait: Option<f64>,
     /// How long replies waited in redyno: the time from the return of `poll` to the read, one sample for each
@@ -31,13 +31,14 @@ pub struct Client {
     /// returns, and again after each 32 connections. Service times therefore include a part of the wait in redyno.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
-    /// How late requests were sent: the time from the due time of a batch of requests to its write; `null` if no batch
-    /// was late.
+    /// How late requests were sent: the time from the moment when a batch of requests was due until the batch
+    /// was written; `null` if no batch was late.
     #[serde(serialize_with = "coarse::optional")]
     pub late: Option<Latency>,
-    /// The latencies of requests during which redyno waited for a core for at least half of the latency, and at least
-    /// 100 µs. The value is `null` if no request was affected, or if the system does not report such waits. The
-    /// latencies are response times in open loop, and service times in closed loop.
+    /// The latencies of requests that were affected because redyno waited for a core. A request counts as
+    /// affected if this wait was at least half of its latency, and at least 100 µs. The value is `null` if no
+    /// request was affected, or if the system does not report such waits. The latencies are response times in
+    /// open loop, and service times in closed loop.
     #[serde(serialize_with = "coarse::optional")]
     pub held: Option<Latency>,
 }
@@ -53,7 +54,8 @@ pub struct WorkerCost {
     pub receives: bool,
     /// The share of one core that the worker used, 0 to 1.
     pub cpu: f64,
-    /// The share of the time in which the worker waited for a core, 0 to 1; `null` if the system does not report it.
+    /// The share of the time in which the worker waited for a core, 0 to 1; `null` if the system does not
+    /// report this wait.
     pub run_delay: Option<f64>,
     /// The share of the time in which a worker that never sleeps (`--busy`) had nothing to read or write, 0 to 1. `cpu`
     /// includes this share. The share is absent for workers that sleep.

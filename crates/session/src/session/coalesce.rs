@@ -24,8 +24,8 @@ pub struct Coalesce {
 #[derive(Debug, Default)]
 struct HeldBack {
     second: Option<f64>,
-    /// The kept intervals. The key is the segment, whether the length is 0, and whether the interval is a drain; only
-    /// intervals with the same key are merged.
+    /// The kept intervals. The key is the segment, whether the length is 0, and whether the interval is a
+    /// drain. Only intervals with the same key are merged.
     intervals: BTreeMap<(u32, bool, bool), Box<Interval>>,
     ping: Option<Span<probe::Ping>>,
     wake: Option<Span<probe::Wake>>,

@@ -41,7 +41,7 @@ pub(super) enum CollectorMessage {
     Record(Record),
     /// A new listener, which receives the first record, the records of the current segments, and all later records.
     Listen(Feed<Arc<Record>>),
-    /// The workers are about to stop: the collector reads their remaining reports, and ends.
+    /// The workers are about to stop. The collector reads the remaining reports of the workers, and ends.
     Finish,
 }
 
@@ -97,7 +97,8 @@ impl Collector {
         self.start = Some(session);
     }
 
-    /// Sends the first segment of a target, and the report that the target's control plane made before the session.
+    /// Sends the first segment of a target, and the report that the target's control plane made before the
+    /// session began.
     pub(super) fn begin_target(
         &mut self,
         target: usize,

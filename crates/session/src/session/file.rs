@@ -1,8 +1,8 @@
 //! The file of a session: a recording in JSON lines, or an export. Each record is written immediately, in one write.
 //! The file is compressed with zstd if its name ends in `.zst`.
 //!
-//! After a `kill -9` or on a full disk at most the current second is lost. The file is created before the session
-//! begins, so an invalid path is reported early; an existing file is never overwritten.
+//! After a `kill -9`, or if the disk is full, at most the current second is lost. The file is created before
+//! the session begins, so an invalid path is reported early; an existing file is never overwritten.
 
 use std::{
     fs::{File, OpenOptions},
@@ -42,7 +42,7 @@ pub enum SessionFileError {
     /// The file system accepts no data, and redyno has stopped waiting.
     #[error("recording to {0} failed: nothing more could be written for 2 s")]
     Stuck(PathBuf),
-    /// Records are missing from the file; the number of missing records is given.
+    /// Records are missing from the file. The second field is the number of missing records.
     #[error("recording to {0} is incomplete: {1} records were left out, since the disk took too long")]
     Lost(PathBuf, u64),
 }

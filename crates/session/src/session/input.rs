@@ -22,14 +22,14 @@ const PACKED: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const LARGEST_WINDOW: u32 = 23;
 /// The largest accepted compression ratio: ten times the ratio of a recording without any load.
 const MOST_OF_ONE: u64 = 500;
-/// The number of decompressed bytes that are accepted at any compression ratio: at first too little of the file has
-/// been read to compute the ratio.
+/// The number of decompressed bytes that are accepted at any compression ratio, because at first too little
+/// of the file has been read to compute the ratio.
 const MOST_OF_FIRST: u64 = 16 << 20;
 const BUFFER: usize = 1 << 18;
 
 /// The reader of a recording's bytes.
 pub(super) struct RecordingInput {
-    /// A second handle of the same file, to read it again.
+    /// A second handle of the same file, for reading the file again.
     file: File,
     bytes: Bytes,
     /// The number of bytes read from the file so far, and the size of the file when it was opened.
@@ -57,7 +57,7 @@ struct Portions {
 /// The decompressed bytes of a file.
 struct Unpacking {
     decoder: Decoder<'static, Portions>,
-    /// A second handle of the file, to read it again.
+    /// A second handle of the file, for reading the file again.
     file: File,
     taken: Arc<AtomicU64>,
     unpacked: u64,

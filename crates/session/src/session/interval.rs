@@ -31,9 +31,9 @@ macro_rules! of_the_load {
             /// replies.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub drained: u64,
-            /// Good replies per second of `length_s`; 0 if `length_s` is 0. In open loop every rate includes drained
-            /// replies, because their requests were due in time; in closed loop only the rate of the drain includes
-            /// these replies.
+            /// Good replies per second of `length_s`; 0 if `length_s` is 0. In open loop, every rate includes
+            /// drained replies, because their requests were due in time. In closed loop, only the rate of the
+            /// drain itself includes drained replies.
             pub ops_per_s: f64,
             /// Reads that found their key.
             pub hits: u64,
@@ -43,8 +43,8 @@ macro_rules! of_the_load {
             /// reply `EXISTS`.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub conflicts: u64,
-            /// Failed requests by kind: answered with an error, lost with their connection, or due without a
-            /// connection. `ops` and the distributions exclude these requests.
+            /// Failed requests by kind: answered with an error, lost with their connection, or due while
+            /// there was no connection. `ops` and the distributions exclude these requests.
             pub errors: BTreeMap<String, u64>,
             /// Redirected requests by kind: requests that a cluster node refused and that were sent again, and reads
             /// that went to a primary because no replica answered (`no-replica`). `errors` excludes these requests.
@@ -58,9 +58,9 @@ macro_rules! of_the_load {
             pub connects_failed: BTreeMap<String, u64>,
             /// The longest delay from the due time of a request to its sending, in µs; 0 in closed loop.
             pub behind_us: u64,
-            /// Requests that were due: the sent requests, and in open loop also the dropped requests. When the last
-            /// replies of a segment have arrived, `due` is the sum of the segment's `ops`, `errors`, `shed` and
-            /// `unsent`.
+            /// Requests that were due: the sent requests, and in open loop also requests that were due but
+            /// not sent. When the last replies of a segment have arrived, `due` is the sum of the segment's
+            /// `ops`, `errors`, `shed` and `unsent`.
             pub due: u64,
             /// Requests of an open loop that were dropped without being sent, because they would have been too late
             /// (`--backlog shed`), or because the rate changed before a connection was free.
@@ -127,8 +127,8 @@ of_the_load! {
         pub tick: u64,
         /// The segment in which these requests were sent.
         pub segment: u32,
-        /// The age of the oldest unanswered request at the end of the interval, which shows a stall before replies
-        /// arrive; 0 if each connection had a reply in the interval.
+        /// The age of the oldest unanswered request at the end of the interval; 0 if each connection had a
+        /// reply in the interval. This age shows a stall even before the delayed replies arrive.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub waiting_us: u64,
         /// Connections that carried load at the end of the interval, including clients that reconnect on purpose.
@@ -262,7 +262,8 @@ impl Interval {
         if self.drain { 0.0 } else { self.length_s + self.paused_s }
     }
 
-    /// Returns the number of good replies in the rate of the load; in closed loop this number excludes drained replies.
+    /// Returns the number of good replies from which the rate of the load is computed. In closed loop, this
+    /// number excludes drained replies.
     pub fn in_rate(&self) -> u64 {
         if self.response.is_some() { self.ops } else { self.ops.saturating_sub(self.drained) }
     }
@@ -277,8 +278,8 @@ impl Interval {
         Latency::merged(self.commands.values().map(|operation| &operation.service))
     }
 
-    /// Returns the results of the operation `label`, so that further results can be added. Operations beyond the
-    /// largest number in a workload share one entry.
+    /// Returns the results of the operation `label`. The caller can add further results to them. Operations
+    /// beyond the largest number in a workload share one entry.
     pub(super) fn operation(&mut self, label: &str) -> &mut OperationInterval {
         let is_known = self.commands.contains_key(label) || self.commands.len() < MAX_OPERATIONS;
         self.commands.entry(if is_known { label } else { OTHER }.to_owned()).or_default()
@@ -295,7 +296,8 @@ impl Interval {
 }
 
 impl OperationInterval {
-    /// Returns the number of good replies in the rate of the load; in closed loop this number excludes drained replies.
+    /// Returns the number of good replies from which the rate of the load is computed. In closed loop, this
+    /// number excludes drained replies.
     pub fn in_rate(&self, is_open: bool) -> u64 {
         if is_open { self.ops } else { self.ops.saturating_sub(self.drained) }
     }

@@ -18,8 +18,8 @@ use super::{
     timeline::{Excerpt, Reread},
 };
 
-/// The accepted overlap of two sessions, in seconds: the start of a session is recorded in whole seconds, so sessions
-/// can seem to overlap.
+/// The accepted overlap of two sessions, in seconds. The start of a session is recorded in whole seconds, so
+/// two sessions can seem to overlap.
 const ROUNDED_S: f64 = 1.0;
 
 /// A reader that returns the records of one or several files as one session.

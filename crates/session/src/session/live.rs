@@ -206,15 +206,16 @@ impl Live {
         &mut self.targets[usize::from(n)]
     }
 
-    /// Requests other load settings for target number `n`. The settings take effect at once. If the last change was
-    /// less than a tenth of a second ago, the settings take effect in a later call of [`settle`](Self::settle).
+    /// Requests other load settings for target number `n`. The settings usually take effect at once. If the
+    /// last change was less than a tenth of a second ago, they take effect in a later call of
+    /// [`settle`](Self::settle).
     pub fn set_knobs(&mut self, n: u16, knobs: Knobs) {
         self.target(n).wanted = knobs;
         self.settle();
     }
 
-    /// Moves the whole load to target number `n`. The load begins at this target when the load has ended at all other
-    /// targets.
+    /// Moves the whole load to target number `n`. The load begins at this target only after the load has
+    /// ended at all other targets.
     pub fn carry(&mut self, n: u16) {
         self.targets.iter_mut().for_each(|target| target.carries = false);
         self.target(n).carries = true;
@@ -236,8 +237,8 @@ impl Live {
         }
     }
 
-    /// Returns whether the load is over at every target: its time has passed, or all its requests were answered or
-    /// lost.
+    /// Returns whether the load is over at every target: the time of the load has passed, or all its requests
+    /// were answered or lost.
     pub fn is_over(&self) -> bool {
         self.loads().all(Load::is_over)
     }
@@ -265,7 +266,7 @@ impl Live {
     }
 
     fn send(&self, message: CollectorMessage) {
-        // The collector only ends after `finish`.
+        // The collector ends only after `finish`.
         drop(self.to_collector.send(message));
     }
 

@@ -41,7 +41,8 @@ pub(super) struct LostConnections {
     clients: u64,
     current: Option<ConnectionOutage>,
     last_reported_ns: Option<u64>,
-    /// The number of lost connections that no event has reported yet, because there were too many outages.
+    /// The number of lost connections that were not reported by an event yet, because there were too many
+    /// outages.
     unreported: u64,
     /// The time at which the last connection was lost, in nanoseconds; `None` if there is a connection.
     down_since_ns: Option<u64>,
@@ -69,7 +70,8 @@ impl LostConnections {
     }
 
     fn settle(&mut self, at_ns: u64) {
-        // Clients are distributed from the first worker on. A worker without clients has no connection to lose.
+        // Clients are distributed to the workers in order, beginning with the first worker. A worker without
+        // clients has no connection to lose.
         let with_clients = self.down.len().min(self.clients as usize);
         let is_down = with_clients > 0 && self.down[..with_clients].iter().all(|down| *down);
         match self.down_since_ns {
@@ -82,7 +84,7 @@ impl LostConnections {
         }
     }
 
-    /// Adds the report of a worker about a tick.
+    /// Adds the report of a worker about a tick (quarter second).
     pub(super) fn take(&mut self, worker: usize, report: &LossReport) {
         self.lost[worker] = report.still_lost;
         if report.lost > 0 {
@@ -99,14 +101,15 @@ impl LostConnections {
         }
     }
 
-    /// Returns the new events, each with its time. Call this after every worker has reported its tick.
+    /// Returns the new events, each with its time. Call this after every worker has reported its last tick
+    /// (quarter second).
     pub(super) fn report(&mut self, now_ns: u64) -> Vec<(u64, EventKind)> {
         let mut events = Vec::new();
         let still_lost: u64 = self.lost.iter().sum();
         let Some(outage) = &mut self.current else { return events };
         let is_quiet = self.last_reported_ns.is_none_or(|last| now_ns >= last + REPORT_EVERY_NS);
         let lost = if outage.reported == 0 { outage.losses.max(still_lost) } else { still_lost };
-        // An outage is reported again each time its number of lost connections has doubled.
+        // The outage is reported again each time the number of its lost connections has doubled.
         if (outage.reported == 0 && is_quiet) || (outage.reported > 0 && lost >= 2 * outage.reported) {
             let at_ns = if outage.reported == 0 { outage.since_ns } else { now_ns };
             let untold = std::mem::take(&mut self.unreported);

@@ -19,8 +19,8 @@ use crate::{
     server::{self, ConfigChange},
 };
 
-/// The shortest time between two changes of the load settings, in nanoseconds. Faster changes become one segment: a key
-/// on the keyboard that is held down repeats its change.
+/// The shortest time between two changes of the load settings, in nanoseconds. Faster changes become one
+/// segment, for example the repeated changes while a key on the keyboard is held down.
 const SETTLE_NS: u64 = 100_000_000;
 
 /// Below this number of PINGs per second, ping records cover a whole second. A record of a quarter second would contain
@@ -50,7 +50,8 @@ pub struct TargetSettings {
     pub server: Receiver<server::ControlMessage>,
     /// The joined records of the agents, if a fleet carries the load out.
     pub fleet: Option<Receiver<Record>>,
-    /// Whether the load goes to this target when it is switched on. If not, the load goes to another target.
+    /// Whether the load goes to this target when the load is switched on. If not, the load goes to another
+    /// target.
     pub carries: bool,
     /// Whether this target is only watched: it never gets load.
     pub is_watched: bool,
@@ -195,7 +196,7 @@ impl MeasuredTarget {
         let Some(load) = &self.load else { return };
         let turned = turn(load, &self.in_force);
         self.changed_ns = turned.since_ns;
-        // The collector only ends after `finish`.
+        // The collector ends only after `finish`.
         drop(self.collector.send(CollectorMessage::Segment(self.target, self.segment(turned, config))));
     }
 
@@ -212,7 +213,7 @@ impl MeasuredTarget {
     }
 }
 
-/// Returns these load settings. The load is switched off in the returned settings unless `carries` is set.
+/// Returns these load settings. If `carries` is false, the load is switched off in the returned settings.
 fn carried(knobs: &Knobs, carries: bool) -> Knobs {
     Knobs { load: knobs.load && carries, ..knobs.clone() }
 }

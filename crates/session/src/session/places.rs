@@ -13,7 +13,7 @@ use super::{Record, validate::ValidationState};
 const MOST: usize = 4096;
 /// The initial time between two positions, in seconds of the session.
 const APART_S: f64 = 10.0;
-/// The largest number of nodes whose segments are kept: redyno shows no more nodes.
+/// The largest number of nodes whose segments are kept. redyno does not show more nodes.
 const MOST_NODES: u16 = 128;
 
 /// A position between two lines of a recording, and the state of the reader there.
@@ -79,8 +79,8 @@ impl PositionIndex {
         }
     }
 
-    /// Returns the last position that follows only records of `t_s` or earlier. If no position is that early, returns
-    /// the first position.
+    /// Returns the last position before which all records have the time `t_s` or an earlier time. If there is
+    /// no such position, returns the first position.
     pub(super) fn before(&self, t_s: f64) -> FilePosition {
         let later = self.known.partition_point(|place| place.t_s <= t_s);
         self.known.get(later.max(1) - 1).cloned().unwrap_or_default()

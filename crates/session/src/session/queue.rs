@@ -36,7 +36,8 @@ struct Counts {
 pub struct Feed<T> {
     to: Sender<T>,
     counts: Arc<Counts>,
-    /// Whether measurements are left out: from the time when the queue is full until the queue is half empty.
+    /// Whether measurements are left out. They are left out from the time when the queue is full until it is
+    /// half empty.
     is_full: bool,
     /// The number of left-out records that is not reported to the listener yet.
     unreported: u64,
@@ -111,8 +112,9 @@ fn without_arguments(record: &Arc<Record>) -> Arc<Record> {
 }
 
 impl<T> Feed<T> {
-    /// Sets whether the listener gets all arguments of a slow-log command that the server kept. The arguments may be
-    /// private: without `--with-arguments` only the screen shows them.
+    /// Sets whether the listener gets the arguments of slow-log commands in full, as far as the server has
+    /// kept the arguments. The arguments may be private, so without `--with-arguments` only the screen shows
+    /// them in full.
     #[must_use]
     pub fn keeping_arguments(self, keeps: bool) -> Self {
         Self { keeps_arguments: keeps, ..self }

@@ -1,7 +1,8 @@
 //! Reads a recording line by line. The file may be damaged: cut short by a `kill -9`, or with invalid lines.
 //!
-//! An invalid line becomes an event with its line number, at the time of the records around this line; all other lines
-//! are read. Every record has passed [`validate`](super::validate), because a file may be malicious.
+//! An invalid line becomes an event with the number of the line, at the time of the records around this line.
+//! All other lines are read. Every record has passed [`validate`](super::validate), because a file may be
+//! malicious.
 //!
 //! The reader builds an index of file positions by time, so that it can read a part of the recording again.
 
@@ -70,7 +71,7 @@ pub struct Reader {
     /// The position of the next line.
     at: FilePosition,
     places: PositionIndex,
-    /// The largest number of seconds by which a record is earlier than a preceding record of the file.
+    /// The largest number of seconds by which a record is earlier than a record before it in the file.
     lag_s: f64,
     first: Option<Record>,
     skipped: u64,

@@ -23,7 +23,7 @@ use super::{
     queue::{Feed, Queue, RecordLosses, queue},
 };
 
-/// At the end, the longest time that the recorder waits for a file that accepts no data.
+/// If a file accepts no data at the end, the recorder waits for this long.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The interval at which a waiting thread checks whether the recording has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -86,8 +86,8 @@ impl Recording {
         self.losses.count()
     }
 
-    /// Waits until everything is written, as long as the file accepts data. Call this only after the collector has
-    /// ended or the recording was stopped.
+    /// Waits until everything is written, but only as long as the file accepts data. Call this only after the
+    /// collector has ended, or after the recording was stopped.
     ///
     /// # Errors
     /// Fails if the recording stopped early or is incomplete.
@@ -134,7 +134,7 @@ fn record(
     let mut part = RecordingFile { writer, state: Arc::clone(state), coalesce, sums, session, segments, t_s };
     let mut records = records.rest().peekable();
     if records.peek().is_none() {
-        // The session has not begun: its empty file is removed.
+        // The session has not begun, so its empty file is removed.
         return Ok(());
     }
     for record in records {
@@ -203,8 +203,8 @@ impl RecordingFile {
         self.write(&rest)
     }
 
-    /// Returns the end record of the last of several files: the session's search and sweep results, and the summary of
-    /// this file alone.
+    /// Returns the end record for the last of several files. It has the results of searches and sweeps of the
+    /// session, and the summary of this file alone.
     fn end_of(&self, session: &SessionEnd) -> Record {
         let sum = self.sums.get(&session.node).map_or_else(|| session.clone(), |sum| sum.end(session.t_s));
         let SessionEnd { node, found, best, .. } = session.clone();

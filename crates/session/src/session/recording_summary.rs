@@ -1,4 +1,5 @@
-//! Reads the summary of a recording from the beginning and the end of its file, without the records between.
+//! Reads the summary of a recording from the beginning and the end of its file, without reading the records
+//! between them.
 
 use std::{
     fs::{self, File},

@@ -37,8 +37,8 @@ impl Series {
     /// file with a series. `settings` has values for the parameters.
     ///
     /// # Errors
-    /// Fails if the series does not exist or is invalid, or if the series does not have a parameter of
-    /// `settings`.
+    /// Fails if the series does not exist or is invalid, or if `settings` has a parameter that the series
+    /// does not have.
     pub fn find(text: &str, settings: &Settings) -> Result<Self, WordsError> {
         if is_path(text) {
             return Self::read(Path::new(text), settings).map_err(WordsError::of);

@@ -172,8 +172,8 @@ fn written(figures: &Figures, layout: &TableLayout) -> Vec<String> {
     let latency = |us: Option<f64>| us.map(|us| units::latency((us * 1e3) as u64));
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let first = [figures.ops_per_s.map(units::count), latency(figures.mean_us), latency(figures.p99_us)];
-    // As in published tables, shares have two decimals, so that a share near 100 % is not rounded up to 100
-    // %.
+    // Like in published tables, shares have two decimals, so that a share near 100 % is not rounded up to
+    // 100 %.
     let share = |percent: &f64| format!("{percent:.2} %");
     let shares = (0..layout.within_ms.len()).map(|n| or_none(figures.within.get(n).map(share)));
     let mean =

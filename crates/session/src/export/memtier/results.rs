@@ -66,7 +66,8 @@ impl Results {
     pub fn add(&mut self, interval: &Interval, row_of: impl Fn(&str) -> Option<usize>) {
         let Interval { t_s, length_s, .. } = *interval;
         let began_s = *self.began_s.get_or_insert(t_s - length_s);
-        // The middle of an interval decides its second, since the end may be the start of the next second.
+        // An interval belongs to the second that contains its middle, because its end may be the start of the
+        // next second.
         let is_in_rate = !interval.drain || interval.response.is_some();
         let second = is_in_rate.then_some((t_s - length_s / 2.0 - began_s).max(0.0) as u64);
         for (name, operation) in &interval.commands {

@@ -91,8 +91,8 @@ impl MemtierJson {
         self.results.add(interval, |name| operations.iter().position(|known| known == name));
     }
 
-    /// Returns a name for the row of an operation. No other field of the JSON object has this name. A JSON reader would
-    /// lose one of two fields with the same name.
+    /// Returns a name for the row of an operation. No other field of the JSON object has this name, because a
+    /// JSON reader would lose one of two fields with the same name.
     fn unused(&self, name: &str) -> String {
         let is_used = |name: &str| {
             let others = self.rows.iter().any(|row| row == name || plural(row) == name);
@@ -121,7 +121,8 @@ impl MemtierJson {
             ("tls", truth(target.is_some_and(|target| !target.tls.is_none()))),
             ("threads", JsonValue::Null),
             ("clients", JsonValue::Null),
-            // memtier_benchmark has no field for all connections, but for the connections of each thread.
+            // memtier_benchmark has no field for the number of all connections, only for the connections of
+            // each thread.
             ("connections", self.setting(|(connections, _)| connections)),
             ("pipeline", self.setting(|(_, pipeline)| pipeline)),
         ]
