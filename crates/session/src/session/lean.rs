@@ -2,11 +2,12 @@
 //!
 //! | left out | is |
 //! |---|---|
-//! | mean and percentiles of a distribution, except p50 and p99 of one that is not part of another | computed from `sum_ns` and `hdr` |
+//! | mean and percentiles of a distribution (p50 and p99 only if it is inside another distribution) | computed from `sum_ns` and `hdr` |
 //! | `hdr` of an interval's `service` | the sum of its operations' cells, if it equals that |
 //!
-//! Everything else is written; a value that repeats in each record needs almost no space in a compressed recording. The
-//! [`Reader`](super::Reader) returns complete records, and standard output gets complete records.
+//! Everything else is written. A value that repeats in each record needs almost no space in a compressed
+//! recording. The [`Reader`](super::Reader) returns complete records, and standard output gets complete
+//! records.
 
 use serde_json::Value;
 

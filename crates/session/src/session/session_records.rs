@@ -1,5 +1,5 @@
-//! The records of a session so far, for exports. The records can be read any number of times: from the recording that
-//! is replayed, or from a file that a live session writes.
+//! The records of a session so far, for exports. The records can be read any number of times. In a replay,
+//! they come from the recording. In a live session, they come from a file that the session writes.
 //!
 //! ```text
 //! peer ─► thread "kept" ─► one record a second ─► unlinked file, at most 1 GiB ─► records, for exports
@@ -54,7 +54,7 @@ struct LiveRecords {
     /// The file for reading, or the reason why the file could not be created. All copies of this handle share one read
     /// position.
     file: Result<File, String>,
-    /// The reason why no more records are written to the file, if there is one.
+    /// If no more records are written to the file: the reason.
     trouble: Arc<Mutex<Option<String>>>,
 }
 

@@ -21,8 +21,8 @@ pub trait Sink {
         Vec::new()
     }
 
-    /// Returns the text that takes the place of `pieces` lost pieces of output at `t_s` seconds. A sink whose text goes
-    /// only to files returns an empty text.
+    /// Returns the text that replaces a number of `pieces` of output that were lost at `t_s` seconds. A sink
+    /// whose text goes only to files returns an empty text.
     fn lost(&self, t_s: f64, pieces: u64) -> String {
         let _ = (t_s, pieces);
         String::new()

@@ -20,8 +20,8 @@ const SHORTEST_S: f64 = 0.1;
 /// The length of the shortest stall while the server's usual round trips are unknown, in seconds. Half a second is long
 /// for any server.
 const SHORTEST_UNKNOWN_S: f64 = 0.5;
-/// A stall is at least this many times as long as the usual p50, the usual p99 and the usual maximum of PING, in this
-/// order.
+/// How many times as long as usual a stall is at least: compared with the usual p50, the usual p99 and the
+/// usual maximum of PING, in this order.
 const TIMES_THE_USUAL: [f64; 3] = [10.0, 4.0, 2.0];
 /// A stall is over after this time without a late PING, in seconds.
 const QUIET_S: f64 = 1.0;
@@ -32,7 +32,7 @@ const WAKES: usize = 4;
 #[derive(Debug, Clone)]
 struct OpenStall {
     since_s: f64,
-    /// The end of the latest late PING.
+    /// The latest time at which a PING was late.
     until_s: f64,
     longest_s: f64,
     /// The end of the latest tick with replies, or the beginning of the stall.
@@ -45,7 +45,7 @@ pub(super) struct StallWatch {
     stall: Option<OpenStall>,
     /// The due time of the oldest unanswered PING at the end of the last tick.
     waiting_since_s: Option<f64>,
-    /// How late this process woke up in the last second, by tick, in seconds.
+    /// How late this process woke up in each tick (quarter second) of the last second, in seconds.
     own_s: VecDeque<f64>,
 }
 
@@ -57,8 +57,8 @@ fn shortest_s(usual_us: [Option<f64>; 3]) -> f64 {
 }
 
 impl StallWatch {
-    /// Adds a report of the wake probe. This machine causes the delay that the wake probe measures, so the delay is not
-    /// counted as a stall of the server.
+    /// Adds a report of the wake probe. The wake probe measures delays that this machine causes, so these
+    /// delays are not counted as stalls of the server.
     pub(super) fn push_wake(&mut self, wake: &Wake) {
         self.own_s.push_back(wake.late.max_ns() as f64 / 1e9);
         if self.own_s.len() > WAKES {
@@ -100,7 +100,7 @@ impl StallWatch {
                     stall.longest_s = stall.longest_s.max(longest_s);
                 }
                 if span.body.rtt.is_empty() {
-                    // The waiting PINGs do not include PINGs that have reached their timeout.
+                    // PINGs that have reached their timeout are no longer among the waiting PINGs.
                     stall.until_s = to_s;
                     stall.longest_s = stall.longest_s.max(to_s - stall.replied_s);
                 } else {

@@ -17,8 +17,8 @@ pub struct Tally {
     paces: BTreeMap<u32, (u64, f64)>,
 }
 
-/// The shortest length of a segment that can be the fastest segment, in seconds: one second, minus the inaccuracy of
-/// ticks.
+/// The minimum length of a segment, in seconds, to count as the fastest segment: one second, minus the
+/// inaccuracy of ticks (quarter seconds).
 const LASTING_S: f64 = 0.95;
 
 /// How the summary counts a segment.

@@ -50,9 +50,9 @@ pub(crate) struct TargetRecords {
     clock: Clock,
     rings: Vec<RingEnd>,
     assembly: Assembly,
-    /// The reports of each worker separately, if separate reports are requested.
+    /// The reports of each worker separately; empty unless separate reports are requested.
     of_workers: Vec<Assembly>,
-    /// The rings of threads that begin later.
+    /// The ring buffers of threads that begin later.
     joined: Receiver<RingEnd>,
     load_events: Receiver<LoadEvent>,
     ping: Receiver<probe::ProbeMessage>,
@@ -64,7 +64,7 @@ pub(crate) struct TargetRecords {
     knobs: BTreeMap<u32, Knobs>,
     connections: LostConnections,
     kinds: ErrorKinds,
-    /// Whether the present loss of the ping's connection is reported already.
+    /// Whether it was already reported that the connection of the ping probe is lost.
     ping_is_lost: bool,
     tally: Tally,
     /// The sum and the number of the recalls since the last report of the control plane.
@@ -322,8 +322,8 @@ impl TargetRecords {
                 self.event(at_ns, EventKind::PingError { message });
             }
             probe::ProbeMessage::Lost { at_ns, kind, cause } => {
-                // An outage is reported once, even if later attempts fail with another error. An error reply of the
-                // server, such as WRONGPASS, is always reported.
+                // An outage is reported once, even if later attempts to connect fail with another error. An
+                // error reply of the server, such as WRONGPASS, is always reported.
                 let was_answered = kind.starts_with(|first: char| first.is_uppercase());
                 if !std::mem::replace(&mut self.ping_is_lost, true) || was_answered {
                     self.event(at_ns, EventKind::PingLost { cause });

@@ -7,9 +7,10 @@ use crate::{
     units,
 };
 
-/// The smallest reported shift of a share, as a factor. A share is at most 1, so a large factor is often impossible.
+/// The smallest shift of a share that is reported, as a factor. A share is at most 1, so a large factor is
+/// often impossible.
 const OF_SHARES: f64 = 1.5;
-/// The smallest reported shift of all other gauges, as a factor.
+/// The smallest shift of any other gauge that is reported, as a factor.
 const OF_OTHERS: f64 = 2.0;
 
 /// A watched figure.

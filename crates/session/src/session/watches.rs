@@ -25,15 +25,16 @@ use crate::{
 
 /// The largest number of watched commands.
 const MOST_COMMANDS: usize = 16;
-/// The smallest share of the server's time with which a command is watched.
+/// A command is watched from the moment when it takes at least this share of the server's time.
 const LEAST_SHARE: f64 = 0.05;
-/// The smallest number of lookups between two polls for which the hit rate is watched. With fewer lookups, the hit rate
-/// is chance.
+/// The hit rate is watched only if there were at least this many lookups between two polls. With fewer
+/// lookups, the hit rate depends on chance.
 const LEAST_LOOKUPS: f64 = 100.0;
-/// The time without calls after which a new command gets the baseline 0, in seconds.
+/// A command that begins to be watched later than this time after the first poll, in seconds, gets the
+/// baseline 0.
 const KNOWN_S: f64 = 10.0;
-/// After a pause of the process, PINGs are ignored for this time, in seconds: their replies have waited for the
-/// process.
+/// The time after a pause of the process, in seconds, during which PINGs are ignored. The replies to these
+/// PINGs had to wait for the process.
 const AFTER_PAUSE_S: f64 = 0.5;
 
 /// The last value of each figure, and its usual level.
@@ -92,7 +93,7 @@ impl FigureWatches {
         self.figures.iter().filter_map(standing).collect()
     }
 
-    /// Forgets all baselines, and ends all shifts, because the settings of the load changed at `t_s`.
+    /// Drops all baselines and ends all shifts, because the load settings changed at `t_s`.
     fn forget(&mut self, t_s: f64) -> Vec<Event> {
         self.polled_s = None;
         let all = std::mem::take(&mut self.figures).into_iter();
@@ -159,7 +160,7 @@ impl FigureWatches {
         let known = commands.clone();
         let new = stats.keys().filter(|name| share(name) >= LEAST_SHARE).cloned().map(WatchedFigure::Command);
         commands.extend(new.filter(|figure| !known.contains(figure)));
-        // A command that was not called during enough polls has a baseline of 0.
+        // A command that was not watched during enough polls has a baseline of 0.
         let is_known = moment.t_s - polled_s > KNOWN_S;
         let zero_until_s = is_known.then_some(moment.t_s - poll_s);
         let mut events = Vec::new();

@@ -49,8 +49,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The reasons why a session does not begin.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// A question to the user is necessary, but there is no screen to ask it: a server has other keys or clients, or
-    /// the load may do harm.
+    /// The user must be asked first, but there is no screen for the question. The reason is that a server has
+    /// other keys or clients, or that the load may do harm.
     #[error("{1}")]
     Asks(u16, String),
     /// The requested load cannot run at this node.
@@ -67,7 +67,7 @@ pub enum StartError {
     Live(#[from] LiveError),
 }
 
-/// The owner of a running session. The session does not depend on its peers, and runs until its end is ordered.
+/// The owner of a running session. The session does not depend on its peers, and runs until an order ends it.
 /// Dropping this value ends the session and cleans up.
 #[derive(Debug)]
 pub struct Session {
@@ -77,11 +77,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a session with `peers` peers. Each peer receives every record from the first on, and may show questions
-    /// to the user. The session ends when it receives one of `signals`.
+    /// Starts a session with `peers` peers. Each peer receives every record from the first on, and may show
+    /// questions to the user. One of `signals` also ends the session.
     ///
     /// # Errors
-    /// Fails if threads cannot be started, the server's name cannot be resolved, or the wanted load is not allowed.
+    /// Fails if threads cannot be started, if the server's name cannot be resolved, or if the wanted load is
+    /// not allowed.
     pub fn start(
         commission: Commission,
         signals: Receiver<Signal>,
@@ -90,7 +91,8 @@ impl Session {
         let keeps = commission.keeps_arguments;
         let (peers, listening, orders) = Peers::new(peers, |id| keeps || (commission.is_attended && id == 0));
         let (hand_over, begun) = channel();
-        // The thread is created before anything that must be undone, so a failure to create it leaves nothing behind.
+        // The thread is created before anything is done that must be undone later. If the thread cannot be
+        // created, nothing is left behind.
         let thread = std::thread::Builder::new().name("session".to_owned());
         let thread = thread.spawn(move || begun.recv().ok().map(run));
         let thread = thread.map_err(|source| StartError::Thread("the session", source))?;
@@ -267,8 +269,9 @@ fn owner(session: &SessionStart) -> server::Owner {
     server::Owner { started, host, pid: Some(std::process::id()) }
 }
 
-/// Runs the checks before the first write at all nodes. No node is written to before all questions are answered. If
-/// there is a question, the load waits for the user's answer; without a screen the session does not start.
+/// Runs the checks before the first write, at all nodes. redyno writes to no node before all questions are
+/// answered. If there is a question, the load waits for the user's answer; without a screen the session does
+/// not start.
 fn pass(
     commission: &Commission,
     nodes: &mut [SessionNode],

@@ -10,14 +10,14 @@ use crate::{
     session::{Moment, Record},
 };
 
-/// The number of redyno's connections that are not for load: one of the ping probe and one of the control plane.
+/// The number of redyno's connections that carry no load: one of the ping probe and one of the control plane.
 const OURS_BESIDE_LOAD: u64 = 2;
-/// After a change of redyno's clients, the number of clients that the server reports may be outdated for this time, in
-/// seconds.
+/// The time, in seconds, during which the server may report an outdated number of clients after redyno has
+/// changed its own number of clients.
 const COUNT_SETTLES_S: f64 = 2.0;
 
-/// The free memory and connections of a server, or of all primaries of a cluster. A value of `None` is unknown, and
-/// never counts as harm.
+/// The free memory and connections of a server, or of all primaries of a cluster. A value of `None` is
+/// unknown. An unknown value never leads to a warning about harm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FreeCapacity {
     /// The number of bytes that the server may still use below its memory limit; for a cluster, the sum over all

@@ -15,7 +15,8 @@ pub(super) struct Caution {
     danger: HarmCheck,
     room: CapacityWatch,
     limits: WriteLimits,
-    /// Whether nothing is checked: the command line allows everything, and no user can change settings later.
+    /// Whether the checks are switched off, because the command line allows everything and no user can change
+    /// settings later.
     is_off: bool,
     /// The announced settings that the user has not been asked about yet.
     announced: Vec<Knobs>,
@@ -81,7 +82,7 @@ impl Caution {
         let (to, room) = (self.limits.demand(to), self.room.room());
         let mut harm = None;
         for from in self.accepted.iter().chain([&self.passed]) {
-            // A setting is also allowed if a larger one was allowed.
+            // If a larger setting was allowed, this setting is allowed too.
             harm = Some((self.danger)(&LoadChange { from: self.limits.demand(from), to, room })?);
         }
         harm

@@ -31,7 +31,7 @@ pub enum KeyOwner {
     },
     /// The keys belong to the user: redyno asks before it writes to them, and never removes them.
     Users {
-        /// Whether redyno also asks if the server has no other keys, clients or replicas.
+        /// Whether redyno asks even when the server has no other keys, clients or replicas.
         asks_always: bool,
     },
 }
@@ -45,12 +45,12 @@ pub struct Commission {
     /// The targets that are only watched: they never get load, and nothing is written to them. The node numbers of
     /// these targets follow the numbers of `others`.
     pub watched: Vec<Target>,
-    /// The clusters of the targets with load, by the target's node number. Without `others`, the session uses the
-    /// cluster's own node numbers.
+    /// The clusters of the targets with load, by the node number of the target. If `others` is empty, the
+    /// session uses the node numbers of the cluster.
     pub clusters: BTreeMap<u16, Arc<Cluster>>,
     /// Whether the session adds new replicas of a primary that is not in a cluster.
     pub follows_replicas: bool,
-    /// The reason why no node may get load, if there is one.
+    /// The reason why no node may get load; `None` if nodes may get load.
     pub refuses_load: Option<String>,
     /// The only node that gets the load at first; `None` if all nodes get the load.
     pub carrier: Option<u16>,
@@ -193,7 +193,7 @@ impl Commission {
         of_targets.flat_map(of).collect()
     }
 
-    /// Returns the first given option that only has an effect on clusters.
+    /// Returns the first given option that has an effect only on clusters.
     pub fn option_about_clusters(&self) -> Option<&'static str> {
         let options = [
             (self.max_connections.is_some(), "--max-connections"),
@@ -202,7 +202,7 @@ impl Commission {
         options.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
     }
 
-    /// Checks that these load settings need at most as many connections as this process may open.
+    /// Checks that these load settings do not need more connections than this process may open.
     ///
     /// # Errors
     /// Fails if the settings need too many connections. The message contains the largest possible number of

@@ -44,8 +44,8 @@ pub(super) struct LiveSession {
 }
 
 impl LiveSession {
-    /// Handles records, replies and files: everything except orders. If a server refuses the load and this ends the
-    /// session, returns the number of the server's node and the reason.
+    /// Handles everything except orders: records, replies and files. If the session ends because a server
+    /// refuses the load, returns the number of the server's node and the reason.
     pub(super) fn poll(&mut self) -> Option<(u16, String)> {
         self.live.settle();
         self.follow_nodes();
@@ -123,8 +123,8 @@ impl LiveSession {
         Ok(())
     }
 
-    /// Handles the events of all nodes. The user gets questions about one node at a time. No node is written to before
-    /// writing is allowed at all nodes.
+    /// Handles the events of all nodes. The user gets questions about one node at a time. redyno writes to no
+    /// node before writing is allowed at all nodes.
     fn look_at_nodes(&mut self) {
         for node in &mut self.nodes {
             node.poll(&mut self.live, &mut self.peers);

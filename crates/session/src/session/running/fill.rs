@@ -85,7 +85,8 @@ impl PrefillWatch {
             let looking = self.looking.get_or_insert_with(|| holders.ask(count));
             match looking.wait(Duration::ZERO)? {
                 Ok(counted) => {
-                    // A server of a ring counts all keys as looked for; a node of a cluster counts only its own keys.
+                    // Each server of a ring is searched for all keys, but each node of a cluster only for its
+                    // own keys.
                     let times = if holders.are_ring() { counted.len().max(1) as u64 } else { 1 };
                     let all: CountResult = counted.into_iter().map(|(_, counted)| counted).sum();
                     (CountResult { looked_for: all.looked_for / times, ..all }, None)

@@ -47,7 +47,8 @@ pub(super) enum NodeSource {
 impl NodeSource {
     /// Begins to follow the servers of a session.
     pub(super) fn begin(commission: &Commission) -> Self {
-        // With --redact only the named server is measured. A comparison measures only the two named servers.
+        // With --redact, only the named server is measured. In a comparison, only the two named servers are
+        // measured.
         let is_followed = !commission.redacts && commission.others.is_empty();
         if let Some(cluster) = commission.clusters.get(&0).filter(|cluster| is_followed && !cluster.is_ring())
         {
@@ -109,8 +110,8 @@ impl NodeSource {
     }
 }
 
-/// Returns the changes between two topologies. All nodes up to the last member of the cluster are nodes of the session.
-/// Nodes after the last member are known only from a redirect, and are not reported yet.
+/// Returns the changes between two topologies. The nodes of the session are all nodes up to the last member
+/// of the cluster. Nodes after this member are known only from a redirect, and are not reported yet.
 fn differences(before: &Topology, now: &Topology, nodes: usize) -> Vec<NodeChange> {
     let is_member = |topology: &Topology, number: usize| {
         topology.nodes().nth(number).is_some_and(|(_, node)| node.role != Role::Outside)

@@ -4,9 +4,10 @@
 //! Shut ──► Surveying ──► Asking ──► Allowed ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names
 //!              └── nobody else there ──▲                                            than the marker has, another setup
 //! ```
-//! Each node with load has a gate for all servers with keys of the load: in a cluster, all primaries. redyno writes to
-//! no node before all questions are answered. Load settings wait at the gate if they would write, if their setup was
-//! not run, or if they may do harm and the user has not agreed (`Warning`). Other load settings take effect at once.
+//! Each node with load has a gate for all servers with keys of the load: in a cluster, all primaries. redyno
+//! writes to no node before all questions are answered. Load settings wait at the gate in three cases: they
+//! write, their setup was not run yet, or they may do harm and the user has not agreed (`Warning`). Other
+//! load settings take effect at once.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -37,7 +38,8 @@ pub(super) struct WriteGate {
     caution: Caution,
     /// A question about possible harm, or a refusal, that was not sent to the peers yet.
     unsent: Option<Admission>,
-    /// The allowed commands that may write keys of other owners; `None` before the user's first answer.
+    /// The commands that were allowed although they may write keys of other owners. `None` before any writes
+    /// are allowed.
     agreed: Option<BTreeSet<String>>,
     /// The reason why the last survey failed.
     trouble: Option<String>,
@@ -79,7 +81,8 @@ impl WriteGate {
         self.caution.push(number, record);
     }
 
-    /// Returns the waiting load settings if they may take effect, or `None` after a question about possible harm.
+    /// Returns the waiting load settings if they may take effect. If they may do harm, prepares a question to
+    /// the user and returns `None`.
     fn pass(&mut self) -> Option<Knobs> {
         if let Some(harm) = self.caution.harm(self.held.as_ref()) {
             self.unsent = Some(Admission::Warn(format!("{harm}. Continue?")));
@@ -104,7 +107,8 @@ impl WriteGate {
         }
     }
 
-    /// Returns whether this run's keys stay at the end; `None` if the run cannot have written keys to `holders`.
+    /// Returns whether the keys of this run stay on the servers at the end; `None` if the run cannot have
+    /// written keys to `holders`.
     pub fn leaves_keys(&self, holders: &Holders) -> Option<bool> {
         match self.keys {
             KeyOwner::Runs { kept } if holders.have_keys() => Some(kept),
@@ -112,8 +116,8 @@ impl WriteGate {
         }
     }
 
-    /// Handles a peer's request for load settings. Returns the settings if they may take effect now; otherwise
-    /// [`poll`](Self::poll) returns the settings later.
+    /// Handles a peer's request for load settings. Returns the settings if they may take effect now.
+    /// Otherwise, [`poll`](Self::poll) returns the settings later.
     pub fn request(&mut self, knobs: Knobs, holders: &mut Holders) -> Option<Knobs> {
         self.take_back();
         if let Err(error) = holders.check_keys(&knobs) {
@@ -172,7 +176,8 @@ impl WriteGate {
         holders.ask(|holder| holder.control.survey_for(modules.clone(), notifies))
     }
 
-    /// If all steps are done, returns the waiting load settings, which are allowed; otherwise begins the next step.
+    /// Returns the waiting load settings, which are allowed, if all steps are done. Otherwise begins the next
+    /// step.
     fn advance(&mut self, holders: &mut Holders) -> Option<Knobs> {
         let was_open =
             matches!(self.stage, GateStage::Open | GateStage::Extending(_) | GateStage::Preparing(..));
@@ -209,7 +214,7 @@ impl WriteGate {
         setup.filter(|setup| !self.run.contains(setup))
     }
 
-    /// Returns the letters that the setup still to be run adds to `notify-keyspace-events`, if there are any.
+    /// Returns the letters that the missing setup will add to `notify-keyspace-events`, if there are any.
     fn notifications<'a>(&self, knobs: &'a Knobs) -> Option<&'a str> {
         self.missing_setup(knobs)?.notifications()
     }
@@ -226,7 +231,7 @@ impl WriteGate {
         passed.map(Admission::Pass)
     }
 
-    /// Returns whether load settings wait because the survey failed. No step is running then.
+    /// Returns whether load settings wait because the survey failed. In this state, no step is running.
     pub fn is_stuck(&self) -> bool {
         self.held.is_some() && matches!(self.stage, GateStage::Shut)
     }
@@ -257,7 +262,7 @@ impl WriteGate {
             GateStage::Surveying(answer) => match answer.wait(limit)? {
                 Ok(surveys) => self.handle_survey(surveys),
                 Err(error) => {
-                    // The settings keep waiting: the survey is repeated when the server recovers.
+                    // The settings keep waiting. The survey is repeated when the server recovers.
                     self.stage = GateStage::Shut;
                     self.trouble = Some(error.to_string());
                     error.is_answer().then(|| self.refuse(error.to_string()))

@@ -1,9 +1,9 @@
-//! The holders of a load's keys: the target itself, or all primaries of its cluster. Each holder has its own control
-//! plane, its own ledger, and its own marker of the run.
+//! The holders of a load's keys: the target itself, or all primaries of its cluster. Each holder has its own
+//! control plane, its own ledger (a list of what must be undone), and its own marker key of the run.
 //!
 //! ```text
-//! Topology ──► a primary that was none before: ledger with the run's key names, marker
-//!              a primary that is none any more: nothing is stored there now, its marker is not renewed
+//! Topology ──► a new primary: gets a ledger with the run's key names, and a marker key
+//!              a former primary: nothing is stored there now, and its marker key is not renewed
 //! ```
 
 use std::{
@@ -43,7 +43,7 @@ pub struct Holder {
     marking: Marking,
 }
 
-/// The state of a holder's marker key, for a server that became a holder after the start of the load.
+/// The state of the marker key of a server that became a holder after the start of the load.
 #[derive(Debug)]
 enum Marking {
     Done,
@@ -76,7 +76,7 @@ pub struct Holders {
 pub struct HolderReplies<T> {
     awaited: Vec<(u16, Address, Answer<T>)>,
     arrived: Vec<(u16, T)>,
-    /// Whether errors name the server, because there are several.
+    /// Whether errors name the server. They do if there are several servers.
     is_of_cluster: bool,
 }
 
@@ -184,8 +184,8 @@ impl Holders {
         if self.are_ring() && knobs.load { knobs.workload.check_one_key(self.target.dialect) } else { Ok(()) }
     }
 
-    /// Returns the servers that the user must name to `redyno clean` to clean all holders. For a cluster one node is
-    /// enough.
+    /// Returns the servers that the user must pass to `redyno clean`, so that all holders are cleaned. For a
+    /// cluster, one node is enough.
     pub fn servers_to_clean(&self) -> Vec<&Target> {
         match self.are_ring() {
             true => self.all.iter().map(|holder| &holder.target).collect(),
@@ -198,7 +198,7 @@ impl Holders {
         self.all.iter().any(|holder| holder.ledger.has_keys())
     }
 
-    /// Returns the union of the holders' ledgers; `None` without holders.
+    /// Returns a marker with the contents of all holders' ledgers; `None` without holders.
     pub fn marker(&self) -> Option<Marker> {
         self.all.iter().map(|holder| holder.ledger.marker()).reduce(Marker::with)
     }
@@ -229,8 +229,9 @@ impl Holders {
         Some(self.ask(|holder| holder.control.mark(&holder.ledger)))
     }
 
-    /// Handles a failure to write a marker. If a single server has refused the marker, nothing was written, and the
-    /// ledger is emptied. In a cluster other primaries may have markers already, so the ledgers stay unchanged.
+    /// Handles a failure to write a marker. If the only server has refused the marker, nothing was written,
+    /// and the ledger is emptied. In a cluster, other primaries may already have markers, so the ledgers stay
+    /// unchanged.
     pub fn not_marked(&self, error: &ServerError) {
         if error.is_refused() && !self.is_cluster() {
             self.all.iter().for_each(|holder| holder.ledger.drop_keys());
@@ -356,8 +357,8 @@ impl Holders {
         self.seen.as_ref().map_or(0, |topology| usize::from(SLOTS) - topology.unowned())
     }
 
-    /// Adds a node that receives migrating keys, although the node does not own the slot of these keys yet. Returns
-    /// whether the node was added; false, for example, if the node is a holder already.
+    /// Adds a node that receives migrating keys, even though the node does not own the slot of these keys
+    /// yet. Returns whether the node was added. For example, it is not added if it is a holder already.
     ///
     /// # Errors
     /// Fails if a control plane cannot be started. The error is a message.

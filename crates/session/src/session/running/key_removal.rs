@@ -22,7 +22,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 const UNREST: Duration = Duration::from_secs(120);
 /// The pause before the next round of the removal while keys move.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The number of attempts after errors of cluster nodes: a node may have stopped being a primary.
+/// The number of attempts after errors of cluster nodes. Such an error is possible when a node has stopped
+/// being a primary.
 const ATTEMPTS: u32 = 3;
 
 /// Removes the keys of `runs` from all holders. Reports the progress to `look`, five times a second; the removal stops
@@ -59,8 +60,8 @@ pub fn remove_keys(
     }
 }
 
-/// Removes the keys from all holders once. Returns two values: whether all keys were scanned, and whether no key can
-/// have escaped the scan by moving to another node.
+/// Removes the keys from all holders once. Returns two values: whether all keys were scanned, and whether the
+/// scan is certain to have missed no key that moved to another node.
 fn round(
     holders: &mut Holders,
     runs: &[Marker],
@@ -139,8 +140,9 @@ fn progress(cleanings: &[Cleaning], before: u64) -> CleaningProgress {
     cleanings.iter().fold(CleaningProgress { removed: before, ..CleaningProgress::default() }, sum)
 }
 
-/// Removes the markers of runs whose keys are removed. Each holder loses the markers of `ledgers`, and markers of the
-/// same runs that have moved to this holder from other nodes. A ledger with further changes to undo keeps its marker.
+/// Removes the markers of runs whose keys are removed. On each holder, this removes the markers of `ledgers`,
+/// and markers of the same runs that have moved to this holder from other nodes. If a ledger still has
+/// changes to undo, its marker stays.
 ///
 /// # Errors
 /// Fails if a server does not answer or refuses a command.

@@ -151,7 +151,7 @@ impl SessionNode {
         }
     }
 
-    /// Acts on the result of the steps before the first write.
+    /// Applies the result of the steps before the first write.
     pub(super) fn apply_admission(
         &mut self,
         admission: Option<Admission>,

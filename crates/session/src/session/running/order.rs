@@ -21,7 +21,7 @@ pub enum Order {
     Carry(u16),
     /// Run the prefill for the workload of these load settings again, and then apply them.
     Prefill(Knobs),
-    /// Set a parameter of the server, as the user has agreed.
+    /// Set a parameter of the server; the user has agreed to this change.
     SetConfig {
         /// The parameter to set.
         parameter: &'static Parameter,
@@ -79,7 +79,7 @@ pub enum Delivery {
     Notice(u16, Notice),
     /// A part of a recording that was read again.
     Stretch(Arc<Excerpt>),
-    /// An order of this peer that was refused, and the reason as a message.
+    /// A refused order that this peer had sent, and the reason as a message.
     Refused(Order, String),
 }
 
@@ -125,8 +125,8 @@ pub enum Notice {
     Recording(Option<RecordingState>),
     /// The replayed recording has ended: no more records will come, but the screen stays open.
     Ended,
-    /// The session ends, and the screen closes: the time of the session is over, or its end was ordered. The last
-    /// records, and notices about undone changes, still follow.
+    /// The session ends, and the screen closes, because the time of the session is over or a peer ordered the
+    /// end. The last records, and notices about undone changes, still follow.
     Leave,
     /// Keys are being removed.
     Cleaning(CleaningProgress),

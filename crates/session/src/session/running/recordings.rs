@@ -29,7 +29,7 @@ pub(super) struct Recordings {
     redacts: bool,
     /// The path and size of the current recording, as last reported.
     reported: Option<(PathBuf, u64)>,
-    /// The files that accept no data, and about which a warning was sent.
+    /// The files about which a warning was sent, because they accept no data.
     behind: Vec<PathBuf>,
     /// The error of the first file that failed.
     failed: Option<Arc<SessionFileError>>,

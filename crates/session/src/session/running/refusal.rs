@@ -1,8 +1,8 @@
 //! Decides whether the load must stop. The load must stop for one of three causes: the server refuses the load
 //! permanently because a password or a permission is missing, a worker died, or an agent of a fleet refuses its share.
 //!
-//! An error with any other cause is counted, and the run continues. A run whose requests are all refused, or which
-//! lacks a part of its requests, must not look like a measurement.
+//! An error with any other cause is counted, and the run continues. If all requests of a run are refused, or
+//! a part of the requests is missing, the run must not look like a measurement.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ const FATAL: [(&str, &str); 3] = [
 pub(super) struct Refusals {
     /// Whether the load continues after refusals (`--keep-going`).
     keeps_going: bool,
-    /// The number of the current segment; `None` if the segment's load was refused.
+    /// The number of the current segment; `None` if the load of this segment was refused.
     segment: Option<u32>,
     first: BTreeMap<String, String>,
 }

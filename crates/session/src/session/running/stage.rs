@@ -49,7 +49,7 @@ impl GateStage {
         matches!(self, Self::Allowed(_))
     }
 
-    /// Returns whether the waiting load settings take effect without a further question.
+    /// Returns whether the waiting load settings take effect without another question to the user.
     pub fn is_extending(&self) -> bool {
         matches!(self, Self::Extending(_) | Self::Preparing(..))
     }
@@ -77,8 +77,8 @@ impl Admission {
     /// Returns the load settings that may take effect, if there are any.
     ///
     /// # Errors
-    /// If no load settings may take effect, returns a notice for the peers. With a user (`is_attended`) the notice can
-    /// be a question; without a user the load stays off.
+    /// If no load settings may take effect, returns a notice for the peers. If there is a user
+    /// (`is_attended`), the notice can be a question. Otherwise it says that the load stays off.
     pub fn knobs(self, is_attended: bool) -> Result<Knobs, Notice> {
         Err(match self {
             Self::Pass(knobs) => return Ok(knobs),

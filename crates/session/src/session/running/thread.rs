@@ -24,8 +24,9 @@ pub enum EndedBy {
     Itself,
     /// A signal ended the session.
     Signal,
-    /// The server of a node refuses the load permanently, or a worker died, and there was no screen to continue without
-    /// load. The fields are the node number and the reason.
+    /// The server of a node refuses the load permanently, or a worker died. The session ends for this reason
+    /// only without a screen, because a screen could continue without load. The fields are the node number
+    /// and the reason.
     Refusal(u16, String),
 }
 
@@ -36,8 +37,8 @@ pub struct SessionResult {
     pub by: EndedBy,
     /// `Ok` if all files are complete; otherwise the first error of a file.
     pub recorded: Result<(), Arc<SessionFileError>>,
-    /// The numbers of nodes with changes that could not be undone. Keys that redyno keeps on request do not count as
-    /// changes. The session has already reported the details of these changes.
+    /// The numbers of the nodes at which redyno could not undo all its changes. Keys that redyno keeps on
+    /// request do not count. The session has already reported the changes that were not undone.
     pub left: Vec<u16>,
 }
 
@@ -67,7 +68,8 @@ fn run_until_end(running: &mut LiveSession) -> EndedBy {
         if let Some((node, cause)) = running.poll() {
             return EndedBy::Refusal(node, cause);
         }
-        // Closing a terminal both ends the screen and sends a signal. The signal is checked first, so it is the reason.
+        // Closing a terminal both ends the screen and sends a signal. The signal is checked first, so the
+        // signal is reported as the reason.
         if running.signals.try_recv().is_ok() {
             return EndedBy::Signal;
         }

@@ -111,7 +111,8 @@ impl Tuning {
     ) -> bool {
         self.waiting.clear();
         self.poll(LIMIT, control);
-        // The ledger already contains a parameter that is still being set. After this call no parameter can be added.
+        // A parameter that is still being set is already in the ledger. After this call, no parameter can be
+        // added.
         self.ledger.close();
         let mut is_whole = true;
         for tuned in self.ledger.marker().tuned.iter().rev() {

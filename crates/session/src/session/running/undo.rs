@@ -29,12 +29,12 @@ const LAST_POLL_LIMIT: Duration = Duration::from_millis(200);
 /// The result of ending a session.
 #[derive(Default)]
 pub(super) struct CleanupResult {
-    /// The number of the node whose load ended early, and the reason, if the last records show one.
+    /// If the last records show that a load ended early: the number of its node, and the reason.
     pub(super) refused: Option<(u16, String)>,
     /// The first error of a recording or an export, if a file is incomplete.
     pub(super) recorded: Option<Arc<SessionFileError>>,
-    /// The numbers of nodes with changes that could not be undone. Keys that redyno keeps on request do not count as
-    /// changes.
+    /// The numbers of the nodes at which redyno could not undo all its changes. Keys that redyno keeps on
+    /// request do not count.
     pub(super) left: Vec<u16>,
     /// Whether a signal interrupted the cleanup.
     pub(super) is_interrupted: bool,
@@ -69,7 +69,7 @@ pub(super) fn undo(running: LiveSession) -> CleanupResult {
     left.extend(undone.left);
     left.sort_unstable();
     let undone = CleanupResult { refused, recorded: recordings.finish().err(), left, ..undone };
-    // A panic above must not prevent the cleanup, so it is resumed only now.
+    // A panic above must not prevent the cleanup, so the panic continues only now.
     broken.map_or(undone, |panic| resume_unwind(panic))
 }
 
@@ -148,8 +148,8 @@ fn undo_setup(node: &mut SessionNode, peers: &mut Peers) -> bool {
     is_gone
 }
 
-/// Returns the end of a line about keys that stay on the server: the command that removes them. memcached cannot list
-/// keys, so `redyno clean` cannot remove keys from memcached.
+/// Returns the end of a line about keys that stay on the server. This end is the command that removes the
+/// keys. memcached cannot list keys, so `redyno clean` cannot remove keys from memcached.
 fn later(them: &str, holders: &Holders) -> String {
     let targets = holders.servers_to_clean();
     if targets.iter().all(|target| target.dialect.lists_keys()) {

@@ -3,10 +3,10 @@
 use super::{History, Level, Quantiles, history::Merge};
 use crate::stats::{Blend, Compact, Latency};
 
-/// The largest number of segments that are separate in a time slot. With more segments, the latencies of the shortest
-/// segments are added up, and have no percentiles.
+/// The largest number of segments that are separate in a time slot. If there are more segments, the latencies
+/// of the shortest segments are added up, and this sum has no percentiles.
 const MOST_PARTS: usize = 4;
-/// The number under which the shortest segments are added up; segments themselves are numbered from 1.
+/// The number of the entry in which the shortest segments are added up. Real segments have numbers from 1.
 const SHARED: u32 = 0;
 
 /// The latency distributions in one time slot, by segment.
@@ -106,8 +106,8 @@ impl Merge for BySegment {
     }
 }
 
-/// Returns the segment with the most time in these time slots. If several segments have equally much time, returns the
-/// latest of these segments.
+/// Returns the segment with the most time in these time slots. If several segments have the same time,
+/// returns the latest of these segments.
 pub(super) fn longest_segment<'a>(cells: impl Iterator<Item = &'a BySegment>) -> Option<u32> {
     let mut lengths: Vec<(u32, f64)> = Vec::new();
     let own = |part: &&OfSegment| part.segment != SHARED && (part.length_s > 0.0 || !part.latency.is_empty());

@@ -15,18 +15,19 @@ use crate::{
 /// The load during a time slot, over all its segments.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadCell {
-    /// Good replies, without replies after the end of a load or segment.
+    /// Good replies, except replies after the end of a load or segment.
     pub ops: u64,
     /// The measured time under load, in seconds.
     pub length_s: f64,
     /// The longest time from the moment when a request was due until the request was sent, in microseconds.
     pub behind_us: u64,
-    /// The longest time that an unanswered request had waited at the end of a tick, in nanoseconds. The service time of
-    /// this request is at least as long as this wait.
+    /// The longest time that an unanswered request had waited at the end of a tick (quarter second), in
+    /// nanoseconds. The service time of this request is at least as long as this wait.
     pub waiting_ns: u64,
     /// Connections that carried load at the end of the time slot.
     pub clients: u32,
-    /// The lowest and the highest rate of the finest time slots within this time slot, in replies per second.
+    /// The lowest and the highest rate among the finest time slots that were merged into this time slot, in
+    /// replies per second.
     extremes: Option<(f64, f64)>,
 }
 
@@ -100,10 +101,10 @@ impl Merge for ErrorCell {
 pub struct PingCell {
     /// Good replies to PING.
     pub answered: u64,
-    /// Good replies whose round trip could not be divided into sending, kernel and reading.
+    /// Good replies whose round trip could not be divided into its parts: sending, kernel and reading.
     pub left_out: u64,
-    /// The longest time that an unanswered PING had waited at the end of a tick, in nanoseconds. The round trip of this
-    /// PING is at least as long as this wait.
+    /// The longest time that an unanswered PING had waited at the end of a tick (quarter second), in
+    /// nanoseconds. The round trip of this PING is at least as long as this wait.
     pub waiting_ns: u64,
 }
 

@@ -24,7 +24,7 @@ pub struct ErrorLog {
 impl ErrorLog {
     /// Returns the kinds and their counts, the most frequent first.
     pub fn by_count(&self) -> Vec<(&str, &ErrorCount)> {
-        // Some kinds only have a message: a failed attempt to connect is not a request.
+        // Some kinds have only a message. For example, a failed attempt to connect is not a request.
         let counted = self.kinds.iter().filter(|(_, error)| error.count > 0);
         let mut kinds: Vec<_> = counted.map(|(kind, error)| (kind.as_str(), error)).collect();
         kinds.sort_by_key(|(_, error)| std::cmp::Reverse(error.count));

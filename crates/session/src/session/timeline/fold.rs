@@ -28,11 +28,11 @@ use crate::{
     stats::Latency,
 };
 
-/// The number of ticks that the history keeps in full detail: 100 s. With this number, a history of eight hours needs
-/// less than 60 MB; see [`History`].
+/// The number of ticks (quarter seconds) that the history keeps in full detail: 100 s. With this number, a
+/// history of eight hours needs less than 60 MB; see [`History`].
 const KEPT: usize = 400;
-/// The largest number of nodes with full detail. With more nodes each node keeps fewer detailed ticks, so that the
-/// memory for all nodes together does not grow.
+/// The largest number of nodes with full detail. If there are more nodes, each node keeps fewer detailed
+/// ticks, so that the memory for all nodes together does not grow.
 const MOST_AT_FULL: usize = 4;
 /// The largest number of kept events, and of kept notes.
 const KEPT_EVENTS: usize = 10_000;
@@ -80,8 +80,8 @@ pub struct Timeline {
     pub(super) server: History<ServerCell>,
     pub(super) status: Option<Moment<Status>>,
     pub(super) host: Option<Moment<HostSample>>,
-    /// The baselines of the figures. Level shifts that the timeline finds itself are dropped, because the session
-    /// records level shifts as events.
+    /// The baselines of the figures. The timeline drops the level shifts that it finds itself, because the
+    /// session records level shifts as events.
     pub(super) watches: FigureWatches,
     /// The segments.
     pub segments: Segments,
@@ -330,7 +330,7 @@ impl Timeline {
     }
 }
 
-/// Returns the start of the period whose measurements `record` changes, in seconds; `None` if `record` changes no
+/// Returns the time, in seconds, from which `record` changes measurements; `None` if `record` changes no
 /// measurement.
 fn changes_since(record: &Record) -> Option<f64> {
     match record {

@@ -12,7 +12,8 @@
 
 use std::collections::VecDeque;
 
-/// The largest step number, 2^53, which no session reaches. All later moments are counted in the last step.
+/// The largest number of a step (a step is the shortest time slot): 2^53, which no session reaches. All later
+/// moments are counted in the last step.
 const LAST_STEP: f64 = 9_007_199_254_740_992.0;
 
 /// A value of a time slot that can be merged with the value of the next time slot.
@@ -30,8 +31,7 @@ pub struct History<T> {
     newest: u64,
     /// The last level: its time slots are not merged any more.
     coarsest: usize,
-    /// The longest time from the beginning of a measurement to the beginning of the measurement's time slot, in
-    /// seconds.
+    /// The longest time, in seconds, by which a measurement began before its time slot.
     longest_s: f64,
     levels: Vec<VecDeque<StoredSlot<T>>>,
 }
@@ -61,8 +61,9 @@ pub struct TimeSlot<'a, T> {
 }
 
 impl<T: Default + Merge> History<T> {
-    /// Returns an empty history. The newest `kept` time slots are `step_s` seconds long. Older time slots are longer,
-    /// but at most `most_s` seconds, or one step if a step is longer.
+    /// Returns an empty history. The newest `kept` time slots are `step_s` seconds long. Older time slots are
+    /// longer, but at most `most_s` seconds. If `step_s` is longer than `most_s`, all time slots have the
+    /// length `step_s`.
     pub fn new(step_s: f64, kept: usize, most_s: f64) -> Self {
         let (kept, coarsest) = (kept.max(2) as u64, (most_s / step_s).max(1.0).log2() as usize);
         Self { step_s, kept, newest: 0, coarsest, longest_s: 0.0, levels: Vec::new() }
@@ -71,9 +72,9 @@ impl<T: Default + Merge> History<T> {
     /// Returns the value of the time slot for a measurement of `length_s` seconds that ended at `t_s`; creates the time
     /// slot if needed.
     ///
-    /// A measurement belongs to the time slot that contains the middle of the measurement's last step, so a measurement
-    /// may end a little after its time slot. A measurement that is longer than a time slot also covers time before the
-    /// time slot.
+    /// A measurement belongs to the time slot that contains the middle of its last `step_s` seconds. It may
+    /// therefore end a little after its time slot. A measurement that is longer than its time slot also
+    /// covers time before the time slot.
     pub fn entry(&mut self, t_s: f64, length_s: f64) -> &mut T {
         let inside = t_s - (length_s.min(self.step_s) / 2.0).max(self.step_s * 1e-6);
         let step = (inside / self.step_s).clamp(0.0, LAST_STEP) as u64;

@@ -19,7 +19,7 @@ pub struct Lane {
     pieces: VecDeque<(f64, Latency)>,
     /// The distributions of the last minute by second, oldest first; the current segment only.
     recent: VecDeque<(u64, Latency)>,
-    /// The sum of all entries of `recent` except the last, computed on demand.
+    /// The sum of all entries of `recent` except the last. The sum is computed when it is needed.
     closed: OnceLock<Latency>,
     minute: OnceLock<Latency>,
     now: OnceLock<Latency>,
@@ -48,7 +48,8 @@ impl Lane {
     pub fn minute(&self) -> &Latency {
         self.minute.get_or_init(|| {
             let Some((_, current)) = self.recent.back() else { return Latency::default() };
-            // Sixty merges once a second are cheap; sixty merges for each tick and frame would not be.
+            // Sixty merges once a second are cheap. Sixty merges for each tick and for each frame of the
+            // screen would be expensive.
             let closed = self.closed.get_or_init(|| {
                 Latency::merged(self.recent.iter().rev().skip(1).map(|(_, latency)| latency))
             });
@@ -97,7 +98,8 @@ impl Lane {
 
     /// Removes the latencies that are too old for their window at `now_s`.
     pub(super) fn age(&mut self, now_s: f64) {
-        // The limit has half a tick of slack, so that the window has all four ticks of a second at the second's end.
+        // The limit has half a tick of slack, so that at the end of a second the window contains all four
+        // ticks of this second.
         while self.pieces.front().is_some_and(|(t_s, _)| *t_s <= now_s - 0.875) {
             self.pieces.pop_front();
             self.now.take();

@@ -106,7 +106,8 @@ impl Quantiles {
         self.0[level as usize]
     }
 
-    /// Returns levels that are all `wait_ns`, the lower bound of each level while no reply has arrived.
+    /// Returns percentiles and a maximum that are all `wait_ns`. This is the lower bound of each while no
+    /// reply has arrived.
     pub fn of_wait(wait_ns: u64) -> Self {
         Self([Some(wait_ns); Level::ALL.len()])
     }

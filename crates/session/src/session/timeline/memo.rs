@@ -4,9 +4,9 @@
 //!   frame n     ▓▓▓▓▓▓▓▓▓▓▓▓░        ▓ cached
 //!   frame n+1    ▓▓▓▓▓▓▓▓▓▓▓▓░       ░ computed from the history
 //! ```
-//! A column is cached until a new record changes a part of the column's time. A cloned timeline begins with an empty
-//! cache. The history becomes coarser later, but a cached column keeps the detail with which the column was first
-//! drawn.
+//! A column is cached until a new record changes measurements in its time. A cloned timeline begins with an
+//! empty cache. The history becomes coarser later, but a cached column keeps the detail with which the column
+//! was first drawn.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,7 +16,8 @@ use super::{ErrorCell, Heat, LoadCell, Measure, PingCell, Quantiles, ServerCell}
 
 /// The largest number of cached columns: enough for a wide screen with a few column lengths.
 const MOST: usize = 512;
-/// The longest time from the beginning of a time slot to a record that changes the time slot, in seconds.
+/// The longest time, in seconds, from the beginning of a time slot until a record that still changes this
+/// time slot.
 const MARGIN_S: f64 = 1.0;
 
 /// The cached columns of one kind of chart.

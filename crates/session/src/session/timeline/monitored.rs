@@ -6,7 +6,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{CommandCell, Level, Measure, Quantiles, ServerCell, Timeline};
 use crate::{events::EventKind, server::CommandStat};
 
-/// The longest session that is divided into single seconds, in seconds. A longer session is divided into minutes.
+/// The length, in seconds, up to which a session is divided into single seconds. A longer session is divided
+/// into minutes.
 const BY_SECONDS_S: f64 = 600.0;
 const MINUTE_S: f64 = 60.0;
 

@@ -15,8 +15,8 @@ use crate::{
     stats::{Blend, Latency},
 };
 
-/// The number of ticks that the history of a node keeps in full detail: few, because a cluster may have hundreds of
-/// nodes.
+/// The number of ticks (quarter seconds) that the history of a node keeps in full detail. The number is
+/// small, because a cluster may have hundreds of nodes.
 pub(super) const KEPT: usize = 16;
 /// The largest number of nodes with a history.
 const MOST_NODES: usize = 1000;
@@ -31,7 +31,7 @@ pub struct NodeLoad {
     pub share: f64,
     /// Good replies per second; `None` without measurements.
     pub ops_per_s: Option<f64>,
-    /// The service times; they are at most 1.6 % too long.
+    /// The service times, which are at most 1.6 % too long.
     pub service: Latency,
 }
 

@@ -11,7 +11,8 @@ use crate::{
     workload::MAX_OPERATIONS,
 };
 
-/// The number of ticks that each history keeps in full detail: 80 s, more than the longest window.
+/// The number of ticks (quarter seconds) that each history keeps in full detail: 80 s, more than the longest
+/// window.
 const KEPT: usize = 320;
 
 /// One history of latencies for each part of the load: for each operation or stage by its name, or for each node or
@@ -23,7 +24,8 @@ pub(super) struct PartLanes<K> {
     empty: History<BySegment>,
     /// The largest number of parts with a history.
     most: usize,
-    /// The part to which the latencies of all further parts are added; `None` if these are left out.
+    /// The part to which the latencies of all parts above the limit are added; `None` if these latencies are
+    /// left out.
     rest: Option<K>,
 }
 
@@ -77,8 +79,8 @@ pub(super) fn sums<'a, K: Ord + Clone + 'a>(
 }
 
 impl Reading<'_> {
-    /// Returns the service times of one operation in the last `length_s` seconds of the current segment. The values
-    /// come from the history, so the values are at most 1.6 % too long, and cover whole time slots.
+    /// Returns the service times of one operation in the last `length_s` seconds of the current segment. The
+    /// values come from the history, so they are at most 1.6 % too long, and they cover whole time slots.
     pub fn of_operation(&self, label: &str, length_s: f64) -> Latency {
         self.of_part(&self.cells.operations, label, length_s)
     }

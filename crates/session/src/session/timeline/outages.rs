@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 /// The largest number of listed outages.
 const KEPT: usize = 1000;
-/// The longest gap between two outages that are joined, in seconds. Times in records are rounded, so there may be a gap
-/// in one outage.
+/// The longest gap, in seconds, between two outages that count as one outage. Times in records are rounded,
+/// so one outage may seem to have a gap.
 const JOINED_S: f64 = 0.001;
 
-/// The outages of a session. Interval records contain only the length of an outage, not its start or end. In its first
-/// interval an outage is therefore assumed to last to the interval's end, and in its last interval to begin at the
-/// interval's start.
+/// The outages of a session. Interval records contain only the length of an outage, not its start or end. An
+/// outage is therefore assumed to last until the end of the first interval that contains it. In the last
+/// interval that contains it, the outage is assumed to begin at the start of the interval.
 #[derive(Debug, Clone, Default)]
 pub struct Outages {
     stretches: VecDeque<(f64, f64)>,

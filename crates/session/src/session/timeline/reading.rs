@@ -24,9 +24,9 @@ const NOW_S: f64 = 1.0;
 
 /// The values at one moment.
 ///
-/// At the latest moment the values of the windows are exact. At earlier moments the values come from the history, or
-/// from the part of the recording that was read again. Latencies from the history are at most 3.2 % too long. Where
-/// time slots are longer than a second, the window is a whole time slot.
+/// At the latest moment the values of the windows are exact. At earlier moments the values come from the
+/// history, or from the part of the recording that was read again. Latencies from the history are at most
+/// 3.2 % too long. If the time slots at a moment are longer than a second, the windows are whole time slots.
 #[derive(Debug, Clone)]
 pub struct Reading<'a> {
     /// The timeline of the node.
@@ -189,8 +189,8 @@ impl<'a> Reading<'a> {
         all
     }
 
-    /// Returns whether the kernel timestamps the pings, or the reason why not; `None` if neither is known. The result
-    /// is the same for the whole session.
+    /// Returns whether the kernel gives timestamps for the pings, or the reason why it does not; `None` if
+    /// neither is known. The result is the same for the whole session.
     pub fn ping_timing(&self) -> Option<Timing> {
         self.timeline.ping_timing
     }
@@ -305,8 +305,8 @@ impl<'a> Reading<'a> {
         if self.is_latest { segments.current() } else { segments.holding_at(self.t_s) }
     }
 
-    /// Returns the segments that began up to this moment, oldest first; their figures cover whole segments. If there
-    /// are too many segments, the oldest segments are not listed, but counted in
+    /// Returns the segments that began up to this moment, oldest first. Their figures cover whole segments.
+    /// If there are too many segments, the oldest segments are not listed, but counted in
     /// [`Segments::forgotten`](super::Segments::forgotten).
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &'a SegmentTotal> + use<'a> {
         let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };

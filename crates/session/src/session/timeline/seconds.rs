@@ -6,7 +6,8 @@ use crate::{
     stats::{Latency, Series, TimeSeries},
 };
 
-/// The shortest time that counts as a full second, in seconds: ticks end a little early or late.
+/// The shortest time that counts as a full second, in seconds. Ticks (quarter seconds) end a little early or
+/// late.
 const SECOND_S: f64 = 0.95;
 /// The smallest number of latencies for one value of the p99.
 const ENOUGH: u64 = 1000;
@@ -57,7 +58,8 @@ impl PerSecond {
     }
 }
 
-/// A collection of latencies that is complete as soon as the latencies cover a second and are enough for a p99.
+/// A collection of latencies. The collection is complete when its latencies cover a second and are enough for
+/// a p99.
 #[derive(Debug, Clone, Default)]
 struct LatencyBatch {
     length_s: f64,

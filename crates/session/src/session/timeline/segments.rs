@@ -168,7 +168,7 @@ impl Segments {
                 segment.total.add(interval);
                 segment.seconds.push(interval);
             }
-            // An interval this late answers requests that were sent under load.
+            // An interval as late as this has the replies to requests that were sent under load.
             None => self.older.add(interval, true),
         }
     }

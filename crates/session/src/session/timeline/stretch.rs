@@ -20,8 +20,8 @@ use crate::{
 /// The number of additional seconds that are read before and after the part. The figures of a poll cover some seconds
 /// before the poll, so records around the part are needed too.
 const BESIDE_S: f64 = 5.0;
-/// The smallest number of time slots in a chart column. Short columns may have fewer time slots, because a time slot is
-/// at least a tick long.
+/// The smallest number of time slots in a chart column. Short columns may have fewer time slots, because a
+/// time slot is at least a tick (a quarter second) long.
 const CELLS_A_COLUMN: f64 = 4.0;
 
 /// A request to read a part of a recording again.
@@ -38,8 +38,9 @@ pub struct Reread {
 }
 
 impl Reread {
-    /// Returns the length of time slots for chart columns of `step_s` seconds: the longest power of two of ticks with
-    /// at least four time slots per column, but at least one tick.
+    /// Returns the length of time slots for chart columns of `step_s` seconds. The length is one, two, four,
+    /// … ticks (quarter seconds): the largest such number with which a column has at least four time slots,
+    /// but at least one tick.
     pub fn cell_s_for(step_s: f64) -> f64 {
         let tick_s = seconds(TICK_NS);
         tick_s * 2_f64.powi((step_s / CELLS_A_COLUMN / tick_s).max(1.0).log2() as i32)

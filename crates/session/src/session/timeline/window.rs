@@ -146,8 +146,8 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Returns the length of time that a percentile of the pings covers, in seconds: one column, or more if a column
-    /// has too few pings.
+    /// Returns the length of the time from which a percentile of the pings is computed, in seconds: one
+    /// column, or more if a column has too few pings.
     pub fn reach_s(&self, level: Level) -> f64 {
         let enough_s = match level {
             Level::P90 => 2.0,
@@ -252,8 +252,9 @@ impl<'a> Window<'a> {
         cells.map(move |cell| (self.columns_of(&cell), cell)).filter(|(places, _)| !places.is_empty())
     }
 
-    /// Returns the columns of a time slot. A short time slot belongs to the column that contains the middle of the time
-    /// slot. A time slot that is longer than a column belongs to all columns whose middle lies in the time slot.
+    /// Returns the columns of a time slot. A short time slot belongs to the column that contains the middle
+    /// of the time slot. A time slot that is longer than a column belongs to each column whose middle lies in
+    /// the time slot.
     fn columns_of<T>(&self, cell: &TimeSlot<T>) -> Range<usize> {
         let column = |t_s: f64| (t_s - self.from_s) / self.step_s;
         let (from, to) = (column(cell.from_s), column(cell.to_s));
