@@ -16,8 +16,8 @@ pub struct Difference {
     pub operation: Option<String>,
     /// The figure.
     pub figure: Figure,
-    /// The values of both sides; for several runs, the geometric mean of the runs, or the arithmetic mean for error
-    /// counts.
+    /// The values of both sides. If a side has several runs, its value is the geometric mean of the runs, or
+    /// the arithmetic mean for error counts.
     pub values: [Option<f64>; 2],
     /// The change from the first to the second value, as a share of the first: 0.1 is +10 %.
     pub change: Option<f64>,

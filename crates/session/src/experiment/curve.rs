@@ -7,8 +7,9 @@
 //!    ┤  ·
 //!    └──┴────┴────┴──┴──┴──┴────┴─ clients
 //! ```
-//! All measurements at one value under the same setting become one point. The point merges the histograms of these
-//! measurements, since percentiles cannot be merged. Different settings at the same value are separate points.
+//! All measurements at one value under the same setting become one point. The point merges the histograms of
+//! these measurements, because percentiles cannot be merged. Different settings at the same value are
+//! separate points.
 
 use std::collections::BTreeMap;
 

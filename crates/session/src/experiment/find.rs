@@ -7,8 +7,8 @@
 //! ```
 //! The throughput of a closed loop is the upper bound of all rates. A trial keeps the limit if its response
 //! times are below the limit, at least 99 % of the due requests were answered, and no request failed. The
-//! search has found a rate when full trials show two things: the limit is kept at this rate, and it is not
-//! kept at a slightly higher rate. If the time of the search is over before that, the result is undecided.
+//! search has found a rate when full trials show that the limit is kept at this rate, but not at a slightly
+//! higher rate. If the time of the search is over before that, the result is undecided.
 
 use super::{
     ChartData, Dimension, Ending, Experiment, ExperimentSetting, Interruption, Limit, SearchBounds,
@@ -32,8 +32,8 @@ use crate::{
 /// The two times of the closed loop, in seconds: the time at its start that is left out, and the measured
 /// time.
 const PEAK_S: (f64, f64) = (1.0, 2.0);
-/// The maximum length of a full trial, in seconds. A full trial lasts longer than usual if it has too few
-/// samples for the limit's percentile.
+/// The maximum length of a full trial, in seconds. A full trial is extended up to this length if it has too
+/// few samples for the limit's percentile.
 const LONGEST_S: f64 = 10.0;
 /// The time, in seconds, after which the search accepts bounds that are further apart.
 const CLOSE_S: f64 = 45.0;

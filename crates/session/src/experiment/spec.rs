@@ -70,8 +70,8 @@ impl ExperimentSpec {
     /// Checks that a search for the highest rate can use these knobs.
     ///
     /// # Errors
-    /// The errors are the same as for [`check`](Self::check). Also fails if clients have a think time, since an open
-    /// loop has no think time.
+    /// The errors are the same as for [`check`](Self::check). Also fails if clients have a think time,
+    /// because an open loop has no think time.
     pub fn check_find(knobs: &Knobs) -> Result<(), WordsError> {
         if knobs.think.is_some() {
             return Err(WordsError::of(

@@ -40,8 +40,8 @@ fn rows(sheet: &Sheet, _: Option<&str>) -> Vec<String> {
     let (length_s, is_open) = (sum.length_s, sum.response.is_some());
     let per_s = |ops: u64| if length_s > 0.0 { ops as f64 / length_s } else { 0.0 };
     let operations = sheet.timeline.operations();
-    // A quote in a title is doubled here, because a single quote would end the cell. redis-benchmark does not
-    // double it.
+    // Quotes in a title are doubled here, because otherwise a quote would end the cell. redis-benchmark does
+    // not double quotes.
     let rows = operations.iter().map(|(name, part)| {
         row(&inert(name).replace('"', "\"\""), per_s(part.in_rate(is_open)), &part.service)
     });

@@ -111,8 +111,9 @@ pub const PERCENTILES: Format = Format::new(
     |_, tag| SummarySink::of(tag, table),
 );
 
-/// Returns the percentile table of the latencies that `tag` selects: `response` selects the response times, the name of
-/// an operation selects the service times of the operation, and `None` selects all service times.
+/// Returns the percentile table of the latencies that `tag` selects. The tag `response` selects the response
+/// times, and the name of an operation selects the service times of the operation. `None` selects all service
+/// times.
 fn table(sheet: &Sheet, tag: Option<&str>) -> Vec<String> {
     let summary = sheet.timeline.summary();
     let latency: Latency = match tag {

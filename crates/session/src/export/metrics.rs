@@ -30,7 +30,7 @@ pub(super) const OPEN_METRICS: Format = Format::new(
     |_, _| Box::new(Metrics::default()),
 );
 
-/// The metrics of a session: sums since it began, and its present state.
+/// The metrics of a session: sums since the session began, and the present state of the session.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
     session: Option<SessionStart>,

@@ -91,8 +91,8 @@ pub(super) struct AgentReport {
     pub(super) of: usize,
     /// The name of the agent's machine.
     pub(super) host: String,
-    /// A random number that identifies the agent's process. The session uses it to notice two processes with
-    /// the same agent number.
+    /// A random number that identifies the agent's process. With this number, the session notices when two
+    /// processes have the same agent number.
     pub(super) process: u64,
     /// The number of the report. Each session's reports are numbered from 0.
     pub(super) number: u64,

@@ -31,8 +31,8 @@ pub struct Client {
     /// returns, and again after each 32 connections. Service times therefore include a part of the wait in redyno.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
-    /// How late requests were sent: the time from the moment when a batch of requests was due until the batch
-    /// was written; `null` if no batch was late.
+    /// How late requests were sent: the time from the moment when a batch of requests was due until it was
+    /// written. The value is `null` if no batch was late.
     #[serde(serialize_with = "coarse::optional")]
     pub late: Option<Latency>,
     /// The latencies of requests that were affected because redyno waited for a core. A request counts as

@@ -10,7 +10,8 @@ use super::{
 };
 use crate::probe;
 
-/// The largest delay of a second's last interval, in seconds: a worker ends an interval only when it wakes up.
+/// The largest delay of the last interval of a second, in seconds. Such delays exist because a worker ends an
+/// interval only when the worker wakes up.
 pub(super) const LATE_S: f64 = 0.125;
 
 /// Merges the records of a session: keeps intervals until their second is over.

@@ -4,7 +4,7 @@
 //! {"kind":"event","t_s":3.2,"name":"slowlog","detail":"14.2 ms KEYS * from …",
 //!  "event":"slow_command","us":14200,"command":"KEYS *","client":"…"}
 //! ```
-//! Programs should read `event` and the fields after it; `name` and `detail` are for people.
+//! Programs should read `event` and the fields after it. The fields `name` and `detail` are for people.
 
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 //! The file is compressed with zstd if its name ends in `.zst`.
 //!
 //! After a `kill -9`, or if the disk is full, at most the current second is lost. The file is created before
-//! the session begins, so an invalid path is reported early; an existing file is never overwritten.
+//! the session begins, so an invalid path is reported early. An existing file is never overwritten.
 
 use std::{
     fs::{File, OpenOptions},

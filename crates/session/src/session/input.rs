@@ -1,4 +1,4 @@
-//! Reads the bytes of a recording; the first bytes of the file show whether it is compressed with zstd.
+//! Reads the bytes of a recording. The first bytes of the file show whether the file is compressed with zstd.
 //!
 //! A compressed file that was cut off is read up to its last complete block, and a damaged file up to the damage. The
 //! file may be malicious, so memory and compression ratio are limited.

@@ -62,8 +62,8 @@ macro_rules! of_the_load {
             /// not sent. When the last replies of a segment have arrived, `due` is the sum of the segment's
             /// `ops`, `errors`, `shed` and `unsent`.
             pub due: u64,
-            /// Requests of an open loop that were dropped without being sent, because they would have been too late
-            /// (`--backlog shed`), or because the rate changed before a connection was free.
+            /// Requests of an open loop that were dropped and not sent. They would have been too late
+            /// (`--backlog shed`), or the rate changed before a connection was free.
             pub shed: u64,
             /// Requests of an open loop that were due but not sent when the load ended or was switched off.
             pub unsent: u64,
@@ -103,8 +103,8 @@ macro_rules! of_the_load {
 of_the_load! {
     /// The results of the load in an interval of one segment.
     ///
-    /// A request belongs to the segment in which it was sent; replies after the end of the segment are in a separate
-    /// interval, the drain. Results that a worker reports late are in an interval with `length_s` 0.
+    /// A request belongs to the segment in which it was sent. Replies after the end of the segment are in a
+    /// separate interval, the drain. Results that a worker reports late are in an interval with `length_s` 0.
     Interval {
         /// The end of the interval, in seconds of the session.
         pub t_s: f64,

@@ -167,9 +167,9 @@ impl Live {
         Ok(())
     }
 
-    /// Starts the measurement of recall for the vector searches of target 0 when the load of this target is on, and
-    /// ends the measurement when the load is off. A prefill does not count as load. Call this function as often as
-    /// [`settle`](Self::settle).
+    /// Starts the measurement of recall for the vector searches of target 0 if the load of this target is on.
+    /// Ends the measurement if the load is off. A prefill does not count as load. Call this function as often
+    /// as [`settle`](Self::settle).
     ///
     /// # Errors
     /// The error is the reason why the recall is not measured. The reason is returned once for each workload.

@@ -1,5 +1,5 @@
-//! A session is a stream of records: a live measurement produces the records, a recording contains them, and screens,
-//! reports and exports are computed from the records alone.
+//! A session is a stream of records. A live measurement produces the records, and a recording contains them.
+//! Screens, reports and exports are computed from the records alone.
 
 mod arrivals;
 mod assembly;

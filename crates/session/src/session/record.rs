@@ -285,8 +285,8 @@ impl Segment {
         Self { t_s, node: 0, segment, knobs, warmup: false, prefill: None, config: None }
     }
 
-    /// Returns the segment that the load engine has begun with these load settings; `config` is the changed server
-    /// parameter, if the change of a parameter began the segment.
+    /// Returns the segment that the load engine has begun with these load settings. If the change of a server
+    /// parameter began the segment, `config` is this change.
     pub(super) fn begun(turned: SettingChange, knobs: Knobs, config: Option<server::ConfigChange>) -> Self {
         let SettingChange { segment, since_ns, is_warmup: warmup, prefill } = turned;
         Self { warmup, prefill, config, ..Self::new(seconds(since_ns), segment, knobs) }

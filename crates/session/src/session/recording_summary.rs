@@ -27,7 +27,8 @@ pub struct RecordingSummary {
 }
 
 impl RecordingSummary {
-    /// Reads the first and the last record of the recording `path`; if there is no end record, reads the whole file.
+    /// Reads the first and the last record of the recording `path`. If there is no end record, reads the
+    /// whole file.
     ///
     /// # Errors
     /// Fails if the file cannot be read, or is not a recording.

@@ -20,8 +20,8 @@ const SHORTEST_S: f64 = 0.1;
 /// The length of the shortest stall while the server's usual round trips are unknown, in seconds. Half a second is long
 /// for any server.
 const SHORTEST_UNKNOWN_S: f64 = 0.5;
-/// How many times as long as usual a stall is at least: compared with the usual p50, the usual p99 and the
-/// usual maximum of PING, in this order.
+/// The smallest ratios of a stall to the usual p50, to the usual p99 and to the usual maximum of PING, in
+/// this order. A stall reaches all three ratios.
 const TIMES_THE_USUAL: [f64; 3] = [10.0, 4.0, 2.0];
 /// A stall is over after this time without a late PING, in seconds.
 const QUIET_S: f64 = 1.0;

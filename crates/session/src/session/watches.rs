@@ -122,7 +122,8 @@ impl FigureWatches {
             return events;
         }
         self.pinged_s = 0.0;
-        // Unanswered PINGs count with the time that they have waited so far, which is a lower bound.
+        // An unanswered PING counts with the time that it has waited so far. This is a lower bound of its
+        // round trip.
         let all = Latency::merged(self.pings.iter().chain([&span.body.unanswered]));
         self.pings.clear();
         if all.is_empty() {

@@ -147,8 +147,8 @@ impl Alternation {
         Difference::of_pairs(operation, figure, values, &differences, self.is_last)
     }
 
-    /// Returns a table of all figures. The first rows are for all operations together and for receivers of messages. If
-    /// there are several operations, each has rows of its own.
+    /// Returns a table of all figures. The first rows are for all operations together and for receivers of
+    /// messages. If there are several operations, each operation has rows of its own.
     pub fn table(&self) -> DifferenceTable {
         let names: BTreeSet<_> = self.sums.iter().flat_map(|sum| sum.commands.keys()).collect();
         let names = if names.len() < 2 { BTreeSet::new() } else { names };

@@ -8,8 +8,8 @@
 //!  B: off ····│ load on  │ off ······│ on ────────────────┤ off ··············│ on …
 //!     └───── prepared ───┘ from here on it is an A/B
 //! ```
-//! During the preparation, the keys of the workload are written to each target in turn, and each target is once under
-//! full load.
+//! During the preparation, the keys of the workload are written to each target in turn. Each target is also
+//! under full load for one period.
 
 use super::{
     alternation::{AbPlan, Alternation, NextStep},

@@ -9,12 +9,12 @@ use crate::{
 
 /// The maximum number of steps.
 const MOST: usize = 100;
-/// A range with fewer values than this has one step for each value.
+/// A range with at most this many values has one step for each value.
 const FEW: u64 = 10;
 /// A range is wide if its end is at least this many times its start. The steps of a wide range are 1, 2, 5, 10, 20 and
 /// so on, or powers of two for bytes.
 const WIDE: u64 = 16;
-/// The number of steps of a range that is neither short nor wide.
+/// The number of steps of all other ranges.
 const STEPS: usize = 8;
 
 /// A planned sweep: the values in order, and the limit.

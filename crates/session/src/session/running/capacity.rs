@@ -12,16 +12,16 @@ use crate::{
 
 /// The number of redyno's connections that carry no load: one of the ping probe and one of the control plane.
 const OURS_BESIDE_LOAD: u64 = 2;
-/// The time, in seconds, during which the server may report an outdated number of clients after redyno has
-/// changed its own number of clients.
+/// After redyno has changed its number of clients, the server may report an outdated number for this time, in
+/// seconds.
 const COUNT_SETTLES_S: f64 = 2.0;
 
 /// The free memory and connections of a server, or of all primaries of a cluster. A value of `None` is
 /// unknown. An unknown value never leads to a warning about harm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FreeCapacity {
-    /// The number of bytes that the server may still use below its memory limit; for a cluster, the sum over all
-    /// primaries. `None` if the limit is unknown or does not exist.
+    /// The number of bytes that the server may still use below its memory limit. For a cluster, this is the
+    /// sum over all primaries. `None` if the limit is unknown or does not exist.
     pub memory: Option<u64>,
     /// The largest number of connections that the server allows. For several servers, this is the lowest number of any
     /// server.

@@ -69,8 +69,8 @@ impl Caution {
         self.room.survey(surveys);
     }
 
-    /// Returns a description of the harm that the requested or announced settings may do; `None` if there is no harm,
-    /// or if the user has allowed these settings.
+    /// Returns a description of the harm that the requested or announced settings may do. Returns `None` if
+    /// there is no harm, or if the user has allowed these settings.
     pub fn harm(&self, wanted: Option<&Knobs>) -> Option<String> {
         if self.is_off {
             return None;

@@ -91,7 +91,7 @@ pub struct Commission {
     pub read_from: ReadFrom,
     /// The median round trip of PING to each node.
     pub pings: PingMedians,
-    /// The reason why the first node cannot be reached at the start; it may be reachable later.
+    /// The reason why the first node cannot be reached at the start. This node may be reachable later.
     pub unreachable: Option<String>,
     /// The file of the recording that begins with the session.
     pub recording: Option<SessionWriter>,

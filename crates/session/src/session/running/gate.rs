@@ -4,10 +4,10 @@
 //! Shut ──► Surveying ──► Asking ──► Allowed ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names
 //!              └── nobody else there ──▲                                            than the marker has, another setup
 //! ```
-//! Each node with load has a gate for all servers with keys of the load: in a cluster, all primaries. redyno
-//! writes to no node before all questions are answered. Load settings wait at the gate in three cases: they
-//! write, their setup was not run yet, or they may do harm and the user has not agreed (`Warning`). Other
-//! load settings take effect at once.
+//! Each node with load has a gate. The gate is for all servers with keys of the load: in a cluster, for all
+//! primaries. redyno writes to no node before all questions are answered. Load settings wait at the gate if
+//! they write, if their setup was not run yet, or if they may do harm and the user has not agreed
+//! (`Warning`). Other load settings take effect at once.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -176,8 +176,8 @@ impl WriteGate {
         holders.ask(|holder| holder.control.survey_for(modules.clone(), notifies))
     }
 
-    /// Returns the waiting load settings, which are allowed, if all steps are done. Otherwise begins the next
-    /// step.
+    /// Call this only for waiting load settings that are allowed. Returns these settings if all steps are
+    /// done, and otherwise begins the next step.
     fn advance(&mut self, holders: &mut Holders) -> Option<Knobs> {
         let was_open =
             matches!(self.stage, GateStage::Open | GateStage::Extending(_) | GateStage::Preparing(..));

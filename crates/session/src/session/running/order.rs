@@ -74,8 +74,8 @@ pub enum Order {
 pub enum Delivery {
     /// A record of the session.
     Record(Arc<Record>),
-    /// A notice that is in no record, and the number of the node that it is about, from 0. Notices about the whole
-    /// session have node 0.
+    /// A notice that no record contains, and the number of the node concerned, from 0. Notices about the
+    /// whole session have node 0.
     Notice(u16, Notice),
     /// A part of a recording that was read again.
     Stretch(Arc<Excerpt>),

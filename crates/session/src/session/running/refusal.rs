@@ -1,5 +1,5 @@
-//! Decides whether the load must stop. The load must stop for one of three causes: the server refuses the load
-//! permanently because a password or a permission is missing, a worker died, or an agent of a fleet refuses its share.
+//! Decides whether the load must stop. There are three causes: the server refuses the load permanently
+//! because a password or a permission is missing, a worker died, or an agent of a fleet refuses its share.
 //!
 //! An error with any other cause is counted, and the run continues. If all requests of a run are refused, or
 //! a part of the requests is missing, the run must not look like a measurement.

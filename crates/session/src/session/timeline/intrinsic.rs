@@ -58,8 +58,8 @@ impl IntrinsicRun {
         self.remaining_s.is_some_and(|s| s > 0.0)
     }
 
-    /// Returns the duration of the longest iteration divided by the mean duration, as `redis-cli --intrinsic-latency`
-    /// prints it.
+    /// Returns the duration of the longest iteration divided by the mean duration.
+    /// `redis-cli --intrinsic-latency` prints this ratio too.
     pub fn worst_ratio(&self) -> Option<f64> {
         let mean_ns = self.busy_ns as f64 / self.runs.max(1) as f64;
         (mean_ns > 0.0).then(|| self.gaps.max_ns() as f64 / mean_ns)

@@ -90,8 +90,8 @@ impl Timeline {
 }
 
 impl Reading<'_> {
-    /// Returns the load on each node of a cluster in the last seconds of the current segment, by the node's number;
-    /// empty without a load on a cluster.
+    /// Returns the load on each node of a cluster in the last seconds of the current segment, by the number
+    /// of the node. The result is empty without a load on a cluster.
     pub fn load_by_node(&self) -> BTreeMap<u16, NodeLoad> {
         self.load_by(&self.cells.nodes)
     }

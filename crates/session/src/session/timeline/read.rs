@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Timeline {
-    /// Returns the start of the timeline, in seconds of the session; above 0 for the second and later files of a
-    /// recording.
+    /// Returns the start of the timeline, in seconds of the session. The start is above 0 for the second and
+    /// later files of a recording.
     pub fn begins_s(&self) -> f64 {
         self.session().map_or(0.0, |session| session.from_s).clamp(0.0, self.now_s)
     }

@@ -269,8 +269,8 @@ impl<'a> Reading<'a> {
             .filter(|_| self.is_latest)
     }
 
-    /// Returns the ratio of a figure to its usual level; `None` if the figure or its usual level is unknown, or if the
-    /// usual level is 0.
+    /// Returns the ratio of a figure to its usual level. Returns `None` if the figure or the usual level is
+    /// unknown, or if the usual level is 0.
     pub fn ratio_to_usual(&self, figure: &WatchedFigure) -> Option<f64> {
         let (value, usual) = self.standing(figure)?;
         (usual.level > 0.0).then(|| value / usual.level)
