@@ -188,9 +188,9 @@ impl Curve {
         lines
     }
 
-    /// Returns the point with the highest throughput. With a limit, only points that keep the limit count. If several
-    /// points have the same throughput, the point with the lowest value is returned. Returns `None` if no request was
-    /// answered.
+    /// Returns the point with the highest throughput. If there is a limit, only points that keep this limit
+    /// are considered. If several points have the same throughput, the point with the lowest value is
+    /// returned. Returns `None` if no request was answered.
     pub fn best(&self, limit: Option<&Limit>) -> Option<&CurvePoint> {
         let answered = self.points.iter().filter(|point| point.measured.ops > 0);
         let holding = answered.filter(|point| limit.is_none_or(|limit| point.holds(limit)));

@@ -1,5 +1,5 @@
-//! Fleets: several machines carry out the load of one session. The session and its agents exchange messages over a bus,
-//! a Redis or Valkey server that is not under load.
+//! Fleets: several machines carry out the load of one session. The session and its agents exchange messages
+//! over a bus. The bus is a Redis or Valkey server that is not under load.
 //!
 //! ```text
 //!  session ── orders: the whole setting, twice a second ──► stream `…:orders`  ──► every agent

@@ -21,7 +21,7 @@ use crate::{clock::seconds, load::IntervalBuffer};
 /// If a worker is late by this number of ticks, a tick is completed without this worker. Two ticks are half a
 /// second.
 const PATIENCE: u64 = 2;
-/// The largest number of entries in `reached_ns`; older segments only receive late replies.
+/// The largest number of entries in `reached_ns`; older segments receive only late replies.
 const KNOWN_SEGMENTS: usize = 1000;
 
 /// The reports of the workers for the ticks that are not complete yet.

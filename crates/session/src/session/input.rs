@@ -128,7 +128,7 @@ impl RecordingInput {
     /// Moves to byte `offset`. A compressed file is decompressed again from its beginning to this byte.
     ///
     /// # Errors
-    /// Fails if the file, such as a pipe, can only be read from its beginning.
+    /// Fails if the file can be read only from its beginning, for example because it is a pipe.
     pub(super) fn seek(&mut self, offset: u64) -> io::Result<()> {
         if let Bytes::Plain(plain) = &mut self.bytes {
             return plain.seek(SeekFrom::Start(offset)).map(drop);

@@ -151,7 +151,8 @@ impl JoinedReader {
         next.numbers = if next.started == started { numbers } else { last };
     }
 
-    /// Returns whether a record of a file belongs to the joined session; only for several files.
+    /// Returns whether a record of a file belongs to the joined session. Used only if there are several
+    /// files.
     fn takes(&mut self, record: &Record, is_last: bool) -> bool {
         match record {
             Record::Session(_) => self.at == 0,

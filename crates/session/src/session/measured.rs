@@ -23,8 +23,8 @@ use crate::{
 /// segment, for example the repeated changes while a key on the keyboard is held down.
 const SETTLE_NS: u64 = 100_000_000;
 
-/// Below this number of PINGs per second, ping records cover a whole second. A record of a quarter second would contain
-/// only a few PINGs, and a session with so few PINGs to each node has many nodes.
+/// Below this number of PINGs per second, ping records cover a whole second. A record of a quarter second
+/// would contain only a few PINGs. A session sends so few PINGs to each node only if it has many nodes.
 const FEW_PINGS: NonZeroU32 = NonZeroU32::new(20).expect("20 is not 0");
 
 /// The reasons why a session cannot start.

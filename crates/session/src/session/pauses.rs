@@ -1,8 +1,8 @@
 //! Pauses: times in which the whole process was stopped (Ctrl-Z, `kill -STOP`). Nothing is measured during a pause, so
 //! the lengths of records exclude pauses, and charts show them as gaps.
 //!
-//! redyno reads replies that arrived during a pause only after the pause. The latencies of these replies include the
-//! pause, and the event about the pause says so.
+//! If replies arrive during a pause, redyno reads them only after the pause. The latencies of these replies
+//! include the pause, and the event about the pause says so.
 
 use crate::{
     clock::{SECOND_NS, seconds},
@@ -11,7 +11,7 @@ use crate::{
 
 /// The shortest pause, in nanoseconds. A shorter pause looks like a busy machine.
 const SHORTEST_NS: u64 = SECOND_NS / 2;
-/// The largest number of pauses that are kept: new records only need the last few.
+/// The largest number of pauses that are kept. New records need only the last few pauses.
 const KEPT: usize = 16;
 
 /// The latest pauses: start and end, in nanoseconds of the session.

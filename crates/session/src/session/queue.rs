@@ -39,7 +39,7 @@ pub struct Feed<T> {
     /// Whether measurements are left out. They are left out from the time when the queue is full until it is
     /// half empty.
     is_full: bool,
-    /// The number of left-out records that is not reported to the listener yet.
+    /// The number of left-out records about which the listener has not been informed yet.
     unreported: u64,
     /// Whether the listener gets the arguments of commands in the slow log.
     keeps_arguments: bool,

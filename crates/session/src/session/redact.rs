@@ -74,8 +74,8 @@ fn nameless(sample: &mut HostSample) {
     }
 }
 
-/// Removes private texts from a status. The function names all fields, so it does not compile until a new field is
-/// handled here.
+/// Removes private texts from a status. The function names all fields, so a new field must be handled here
+/// before the code compiles.
 fn status(status: &mut Status) {
     let Status {
         process_id,
@@ -104,7 +104,7 @@ fn status(status: &mut Status) {
     *clients = clients.take().map(ConnectedClients::redacted);
 }
 
-// All kinds are listed, so this does not compile until a new kind is handled here.
+// All kinds are listed, so a new kind must be handled here before the code compiles.
 fn event_kind(mut what: EventKind) -> EventKind {
     use EventKind::*;
     match &mut what {

@@ -21,8 +21,8 @@ pub trait Sink {
         Vec::new()
     }
 
-    /// Returns the text that replaces a number of `pieces` of output that were lost at `t_s` seconds. A sink
-    /// whose text goes only to files returns an empty text.
+    /// Returns a text in place of output that was lost at `t_s` seconds. `pieces` is the number of lost
+    /// pieces. A sink whose text goes only to files returns an empty text.
     fn lost(&self, t_s: f64, pieces: u64) -> String {
         let _ = (t_s, pieces);
         String::new()
@@ -35,7 +35,7 @@ pub struct JsonLines;
 
 impl Sink for JsonLines {
     fn push(&mut self, record: &Record) -> Vec<String> {
-        // Encoding a record can only fail if memory is exhausted.
+        // Encoding a record can fail only if memory is exhausted.
         line(record).into_iter().collect()
     }
 

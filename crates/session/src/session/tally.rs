@@ -25,7 +25,7 @@ const LASTING_S: f64 = 0.95;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Weight {
     Load,
-    /// The segment has no load, and only receives the last replies of the previous segment.
+    /// The segment has no load, and receives only the last replies of the previous segment.
     Rest,
     /// The summary leaves the segment out: it is a warm-up or a prefill.
     Aside,

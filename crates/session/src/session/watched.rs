@@ -7,10 +7,10 @@ use crate::{
     units,
 };
 
-/// The smallest shift of a share that is reported, as a factor. A share is at most 1, so a large factor is
-/// often impossible.
+/// Shifts of a share are reported if they have at least this factor. A share is at most 1, so a large factor
+/// is often impossible.
 const OF_SHARES: f64 = 1.5;
-/// The smallest shift of any other gauge that is reported, as a factor.
+/// Shifts of all other gauges are reported if they have at least this factor.
 const OF_OTHERS: f64 = 2.0;
 
 /// A watched figure.

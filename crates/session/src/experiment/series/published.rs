@@ -58,8 +58,8 @@ impl Published {
         Some(CellFigures { all, operations: operations.clone() })
     }
 
-    /// Checks that all figures belong to existing runs and lists, and that no figures have more time limits than the
-    /// table.
+    /// Checks that all figures belong to existing runs and lists, and that they do not have more time limits
+    /// than the table.
     pub(super) fn check(&self, cells: &[SeriesCell], layout: &TableLayout) -> Result<(), String> {
         for published in &self.cells {
             let run = &published.run;

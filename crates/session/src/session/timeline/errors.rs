@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub struct ErrorCount {
     /// The number of requests or PINGs with this error.
     pub count: u64,
-    /// The part of `count` that is not from the measured load, by source: `prefill`, `warm-up` or PING.
+    /// The errors in `count` that are not from the measured load, by source: `prefill`, `warm-up` or PING.
     pub aside: BTreeMap<&'static str, u64>,
     /// The first message of this kind of error; `None` until a message has arrived.
     pub first: Option<String>,

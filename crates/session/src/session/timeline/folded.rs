@@ -84,7 +84,7 @@ struct EqualEvents {
     ends_ns: Option<(u64, u64)>,
     /// The client, if all the events have the same client.
     client: Option<String>,
-    /// The sum of the numbers in events that only report a number.
+    /// The sum of the numbers in events that report only a number.
     counted: u64,
 }
 

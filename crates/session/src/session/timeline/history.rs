@@ -4,11 +4,12 @@
 //!  level 2      level 1    level 0
 //! [  1 s   ][  1 s   ][½ s][½ s][¼][¼][¼][¼] now
 //! ```
-//! A cell (time slot) that is too old for its level is merged with its neighbour into one cell of the next level. Cells
-//! of each level are twice as long as the cells of the level before. Each level has the same number of cells, so each
-//! level reaches twice as far back as the level before. A day needs nine levels. [`Merge`] defines how values are
-//! merged; counts are never lost. Time without a value is a gap and needs no memory. The history of a part of a
-//! recording that was read again has a last level, whose cells are not merged any more.
+//! A cell (time slot) that is too old for its level is merged with its neighbour into one cell of the next
+//! level. Cells of each level are twice as long as the cells of the level before. Each level has the same
+//! number of cells, so each level reaches twice as far back as the level before. A day needs nine levels.
+//! [`Merge`] defines how values are merged; counts are never lost. Time without a value is a gap and needs no
+//! memory. If a part of a recording was read again, the history of this part has a last level. The cells of
+//! the last level are not merged.
 
 use std::collections::VecDeque;
 
