@@ -124,7 +124,8 @@ pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figur
     measured.judged(&repeats::compare(&base_values, &new_values, better(figure)))
 }
 
-/// Compares two single runs, second by second if the figure has a value for each second.
+/// Compares two single runs. If the figure has a value for each second, the runs are compared by these
+/// values.
 fn by_seconds(measured: Difference, base: &Run, new: &Run) -> Difference {
     let stretches = stretches(&base.segment, &new.segment, measured.figure);
     // Without a value for each second, the noise is unknown.

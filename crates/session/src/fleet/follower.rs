@@ -88,7 +88,7 @@ impl Follower {
         AgentSetting { knobs, phase, ..refused.clone() }
     }
 
-    /// Reports the pause if the process was stopped and continued. Returns whether there was such a pause.
+    /// If the process was stopped and continued, reports this pause. Returns whether there was such a pause.
     pub(super) fn note_pause(&mut self) -> bool {
         let pause = self.pauses.look(self.clock.now_ns());
         if let Some(pause) = pause {

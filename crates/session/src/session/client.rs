@@ -27,18 +27,19 @@ pub struct Client {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_wait: Option<f64>,
     /// How long replies waited in redyno: the time from the return of `poll` to the read, one sample for each
-    /// connection that `poll` reported as readable. A service time ends at a timestamp that redyno takes when `poll`
-    /// returns, and again after each 32 connections. Service times therefore include a part of the wait in redyno.
+    /// connection that `poll` reported as readable. A service time ends at a timestamp. redyno takes this
+    /// timestamp when `poll` returns, and takes a new timestamp after each 32 connections. Service times
+    /// therefore include a part of the wait in redyno.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
     /// How late requests were sent: the time from the moment when a batch of requests was due until it was
     /// written. The value is `null` if no batch was late.
     #[serde(serialize_with = "coarse::optional")]
     pub late: Option<Latency>,
-    /// The latencies of requests that were affected because redyno waited for a core. A request counts as
-    /// affected if this wait was at least half of its latency, and at least 100 µs. The value is `null` if no
-    /// request was affected, or if the system does not report such waits. The latencies are response times in
-    /// open loop, and service times in closed loop.
+    /// The latencies of requests that were delayed because redyno waited for a core. A request is counted if
+    /// this wait was at least half of the latency, and at least 100 µs. The value is `null` if there was no
+    /// such request, or if the system does not report such waits. The latencies are response times in open
+    /// loop, and service times in closed loop.
     #[serde(serialize_with = "coarse::optional")]
     pub held: Option<Latency>,
 }
@@ -67,7 +68,7 @@ pub struct WorkerCost {
 }
 
 impl WorkerCost {
-    /// Returns the share of one core in which the worker had something to do, 0 to 1.
+    /// Returns the share of one core that the worker used for its work, 0 to 1: `cpu` without `spun`.
     pub fn work(&self) -> f64 {
         self.cpu - self.spun.unwrap_or(0.0).min(self.cpu)
     }

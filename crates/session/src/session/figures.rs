@@ -308,8 +308,9 @@ monitored! {
         |row| mean_of(row, Gauge::ServerRunDelay);
 }
 
-/// The number of figures at the start of [`MONITORED`] for which lower is better: the percentiles of PING. The other
-/// figures are single values or means of gauges, and neither direction is better.
+/// [`MONITORED`] begins with this number of figures for which lower values are better: the percentiles of
+/// PING. The other figures are single values or means of gauges. For these, neither lower nor higher values
+/// are better.
 pub const MONITORED_LEVELS: usize = 4;
 
 /// The percentiles and the maximum of the service time, for tables.

@@ -32,7 +32,7 @@ pub(super) struct FilePosition {
 }
 
 impl FilePosition {
-    /// Updates the time and the segments for a record with the time `t_s` before this position.
+    /// Updates the time and the segments for a record that is before this position and has the time `t_s`.
     pub(super) fn pass(&mut self, record: &Record, t_s: f64) {
         self.t_s = self.t_s.max(t_s);
         if let Record::Segment(segment) = record

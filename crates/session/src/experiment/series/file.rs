@@ -181,7 +181,8 @@ impl Raw<'_> {
         SeriesCell::of(&read::<RunSpec>(fill(self.run))?, (at, amounts), &load, &known)
     }
 
-    /// Returns the amount of the load that is set to the parameter `name`: `requests` for `requests = "$name"`.
+    /// Returns the amount of the load whose value is the parameter `name`: `requests` for
+    /// `requests = "$name"`.
     fn amount(&self, name: &str) -> Option<&'static str> {
         let of_run = self.run.and_then(|run| run.get("load"));
         let loads = [of_run, self.load].into_iter().flatten().filter_map(toml::Value::as_table);

@@ -67,8 +67,8 @@ pub enum StartError {
     Live(#[from] LiveError),
 }
 
-/// The owner of a running session. The session does not depend on its peers, and runs until an order ends it.
-/// Dropping this value ends the session and cleans up.
+/// The owner of a running session. The session does not depend on its peers: it continues even when they are
+/// gone. Dropping this value ends the session and cleans up.
 #[derive(Debug)]
 pub struct Session {
     orders: Sender<(usize, Order)>,

@@ -36,7 +36,8 @@ pub(super) struct WriteGate {
     is_allowed: bool,
     /// The check for load settings that may do harm.
     caution: Caution,
-    /// A question about possible harm, or a refusal, that was not sent to the peers yet.
+    /// The next message to the peers: a question about possible harm, or a refusal. `None` if there is no
+    /// such message.
     unsent: Option<Admission>,
     /// The commands that were allowed although they may write keys of other owners. `None` before any writes
     /// are allowed.
