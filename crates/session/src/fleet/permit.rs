@@ -24,8 +24,8 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// Returns the targets with these URIs, with the agent's own credentials. For a cluster, one permitted node is
-    /// enough. For all other layouts every named server and Sentinel must be permitted.
+    /// Returns the targets with these URIs, with the agent's own credentials. For a cluster, one permitted
+    /// node is enough. For all other layouts, every named server and Sentinel must be permitted.
     ///
     /// # Errors
     /// Fails if a target is not permitted, or a URI is invalid. The error is one line.

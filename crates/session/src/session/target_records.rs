@@ -64,7 +64,7 @@ pub(crate) struct TargetRecords {
     knobs: BTreeMap<u32, Knobs>,
     connections: LostConnections,
     kinds: ErrorKinds,
-    /// Whether it was already reported that the connection of the ping probe is lost.
+    /// Whether the present loss of the ping probe's connection was already reported.
     ping_is_lost: bool,
     tally: Tally,
     /// The sum and the number of the recalls since the last report of the control plane.

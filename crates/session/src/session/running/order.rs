@@ -125,8 +125,8 @@ pub enum Notice {
     Recording(Option<RecordingState>),
     /// The replayed recording has ended: no more records will come, but the screen stays open.
     Ended,
-    /// The session ends, and the screen closes, because the time of the session is over or a peer ordered the
-    /// end. The last records, and notices about undone changes, still follow.
+    /// The session ends, and the screen closes, because the time of the session is over or its end was
+    /// requested. The last records, and notices about undone changes, still follow.
     Leave,
     /// Keys are being removed.
     Cleaning(CleaningProgress),

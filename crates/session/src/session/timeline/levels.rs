@@ -106,8 +106,8 @@ impl Quantiles {
         self.0[level as usize]
     }
 
-    /// Returns percentiles and a maximum that are all `wait_ns`. This is the lower bound of each while no
-    /// reply has arrived.
+    /// Returns percentiles and a maximum that are all `wait_ns`. This is the lower bound of each value while
+    /// no reply has arrived.
     pub fn of_wait(wait_ns: u64) -> Self {
         Self([Some(wait_ns); Level::ALL.len()])
     }
