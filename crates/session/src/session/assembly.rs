@@ -5,10 +5,9 @@
 //! load-1  ──[17: seg 1]─[17: seg 2, closes it]──►┴─► tick 17: interval of seg 1, interval of seg 2
 //! ```
 //! All workers count ticks from the start of the session. A tick is complete when every worker has reported
-//! this tick or a later tick. If a worker is [`PATIENCE`] ticks behind the others, the tick is completed
-//! without this worker. The late results of the worker become an interval with length 0, so no reply is lost.
-//! Replies after the end of a segment form one interval, the segment's drain. The drain is complete when no
-//! worker waits for a reply of that segment.
+//! it or a later tick. If a worker is [`PATIENCE`] ticks behind, the tick is completed without this worker.
+//! Its late results become an interval with length 0, so no reply is lost. Replies after the end of a segment
+//! form one interval, the drain. The drain is complete when no worker waits for such a reply.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,10 +4,9 @@
 //! Shut ──► Surveying ──► Asking ──► Allowed ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names
 //!              └── nobody else there ──▲                                            than the marker has, another setup
 //! ```
-//! Each node with load has a gate. The gate is for all servers with keys of the load: in a cluster, for all
-//! primaries. redyno writes to no node before all questions are answered. Load settings wait at the gate if
-//! they write, if their setup was not run yet, or if they may do harm and the user has not agreed
-//! (`Warning`). Other load settings take effect at once.
+//! Each node with load has a gate for all servers with keys of its load (in a cluster: all primaries). redyno
+//! writes to no node before all questions are answered. Load settings wait at the gate if they write, if
+//! their setup was not run, or if they may do harm and the user has not agreed. Others take effect at once.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -36,11 +35,9 @@ pub(super) struct WriteGate {
     is_allowed: bool,
     /// The check for load settings that may do harm.
     caution: Caution,
-    /// The next message to the peers: a question about possible harm, or a refusal. `None` if there is no
-    /// such message.
+    /// The next message to the peers, if there is one: a question about possible harm, or a refusal.
     unsent: Option<Admission>,
-    /// The commands that were allowed although they may write keys of other owners. `None` before any writes
-    /// are allowed.
+    /// Allowed commands that may write keys of others; `None` until any writes are allowed.
     agreed: Option<BTreeSet<String>>,
     /// The reason why the last survey failed.
     trouble: Option<String>,
@@ -82,8 +79,7 @@ impl WriteGate {
         self.caution.push(number, record);
     }
 
-    /// Returns the waiting load settings if they may take effect. If they may do harm, prepares a question to
-    /// the user and returns `None`.
+    /// Returns the waiting load settings if they may take effect. Otherwise prepares a question about harm.
     fn pass(&mut self) -> Option<Knobs> {
         if let Some(harm) = self.caution.harm(self.held.as_ref()) {
             self.unsent = Some(Admission::Warn(format!("{harm}. Continue?")));
@@ -108,8 +104,7 @@ impl WriteGate {
         }
     }
 
-    /// Returns whether the keys of this run stay on the servers at the end; `None` if the run cannot have
-    /// written keys to `holders`.
+    /// Returns whether this run's keys stay at the end; `None` if the run cannot have written to `holders`.
     pub fn leaves_keys(&self, holders: &Holders) -> Option<bool> {
         match self.keys {
             KeyOwner::Runs { kept } if holders.have_keys() => Some(kept),
@@ -177,8 +172,7 @@ impl WriteGate {
         holders.ask(|holder| holder.control.survey_for(modules.clone(), notifies))
     }
 
-    /// Call this only for waiting load settings that are allowed. Returns these settings if all steps are
-    /// done, and otherwise begins the next step.
+    /// Begins the next step for allowed load settings that wait. After the last step, returns the settings.
     fn advance(&mut self, holders: &mut Holders) -> Option<Knobs> {
         let was_open =
             matches!(self.stage, GateStage::Open | GateStage::Extending(_) | GateStage::Preparing(..));
