@@ -41,7 +41,7 @@ pub enum Adjustable {
     Think,
     /// How long a client uses a connection before it opens a new connection.
     SessionLength,
-    /// The workload. The value is the name of a preset of `--workload`; files are not possible.
+    /// The workload. The value is the name of a preset of `--workload`. A workload file cannot be given.
     Workload,
 }
 

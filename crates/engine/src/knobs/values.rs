@@ -183,8 +183,8 @@ impl Knobs {
 }
 
 impl Knobs {
-    /// Returns as text when clients open new connections: `reconnect 100`, `sessions 30s`. Returns `None` if clients
-    /// keep their connections.
+    /// Returns, as text, after how many replies or after what time clients open new connections, for example
+    /// `reconnect 100` or `sessions 30s`. Returns `None` if clients keep their connections.
     pub fn renewal(&self) -> Option<String> {
         let reconnect = self.reconnect.map(|n| format!("reconnect {n}"));
         let sessions = self.session_length.map(|length| format!("sessions {length}"));
@@ -192,8 +192,8 @@ impl Knobs {
         (!words.is_empty()).then(|| words.join(", "))
     }
 
-    /// Returns as text the number of keys, and the distribution of keys if it is not uniform: `10 k keys`, `10 k keys,
-    /// zipfian 0.99`.
+    /// Returns, as text, the number of keys, and the distribution of keys if it is not uniform: `10 k keys`,
+    /// `10 k keys, zipfian 0.99`.
     pub fn keys(&self) -> String {
         let drawn = self.workload.distributions().into_iter().map(|distribution| format!(", {distribution}"));
         format!("{} keys{}", super::Knob::Keys.value(self), drawn.collect::<String>())

@@ -107,7 +107,8 @@ pub(super) fn window(due_ns: u64, mean_gap_ns: f64, now_ns: u64, slack_ns: u64) 
     due_ns..=if is_dense { due_ns.max(now_ns + slack_ns) } else { due_ns }
 }
 
-/// Returns the time for which the timer is to be set, or `None` if it is already set for a time within `window`.
+/// Returns the time at which the timer is to go off. Returns `None` if the timer is already set for a time
+/// within `window`.
 #[cfg(any(target_os = "linux", test))]
 pub(super) fn new_expiry_ns(set_for_ns: Option<u64>, window: &RangeInclusive<u64>) -> Option<u64> {
     (!set_for_ns.is_some_and(|at_ns| window.contains(&at_ns))).then_some(*window.end())
@@ -125,8 +126,9 @@ impl Lateness {
     /// The upper limit of the estimate: Linux may wake any sleeping thread 50 µs late. If the delay is longer, another
     /// process had the core.
     const MOST_NS: u64 = 50_000;
-    /// The increase of the estimate after an alarm that was later than estimated, and the decrease after any other
-    /// alarm, in ns. With a ratio of 9 to 1, the estimate settles at the 90th percentile.
+    /// After an alarm that was later than estimated, the estimate increases by `UP_NS`. After any other
+    /// alarm, the estimate decreases by `DOWN_NS`. With a ratio of 9 to 1, the estimate settles at the 90th
+    /// percentile.
     const UP_NS: u64 = 900;
     const DOWN_NS: u64 = 100;
 

@@ -24,8 +24,8 @@ pub(super) struct BatchProgress {
 }
 
 impl BatchProgress {
-    /// Counts a single reply, which is an error or cannot be counted together with other replies. Returns whether the
-    /// reply completes an operation without an error.
+    /// Counts a single reply, which is an error or cannot be counted together with other replies. Returns
+    /// whether the reply completes an operation that had no error.
     pub(super) fn take_part(&mut self, op: OpId, found: Option<ReplyResult>, replies: &mut Replies) -> bool {
         if let Some(found) = found {
             replies.count_part(op, self.replies, found);

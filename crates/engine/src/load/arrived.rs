@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use crate::{stats::Recorder, workload::ReceiverKind};
 
-/// The largest number of receivers that an interval lists by number.
+/// The largest number of receivers that an interval lists individually.
 const MOST_NAMED: usize = 16;
 /// A receiver is slow if its median time is more than this multiple of the median of all receivers.
 const FACTOR: f64 = 2.0;

@@ -25,8 +25,9 @@ pub struct ClientCounts {
     /// How late the worker wrote batches in an open loop. The time counts from the moment when a batch was due and a
     /// client was free.
     pub late: Recorder,
-    /// The latencies of good replies that waited for a core of the load generator for at least half of their latency. A
-    /// latency begins at the due time of its request or, in a closed loop, at the write of the request.
+    /// Latencies of replies without an error, if the worker waited for a core during at least half of the
+    /// latency. A latency begins at the due time of its request or, in a closed loop, at the write of the
+    /// request.
     pub held: Recorder,
 }
 
@@ -50,9 +51,9 @@ impl ClientCounts {
         self.read_wait.record(ns);
     }
 
-    /// Counts all connections that one poll reported as readable. The last of these connections was read `took_ns`
-    /// after poll returned. The times of the other connections are assumed to be evenly spread, so that the clock need
-    /// not be read for each.
+    /// Counts all connections that one poll reported as readable. The last of these connections was read
+    /// `took_ns` after poll returned. The times of the other connections are assumed to be evenly spread, so
+    /// that the clock need not be read for each connection.
     pub(super) fn read_within(&mut self, took_ns: u64, connections: u64) {
         let step_ns = took_ns / connections.max(1);
         for k in 1..=connections {

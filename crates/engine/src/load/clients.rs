@@ -29,9 +29,9 @@ pub(super) use client::{Client, ClientConnection};
 use lanes::ExtraLanes;
 pub(super) use lanes::{Lane, is_extra};
 
-/// The largest number of connections that all workers together open at the same time. Servers commonly have an accept
-/// queue for 128 connections, which does not overflow with this limit. If a full queue drops a connection, the next
-/// attempt follows a second later.
+/// The largest number of connections that all workers together open at the same time. Servers commonly have
+/// an accept queue for 128 connections. With this limit, the queue does not overflow. If a full queue drops a
+/// connection, the next attempt follows a second later.
 const MAX_OPENING: usize = 128;
 
 /// When the number of clients falls, the worker keeps memory for the remaining clients and for this many more
@@ -42,7 +42,7 @@ const SPARE: usize = 256;
 pub(super) struct WorkerClients {
     all: Vec<Client>,
     lanes: ExtraLanes,
-    /// The number of wanted clients, which are the clients with an index below this number.
+    /// The number of wanted clients. The wanted clients are those with an index below this number.
     wanted: usize,
     /// How many connections exist.
     open: usize,

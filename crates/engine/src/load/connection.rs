@@ -81,7 +81,7 @@ pub(super) struct LoadConnection {
     answered: BatchProgress,
     /// The steps of the batch, if there are several.
     sequence: Option<Box<Sequence>>,
-    /// The cursor from the last reply to a SCAN, which the client's next SCAN sends.
+    /// The cursor from the last reply to a SCAN. The client's next SCAN sends this cursor.
     cursor: Option<u64>,
     /// The new keys in the batch. The inserts of these keys are not answered yet.
     inserted: Insertions,
@@ -159,9 +159,10 @@ impl LoadConnection {
         }
     }
 
-    /// Returns the deadline for the next whole reply, which is `timeout_ns` after the write or the previous reply.
-    /// While the connection opens, connecting and greeting together have the same timeout. If the timeout is off, the
-    /// TLS handshake still has a limit. Returns `None` if the connection is idle.
+    /// Returns the deadline for the next whole reply: `timeout_ns` after the write or the previous reply,
+    /// whichever is later. While the connection opens, connecting and greeting together have the same
+    /// timeout. If the timeout is off, the TLS handshake still has a limit. Returns `None` if the connection
+    /// is idle.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> Option<u64> {
         let since_ns = match self.phase {
             ConnectionPhase::Idle => return None,
@@ -260,7 +261,7 @@ impl LoadConnection {
         if !self.is_all_sent() {
             match self.unsent.take() {
                 Some(unsent) => self.write_on(io, unsent)?,
-                // Writing nothing flushes the bytes that the TLS session holds back.
+                // Writing an empty slice flushes the bytes that the TLS session holds back.
                 None => self.write(io, &[])?,
             }
             if self.is_all_sent() {

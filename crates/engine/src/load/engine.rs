@@ -1,4 +1,5 @@
-//! The handle to a running load engine: it passes the knobs to the workers, and their counts to the collector.
+//! The handle to a running load engine. The engine passes the knobs to the workers, and the counts of the
+//! workers to the collector.
 
 use std::{
     sync::{
@@ -153,8 +154,8 @@ impl Load {
         Ok((load, LoadOutput { rings, joined, events }))
     }
 
-    /// Returns the periods in which requests to a node were refused or lost, for each node. Such a period ends with the
-    /// next good replies of the node. A server outside a cluster is node 0.
+    /// Returns the periods in which requests to a node were refused or lost, for each node. Such a period
+    /// ends when the node next replies without an error. A server outside a cluster is node 0.
     pub fn outages(&self) -> &NodeOutages {
         &self.setbacks
     }
@@ -258,8 +259,9 @@ impl Load {
         });
     }
 
-    /// Returns the number of the last setting, and whether the setting's prefill or limited load is done. A
-    /// prefill or load is done when each of its requests is answered or given up.
+    /// Returns the number of the last setting, and whether the prefill of this setting, or its load with a
+    /// limited number of requests, is done. A prefill or such a load is done when each of its requests is
+    /// answered or given up.
     pub fn progress(&self) -> (u32, bool) {
         (self.last_change().segment, self.is_prefill_done() || self.is_over())
     }
@@ -316,7 +318,7 @@ impl Load {
         self.stop();
         self.plan.fleet.agents().inspect(|agents| agents.end());
         for thread in self.threads.drain(..) {
-            // The panic hook has printed a worker's panic.
+            // If a worker has panicked, the panic hook has already printed the message.
             drop(thread.join());
         }
         self.reception.lock().take().into_iter().for_each(ReceiverHandle::end);
@@ -342,7 +344,7 @@ impl Load {
     }
 }
 
-/// Returns how long a setting is published before it takes effect, in ns.
+/// Returns the time from the publication of a setting until the setting takes effect, in ns.
 fn lead_ns(plan: &LoadPlan) -> u64 {
     plan.fleet.agents().map_or(0, |_| LEAD_NS)
 }

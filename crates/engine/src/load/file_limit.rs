@@ -46,7 +46,8 @@ fn raised(wanted: u64) -> u64 {
     }
 }
 
-/// Returns the largest number of workers, at least 1, with which half of the limit of open files is left to clients.
+/// Returns the largest number of workers, at least 1, that leaves half of the limit of open files to the
+/// clients.
 pub fn most_workers() -> usize {
     let files = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let workers = files.saturating_sub(BESIDE_THE_LOAD) / (2 * OF_A_WORKER);

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{clock::Clock, knobs::Knobs, workload::Share};
 
-/// How long a setting is published before it takes effect, so that all agents receive the setting in time: 0.1 s.
+/// The time from the publication of a setting until the setting takes effect: 0.1 s. During this time, the
+/// setting reaches all agents.
 pub(super) const LEAD_NS: u64 = 100_000_000;
 
 /// The role of an engine: it generates the load alone, or together with engines on other machines.
@@ -52,8 +53,8 @@ pub trait Agents: Debug + Send + Sync {
     /// sending.
     fn end(&self);
 
-    /// Returns whether all connected agents have finished the prefill or the limited load of this setting.
-    /// Finished means that every request is sent and answered.
+    /// Returns whether all connected agents have finished the prefill of this setting, or its load with a
+    /// limited number of requests. Finished means that every request is sent and answered.
     fn are_done(&self, generation: u32) -> bool;
 }
 

@@ -82,8 +82,8 @@ impl GatheredRequests {
         }
     }
 
-    /// Removes and returns a complete batch for `node`. If `node` is not the client's `own` node, several batches must
-    /// be complete.
+    /// Removes and returns a complete batch for `node`. If `node` is not the client's `own` node, a batch is
+    /// removed only if several batches are complete.
     pub(super) fn take_complete(
         &mut self,
         node: Option<NodeNumber>,

@@ -71,8 +71,8 @@ pub struct IntervalBuffer {
     /// The messages that the receivers of the workload got. The field is `None` except in the buffers of the receivers'
     /// thread.
     pub arrived: Option<Box<ReceivedCounts>>,
-    /// The data of a replaced setting, up to 300 MiB. The collector frees the memory of these data, because freeing it
-    /// would delay the worker.
+    /// The data of a replaced setting, up to 300 MiB. The collector frees the memory of these data, so that
+    /// the worker is not delayed.
     pub(super) spent: Option<(Arc<LoadSetting>, OutgoingRequests)>,
 }
 

@@ -147,8 +147,8 @@ impl WorkerPace {
         self.due_ns().filter(|_| self.begun).map_or(0, |due_ns| now_ns.saturating_sub(due_ns))
     }
 
-    /// Skips the requests that are too late to be sent if the backlog setting is `shed`. Returns the number of skipped
-    /// requests.
+    /// If the backlog setting is `shed`, skips the requests that are too late to be sent. Returns the number
+    /// of skipped requests.
     pub(super) fn shed(&mut self, now_ns: u64) -> u64 {
         match (self.backlog, &mut self.schedule) {
             (Backlog::Shed, Some(schedule)) if self.begun => {
@@ -344,8 +344,8 @@ mod tests {
         assert_eq!((sent_by(&mut pace, 2 * SECOND_NS), pace.take_due()), (1000, 1000));
     }
 
-    /// A worker notices a change of the knobs a moment later. It used to drop the requests that became due in this
-    /// moment.
+    /// A worker notices a change of the knobs a moment later. Earlier versions dropped the requests that
+    /// became due before the worker noticed the change.
     #[test]
     fn requests_that_become_due_before_the_worker_notices_a_change_are_sent() {
         let mut pace = pace(&at(1000));

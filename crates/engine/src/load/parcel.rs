@@ -33,7 +33,8 @@ pub(super) struct Parcel {
     pub(super) asks: bool,
     /// Whether the node is a replica. The first parcel for a replica on a connection is preceded by READONLY.
     pub(super) is_for_replica: bool,
-    /// The node that was the first to refuse the requests, or that could not be reached.
+    /// The first node that could not be reached, or that refused the requests for a reason other than ASK or
+    /// TRYAGAIN.
     pub(super) from: Option<NodeNumber>,
     /// How often the requests were redirected.
     pub(super) hops: u32,
@@ -144,9 +145,10 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    /// Processes the reply to ASKING or READONLY, or a temporary refusal of the first request that is not `answered`.
-    /// Returns false for any other reply, so that the caller counts the reply. `inserted` contains the new keys without
-    /// a reply. A request with several `replies` is not sent again, because the node may have executed a part of it.
+    /// Processes the reply to ASKING or READONLY, or a temporary refusal of the first request without a
+    /// reply. Returns false for any other reply, so that the caller counts the reply. `inserted` contains the
+    /// new keys without a reply. A request with several `replies` is not sent again, because the node may
+    /// have executed a part of it.
     pub(super) fn takes(
         &mut self,
         reply: Reply,
@@ -171,7 +173,8 @@ impl Flight {
     }
 }
 
-/// The reason why a node of a cluster did not execute a request that can be executed by another node or later.
+/// The reason why a node of a cluster did not execute a request. The request can be sent to another node, or
+/// sent again later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NodeRefusal {
     /// The slot belongs to the node at this host and port.

@@ -1,6 +1,6 @@
-//! The limit on the operations of a run. All workers together send exactly this number of operations, whatever the
-//! pipeline and the failures are. Workers claim operations from the shared quota. If each client has a quota of its
-//! own, a worker gets the sum of the quotas of its clients.
+//! The limit on the operations of a run. All workers together send exactly this number of operations, even if
+//! the pipeline is deep or requests fail. Workers claim operations from the shared quota. If each client has
+//! a quota of its own, a worker gets the sum of the quotas of its clients.
 //!
 //! ```text
 //!  Quota (all workers) ──claims of a few thousand──► Allowance (one worker) ──► batches
@@ -147,7 +147,7 @@ impl Allowance {
         self.quota.is_none() || self.next().is_some()
     }
 
-    /// Puts back the last taken request, which must not be sent yet.
+    /// Puts back the last taken request. The request must not have been sent.
     pub(super) fn put_back_one(&mut self) {
         if self.quota.is_some() {
             self.claimed.start -= 1;

@@ -70,9 +70,9 @@ impl ReadCounts {
     }
 }
 
-/// Counts the replies of one read of a socket. The replies have the same arrival time. Their requests have the same
-/// write time, and belong to the same segment of the session. So [`settle`](Self::settle) counts the good replies
-/// together.
+/// Counts the replies of one read of a socket. The replies have the same arrival time. Their requests have
+/// the same write time, and belong to the same segment of the session. So [`settle`](Self::settle) counts all
+/// replies without an error together.
 pub(super) struct Replies<'a> {
     in_flight: &'a mut u64,
     buffer: &'a mut IntervalBuffer,
@@ -181,7 +181,7 @@ impl<'a> Replies<'a> {
         }
     }
 
-    /// Adds the collected good operations to the counts.
+    /// Adds the collected operations without an error to the counts.
     #[inline]
     pub(super) fn settle(mut self) {
         while self.touched != 0 {

@@ -11,7 +11,7 @@ use std::{
 
 use crate::clock::SECOND_NS;
 
-/// Errors after which another attempt is useless. The list is that of memtier_benchmark.
+/// Errors after which another attempt is useless. memtier_benchmark has the same list.
 const PERMANENT: [&str; 10] = [
     "WRONGTYPE",
     "NOAUTH",

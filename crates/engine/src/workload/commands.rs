@@ -37,7 +37,8 @@ const WHOLE: &str = "HGETALL HKEYS HVALS SMEMBERS";
 /// Commands that read a range of a value, and that reply with an empty list if the key does not exist.
 const RANGES: &str = "LRANGE ZRANGE ZREVRANGE";
 
-/// Commands on vector sets, a module of Redis 8. Unlike other module commands, their names have no dot.
+/// Commands on vector sets, which are a module of Redis 8. Unlike the names of other module commands, these
+/// names have no dot.
 const OF_VECTOR_SETS: &str =
     "VADD VCARD VDIM VEMB VGETATTR VINFO VISMEMBER VLINKS VRANDMEMBER VRANGE VREM VSETATTR VSIM";
 

@@ -183,8 +183,8 @@ pub struct Operation {
     /// line ends. Workload files never contain this setting.
     #[serde(skip)]
     pub is_raw: bool,
-    /// Complete requests that replace the operation's step. With such requests, the step does no more than name the
-    /// command. Workload files never contain this setting.
+    /// Complete requests that replace the operation's step. The step then only names the command. Workload
+    /// files never contain this setting.
     #[serde(skip)]
     pub ready: Option<CompleteRequests>,
 }

@@ -126,7 +126,7 @@ mod tests {
         type Case<'a> = (&'a str, &'a dyn Fn(u64) -> u64, f64);
         let lowest: Hot = |rank| rank;
         let highest: Hot = |rank| N - 1 - rank;
-        // The keys around a key in the order of their distance, first the lower ones.
+        // The keys around a key, ordered by their distance from the key.
         let around: fn(u64, u64) -> u64 =
             |top, rank| if rank % 2 == 0 { top + rank / 2 } else { top - 1 - rank / 2 };
         let cases: [Case; 14] = [

@@ -3,7 +3,7 @@
 //! ```text
 //! redyno:4g7k2m9q:000000000042            the key number 42 of the run 4g7k2m9q, in a set without a prefix
 //! redyno:4g7k2m9q:counter:000000000042    the same number in the set with the prefix counter:
-//! redyno:4g7k2m9q:user8517097267634966620 a key of a set with hashed numbers, or its own number of digits
+//! redyno:4g7k2m9q:user8517097267634966620 a key of a set with hashed numbers, or with other digits
 //! NAME000000000042                        with --key-prefix NAME: a user's own
 //! ```
 //! A key with any other name belongs to another program. A [`KeySpan`](super::KeySpan) lists the sets of keys of a run,

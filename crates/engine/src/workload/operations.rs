@@ -101,7 +101,8 @@ impl Operations {
 impl Expected {
     fn of(operation: &Operation, steps: &[CommandStep], dialect: Dialect) -> Self {
         let commands = steps.iter().map(|step| step.command().unwrap_or_default());
-        // A script that only reads according to the workload replies with null if it found nothing.
+        // If the workload says that a script changes no data, a null reply means that the script found
+        // nothing.
         let misses = |step: &CommandStep| match step.command().as_deref() {
             Some("EVAL") if operation.writes == Some(false) => Misses::Null,
             _ => dialect_check::misses(dialect, step),

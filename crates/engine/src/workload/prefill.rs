@@ -69,8 +69,8 @@ impl Workload {
         self.prefill_steps(keyspace).map(|filled| self.made_by(filled)).collect()
     }
 
-    /// Returns the keys of the prefill that are complete arguments of a command. redyno can check only
-    /// whether such keys exist.
+    /// Returns the keys of the prefill that are complete arguments of a command. redyno can check the
+    /// existence of these keys, but not of other keys.
     pub fn prefilled_names(&self, keyspace: u64) -> KeySpan {
         let whole = self.prefill_steps(keyspace).filter(|filled| filled.is_whole);
         whole.map(|filled| self.made_by(filled)).collect()

@@ -44,10 +44,10 @@ pub enum ReceiverKind {
     Move,
     /// XREAD BLOCK: every receiver of a stream gets every entry.
     Stream,
-    /// XREADGROUP BLOCK and XACK: each entry goes to one receiver of a stream. XAUTOCLAIM takes over the entries of a
-    /// lost receiver.
+    /// XREADGROUP BLOCK and XACK: each entry goes to exactly one receiver of the stream. XAUTOCLAIM takes
+    /// over the entries of a lost receiver.
     Group,
-    /// CLIENT TRACKING: one receiver reads each key, and reads it again after each invalidation.
+    /// CLIENT TRACKING: each key has one receiver, which reads the key again after each invalidation.
     Tracking,
     /// CLIENT TRACKING with BCAST and PREFIX: every receiver gets the invalidations of all keys.
     Broadcast,
@@ -56,7 +56,8 @@ pub enum ReceiverKind {
 }
 
 impl ReceiverKind {
-    /// Returns whether the receivers of a key share its messages: each message goes to one receiver.
+    /// Returns whether the receivers of a key share its messages: each message goes to exactly one of these
+    /// receivers.
     pub fn is_shared(self) -> bool {
         matches!(self, Self::Queue | Self::Move | Self::Group)
     }

@@ -37,9 +37,9 @@ pub struct VectorQuery {
 }
 
 impl Workload {
-    /// Returns the search for nearest vectors of a load with `keyspace` keys; `None` if there is no search. The search
-    /// is the first operation whose only step contains a query vector. The set of a query vector differs from the set
-    /// of the prefill's vectors.
+    /// Returns the search for nearest vectors of a load with `keyspace` keys; `None` if there is no search.
+    /// The search is the first operation whose only step contains a query vector. A query vector belongs to
+    /// another set than the prefill's vectors.
     ///
     /// # Errors
     /// Fails if the vectors of the prefill need more than 512 MiB of memory.

@@ -105,9 +105,9 @@ impl WorkerClients {
         self.wanted + self.lanes.all.len() - self.lanes.free.len()
     }
 
-    /// Returns the index of the lane of `client` to `node`, and schedules a closed or new lane to be opened. If a new
-    /// lane would be more than `most` lanes, an idle lane is closed first. Returns `None` if an idle lane is needed and
-    /// there is none.
+    /// Returns the index of the lane of `client` to `node`, and schedules a closed or new lane to be opened.
+    /// If a new lane is needed and there are already `most` lanes, closes an idle lane first. If no lane is
+    /// idle in this case, returns `None`.
     pub(in crate::load) fn lane_to(&mut self, client: usize, node: NodeNumber, most: usize) -> Option<usize> {
         let Client { lane, others, .. } = self.all.get(client)?;
         if lane.node == Some(node) && matches!(lane.link, ClientConnection::Open(_)) {
@@ -194,7 +194,7 @@ impl WorkerClients {
         if is_extra(i) { self.lanes.to_open.push_front(i) } else { self.to_open.push_front(i) }
     }
 
-    /// Returns the next lane to open, without the clients' own lanes.
+    /// Returns the next lane to open that is not a client's own lane.
     pub(in crate::load) fn next_lane_to_open(&mut self) -> Option<usize> {
         if self.opening + self.lanes.opening < self.max_opening { self.lanes.next_to_open() } else { None }
     }

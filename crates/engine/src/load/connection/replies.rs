@@ -16,7 +16,8 @@ use crate::{
     workload::OpId,
 };
 
-/// The list of operations shrinks when its capacity exceeds this multiple of the last batch plus [`MIN_ROOM`].
+/// The list of operations shrinks when its capacity exceeds the sum of [`MIN_ROOM`] and this multiple of the
+/// last batch's length.
 const ROOMY: usize = 4;
 /// The list of operations never shrinks if its capacity is at most this.
 const MIN_ROOM: usize = 64;
@@ -265,7 +266,7 @@ impl LoadConnection {
             }
             let step = greeter.awaits(read.greeting);
             let heard = greeter.process_reply(reply, read.greeting);
-            // A server that rejects every connection has not read the command.
+            // A server that rejects the connection itself has not read the command.
             if !heard.as_ref().is_err_and(|turned_down| turned_down.step == GreetingCommand::Connection) {
                 read.segments.counts().openings.answered.push(step);
             }
@@ -283,9 +284,9 @@ impl LoadConnection {
     }
 }
 
-/// Takes complete replies from the front of `rest`. Stops at a reply that does not have one of the most
-/// frequent forms, or whose operation needs more than a count of its replies. Counts consecutive replies to
-/// the same operation at once. Returns the number of taken replies.
+/// Takes complete replies from the front of `rest`. Stops at a reply in a less frequent form, and at a reply
+/// to an operation whose replies cannot simply be counted. Counts consecutive replies to the same operation
+/// at once. Returns the number of taken replies.
 #[inline]
 fn take_alike(skipper: &Skipper, operations: &[OpId], rest: &mut &[u8], replies: &mut Replies) -> u32 {
     let mut taken = 0;

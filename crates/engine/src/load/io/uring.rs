@@ -111,7 +111,8 @@ impl Uring {
         if bytes.len() > LONGEST {
             return Ok(false);
         }
-        // A submission discards the bytes so far, so no submission may happen between these bytes and their entry.
+        // A submission discards all bytes in `room`. So nothing may be submitted after these bytes are copied
+        // and before their entry is queued.
         if self.has_no_room() {
             self.flush()?;
         }

@@ -38,7 +38,7 @@ enum PendingReply {
     Plain,
     /// The reply to XGROUP CREATE, which may be the error that the group exists.
     Group,
-    /// Messages, after which the next command waits for more messages.
+    /// Messages. After them, the next command waits for more messages.
     Read,
     /// Messages that are claimed because another receiver did not acknowledge them.
     Claim,
@@ -104,8 +104,8 @@ impl MissingMessages {
         // A receiver that was never on the channel has received no message.
         numbers.begin(first);
         let (gaps, rest) = (numbers.end(0), numbers.end(messages.issued(channel)));
-        // Gaps just before the rest are messages of other senders. The server still stores these messages,
-        // too.
+        // If the last messages are missing, the gaps before them are messages of other senders. The server
+        // still stores the messages of these gaps, too.
         let is_left = messages.kind.is_kept() && rest > 0;
         *(if is_left { &mut self.left } else { &mut self.lost }) += gaps + rest;
     }
@@ -289,8 +289,8 @@ impl ReceiverDialog {
         }
     }
 
-    /// Counts a text if it is a message. `id` consists of the id of a stream entry, and of whether the entry was
-    /// claimed from another receiver.
+    /// Counts a text if it is a message. `id` consists of the id of a stream entry and a flag, which says
+    /// whether the entry was claimed from another receiver.
     fn receive(&mut self, text: &[u8], id: Option<(&[u8], bool)>, desk: &mut MessageContext) {
         let Some(stamp) = desk.messages.stamp(text) else { return };
         let Stamp { number, sent_ns, channel, is_own } = stamp;
@@ -351,7 +351,8 @@ impl ReceiverDialog {
         let number = self.channels[place].next_write;
         let issued = desk.messages.issued(channel);
         let is_read = desk.messages.kind == ReceiverKind::Tracking;
-        // After a read, the next write caused the invalidation. Without reads, only a single write is clear.
+        // If the receiver reads the key each time, the first write after the read caused the invalidation.
+        // Without reads, the write is known only if there was a single write.
         let is_clear = is_read || issued == number + 1;
         match desk.messages.sent_ns(channel, number).filter(|_| is_clear) {
             Some(sent_ns) => {

@@ -101,7 +101,7 @@ impl ReceiverHandle {
         self.state.over_ns.store(self.clock.now_ns(), Relaxed);
         self.state.is_ending.store(true, Relaxed);
         self.wake();
-        // The panic hook has printed a panic.
+        // If the thread has panicked, the panic hook has already printed the message.
         drop(self.thread.join());
     }
 }

@@ -24,7 +24,8 @@ pub(super) struct Frame {
 /// Parses the frame at the beginning of `bytes`, and puts the positions of the frame's words into `words`. Returns
 /// `None` if the frame is not complete.
 ///
-/// # Errors Fails if the bytes are not valid RESP.
+/// # Errors
+/// Fails if the bytes are not valid RESP.
 pub(super) fn frame(bytes: &[u8], words: &mut Vec<Range<usize>>) -> Result<Option<Frame>, ConnectionFailure> {
     words.clear();
     let (mut at, mut left) = (0, 1_u64);

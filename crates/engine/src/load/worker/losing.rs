@@ -6,7 +6,8 @@ use crate::load::{
 };
 
 impl Worker {
-    /// Ends the connection of client `i`, or its attempt to connect, and counts its requests in flight as errors.
+    /// Ends the connection of client `i`, or the client's attempt to connect. Counts the client's requests in
+    /// flight as errors.
     #[cold]
     pub(super) fn lose(&mut self, i: usize, broken: &ConnectionFailure, now_ns: u64) {
         let kind = broken.kind();

@@ -4,8 +4,9 @@
 //! poll ─► stamp ─► for each ready socket: read, count
 //!      ─► knobs changed? ─► tick over? ─► connect ─► for each idle client: stamp, write ─► poll
 //! ```
-//! With a ring of io_uring, completed receives take the place of ready sockets. The requests of a round are sent by the
-//! next wait, or earlier by submissions of 32 batches each.
+//! With a ring of io_uring, completed receives take the place of ready sockets. The requests of a round are
+//! sent in the system call of the next wait. If a round has more than 32 batches, groups of 32 batches are
+//! submitted earlier.
 //!
 //! A round reads the clock three times (four times in an open loop), once more per 32 sockets, and once more per write.
 //! While no setting changes, a worker takes no lock and allocates no memory.
@@ -82,7 +83,7 @@ pub(super) struct WorkerSetup {
     pub(super) greeting: Greeting,
     pub(super) clock: Clock,
     pub(super) settings: Arc<ArcSwap<LoadSetting>>,
-    /// The periods in which requests got no good replies, by node.
+    /// The periods in which no request got a reply without an error, by node.
     pub(super) setbacks: NodeOutages,
     pub(super) events: Sender<LoadEvent>,
 }

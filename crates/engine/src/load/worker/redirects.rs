@@ -51,8 +51,8 @@ impl Worker {
         self.settle(client, answered, now_ns);
     }
 
-    /// Notes the begin or the end of a period without good replies from a node. After the end of the load, the function
-    /// does nothing.
+    /// Notes the beginning or the end of a period in which a node sends only errors, or nothing. After the
+    /// end of the load, the function does nothing.
     pub(super) fn note_outage(&self, note: impl FnOnce(&NodeOutages)) {
         if !matches!(self.stage, WorkerStage::Over { .. }) {
             note(&self.setup.setbacks);

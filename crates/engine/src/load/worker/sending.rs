@@ -352,7 +352,7 @@ fn take_out(
 ) -> u64 {
     for place in places.iter().rev() {
         counts[batch.operations.remove(*place).index()].errors.count(&ErrorKind::Key, 1);
-        // In closed loop there are no due times.
+        // In a closed loop, there are no due times.
         if !batch.dues.is_empty() {
             batch.dues.remove(*place);
         }

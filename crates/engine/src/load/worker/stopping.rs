@@ -140,8 +140,8 @@ impl Worker {
             return false;
         };
         if self.segments.in_flight() > 0 {
-            // After a pause of this process, data that arrived in the pause is still read in turns. The limit of twice
-            // the time ends endless reading from a server that never stops sending.
+            // If data is still unread, for example after a pause of this process, the worker waits twice as
+            // long to read the data. After this time, the worker ends even if the server never stops sending.
             let patience_ns = if self.clients.unread() > 0 { 2 * LAST_REPLIES_NS } else { LAST_REPLIES_NS };
             if now_ns < since_ns + patience_ns {
                 return false;

@@ -49,7 +49,8 @@ impl Worker {
             self.restart_timers(since_ns);
         }
         self.count_lap();
-        // A new buffer, because earlier batches may have been far larger than later batches.
+        // The worker begins a new buffer, because the old buffer may be far larger than the next batches
+        // need.
         self.segments.leave(old, std::mem::take(&mut self.out));
         let operations = self.setting.program.operations();
         self.segments.cut(self.setting.generation, operations, since_ns, connected);

@@ -150,7 +150,7 @@ fn an_exponential_distribution_draws_mostly_the_newest_keys() {
     const N: u32 = 100_000;
     let counts = counts(&chooser("exponential", 0, 7000), N);
     let newest = counts.iter().filter(|(key, _)| **key >= 1000).map(|(_, count)| count).sum();
-    // 95 % of all draws, and draws beyond the oldest key are repeated.
+    // The newest keys get 95 % of all draws, and draws beyond the oldest key are repeated.
     let expected = 0.95 / (1.0 - 0.05_f64.powf(7.0 / 6.0));
     assert!(is_share(newest, N, expected), "{newest}");
 }

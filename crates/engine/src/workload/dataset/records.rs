@@ -1,4 +1,4 @@
-//! A dataset that all workers share. In each pass over the file, every record goes to one worker.
+//! A dataset that all workers share. In each pass over the file, each record goes to exactly one worker.
 
 use std::{
     fmt,

@@ -231,7 +231,8 @@ fn share(settings: &Settings, name: &str) -> Result<Option<f64>, WorkloadError> 
     }
 }
 
-/// Returns the parameter `name` as a part of a name. The parameter must not contain characters with a meaning in steps.
+/// Returns the parameter `name` as a part of a name. The parameter must not contain characters that have a
+/// special meaning in steps.
 fn plain<'a>(settings: &'a Settings, name: &str) -> Result<Option<&'a str>, WorkloadError> {
     let text = settings.get(name);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);

@@ -3,8 +3,8 @@
 use super::Program;
 use crate::workload::{Dataset, DatasetError, Draws, OutgoingRequests};
 
-/// The minimum number of draws of an operation to compute its mean length, and the number of bytes after which further
-/// draws are not needed.
+/// An operation is drawn at least `FEWEST_DRAWS` times to compute its mean length. After more than
+/// `ENOUGH_BYTES` bytes, no further draws are needed.
 const FEWEST_DRAWS: u64 = 20;
 const ENOUGH_BYTES: usize = 256 * 1024;
 

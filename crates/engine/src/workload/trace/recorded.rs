@@ -201,8 +201,8 @@ impl Trace {
         (self.mean_rate() * self.speed()).round().clamp(1.0, u32::MAX.into()) as u32
     }
 
-    /// Returns the speed that gives a mean rate. If `rate` is the result of [`rate`](Self::rate), returns exactly the
-    /// speed of the trace.
+    /// Returns the speed at which the trace has the mean rate `rate`. If `rate` is the result of
+    /// [`rate`](Self::rate), returns exactly the speed of the trace.
     pub fn speed_at(&self, rate: u32) -> f64 {
         if rate == self.rate() { self.speed() } else { f64::from(rate) / self.mean_rate() }
     }

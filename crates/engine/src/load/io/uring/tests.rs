@@ -106,7 +106,7 @@ fn a_send_on_a_closed_connection_fails_alone() {
 fn sends_keep_their_bytes_when_the_queue_is_full_of_receives() {
     let Some((mut ring, _poll, ours, _server)) = bench() else { return };
     let (other, mut second) = UnixStream::pair().unwrap();
-    // With the poll loop and the first receive, the queue has room for two more entries.
+    // The poll loop and the first receive already use two entries, so two entries then remain free.
     for _ in 0..ENTRIES - 4 {
         ring.receive(TAG, ours.as_raw_fd()).unwrap();
     }

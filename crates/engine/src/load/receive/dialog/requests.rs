@@ -76,7 +76,7 @@ impl ReceiverDialog {
                 }
             }
             ReceiverKind::Broadcast => {
-                // There are no invalidations of writes before the connection.
+                // Writes before this connection cause no invalidations.
                 for (place, channel) in self.own_channels().enumerate() {
                     self.channels[place].next_write = messages.issued(channel);
                 }
