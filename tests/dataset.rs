@@ -158,7 +158,7 @@ fn all_records_are_read_back_and_compared() {
     // What the two changes by hand wrote aside.
     assert_eq!(server.calls(&[], "hset"), writes + 1);
     let several = run(&["-p", &port, "--verify", "--dataset", &path, "--", "APPEND", "__field:id__", "x"]);
-    let told = "--verify reads back records written by SET key value or HSET key field value ... alone; it cannot check 'APPEND __field:id__ x'";
+    let told = "--verify reads back only records written by SET key value or HSET key field value ...; it cannot check 'APPEND __field:id__ x'";
     assert!(several.expect_code(2).err.contains(told));
 }
 
@@ -193,10 +193,10 @@ fn what_is_wrong_is_told_before_anything_is_sent() {
             &["SET", "__field:no__", "x"][..],
             "good.csv has no field 'no'; it has id, title, n",
         ),
-        (&broken, &[], &HSET, "broken.csv:3: the row has 2 columns, the heading 3"),
+        (&broken, &[], &HSET, "broken.csv:3: the row has 2 columns, but the heading has 3"),
         (&json, &[], &HSET, "broken.jsonl:2: not a JSON object, at column "),
         (&good, &[], &["PING"], "--dataset has no effect: no operation has a __field:NAME__ or __record__"),
-        (&good, &[], &["GET", "__field:id__", ";", "PING"], "give -n or --duration for the end of the run"),
+        (&good, &[], &["GET", "__field:id__", ";", "PING"], "the dataset does not end the run; give -n"),
         (&good, &["--maxdocs", "0"], &HSET, "it must be at least 1"),
     ] {
         let outcome = with(&server, file, options, command).expect_code(2);

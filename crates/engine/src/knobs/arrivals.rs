@@ -141,8 +141,8 @@ pub enum ParseArrivalsError {
     Unknown(String),
     /// The bursts are not well-formed or not possible.
     #[error(
-        "'{0}' is no burst such as 'bursty 10x 1s/10s': 2 to 1000 times the rate between bursts, the length of a burst, and the \
-         longer period of at most 1h, both in whole milliseconds"
+        "'{0}' is no burst such as 'bursty 10x 1s/10s': a rate of 2 to 1000 times the rate between bursts, \
+         the length of a burst, and the longer period of at most 1h; both times in whole milliseconds"
     )]
     Bursts(String),
 }

@@ -74,7 +74,7 @@ pub enum KnobChangeError {
     Several,
     /// No set of keys has a distribution with an exponent, or the exponents differ.
     #[error(
-        "the keys of this workload have no exponent in common; choose a distribution that has one first, such as zipfian 0.99"
+        "the keys of this workload have no exponent in common; first choose a distribution with an exponent, such as zipfian 0.99"
     )]
     NoExponent,
     /// The change would leave no operation with a weight.

@@ -100,8 +100,8 @@ pub enum KnobError {
     },
     /// Pipeline and value size together need too much memory.
     #[error(
-        "{pipeline} operations with up to {} of values each are more than the {} of a batch; lower the pipeline or the \
-         value size",
+        "{pipeline} operations with up to {} of values each exceed the limit of {} for a batch; lower the pipeline or \
+         the value size",
         units::bytes(*.values),
         units::bytes(MAX_BATCH)
     )]
@@ -301,8 +301,8 @@ mod tests {
             Knobs { pipeline: 10_000, value_size: 1 << 20, ..Knobs::default() }.checked().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "10000 operations with up to 1.00 MiB of values each are more than the 256 MiB of a batch; lower the pipeline \
-             or the value size"
+            "10000 operations with up to 1.00 MiB of values each exceed the limit of 256 MiB for a batch; lower the \
+             pipeline or the value size"
         );
     }
 }

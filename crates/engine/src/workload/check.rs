@@ -215,8 +215,8 @@ impl Keyset {
             ));
         }
         if count == 0 || first.checked_add(count).is_none_or(|end| end - 1 > self.form().highest()) {
-            let wrong = format!("beyond {digits} digits: {count} from {first} on");
-            return Err(invalid!("the keys '{name}' have no numbers, or numbers {wrong}"));
+            let wrong = format!("of at most {digits} digits, not {count} numbers from {first} on");
+            return Err(invalid!("the keys '{name}' must have 1 or more numbers {wrong}"));
         }
         self.distribution.check().map_err(|error| undrawn(name, &error))
     }
@@ -265,7 +265,8 @@ mod tests {
             workload.keys.insert("key".to_owned(), keys);
             workload.check_keys(5).err().map(|error| error.to_string())
         };
-        let error = "the keys 'key' have no numbers, or numbers beyond 3 digits: 991 from 10 on";
+        let error =
+            "the keys 'key' must have 1 or more numbers of at most 3 digits, not 991 numbers from 10 on";
         assert_eq!((of(3, Number, 10, 990), of(3, Number, 10, 991).as_deref()), (None, Some(error)));
         assert_eq!(
             [of(3, Ycsb, 10, 991), of(0, Number, 0, u64::MAX), of(20, Number, 0, u64::MAX)],

@@ -202,7 +202,7 @@ pub fn text_of(path: &Path) -> Result<String, WorkloadFileError> {
     let read = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes));
     let text = read.and_then(|_| io::read_to_string(&bytes[..]));
     if bytes.len() as u64 > LONGEST {
-        return Err(wrong(format!("it has more than {LONGEST} bytes, the most of such a file")));
+        return Err(wrong(format!("it has more than {LONGEST} bytes, the limit for such a file")));
     }
     text.map_err(|error| wrong(error.to_string()))
 }

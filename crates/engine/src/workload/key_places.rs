@@ -105,7 +105,7 @@ impl Workload {
             None => Ok(()),
             Some((operation, _)) => Err(invalid!(
                 "the operation '{}' has several keys, which --hash may place on different servers; use operations with one \
-                 key, or repeat it as {{NAME.same}}",
+                 key, or repeat the key as {{NAME.same}}",
                 operation.name
             )),
         }

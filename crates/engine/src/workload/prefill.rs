@@ -136,7 +136,7 @@ impl Workload {
         let keys = self.keys.keys().nth(set).cloned().unwrap_or_default();
         let unknown = |how: &str, these: &str| {
             invalid!(
-                "the workload '{}' reads its keys '{keys}' {how}, but none of its operations makes {these}: give it a [prefill] table",
+                "the workload '{}' reads its keys '{keys}' {how}, but none of its operations makes {these}: add a [prefill] table to the workload",
                 self.name
             )
         };

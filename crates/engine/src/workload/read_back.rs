@@ -37,7 +37,7 @@ pub struct RecordCheck {
 }
 
 const SEVERAL: &str =
-    "--verify needs a workload with one operation, since with several it is unknown which one wrote a record";
+    "--verify needs a workload with one operation; with several, it is unknown which one wrote a record";
 
 impl Workload {
     /// Returns the commands that read all records of the dataset back.
@@ -54,7 +54,7 @@ impl Workload {
         };
         let steps = compiled.steps.clone();
         if let Some(place) = steps.iter().position(|step| !can_be_read_back(step)) {
-            let known = "records written by SET key value or HSET key field value ... alone";
+            let known = "only records written by SET key value or HSET key field value ...";
             return Err(invalid!(
                 "--verify reads back {known}; it cannot check '{}'",
                 operation.steps[place]

@@ -39,7 +39,9 @@ impl Workload {
         if let Some(to) = to
             && known(to)?.numbers(keyspace) != numbers
         {
-            return wrong(format!("'{to}' needs as many keys as '{keys}', from the same number on"));
+            return wrong(format!(
+                "'{to}' must have as many keys as '{keys}', and begin with the same number"
+            ));
         }
         if *kind == ReceiverKind::Move && u64::from(*count) < channels {
             return wrong(format!(
@@ -49,7 +51,7 @@ impl Workload {
         let is_stamp = |fragment: &Fragment| matches!(fragment, Fragment::Stamp(..));
         if !self.active_steps().flat_map(CommandStep::fragments).any(is_stamp) {
             return wrong(format!(
-                "receivers find no message without a stamp; send {{stamp}} after {{{keys}}}"
+                "receivers find only messages with a stamp; send {{stamp}} after {{{keys}}}"
             ));
         }
         Ok(())

@@ -109,7 +109,7 @@ impl TraceReader {
         }
         let MonitorLine { at_us, words } = MonitorLine::read(line).map_err(str::to_owned)?;
         if at_us < self.last_us {
-            return Err("its time is before that of the line before".to_owned());
+            return Err("its time is earlier than the time of the previous command".to_owned());
         }
         self.last_us = at_us;
         let first_us = *self.first_us.get_or_insert(at_us);

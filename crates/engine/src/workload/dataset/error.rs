@@ -42,10 +42,10 @@ pub enum DatasetError {
     #[error("--dataset has no effect: no operation has a __field:NAME__ or __record__; leave it out")]
     Unused,
     /// The workload sends bodies of several records, but also parts of single records.
-    #[error("{0} sends several whole records; a workload that uses it cannot send other parts of records")]
+    #[error("{0} sends several whole records; the same workload cannot send parts of single records")]
     Mixed(Portion),
     /// Some operations of the workload use no record, so that the end of the run is undefined.
-    #[error("some operations take no record of the dataset, so give -n or --duration for the end of the run")]
+    #[error("some operations use no record, so the dataset does not end the run; give -n or --duration")]
     NoEnd,
 }
 

@@ -214,8 +214,8 @@ mod tests {
     #[test]
     fn an_invalid_record_is_reported_with_its_line() {
         for (name, text, error) in [
-            ("f.csv", "id,title\n1,a\n2\n", "3: the row has 1 columns, the heading 2"),
-            ("f.csv", "id,title\n1,\"a\nb\"\n2,x,y\n", "4: the row has 3 columns, the heading 2"),
+            ("f.csv", "id,title\n1,a\n2\n", "3: the row has 1 columns, but the heading has 2"),
+            ("f.csv", "id,title\n1,\"a\nb\"\n2,x,y\n", "4: the row has 3 columns, but the heading has 2"),
             ("f.csv", "id,title\n1,\"a\n2,b\n3,c\n", "2: the quote that opens here is never closed"),
             ("f.csv", "id,title\n1,a\n\n\"2\n\",\"a", "5: the quote that opens here is never closed"),
             (
@@ -223,7 +223,7 @@ mod tests {
                 "id,title\r\n1,\"a\r\n2,b\r\n3,\"c\"\r\n",
                 "2: the quote that opens here is closed in line 4, where neither a comma nor the end of the row follows",
             ),
-            ("f.tsv", "id\ttitle\n1\ta\n2\n", "3: the row has 1 columns, the heading 2"),
+            ("f.tsv", "id\ttitle\n1\ta\n2\n", "3: the row has 1 columns, but the heading has 2"),
             ("f.jsonl", "{\"id\":1}\n\n{\"id\":2\n", "3: not a JSON object, at column 7: EOF while parsing"),
             ("f.jsonl", "[{\"id\":1}]", "1: not a JSON object, at column "),
             ("f.jsonl", "{\"id\":1}\n{\"a\":2}\n", "2: the record has no field 'id'"),

@@ -86,7 +86,10 @@ impl Separated {
         let names = self.names.as_deref().unwrap_or_default();
         let (has, expected) = (self.row.count(), names.len());
         if has != expected {
-            return Err(RecordError::at(line, format!("the row has {has} columns, the heading {expected}")));
+            return Err(RecordError::at(
+                line,
+                format!("the row has {has} columns, but the heading has {expected}"),
+            ));
         }
         for column in self.columns.iter().flatten() {
             match column {

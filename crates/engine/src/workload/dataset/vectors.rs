@@ -163,11 +163,12 @@ impl Vectors {
         let possible = u64::try_from(dimensions).ok().filter(|it| (1..=MOST_DIMENSIONS).contains(it));
         let known = possible.filter(|it| self.dimensions == 0 || *it == self.dimensions as u64);
         self.dimensions = known.ok_or_else(|| match possible {
-            Some(_) => {
-                self.fault(format!("the vector has {dimensions} dimensions, the first {}", self.dimensions))
-            }
+            Some(_) => self.fault(format!(
+                "the vector has {dimensions} dimensions, but the first vector has {}",
+                self.dimensions
+            )),
             None => self.fault(format!(
-                "the vector has {dimensions} dimensions, and 1 to {MOST_DIMENSIONS} are possible"
+                "the vector has {dimensions} dimensions, but only 1 to {MOST_DIMENSIONS} are possible"
             )),
         })? as usize;
         Ok(())
@@ -251,7 +252,7 @@ mod tests {
             (
                 "v.fvecs",
                 [vector(1, 4), vector(2, 8)].concat(),
-                ["2: the vector has 2 dimensions, the first 1", ""],
+                ["2: the vector has 2 dimensions, but the first vector has 1", ""],
             ),
             ("v.npy", floats("(9, 3)", 17), ["2: the file ends within this vector", ""]),
             (

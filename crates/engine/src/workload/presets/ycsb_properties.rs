@@ -121,7 +121,7 @@ impl Properties {
             Some(records) => records,
             None if first < all => all - first,
             None => {
-                let why = format!("recordcount is {all}; give a lower number, or insertcount");
+                let why = format!("recordcount is {all}; give a lower insertstart, or also give insertcount");
                 return Err(wrong_value("insertstart", &first.to_string(), why));
             }
         };
@@ -237,7 +237,7 @@ fn plain<'a>(settings: &'a Settings, name: &str) -> Result<Option<&'a str>, Work
     let text = settings.get(name);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
     match text.filter(|text| text.is_empty() || !text.chars().all(is_plain)) {
-        Some(text) => Err(wrong_value(name, text, "it must have letters, digits and -_.: only")),
+        Some(text) => Err(wrong_value(name, text, "it must have only letters, digits and -_.:")),
         None => Ok(text),
     }
 }

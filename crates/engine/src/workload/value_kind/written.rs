@@ -159,9 +159,8 @@ impl<'de> Visitor<'de> for SizeVisitor {
                 Ok(Size::Range { from: bytes(from)?, to: bytes(to)? })
             }
             SizeTable { from: None, to: None, weights: Some(all) } => {
-                let wrong = || {
-                    de::Error::custom("weights must be for sizes such as 128 or \"4k\", each of them once")
-                };
+                let wrong =
+                    || de::Error::custom("weights must be for sizes such as 128 or \"4k\", each size once");
                 let all = all.iter().map(|(size, weight)| Some((self::bytes(size)?, *weight)));
                 let all = all.collect::<Option<Vec<_>>>().and_then(weights);
                 all.map(Size::Weights).ok_or_else(wrong)
@@ -258,7 +257,7 @@ mod tests {
             (r#"{"size":{"from":1,"to":2,"weights":{}}}"#, "a size must have either from and to, or weights"),
             (r#"{"size":{"from":1,"upto":2}}"#, "unknown field `upto`"),
             (r#"{"size":{"from":{"weights":{"1":1}},"to":2}}"#, "needs two numbers, from and to"),
-            (r#"{"size":{"weights":{"4k":1,"4096":1}}}"#, "each of them once"),
+            (r#"{"size":{"weights":{"4k":1,"4096":1}}}"#, "each size once"),
             (r#"{"size":{"weights":{"much":1}}}"#, "weights must be for sizes such as 128"),
             (r#"{"size":{"weights":{"4k":-1}}}"#, "invalid value: integer `-1`, expected u32"),
             (r#"{"sizes":1}"#, "unknown field `sizes`"),
