@@ -243,7 +243,11 @@ fn a_workload_file_gives_header_fields_and_a_recording_does_not_contain_them() {
     let text = "[[operation]]\nname = \"a\"\nweight = 1\nwrites = false\nsteps = [\"DELETE /a\"]\n";
     fs::write(&workload, text).unwrap();
     let said = server.headless("/", &["--workload", &workload]).expect_code(2);
-    assert!(said.err.contains("by HTTP the method says whether data changes; remove 'writes'"), "{}", said.err);
+    assert!(
+        said.err.contains("by HTTP, the method says whether data changes; remove 'writes'"),
+        "{}",
+        said.err
+    );
     let text = "[[operation]]\nname = \"a\"\nweight = 1\ntogether = \"sequence\"\nsteps = [\"GET /a\", \"GET /b\"]\n";
     fs::write(&workload, text).unwrap();
     let said = server.headless("/", &["--workload", &workload]).expect_code(2);

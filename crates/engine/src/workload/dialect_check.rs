@@ -62,7 +62,9 @@ impl Workload {
         for (operation, compiled) in self.compiled_operations() {
             let whose = |why| invalid!("the operation '{}': {why}", operation.name);
             if !dialect.has_keys() && operation.writes.is_some() {
-                return Err(whose("by HTTP the method says whether data changes; remove 'writes'".to_owned()));
+                return Err(whose(
+                    "by HTTP, the method says whether data changes; remove 'writes'".to_owned(),
+                ));
             }
             if !dialect.has_keys() && operation.together == Together::Sequence {
                 let why = "by HTTP a connection may end after any reply; write together = \"pipeline\"";
