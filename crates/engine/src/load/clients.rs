@@ -46,7 +46,8 @@ pub(super) struct WorkerClients {
     wanted: usize,
     /// How many connections exist.
     open: usize,
-    /// How many connections have not finished their greeting.
+    /// How many connections have not finished their greeting, which consists of the first commands, such as
+    /// AUTH.
     opening: usize,
     /// The largest allowed number of connections that have not finished their greeting.
     max_opening: usize,

@@ -55,7 +55,7 @@ pub(super) struct ReadContext<'a> {
 pub(super) enum ConnectionPhase {
     /// The connection waits for the server to accept it, and for the handshake if TLS is on.
     Connecting,
-    /// The connection waits for the replies to its greeting.
+    /// The connection waits for the replies to its greeting: the commands that it sends first, such as AUTH.
     Greeting(Greeter),
     /// The connection may write.
     Idle,

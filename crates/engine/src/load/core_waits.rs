@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 /// The shortest time between two readings of the system's counter. A reading costs a microsecond.
 const READ_EVERY_NS: u64 = 500_000;
-/// A wait of less than 0.1 ms is ignored.
+/// The shortest wait that counts: 0.1 ms. Shorter waits are ignored.
 const WORTH_NS: u64 = 100_000;
 /// How many readings are kept. If a request began before the oldest kept reading, a part of the request's wait may be
 /// unknown.

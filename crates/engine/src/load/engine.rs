@@ -32,7 +32,8 @@ use crate::{
     workload::{Program, Values},
 };
 
-/// A setting is built again if its build took longer than this, in ns. A build usually takes one or two microseconds.
+/// The longest time that the build of a setting may take, in ns. After a longer build, the setting is built
+/// again. A build usually takes one or two microseconds.
 const AT_ONCE_NS: u64 = 10_000;
 
 /// A change of the knobs that is in effect.

@@ -100,7 +100,7 @@ impl AgentSetting {
             *at_ns = if *at_ns == u64::MAX { u64::MAX } else { at_ns.saturating_add_signed(ns) }
         };
         shift(&mut self.since_ns);
-        // The start time of a prefill identifies it and must stay the same on every clock.
+        // The start time of a prefill identifies the prefill, so it must stay the same on every clock.
         if let AgentPhase::Load { until_ns, .. } = &mut self.phase {
             shift(until_ns);
         }

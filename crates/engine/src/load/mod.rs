@@ -1,4 +1,4 @@
-//! The load engine. The engine's workers are threads; each worker has a poll loop, many connections and buffers for
+//! The load engine. Each worker of the engine is a thread with a poll loop, many connections, and buffers for
 //! its counts.
 //!
 //! ```text

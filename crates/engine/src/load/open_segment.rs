@@ -28,8 +28,8 @@ impl OpenSegment {
         next
     }
 
-    /// Extends the drain to `now_ns` if requests are in flight. If no request is in flight, the drain has already ended
-    /// with the last reply.
+    /// Extends the drain (the time from the end of the segment to the last reply) to `now_ns` if requests are
+    /// in flight. If no request is in flight, the drain has already ended with the last reply.
     pub(super) fn end_drain(&mut self, now_ns: u64) {
         if self.in_flight > 0 {
             self.buffer.end_ns = self.buffer.end_ns.max(now_ns);

@@ -64,7 +64,8 @@ pub(super) struct ParcelRequest {
     pub(super) op: OpId,
     /// The slot of the first key of the request, or `None` if any node can get the request.
     pub(super) slot: Option<u16>,
-    /// Whether the request only reads, and reads are divided over the nodes of a shard.
+    /// Whether a replica may get the request, because the request only reads and reads are divided over the
+    /// nodes of a shard.
     pub(super) reads: bool,
     /// The end of the request's bytes, as an index in the bytes of the parcel.
     pub(super) end: usize,

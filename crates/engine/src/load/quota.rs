@@ -36,8 +36,8 @@ pub enum RequestLimit {
 
 /// The largest number of requests that a worker claims at a time.
 const CLAIM: u64 = 4096;
-/// The divisor of a claim: a worker claims the remaining requests divided by this number, at least 1 and at most
-/// [`CLAIM`] requests. So all workers end at about the same time.
+/// A worker claims the remaining requests divided by this number, at least 1 and at most [`CLAIM`] requests.
+/// The other requests are left for other workers, so that all workers end at about the same time.
 const LEFT_FOR_OTHERS: u64 = 64;
 
 /// The largest number of times that one operation is sent.

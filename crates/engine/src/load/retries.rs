@@ -75,8 +75,8 @@ impl Retries {
         }
     }
 
-    /// Returns whether a failed request is sent once more after it was already sent again `retries` times.
-    /// `line` is the server's error line, or `None` if the connection was lost.
+    /// Returns whether a failed request is to be sent again if the request was already sent again `retries`
+    /// times. `line` is the server's error line, or `None` if the connection was lost.
     pub(super) fn allows(&self, line: Option<&str>, retries: u32) -> bool {
         let begins = |line: &str, known: &str| {
             line.get(..known.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(known))

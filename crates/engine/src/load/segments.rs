@@ -27,7 +27,8 @@ pub(super) struct WorkerSegments {
     current: OpenSegment,
     /// Earlier segments that still wait for replies, with their drains.
     earlier: Vec<OpenSegment>,
-    /// Intervals that ended since the last tick. The next tick sends them to the collector.
+    /// Intervals that ended since the last tick (a tick is 250 ms). At the end of the current tick, the
+    /// worker sends these intervals to the collector.
     #[allow(clippy::vec_box, reason = "a buffer travels in its box, through the ring and back")]
     ended: Vec<Box<IntervalBuffer>>,
     ring: WorkerRing,

@@ -1,4 +1,5 @@
-//! The state that a worker needs for a cluster: the topology, the addresses of the nodes, and the parcels that wait.
+//! The state that a worker needs for a cluster: the topology, the addresses of the nodes, and the waiting
+//! parcels (groups of requests for one node).
 
 use std::{collections::BTreeMap, io, sync::Arc};
 

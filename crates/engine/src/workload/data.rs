@@ -171,9 +171,9 @@ pub struct Operation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
     /// The operation's commands, at least one, with placeholders and with the quotes of redis-cli: `SET {key}
-    /// "<{value}>" EX {number 60..3600}`. `{key.same}` is the key that `{key}` drew last in this operation, `{now}` is
-    /// the time in milliseconds since 1970, and `{cas}` is memcached's CAS number from the reply to the previous step.
-    /// Braces with an unknown name are sent unchanged.
+    /// "<{value}>" EX {number 60..3600}`. `{key.same}` is the key that `{key}` drew last in this operation.
+    /// `{now}` is the time in milliseconds since 1970. `{cas}` is memcached's CAS number from the reply to
+    /// the previous step. Braces with an unknown name are sent unchanged.
     pub steps: Vec<String>,
     /// The expected replies to the first step, as a list of texts of equal length. Any other reply counts as an error.
     /// On a cluster, every reply counts as an error. Workload files never contain this setting.

@@ -38,8 +38,8 @@ pub struct OutgoingRequests {
     pub(super) inserted: Insertions,
     /// The expected replies that are compared with the real replies, and the length of each expected reply.
     pub(super) expected: (Vec<u8>, usize),
-    /// The requests that must wait for replies, because the steps of their operations wait for each other: first all
-    /// second steps, then all third steps, and so on.
+    /// The requests that must wait for replies, because the steps of their operations wait for each other.
+    /// All second steps come first, then all third steps, and so on.
     pub(super) later: Vec<OutgoingRequests>,
 }
 

@@ -136,7 +136,7 @@ impl Workload {
         let keys = self.keys.keys().nth(set).cloned().unwrap_or_default();
         let unknown = |how: &str, these: &str| {
             invalid!(
-                "the workload '{}' reads its keys '{keys}' {how}, but none of its operations makes {these}: add a [prefill] table to the workload",
+                "the workload '{}' reads its keys '{keys}' {how}, but none of its operations makes {these}: add a [prefill] table",
                 self.name
             )
         };

@@ -11,12 +11,13 @@ use crate::protocol::{Derived, MOST_DIMENSIONS};
 pub(super) struct BadQuotes;
 
 impl CommandStep {
-    /// Parses the words of `text`, which are separated by spaces. Placeholders can be anywhere in a word: `{value}`,
-    /// `{now}`, `{cas}`, `{number FROM..TO}`, `{number below N}`, and the names of keys and values of the `workload` in
-    /// braces. `{stamp}` is the stamp of a message, if the workload has receivers. `{NAME.new}` is a new key of the
-    /// set, `{NAME.same}` repeats the last key of the set, and `{NAME.same_slot}` is the next key in the slot of the
-    /// last key. `{NAME.hash}` is Java's hash of a key; `.hash` can also follow `.new`, `.same` and `.same_slot`.
-    /// `{repeat 10: field{i} {value}}` is expanded. Other braces stay unchanged.
+    /// Parses the words of `text`, which are separated by spaces. Placeholders can be anywhere in a word:
+    /// `{value}`, `{now}`, `{cas}`, `{number FROM..TO}`, `{number below N}`, and the names of keys and values
+    /// of the `workload` in braces. `{stamp}` is the stamp of a message, if the workload has receivers.
+    /// `{NAME.new}` is a new key of the set. `{NAME.same}` repeats the last key of the set.
+    /// `{NAME.same_slot}` is the next key in the cluster slot of the last key. `{NAME.hash}` is Java's hash
+    /// of a key; `.hash` can also follow `.new`, `.same` and `.same_slot`. `{repeat 10: field{i} {value}}` is
+    /// expanded. Other braces stay unchanged.
     ///
     /// Quotes have the same meaning as in redis-cli. `"a b"` is one word with the escapes `\n`, `\r`, `\t`, `\b`, `\a`,
     /// `\xHH`, `\"` and `\\`, each for one byte. `'a b'` is one word with the only escape `\'`. Within braces, a quote

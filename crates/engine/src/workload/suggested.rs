@@ -43,7 +43,8 @@ impl Suggested {
     /// Returns these settings, with the values of `other` for missing settings.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
-        // Duration and number of requests both end a load, so they are taken from the same side.
+        // A duration and a number of requests both end a load, so both are taken from `self` or both from
+        // `other`.
         let other_ends = if self.has_end() { (None, None) } else { (other.duration, other.requests) };
         Self {
             clients: self.clients.or(other.clients),

@@ -19,7 +19,8 @@ use crate::{
 /// The index of the first lane that is not a client's own.
 const FIRST_LANE: usize = MAX_CLIENTS as usize;
 
-/// A client's connection to a node, and the parcels to be written on it. Without a cluster, each client has one lane.
+/// A client's connection to a node, and the parcels (groups of requests for the node) to be written on the
+/// connection. Without a cluster, each client has one lane.
 pub(in crate::load) struct Lane {
     pub(in crate::load) link: ClientConnection,
     /// Whether the lane is in the queue of lanes with unread data in the socket.

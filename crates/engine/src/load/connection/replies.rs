@@ -181,7 +181,7 @@ impl LoadConnection {
         first_errors: &mut FirstErrors,
     ) -> Result<(), ConnectionFailure> {
         let Self { skipper, operations, dues, answered, sequence, inserted, flight, cursor, .. } = self;
-        // Bytes that are not counted yet, and the part of them that is not parsed yet.
+        // The number of bytes that are not counted yet, and the bytes that are not parsed yet.
         let (mut uncounted, mut rest, parts) = (bytes.len(), bytes, replies.parts());
         while let Some(piece) = skipper.advance(&mut rest, parts)? {
             let Some(op) = operations.get(answered.place()).copied() else {

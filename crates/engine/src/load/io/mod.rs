@@ -175,7 +175,7 @@ impl Io {
         Ok(Some(tag.number))
     }
 
-    /// Lets the ring receive from a connection again after it has stopped receiving.
+    /// Lets the ring receive from a connection again after the ring has stopped receiving.
     ///
     /// # Errors
     /// Fails if the system refuses to receive.

@@ -248,7 +248,7 @@ struct Buffers {
     tail: u16,
 }
 
-// SAFETY: the memory belongs to this value alone, and moves between threads with it.
+// SAFETY: the memory belongs to this value alone, and moves between threads with this value.
 unsafe impl Send for Buffers {}
 
 impl Buffers {

@@ -253,7 +253,7 @@ impl Worker {
             }
             return;
         }
-        // A lane has a parcel in flight only while it waits for replies.
+        // A lane has a parcel in flight only while the lane waits for replies.
         let (total, refused) = (flight.parcel.requests.len(), flight.refused.len());
         if remains.answered < total {
             self.note_outage_of(remains.node, flight.parcel.due_ns(remains.answered));

@@ -26,8 +26,8 @@ impl Worker {
         }
     }
 
-    /// Counts the CPU time of this thread since the last call, the time in which the thread waited for a core, and the
-    /// requests of the busiest slots.
+    /// Counts the CPU time of this thread since the last call, the time in which the thread waited for a
+    /// core, and the requests for the busiest slots of a cluster.
     pub(super) fn count_lap(&mut self) {
         if let Some(spread) = &mut self.spread {
             spread.slots.report(&mut self.segments.counts().by_node.slots);

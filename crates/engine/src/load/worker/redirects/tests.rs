@@ -156,7 +156,8 @@ fn answer_all(mut stream: TcpStream, mut answer: impl FnMut(&[String]) -> String
         received.extend_from_slice(&buffer[..n]);
         let mut replies = String::new();
         loop {
-            // A command has the same encoding as a reply, so the skipper for replies can find its end.
+            // A command has the same encoding as a reply, so the parser for replies can find the end of a
+            // command.
             let mut rest = &received[..];
             let Ok(Some(_)) = Dialect::Resp2.skipper().next(&mut rest) else { break };
             let length = received.len() - rest.len();
