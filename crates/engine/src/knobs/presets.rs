@@ -1,4 +1,4 @@
-//! Presets: named combinations of values for all knobs, which are common in practice.
+//! Presets: named combinations of values for all knobs. These combinations are common in practice.
 
 use super::{Arrivals, Knobs};
 use crate::workload::Workload;

@@ -74,7 +74,8 @@ pub(super) struct LoadConnection {
     number: Option<u32>,
     pub(super) phase: ConnectionPhase,
     skipper: Skipper,
-    /// The operations of the batch in flight, or of the batch's last written step if the batch has several steps.
+    /// The operations of the batch in flight. If the batch has several steps, these are the operations of the
+    /// last written step.
     operations: Vec<OpId>,
     /// The due time of each operation, in ns. The list is empty in a closed loop.
     dues: Vec<u64>,
@@ -95,7 +96,8 @@ pub(super) struct LoadConnection {
     /// which the current stage began.
     heard_ns: u64,
     /// The time at which the first byte of the replies to the batch arrived, in ns. The time is 0 until this
-    /// byte arrives. The time is always 0 if latencies do not end at the first byte.
+    /// byte arrives. This field is used only if latencies end at the first byte. Otherwise, the time is
+    /// always 0.
     first_ns: u64,
     /// Whether the last turn of reading ended before the socket was empty.
     has_more: bool,

@@ -146,7 +146,7 @@ impl Load {
             let body = move || {
                 if let Err(error) = worker.run() {
                     let died = LoadEvent::Died { at_ns: clock.now_ns(), cause: error.to_string() };
-                    // Sending fails only at the end of the session, when the receiver is gone.
+                    // Sending fails only at the end of the session, when the receiving end of the channel is gone.
                     drop(events.send(died));
                 }
             };

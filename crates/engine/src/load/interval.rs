@@ -25,7 +25,7 @@ pub struct IntervalBuffer {
     pub drain: bool,
     /// How many operations of the segment waited for a reply when the worker sent the buffer to the collector.
     pub in_flight: u64,
-    /// The number of the tick in which the worker sent the buffer: the tick's end divided by
+    /// The number of the tick in which the worker sent the buffer: the end time of the tick divided by
     /// [`TICK_NS`](crate::clock::TICK_NS).
     pub tick: u64,
     /// Whether this is the worker's last buffer of its tick.

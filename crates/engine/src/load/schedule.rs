@@ -149,7 +149,7 @@ impl Schedule {
     }
 }
 
-/// Returns how long after the start request number `k` is due, in ns.
+/// Returns the time from the start until request number `k` is due, in ns.
 #[inline]
 fn moment_ns(k: u64, interval_ns: f64) -> f64 {
     (k as f64 + 0.5) * interval_ns
@@ -298,7 +298,8 @@ mod tests {
         let values = Values::new(&workload, 1, 1);
         let program = Program::new(&workload, Dialect::Resp2, 1, values, &KeyNames::given("k:"));
         let trace = workload.trace.unwrap();
-        // Four commands in 600 ms, and a mean gap of 200 ms after them, at twice the speed.
+        // The trace has four commands in 600 ms, followed by a mean gap of 200 ms, and is sent at twice the
+        // speed.
         assert_eq!((trace.length_us(), trace.rate(), trace.speed_at(20)), (800_000, 10, 4.0));
         let mut schedule = Schedule::of_trace(trace.clone(), 10, 0);
         schedule.begin(MS_NS);

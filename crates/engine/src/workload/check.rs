@@ -78,7 +78,7 @@ impl Workload {
     /// Checks all operations, including those with weight 0. The error contains the index of the first invalid
     /// operation.
     pub(super) fn check_operations(&self) -> Result<(), (usize, WorkloadError)> {
-        // Placeholders name sets of keys, so these are checked first.
+        // Placeholders contain the names of sets of keys, so the sets are checked first.
         self.check_keysets().map_err(|error| (0, error))?;
         let count = self.operations.len();
         if count > MAX_OPERATIONS {

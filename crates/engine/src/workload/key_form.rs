@@ -29,7 +29,7 @@ pub enum KeyNaming {
     Number,
     /// YCSB's hash of the number: `user6284781860667377211`.
     Ycsb,
-    /// The hash of go-ycsb: YCSB's hash of the number with its bytes in reverse order.
+    /// The hash of go-ycsb: YCSB's hash of the number whose bytes are in reverse order.
     GoYcsb,
     /// No text, so the set has one key.
     Nothing,

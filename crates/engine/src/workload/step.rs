@@ -123,7 +123,8 @@ impl CommandStep {
         if keys.is_empty() {
             return vec![shown];
         }
-        // A key with text around it belongs to no set, so redyno would not find it for removal.
+        // A key with text around it belongs to no set, so redyno would not find the key when it removes the
+        // keys of the run.
         let is_own = |place: &&usize| match self.0[**place].as_slice() {
             [fragment] => fragment.draws().or(fragment.repeats()).is_some_and(|set| !is_bare(set)),
             _ => false,

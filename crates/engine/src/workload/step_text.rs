@@ -42,8 +42,8 @@ impl CommandStep {
     }
 }
 
-/// Parses the words of a command like redis-cli, with quotes but without placeholders. Returns `None` if a quote is
-/// never closed, or is closed within a word.
+/// Parses the words of a command as redis-cli does, with quotes but without placeholders. Returns `None` if a
+/// quote is never closed, or is closed within a word.
 pub fn plain_words(text: &str) -> Option<Vec<Vec<u8>>> {
     let mut reading = StepParser { is_plain: true, ..StepParser::default() };
     let mut rest = text;

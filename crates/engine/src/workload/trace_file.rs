@@ -172,7 +172,8 @@ impl TraceReader {
             .collect();
         if !rare.is_empty() {
             let count = rare.iter().map(|place| self.names[*place].count).sum();
-            // Misses of rare commands are not counted: the operation is treated as a PING.
+            // Misses of rare commands are not counted, because redyno treats their common operation as a
+            // PING.
             let other = NamedCommand {
                 name: "PING".to_owned(),
                 writes: rare.iter().any(|place| self.names[*place].writes),

@@ -24,7 +24,7 @@ pub(in crate::load) struct Client {
     pub(in crate::load) numbers: Vec<NumberedRequest>,
     /// Whether the client is in the queue of clients that may write.
     pub(super) queued: bool,
-    /// The pause before the next attempt to connect, which grows until a batch is answered.
+    /// The pause before the next attempt to connect. The pause grows until a batch is answered.
     pub(super) back_off: BackOff,
     /// Whether the client lost its connection or failed to connect, and is not connected again yet.
     pub(super) is_lost: bool,

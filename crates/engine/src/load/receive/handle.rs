@@ -56,7 +56,7 @@ impl ReceiverHandle {
         let body = move || {
             if let Err(error) = ReceiverThread::new(setup, poll, up).run() {
                 let died = LoadEvent::Died { at_ns: clock.now_ns(), cause: error.to_string() };
-                // Sending fails only at the end of the session, when the receiver is gone.
+                // Sending fails only at the end of the session, when the receiving end of the channel is gone.
                 drop(events.send(died));
             }
         };

@@ -4,8 +4,8 @@
 //! ```text
 //!  received  7 8 9 . . 12 13 …      10 and 11 are missing: lost when a message sent 1 s after 12 has arrived
 //! ```
-//! Messages of several senders may arrive in another order than their numbers, so a gap is not a loss at once. Send
-//! times decide whether a gap is a loss, so that a pause of the server causes no losses.
+//! Messages of several senders may arrive in another order than their numbers, so a gap does not count as a
+//! loss at once. Send times decide whether a gap is a loss, so that a pause of the server causes no losses.
 
 use std::collections::BTreeMap;
 

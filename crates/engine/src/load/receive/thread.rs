@@ -303,7 +303,7 @@ impl ReceiverThread {
         self.setup.endpoints.mark_stale(now_ns);
         let kind = broken.kind().to_string();
         if self.seen.is_new(&kind) {
-            // Sending fails only at the end of the session, when the receiver is gone.
+            // Sending fails only at the end of the session, when the receiving end of the channel is gone.
             let message = format!("a receiver: {broken}");
             drop(self.setup.events.send(LoadEvent::FirstError { kind, message }));
         }

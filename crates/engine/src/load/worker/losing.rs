@@ -82,7 +82,7 @@ impl Worker {
     }
 
     pub(super) fn emit(&self, event: LoadEvent) {
-        // Sending fails only at the end of the session, when the receiver is gone.
+        // Sending fails only at the end of the session, when the receiving end of the channel is gone.
         drop(self.setup.events.send(event));
     }
 }

@@ -28,7 +28,7 @@ use crate::{
 pub(super) struct Remains {
     node: Option<NodeNumber>,
     flight: Option<Box<Flight>>,
-    /// How many requests of the flight were answered or refused.
+    /// How many requests of the parcel in flight were answered or refused.
     answered: usize,
     waiting: VecDeque<Parcel>,
 }
@@ -191,7 +191,7 @@ impl Worker {
             let key = program.first_key(request.op, bytes).unwrap_or_default().to_vec();
             let operation = program.operations().of(request.op).label.clone();
             let (error, retries) = (why.to_owned(), parcel.retries);
-            // Sending fails only at the end of the session, when the receiver is gone.
+            // Sending fails only at the end of the session, when the receiving end of the channel is gone.
             drop(failed.send(FailedRequest { operation, key, error, retries }));
         }
     }

@@ -134,12 +134,13 @@ impl RecordFile {
         if count == 0 { Err(none()) } else { Ok(count) }
     }
 
-    /// Starts a thread that reads the `count` records again and again. The thread ends when the receiver is dropped.
+    /// Starts a thread that reads the `count` records again and again. The thread ends when the receiving end
+    /// of the channel is dropped.
     pub(super) fn spawn_reader(self, count: u64) -> io::Result<Receiver<Result<RecordBatch, DatasetError>>> {
         let (to, batches) = sync_channel(AHEAD);
         let read = move || {
             if let Err(error) = self.read_until_untaken(count, &to) {
-                // If the receiver is gone, the batch is not needed.
+                // If the receiving end of the channel is gone, the error is not needed.
                 drop(to.send(Err(error)));
             }
         };

@@ -210,7 +210,7 @@ fn mix(settings: &Settings) -> Result<Option<[u32; 5]>, WorkloadError> {
     for ((name, usual), weight) in PROPORTIONS.into_iter().zip(&mut weights) {
         *weight = (share(settings, name)?.unwrap_or(usual) / SMALLEST_PART).round() as u32;
     }
-    // In a workload file of YCSB, every share above 0 is written.
+    // A workload file of YCSB contains every proportion above 0.
     let divisor = weights.into_iter().fold(0, greatest_divisor);
     if divisor == 0 {
         return Err(WorkloadError::of("all proportions are 0; give one of them a value above 0".to_owned()));

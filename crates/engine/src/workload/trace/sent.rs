@@ -45,7 +45,8 @@ static SENT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let names = lists.iter().flat_map(|list| list.split(' '));
     names.filter(|name| !NEVER.split(' ').any(|never| never == *name)).collect()
 });
-/// Commands with an option that prevents sending: the command would block, or write to another database.
+/// Commands, each with an option. A command with this option is not sent, because it would block or write to
+/// another database.
 const OPTIONS: &[(&str, &str)] = &[("XREAD", "BLOCK"), ("XREADGROUP", "BLOCK"), ("COPY", "DB")];
 
 /// Commands whose values begin at this word. The words before this word are the key, numbers and names.
