@@ -63,10 +63,10 @@ pub enum KnobChangeError {
     /// The knob has no effect on the commands of a trace.
     #[error("a trace sends the commands of its file; change clients, pipeline, rate or arrivals instead")]
     Traced,
-    /// The workload sets the sizes of all its values, so that the knob has no effect.
+    /// The workload sets the sizes of all its values, so the knob has no effect.
     #[error("this workload sets the sizes of its values itself, so there is no value size to change")]
     OwnSizes,
-    /// The workload sets the number of keys in each of its sets of keys, so that the knob has no effect.
+    /// The workload sets the number of keys in each of its sets of keys, so the knob has no effect.
     #[error("this workload sets the number of its keys itself, so there is no number to change")]
     OwnKeys,
     /// The workload's sets of keys have different distributions.
@@ -86,7 +86,7 @@ pub enum KnobChangeError {
     /// The typed exponent is not a number.
     #[error("'{0}' is not an exponent such as 0.99 or 1.2")]
     Exponent(String),
-    /// The loop is closed, so that requests have no due times.
+    /// The loop is closed, so requests have no due times.
     #[error("the loop is closed: first set a rate, then requests have due times")]
     Closed,
     /// The typed word is not a value of the setting.

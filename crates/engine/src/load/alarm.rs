@@ -40,7 +40,7 @@ impl WakeTimer {
 
         let timer =
             timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
-        // Each expiry is a new edge, so the timer need not be read.
+        // The poll loop reports each expiry as a new event (edge-triggered), so the timer need not be read.
         registry.register(&mut mio::unix::SourceFd(&timer.as_raw_fd()), token, mio::Interest::READABLE)?;
         Ok(Self { timer, set_for_ns: None, lateness: Lateness::default() })
     }
@@ -67,7 +67,7 @@ impl WakeTimer {
 
     /// Measures how late the timer went off. The worker slept from `asleep_ns` to `now_ns`.
     pub(super) fn went_off(&mut self, asleep_ns: u64, now_ns: u64) {
-        // The time in which the worker was busy is not the timer's lateness.
+        // The time in which the worker was busy does not count as lateness of the timer.
         if let Some(at_ns) = self.set_for_ns.filter(|at_ns| (asleep_ns..=now_ns).contains(at_ns)) {
             self.lateness.learn(now_ns - at_ns);
         }
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn the_slack_comes_to_rest_above_nine_of_ten_alarms() {
         let mut lateness = Lateness::default();
-        // Late by 0 to 39 µs, in an order that has no trend.
+        // The alarms are late by 0 to 39 µs, in an order that has no trend.
         for n in 0..100_000 {
             lateness.learn(n * 37 % 40 * 1_000);
         }

@@ -43,8 +43,8 @@ fn words(error: &io::Error) -> String {
     }
 }
 
-/// The explanation of the error that no local port is free. The local port of a closed connection stays
-/// occupied for a minute.
+/// The explanation of the system's error for the case that no local port is free. The local port of a closed
+/// connection stays occupied for a minute.
 const NO_PORT: &str = "no local port is free, because each closed connection occupies its port for a minute \
     (TIME_WAIT); reconnect after more requests, lower the rate, widen net.ipv4.ip_local_port_range, or set \
     net.ipv4.tcp_tw_reuse to 1";

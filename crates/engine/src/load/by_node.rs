@@ -20,7 +20,7 @@ pub struct ByNode {
     pub slots: Vec<(u16, u32)>,
 }
 
-/// The operations that one read from a node's socket completed without an error.
+/// The operations without an error that a single read from a node's socket completed.
 #[derive(Debug, Clone, Copy)]
 struct NodeAnswers {
     service_ns: u64,

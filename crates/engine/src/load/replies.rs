@@ -33,8 +33,8 @@ impl ReplyResult {
     }
 }
 
-/// The number of times that one read of a socket completed an operation without an error. The other fields
-/// are the rules for counting the operation's replies.
+/// How often a single read of a socket completed an operation without an error. The other fields are the
+/// rules for counting the operation's replies.
 #[derive(Debug)]
 pub(super) struct ReadCounts {
     good: u32,

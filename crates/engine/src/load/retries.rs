@@ -36,8 +36,8 @@ pub struct Retries {
     pub most: Option<u32>,
     /// The pause before the second attempt, at most 60 s.
     pub pause: Duration,
-    /// Each further pause of a request is longer than the pause before by this factor. The factor 0 means
-    /// that all pauses are equal.
+    /// Each further pause of a request is the previous pause multiplied by this factor, at most 60 s. The
+    /// factor 0 means that all pauses are equal.
     pub factor: f64,
     /// The beginnings of the error lines after which a request is sent again. An empty list means all error
     /// lines except permanent errors.

@@ -66,7 +66,7 @@ fn hotspot(hot: u64, share: f64, m: u64, n: u64) -> f64 {
     let (hot, n, m) = (hot as f64, n as f64, m as f64);
     let density = |(keys, share): (f64, f64)| if keys > 0.0 { share / keys } else { 0.0 };
     let (spot, rest) = ((hot, share), (n - hot, 1.0 - share));
-    // If the hotspot is colder than the rest, the rest is the hottest.
+    // If a key of the hotspot is drawn less often than a key outside, the keys outside are the hottest.
     let (hotter, colder) = if density(spot) >= density(rest) { (spot, rest) } else { (rest, spot) };
     m.min(hotter.0) * density(hotter) + (m - hotter.0).max(0.0) * density(colder)
 }

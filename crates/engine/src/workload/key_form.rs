@@ -8,7 +8,7 @@ use crate::{
     untrusted,
 };
 
-/// The maximum number of digits, the number of digits of the highest 64-bit number.
+/// The maximum number of digits: the highest 64-bit number has this many digits.
 pub const MAX_DIGITS: u8 = 20;
 
 /// The format of the number in a key's name.
@@ -16,7 +16,7 @@ pub const MAX_DIGITS: u8 = 20;
 pub struct KeyForm {
     /// The minimum number of digits, up to 20; lower numbers have leading zeros.
     pub digits: u8,
-    /// How the number of a key appears in its name.
+    /// How the number of a key appears in the key's name.
     pub naming: KeyNaming,
 }
 

@@ -47,7 +47,8 @@ pub struct Program {
     dataset: Option<Dataset>,
     /// The share of this process in the requests of a prefill.
     share: Share,
-    /// The operations with complete requests, each with the number of the set of keys that chooses the next request.
+    /// The operations with complete requests, each with the number of a set of keys. A key that is drawn from
+    /// this set determines the next request.
     ready: Vec<(OpId, usize, CompleteRequests)>,
     /// The trace, if commands of a trace are sent in place of the operations' steps.
     pub(super) traced: Option<TraceEncoder>,

@@ -22,8 +22,8 @@ impl Share {
         n.saturating_mul(self.of as u64).saturating_add(self.index as u64)
     }
 
-    /// Returns the number of items in this share, if there are `total` items. The remainder of the division belongs to
-    /// the lowest shares.
+    /// Returns the number of items in this share, if there are `total` items. The shares with the lowest
+    /// indices get the remainder of the division, one item each.
     pub fn part(self, total: u64) -> u64 {
         total / self.of as u64 + u64::from((self.index as u64) < total % self.of as u64)
     }

@@ -1,5 +1,5 @@
-//! Lanes: the connections of clients to the nodes of a cluster. A client's own lane is its first connection, which
-//! leads to any node. Each further lane is opened when the client first needs its node.
+//! Lanes: the connections of clients to the nodes of a cluster. A client's own lane is its first connection,
+//! which may lead to any node. Each further lane is opened when the client first needs its node.
 //!
 //! ```text
 //!  client 0 ── own lane: node 0 ── lane FIRST+0: node 1 ── lane FIRST+1: node 2

@@ -47,7 +47,7 @@ impl Worker {
         if self.clients.unread() > 0 {
             return Ok(Duration::ZERO);
         }
-        // The end of the load. After the load, the end of the wait for the last replies.
+        // This is the end of the load or, after the load, the end of the wait for the last replies.
         let end_ns = match self.stage {
             WorkerStage::Sending | WorkerStage::Spent { .. } => self.until_ns,
             WorkerStage::Over { since_ns } => since_ns + LAST_REPLIES_NS,

@@ -197,7 +197,7 @@ fn latest_reads_the_newest_with_any_number_of_clients() {
         latest.clients = clients;
         let (mut draws, mut answered, mut near) = (Draws::new(7), (0..1000).collect::<Vec<_>>(), 0);
         for _ in 0..200 {
-            // One in twenty requests is an insert, and each client has one in flight.
+            // One in twenty requests is an insert, and each client has one request in flight.
             let (inserts, reads) = (clients.div_ceil(20), 20_000 / 200);
             let mut in_flight: Vec<_> = (0..inserts).map(|_| latest.insert(0)).collect();
             in_flight.reverse();

@@ -44,7 +44,7 @@ pub enum DatasetError {
     /// The workload sends bodies of several records, but also parts of single records.
     #[error("{0} sends several whole records; the same workload cannot send parts of single records")]
     Mixed(Portion),
-    /// Some operations of the workload use no record, so that the end of the run is undefined.
+    /// Some operations of the workload use no record, so the dataset does not determine the end of the run.
     #[error("some operations use no record, so the dataset does not end the run; give -n or --duration")]
     NoEnd,
 }

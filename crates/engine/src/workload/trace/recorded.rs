@@ -52,7 +52,7 @@ pub(in crate::workload) struct TraceContent {
     pub(in crate::workload) written: u64,
     /// The number of bytes of the largest command.
     pub(in crate::workload) largest: u64,
-    /// The number of the next command, which is not reset after a pass over the file.
+    /// The number of the next command. This number is not reset after a pass over the file.
     pub(in crate::workload) next: AtomicU64,
 }
 
@@ -207,7 +207,7 @@ impl Trace {
         if rate == self.rate() { self.speed() } else { f64::from(rate) / self.mean_rate() }
     }
 
-    /// Returns the number of the next command, which is not reset after a pass over the file.
+    /// Returns the number of the next command. This number is not reset after a pass over the file.
     #[inline]
     pub fn position(&self) -> u64 {
         self.0.next.load(Ordering::Relaxed)
