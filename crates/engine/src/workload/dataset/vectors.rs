@@ -243,7 +243,7 @@ mod tests {
         let vector =
             |dimensions: i32, bytes: usize| [&dimensions.to_le_bytes()[..], &vec![0; bytes]].concat();
         let too_large = [&head("'<f8'", "False", "(1, 1)", 0)[..], &1e300_f64.to_le_bytes()].concat();
-        let range = "and 1 to 65536 are possible";
+        let range = "but only 1 to 65536 are possible";
         for (name, bytes, expected) in [
             ("v.fvecs", vector(-5, 9), ["1: the vector has -5 dimensions", range]),
             ("v.fvecs", vector(i32::MAX, 9), ["1: the vector has 2147483647", range]),
