@@ -175,7 +175,7 @@ mod tests {
         ] {
             let error = of(words, &file).map(drop).unwrap_err().to_string();
             assert!(
-                error.starts_with("--verify reads back records written by SET key value or HSET "),
+                error.starts_with("--verify reads back only records written by SET key value or HSET "),
                 "{words:?}: {error}"
             );
         }
