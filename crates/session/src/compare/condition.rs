@@ -192,8 +192,8 @@ impl Condition {
         Some(LatencyBound { words: self.text.clone(), quantile, ns: ns as u64 })
     }
 
-    /// Returns whether a slow redyno, with a fast server, can cause the condition to be met. This is true for
-    /// a latency above a bound (`p99 > 2ms`), and for a throughput below a bound (`ops < -5%`).
+    /// Returns whether the condition can be met because redyno is slow, even if the server is fast. This is
+    /// true for a latency above a bound (`p99 > 2ms`), and for a throughput below a bound (`ops < -5%`).
     pub fn is_of_speed(&self) -> bool {
         let is_level = matches!(self.what, TestedFigure::Level { .. });
         is_level && self.is_above || self.what == TestedFigure::Figure(figures::OPS_PER_S) && !self.is_above

@@ -4,10 +4,10 @@
 use super::{Finding, Severity, cpu_bound::in_commands, now::RecentState};
 use crate::{gauge::Gauge, units};
 
-/// The number of new connections per second that is worth a note.
+/// From this number of new connections per second on, the finding is a note.
 const SOME: f64 = 200.0;
-/// The number of new connections per second that is a warning. A connection takes about 50 µs of the main thread's
-/// time.
+/// From this number of new connections per second on, the finding is a warning. A connection takes about 50
+/// µs of the main thread's time.
 const MANY: f64 = 1000.0;
 /// If clients send at most this number of commands per connection, the main thread's time outside of commands counts as
 /// the cost of connecting.
@@ -17,7 +17,7 @@ const MOST: f64 = 0.5;
 
 /// Returns the current finding, if any.
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
-    // Redyno's own load reconnects on purpose.
+    // While redyno's own load reconnects on purpose, there is no finding.
     let reconnects =
         now.segment.as_ref().is_some_and(|segment| segment.knobs.load && segment.knobs.renewal().is_some());
     let per_s = now.steady(Gauge::NewConnections, stands).filter(|per_s| *per_s >= SOME && !reconnects)?;

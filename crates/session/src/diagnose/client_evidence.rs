@@ -1,6 +1,7 @@
 //! The five kinds of evidence that the load generator itself is the limit.
 //!
-//! These shares were measured with one worker, GET, and separate cores for the server and for redyno:
+//! These shares were measured with one worker and GET. The server and redyno had separate cores. In the last
+//! column, four builds ran on the same two cores. The null server replies without doing any work.
 //!
 //! | | Redis, 1 to 1000 clients | null server, saturated | four builds on the same two cores |
 //! |---|---|---|---|
@@ -39,7 +40,7 @@ pub(super) struct Evidence {
     pub(super) words: String,
 }
 
-/// Requests above a percentile count as slow: the first of these percentiles with enough samples is used.
+/// Requests above one of these percentiles count as slow. The first percentile with enough samples is used.
 const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];
 
 /// Returns the evidence in an interval, the strongest first: each kind whose share is at least `threshold`. A recording
@@ -112,8 +113,8 @@ impl EvidenceKind {
     }
 }
 
-/// Returns the share of the slow requests that waited for a core, and its text. `held` has the requests that waited for
-/// a core for at least half of their time.
+/// Returns how large a share of the slow requests waited for a core, and the text about this share. `held`
+/// has the requests that spent at least half of their time waiting for a core.
 fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
     let all = stretch.response.as_ref().unwrap_or(&stretch.service);
     let slow_from = |name| {
@@ -121,8 +122,9 @@ fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
         Some((name, all.percentile(percentile.quantile)?))
     };
     let (name, slow_ns) = SLOW_FROM.into_iter().find_map(slow_from)?;
-    // In recordings the requests in `held` are in coarse cells. Both live and from a recording all requests are counted
-    // in these cells, so that the requests that waited are a part of them.
+    // A recording stores `held` in coarse cells (latency ranges). All requests are therefore counted in the
+    // same coarse cells, in a live session too. Otherwise, more requests could seem to have waited than there
+    // are slow requests.
     let from = |latency: &Latency| latency.coarse().count_from(slow_ns) as f64;
     let share = from(held) / from(all).max(1.0);
     let slow = units::percent(share);

@@ -21,8 +21,8 @@ const ENOUGH_S: f64 = 0.9;
 /// settings, the earlier verdict stays until the new setting has been measured for a second.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClientLimit {
-    /// The number of most recent intervals that are judged. Intervals from before the segment began, or from before the
-    /// server was last slow, do not count.
+    /// The number of intervals that may be judged: the most recent intervals since the segment began, and
+    /// since the server was last slow.
     counted: usize,
     /// The kinds of evidence in the present verdict.
     resting: Vec<EvidenceKind>,
@@ -59,7 +59,8 @@ impl Rule for ClientLimit {
         }
         let is_known = self.is_known();
         if self.probes.is_slow() {
-            // The probes have not reported about this time yet: the server may be fast again.
+            // If the probes have not reported about the last interval yet, this interval is kept for the next
+            // verdict, because the server may be fast again.
             self.counted = usize::from(self.unjudged.is_some() && !is_known);
             self.unjudged = self.unjudged.filter(|_| !is_known);
             return self.clear();
@@ -83,7 +84,8 @@ impl ClientLimit {
     }
 
     fn push_interval(&mut self, interval: &Interval, now: &RecentState) -> RuleVerdict {
-        // If the probes do not report, there will be no report about the previous interval.
+        // The previous interval still waits for the probes. It is judged now, because the probes may never
+        // report about it.
         let before = self.unjudged.and_then(|_| self.judge_before(1, now));
         self.unjudged = Some(interval.tick);
         self.counted += 1;

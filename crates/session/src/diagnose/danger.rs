@@ -6,6 +6,7 @@
 //! | more clients | together with the other clients, they exceed the server's limit |
 //! | the rate becomes unlimited | other clients use the server as well |
 //! | a memory limit, or its policy, is set | more memory is in use than the limit allows |
+//! | the load is switched on | the target is an HTTP service on another machine |
 //!
 //! The amount of data is the smaller of two products: keys times the data of each key, and requests times the data of
 //! each request. The amount of data includes the server's overhead for each key.

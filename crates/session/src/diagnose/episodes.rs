@@ -67,7 +67,8 @@ impl Episode {
     fn continues(&mut self, t_s: f64, finding: &Finding) {
         self.times += u32::from(!self.stands);
         (self.stands, self.until_s) = (true, t_s);
-        // The first evidence is from the start of the finding, when little had been measured.
+        // When a finding starts, little has been measured. During the first minute, later evidence therefore
+        // replaces the first evidence.
         if finding.severity >= self.finding.severity && t_s - self.since_s < SAME_S
             || finding.severity > self.finding.severity
         {

@@ -1,4 +1,4 @@
-//! Finding: the main thread spends its time on removing expired keys.
+//! Finding: removing expired keys takes a noticeable share of the main thread's time.
 
 use super::{Finding, Severity, now::RecentState};
 use crate::{gauge::Gauge, units};

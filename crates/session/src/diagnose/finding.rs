@@ -96,7 +96,8 @@ impl Finding {
             return self.long.clone();
         }
         let in_short = next.rsplit(": ").next().unwrap_or_default();
-        // A sentence that names the cause is left out last.
+        // If the sentence says more than the rule's name, all other parts of the finding are left out before
+        // the sentence.
         let forms = match self.is_brief {
             true => vec![
                 then(&of(&self.long, &self.evidence), next),

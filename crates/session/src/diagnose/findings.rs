@@ -174,9 +174,9 @@ fn is_more(finding: &Finding) -> bool {
 }
 
 /// Returns the findings, the most severe first. Findings of equal severity are sorted by `explains`, the
-/// largest first. If a finding names redyno itself as the cause, the finding about an overload gets the text
-/// of that finding as its advice. If a finding names a cause on the server, symptoms are removed, and the
-/// evidence of severe symptoms is added to the finding with the cause.
+/// largest first. If one finding names redyno itself as the cause, its text becomes the advice of the finding
+/// about an overload. If a finding names a cause outside of redyno, symptoms are removed. The evidence of
+/// severe symptoms is then added to the first finding with such a cause.
 fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     let ours = findings.iter().find(|finding| finding.is_ours).map(|ours| ours.sentence(usize::MAX, true));
     if let Some(ours) = ours {

@@ -1,4 +1,5 @@
-//! Finding: most reads find no key. Misses cost the server less than hits, so the server looks faster than it is.
+//! Finding: more than a tenth of the reads find no key. A miss costs the server less than a hit, so the
+//! server looks faster than it is.
 
 use super::{
     Finding,
@@ -20,7 +21,7 @@ const WINDOW_S: f64 = 4.0;
 /// the load is still writing the keys that it reads.
 const RISING: f64 = 0.02;
 
-/// Checks whether most reads find their key.
+/// Checks whether at least nine tenths of the reads find their key.
 #[derive(Debug, Clone)]
 pub(super) struct HitRate;
 
@@ -95,7 +96,7 @@ impl Reads {
             (true, Ok(_)) => {
                 ("--prefill writes the keys before the load", Some("type :prefill to write the keys now"))
             }
-            // A prefill cannot make the keys.
+            // redyno cannot make a prefill for this workload.
             (true, Err(_)) => {
                 ("write the keys before reading them: give the workload a [prefill] table", None)
             }

@@ -77,10 +77,11 @@ pub(super) fn lossy(now: &RecentState, stands: bool) -> Option<Finding> {
     // A stopped server delays many PINGs at once; a lost packet delays one.
     let reports = now.pings.late_reports(LOSS_S, RESENT_NS);
     let are_single = reports >= LATE && late * 10 <= all.count() && median_ns < RESENT_NS / 4;
-    // One wait of 180 ms for a core exceeds this share of a sample, but is no finding of its own.
+    // A single wait of 180 ms for a core exceeds this share of a sample, but it is too short for the finding
+    // `core taken`.
     let waited = now.highest(Gauge::ServerRunDelay, LOSS_S + 2.0).is_some_and(|share| share >= WAITED);
     let is_server = !now.has_time() || waited || now.events(LOSS_S + 2.0).any(held_long);
-    // Segments are also sent again to a client that reads slowly; then no PING is late.
+    // TCP segments are also sent again to a client that reads slowly. In this case, no PING is late.
     if resent.filter(|_| late > 0).is_none() && (!are_single || is_server) {
         return None;
     }

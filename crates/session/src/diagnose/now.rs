@@ -301,8 +301,8 @@ impl RecentState {
         Dialect::of_server(self.session.as_ref().map_or("", |session| &session.target.server)).words()
     }
 
-    /// Returns the latest intervals, oldest first: as few intervals as cover `window_s` seconds, or all intervals if
-    /// they are shorter in total. The last `but` intervals are left out.
+    /// Returns the latest intervals, oldest first: the smallest number of intervals that covers `window_s`
+    /// seconds, or all intervals if their total length is shorter. The last `but` intervals are left out.
     pub(super) fn last(&self, window_s: f64, but: usize) -> &[Interval] {
         let parts = &self.parts[..self.parts.len().saturating_sub(but)];
         let mut all_s = 0.0;

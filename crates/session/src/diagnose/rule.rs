@@ -77,8 +77,8 @@ pub(super) trait Rule: CloneRule + fmt::Debug + Send + Sync {
     }
 }
 
-/// The shortest time between two checks that PING records cause, in seconds. Server and host are polled once a second,
-/// and each of their records causes a check.
+/// A PING record causes a check only if the last check was at least this many seconds ago. Each record of the
+/// server or of the host causes a check; they are polled once a second.
 const LOOK_S: f64 = 1.0;
 
 /// A rule about the present figures of server, host and pings.

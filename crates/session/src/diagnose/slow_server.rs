@@ -72,7 +72,8 @@ impl Probes {
             Record::Ping(span) => {
                 let ping = &span.body;
                 let mut waited_ns = ping.rtt.max_ns().max(ping.waiting_us.saturating_mul(1000));
-                // The request on a lost connection waited until now; the wait on the next connection has only begun.
+                // A PING has timed out: it waited at least as long as the last report says. The PING on the
+                // next connection has only begun to wait.
                 if ping.errors.contains_key("timeout") {
                     waited_ns = waited_ns.max(self.ping.map_or(0, |(_, before_ns)| before_ns));
                 }

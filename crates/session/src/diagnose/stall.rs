@@ -11,8 +11,8 @@ use crate::{
     session::{Event, Record},
 };
 
-/// The shortest stall in seconds: longer than the time between two requests at the lowest rate (1/s), and longer than
-/// two ticks.
+/// The shortest stall in seconds: longer than the time between two requests at the lowest rate (1/s), and
+/// longer than two ticks (quarter seconds).
 const SILENCE_S: f64 = 1.5;
 /// The advice: a stopped process has the state T, and a process that waits for a disk has the state D.
 const NEXT: &str = "on its host, ps -o stat,wchan,cmd -C redis-server shows whether its process runs";
@@ -22,7 +22,8 @@ const NEXT: &str = "on its host, ps -o stat,wchan,cmd -C redis-server shows whet
 pub(super) struct StallRule {
     /// Whether the load had no connection in the last interval.
     is_lost: bool,
-    /// The times of the last good reply to the load and of the last reply to PING, to the precision of a tick.
+    /// The times of the last good reply to the load and of the last reply to PING, to the precision of a tick
+    /// (quarter second).
     reply_s: Option<f64>,
     pong_s: Option<f64>,
     /// The times of the last reports of the load and of the ping probe. Reports of other probes may arrive earlier.

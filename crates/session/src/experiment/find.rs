@@ -35,7 +35,7 @@ const PEAK_S: (f64, f64) = (1.0, 2.0);
 /// The maximum length of a full trial, in seconds. A full trial is extended up to this length if it has too
 /// few samples for the limit's percentile.
 const LONGEST_S: f64 = 10.0;
-/// The time, in seconds, after which the search accepts bounds that are further apart.
+/// The time, in seconds, after which the search may end with bounds that are further apart than before.
 const CLOSE_S: f64 = 45.0;
 /// The time after which the search ends, in seconds.
 const LIMIT_S: f64 = 170.0;
@@ -230,7 +230,8 @@ impl Find {
             }
             SearchStep::Trial(trial) => self.request_phase(FindPhase::Trial(trial)),
             SearchStep::Found => {
-                // The last segment has to be at the found rate.
+                // If the last trial was at another rate, one more trial at the found rate follows, so that
+                // the last segment has this rate.
                 let lower = search.lower().map(|seen| seen.load);
                 match lower.filter(|load| tried_last != Some((*load, true))) {
                     Some(load) => self.request_phase(FindPhase::Trial(Trial { load, is_full: true })),

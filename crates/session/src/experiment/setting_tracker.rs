@@ -110,8 +110,8 @@ pub(super) struct SettingTracker {
 
 impl SettingTracker {
     /// Returns the orders that request a setting. [`see`](Self::see) reports when the setting is in force. If
-    /// the experiment has changed a parameter that this setting does not name, the parameter gets the value
-    /// from before the experiment.
+    /// the experiment has changed a parameter that this setting does not name, the parameter gets back the
+    /// value that it had before the experiment.
     pub(super) fn request(&mut self, to: &ExperimentSetting) -> Vec<Order> {
         self.wanted = Some(to.knobs.clone());
         let named = to.config.iter().map(|(parameter, value)| (*parameter, value.clone()));

@@ -32,7 +32,7 @@ const OF_PEAK: f64 = 0.9;
 pub(super) enum TrialOutcome {
     /// The limit was kept.
     Held,
-    /// The limit was not kept, because of the rate.
+    /// The limit was not kept because of the rate, or requests failed.
     NotHeld,
     /// The limit was not kept, and a disturbance may be the cause.
     Disturbed(Disturbance),

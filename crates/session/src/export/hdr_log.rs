@@ -86,8 +86,8 @@ fn tag(name: &str) -> String {
     if [RESPONSE, "prefill", "warm-up", ""].contains(&tag.as_str()) { tag + "_" } else { tag }
 }
 
-/// Returns the line of a histogram; `None` without samples. If values above 60 s are not in the histogram, a comment
-/// line with their number follows.
+/// Returns the line of a histogram; `None` without samples. The histogram lacks values above 60 s. If there
+/// are any, a comment line with the number of these values follows.
 fn line(interval: &Interval, tag: &str, latency: &Latency) -> Option<String> {
     if latency.is_empty() {
         return None;

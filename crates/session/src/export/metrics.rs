@@ -310,7 +310,7 @@ const BORDERS_NS: [u64; 22] = [
     60_000_000_000,
 ];
 
-/// The encoder of metrics, each with its descriptor and its value.
+/// Writes metrics: for each metric its descriptor, then its value.
 struct Writer<'a>(DescriptorEncoder<'a>);
 
 impl Writer<'_> {

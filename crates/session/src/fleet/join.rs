@@ -30,8 +30,9 @@ impl IntervalJoin {
         Self { closed: vec![None; agents], ticks: BTreeMap::new(), reached_s: BTreeMap::new() }
     }
 
-    /// Adds an interval of an agent. The agent's times have an error of at most `error_us` microseconds. An interval
-    /// without a length under load, such as a drain, is not joined: the function returns this interval.
+    /// Adds an interval of an agent. The agent's times have an error of at most `error_us` microseconds. An
+    /// interval without time under load, such as a drain (the last replies of a segment), is not joined. The
+    /// function returns such an interval.
     pub(super) fn add(&mut self, agent: usize, error_us: f64, mut interval: Interval) -> Option<Interval> {
         let number = agent as u16;
         let workers = interval.client.iter_mut().flat_map(|client| &mut client.workers);

@@ -26,7 +26,7 @@ use crate::{
     untrusted,
 };
 
-/// If the bus does not answer at the end, the session waits for this long.
+/// At its end, the session stops waiting for reports when the bus has not answered for this long.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
 /// The number of ticks (quarter seconds) by which an interval may be ahead of this machine's clock.
 const SOON_TICKS: u64 = 20;

@@ -26,7 +26,7 @@ pub struct Coalesce {
 struct HeldBack {
     second: Option<f64>,
     /// The kept intervals. The key is the segment, whether the length is 0, and whether the interval is a
-    /// drain. Only intervals with the same key are merged.
+    /// drain (the last replies of a segment). Only intervals with the same key are merged.
     intervals: BTreeMap<(u32, bool, bool), Box<Interval>>,
     ping: Option<Span<probe::Ping>>,
     wake: Option<Span<probe::Wake>>,

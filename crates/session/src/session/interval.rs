@@ -278,8 +278,8 @@ impl Interval {
         Latency::merged(self.commands.values().map(|operation| &operation.service))
     }
 
-    /// Returns the results of the operation `label`. The caller can add further results to them. Operations
-    /// beyond the largest number in a workload share one entry.
+    /// Returns the results of the operation `label`. The caller can add further results to them. If there are
+    /// more operations than a workload may have, the further operations share one entry.
     pub(super) fn operation(&mut self, label: &str) -> &mut OperationInterval {
         let is_known = self.commands.contains_key(label) || self.commands.len() < MAX_OPERATIONS;
         self.commands.entry(if is_known { label } else { OTHER }.to_owned()).or_default()

@@ -2,8 +2,8 @@
 //!
 //! | left out | is |
 //! |---|---|
-//! | mean and percentiles of a distribution (p50 and p99 only if it is inside another distribution) | computed from `sum_ns` and `hdr` |
-//! | `hdr` of an interval's `service` | the sum of its operations' cells, if it equals that |
+//! | mean and percentiles of a distribution; its p50 and p99 only if the distribution is inside another distribution | computed from `sum_ns` and `hdr` |
+//! | `hdr` of an interval's `service`, if it equals the sum over the operations | computed from the `hdr` of each operation |
 //!
 //! Everything else is written. A value that repeats in each record needs almost no space in a compressed
 //! recording. The [`Reader`](super::Reader) returns complete records, and standard output gets complete

@@ -44,7 +44,7 @@ pub(super) struct LostConnections {
     /// The number of lost connections that were not reported by an event yet, because there were too many
     /// outages.
     unreported: u64,
-    /// The time at which the last connection was lost, in nanoseconds; `None` if there is a connection.
+    /// The start of the present time without any connection, in nanoseconds; `None` if there is a connection.
     down_since_ns: Option<u64>,
     /// The start and end of earlier times without any connection. An entry is kept as long as new intervals may include
     /// its time.
@@ -63,7 +63,7 @@ impl LostConnections {
         self.settle(at_ns);
     }
 
-    /// Records that a worker has lost its last connection, or has a connection again.
+    /// Records that a worker has no connection any more, or has a connection again.
     pub(super) fn set_down(&mut self, worker: usize, is_down: bool, at_ns: u64) {
         self.down[worker] = is_down;
         self.settle(at_ns);

@@ -8,7 +8,7 @@
 //! | messages of errors, since they contain keys, names of users and addresses | the error's code: `WRONGTYPE` |
 //! | numbers and names of processes | how much CPU they use |
 //! | the address of a replica's master | that the replica has another master |
-//! | the query of a path in the workload, from recordings and JSON lines | the rest of the workload |
+//! | the query of a URL path in the workload (only in recordings and JSON lines) | the rest of the workload |
 //!
 //! All other texts from the user are kept, such as the target's address and notes.
 

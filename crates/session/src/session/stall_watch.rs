@@ -57,8 +57,8 @@ fn shortest_s(usual_us: [Option<f64>; 3]) -> f64 {
 }
 
 impl StallWatch {
-    /// Adds a report of the wake probe. The wake probe measures delays that this machine causes, so these
-    /// delays are not counted as stalls of the server.
+    /// Adds a report of the wake probe, which measures the delays that this machine causes. The longest
+    /// recent delay is added to the length from which a wait counts as a stall of the server.
     pub(super) fn push_wake(&mut self, wake: &Wake) {
         self.own_s.push_back(wake.late.max_ns() as f64 / 1e9);
         if self.own_s.len() > WAKES {
@@ -160,7 +160,7 @@ mod tests {
             let EventKind::Stalled { longest_s, length_s: Some(length_s) } = ended else {
                 panic!("{ended:?}")
             };
-            // A stall within one tick has no known border.
+            // If a stall lies within one tick, its start and end are known only roughly.
             assert!((begins_s - from_s).abs() < 0.21 && begins_s == at_s, "{found:?}");
             assert!((length_s - (until_s - from_s)).abs() < 0.02 && longest_s <= length_s, "{found:?}");
             assert!(ended.to_string().starts_with("no reply to PING for"), "{ended}");

@@ -30,8 +30,8 @@ const LEAST_SHARE: f64 = 0.05;
 /// The hit rate is watched only if there were at least this many lookups between two polls. With fewer
 /// lookups, the hit rate depends on chance.
 const LEAST_LOOKUPS: f64 = 100.0;
-/// A command that begins to be watched later than this time after the first poll, in seconds, gets the
-/// baseline 0.
+/// A time after the first poll, in seconds. A command that is watched only from a later time on gets the
+/// baseline 0, because it took almost no time before.
 const KNOWN_S: f64 = 10.0;
 /// The time after a pause of the process, in seconds, during which PINGs are ignored. The replies to these
 /// PINGs had to wait for the process.
@@ -161,7 +161,7 @@ impl FigureWatches {
         let known = commands.clone();
         let new = stats.keys().filter(|name| share(name) >= LEAST_SHARE).cloned().map(WatchedFigure::Command);
         commands.extend(new.filter(|figure| !known.contains(figure)));
-        // A command that was not watched during enough polls has a baseline of 0.
+        // If a command is new after many polls, it took almost no time before, so its baseline is 0.
         let is_known = moment.t_s - polled_s > KNOWN_S;
         let zero_until_s = is_known.then_some(moment.t_s - poll_s);
         let mut events = Vec::new();

@@ -30,7 +30,8 @@ pub enum TargetKind {
 }
 
 impl TargetKind {
-    /// Returns whether a run for this kind of servers applies to a target of this dialect.
+    /// Returns whether a run for this kind of servers applies to a target that speaks `dialect` (its
+    /// protocol).
     pub fn includes(self, dialect: Dialect) -> bool {
         let speaks = match dialect {
             Dialect::Resp2 | Dialect::Resp3 => Self::Redis,

@@ -46,8 +46,8 @@ struct SeriesFile {
     together: Vec<Vec<String>>,
     #[serde(default)]
     run: Vec<Spanned<RunSpec>>,
-    /// The parameters. They are only checked here, because the file is read again for each cell, with the
-    /// values of this cell.
+    /// The parameters. This field only checks their form: for each cell, the file is read again with the
+    /// values of the cell.
     #[serde(default, rename = "parameters")]
     _parameters: BTreeMap<String, toml::Value>,
     #[serde(default, rename = "load")]

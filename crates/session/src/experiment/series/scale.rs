@@ -108,8 +108,8 @@ impl Scaling {
         for (name, value) in &mut cell.at {
             let Some(amount) = cell.amounts.get(name) else { continue };
             let amount = AMOUNTS.into_iter().find(|(known, _)| known == amount);
-            // If a cell ends after a time, it has no number of requests, so the value of a list of requests
-            // is not changed.
+            // If each cell ends after a given time, the load has no number of requests. The values of a list
+            // of such numbers are then not changed.
             let changed = amount.and_then(|(_, of)| Some((of(&load)?, of(&cell.load)?)));
             if let Some((_, changed)) = changed.filter(|(was, is)| was != is) {
                 *value = units::setting(changed);

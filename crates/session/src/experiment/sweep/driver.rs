@@ -93,7 +93,8 @@ impl Sweep {
         let limit = self.plan.limit.as_ref();
         let dimension = self.plan.dimension;
         let knee = self.curve.law().and_then(|law| law.knee);
-        // If the server died, another value might have been the best.
+        // If no request succeeded at one of the values, the server may have died during the sweep, so the
+        // best value is unknown.
         let silent = self.curve.points.iter().find(|point| point.measured.ops == 0);
         self.best = self.curve.best(limit).filter(|_| silent.is_none()).map(|point| SweepBest {
             knob: dimension.word(),
@@ -281,7 +282,7 @@ mod tests {
             sweep.best.as_ref().unwrap().value
         };
         let found: Vec<_> = (0..20).map(found).collect();
-        // 10 reaches 0.94 of the throughput of 20, and 50 less.
+        // The throughput at 10 is 0.94 of the throughput at 20. At 50 it is still lower.
         assert!(found.iter().all(|value| *value == 20), "{found:?}");
     }
 

@@ -60,8 +60,8 @@ pub fn remove_keys(
     }
 }
 
-/// Removes the keys from all holders once. Returns two values: whether all keys were scanned, and whether the
-/// scan is certain to have missed no key that moved to another node.
+/// Removes the keys from all holders once. Returns two values: whether all keys were scanned, and whether it
+/// is certain that no key escaped the scan by moving to another node.
 fn round(
     holders: &mut Holders,
     runs: &[Marker],

@@ -116,7 +116,7 @@ impl<T: Default + Merge> History<T> {
             self.levels.push(VecDeque::new());
         }
         let cells = &mut self.levels[level];
-        // Nearly always this is the last cell.
+        // A new cell nearly always follows the last cell.
         let is_last = cells.back().is_none_or(|last| last.index < index);
         let at = if is_last { cells.len() } else { cells.partition_point(|slot| slot.index < index) };
         if cells.get(at).is_none_or(|slot| slot.index != index) {

@@ -16,8 +16,7 @@ use super::{ErrorCell, Heat, LoadCell, Measure, PingCell, Quantiles, ServerCell}
 
 /// The largest number of cached columns: enough for a wide screen with a few column lengths.
 const MOST: usize = 512;
-/// The longest time, in seconds, from the beginning of a time slot until a record that still changes this
-/// time slot.
+/// A recent record changes only time slots that begin at most this many seconds before the record's period.
 const MARGIN_S: f64 = 1.0;
 
 /// The cached columns of one kind of chart.
@@ -115,8 +114,8 @@ pub(super) struct Memos {
 }
 
 impl Memos {
-    /// Invalidates the columns after `since_s`, because a record changes these columns. An old record may change a time
-    /// slot that is as long as the record's age.
+    /// Invalidates the columns after `since_s`, because a record changes these columns. If the record is old,
+    /// the time slot that it changes may be as long as the record's age.
     pub(super) fn touch(&mut self, since_s: f64, now_s: f64) {
         let since_s = since_s - MARGIN_S - (now_s - since_s).max(0.0);
         self.levels.iter_mut().for_each(|memo| memo.touch(since_s));

@@ -168,7 +168,8 @@ impl Segments {
                 segment.total.add(interval);
                 segment.seconds.push(interval);
             }
-            // An interval as late as this has the replies to requests that were sent under load.
+            // The segment is no longer listed. Such a late interval contains replies to requests that were
+            // sent under load.
             None => self.older.add(interval, true),
         }
     }

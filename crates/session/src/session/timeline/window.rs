@@ -210,7 +210,7 @@ impl<'a> Window<'a> {
         let part = |first: usize, columns| {
             compute(Self { from_s: self.from_s + self.step_s * first as f64, columns, ..*self })
         };
-        // A column that `until_s` cuts differs from the cached column.
+        // A column that is cut off at `until_s` differs from the cached column.
         let whole = ((self.until_s - self.from_s) / self.step_s + 1e-6).clamp(0.0, self.columns as f64);
         let whole = whole as usize;
         let mut columns =
