@@ -15,7 +15,7 @@ pub(super) const LARGE_REPLY: f64 = 65_536.0;
 /// The smallest output rate that is reported, in bytes per second: about the capacity of a 1 Gbit/s network.
 const MUCH: f64 = 100e6;
 
-/// The smallest mean request size that is taken as a request for hundreds of keys, in bytes.
+/// From this mean request size on, in bytes, requests are taken to ask for hundreds of keys each.
 const MANY_KEYS: f64 = 4096.0;
 
 /// Returns the current finding, if any.

@@ -39,15 +39,16 @@ pub struct Cause {
     pub client: Option<String>,
 }
 
-/// The smallest ratio of a request's duration to the median for which a cause is reported.
+/// A cause is reported only for a request that lasts at least this many times the median.
 const TIMES_THE_MEDIAN: u64 = 5;
-/// The longest time in seconds between a delay and an event that may be the cause of the delay: the time between two
-/// polls, plus the time of a reply.
+/// An event may be the cause of a delay only if at most this many seconds lie between them: the time between
+/// two polls, plus the time of a reply.
 const NEAR_S: f64 = 2.0;
-/// The shortest request, in nanoseconds, that an outage may explain; a shorter request ended before the outage.
+/// An outage may explain only requests of at least this many nanoseconds. A shorter request ended before the
+/// outage.
 const OUTAGE_NS: u64 = 100_000_000;
-/// The smallest share of a delay that an event must last to explain the delay. The rest of the delay may be the wait
-/// for earlier requests.
+/// An event explains a delay only if the event lasted for at least this share of the delay. The rest of the
+/// delay may be the wait for earlier requests.
 const LEAST_SHARE: f64 = 0.5;
 
 /// An event as a possible cause.

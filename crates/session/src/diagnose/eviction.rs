@@ -3,7 +3,8 @@
 use super::{Finding, Severity, now::RecentState};
 use crate::{gauge::Gauge, units};
 
-/// The smallest number of evicted keys per second that is reported. A full cache always evicts some keys.
+/// Evictions are reported from this number of evicted keys per second on. A full cache always evicts some
+/// keys.
 const KEYS: f64 = 100.0;
 /// The finding is a warning if the server evicts at least this number of keys per command. A full cache
 /// evicts about one key per write, and more keys if large values replace small values.

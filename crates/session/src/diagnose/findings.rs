@@ -141,7 +141,8 @@ impl RuleState {
             RuleVerdict::Unchanged => stood,
             RuleVerdict::Clear => None,
             RuleVerdict::Found(finding) => {
-                // A rule that knows no earlier start leaves `since_s` at 0. A note that becomes a warning starts again.
+                // If the rule leaves `since_s` at 0, the finding starts with this record. If a note becomes a
+                // warning, the finding starts again.
                 let found_s = record.t_s().unwrap_or_default();
                 let begun_s = Some(finding.since_s).filter(|s| *s > 0.0).unwrap_or(found_s);
                 let same = stood.filter(|stood| is_more(stood) == is_more(&finding));

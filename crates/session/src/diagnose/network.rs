@@ -8,24 +8,24 @@
 use super::{Finding, Severity, now::RecentState};
 use crate::{events::EventKind, gauge::Gauge, units};
 
-/// The smallest ratio of the fastest PING to its usual time that counts as slow.
+/// The path counts as slower if the fastest PING takes at least this many times its usual time.
 const TIMES: u64 = 2;
-/// The smallest rise of the fastest PING that is reported, in nanoseconds.
+/// A rise of the fastest PING is reported only if it is at least this many nanoseconds.
 const RISE_NS: u64 = 500_000;
-/// The smallest time of the fastest PING that counts as slow without a baseline, in nanoseconds. PINGs within a data
-/// centre are faster.
+/// Even without a baseline, the path counts as long if the fastest PING takes at least this many nanoseconds.
+/// PINGs within a data centre are faster.
 const FAR_NS: u64 = 2_000_000;
 /// The shortest PING that may have waited for a TCP retransmission, in nanoseconds. Linux waits at least 200 ms before
 /// it sends a packet again.
 const RESENT_NS: u64 = 180_000_000;
 /// The period in which lost packets are judged, in seconds.
 const LOSS_S: f64 = 10.0;
-/// The smallest number of reports with a late PING that counts as packet loss. A single pause of the server or of this
-/// machine causes one or two such reports.
+/// If at least this many reports have a late PING, packets count as lost. A single pause of the server or of
+/// this machine causes one or two such reports.
 const LATE: usize = 3;
 /// If the server waits for a core for at least this share of a sample's time, this wait explains a late PING.
 const WAITED: f64 = 0.1;
-/// The number of retransmitted TCP segments per second that counts as packet loss.
+/// From this number of retransmitted TCP segments per second on, packets count as lost.
 const RESENT: f64 = 1.0;
 
 /// Returns the current finding about a slow network path, if any.

@@ -10,13 +10,15 @@ use crate::{probe, stats::Latency, units};
 const WINDOW_S: f64 = 3.0;
 /// The length of the baseline, in seconds: long enough for a median, and short enough to follow a rise in load.
 const USUAL_S: f64 = 120.0;
-/// The smallest number of seconds with PINGs for a baseline.
+/// A baseline needs at least this many seconds with PINGs.
 const ENOUGH: usize = 8;
-/// The smallest ratio of a PING time to the usual PING time that counts as slow.
+/// PING counts as slow if its p50 or p99 is at least this many times the usual value.
 const TIMES: u64 = 3;
-/// The shortest p99, in nanoseconds, that counts as slow: on a busy network, the p99 of a healthy server is lower.
+/// A p50 or p99 below this time, in nanoseconds, never counts as slow, whatever is usual. On a busy network,
+/// a healthy server still stays below this time.
 const SLOW_NS: u64 = 1_000_000;
-/// The smallest difference between the p99 and the fastest PING that counts as slow without a baseline, in nanoseconds.
+/// PING also counts as slow, even without a baseline, if the p99 exceeds the fastest PING by at least this
+/// many nanoseconds.
 const WAITS_NS: u64 = 5_000_000;
 
 /// The PING times of a period, in nanoseconds.

@@ -17,7 +17,8 @@ use crate::units;
 const ALONE_US: f64 = 100_000.0;
 /// A single call of this length is a problem, in microseconds.
 const LONG_US: f64 = 1_000_000.0;
-/// The smallest share of the main thread's time that is reported if no single call is long.
+/// If no single call is long, slow calls are reported only if they take at least this share of the main
+/// thread's time.
 const SHARE: f64 = 0.05;
 /// The finding is a problem when slow calls take at least this share of the main thread's time.
 const LARGE_SHARE: f64 = 0.30;

@@ -27,7 +27,7 @@ use crate::{session::Interval, units};
 const FASTEST_S: f64 = 10.0;
 /// The largest number of commands that have their own estimate.
 const NAMED: usize = 8;
-/// The smallest share of the main thread's time for which a command of other clients has an estimate.
+/// A command of other clients has an estimate only if it takes at least this share of the main thread's time.
 const SHARE: f64 = 0.001;
 
 /// The parts of a request's mean time, in microseconds.

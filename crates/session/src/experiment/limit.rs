@@ -43,7 +43,7 @@ impl FromStr for Limit {
         let (level, quantile) = known().find(|(name, _)| *name == level).ok_or_else(|| {
             WordsError::of(format!("'{level}' is not a percentile; give one of {}", levels()))
         })?;
-        // A duration that does not fit into 64 bits as nanoseconds is never exceeded.
+        // If the bound in nanoseconds does not fit into 64 bits, no latency exceeds it.
         let below_ns = u64::try_from(parse_duration(below)?.as_nanos()).unwrap_or(u64::MAX);
         if below_ns == 0 {
             return Err(WordsError::of("the limit must be above 0"));

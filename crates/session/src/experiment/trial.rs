@@ -60,9 +60,9 @@ impl fmt::Display for Disturbance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Silence => f.write_str("no request succeeded"),
-            Self::ShortFor(parts) => write!(f, "too little was answered in only {parts} of {PARTS} parts"),
+            Self::ShortFor(parts) => write!(f, "too few replies came, but in only {parts} of {PARTS} parts"),
             Self::Uneven(share) => {
-                write!(f, "the best of {PARTS} parts answered {} more than the mean", units::percent(*share))
+                write!(f, "the best of {PARTS} parts was {} above the average", units::percent(*share))
             }
             Self::BelowPeak(ops_per_s, peak) => write!(
                 f,

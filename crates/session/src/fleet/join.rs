@@ -158,7 +158,7 @@ mod tests {
                 join.close(agent, 20);
             }
             assert_eq!(join.take().remove(0).length_s, length_s);
-            // An agent that the join no longer waits for adds its results, and no time.
+            // If the join no longer waits for an agent, the agent still adds its results, but no time.
             assert_eq!(join.add(0, 0.0, paused(19, 3.0)), None);
             let late = join.take().remove(0);
             assert_eq!((late.ops, late.length_s, late.paused_s), (10, 0.0, 0.0));

@@ -9,8 +9,9 @@ use crate::{
     stats::{Latency, Recorder},
 };
 
-/// Adds the cost of a worker; `receives` is set for the receivers' thread. Missing entries for workers with lower
-/// numbers are added as zero. A worker reports only one buffer with a length for each tick and segment.
+/// Adds the cost of a worker; `receives` is set for the receivers' thread. Missing entries for workers with
+/// lower numbers are added as zero. For each tick and segment, a worker reports at most one buffer with a
+/// length.
 pub(super) fn add_client(
     client: &mut Option<Client>,
     (worker, receives): (usize, bool),

@@ -61,7 +61,7 @@ pub(super) struct RunSpec {
     /// The number of commands between MULTI and EXEC.
     #[serde(default = "one", deserialize_with = "quantity")]
     batching: u32,
-    /// The number of operations that each command counts as.
+    /// Each command counts as this number of operations.
     #[serde(default = "one", deserialize_with = "quantity")]
     each: u32,
     /// Whether to run a prefill; `None` for the setting of the workload.
@@ -106,7 +106,7 @@ pub struct SeriesCell {
     pub workload: Arc<Workload>,
     /// The other settings of the load.
     pub load: Suggested,
-    /// The number of operations that a command counts as.
+    /// A command counts as this number of operations.
     pub each: u64,
     /// The kind of targets that the cell is limited to.
     pub speaks: Option<TargetKind>,

@@ -174,7 +174,7 @@ impl Commission {
 
     /// Returns the session's numbering of the nodes of target `number`'s cluster.
     pub(super) fn numbering(&self, number: u16) -> Numbering {
-        Numbering { first: number, step: 1 + self.others.len() as u16 } // versus has one other
+        Numbering { first: number, step: 1 + self.others.len() as u16 } // `versus` has one other target
     }
 
     /// Returns the servers that get load but are not nodes of the session.

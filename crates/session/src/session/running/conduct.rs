@@ -109,7 +109,7 @@ impl LiveSession {
     fn try_to_join(&mut self, address: &Address) -> Result<(), String> {
         let target = self.commission.plan.target.at(address.clone()).map_err(|error| error.to_string())?;
         self.commission.watched.push(target.clone());
-        let number = self.nodes.len() as u16; // fewer than a session may have
+        let number = self.nodes.len() as u16; // below the limit of 128 nodes
         let first = Some(&*self.nodes[0].control);
         let measured = measure(&self.commission, number, &target, self.clock, first);
         let (control, beginning) = measured.map_err(|error| error.to_string())?;

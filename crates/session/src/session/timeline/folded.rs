@@ -10,8 +10,8 @@ use std::collections::HashMap;
 
 use crate::{events::EventKind, session::Event, units};
 
-/// The longest time between two equal events that are shown in one line, in seconds. After a longer pause the next
-/// event gets a new line.
+/// Equal events are shown in one line if at most this many seconds lie between one event and the next. After
+/// a longer pause, the next event gets a new line.
 const APART_S: f64 = 60.0;
 
 /// An event without a length, or the beginning and the end of an event that lasts.

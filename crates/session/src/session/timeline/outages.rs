@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 /// The largest number of listed outages.
 const KEPT: usize = 1000;
-/// The longest gap, in seconds, between two outages that count as one outage. Times in records are rounded,
-/// so one outage may seem to have a gap.
+/// Two outages count as one outage if the gap between them is at most this long, in seconds. Times in records
+/// are rounded, so one outage may seem to have a gap.
 const JOINED_S: f64 = 0.001;
 
 /// The outages of a session. Interval records contain only the length of an outage, not its start or end. An
