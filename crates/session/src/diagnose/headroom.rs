@@ -17,11 +17,11 @@ use crate::{
     units,
 };
 
-/// The shortest time for which a setting must be measured, in seconds.
+/// A setting counts only if it was measured for at least this many seconds.
 const ENOUGH_S: f64 = 3.0;
-/// A gain is estimated if at least this number of settings of a knob were measured.
+/// A gain is estimated only if at least this many values of a knob were measured.
 const SETTINGS: usize = 3;
-/// The smallest estimated gain that is reported, as a share.
+/// A gain is reported only if its estimate is at least this share.
 const GAIN: f64 = 0.05;
 /// A rate counts as reached if the throughput is at least this share of the rate.
 const REACHED: f64 = 0.98;

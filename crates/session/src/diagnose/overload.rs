@@ -12,11 +12,11 @@ use crate::{
 
 /// The length of the judged period, in seconds: long enough that one slow command does not look like a trend.
 const WINDOW_S: f64 = 2.0;
-/// The shortest send lag that is reported, in microseconds. Usual pauses of the server are shorter.
+/// A send lag is reported from this length on, in microseconds. Usual pauses of the server are shorter.
 const LATE_US: u64 = 100_000;
 /// The send lag below which the load has caught up, in microseconds.
 const CAUGHT_UP_US: u64 = 50_000;
-/// The smallest share of shed requests that counts as an overload.
+/// If at least this share of the requests is shed, the load counts as overloaded.
 const SHED: f64 = 0.01;
 /// The share of the rate below which a whole segment counts as overloaded.
 const REACHED: f64 = 0.98;

@@ -6,7 +6,7 @@ use crate::{events::EventKind, gauge::Gauge};
 
 /// Clock sources that a program reads without a system call.
 const FAST_CLOCKS: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
-/// The highest `hz` that costs an idle server little.
+/// Up to this `hz`, an idle server uses little CPU time.
 const HIGHEST_HZ: u32 = 100;
 
 /// How long a change is shown, in seconds.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{session::Record, units};
 
-/// The shortest wait of a PING that a person notices, in nanoseconds.
+/// A person notices if a PING waits for at least this time, in nanoseconds.
 const WAITS_NS: u64 = 200_000_000;
 /// The threads of redyno count as waking on time if PING's wait is at least this many times their largest delay.
 const PART: u64 = 5;
@@ -49,7 +49,8 @@ pub(super) struct Probes {
     /// The last report of the ping probe: its tick (the number of the reporting period), and the longest wait
     /// in nanoseconds.
     ping: Option<(u64, u64)>,
-    /// The last report of the wake probe: its tick, and the largest delay in nanoseconds.
+    /// The last report of the wake probe: its tick (the number of the reporting period), and the largest
+    /// delay in nanoseconds.
     wake: Option<(u64, u64)>,
     /// The evidence for a slow server; `None` if the server is not slow.
     slow: Option<String>,
@@ -61,7 +62,8 @@ impl Probes {
         self.slow.is_some()
     }
 
-    /// Returns the tick up to which both probes have reported; `None` if one probe has not reported yet.
+    /// Returns the tick (quarter second) up to which both probes have reported; `None` if one probe has not
+    /// reported yet.
     pub(super) fn known_until(&self) -> Option<u64> {
         self.ping.zip(self.wake).map(|((ping, _), (wake, _))| ping.min(wake))
     }

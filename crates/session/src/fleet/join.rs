@@ -7,8 +7,8 @@ use crate::session::{AgentState, Interval};
 
 /// The intervals of the agents in the ticks (quarter seconds) that are not complete yet.
 pub(super) struct IntervalJoin {
-    /// For each agent, the last tick for which all intervals have been received. `None` if the join does not wait for
-    /// the agent, because the agent has not begun or is lost.
+    /// For each agent, the last tick (quarter second) for which all intervals have been received. `None` if
+    /// the join does not wait for the agent, because the agent has not begun or is lost.
     closed: Vec<Option<u64>>,
     ticks: BTreeMap<u64, BTreeMap<u32, JoinedInterval>>,
     /// The end of the last interval of each segment. The segment's next interval begins at this time, so that the
@@ -16,7 +16,7 @@ pub(super) struct IntervalJoin {
     reached_s: BTreeMap<u32, f64>,
 }
 
-/// The joined intervals of one segment in one tick.
+/// The joined intervals of one segment in one tick (quarter second).
 struct JoinedInterval {
     interval: Interval,
     start_s: f64,
@@ -61,8 +61,8 @@ impl IntervalJoin {
         None
     }
 
-    /// Notes that all intervals of an agent up to `tick` have been received. After this call the join waits for the
-    /// agent, even if the agent was lost before.
+    /// Records that all intervals of an agent up to `tick` have been received. After this call, the join
+    /// waits for the agent, even if the agent was lost before.
     pub(super) fn close(&mut self, agent: usize, tick: u64) {
         let closed = &mut self.closed[agent];
         *closed = (*closed).max(Some(tick));
@@ -73,7 +73,7 @@ impl IntervalJoin {
         self.closed[agent] = None;
     }
 
-    /// Returns the intervals of all ticks that are complete.
+    /// Returns the joined intervals of all complete ticks (quarter seconds).
     pub(super) fn take(&mut self) -> Vec<Interval> {
         let complete = self.closed.iter().flatten().min().copied().unwrap_or(u64::MAX);
         let mut taken = Vec::new();

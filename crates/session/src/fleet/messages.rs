@@ -102,7 +102,7 @@ pub(super) struct AgentReport {
     pub(super) most_clients: u32,
     /// The URIs of the cluster's nodes. A node's position in this list is its number in the agent's intervals.
     pub(super) nodes: Vec<String>,
-    /// The last tick for which all intervals have been reported.
+    /// The last tick (quarter second) for which all intervals have been reported.
     pub(super) closed_tick: u64,
     /// The number of the agent's setting.
     pub(super) generation: u32,

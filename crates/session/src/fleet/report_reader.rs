@@ -32,8 +32,8 @@ const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
 const SOON_TICKS: u64 = 20;
 /// The largest number of messages that are shown about unusable reports.
 const MOST_SHOWN: usize = 20;
-/// The longest time for which a lost agent may still send load after its last report. An agent ends its load
-/// after 4 s without an order, and the keys are removed only after this time.
+/// A lost agent sends load for at most this long after its last report, because an agent ends its load after
+/// 4 s without an order. The keys are removed only after this longer time.
 const STOPS_AFTER: Duration = Duration::from_secs(6);
 /// The time without a report after which an agent counts as lost.
 const LOST_AFTER: Duration = Duration::from_millis(2500);

@@ -23,15 +23,15 @@ const PATIENCE: u64 = 2;
 /// The largest number of entries in `reached_ns`; older segments receive only late replies.
 const KNOWN_SEGMENTS: usize = 1000;
 
-/// The reports of the workers for the ticks that are not complete yet.
+/// The reports of the workers for the ticks (quarter seconds) that are not complete yet.
 pub(super) struct Assembly {
     workers: Vec<WorkerState>,
-    /// The last tick that any worker has reported.
+    /// The last tick (quarter second) that any worker has reported.
     newest: u64,
     /// The worker number of the receivers' thread.
     receives: usize,
     ticks: BTreeMap<u64, BTreeMap<u32, Pending>>,
-    /// The drains that are not complete yet, by number of the segment.
+    /// The drains (late replies of ended segments) that are not complete yet, by number of the segment.
     drains: BTreeMap<u32, Drain>,
     /// The end of the last interval of each segment. The segment's next interval begins at this time, so that the
     /// lengths of the intervals add up to the elapsed time.
@@ -41,13 +41,13 @@ pub(super) struct Assembly {
 /// The state of a worker.
 #[derive(Debug, Clone, Copy, Default)]
 struct WorkerState {
-    /// The last tick that the worker has reported; `u64::MAX` when the worker has ended.
+    /// The last tick (quarter second) that the worker has reported; `u64::MAX` when the worker has ended.
     closed: u64,
     /// The number of connections of the worker at the end of its last reported tick.
     connected: u32,
 }
 
-/// The reports of the workers about one segment in one tick.
+/// The reports of the workers about one segment in one tick (quarter second).
 #[derive(Default)]
 struct Pending {
     interval: Interval,
@@ -62,7 +62,7 @@ struct Pending {
 #[derive(Default)]
 struct Drain {
     pending: Pending,
-    /// The tick of the first reply after the segment's end.
+    /// The tick (quarter second) of the first reply after the segment's end.
     tick: u64,
     /// The workers that still wait for replies of the segment.
     awaited_by: BTreeSet<usize>,
@@ -119,7 +119,8 @@ impl Assembly {
         }
     }
 
-    /// If the earliest tick is complete, returns its intervals by segment, followed by complete drains.
+    /// If the earliest tick (quarter second) is complete, returns its intervals by segment. Complete drains
+    /// (late replies of ended segments) follow.
     pub(super) fn take(&mut self) -> Option<Vec<Interval>> {
         let first =
             self.ticks.first_key_value().map(|(tick, _)| *tick).filter(|tick| self.is_complete(*tick));
@@ -141,7 +142,8 @@ impl Assembly {
         tick <= self.complete_tick()
     }
 
-    /// Returns the last complete tick: no more results with a length are expected for this tick.
+    /// Returns the last complete tick (quarter second). No more results with a length are expected for this
+    /// tick.
     pub(super) fn complete_tick(&self) -> u64 {
         let closed = self.workers.iter().map(|worker| worker.closed).min().unwrap_or(u64::MAX);
         closed.max(self.newest.saturating_sub(PATIENCE))

@@ -10,8 +10,8 @@ use crate::{
 };
 
 /// Adds the cost of a worker; `receives` is set for the receivers' thread. Missing entries for workers with
-/// lower numbers are added as zero. For each tick and segment, a worker reports at most one buffer with a
-/// length.
+/// lower numbers are added as zero. For each tick (quarter second) and segment, a worker reports at most one
+/// buffer with a length.
 pub(super) fn add_client(
     client: &mut Option<Client>,
     (worker, receives): (usize, bool),

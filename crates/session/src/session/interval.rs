@@ -123,7 +123,7 @@ of_the_load! {
         /// The time without any connection, because all connections were lost. No latency includes this time.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub outage_s: f64,
-        /// The tick in which the interval ended; see [`Span`](super::Span).
+        /// The tick (quarter second) in which the interval ended; see [`Span`](super::Span).
         pub tick: u64,
         /// The segment in which these requests were sent.
         pub segment: u32,

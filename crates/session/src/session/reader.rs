@@ -71,7 +71,8 @@ pub struct Reader {
     /// The position of the next line.
     at: FilePosition,
     places: PositionIndex,
-    /// The largest number of seconds by which a record is earlier than a record before it in the file.
+    /// Records may be out of order in the file: each record is at most this many seconds earlier than any
+    /// record before it.
     lag_s: f64,
     first: Option<Record>,
     skipped: u64,

@@ -117,7 +117,7 @@ pub fn line(record: &Record) -> serde_json::Result<String> {
     Ok(line)
 }
 
-/// Returns the number of the tick that ends at this time of the session.
+/// Returns the number of the tick (quarter second) that ends at this time of the session.
 fn tick_at(t_s: f64) -> u64 {
     tick_of((t_s * SECOND_NS as f64).round() as u64)
 }

@@ -297,7 +297,7 @@ mod tests {
             };
             send(Record::Session(SessionStart::now(ServerIdentity::default())));
             send(Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })));
-            // A tick ends when its worker wakes up, perhaps late. A reply may be even later.
+            // A tick (quarter second) ends when its worker wakes up, perhaps late. A reply may be even later.
             for tick in 1..=136_u32 {
                 let t_s = f64::from(tick) * 0.25 + 0.003;
                 let ops = u64::from(tick) * 7;

@@ -35,7 +35,8 @@ struct OpenStall {
     /// The latest time at which a PING was late.
     until_s: f64,
     longest_s: f64,
-    /// The end of the latest tick with replies, or the beginning of the stall.
+    /// The end of the latest tick (quarter second) with replies; before such a tick, the beginning of the
+    /// stall.
     replied_s: f64,
 }
 
@@ -43,7 +44,8 @@ struct OpenStall {
 #[derive(Debug, Clone, Default)]
 pub(super) struct StallWatch {
     stall: Option<OpenStall>,
-    /// The due time of the oldest unanswered PING at the end of the last tick.
+    /// The due time of the PING that was the oldest unanswered one at the end of the last tick (quarter
+    /// second).
     waiting_since_s: Option<f64>,
     /// How late this process woke up in each tick (quarter second) of the last second, in seconds.
     own_s: VecDeque<f64>,
@@ -125,8 +127,8 @@ mod tests {
 
     const USUAL: [Option<f64>; 3] = [Some(400.0), Some(900.0), Some(3000.0)];
 
-    /// Returns the ping record of the tick that ends at `to_s`, for a server that does not answer in the periods
-    /// `silent`.
+    /// Returns the ping record of the tick (quarter second) that ends at `to_s`, for a server that does not
+    /// answer in the periods `silent`.
     fn tick(to_s: f64, silent: &[(f64, f64)]) -> Span<Ping> {
         let mut replies = Vec::new();
         let mut oldest_s: Option<f64> = None;

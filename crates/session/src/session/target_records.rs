@@ -140,7 +140,7 @@ impl TargetRecords {
         self.of_workers.iter_mut().enumerate().flat_map(of_worker)
     }
 
-    /// Returns the last tick for which all intervals were taken.
+    /// Returns the last tick (quarter second) for which all intervals were taken.
     pub(crate) fn complete_tick(&self) -> u64 {
         self.assembly.complete_tick()
     }

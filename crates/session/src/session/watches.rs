@@ -45,7 +45,7 @@ pub(super) type UsualLevels = BTreeMap<WatchedFigure, (f64, UsualLevel)>;
 pub(super) struct FigureWatches {
     figures: BTreeMap<WatchedFigure, LevelWatch>,
     stalls: StallWatch,
-    /// The PINGs of the present second, by tick.
+    /// The PINGs of the present second, by tick (quarter second).
     pings: Vec<Latency>,
     pinged_s: f64,
     /// The start of the first poll period since the baselines were forgotten, in seconds of the session.

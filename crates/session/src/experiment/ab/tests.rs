@@ -17,7 +17,7 @@ struct Simulated {
     segments: [u32; 2],
     tick: u64,
     b: f64,
-    /// The node under load in each tick.
+    /// The node under load in each tick (quarter second).
     loaded: Vec<u16>,
 }
 
@@ -89,7 +89,8 @@ fn one_target_at_a_time_has_the_load_after_both_are_prepared() {
     let run = Simulated::run(0.2, &mut versus);
     let turns: Vec<_> =
         run.loaded.chunk_by(|one, other| one == other).map(|turn| (turn[0], turn.len())).collect();
-    // The last tick of the preparation has the load on B; then parts of three seconds begin.
+    // In the last tick (quarter second) of the preparation, the load is on B. Then the parts of three seconds
+    // begin.
     let (first, second) = ((1.0 + 3.0) / seconds(TICK_NS), (1.0 + 2.0 * 3.0) / seconds(TICK_NS));
     let expected = [(1, 1), (0, first as usize), (1, second as usize), (0, second as usize)];
     assert!(turns.starts_with(&expected), "{turns:?}");

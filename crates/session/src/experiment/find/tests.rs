@@ -98,7 +98,8 @@ fn with_another_process_the_found_rate_is_right_or_there_is_none() {
     let mut decided = 0;
     for limit in ["p99<10s", "p99<20ms"] {
         for run in 0..100_u64 {
-            // The other process takes between 3 % and 15 % of the ticks, depending on the run.
+            // The other process takes between 3 % and 15 % of the ticks (quarter seconds), depending on the
+            // run.
             let seldom = -1.9 + 0.9 * (run % 10) as f64 / 10.0;
             let mut chance = NoiseSource::new(run);
             let (find, took_s) = found_beside(limit, |_| chance.normal() < seldom);

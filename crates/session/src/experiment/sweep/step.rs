@@ -21,7 +21,7 @@ pub(super) struct SweepStep {
     stretch: Measurement,
     /// The replies per second in each tick (measured interval).
     ops_per_s: Vec<f64>,
-    /// The mean response time of each tick in an open loop, in nanoseconds.
+    /// The mean response time of each tick (measured interval) in an open loop, in nanoseconds.
     response_ns: Vec<f64>,
     /// The means of gauges since the setting came into force.
     pub(super) gauges: GaugeMeans,

@@ -77,8 +77,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a session with `peers` peers. Each peer receives every record from the first on, and may show
-    /// questions to the user. One of `signals` also ends the session.
+    /// Starts a session with `peers` peers, such as a screen or an experiment. Each peer receives every
+    /// record from the first on, and may show questions to the user. One of `signals` also ends the session.
     ///
     /// # Errors
     /// Fails if threads cannot be started, if the server's name cannot be resolved, or if the wanted load is

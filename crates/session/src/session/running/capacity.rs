@@ -23,10 +23,10 @@ pub struct FreeCapacity {
     /// The number of bytes that the server may still use below its memory limit. For a cluster, this is the
     /// sum over all primaries. `None` if the limit is unknown or does not exist.
     pub memory: Option<u64>,
-    /// The largest number of connections that the server allows. For several servers, this is the lowest number of any
-    /// server.
+    /// The largest number of connections that the server allows. For several servers, this is the lowest of
+    /// their limits.
     pub max_clients: Option<u64>,
-    /// The number of connections of other clients. For several servers, this is the highest number of any server.
+    /// The number of connections of other clients. For several servers, this is the highest of their numbers.
     pub others: Option<u64>,
 }
 

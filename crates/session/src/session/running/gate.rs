@@ -113,8 +113,8 @@ impl WriteGate {
         }
     }
 
-    /// Handles a peer's request for load settings. Returns the settings if they may take effect now.
-    /// Otherwise, [`poll`](Self::poll) returns the settings later.
+    /// Handles the request of a peer (a screen or an experiment) for load settings. Returns the settings if
+    /// they may take effect now. Otherwise, [`poll`](Self::poll) returns the settings later.
     pub fn request(&mut self, knobs: Knobs, holders: &mut Holders) -> Option<Knobs> {
         self.take_back();
         if let Err(error) = holders.check_keys(&knobs) {

@@ -1,5 +1,6 @@
 //! The holders of a load's keys: the target itself, or all primaries of its cluster. Each holder has its own
-//! control plane, its own ledger (a list of what must be undone), and its own marker key of the run.
+//! control plane (the connection for redyno's own commands), its own ledger (a list of what must be undone),
+//! and its own marker key of the run.
 //!
 //! ```text
 //! Topology ──► a new primary: gets a ledger with the run's key names, and a marker key
@@ -36,7 +37,7 @@ pub struct Holder {
     pub number: u16,
     /// The server.
     pub target: Target,
-    /// The control plane of the server.
+    /// The control plane of the server: the connection for redyno's own commands.
     pub control: Arc<Control>,
     /// The changes that must be undone on the server.
     pub ledger: Ledger,

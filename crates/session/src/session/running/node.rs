@@ -132,7 +132,7 @@ impl SessionNode {
         })
     }
 
-    /// Handles a peer's request for load settings.
+    /// Handles the request of a peer (a screen or an experiment) for load settings.
     pub(super) fn request(&mut self, knobs: Knobs, live: &mut Live) {
         match self.gate.request(knobs.clone(), &mut self.holders) {
             Some(knobs) => self.turn(knobs, live),

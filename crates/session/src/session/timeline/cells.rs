@@ -55,8 +55,8 @@ impl LoadCell {
         beyond(self.waiting_ns, latency_ns)
     }
 
-    /// Returns the rates of the slowest and the fastest tick in the time slot, in replies per second. In older time
-    /// slots, returns the rates of the slowest and the fastest second.
+    /// Returns the rates of the slowest and the fastest tick (quarter second) in the time slot, in replies
+    /// per second. In older time slots, returns the rates of the slowest and the fastest second.
     pub fn extremes(&self) -> Option<(f64, f64)> {
         self.extremes.or_else(|| self.ops_per_s().map(|rate| (rate, rate)))
     }
@@ -156,7 +156,7 @@ pub struct CommandCell {
     pub own: CommandStat,
 }
 
-/// The largest number of commands whose statistics are separate.
+/// A time slot keeps the statistics of at most this many commands separate.
 const MOST_COMMANDS: usize = 32;
 
 impl CommandCell {

@@ -32,7 +32,7 @@ use crate::{
 /// history of eight hours needs less than 60 MB; see [`History`].
 const KEPT: usize = 400;
 /// The largest number of nodes with full detail. If there are more nodes, each node keeps fewer detailed
-/// ticks, so that the memory for all nodes together does not grow.
+/// ticks (quarter seconds), so that the memory for all nodes together does not grow.
 const MOST_AT_FULL: usize = 4;
 /// The largest number of kept events, and of kept notes.
 const KEPT_EVENTS: usize = 10_000;

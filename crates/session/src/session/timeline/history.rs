@@ -32,7 +32,7 @@ pub struct History<T> {
     newest: u64,
     /// The last level: its time slots are not merged any more.
     coarsest: usize,
-    /// The longest time, in seconds, by which a measurement began before its time slot.
+    /// Each measurement began at most this many seconds before its time slot.
     longest_s: f64,
     levels: Vec<VecDeque<StoredSlot<T>>>,
 }

@@ -26,8 +26,8 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// Returns an empty measurement. The history of the measurement becomes coarser after `kept` ticks, with time slots
-    /// of at most `longest_s` seconds.
+    /// Returns an empty measurement. The history of the measurement becomes coarser after `kept` ticks
+    /// (quarter seconds), with time slots of at most `longest_s` seconds.
     pub(super) fn new(kept: usize, longest_s: f64) -> Self {
         Self {
             cells: History::new(seconds(TICK_NS), kept, longest_s),
@@ -48,8 +48,8 @@ impl Lane {
     pub fn minute(&self) -> &Latency {
         self.minute.get_or_init(|| {
             let Some((_, current)) = self.recent.back() else { return Latency::default() };
-            // Sixty merges once a second are cheap. Sixty merges for each tick and for each frame of the
-            // screen would be expensive.
+            // Sixty merges per second are cheap. Sixty merges for each tick (quarter second) and for each
+            // frame of the screen would be expensive.
             let closed = self.closed.get_or_init(|| {
                 Latency::merged(self.recent.iter().rev().skip(1).map(|(_, latency)| latency))
             });
@@ -98,8 +98,8 @@ impl Lane {
 
     /// Removes the latencies that are too old for their window at `now_s`.
     pub(super) fn age(&mut self, now_s: f64) {
-        // The limit has half a tick of slack, so that at the end of a second the window contains all four
-        // ticks of this second.
+        // The limit has half a tick (an eighth of a second) of slack. At the end of a second, the window thus
+        // contains all four ticks of this second.
         while self.pieces.front().is_some_and(|(t_s, _)| *t_s <= now_s - 0.875) {
             self.pieces.pop_front();
             self.now.take();

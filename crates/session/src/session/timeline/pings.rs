@@ -44,7 +44,7 @@ impl PingWindows {
         open.end_s = t_s;
         open.rtt.merge(&ping.rtt);
         open.lost += ping.errors.values().sum::<u64>();
-        // The length of a tick is not exact in binary, so the limit has a millisecond of slack.
+        // Times in seconds have rounding errors, so the limit has a millisecond of slack.
         if t_s - open.start_s >= self.length_s - 0.001 {
             self.cut();
         }

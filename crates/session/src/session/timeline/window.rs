@@ -53,7 +53,7 @@ impl Timeline {
 }
 
 impl<'a> Window<'a> {
-    /// Returns the same window without the measurements after `until_s`, accurate to a tick.
+    /// Returns the same window without the measurements after `until_s`, accurate to a tick (quarter second).
     #[must_use]
     pub fn until(self, until_s: f64) -> Self {
         Self { until_s, ..self }
