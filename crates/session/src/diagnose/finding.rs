@@ -96,8 +96,7 @@ impl Finding {
             return self.long.clone();
         }
         let in_short = next.rsplit(": ").next().unwrap_or_default();
-        // If the sentence says more than the rule's name, all other parts of the finding are left out before
-        // the sentence.
+        // If the sentence says more than the rule's name, the sentence is the last part that is left out.
         let forms = match self.is_brief {
             true => vec![
                 then(&of(&self.long, &self.evidence), next),

@@ -16,7 +16,8 @@ const BUSY: f64 = 0.5;
 /// The length of the period in which the state of the main thread is judged, in seconds. The state is sampled once per
 /// second.
 const STATES_S: f64 = 6.0;
-/// The smallest number of samples in which the main thread waits for the disk. A single sample may be chance.
+/// The finding needs at least this many samples in which the main thread waits for the disk. A single sample
+/// may be chance.
 const WAITING: usize = 2;
 /// The finding is a problem when the main thread waits for the disk in at least this share of the samples.
 const LARGE_SHARE: f64 = 0.30;

@@ -78,7 +78,7 @@ pub(super) trait Rule: CloneRule + fmt::Debug + Send + Sync {
 }
 
 /// A PING record causes a check only if the last check was at least this many seconds ago. Each record of the
-/// server or of the host causes a check; they are polled once a second.
+/// server or of the host, both polled once a second, causes a check.
 const LOOK_S: f64 = 1.0;
 
 /// A rule about the present figures of server, host and pings.

@@ -6,7 +6,7 @@
 //! ```
 //! | part | from |
 //! |---|---|
-//! | ours | PING: from due to sent, and from arrived to read (kernel timestamps); load: the send lag, and the longer of two reading delays, of PING and of the workers |
+//! | ours | PING: from due to sent, and from arrived to read (kernel timestamps); load: the send lag, and the longer of two reading delays (the delay of PING, and the delay of the workers) |
 //! | wire | the fastest PING between the two kernels, because it waits for nothing |
 //! | execution | INFO commandstats: the mean of the command |
 //! | waits in the server | the rest: the request or its reply waits in a socket of the server, or behind other commands |
@@ -147,7 +147,8 @@ impl PingPath {
         let mean_execution_us = execution_us.filter(|_| !requests.is_empty()).map(|us| us / ops.max(1.0));
         let mut all = vec![spent("load", ops, mean_us, mean_execution_us)];
         for (name, n, service_us) in operations.iter().take(NAMED) {
-            // The server reports no execution time for an operation of several requests, or with a custom name.
+            // The server reports no execution time for an operation that has several requests or a custom
+            // name.
             let command = name.replace(' ', "|").to_lowercase();
             let is_one = requests.get(command.as_str()).is_some_and(|count| (*count as f64) < n * 1.2);
             let execution_us = now.execution_us(&command).filter(|_| is_one);

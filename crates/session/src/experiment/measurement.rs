@@ -23,8 +23,8 @@ pub(super) fn settle_s(in_flight_s: f64) -> f64 {
 #[derive(Debug, Clone)]
 pub(super) struct Measurement {
     start_s: f64,
-    /// The latest time, in seconds since the session began, to which a backlog can delay the start of the
-    /// measurement.
+    /// A backlog can delay the start of the measurement at most until this time, in seconds since the session
+    /// began.
     backlog_until_s: f64,
     has_begun: bool,
     /// The measurement so far.

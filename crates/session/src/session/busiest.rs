@@ -1,4 +1,4 @@
-//! The operations of an interval in the order of their replies, and sums over operations.
+//! The operations of an interval, sorted by their number of replies, and sums over operations.
 
 use super::{Interval, OperationInterval};
 

@@ -1,6 +1,7 @@
 //! Merges the quarter-second records of a live session into the one-second records of a recording.
 //!
-//! Merging loses no information, and merged intervals never span two segments or two seconds.
+//! Merging loses no information. A merged interval never contains results of two segments, or of two
+//! different seconds.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,8 +11,8 @@ use super::{
 };
 use crate::probe;
 
-/// The largest delay of the last interval of a second, in seconds. Such delays exist because a worker ends an
-/// interval only when the worker wakes up.
+/// The last interval of a second may end this much later than the second itself, in seconds. The reason is
+/// that a worker ends an interval only when the worker wakes up.
 pub(super) const LATE_S: f64 = 0.125;
 
 /// Merges the records of a session: keeps intervals until their second is over.

@@ -63,7 +63,7 @@ struct Rotation {
     /// The size of the previous files, in bytes.
     before: u64,
     folder: PathBuf,
-    /// The file name without the time and the extension, and the extension.
+    /// The first part of each file name (without the time), and the extension.
     name: String,
     extension: String,
 }

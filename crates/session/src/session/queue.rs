@@ -36,8 +36,8 @@ struct Counts {
 pub struct Feed<T> {
     to: Sender<T>,
     counts: Arc<Counts>,
-    /// Whether measurements are left out. They are left out from the time when the queue is full until it is
-    /// half empty.
+    /// Whether measurements are left out. This begins when the queue is full, and ends when the queue is half
+    /// empty.
     is_full: bool,
     /// The number of left-out records about which the listener has not been informed yet.
     unreported: u64,

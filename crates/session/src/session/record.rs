@@ -197,7 +197,7 @@ pub struct SessionStart {
 /// A server that gets load but is not a node of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadedServer {
-    /// The server's node number in the intervals' results by node.
+    /// The node number under which interval records list the results of this server.
     pub node: u16,
     /// The server's address.
     pub address: String,

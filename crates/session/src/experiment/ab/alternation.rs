@@ -57,7 +57,8 @@ impl AbPlan {
         Self { part_s, longest_part_s: self.longest_part_s.max(part_s), ..self }
     }
 
-    /// Returns the time for each further pair, in seconds: two parts, and the time after a switch.
+    /// Returns the time for each further pair, in seconds: two parts, and the time that is left out after a
+    /// switch.
     fn pair_s(&self) -> f64 {
         2.0 * self.part_s + self.settle_s
     }

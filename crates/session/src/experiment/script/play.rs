@@ -49,8 +49,8 @@ impl Script {
         })
     }
 
-    /// Returns a script that begins when the first message of the session arrives, and not with the session.
-    /// At its beginning, the script switches the load on.
+    /// Returns a script whose times count from the first message that it receives, not from the start of the
+    /// session. At its beginning, the script switches the load on.
     #[must_use]
     pub fn from_now(self) -> Self {
         Self { since_s: None, ordered: None, ..self }

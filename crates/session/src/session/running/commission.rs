@@ -260,7 +260,7 @@ impl Commission {
     /// Returns the number of PINGs per second to each node: 100 for up to five nodes. Above five nodes the number is
     /// 500 divided by the number of nodes, but at least 5.
     pub(super) fn pings_per_s(&self) -> NonZeroU32 {
-        let nodes = self.targets().count() as u32; // few enough for a number of 16 bits
+        let nodes = self.targets().count() as u32; // the number fits into 16 bits
         NonZeroU32::new((500 / nodes).clamp(5, 100)).unwrap_or(NonZeroU32::MIN)
     }
 }

@@ -136,7 +136,7 @@ impl SessionNode {
     pub(super) fn request(&mut self, knobs: Knobs, live: &mut Live) {
         match self.gate.request(knobs.clone(), &mut self.holders) {
             Some(knobs) => self.turn(knobs, live),
-            // The settings wait at the gate for the marker, the setup or the user. The present load continues.
+            // The settings wait for the marker, the setup or the user's answer. The present load continues.
             None if self.gate.stage.keeps_load() => {}
             // The present load must stop, because its settings are no longer requested.
             None => live.set_knobs(self.number, Knobs { load: false, ..knobs }),

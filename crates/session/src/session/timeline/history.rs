@@ -101,7 +101,7 @@ impl<T: Default + Merge> History<T> {
         self.step_s * 2_f64.powi(level as i32)
     }
 
-    /// Returns the level in which a step is stored at present.
+    /// Returns the level in which a step (a time slot of the shortest length) is stored at present.
     fn level_of(&self, step: u64) -> usize {
         (0..64).find(|level| !self.is_too_old(*level, step >> level)).unwrap_or(0)
     }

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{CommandCell, Level, Measure, Quantiles, ServerCell, Timeline};
 use crate::{events::EventKind, server::CommandStat};
 
-/// The length, in seconds, up to which a session is divided into single seconds. A longer session is divided
+/// A session of up to this length, in seconds, is divided into single seconds. A longer session is divided
 /// into minutes.
 const BY_SECONDS_S: f64 = 600.0;
 const MINUTE_S: f64 = 60.0;

@@ -38,9 +38,9 @@ pub struct Reread {
 }
 
 impl Reread {
-    /// Returns the length of time slots for chart columns of `step_s` seconds. The length is a power of two
-    /// of ticks (quarter seconds): the largest with which a column has at least four time slots, but at least
-    /// one tick.
+    /// Returns the length of time slots for chart columns of `step_s` seconds. The length in ticks (quarter
+    /// seconds) is a power of two, and at least 1. It is the largest such length with which a column has at
+    /// least four time slots.
     pub fn cell_s_for(step_s: f64) -> f64 {
         let tick_s = seconds(TICK_NS);
         tick_s * 2_f64.powi((step_s / CELLS_A_COLUMN / tick_s).max(1.0).log2() as i32)

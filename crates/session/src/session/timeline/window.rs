@@ -246,7 +246,7 @@ impl<'a> Window<'a> {
         history: &'a History<T>,
     ) -> impl DoubleEndedIterator<Item = (Range<usize>, TimeSlot<'a, T>)> {
         let to_s = self.from_s + self.step_s * self.columns as f64;
-        // A record that ended a little late is in the time slot before its end.
+        // A record that ended a little late belongs to the time slot that ended shortly before.
         let until_s = self.until_s - seconds(TICK_NS) / 2.0;
         let cells = history.between(self.from_s, to_s).filter(move |cell| cell.start_s < until_s);
         cells.map(move |cell| (self.columns_of(&cell), cell)).filter(|(places, _)| !places.is_empty())
@@ -272,7 +272,7 @@ impl<'a> Window<'a> {
 /// Returns the longest latency in these time slots. If several time slots have the same latency, returns the first of
 /// these time slots.
 fn worst_of<'a>(cells: impl DoubleEndedIterator<Item = TimeSlot<'a, BySegment>>) -> Option<Worst> {
-    // A record that ended a little late is in the time slot before its end.
+    // A record that ended a little late belongs to the time slot that ended shortly before.
     let of_cell = |cell: TimeSlot<'_, BySegment>| {
         cell.value.worst.map(|worst| Worst { t_s: worst.t_s.min(cell.to_s), ..worst })
     };
