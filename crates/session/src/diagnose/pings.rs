@@ -14,8 +14,8 @@ const USUAL_S: f64 = 120.0;
 const ENOUGH: usize = 8;
 /// PING counts as slow if its p50 or p99 is at least this many times the usual value.
 const TIMES: u64 = 3;
-/// A p50 or p99 below this time, in nanoseconds, never counts as slow, whatever is usual. On a busy network,
-/// a healthy server still stays below this time.
+/// A p50 or p99 below this time, in nanoseconds, never counts as slow, whatever the usual value is. On a busy
+/// network, a healthy server still stays below this time.
 const SLOW_NS: u64 = 1_000_000;
 /// PING also counts as slow, even without a baseline, if the p99 exceeds the fastest PING by at least this
 /// many nanoseconds.

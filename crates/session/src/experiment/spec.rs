@@ -153,19 +153,19 @@ impl ExperimentSpec {
                     .map_or_else(String::new, |limit| format!(" of those that keep {limit}"));
                 format!(
                     "Measures {steps} values of {name}, 3 to 10 s each, for the most throughput{limit}. The knobs are \
-                     restored at its end."
+                     restored at the end."
                 )
             }
             Self::Ab(settings) => {
                 let [a, b] = &**settings;
                 format!(
-                    "Compares A, {}, with B, {}, in blocks of seconds. The knobs are restored at its end.",
+                    "Compares A, {}, with B, {}, in blocks of some seconds. The knobs are restored at the end.",
                     a.words, b.words
                 )
             }
             Self::Script(script) => {
                 let (turns, end_s) = (script.settings().len(), script.end_s());
-                format!("Changes knobs {turns} times in {end_s} s. They keep their last values.")
+                format!("Changes knobs {turns} times in {end_s} s. The knobs keep their last values.")
             }
         }
     }

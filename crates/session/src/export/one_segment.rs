@@ -16,9 +16,9 @@ impl OneSegment {
         Self { number, from_s: f64::INFINITY, to_s: f64::INFINITY }
     }
 
-    /// Returns whether a record belongs to the segment. A segment has its own records, and other records
-    /// within its time, such as events. The `end` record belongs to no segment, because it sums up the whole
-    /// session.
+    /// Returns whether a record belongs to the segment. A segment contains its own records and all other
+    /// records within its time, such as events. The `end` record belongs to no segment, because it sums up
+    /// the whole session.
     pub fn has(&mut self, record: &Record) -> bool {
         match record {
             Record::Session(_) => true,

@@ -106,8 +106,8 @@ pub(super) struct AgentReport {
     pub(super) closed_tick: u64,
     /// The number of the agent's setting.
     pub(super) generation: u32,
-    /// Whether all requests have been answered: the requests of the setting's prefill, or as many requests as
-    /// its limit allows.
+    /// Whether all requests have been answered: all requests of the setting's prefill, or the limited number
+    /// of requests of the load.
     pub(super) is_done: bool,
     /// The largest possible error of the agent's times, in nanoseconds.
     pub(super) error_ns: u64,

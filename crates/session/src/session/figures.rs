@@ -308,9 +308,8 @@ monitored! {
         |row| mean_of(row, Gauge::ServerRunDelay);
 }
 
-/// [`MONITORED`] begins with this number of figures for which lower values are better: the percentiles of
-/// PING. The other figures are single values or means of gauges. For these, neither lower nor higher values
-/// are better.
+/// The number of PING percentiles, which come first in [`MONITORED`]. Lower percentiles are better. The other
+/// figures are single values or means of gauges: neither lower nor higher values of these are better.
 pub const MONITORED_LEVELS: usize = 4;
 
 /// The percentiles and the maximum of the service time, for tables.

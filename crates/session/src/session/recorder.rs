@@ -365,7 +365,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe.jsonl");
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        // This end of the pipe is never read: the pipe accepts what the system buffers.
+        // The test does not read from this end of the pipe, so the pipe accepts only as much as the system
+        // buffers.
         let _reader = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
         let (recording, mut sender) = Recording::start(SessionWriter::open_existing(&path).unwrap()).unwrap();
         let interval =

@@ -67,7 +67,7 @@ pub(crate) struct TargetRecords {
     /// Whether the present loss of the ping probe's connection was already reported.
     ping_is_lost: bool,
     tally: Tally,
-    /// The sum and the number of the recalls since the last report of the control plane.
+    /// The recalls of vector searches since the last report of the control plane: their sum and their number.
     recalls: (f64, u32),
     /// The longest measured lag since the last report of the control plane.
     lag_ns: Option<u64>,

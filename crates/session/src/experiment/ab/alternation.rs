@@ -95,7 +95,7 @@ pub(super) struct Alternation {
     pub pairs: Vec<Pair>,
     /// The sums of all counted parts: of side A, and of side B.
     sums: [Interval; 2],
-    /// Whether the last pair was measured, because the time is over.
+    /// Whether no more pairs follow, because the time is over.
     is_last: bool,
 }
 
@@ -256,7 +256,7 @@ mod tests {
         Interval { t_s: 7.0 + f64::from(n + 1) * 0.25, length_s: 0.25, ops: 10, ..Interval::default() }
     }
 
-    /// Returns an alternation with side B, which is in force since 7 s.
+    /// Returns an alternation whose side B has been in force since 7 s.
     fn second() -> Alternation {
         let mut alternation = Alternation::new(AbPlan::default(), true);
         alternation.begin(0.0);

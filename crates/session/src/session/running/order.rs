@@ -126,7 +126,7 @@ pub enum Notice {
     /// The replayed recording has ended: no more records will come, but the screen stays open.
     Ended,
     /// The session ends, and the screen closes, because the time of the session is over or its end was
-    /// requested. The last records, and notices about undone changes, still follow.
+    /// requested. The last records still follow, and notices about the changes that redyno has undone.
     Leave,
     /// Keys are being removed.
     Cleaning(CleaningProgress),

@@ -47,7 +47,7 @@ pub(super) fn undo(running: LiveSession) -> CleanupResult {
     let LiveSession { mut live, mut nodes, records, recordings, mut peers, signals, .. } = running;
     live.end_load();
     nodes.iter().for_each(|node| node.stop_keys(LAST_POLL_LIMIT));
-    // A server that does not answer in time is missing in the records of its last second.
+    // If a server does not answer in time, the records of the last second lack this server's figures.
     let polls: Vec<_> = nodes.iter().map(|node| node.control.poll()).collect();
     polls.iter().for_each(|poll| drop(poll.wait(LAST_POLL_LIMIT)));
     let broken = catch_unwind(AssertUnwindSafe(|| live.finish())).err();

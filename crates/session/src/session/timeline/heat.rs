@@ -43,7 +43,7 @@ pub(super) fn of(service: &[&BySegment], response: &[&BySegment]) -> Heat {
     let open: BTreeSet<u32> = response.iter().flat_map(|cell| cell.segments()).collect();
     let mut counts = vec![0; ENDS_NS.len()];
     response.iter().for_each(|cell| cell.add_to_rows(|n| open.contains(&n), &ENDS_NS, &mut counts));
-    // The shared entry of a cell has latencies under several settings, so its service times are counted.
+    // The shared entry of a time slot has latencies under several settings. Its service times are counted.
     service.iter().for_each(|cell| cell.add_to_rows(|n| !open.contains(&n), &ENDS_NS, &mut counts));
     Heat { counts: counts.into(), is_open_loop: !open.is_empty() }
 }
