@@ -34,7 +34,7 @@ fn differences(one: &Run, other: &Run) -> Vec<String> {
         pair("value size", a.value_size.to_string(), b.value_size.to_string()),
         pair("keys", a.keys(), b.keys()),
     ];
-    // The text of the rate, compared above, contains the other settings.
+    // All other settings are part of the text of the rate, which is compared above.
     let has_own_text =
         |setting: &Adjustable| matches!(setting, Adjustable::Reconnect | Adjustable::SessionLength);
     let alone = Adjustable::ALONE.into_iter().filter(has_own_text);

@@ -86,7 +86,7 @@ impl FigureWatches {
         self.figures.get(figure)?.last_and_usual()
     }
 
-    /// Returns the last value and the usual level of all figures that have a usual level.
+    /// Returns the last value and the usual level of each figure that has a usual level.
     pub(super) fn standings(&self) -> UsualLevels {
         let standing =
             |(figure, watch): (&WatchedFigure, &LevelWatch)| Some((figure.clone(), watch.last_and_usual()?));
