@@ -119,8 +119,7 @@ impl Assembly {
         }
     }
 
-    /// If the earliest tick (quarter second) is complete, returns its intervals by segment. Complete drains
-    /// (late replies of ended segments) follow.
+    /// Returns the earliest tick's intervals if this tick (quarter second) is complete, then complete drains.
     pub(super) fn take(&mut self) -> Option<Vec<Interval>> {
         let first =
             self.ticks.first_key_value().map(|(tick, _)| *tick).filter(|tick| self.is_complete(*tick));
@@ -142,8 +141,7 @@ impl Assembly {
         tick <= self.complete_tick()
     }
 
-    /// Returns the last complete tick (quarter second). No more results with a length are expected for this
-    /// tick.
+    /// Returns the last complete tick (quarter second), which gets no more results with a length.
     pub(super) fn complete_tick(&self) -> u64 {
         let closed = self.workers.iter().map(|worker| worker.closed).min().unwrap_or(u64::MAX);
         closed.max(self.newest.saturating_sub(PATIENCE))

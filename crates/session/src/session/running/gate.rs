@@ -6,8 +6,7 @@
 //! ```
 //! Each node with load has a gate for all servers with keys of its load (in a cluster: all primaries). redyno
 //! writes to no node before all questions are answered. Load settings wait at the gate if they write, if
-//! their setup was not run, or if they may do harm and the user has not agreed. All other load settings take
-//! effect at once.
+//! their setup was not run, or if they may do harm and the user has not agreed. Other settings apply at once.
 
 use std::{collections::BTreeSet, time::Duration};
 
