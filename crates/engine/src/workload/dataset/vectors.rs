@@ -281,7 +281,7 @@ mod tests {
             (
                 "v.fvecs",
                 [&vector(1, 0)[..], &f32::NAN.to_le_bytes()].concat(),
-                ["1: JSON has no infinite number", ""],
+                ["1: the vector has an infinite number or NaN", ""],
             ),
         ] {
             let directory = tempfile::tempdir().unwrap();
