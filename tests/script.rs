@@ -67,7 +67,7 @@ fn what_is_wrong_in_it_is_told_with_file_and_line() {
     file(folder.path(), "at 1s rate 10\nat 9s end");
     let short = told(&["--headless", "--duration", "5"]);
     assert!(
-        short.starts_with("redyno: --duration 5 ends before turns.script, whose last change is at 1 s"),
+        short.starts_with("redyno: --duration 5 is too short for turns.script: the last change is at 1 s"),
         "{short}"
     );
     let none = run(&["--script", "/there/is/none"]).expect_code(2).err;

@@ -61,8 +61,7 @@ impl Track {
     pub(super) fn push(&mut self, record: &Record) {
         let answers = matches!(record, Record::Interval(interval) if interval.ops > 0)
             || matches!(record, Record::Ping(span) if !span.body.rtt.is_empty());
-        // A record does not end an outage, because the record may be from before the outage. A notice of the
-        // source ends it.
+        // Only a notice of the source ends an outage. A record may be from before the outage.
         if answers && self.reachability == Reachability::Unknown {
             self.reachability = Reachability::Up { since_s: 0.0 };
         }

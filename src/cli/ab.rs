@@ -46,7 +46,7 @@ pub struct AbArgs {
     /// Setting B; the verdict says whether B is better than A
     #[arg(long, value_name = "KNOBS")]
     pub to: String,
-    /// How many seconds each setting is measured in each pair [default: 3]
+    /// Seconds for which each setting is measured; a pair is one measurement of A and one of B [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
     /// Continue even if redyno itself limits the results of both sides in the first three pairs

@@ -55,11 +55,12 @@ pub struct AgentArgs {
     /// At the end of a session, wait for the next session
     #[arg(long)]
     pub stay: bool,
-    /// Also permit sessions to send commands that administer the server, run code, block, or write keys by
-    /// name, and to use keys without the run's prefix (--key-prefix, --own-names)
+    /// Permit more to sessions: commands that administer the server, run code, block, or write keys by name;
+    /// keys without the run's prefix (--key-prefix, --own-names)
     #[arg(long)]
     pub allow: bool,
-    /// Maximum number of operations per second of this agent; the agent then refuses sessions without --rate
+    /// Maximum number of operations per second of this agent; with this option, the agent refuses sessions
+    /// without --rate
     #[arg(long, value_name = "RATE", value_parser = value_parser!(u32).range(1..))]
     pub max_rate: Option<u32>,
     /// Maximum number of clients of this agent [default: as many as the limit of open files allows]
@@ -136,6 +137,6 @@ fn variable(names: &[&str]) -> Result<Option<usize>, UsageError> {
     let number = text
         .trim()
         .parse()
-        .map_err(|_| UsageError::of(format!("the environment variable {name} is no number")));
+        .map_err(|_| UsageError::of(format!("the environment variable {name} is not a number")));
     number.map(Some)
 }

@@ -96,7 +96,7 @@ impl CommandLine {
         let given = Self::command().try_get_matches_from(before)?;
         let mut line = Self::from_arg_matches(&given)?;
         if line.command.is_some() && !commands.is_empty() {
-            // After a subcommand, `--` only ends the options.
+            // After a subcommand, `--` ends the options and has no further meaning.
             let given = Self::command().try_get_matches_from(&args)?;
             return Ok((Self::from_arg_matches(&given)?, given));
         }

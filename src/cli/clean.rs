@@ -42,7 +42,7 @@ const MOST_LISTED: usize = 50;
 const SURVEY_LIMIT: Duration = Duration::from_secs(30);
 /// The time limit for connecting to a node. The node's report of its cluster has the same limit.
 const FIND_LIMIT: Duration = Duration::from_secs(5);
-/// The poll interval of a control plane that polls only once.
+/// A poll interval so long that the control plane, which polls the server, polls only once.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 /// The time between two lines of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
@@ -169,7 +169,8 @@ fn undo_all(
         }
         let elsewhere = elsewhere.iter().filter(|(node, _)| node == number).flat_map(|(_, markers)| markers);
         for marker in elsewhere.cloned() {
-            // `undo` changes the marker. This marker is in another database, so it needs another connection.
+            // `undo` changes the marker. This marker is in another database, so `undo` needs another
+            // connection here.
             let there = Target { db: marker.db, ..target.clone() };
             let (ledger, control) = (Ledger::found(marker), start(&there)?);
             undo(&ledger, &control, &there, may_undo, (out, stays))?;
@@ -182,8 +183,8 @@ fn undo_all(
     Ok(())
 }
 
-/// Returns the ledgers of all runs whose markers are on a server, or may have moved to this server in the
-/// meantime.
+/// Returns the ledgers (what each run changed) of all runs whose markers are on a server, or may have moved
+/// to this server in the meantime.
 fn markers_on(holder: &Holder, of_nodes: &RunsByNode, runs: &[Marker]) -> Vec<Ledger> {
     let mut ledgers = of_nodes.get(&holder.number).cloned().unwrap_or_default();
     let is_other = |run: &&Marker| ledgers.iter().all(|ledger| ledger.marker().run != run.run);
@@ -220,14 +221,15 @@ fn place(target: &Target, db: u32) -> String {
     format!("{}{db}", target.address)
 }
 
-/// Waits for the servers' answers.
+/// Waits for the answers of all servers.
 fn wait_for_all<T>(answers: &mut HolderReplies<T>) -> anyhow::Result<Vec<(u16, T)>> {
     let late = || Err(ServerError::Timeout { command: "the survey".to_owned(), after: SURVEY_LIMIT });
     Ok(answers.wait(SURVEY_LIMIT).unwrap_or_else(late)?)
 }
 
-/// Restores the parameters that a run set and deletes the objects that its setups made, if the user allows this. An
-/// error names the changes that remain, and what to do.
+/// Restores the parameters that a run set and deletes the objects that its setups made, if the user allows
+/// this. For each change that is not undone, adds a line to `stays` that names the change, and the reason or
+/// the next step.
 fn undo(
     ledger: &Ledger,
     control: &Control,
@@ -311,8 +313,8 @@ fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Starts a control plane that polls once and then only carries out orders. Nothing reads the messages of this control
-/// plane.
+/// Starts a control plane, which polls the server once, and from then on only carries out orders. Nothing
+/// reads the messages of this control plane.
 fn start(target: &Target) -> io::Result<Control> {
     let (news, _) = mpsc::channel();
     Control::start(target.clone(), Clock::start(), NEVER, news)
@@ -331,8 +333,8 @@ fn refuse_in_use(survey: &Survey, runs: &[&Marker], yes: bool) -> anyhow::Result
         (Some(n @ 1..), _) if !survey.runs.is_empty() => {
             let connections = count_with_noun(n, "connection");
             bail!(
-                "another redyno puts load on {address} ({connections}), and its keys would be removed under it; stop it \
-                 first, or give --yes"
+                "another redyno puts load on {address} ({connections}), and this command would remove the keys of that \
+                 load; stop that redyno first, or give --yes"
             )
         }
         (_, Some(1..)) if !deeds.is_empty() => {

@@ -83,8 +83,8 @@ pub(super) fn target_names() -> Vec<String> {
     read(true).map(|file| file.names().collect()).unwrap_or_default()
 }
 
-/// Adds the options and the password of the named target to `args`, unless `args` already contain them. Requests a
-/// password only if `asks` is set, because the command then connects to the target.
+/// Adds the options and the password of the named target to `args`, unless `args` already contain them.
+/// Requests a password only if `asks` is set, which means that the command will connect to the target.
 ///
 /// # Errors
 /// Fails if there is no such target, if the file is invalid, or if no password can be obtained.

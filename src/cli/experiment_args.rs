@@ -56,7 +56,7 @@ impl ScriptFile {
         let (last_s, end_s) = (script.last_turn_s(), script.end_s());
         match length.map(|length| length.as_secs_f64()) {
             Some(length_s) if last_s >= length_s || end_s > length_s => Err(UsageError::of(format!(
-                "--duration {length_s} ends before {}, whose last change is at {last_s} s and which ends at {end_s} s; give {end_s} or more",
+                "--duration {length_s} is too short for {}: the last change is at {last_s} s, and the script ends at {end_s} s; give {end_s} or more",
                 self.name
             ))),
             _ => Ok(()),

@@ -98,7 +98,8 @@ fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
     write_all(output, sink, records)
 }
 
-/// Returns the records of the requested target, and then an error if the recording lacks the requested data.
+/// Returns the records of the requested target. If the recording lacks the requested data, an error follows
+/// the last record.
 fn of_target(
     records: impl Iterator<Item = Result<Record, Failure>>,
     args: &ExportArgs,
@@ -119,7 +120,7 @@ fn of_target(
     })
 }
 
-/// The parts that the recording contained.
+/// What the recording contains, as far as it has been read.
 #[derive(Default)]
 struct RecordingContent {
     session: Option<SessionStart>,

@@ -131,7 +131,7 @@ fn fail(failure: &Failure, args: &[OsString]) -> ExitCode {
 fn failure_text(failure: &Failure, args: &[OsString]) -> String {
     let message = without_passwords(&failure.to_string(), args);
     match failure {
-        // These messages have several lines; other messages have several only if an argument does.
+        // These messages may have several lines. In any other message, a line break comes from an argument.
         Failure::Usage(UsageError::NeedsYes(_)) | Failure::Failed(_) => untrusted::lines(message.as_bytes()),
         _ => untrusted::at_most(message.as_bytes(), LONGEST_REFUSAL),
     }
@@ -154,7 +154,8 @@ fn without_passwords(message: &str, args: &[OsString]) -> String {
     for word in &words {
         let uri = word.split_once("://").and_then(|(_, rest)| Some((rest, &rest[rest.find('?')?..])));
         if let Some((rest, query)) = uri {
-            // An @ may belong to a password with a ?, or to the query.
+            // With an @, the text after the first ? may be a part of a password, so the whole text after ://
+            // is hidden.
             let secret = if query.contains('@') { rest } else { query };
             message = message.replace(secret, "?…").replace(&bare(secret), "?…");
         }

@@ -54,7 +54,7 @@ pub struct VersusArgs {
     /// The second target, B; the verdict says whether B is better than A
     #[arg(value_name = "URI")]
     pub b: Password,
-    /// How many seconds each target is measured in each pair [default: 3]
+    /// Seconds for which each target is measured; a pair is one measurement of A and one of B [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
     /// Continue even if redyno itself limits the results of both sides in the first three pairs

@@ -2,8 +2,8 @@
 //! the command lines. Each tool handles its options itself, in the order of the command line.
 //!
 //! ```text
-//! words ─► Reader (options, habit) ─► Given: the option, its name as given, its value ─► take ─► the options' values
-//!             └► Refusal: an error, or the help or version ◄─────────────┘
+//! words ─► OptionReader ─► GivenOption: the option, its name as given, its value ─► take ─► the options' values
+//!               └► OptionRefusal: an error, or the help or version ◄───────────────────┘
 //! ```
 //!
 //! The help of a tool is generated from the text with the tool's options.

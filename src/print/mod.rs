@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! records ─► Lines, JsonLines, an exporter ─► Printer ─► Outlet ─► pipe, file or terminal
-//! notices ─► Said ───────────────────────────► Words ────┘
+//! notices ─► NoticePrinter ───────────────► StreamText ───┘
 //! ```
 
 pub(crate) mod ab;

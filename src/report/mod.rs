@@ -1,8 +1,8 @@
 //! Reports about sessions: an offline HTML page, Markdown for a ticket, or text for a terminal.
 //!
 //! ```text
-//! records ─► Report ─► Account, one a session and node ─┬─► charts ─┬─► svg: pictures ─────┐
-//!   (push)             timeline, courses, sums            │           └─► data of the script ├─► page: HTML
+//! records ─► Report ─► NodeReport, one for each node   ─┬─► charts ─┬─► svg: pictures ─────┐
+//!   (push)             of each session                    │           └─► data of the script ├─► page: HTML
 //!                                                         ├─► tables, environment ───────────┤
 //!                                                         └─► compare ───────────────────────┴─► ticket: Markdown
 //! ```

@@ -11,7 +11,7 @@ use crate::{
 
 /// How long a session without a screen waits for a server's reply before it gives up.
 const REACH_LIMIT: Duration = Duration::from_secs(5);
-/// A session that is shorter than this also waits this long for a server's reply.
+/// The shortest time limit for a server's reply. A session that is to end even earlier still waits this long.
 const LEAST_REACH_LIMIT: Duration = Duration::from_secs(1);
 /// How long the screen waits for a server's reply before it opens without the server.
 const SCREEN_REACH_LIMIT: Duration = Duration::from_secs(1);
@@ -26,12 +26,13 @@ pub(super) struct SessionDestination {
     pub(super) unreachable: Option<ReachError>,
 }
 
-/// Finds the destination of a session, and waits for the server for a limited time: a short session waits as
-/// long as it lasts, but at least a second. The screen can wait for a server that starts later.
+/// Finds the destination of a session, and waits for the server for a limited time. The limit is the length
+/// of the session, but at least 1 s and at most 5 s. For a screen, the limit is 1 s, because the screen can
+/// open before the server starts.
 ///
 /// # Errors
-/// Fails if a server cannot be reached, except that the screen accepts temporary errors. Fails also if the built-in
-/// server does not start.
+/// Fails if a server cannot be reached, or if the built-in server does not start. With a screen, an error
+/// that may be temporary is no failure.
 pub(super) fn destination(plan: &SessionPlan) -> Result<SessionDestination, Failure> {
     let commission = &plan.commission;
     let (target, has_screen) = (commission.plan.target.clone(), commission.is_attended);

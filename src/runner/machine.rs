@@ -79,8 +79,8 @@ impl Machine {
         }
     }
 
-    /// Returns why a limit that was not kept says nothing about the server: without the delay of this machine, the
-    /// limit might have been kept.
+    /// Returns a text if the delays of this machine may be the only reason why a limit was not kept. Such a
+    /// result says nothing about the server. Returns `None` if these delays do not explain the result.
     pub(super) fn explains(&self, bound: &LatencyBound) -> Option<String> {
         let why = obstacle(&self.late, bound)?;
         let ((_, late_ns), (_, measured_ns)) =

@@ -210,8 +210,8 @@ impl SessionPlan {
             let all = [target].into_iter().chain(&others);
             self.names = all.map(|target| target.address.to_string()).collect();
             let text = format!(
-                "also watched{}: {} (--one-node leaves them out); the lines are about {}, --json and recordings \
-                 about all nodes",
+                "also watched{}: {} (--one-node leaves them out); the printed lines are about {} only, and --json \
+                 and recordings contain all nodes",
                 if commission.cluster().is_some() { ", and loaded with the whole cluster" } else { "" },
                 listed(&self.names[1..]),
                 self.names[0]

@@ -87,8 +87,9 @@ impl Plan for SeriesRun {
     }
 }
 
-/// Returns the error for a server without the module commands that the cells need. Returns `None` if a cell needs no
-/// module commands, or if the server does not answer; then the first cell reports the reason.
+/// Returns the error for a server without the module commands that the cells need. Returns `None` if at least
+/// one cell needs no module commands. Also returns `None` if the server does not answer, which the first cell
+/// will report.
 fn lacks_all(cells: &[&SeriesCell], target: &Target) -> Option<String> {
     let modules: Vec<_> = cells.iter().map(|cell| cell.workload.commands_of_modules()).collect();
     if !target.dialect.lists_commands() || modules.iter().any(BTreeSet::is_empty) {

@@ -108,7 +108,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
     &[(on('m'), Action::LookAtKeys(KeyMethod::Monitor))], "m", Some(("m", "MONITOR", 0)),
         "Sample the commands of one second with MONITOR, after a question. Not above 20 000 commands/s.";
     &[(on('h'), Action::LookAtKeys(KeyMethod::HotKeys))], "h", Some(("h", "HOTKEYS", 0)),
-        "Let the server count the time of each key for 5 s with HOTKEYS, which exists since Redis 8.6.";
+        "For 5 s, let the server add up its time for each key, with HOTKEYS. Needs Redis 8.6 or later.";
     &[(on('x'), Action::StopKeys)], "x", Some(("x", "stop", 0)),
         "Stop sampling. The results so far remain.";
     &[(key(KeyCode::Esc), Action::Dismiss), (on('d'), Action::Dismiss), (on('q'), Action::Dismiss)],

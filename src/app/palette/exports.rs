@@ -134,7 +134,7 @@ impl Model {
             follow.into_iter().filter(can_be).filter_map(|rest| self.begun(&format!("{word} {rest}")));
         let mut ranked: Vec<_> = follow.filter_map(|o| Some((score(query, &o.title)?, o))).collect();
         ranked.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-        // An error is shown only if nothing can follow.
+        // The error of an incomplete text is shown only if no offer continues the text.
         let follow: Vec<_> = ranked.into_iter().map(|(_, offer)| offer).collect();
         Some(if follow.is_empty() { spelled.into_iter().collect() } else { follow })
     }

@@ -105,7 +105,7 @@ impl ConfigFile {
                     let found = options(
                         table,
                         &DEFAULTS,
-                        "looks and sizes; give options that write, keep keys or skip questions on the command line",
+                        "looks and sizes; options that write, keep keys or skip questions belong on the command line",
                     );
                     self.defaults = found.map_err(|cause| format!("[defaults]: {cause}"))?;
                 }
@@ -233,7 +233,7 @@ fn options(table: &Table, known: &[&str], reason: &str) -> Result<ConfigOptions,
         match value {
             _ if ["password", "pass"].contains(&key.as_str()) => return Err(IN_CLEAR.to_owned()),
             _ if !known.contains(&key.as_str()) => {
-                return Err(format!("'{key}' is refused; there are {}: {reason}", known.join(", ")));
+                return Err(format!("'{key}' is refused; this table takes {} ({reason})", known.join(", ")));
             }
             Value::Boolean(is_on) if is_flag => words.extend(is_on.then(|| format!("--{key}"))),
             Value::String(text) if !is_flag => words.push(format!("--{key}={text}")),

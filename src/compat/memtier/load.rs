@@ -41,7 +41,8 @@ impl Memtier {
             first_words: FirstCommands::Bare { tracks: false },
             latency_to: LatencyTo::LastByte,
             workers: WorkerOptions::default(),
-            // With --client-stats, each client has its own thread, and its results are those of the thread.
+            // With --client-stats, each client has its own thread, so the results of the thread are the
+            // results of the client.
             threads: match asked.client_stats {
                 Some(_) => asked.connections() as usize,
                 None => asked.threads as usize,

@@ -140,7 +140,8 @@ pub(super) struct MemtierOptions {
     pub(super) pipeline: u32,
     pub(super) reconnect_interval: Option<u32>,
     pub(super) reconnects_on_error: bool,
-    /// The run ends after this many failed attempts of each client to reconnect.
+    /// The largest number of failed attempts to reconnect, per client. With this number of failures, the run
+    /// ends.
     pub(super) most_attempts: Option<u64>,
     pub(super) has_backoff_factor: bool,
     pub(super) retries: RetryOptions,

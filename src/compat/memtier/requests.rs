@@ -66,8 +66,8 @@ impl RunRequests {
         Ok(())
     }
 
-    /// Adds the requests for imported records. Each client sends the SETs in the order of the file, and GETs the keys
-    /// in the order of the GET's key pattern.
+    /// Adds the requests for imported records. Each client sends SETs in the order of the file, and GETs in
+    /// the order of GET's key pattern.
     fn add_imported(&mut self, asked: &MemtierOptions) -> Result<(), String> {
         let patterns = [KeyOrder::Sequential, asked.patterns()[1]];
         for (name, pattern) in import::SETS.into_iter().zip(patterns) {
@@ -242,7 +242,7 @@ fn request_sequence(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, S
         turns.extend(gets());
         if turns.len() > MAX_SEQUENCE_LENGTH {
             return Err(format!(
-                "ratio and wait-ratio together repeat only after more than {MAX_SEQUENCE_LENGTH} turns; use smaller numbers"
+                "with this ratio and wait-ratio, the sequence of requests repeats only after more than {MAX_SEQUENCE_LENGTH} groups of equal requests; use smaller numbers"
             ));
         }
         if sent.is_multiple_of(each) {

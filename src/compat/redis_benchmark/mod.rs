@@ -1,9 +1,10 @@
-//! `redyno bench`: a replacement for redis-benchmark and valkey-benchmark, also through a link with one of these names.
-//! Scripts that read the output must not notice a difference. The server must not notice a difference either: redyno
-//! sends nothing except the load. redyno does not query, mark, probe or clean up anything.
+//! `redyno bench`: a replacement for redis-benchmark and valkey-benchmark, also through a link with one of
+//! these names. Scripts that read the output must not notice a difference. The server must not notice a
+//! difference either: redyno sends nothing except the load. redyno does not query, mark, probe or clean up
+//! anything.
 //!
 //! ```text
-//! argv ─► parse (with options) ─► BenchOptions ─► tests (catalogue) ─► Alone, one after the other ─► layout
+//! argv ─► parse (with options) ─► BenchOptions ─► tests (catalogue) ─► loads, one after the other ─► layout
 //!                                    └─► server_config: CONFIG GET, on a connection of its own
 //! ```
 //! `options.txt` lists the options and, below the options, the deliberate differences; `--help` prints the whole list.

@@ -89,7 +89,8 @@ pub(super) fn ping_columns(ping: &Ping) -> String {
     let errors: u64 = ping.errors.values().sum();
     match errors {
         0 => {
-            // If most replies have no parts, the parts of the others are not representative.
+            // If the parts (kernel time, receive delay) of most PINGs are unknown, the known parts are not
+            // representative.
             let lacks_parts = PingCell::of(ping).lacks_parts();
             let median = |part: Option<&Latency>| {
                 let known = part.filter(|_| !lacks_parts);

@@ -111,7 +111,7 @@ pub fn attributes(text: &str) -> Result<Labels, String> {
     pairs("OTEL_RESOURCE_ATTRIBUTES", text, |name, value| Some((name.to_owned(), value)))
 }
 
-/// Returns what `made` makes of the pairs in the text of an environment variable.
+/// Splits the text of an environment variable into pairs, and returns the results of `made` for these pairs.
 fn pairs<T, C: FromIterator<T>>(
     variable: &str,
     text: &str,
