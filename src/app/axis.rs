@@ -8,9 +8,9 @@
 //! ```
 //! At first, a session fills the axis from the left, in columns of a quarter of a second. When the axis is
 //! full, the columns become longer in small steps, so that the whole session stays visible and the picture is
-//! seldom redrawn. A view that shows only the last minutes scrolls as soon as its columns have reached their
-//! largest length. Columns begin at whole multiples of their length, so the picture does not move while the
-//! length stays the same. A still picture is easy to read and needs few bytes on a slow terminal connection.
+//! seldom redrawn. A view of the last minutes scrolls as soon as the columns have reached the largest length.
+//! Columns begin at whole multiples of their length, so the picture does not move while the length stays the
+//! same. A still picture is easy to read and needs few bytes on a slow terminal connection.
 //!
 //! The vertical axis of a chart: its range of values, and when the range changes.
 //!
@@ -100,8 +100,8 @@ const SHORTEST_S: f64 = 0.25;
 /// The factor by which each step makes columns longer.
 const GROWTH: f64 = 1.05;
 
-/// Returns the length of a column, in seconds, after as many growth steps as are needed to make the column at least
-/// `least_s` seconds long.
+/// Makes the shortest column longer, step by step, until it is at least `least_s` seconds long. Returns its
+/// length in seconds.
 pub(super) fn grown(least_s: f64) -> f64 {
     let times = ((least_s / SHORTEST_S).ln() / GROWTH.ln() - 1e-9).ceil();
     SHORTEST_S * GROWTH.powi(times.max(0.0) as i32)
@@ -155,9 +155,9 @@ pub struct ValueRanges {
 
 /// The minimum length of a linear axis, as a share of the typical value. On a shorter axis, noise would look large.
 const LEAST_LENGTH: f64 = 0.5;
-/// The maximum length of a linear axis that shows optional ranges, as a share of the typical value: first for a new
-/// axis, then for an axis that is kept. With these lengths, a tenth of the typical value is more than one dot on a
-/// chart 16 dots high.
+/// The maximum length of a linear axis that shows optional ranges, as a share of the typical value. The first
+/// number is for a new axis, and the second number for an axis that is kept. With these lengths, a tenth of
+/// the typical value is more than one dot on a chart 16 dots high.
 const MOST_LENGTH: (f64, f64) = (1.2, 1.5);
 /// The margin below and above the important values, as a share of their range.
 const MARGIN: f64 = 0.06;

@@ -26,8 +26,8 @@ pub struct Charts {
 const BELOW: f64 = 0.01;
 /// The share of a segment's p99.9 values that the axis contains.
 const MOST: f64 = 0.85;
-/// For a segment with fewer columns than this, the axis fits p99 and not p99.9: the change of a knob may have raised
-/// the first p99.9 values.
+/// For a segment with fewer columns than this, the axis fits p99 and not p99.9. The change of the knob that
+/// began the segment may have raised the first p99.9 values.
 const FEW: usize = 4;
 
 impl Charts {
@@ -97,8 +97,8 @@ pub(super) struct Rates {
     requested: Option<f64>,
 }
 
-/// The share of a segment's columns that may be below the visible range, and the share that may be above it. With
-/// this limit, a stall or the start of a segment does not determine the range.
+/// At most this share of a segment's columns may be below the visible range, and at most the same share above
+/// the range. With this limit, a stall or the start of a segment does not determine the range.
 const OUTLIERS: f64 = 0.05;
 
 /// Returns the segments in view. If the segment at `cursor_s` is in view, this segment is moved to the end.

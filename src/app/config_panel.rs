@@ -80,7 +80,8 @@ impl Model {
         // The server may write a value in another form.
         let written = last.find(|set| set.name == name).map_or(to, |set| set.to.as_str());
         match self.value_now(name)? {
-            // The server reports its values once a second, so it may still report the previous one.
+            // The server is asked for its values once a second, so the known value may still be the previous
+            // value.
             now if [written, to, from].contains(&now) => Ok(self.setting_of(parameter, now, from.to_owned())),
             now => Err(format!("{name} is now {}, which another client has set", value_words(now))),
         }

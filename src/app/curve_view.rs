@@ -9,7 +9,7 @@ use crate::{
     experiment::{ChartData, Curve, Dimension, Limit, Pairs, Points},
 };
 
-/// The bounds of a search: its result, or its present state.
+/// The bounds that a search has found. While the search runs, the bounds found so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CurveBounds {
     /// The limit, such as `p99<1ms`.

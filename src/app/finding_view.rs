@@ -26,8 +26,9 @@ impl Model {
         self.folded.contains(finding.rule)
     }
 
-    /// Folds the first finding of the status line that is not folded yet. If all findings are folded, shows all
-    /// findings again. Findings of severity [`Problem`](Severity::Problem) cannot be folded.
+    /// Folds the most important finding that can be folded and is not folded yet. If all such
+    /// findings are folded, shows all findings again. Findings of severity [`Problem`](Severity::Problem)
+    /// cannot be folded.
     pub(super) fn fold_finding(&mut self) {
         let findings = self.findings();
         let can_fold = |finding: &&Finding| finding.severity < Severity::Problem && !self.is_folded(finding);

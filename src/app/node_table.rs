@@ -36,8 +36,8 @@ pub struct NodeRow<'a> {
     pub load: Option<NodeLoad>,
     /// The load's requests per second. Without a load on a cluster, the commands per second that the node reports.
     pub ops_per_s: Option<f64>,
-    /// The node's share of the load. Without a load on a cluster, a primary's share of the commands of all primaries;
-    /// `None` for a replica, and if all primaries are idle.
+    /// The node's share of the load. Without a load on a cluster, a primary's share of the commands of all
+    /// primaries. This second share is `None` for a replica, or if all primaries are idle.
     pub share: Option<f64>,
     /// The round trip times of PING in the last minute. A shorter period would have too few PINGs for a p99.
     pub ping: Latency,

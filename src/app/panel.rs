@@ -116,7 +116,7 @@ impl Panel {
         }
     }
 
-    /// Shows the knobs of a recording or an experiment, which the user has not requested.
+    /// Shows knobs that the user has not requested: the knobs of a recording or an experiment.
     pub(super) fn follow(&mut self, knobs: Knobs) {
         self.wanted = knobs;
         self.awaited.clear();

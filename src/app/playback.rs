@@ -24,9 +24,9 @@ impl Playback {
         Self { file, is_playing: false, read: Some(0.0), reread: RereadState::default(), speed: 2 }
     }
 
-    /// Creates the state of a recording that has been read completely and now plays. The speed is the lowest speed at
-    /// which the `length_s` seconds of the recording play in at most `most_s` seconds; if there is no such speed, the
-    /// highest.
+    /// Creates the state of a recording that has been read completely and now plays. The speed is the lowest
+    /// speed that plays the `length_s` seconds of the recording in at most `most_s` seconds. If no speed is
+    /// high enough, the speed is the highest one.
     pub fn all_within(most_s: f64, length_s: f64, file: String) -> Self {
         let fits = |speed: &f64| length_s <= most_s * speed;
         let speed = SPEEDS.iter().position(fits).unwrap_or(SPEEDS.len() - 1);

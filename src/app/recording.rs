@@ -61,8 +61,9 @@ impl Model {
         }
     }
 
-    /// Returns the beginning and end of the part to read, in seconds: the axis, `share` of the axis length on both
-    /// sides, and at the beginning one more minute, which figures at the cursor need.
+    /// Returns the beginning and the end of the part to read, in seconds. The part contains the axis, and
+    /// `share` of the axis length on both sides. At its beginning, the part contains one more minute, because
+    /// figures at the cursor need this minute.
     fn around(&self, share: f64) -> (f64, f64) {
         let axis = self.axis(self.columns);
         let beside_s = axis.length_s() * share;

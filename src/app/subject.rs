@@ -14,13 +14,14 @@ pub enum Subject {
     Server,
 }
 
-/// After the load is switched off, the charts still show the load as long as the time under load fills at least this
-/// share of the time axis.
+/// After the load is switched off, the charts continue to show the load for a while. They show the server as
+/// soon as the time under load fills less than this share of the time axis.
 const LEAST: f64 = 0.25;
 
 impl Model {
-    /// Returns the subject of the charts: the load if the load is on at the end of the time axis or was on for long
-    /// enough before, otherwise the server. The position of the cursor does not change the subject.
+    /// Returns the subject of the charts. This is the load if the load is on at the end of the time axis, or
+    /// was on for long enough before. Otherwise, this is the server. The position of the cursor does not
+    /// change the subject.
     pub fn subject(&self) -> Subject {
         let axis = self.axis(self.columns);
         let (from_s, to_s) = (axis.from_s(), axis.to_s().min(self.ends_s()).min(self.known_s()));

@@ -109,8 +109,8 @@ impl Model {
         self.put_cursor(end as f64 * step_s);
     }
 
-    /// Moves the axis of a frozen view as little as needed, so that the axis contains the cursor after the width of
-    /// the charts has changed.
+    /// After a change of the width of the charts, moves the axis of a frozen view as little as needed to
+    /// contain the cursor.
     pub(super) fn keep_cursor_in_view(&mut self) {
         if let View::Frozen { cursor_s, .. } = self.view {
             self.put_cursor(cursor_s);

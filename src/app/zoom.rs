@@ -9,8 +9,8 @@ const STEPS_S: [f64; 16] =
 /// The minimum length of a column in the view of the last minutes, and the minimum length of this view, both in
 /// seconds.
 const LATELY_S: (f64, f64) = (2.0, 75.0);
-/// Zooming skips a common column length that differs by less than this factor from the column length in the view of
-/// the last minutes.
+/// One of the common column lengths may be close to the column length in the view of the last minutes.
+/// Zooming skips this common length if the two lengths differ by less than this factor.
 const SIMILAR_FACTOR: f64 = 1.5;
 
 /// The user can zoom in until the view shows at most this many seconds.

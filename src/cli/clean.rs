@@ -52,7 +52,7 @@ Examples:
   redyno clean -p 6379
   redyno clean @prod --yes";
 
-/// The runs that have their marker (the record of what they changed) on a node, by the number of the node.
+/// By the number of each node: the runs whose marker (the record of what a run changed) is on this node.
 type RunsByNode = BTreeMap<u16, Vec<Ledger>>;
 
 /// The arguments of `redyno clean`.

@@ -7,8 +7,8 @@
 //!                     └ [targets.NAME] ──► @NAME: address and options ┐
 //!            password-command, --askpass ─────────────────────────────┴─► TargetArgs
 //! ```
-//! An option has the value of the first source that sets the option: the command line, the target, the defaults of the
-//! file, the built-in default.
+//! If several sources set an option, the first source in this order counts: the command line, the target, the
+//! defaults of the file, the built-in default.
 
 mod file;
 mod password;

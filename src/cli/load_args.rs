@@ -144,9 +144,9 @@ pub struct LoadArgs {
     /// node when the client first needs the node [default: what the limit of open files allows]
     #[arg(long, value_name = "N", value_parser = count)]
     pub max_connections: Option<u32>,
-    /// Send read-only requests to these nodes of a cluster's shard, or of a primary with its replicas: primary,
-    /// replica, any (the primary and its replicas in turn), or nearest (the lowest median PING of the last 10 s)
-    /// [default: primary]
+    /// The nodes that get read-only requests, in each shard of a cluster, or among a primary and its
+    /// replicas: primary, replica, any (the primary and its replicas in turn), or nearest (the lowest median
+    /// PING of the last 10 s) [default: primary]
     #[arg(long, value_name = "NODES")]
     pub read_from: Option<ReadFrom>,
     /// Treat NOAUTH, WRONGPASS and NOPERM like other errors and continue [default: the load stops, since the server

@@ -18,8 +18,8 @@ use crate::{
     units, untrusted,
 };
 
-/// Returns the directory for recordings that the user does not name: `redyno` in the state directory of the XDG Base
-/// Directory Specification, or the working directory if the state directory is unknown.
+/// Returns the directory for recordings that the user does not name: `redyno` in the state directory of the
+/// XDG Base Directory Specification. If the state directory is unknown, returns the working directory.
 pub(super) fn directory() -> PathBuf {
     own_directory("XDG_STATE_HOME", ".local/state").unwrap_or_else(|| ".".into())
 }

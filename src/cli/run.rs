@@ -102,8 +102,8 @@ fn end_output() -> Result<(), Failure> {
     }
 }
 
-/// Returns the error for `args`, if the arguments are refused before the program opens files, starts a thread or asks
-/// the user; `has_terminal` is whether stdout is a terminal.
+/// Returns the error if `args` are refused early: before the program opens files, starts a thread or asks the
+/// user. `has_terminal` is whether stdout is a terminal.
 #[doc(hidden)]
 pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
     let refused = match CommandLine::read(args) {

@@ -1,5 +1,5 @@
-//! The runs of the imitated benchmarks: the execution of a load until its end, the reasons for an early end, and texts
-//! such as the help, which are printed in place of a run.
+//! The runs of the imitated benchmarks: the execution of a load until its end, and the reasons for an early
+//! end. Also contains the texts that are printed in place of a run, such as the help.
 
 use std::{
     fmt::Display,

@@ -84,8 +84,8 @@ impl SessionPlan {
         self.knobs().try_for_each(|knobs| self.commission.check_clients(knobs)).map_err(UsageError::Line)
     }
 
-    /// Checks that the dialects (the protocols) of the nodes support the workload, and that servers that
-    /// share a load by consistent hash can divide this load.
+    /// Checks that the dialects (the protocols) of the nodes support the workload. If several servers share a
+    /// load by consistent hash, also checks that the load can be divided.
     ///
     /// # Errors
     /// Fails if a dialect does not support the workload, or the load cannot be divided; the error names the commands.

@@ -107,7 +107,7 @@ struct RunningSeries<'a> {
     series: &'a Series,
     lines: SeriesLines,
     table: SeriesTable<'a>,
-    /// The signals that end the series; the session of a cell also receives them.
+    /// The signals that end the series. The session of each cell receives the same signals.
     stop: Receiver<Signal>,
     count: usize,
     /// The line about the server, as soon as the server is known.

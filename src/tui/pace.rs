@@ -30,12 +30,12 @@ const MEASURED_S: (f64, f64) = (0.25, 4.0);
 const MARGIN: f64 = 0.8;
 /// The lowest rate of a connection that counts as fast, in bytes per second.
 const FAST: f64 = 200_000.0;
-/// The time after which a measured rate is dropped if the queue has not been full again, in seconds. The connection may
+/// A measured rate is dropped if the queue has not been full again for this many seconds. The connection may
 /// have become faster in the meantime.
 const FORGOTTEN_S: f64 = 300.0;
-/// The assumed rate of a connection to a terminal that has not answered quickly, in bytes per second, as long as no
-/// rate has been measured. A connection with an assumed rate never counts as fast: a full queue would delay the effect
-/// of the next key by seconds.
+/// The assumed rate of a connection, in bytes per second. It is used if the terminal has not answered
+/// quickly, until a rate has been measured. A connection with an assumed rate never counts as fast: a full
+/// queue would delay the effect of the next key by seconds.
 const ASSUMED: f64 = 3000.0;
 /// The number of writes that are kept: enough to fill the largest queue.
 const MOST_WRITES: usize = 256;

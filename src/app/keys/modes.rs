@@ -1,5 +1,5 @@
-//! The keys that do not belong to one screen: keys in a frozen view, in entries and in overlays, keys that work
-//! everywhere, and keys that all screens share while no overlay is open.
+//! The keys that do not belong to one screen. Some keys work in a frozen view, in entries or in overlays, and
+//! some keys work everywhere. The other keys work on all screens while no overlay is open.
 
 use super::{Action, Binding, Context, JumpTarget, KeyCode, KeyPattern, Screen, ZOOM, key, on};
 use crate::{

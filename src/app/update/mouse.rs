@@ -76,8 +76,8 @@ impl Model {
         }
     }
 
-    /// Handles the wheel. Over a chart the wheel zooms, over the knobs the wheel selects a knob, and elsewhere the
-    /// wheel moves through lists as the arrow keys do.
+    /// Handles the wheel. Over a chart, the wheel zooms. Over the knobs, the wheel selects a knob. Elsewhere,
+    /// the wheel moves through lists, like the arrow keys.
     fn wheel(&mut self, spot: Spot, up: bool) {
         if let Spot::Knob(_) = spot {
             return act(self, Action::Select(if up { Direction::Up } else { Direction::Down }));

@@ -185,7 +185,7 @@ fn written(value: &Value) -> String {
 /// Returns the text of the file, if the file exists.
 fn text(path: &Path) -> Result<Option<String>, String> {
     let unread = |error: io::Error| format!("cannot read it: {error}");
-    // Opening a path that is not a regular file might wait for a writer.
+    // Without NONBLOCK, opening a named pipe would wait for a writer.
     let file = match File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)
     {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -211,7 +211,8 @@ fn text(path: &Path) -> Result<Option<String>, String> {
     io::read_to_string(&bytes[..]).map(Some).map_err(|_| "it is no UTF-8 text".to_owned())
 }
 
-/// Refuses a file or directory if a user other than this user and root owns it or can write it.
+/// Refuses a file or directory if any user except this user and root owns the file or directory, or can write
+/// to it.
 fn refuse_others(path: &Path, about: &Metadata) -> Result<(), String> {
     let path = untrusted::path(path);
     if ![0, rustix::process::geteuid().as_raw()].contains(&about.uid()) {

@@ -125,8 +125,8 @@ pub(super) fn windows(
     Ok(trouble.sum_up(streams)?)
 }
 
-/// Returns a cause of missing replies that PINGs alone do not show: only one side uses TLS, or the server is not of the
-/// expected kind.
+/// Returns a cause of missing replies that PINGs cannot show. Either only one side uses TLS, or the server is
+/// not of the expected kind.
 fn wrong_protocol(plan: &OneshotPlan) -> String {
     use ReachError::{Memcached, Redis, SpeaksPlain, SpeaksTls, TooOld};
     match reach(&plan.target, REACH_LIMIT) {

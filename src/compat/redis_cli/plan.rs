@@ -15,8 +15,8 @@ const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 /// One of redis-cli's modes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OneshotMode {
-    /// `--latency`: on a terminal, one line that is redrawn until Ctrl-C or for the time of `-i`; without a terminal,
-    /// one line after 1 s, or after the time of `-i`.
+    /// `--latency`. On a terminal, one line that is redrawn until Ctrl-C, or for the time of `-i`. Without a
+    /// terminal, one line after 1 s, or after the time of `-i`.
     #[default]
     Latency,
     /// `--latency-history`: a line for each window; a window lasts 15 s, or the time of `-i`.
@@ -69,8 +69,8 @@ impl FromStr for RequestedPercentile {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
             return Err(error());
         }
-        // The decimal point is shifted in the text: 99.9 / 100 is slightly more than 0.999 in binary, which would be
-        // the next sample's rank.
+        // The decimal point is shifted in the text. A division would be inexact: 99.9 / 100 is slightly more
+        // than 0.999 in binary, and would give the rank of the next sample.
         let quantile: f64 = format!("{text}e-2").parse().map_err(|_| error())?;
         if quantile > 0.0 && quantile <= 1.0 {
             Ok(Self { text: text.to_owned(), quantile })

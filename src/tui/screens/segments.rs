@@ -69,8 +69,8 @@ fn curve(paint: &mut Paint, area: Rect, rows: usize, model: &Model) -> u16 {
 /// The minimum height of the curve: a rule, four rows of a chart, the axis, its labels, and a blank row.
 const LEAST_ROWS: u16 = 8;
 
-/// Returns the figure that the curve shows for a table that is sorted by `sorted_by`: `sorted_by` itself if this figure
-/// is a result, otherwise the throughput.
+/// Returns the figure that the curve shows. This is the sort column `sorted_by` if this figure is a result,
+/// otherwise the throughput.
 fn drawn(sorted_by: Figure) -> Figure {
     match sorted_by.unit {
         FigureUnit::Latency | FigureUnit::Trouble | FigureUnit::Ratio => sorted_by,

@@ -166,8 +166,9 @@ impl<'a> ChartContext<'a> {
         usize::from(self.cursor().or_else(now).unwrap_or_default())
     }
 
-    /// Returns the load in the column whose figures are shown: the column of the cursor, or the last column with
-    /// measurements, which may be the column before the present column.
+    /// Returns the load in the column whose figures are shown. With a cursor, this is the column of the
+    /// cursor. Otherwise, this is the last column with measurements, which may be the column before the
+    /// present column.
     pub fn load_shown(&self) -> Option<&LoadCell> {
         let shown = self.column_shown();
         let before = shown.checked_sub(1).filter(|_| self.cursor().is_none());

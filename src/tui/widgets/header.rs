@@ -23,7 +23,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         // The target's address is more important than the program's own name.
         parts[0].0 = " ".to_owned();
     }
-    // In a recording, the address is also more important than the less important parts of the right side.
+    // In a recording, the address is also more important than the parts of the right side with a high rank.
     let kept = if model.playback.is_some() { address(&parts) + 2 } else { 0 };
     let right = shed(right, usize::from(area.width).saturating_sub(kept));
     let right_x = area.right().saturating_sub(length(&right) as u16);

@@ -16,8 +16,8 @@
 //!  greeting  88.0 µs  190 µs 1.90 ms
 //! ```
 //!
-//! Other figures show the parts of a ping: the time between the kernel's timestamps, which is spent in network and
-//! server, and the delays of this machine.
+//! Other figures show how the time of a ping is divided: the time between the kernel's timestamps (network
+//! and server), and the delays of this machine.
 //!
 //! ```text
 //!  kernel 71.0 µs  receive delay 17.0 µs

@@ -139,8 +139,9 @@ fn line(paint: &mut Paint, dots: Dots, heights: &MeanHeights) -> BTreeSet<(u16, 
     cells
 }
 
-/// Draws marks for values above or below the axis, for each segment. The value is the mean of a column, or, if the mean
-/// is on the axis, the rate of the slowest or fastest quarter of a second in the column.
+/// Draws marks for values above or below the axis, for each segment. The value is the mean of a column. If
+/// this mean is on the axis, the value is the rate of the slowest or fastest quarter of a second in the
+/// column.
 fn draw_clipped(paint: &mut Paint, plot: Rect, lanes: &ChartContext, axis: &ValueAxis) {
     let dots = Dots::of(paint, plot);
     let of = |side: Height, extreme: fn((f64, f64)) -> f64| {
