@@ -59,8 +59,8 @@ const OVERVIEW: ScreenRow = ScreenRow {
              which shows the details of the last segment or of the segment at the cursor.";
         &[(on('v'), Action::TurnTimed)], "v", Some(("v", "response/service", 9)),
             "Show service times in the latency chart. They count from when a request is written. Press v again for response \
-             times, which count from when a request is due, and so avoid coordinated omission. In a closed loop, both \
-             times are equal.";
+             times. They count from when a request is due, and avoid coordinated omission. In a closed loop, both are \
+             equal.";
     },
     panes: &[Pane::Throughput, Pane::Latency, Pane::Probes, Pane::Panel],
     ..ScreenRow::PLAIN
