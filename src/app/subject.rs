@@ -65,8 +65,8 @@ impl Model {
         self.charts.refit();
     }
 
-    /// Switches the latencies between response times, which count from when a request is due, and service times,
-    /// which count from when the request is written.
+    /// Switches the latencies between response times and service times. Response times count from when a
+    /// request is due, and service times from when the request is written.
     pub(super) fn turn_timed(&mut self) {
         self.charts.timed = match self.charts.timed {
             Timed::FromDue => Timed::FromWrite,

@@ -118,7 +118,8 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
     }
 }
 
-/// Returns whether a session that shall have load begins without load, to wait for the server or for the user's answer.
+/// Returns whether a session with a requested load begins without load, because it waits for the server or
+/// for the user's answer.
 fn is_load_delayed(model: &Model, first: &Segment) -> bool {
     let wanted = &model.panel.wanted;
     let is_first = model.timeline().segments.current().is_none();

@@ -151,7 +151,7 @@ fn script(shell: &str) -> String {
         // Writing to memory cannot fail.
         let _ = shell.write_registration(VARIABLE, "redyno", "redyno", "redyno", &mut script);
     }
-    // bash would end a word before @, because bash expects the name of a host after @.
+    // bash expects the name of a host after @, and would therefore begin a new word at @.
     let before = if shell == "bash" { "COMP_WORDBREAKS=${COMP_WORDBREAKS//@/}\n" } else { "" };
     before.to_owned() + &String::from_utf8(script).expect("it is made of text")
 }

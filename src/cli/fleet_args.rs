@@ -43,7 +43,7 @@ pub struct FleetArgs {
 }
 
 impl FleetArgs {
-    /// Adds the fleet to the plan of a session.
+    /// Adds the fleet (the agents and their bus) to the plan of a session.
     ///
     /// # Errors
     /// Fails if options contradict each other, or agents cannot carry out the load.

@@ -110,7 +110,7 @@ pub(super) fn write_all(
         writer.finish().map_err(anyhow::Error::from)?;
         Ok(())
     };
-    // The error says why the file was not finished; a failure to remove it adds nothing.
+    // The error says why the file was not finished. If the removal fails too, this second error adds nothing.
     write().inspect_err(|_| drop(fs::remove_file(path)))
 }
 

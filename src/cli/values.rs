@@ -16,7 +16,7 @@ const MAX_THREADS: usize = 512;
 const MIN_SPEED: f64 = 0.001;
 const MAX_SPEED: f64 = 1000.0;
 
-/// Parses a count, optionally followed by k or M; no knob exceeds a `u32`.
+/// Parses a count, optionally followed by k or M; the value of every knob fits into a `u32`.
 pub fn count(text: &str) -> Result<u32, String> {
     fitting(parse_count(text).map_err(|error| error.to_string())?)
 }

@@ -117,7 +117,7 @@ pub fn run_to_end(
             goes_on &= report.map_or(Ok(ControlFlow::Continue(())), &mut heed)?.is_continue();
         }
         for (worker, interval) in alone.take_of_workers() {
-            // A single worker's result does not stop the load.
+            // The answer of `heed` to the figures of a single worker does not stop the load.
             let _ = heed(LoadReport::OfWorker(worker, &interval))?;
         }
     }
@@ -128,7 +128,7 @@ pub fn run_to_end(
     }
     let mut end = None;
     for record in records.into_iter().chain(alone.finish()) {
-        // The load is over, so the result of this report does not matter.
+        // The load is over, so the answer of `heed` does not matter.
         let _ = report(&record, None, error)?.map(&mut heed).transpose()?;
         if let Record::End(record) = record {
             end = Some(*record);

@@ -8,9 +8,10 @@ use crate::{
     session::Segment,
 };
 
-/// Returns the changes from the knobs `before` to the knobs `now`, such as `clients 200` or `load off`. For the first
-/// segment under load, returns the number of clients and the pipeline, such as `50×1`, and all other knobs that do not
-/// have their default values. There is at least one entry, and the most important entry comes first.
+/// Returns the changes from the knobs `before` to the knobs `now`, such as `clients 200` or `load off`. For
+/// the first segment under load, returns the number of clients and the pipeline, such as `50×1`, and all
+/// other knobs with values that differ from the defaults. There is at least one entry, and the most important
+/// entry comes first.
 pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     if !now.load {
         return vec!["load off".to_owned()];

@@ -4,12 +4,13 @@
 //!  callers ─► offer ─► bounded queue ─► thread ─► pipe, file or terminal, which may take its time
 //!                └── no room: the piece is lost, which is reported when there is room again
 //! ```
-//! A write to a pipe blocks if its reader has stopped (`| less`), and a write to a terminal blocks if its connection
-//! hangs. In both cases only the writing thread blocks, while the session continues and signals work. If both streams
-//! are the same file, both share a thread, so that the order of their texts is kept.
+//! A write to a pipe blocks if the reader of the pipe has stopped (`| less`). A write to a terminal blocks if
+//! the connection to the terminal hangs. In both cases only the writing thread blocks, while the session
+//! continues and signals work. If both streams are the same file, both share a thread, so that the order of
+//! their texts is kept.
 //!
-//! Frames of the screen have their own output (`output` of [`tui`](crate::tui)), since a frame that was not sent is
-//! drawn again instead of queued.
+//! Frames of the screen have their own output (`output` of [`tui`](crate::tui)), because frames are not
+//! queued. If a frame could not be sent, a newer frame is drawn instead.
 
 use std::{
     collections::VecDeque,
@@ -64,7 +65,7 @@ struct PieceQueue {
     is_writing: bool,
     /// Whether the queue was full, and has not become half empty since then.
     is_full: bool,
-    /// Whether all further pieces are the last pieces, which are accepted without a limit.
+    /// Whether the program is at its end, so that all further pieces are accepted without a limit.
     is_last: bool,
     /// Whether writing has been given up.
     is_over: bool,

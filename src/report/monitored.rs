@@ -26,8 +26,8 @@ fn table(title: &str, headings: &[&str], words: usize, rows: Vec<Vec<String>>) -
     ReportTable::of(title, headings, words, rows.into_iter().map(TableRow::of).collect())
 }
 
-/// Returns the findings of the session, the worst first. If there are no findings, the table has a row that
-/// says so in a session without load, and is empty in a session under load.
+/// Returns the findings of the session, the worst first. Without findings, the table of a session without
+/// load has one row that says so, and the table of a session under load is empty.
 pub(crate) fn findings(timeline: &Timeline, episodes: &Episodes) -> ReportTable {
     let mut sorted: Vec<_> = episodes.iter().collect();
     sorted.sort_by_key(|episode| std::cmp::Reverse(episode.finding.severity));

@@ -69,7 +69,7 @@ pub(super) struct NodeReport {
     /// The highest values of the gauges over time: first of the server's gauges, then of the gauges of
     /// redyno's machine.
     pub(super) gauges: [PointSeries<Gauges>; 2],
-    /// The server's parameters: first with their first reported values, then with their last.
+    /// The server's parameters, twice: with their first reported values, and with their last reported values.
     pub(super) config: [BTreeMap<String, String>; 2],
     pub(super) findings: Findings,
     figures: Box<dyn Sink + Send>,

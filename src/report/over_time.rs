@@ -231,7 +231,7 @@ fn together(one: (Vec<f64>, ChartLine), other: (Vec<f64>, ChartLine)) -> (Vec<f6
     xs.sort_unstable_by(f64::total_cmp);
     xs.dedup();
     let spread = |(times, line): (Vec<f64>, ChartLine)| {
-        // Between its own times, a line keeps its last value, so that it has no gap at the times of the other line.
+        // At the times of the other line, a line keeps its last value, so that no line has gaps there.
         let mut values = Vec::with_capacity(xs.len());
         let mut at = 0;
         for x in &xs {

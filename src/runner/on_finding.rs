@@ -38,8 +38,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 const LAST: Duration = Duration::from_secs(10);
 /// The time between two checks of a running command.
 const LOOK: Duration = Duration::from_millis(50);
-/// The environment variable with the password of the server. It is removed for the command, which does not
-/// need the password.
+/// The environment variable with the password of the server. The command does not get this variable, because
+/// it does not need the password.
 const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
 
 /// The input of the command: one line of JSON.

@@ -69,7 +69,7 @@ impl RunningSession {
     /// # Errors
     /// Fails if outputs cannot be opened, a server cannot be reached, or the load is not allowed.
     pub(super) fn begin(mut plan: SessionPlan) -> Result<Self, Failure> {
-        // The session itself receives the signals that end it, so the screen cannot delay them.
+        // Signals that end the session go to the session itself, so the screen cannot delay these signals.
         let ends = end_signals()?;
         // The recording is created first, so that its errors are reported immediately.
         let named = plan.outputs.record.iter().flatten().next();

@@ -52,7 +52,7 @@ pub fn save(folder: &Path, form: Picture, picture: &str) -> Result<String, Strin
     let (path, mut file) =
         fresh_file(folder, "redyno", form.extension()).map_err(|(path, error)| failed(&path, error))?;
     file.write_all(picture.as_bytes()).map_err(|error| {
-        // A part of a picture is useless. If the file cannot be removed, the first error is reported.
+        // An incomplete picture is useless. If the file cannot be removed, the first error is reported.
         let _ = fs::remove_file(&path);
         failed(&path, error)
     })?;

@@ -80,8 +80,9 @@ impl Model {
     }
 }
 
-/// Returns how well `name` matches `query`: higher is better. For a match, the name must contain the letters of each
-/// word of the query in the same order; otherwise `None`. Case and the order of words do not matter.
+/// Returns how well `name` matches `query`: higher is better. The name matches if it contains the letters of
+/// each word of the query in the same order. Without a match, returns `None`. Case and the order of words do
+/// not matter.
 pub fn score(query: &str, name: &str) -> Option<u32> {
     let name = name.to_lowercase();
     query.split_whitespace().map(|word| score_of_word(&word.to_lowercase(), &name)).sum()

@@ -8,8 +8,8 @@ use crate::{
 };
 
 impl Model {
-    /// Returns offers of all workloads: the workload from the start of the session if it is not a preset, and all
-    /// presets.
+    /// Returns offers of all presets. If the workload from the start of the session is not a preset, it is
+    /// offered as well.
     pub(super) fn workloads(&self) -> Vec<Offer> {
         let offer = |workload: &Workload| {
             let offer = self.setting(Adjustable::Workload, &workload.name);

@@ -106,7 +106,7 @@ fn write(path: &Path, picture: &str) -> anyhow::Result<()> {
     let opened = OpenOptions::new().write(true).create_new(true).open(path);
     let written = opened.and_then(|mut file| {
         let written = file.write_all(picture.as_bytes());
-        // The error says why writing failed; a part of a picture is worthless.
+        // An incomplete picture is useless, so the file is removed. The error says why writing failed.
         written.inspect_err(|_| drop(fs::remove_file(path)))
     });
     let path = path.display();

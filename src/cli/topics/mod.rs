@@ -19,8 +19,8 @@ Examples:
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct HelpArgs {
-    /// The topic: formats describes the output of redyno export, records the lines of a recording [default: help on the
-    /// options]
+    /// The topic: formats (the output of redyno export) or records (the lines of a recording) [default: help
+    /// on the options]
     #[arg(value_name = "TOPIC", value_parser = topic)]
     pub topic: Option<Topic>,
 }

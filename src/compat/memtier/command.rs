@@ -28,8 +28,8 @@ impl UserCommand {
         self.words.iter().map(|word| memchr::memmem::find_iter(word, KEY).count()).sum()
     }
 
-    /// Returns the words of the command with a key of the set `keys` in place of each `__key__`, and a value `data` in
-    /// place of `__data__`; `None` if `__data__` is only a part of a word.
+    /// Returns the words of the command. Each `__key__` is replaced by a key of the set `keys`, and
+    /// `__data__` by a value `data`. Returns `None` if `__data__` is only a part of a word.
     pub(super) fn step(&self, keys: &str) -> Option<String> {
         let word = |word: &Vec<u8>| match word.as_slice() {
             DATA => Some("\"{data}\"".to_owned()),

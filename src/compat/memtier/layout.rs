@@ -91,7 +91,9 @@ pub(super) fn json(
     json
 }
 
-/// Returns results with their titles: of a single run; or of the best run, of the worst run, and of all runs together.
+/// Returns results with their titles. A single run has one result. For several runs, these are the results of
+/// the best run, of the worst run, and of all runs together. With `--print-all-runs`, the results of each run
+/// come first.
 pub(super) fn results_with_titles<'a>(
     asked: &MemtierOptions,
     runs: &'a [Results],

@@ -29,7 +29,7 @@ impl Memtier {
         let asked = &self.asked;
         LoadPlan {
             cluster: self.cluster.clone().map(|cluster| {
-                // With replicas, a client has more connections.
+                // With replicas, a client connects to the replicas as well.
                 let max_connections = asked.connections() as usize * cluster.topology().nodes().count();
                 ClusterPlan {
                     read_from: asked.read_from,

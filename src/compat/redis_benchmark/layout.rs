@@ -79,7 +79,8 @@ impl TestReport<'_> {
     }
 }
 
-/// A JSON object for a test: its title, its requests, the requests per second, and the last record of a session.
+/// A JSON object for a test: title, number of requests, requests per second, and the fields of a session's
+/// last record.
 #[derive(Serialize)]
 struct TestObject<'a> {
     kind: &'a str,

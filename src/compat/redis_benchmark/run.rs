@@ -270,7 +270,7 @@ impl BenchRun {
     fn plan(&self, test: &Test) -> LoadPlan {
         let clients = usize::try_from(self.asked.clients.max(1)).unwrap_or(1);
         let cluster = |masters: &Masters| {
-            // With replicas, a client has more connections.
+            // With replicas, a client connects to the replicas as well.
             let nodes = masters.cluster.topology().nodes().count();
             let plan = ClusterPlan::new(Arc::clone(&masters.cluster), clients * nodes);
             let read_from = if self.asked.is_cluster { self.asked.read_from } else { plan.read_from };

@@ -25,7 +25,8 @@ const PROGRESS: u64 = 1_000_000;
 const MANY: u64 = 10_000;
 /// The number of hottest keys that are listed.
 const HOTTEST: usize = 16;
-/// The number of attempts to read the sizes of a batch. An attempt fails if a key changes its type meanwhile.
+/// The number of attempts to read the sizes of a batch. An attempt fails if the type of a key changes during
+/// the attempt.
 const TRIES: u32 = 3;
 
 /// The types of keys: their names, the commands for their sizes, and the units of the sizes.

@@ -27,7 +27,7 @@ use crate::{
 const ONE_LINE: Duration = Duration::from_secs(1);
 /// The default length of a window of `--latency-history`.
 const HISTORY: Duration = Duration::from_secs(15);
-/// The length of the window of `--latency` on a terminal, which runs until Ctrl-C: a year.
+/// The length of the window of `--latency` on a terminal, where the mode runs until Ctrl-C: a year.
 const UNTIL_STOPPED: Duration = Duration::from_secs(365 * 86_400);
 
 /// Runs `--latency` or `--latency-history`.

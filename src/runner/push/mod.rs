@@ -5,8 +5,8 @@
 //!                                                  │ every 10 s, and at the end
 //!            thread "push", one a receiver:        └─► sample ─► queue ─► POST, again each second until it is accepted
 //! ```
-//! Each sample has all sums since the session began. Therefore a receiver that was unreachable for a while needs only
-//! the last sample.
+//! Each sample has all sums since the session began. Therefore, if a receiver was unreachable for a while,
+//! the last sample is enough for this receiver.
 
 mod destination;
 mod families;
