@@ -71,7 +71,7 @@ const COMMANDS: &[CommandRow] = &[
     ),
     row::<CaptureArgs>(
         "capture",
-        "Write the commands that MONITOR shows for a bounded time, to replay with --trace",
+        "For a limited time, write all commands that MONITOR shows to a file for --trace",
     ),
     row::<ReplayArgs>("replay", "Show a recording: the same screen, with time travel"),
     row::<SessionsArgs>("sessions", "List the recordings on this machine"),

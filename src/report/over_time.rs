@@ -95,7 +95,7 @@ fn heat(account: &NodeReport) -> Option<Chart> {
     let title = "Heat map: the number of requests by latency";
     let mut chart = Chart::of("heat", title, Quantity::Latency, times(&account.load), lines);
     chart.note = format!(
-        "The stronger the tone of a cell, the more requests it has, up to {}; the scale of tones is logarithmic. A cell is a tenth of its latency high.",
+        "The stronger the tone of a cell, the more requests it has, up to {}; the scale of tones is logarithmic. The height of a cell is a tenth of its latency.",
         units::grouped(heat.most)
     );
     chart.heat = Some(heat);

@@ -110,8 +110,8 @@ impl FleetPlan {
             }
         };
         if commission.read_from == ReadFrom::Nearest {
-            let text = "--read-from nearest cannot be used with --agents, since each machine has another nearest node; \
-                give primary, replica or any";
+            let text = "--read-from nearest cannot be used with --agents, since the nearest node may differ between \
+                machines; give primary, replica or any";
             return Err(UsageError::of(text).into());
         }
         let cluster = commission.clusters.get(&0).cloned();

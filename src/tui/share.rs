@@ -67,7 +67,7 @@ pub fn save(folder: &Path, form: Picture, picture: &str) -> Result<String, Strin
 pub fn copying(what: &str, text: &str) -> Result<Vec<u8>, String> {
     if text.len() > MOST_COPIED {
         return Err(format!(
-            "{what} is {} and a terminal's clipboard takes {}; quit with q to see it in the scrollback",
+            "{what} is {} but a terminal's clipboard takes at most {}; quit with q to see it in the scrollback",
             units::bytes(text.len() as u64),
             units::bytes(MOST_COPIED as u64)
         ));

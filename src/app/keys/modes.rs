@@ -157,15 +157,15 @@ pub(super) const STEER: &[Binding] = key_table! {
     &[(on('w'), Action::Jump(JumpTarget::Worst))], "w", Some(("w", "worst", 9)),
         "Jump to the longest service time of the session (without load, the longest ping) and freeze there.";
     &[(on('a'), Action::FoldFinding)], "a", Some(("a", "fold finding", 9)),
-        "Acknowledge the finding in the status line: the line shows the next one or the load, and the header keeps \
-         the finding's sign. The finding is shown again if it ends and returns. After the last finding, press a to \
+        "Acknowledge the finding in the status line. The line then shows the next finding or the load, and the \
+         header keeps the sign. The finding is shown again if it ends and returns. After the last finding, press a to \
          show all again.";
     &[(on('d'), Action::Keys)], "d", Some(("d", "keys", 9)),
         "Look at the server's keys: number, memory and missing TTLs by prefix, the largest keys and the hottest keys. \
          The server gets no request for this before you press another key.";
     &[(on('o'), Action::Entries)], "o", Some(("o", "slow log, clients", 9)),
-        "List the entries of the slow log and the clients. Select one with the arrow keys, or type a part of its text; \
-         Enter shows it in full: all arguments that the server kept, or the client's library, age and buffers.";
+        "List the entries of the slow log and the clients. Select one with the arrow keys, or type a part of its text. \
+         Enter shows an entry with all arguments that the server kept, or a client with its library, age and buffers.";
     &[(on('T'), Action::WatchLatency)], "T", None,
         "Turn the server's latency monitor on (latency-monitor-threshold 10), after a question. The old value is restored \
          at the end of the session.";

@@ -96,7 +96,7 @@ impl RetryOptions {
         }
         if (1..asked.pipeline).contains(&self.queue) {
             return refused_with(
-                "max-retry-queue must be 0, or at least the pipeline, since all its requests can fail.",
+                "max-retry-queue must be 0, or at least the pipeline, since all requests of a pipeline can fail.",
             );
         }
         Ok(())

@@ -67,10 +67,10 @@ fn status(seen: &KeyReport) -> (String, Ink) {
         (_, KeyMethod::Monitor) if is_over => {
             let cpu = seen.cpu.map_or_else(String::new, |(before, during)| {
                 let [before, during] = [before, during].map(units::percent);
-                format!("; the main thread was busy for {during} of that time, and for {before} before")
+                format!("; the main thread was busy for {during} of that time, and for {before} of the time before")
             });
             let none = if seen.hottest.is_empty() { "; none of them names a key" } else { "" };
-            format!("MONITOR: {} commands in 1 s at most{none}{cpu}", count(seen.sampled))
+            format!("MONITOR: {} commands in at most 1 s{none}{cpu}", count(seen.sampled))
         }
         (_, KeyMethod::Monitor) => {
             "MONITOR: measures one second without MONITOR, then one with it".to_owned()
