@@ -147,9 +147,9 @@ const TOO_LONG: f64 = 0.35;
 pub struct ValueRanges {
     /// A typical value. A change by a tenth of this value should be visible.
     pub usual: f64,
-    /// Ranges, each from its lowest to its highest value; the most important range is last. The axis always shows the
-    /// last range. The axis also shows the earlier ranges as long as a change by a tenth of the typical value stays
-    /// visible.
+    /// Ranges, each from its lowest to its highest value; the most important range is last. The axis always
+    /// shows the last range. The axis also shows the earlier ranges if a change by a tenth of the typical
+    /// value is then still visible.
     pub ranges: Vec<(f64, f64)>,
 }
 

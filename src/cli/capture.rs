@@ -1,4 +1,4 @@
-//! `redyno capture`: for a limited time, writes the commands that MONITOR shows to a file for `--trace`.
+//! `redyno capture`: writes a file for `--trace`, with the commands that MONITOR shows in a limited time.
 
 use std::{path::PathBuf, time::Duration};
 

@@ -71,7 +71,7 @@ const COMMANDS: &[CommandRow] = &[
     ),
     row::<CaptureArgs>(
         "capture",
-        "For a limited time, write all commands that MONITOR shows to a file for --trace",
+        "Write a file for --trace, with the commands that MONITOR shows in a limited time",
     ),
     row::<ReplayArgs>("replay", "Show a recording: the same screen, with time travel"),
     row::<SessionsArgs>("sessions", "List the recordings on this machine"),

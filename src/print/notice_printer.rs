@@ -9,7 +9,8 @@ use crate::{server::CleaningProgress, session::Notice};
 /// A printer of notices.
 #[derive(Default)]
 pub struct NoticePrinter {
-    /// The names of the nodes, which precede their messages; empty if there is only one node.
+    /// The names of the nodes. Each message begins with the name of its node. Empty if there is only one
+    /// node.
     of: Vec<String>,
     which: NoticeFilter,
     /// Whether a line of progress is on the terminal.

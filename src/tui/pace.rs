@@ -59,14 +59,15 @@ impl FramePace {
         Self { began: now, took: Duration::ZERO, before: 0, line }
     }
 
-    /// Records that a frame begins.
+    /// Registers the start of a frame.
     pub fn begin(&mut self, now: Instant) {
         self.began = now;
         self.took = Duration::ZERO;
         self.before = self.line.sent;
     }
 
-    /// Records the total number of bytes that the system has accepted, and whether its send queue is full.
+    /// Registers the total number of bytes that the system has accepted, and whether the send queue of the
+    /// system is full.
     pub fn sent(&mut self, now: Instant, sent: u64, is_full: bool) {
         if !is_full {
             self.took = now.saturating_duration_since(self.began);

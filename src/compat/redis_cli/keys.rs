@@ -268,7 +268,8 @@ impl KeyWalk for BiggestKeys {
     }
 }
 
-/// The hottest keys with their counters of an LFU policy, the hottest last. An entry without a key has the counter 0.
+/// The hottest keys, the hottest last. Each key has its counter, which the server keeps under an LFU policy.
+/// An entry without a key has the counter 0.
 struct HottestKeys(Vec<(u64, String)>);
 
 impl HottestKeys {
