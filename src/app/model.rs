@@ -79,7 +79,8 @@ pub struct Tour {
     pub(super) step: usize,
     /// The next key of the step.
     pub(super) key: usize,
-    /// The time at which the step began or its last key was pressed, in seconds of the session.
+    /// The time at which the step began, or at which the tour last pressed a key of the step, in seconds of
+    /// the session.
     pub(super) since_s: f64,
     /// Whether the tour presses the keys without the user.
     pub(super) plays: bool,

@@ -18,8 +18,9 @@ pub enum View {
 /// The length of the period that the time axis shows; at most the whole session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Zoom {
-    /// The last minutes, in columns of two seconds, which soon show the effect of a knob. On a narrow screen, the
-    /// columns are longer, so that the view covers at least 75 s. A shorter session is shown as a whole.
+    /// The last minutes, in columns of two seconds. Such short columns soon show the effect of a knob. On a
+    /// narrow screen, the columns are longer, so that the view covers at least 75 s. A shorter session is
+    /// shown as a whole.
     #[default]
     Lately,
     /// Columns of one of the common lengths.

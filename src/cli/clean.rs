@@ -40,7 +40,8 @@ const MOST_LISTED: usize = 50;
 /// The time limit for finding the sessions that left changes behind. The search takes a connection and some twenty
 /// commands.
 const SURVEY_LIMIT: Duration = Duration::from_secs(30);
-/// The time limit for connecting to a node. The node's report of its cluster has the same limit.
+/// The time limit for connecting to a node of a cluster. The node's reply about the cluster has the same
+/// limit.
 const FIND_LIMIT: Duration = Duration::from_secs(5);
 /// A poll interval so long that the control plane, which polls the server, polls only once.
 const NEVER: Duration = Duration::from_secs(24 * 3600);

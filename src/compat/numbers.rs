@@ -16,7 +16,8 @@ pub fn atoi(text: &str) -> i64 {
     sign * number
 }
 
-/// Parses the seconds at the beginning of a text, which may have a fraction. Returns `None` for 0 or no number.
+/// Parses the number of seconds at the beginning of a text. The number may have a fraction. Returns `None`
+/// for 0 or no number.
 pub fn seconds(text: &str) -> Option<Duration> {
     let text = text.trim_start();
     let text = text.strip_prefix('+').unwrap_or(text);

@@ -133,7 +133,7 @@ pub fn address_text(target: &Target) -> String {
     }
 }
 
-/// Returns an error of the operating system without its number.
+/// Returns an error of the operating system as text, without the error number.
 pub fn os_error_text(error: &io::Error) -> String {
     without_number(&error.to_string())
 }

@@ -135,7 +135,8 @@ impl Lines {
                 self.complete(Some(ping), &mut lines);
             }
             Record::Server(moment) => self.server = Some(moment.body.clone()),
-            // The start of a stall has no line: a finding reports long stalls, and the event at its end has the length.
+            // The start of a stall has no line. A finding reports long stalls, and the event at the end of
+            // the stall has the length.
             Record::Event(Event { what: EventKind::Stalled { length_s: None, .. }, .. }) => {}
             Record::Event(event) => lines.push(event_line(event.t_s, &event.what)),
             Record::Mark(mark) => lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text)),

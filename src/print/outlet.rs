@@ -272,7 +272,7 @@ impl Write for Plain {
         };
         loop {
             match rustix::io::write(file, bytes) {
-                // Another process with the same stream has made it non-blocking.
+                // Another process that uses the same stream has made the stream non-blocking.
                 Err(Errno::AGAIN) => drop(poll(&mut [PollFd::new(&file, PollFlags::OUT)], None)),
                 written => return Ok(written?),
             }

@@ -1,5 +1,5 @@
-//! The distribution of latencies over time, as the number of requests in each bin. A bin is about a tenth of its
-//! latency wide.
+//! The distribution of latencies over time, as the number of requests in each bin. The width of a bin is
+//! about a tenth of the bin's latency.
 
 use serde::Serialize;
 

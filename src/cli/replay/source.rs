@@ -25,7 +25,8 @@ use crate::{
     },
 };
 
-/// The largest number of records between reader and screen: at most some megabytes, since a record may have 100 KB.
+/// The largest number of records in the queue from the reader to the screen. A record may have 100 KB, so the
+/// queue has at most some megabytes.
 const WAITING: usize = 32;
 /// The time limit for one poll of the reader; the screen handles keys between two polls.
 const POLL_TIME_LIMIT: Duration = Duration::from_millis(25);

@@ -16,7 +16,7 @@ use crate::{
 
 /// The text in place of a password.
 const HIDDEN: &str = "***";
-/// The ranges that the JSON writes with `:` between their numbers, and `--show-config` with `-`.
+/// Ranges whose two numbers are separated by `:` in the JSON, and by `-` in the lines of `--show-config`.
 const SPANS: [&str; 3] = ["data_size_range", "expiry_range", "num-slaves"];
 
 type ConfigFields = Vec<(&'static str, JsonValue)>;

@@ -79,8 +79,8 @@ fn value(column: &str, part: &OperationInterval) -> String {
     }
 }
 
-/// Returns the files with the latency distributions of all requests of a run and of each row. Each distribution is
-/// written as HdrHistogram's percentile text and as its log.
+/// Returns the files with latency distributions: one distribution of all requests of a run, and one of each
+/// row. Each distribution is in two files: as HdrHistogram's percentile text, and as HdrHistogram's log.
 pub(super) fn distributions(prefix: &str, run: u32, report: &MemtierReport) -> Vec<OutputFile> {
     let results = report.results;
     let mut rows: Vec<_> = report.requests.rows.iter().zip(&results.rows).collect();

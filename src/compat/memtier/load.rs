@@ -10,7 +10,8 @@ use crate::{
     workload::KeyNames,
 };
 
-/// The time limit for connecting to a node. The node's report of its cluster has the same limit.
+/// The time limit for connecting to a node of a cluster. The node's reply about the cluster has the same
+/// limit.
 pub(super) const FIND_LIMIT: Duration = Duration::from_secs(10);
 
 impl Memtier {

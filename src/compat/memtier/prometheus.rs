@@ -30,7 +30,8 @@ const MOST_LABELS: usize = 16;
 const LONGEST_NAME: usize = 128;
 /// The largest length of a label's value, in bytes.
 const LONGEST_VALUE: usize = 256;
-/// The largest latency that a bucket can have as its bound, in microseconds; longer latencies are only in `+Inf`.
+/// The largest upper bound of a bucket, in microseconds. Longer latencies are counted only in the bucket
+/// `+Inf`.
 const LONGEST_US: u64 = 60_000_000;
 /// The upper bounds of buckets in microseconds.
 const BOUNDS_US: [u64; 26] = [

@@ -1,4 +1,5 @@
-//! `--retry-on-error`: the values of its options, and the file of the requests that failed in the end.
+//! `--retry-on-error`: the values of the options about retries, and the file of the requests whose last
+//! attempt failed.
 
 use std::{
     collections::BTreeMap,

@@ -15,7 +15,8 @@ use crate::{
     endpoint::{Cluster, Talk, TalkError, Target},
 };
 
-/// The time limit for connecting to a node. The node's report of its cluster has the same limit.
+/// The time limit for connecting to a node of a cluster. The node's reply about the cluster has the same
+/// limit.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// The primaries of a cluster, or the servers of a ring.

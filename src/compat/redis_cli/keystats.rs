@@ -93,7 +93,7 @@ impl KeyStats {
         text += &format!("\n--- Top size per type ---\n{}", per_type(&self.memory, "is"));
         let elements = per_type(&self.elements, "has");
         text += &format!("\n--- Top length and cardinality per type ---\n{elements}");
-        // On a terminal, each line clears the old drawing, and perhaps a ^C, before it is written.
+        // On a terminal, each line first clears its row, which contains the old drawing and perhaps a ^C.
         if self.drawn.is_some() {
             text.lines().map(|line| format!("{CLEAR}{line}\n")).collect()
         } else {

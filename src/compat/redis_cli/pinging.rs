@@ -95,8 +95,8 @@ pub(super) fn windows(
     let probe = PingProbe::start(ping, Clock::start(), messages).context("cannot start the ping thread")?;
     let mut next = ControlFlow::Continue(());
     while next.is_continue() && stop.try_recv().is_err() {
-        // The probe sends a report every tick, so `recv` waits for a tick at most. It fails only when the probe has
-        // ended.
+        // The probe sends a report every tick, so `recv` waits for a tick at most. `recv` fails only when the
+        // probe has ended.
         let message = inbox.recv().context("the ping thread ended before its time")?;
         trouble.handle_probe_message(&message, streams)?;
         if let ProbeMessage::Ping(report) = &message {

@@ -96,8 +96,8 @@ impl MetricsAddress {
     }
 }
 
-/// Removes the socket of a killed process, if no process listens on this socket. The file must be a socket, since
-/// connections to other files are refused as well.
+/// Removes the socket of a killed process, if no process listens on this socket. Checks that the file is a
+/// socket, because a connection to any other file is refused as well.
 fn remove_stale(path: &Path) {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let refused = std::os::unix::net::UnixStream::connect(path)

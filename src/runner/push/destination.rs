@@ -1,4 +1,5 @@
-//! The receivers of pushed metrics as text, `otlp:URL` or `remote-write:URL`, and their headers, which are never shown.
+//! Parses the receivers of pushed metrics: `otlp:URL` or `remote-write:URL`. Also reads the headers for the
+//! receivers. These headers are never shown.
 
 use std::{fmt, path::Path, str::FromStr};
 

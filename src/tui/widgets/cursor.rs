@@ -40,7 +40,7 @@ pub fn line(paint: &mut Paint, plan: &ScreenPlan, lanes: &ChartContext) {
         if x >= plot.right() {
             continue;
         }
-        // The last row of the axis contains times, which begin left of their line.
+        // The last row of the axis contains the times as text, so the line ends above this row.
         let bottom = if area == plan.axis && area.height > 1 { plot.bottom() - 1 } else { plot.bottom() };
         for y in plot.top()..bottom {
             let symbol = paint.at(x, y).and_then(|symbol| symbol.chars().next()).unwrap_or(' ');
