@@ -24,8 +24,8 @@ pub(super) fn directory() -> PathBuf {
     own_directory("XDG_STATE_HOME", ".local/state").unwrap_or_else(|| ".".into())
 }
 
-/// Returns the directory `redyno` in the directory that the environment variable names. Without this variable, returns
-/// the directory `redyno` in the directory `usual` of the home directory.
+/// Returns redyno's own directory, whose name is `redyno`. It is inside the directory that the environment
+/// variable `variable` names. Without this variable, it is inside `usual`, a path below the home directory.
 pub(super) fn own_directory(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))?;

@@ -27,8 +27,8 @@ use crate::{
 
 /// The environment variable with the URI of the bus, for an agent.
 pub const BUS_VARIABLE: &str = "REDYNO_BUS";
-/// The maximum number of cluster nodes in an order. An agent asks these nodes for all other nodes of the
-/// cluster.
+/// The maximum number of cluster nodes that an order to an agent names. The agent asks these nodes for all
+/// other nodes of the cluster.
 const MOST_NAMED: usize = 20;
 
 /// The fleet of a session.

@@ -28,7 +28,7 @@ struct CellStyle {
 }
 
 /// Appends the output for `cells`, row by row. As soon as `out` has `most` bytes, only the current row is
-/// finished. Returns the number of cells in the output. The output expects and restores the terminal's
+/// finished. Returns the number of cells in the output. Before the output and after it, the terminal has its
 /// default colours and attributes.
 pub fn encode(out: &mut Vec<u8>, cells: &[(u16, u16, &Cell)], most: usize) -> usize {
     let mut text = String::new();

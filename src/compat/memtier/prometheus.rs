@@ -185,7 +185,7 @@ impl Prometheus {
         format!("Prometheus exporter listening on http://{}/metrics", address.unwrap_or_default())
     }
 
-    /// Records the start of a run with this number, from 1, and this number of threads.
+    /// Registers the start of the run with the number `run`, counted from 1, and the number of its threads.
     pub(super) fn begin(&self, run: u32, threads: u32) {
         with(&self.sums, |sums| (sums.run, sums.threads, sums.heard) = (run, threads, Instant::now()));
     }

@@ -195,7 +195,7 @@ fn number(span: Option<NumberRange>) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RequestKind {
     Set,
-    /// A request that gets this many keys at once; 0 is a GET.
+    /// A request that gets this many keys at once; 0 stands for a GET, which gets one key.
     Get(u32),
     Wait,
 }

@@ -74,8 +74,8 @@ pub(super) struct Memtier {
     err: StreamText,
     statsd: Option<Statsd>,
     prometheus: Option<Prometheus>,
-    /// The line about the lost connection that ends the run, and whether the error means that the server cannot be
-    /// reached.
+    /// If lost connections end the run: the line about the loss, and whether the error means that the server
+    /// cannot be reached.
     loss: Option<(String, bool)>,
 }
 

@@ -78,8 +78,8 @@ pub(super) fn tests(flavour: Flavour, asked: &BenchOptions, payload: &mut Payloa
     TESTS.iter().filter(|row| is_chosen(row, flavour, asked)).map(|row| filling.test(row)).collect()
 }
 
-/// Returns whether a test runs. Without `-t`, the tests of the tool's own suite run. `redyno bench` runs the suite of
-/// redis-benchmark; a test that only valkey-benchmark has runs if `-t` names it.
+/// Returns whether a test runs. Without `-t`, the tests of the tool's own suite run. `redyno bench` runs the
+/// suite of redis-benchmark; it runs a test that exists only in valkey-benchmark if `-t` names this test.
 fn is_chosen(row: &TestRow, flavour: Flavour, asked: &BenchOptions) -> bool {
     match &asked.tests {
         None => row.who == Availability::All || flavour == Flavour::Valkey,

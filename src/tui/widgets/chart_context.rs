@@ -288,7 +288,8 @@ pub fn waits_of_pings(round_trips: &mut [Option<Quantiles>], pings: &[Option<Pin
 }
 
 /// If the parts of most pings in a column are unknown, removes the known parts of the other pings in this
-/// column. The parts of a ping are the times of sending, in the kernel, and until the reply is read.
+/// column. The parts of a ping are the delay of sending, the time between the kernel's timestamps, and the
+/// delay of reading the reply.
 pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], pings: &[Option<PingCell>]) {
     for part in [Measure::PingSend, Measure::PingKernel, Measure::PingPickup] {
         for (part, pings) in levels[part as usize].iter_mut().zip(pings) {

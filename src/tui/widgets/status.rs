@@ -111,8 +111,8 @@ pub fn ink(severity: Severity) -> Ink {
     if severity == Severity::Problem { Ink::Bad } else { Ink::Warn }
 }
 
-/// A shift of the median PING counts as the effect of a problem if at most this time is between them, in
-/// seconds.
+/// A shift of the median PING counts as the effect of a problem if the shift and the problem began at most
+/// this many seconds apart.
 const EFFECT_S: f64 = 10.0;
 
 /// Returns the sentence of a finding. If there is room, the sentence begins with the time at which the

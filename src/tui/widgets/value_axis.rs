@@ -112,8 +112,8 @@ fn log_ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
         .unwrap_or_else(|| label_rows(axis, rows, of_steps(&[1.0, 5.0, 2.0])))
 }
 
-/// The lower and upper bound of the minimum number of labels on a linear axis. Between the bounds, the minimum is one
-/// label for every two rows.
+/// A linear axis gets at least one label for every two rows, but always at least the first number of labels
+/// given here. On a high chart, the second number of labels is enough.
 const LEAST_LABELS: (u16, u16) = (2, 4);
 
 /// Returns round values for a linear axis, at distances of 1, 2 or 5 times a power of ten.
