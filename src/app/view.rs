@@ -6,9 +6,9 @@
 //!   session ───┼───────────────────│──────────────────┼─────── now, continues
 //!                               cursor               to
 //! ```
-//! The timeline of a track grows during the session. When the user freezes the view, the track keeps the present
-//! state ([`Latest`](crate::session::timeline::LatestValues)). A frozen view shows nothing later, until the user moves the
-//! cursor to a later moment.
+//! The timeline of a track grows during the session. When the user freezes the view, the track keeps the
+//! present state ([`LatestValues`](crate::session::timeline::LatestValues)). A frozen view shows nothing
+//! later, until the user moves the cursor to a later moment.
 
 use super::{Model, TimeAxis, Track, View, Zoom, axis::number_ending};
 use crate::session::timeline::{Reading, Segments};

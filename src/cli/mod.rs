@@ -1,5 +1,5 @@
-//! The command line: the arguments of each command become a plan, in a file of their own. The code of the command line
-//! measures nothing.
+//! The command line. Each command has its own file, which turns the arguments of the command into a plan. The
+//! code of the command line measures nothing.
 
 mod ab;
 mod agent;

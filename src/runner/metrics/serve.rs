@@ -28,7 +28,7 @@ const MOST_CONNECTIONS: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A new connection stays open for at least this time, even if another client connects.
 const GRACE: Duration = Duration::from_millis(20);
-/// The pause after the system could not accept a connection.
+/// The pause after a failed attempt to accept a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves all clients, until `stop` fires.

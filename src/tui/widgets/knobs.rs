@@ -28,8 +28,8 @@ const LEAST_NAME: usize = 6;
 /// The minimum number of rows of the section, enough for the knobs of a simple workload.
 const LEAST_ROWS: u16 = 8;
 
-/// Draws the knobs in a section at the top of `rest`, and removes the section from `rest`. The section has at most half
-/// of the rows, or eight rows if half of the rows are fewer.
+/// Draws the knobs in a section at the top of `rest`, and removes the section from `rest`. The section has at
+/// most half of the rows, or eight rows if half of the rows is less than eight.
 pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
     let knobs = Knob::of(model.knobs_shown());
     let most = (rest.height / 2).max(LEAST_ROWS);

@@ -1,4 +1,4 @@
-//! Computes for all tables the positions of the columns, and which rows of a list are visible.
+//! Computes the positions of the columns for all tables, and which rows of a list are visible.
 //!
 //! ```text
 //!  ├ right 4 ┤├ rest ───────────────┤├ right 8 ┤├ left 17 ──────┤

@@ -193,8 +193,8 @@ impl ClippedMarks<'_> {
         }
     }
 
-    /// Returns the value with the highest `rank` in each group of neighbouring columns that have a value; the highest of
-    /// all is the first.
+    /// For each group of neighbouring columns with values, returns the value with the highest `rank`. The
+    /// highest value of all groups comes first.
     fn peaks(&self, columns: &[Option<u64>], rank: impl Fn(u64) -> u64) -> Vec<(u16, u64)> {
         let mut peaks: Vec<(u16, u64)> = Vec::new();
         let mut goes_on = false;
