@@ -59,8 +59,8 @@ pub fn unix_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
-/// Returns the local time of this machine minus UTC, in seconds, at `unix_s` seconds since 1970, or `None` if the
-/// system does not know the difference.
+/// Returns the offset of this machine's time zone from UTC, in seconds, at the time `unix_s` (seconds since
+/// 1970). East of UTC, the offset is positive. Returns `None` if the system does not know the offset.
 pub fn utc_offset_s(unix_s: i64) -> Option<i32> {
     let time = libc::time_t::from(unix_s);
     // SAFETY: all fields of `tm` are numbers or pointers, for which zero is a value.

@@ -1,5 +1,5 @@
-//! The subscribers of channels, the clients that wait for new entries of keys, and the clients that track changes of
-//! keys.
+//! The subscribers of channels, the clients that wait for an entry of a stream or a list, and the clients
+//! that track changes of keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,10 +57,10 @@ impl Waiting {
 /// The clients with CLIENT TRACKING, which are notified of changes of keys.
 #[derive(Debug, Default)]
 pub struct Tracking {
-    /// The clients, each with the prefix of the keys that it tracks; `None` means that the client tracks the keys that
-    /// it has read.
+    /// The tracking clients. A client tracks all keys with its prefix. With `None`, a client tracks the keys
+    /// that it has read.
     pub clients: BTreeMap<usize, Option<Vec<u8>>>,
-    /// The clients that have read each key since its last change.
+    /// For each key, the clients that have read the key since its last change.
     readers: Subscribers,
 }
 

@@ -76,7 +76,7 @@ impl<'a> Call<'a> {
     /// Returns argument `index`; argument 0 is the command's name.
     ///
     /// # Errors
-    /// Returns a syntax error if there is no such argument, as for an option without its value.
+    /// Returns a syntax error if there is no such argument, for example if the value of an option is missing.
     pub fn argument(&self, index: usize) -> Result<&'a [u8], ReplyError> {
         self.arguments.get(index).ok_or(ReplyError::SYNTAX)
     }
@@ -173,8 +173,8 @@ pub fn float(text: &[u8]) -> Result<f64, ReplyError> {
     value.filter(|value| !value.is_nan()).ok_or(ReplyError::NOT_FLOAT)
 }
 
-/// Converts the indexes `start..=stop` of LRANGE or ZRANGE, which count from the end if they are negative, to a range
-/// within `length` items. Returns the first index, and the index after the last item.
+/// Converts the indexes `start..=stop` of LRANGE or ZRANGE to a range within `length` items. Negative indexes
+/// count from the end. Returns the first index, and the index after the last item.
 pub fn index_range(start: i64, stop: i64, length: usize) -> (usize, usize) {
     let count = length as i64;
     let from_end = |index: i64| if index < 0 { (index + count).max(0) } else { index };

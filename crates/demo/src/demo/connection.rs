@@ -78,8 +78,8 @@ pub struct DemoConnection {
     input: Vec<u8>,
     outbox: Outbox,
     phase: ServingPhase,
-    /// Whether requests wait because too many bytes of replies are unsent, or wait for an entry of a stream
-    /// or a list.
+    /// Whether requests wait, either until the client has read replies, or until a stream or a list has a new
+    /// entry.
     is_paused: bool,
     /// The end of the first request's wait for an entry of a stream or a list, or `None` if the request does
     /// not wait.

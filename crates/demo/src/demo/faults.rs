@@ -3,7 +3,7 @@
 //! ```text
 //! stall 500ms every 5s            the whole server stops, as during a fork or a slow command
 //! slow GET 2ms                    the command takes that long: all clients wait, and it is in the slow log; with
-//!                                 `slow load 100us` the server does 10 k/s, whatever the machine
+//!                                 `slow load 100us`, any machine runs 10 000 commands a second
 //! delay GET 2ms nth 10            only this reply, and the later ones on its connection, are delayed
 //! error LOADING 1%                an error instead of running the command
 //! cut every 10000                 half a reply, and then nothing more on that connection
@@ -120,7 +120,7 @@ pub enum Damage {
     },
     /// The server resets the connection (RST) and does not send the reply.
     Reset,
-    /// The server sends bytes that are no valid reply instead of the reply.
+    /// Instead of the reply, the server sends bytes that are not a valid reply.
     Garbage,
 }
 

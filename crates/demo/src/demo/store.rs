@@ -130,7 +130,8 @@ pub struct SortedSet {
     order: BTreeMap<(i64, Arc<[u8]>), f64>,
 }
 
-/// Converts a score to an integer, so that integers have the order of their scores; minus zero equals zero.
+/// Converts a score to an integer. The integers have the same order as the scores. Minus zero and zero give
+/// the same integer.
 fn rank(score: f64) -> i64 {
     let bits = (score + 0.0).to_bits() as i64;
     bits ^ ((bits >> 63) as u64 >> 1) as i64

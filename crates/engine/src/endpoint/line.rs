@@ -27,7 +27,8 @@ pub(super) struct TimedStream(pub(super) Transport);
 impl TimedStream {
     /// Completes the TLS handshake, if TLS is required.
     ///
-    /// # Errors Returns the diagnosis of a failed handshake, for example that the server has no TLS.
+    /// # Errors
+    /// Returns the diagnosis of a failed handshake, for example that the server has no TLS.
     pub(super) fn secure(&mut self, target: &Target, deadline: Instant) -> Result<(), ReachError> {
         match self.shake_hands(deadline - left(deadline) / KEPT_BACK) {
             Ok(true) => Ok(()),

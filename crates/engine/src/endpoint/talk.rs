@@ -72,8 +72,8 @@ pub fn talk(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
 }
 
 impl Talk {
-    /// Limits the replies: a reply of more than `longest` bytes is an error, and so is a reply that a decoder [cannot
-    /// handle](Skipper::bounded).
+    /// Limits the replies. A reply of more than `longest` bytes is an error. A reply that a decoder [cannot
+    /// handle](Skipper::bounded) is an error, too.
     #[must_use]
     pub fn bounded(self, longest: usize) -> Self {
         Self { longest, skipper: self.skipper.bounded(), ..self }

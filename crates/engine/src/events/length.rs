@@ -44,8 +44,8 @@ impl EventKind {
         }
     }
 
-    /// Returns whether the event has a length and its time is the beginning of the activity. The time of
-    /// other events with a length is the end of the activity.
+    /// Returns true if the event has a length, and the time of the event is the beginning of the activity.
+    /// For all other events with a length, the time of the event is the end of the activity.
     pub fn is_dated_by_its_beginning(&self) -> bool {
         matches!(self, Stalled { .. })
     }

@@ -24,7 +24,7 @@ const WATCHED: [(Gauge, f64, &str); 48] = [
     (Gauge::HostThrottled, 0.1, "throttling by the CPU limit"),
     (Gauge::ExpireCpu, 0.1, "time for the search for expired keys"),
     (Gauge::ExpiredStale, 0.1, "share of keys that are expired and not removed"),
-    // Pressure counts from the first waiting thread, so it is high on a busy machine.
+    // Pressure (PSI) counts all time in which at least one thread waits, so it is high on a busy machine.
     (Gauge::HostCpuPressure, 0.3, "wait for a core (PSI)"),
     (Gauge::HostMemoryPressure, 0.3, "wait for memory (PSI)"),
     (Gauge::HostDiskPressure, 0.3, "wait for a disk (PSI)"),
@@ -38,7 +38,7 @@ const WATCHED: [(Gauge, f64, &str); 48] = [
     (Gauge::EvictedKeys, 100.0, "evicted keys"),
     (Gauge::ExpiredKeys, 1000.0, "expired keys"),
     (Gauge::LazyFree, 10_000.0, "objects that wait to be freed"),
-    // One of these is a loss for a client.
+    // Even a single one of these events affects a client.
     (Gauge::AofDelayed, 1.0, "writes that waited for an fsync"),
     (Gauge::RejectedClients, 1.0, "rejected connections"),
     (Gauge::OutputLimit, 1.0, "connections closed at the output limit"),

@@ -47,9 +47,9 @@ impl OwnThread {
         Self { since, cpu_ns: cpu_ns(), run_delay_ns: queue.delay_ns(), queue }
     }
 
-    /// Returns how long the thread was ready to run but waited for a core, in ns since the thread began, or
-    /// `None` if the system does not report this time. Must be called on the measured thread. The current lap
-    /// continues.
+    /// Returns how long the thread has waited for a core since it began, in ns. Only the time in which the
+    /// thread was ready to run counts. Returns `None` if the system does not report this time. Must be called
+    /// on the measured thread. The current lap continues.
     pub fn run_delay_ns(&self) -> Option<u64> {
         self.queue.delay_ns()
     }

@@ -110,7 +110,7 @@ impl Processes {
         for pid in pids.iter().take(MOST) {
             let Ok(text) = tree.read(&format!("proc/{pid}/stat")) else { continue };
             let Some(cpu_s) = Stat::parse(&text).map(|stat| stat.cpu_s) else { continue };
-            // A process that was not in the last complete reading has begun after this reading.
+            // A process that was not in the last complete reading has begun since then.
             let new = self.complete_ns.map(|at_ns| ProcessReading { at_ns, cpu_s: 0.0, cpu: 0.0 });
             let before = self.seen.get(pid).copied().or(new);
             let cpu = before.map_or(0.0, |before| {

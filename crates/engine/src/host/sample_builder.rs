@@ -42,9 +42,9 @@ impl<'a> SampleBuilder<'a> {
         self.level(gauge, rate.map(|(added, passed_s)| added / passed_s));
     }
 
-    /// Sets a gauge to the increase of `counter_s`, in seconds, divided by the time since the previous sample. The
-    /// share is limited to 1, because the counter and redyno's clock are not read at the same moment, and because a CPU
-    /// limit may stop several cores at once.
+    /// Sets a gauge to the increase of `counter_s`, in seconds, divided by the time since the previous
+    /// sample. The share is limited to 1. It could be higher, because the counter and redyno's clock are not
+    /// read at the same moment. A CPU limit may also stop several cores at once.
     pub(super) fn share(&mut self, gauge: Gauge, counter_s: Option<f64>) {
         self.rate(gauge, counter_s);
         let share = self.sample.gauges[gauge].map(|share| share.min(1.0));

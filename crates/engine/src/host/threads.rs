@@ -58,7 +58,7 @@ impl ThreadTimes {
         let added = |now: f64, then: f64| (now - then).max(0.0);
         let cpu_s = added(self.cpu_s, before.cpu_s);
         let is_ready = self.state == 'R' && before.state == 'R';
-        // A thread that runs all the time has no new turn either.
+        // For a thread that runs all the time, the number of turns does not change either.
         let waits = is_ready && self.turns.is_some() && self.turns == before.turns && cpu_s < passed_s / 2.0;
         let delay_s = self.delay_s.zip(before.delay_s).map(|(now, then)| added(now, then));
         Self {
@@ -224,7 +224,7 @@ mod tests {
         let fixture = Fixture::new(&[]);
         thread(&fixture, 7, [10.0, 5.0], 100);
         assert_eq!(second(&fixture, || {}).gauges[Gauge::ServerRunDelay], Some(1.0));
-        // A thread that runs all the time has no new turn either.
+        // For a thread that runs all the time, the number of turns does not change either.
         let runs = || {
             thread(&fixture, 7, [11.0, 5.0], 100);
             fixture.write(&[("proc/7/task/7/schedstat", "11000000000 5000000000 1000\n")]);

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!  thread ping ──────┐
-//!  thread wake ──────┼─► Message, one report a tick ─► mpsc ─► the owner of the probes
+//!  thread wake ──────┼─► Message, one report a tick (250 ms) ─► mpsc ─► the owner of the probes
 //!  thread intrinsic ─┤
 //!  thread host ──────┤
 //!  thread failover ──┤

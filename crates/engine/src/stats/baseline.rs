@@ -26,8 +26,8 @@ const QUARTILES_TO_DEVIATION: f64 = 1.349;
 /// The smallest distance of a shift from the usual level, in spreads. Noise hardly ever reaches this number of standard
 /// deviations.
 const SPREADS: f64 = 6.0;
-/// How long a figure must stay outside the usual level until a shift begins, and at the usual level until the shift
-/// ends, in seconds.
+/// The time in seconds for which a figure must be outside its usual level before a shift begins, and back at
+/// its usual level before the shift ends.
 const HELD_S: f64 = 3.0;
 /// The length of a shift in seconds after which the level of the shift becomes the usual level.
 const SETTLED_S: f64 = 180.0;
@@ -210,7 +210,8 @@ impl LevelWatch {
                 (t_s - self.doubtful_since_s >= HELD_S).then(|| self.begin(usual))
             }
             Some((shift, during)) => {
-                // A shift ends only at half of the difference, so that a value at the border does not alternate.
+                // A shift ends only at half of the difference. Otherwise, a figure near the border would
+                // begin and end shifts again and again.
                 if self.difference.side(usual, value, 0.5) == self.side {
                     self.doubtful.drain(..).for_each(|(t_s, value)| during.push(t_s, value));
                     during.push(t_s, value);

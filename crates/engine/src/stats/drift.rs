@@ -106,8 +106,8 @@ impl Blocks {
         (squares, logs)
     }
 
-    /// Returns the variance of the difference between the mean of the series and the mean of its first or last block,
-    /// for a random walk of variance 1 per second.
+    /// For a random walk of variance 1 per second, returns the variance of this difference: the mean of the
+    /// series minus the mean of its first or last block.
     fn walked(&self, from_start: bool) -> f64 {
         let all = self.n();
         let mut share = 0.0;

@@ -194,7 +194,7 @@ impl Search {
             (Some(good), Some(_)) if good.class() != Class::Lower => full(good.load),
             (Some(_), Some(bad)) if bad.class() != Class::Upper => full(bad.load),
             (Some(_), Some(_)) => SearchStep::Found,
-            // This never happens, since a search begins with one load.
+            // This never happens, because a search begins with one load.
             (None, None) => SearchStep::Nothing,
         }
     }

@@ -28,7 +28,7 @@ const OUTSIDE: f64 = 0.025;
 pub struct TimeSeries<'a> {
     /// The time at which the series began, in seconds.
     pub start_s: f64,
-    /// The length of each of `values`, in seconds.
+    /// The time that each of `values` covers, in seconds.
     pub each_s: f64,
     /// Each of `values` is the mean of this number of measured values, at least 1.
     pub of: u32,

@@ -66,8 +66,8 @@ impl Latency {
         hdr::encode(&us, SIGNIFICANT_DIGITS)
     }
 
-    /// Converts the distribution to the cells of a [`coarse`] text. So a verdict from a distribution is the same before
-    /// the distribution is written and after it is read.
+    /// Converts the distribution to the cells of a [`coarse`] text. So a distribution gives the same verdict
+    /// before it is written and after it is read again.
     #[must_use]
     pub fn coarse(&self) -> Self {
         let cells = hdr::in_cells_of(COARSE_DIGITS, self.cells());
@@ -143,8 +143,8 @@ impl Serialize for Latency {
     }
 }
 
-/// Writes distributions with exact figures and with cells of one significant digit, 16 per octave. The text has a tenth
-/// of the length of the usual text.
+/// Writes distributions in a short form. The figures are exact, but the cells have only one significant
+/// digit: each octave (a factor of two) has 16 cells. The HDR text has a tenth of the usual length.
 pub mod coarse {
     use super::{COARSE_DIGITS, Latency, Serialize, Serializer};
 

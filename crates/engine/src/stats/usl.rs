@@ -7,9 +7,9 @@
 //!   σ  contention: waiting for others     ·                ··   the cost of coherency reduces throughput
 //!   κ  coherency: mutual agreement      ·
 //! ```
-//! Source: Gunther, "Guerrilla Capacity Planning", 2007, chapters 4 and 5. N/X is linear in 1, N−1 and N(N−1), so the
-//! fit uses least squares with non-negative coefficients. Errors are relative to X, since noise grows with throughput.
-//! The law is a model, and every display of its results must say so.
+//! Source: Gunther, "Guerrilla Capacity Planning", 2007, chapters 4 and 5. N/X is linear in 1, N−1 and
+//! N(N−1), so the fit uses least squares with non-negative coefficients. Errors are relative to X, because
+//! noise grows with throughput. The law is a model, and every display of its results must say so.
 
 use super::student;
 
@@ -24,7 +24,7 @@ const POOR: f64 = 0.1;
 const BEYOND: f64 = 2.0;
 /// The smallest squared error in the calculation. Points that lie exactly on the law, as in tests, have no error.
 const LEAST_SQUARE: f64 = 1e-12;
-/// The probability of a knee by chance, with both signs of κ.
+/// The probability with which chance alone gives a κ that seems to differ from 0, in either direction.
 const CHANCE: f64 = 0.05;
 
 /// A fit of the law.

@@ -62,8 +62,8 @@ pub struct ClientGroup {
     pub commands: Option<u64>,
 }
 
-/// One connected client. Traffic and commands are differences to the previous list; these differences need Valkey 8.0
-/// or Redis 8.2.
+/// One connected client. Traffic and commands are counted since the previous list. Only Valkey since 8.0 and
+/// Redis since 8.2 report these figures.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientRow {

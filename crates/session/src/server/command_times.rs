@@ -70,9 +70,10 @@ impl KnownHistograms {
         !self.is_begun
     }
 
-    /// Adds to `stats` the differences between the histograms in `now` and the last known histograms. `calls` returns
-    /// the number of calls of a command at the previous poll. For a command that the previous poll did not request, the
-    /// difference is added only if the previous poll counted no new calls since the last histogram.
+    /// Adds to `stats` the differences between the histograms in `now` and the last known histograms. `calls`
+    /// returns the number of calls of a command at the previous poll. The last known histogram of a command
+    /// may be older than the previous poll. The difference is then added only if there were no calls of the
+    /// command between that histogram and the previous poll.
     pub(super) fn take(
         &mut self,
         now: Histograms,

@@ -183,8 +183,9 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Finds the markers in other databases that list changes of the whole server: parameters that were set, and
-    /// objects that setups made. For HTTP, finds the Elasticsearch indices with the names of runs. Writes nothing.
+    /// In all other databases, finds the markers with changes that concern the whole server. These changes
+    /// are set parameters, and objects of setups. For HTTP, finds the Elasticsearch indices with the names of
+    /// runs. Writes nothing.
     pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
         let act = async |OrderContext { wire, target, .. }: OrderContext| match wire {
             CommandSender::Redis(wire) => registry::elsewhere(&wire, &target).await,

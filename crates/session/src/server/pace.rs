@@ -129,8 +129,8 @@ pub(super) fn take_unseen(status: &mut Status) -> BTreeMap<String, u64> {
     unseen
 }
 
-/// Removes the commands of redyno's key scans from the server's commands per second and from its hits, so that a scan
-/// does not change these figures.
+/// Subtracts the commands of redyno's key scans from the server's commands per second and from its keyspace
+/// hits. A scan therefore does not change these figures.
 pub(super) fn subtract_key_scans(own: &BTreeMap<String, u64>, status: &mut Status) {
     let calls = |name: &str| own.get(name).copied().unwrap_or(0) as f64;
     let found: f64 = LOOKUPS.into_iter().map(calls).sum();

@@ -163,9 +163,9 @@ impl Parameter {
         }
     }
 
-    /// Converts a typed text to the form for CONFIG SET. A size may have a unit as in Redis (1 kb is 1024 bytes, 1 k is
-    /// 1000 bytes) or as in `1.5 GiB`, and a time may have a unit. Other texts are not changed; the server accepts or
-    /// refuses them.
+    /// Converts a typed text to the form for CONFIG SET. A size may have a unit as in Redis (1 kb is 1024
+    /// bytes, 1 k is 1000 bytes) or as in `1.5 GiB`. A time may have a unit, too. Other texts are not
+    /// changed; the server accepts or refuses them.
     pub fn typed(&self, text: &str) -> String {
         let text = text.trim();
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

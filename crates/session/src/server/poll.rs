@@ -3,7 +3,7 @@
 //! ```text
 //!              ┌─ INFO ──────────────► Status, events        (if refused, the whole poll fails)
 //!              ├─ INFO commandstats errorstats ─► Status
-//!              ├─ LATENCY HISTOGRAM ─► Status       (of the busiest commands, at once of a new command; if refused:
+//!              ├─ LATENCY HISTOGRAM ─► Status       (of the busiest and of new commands; if it is refused:
 //!              │                                    INFO latencystats, from time to time)
 //! every second ┼─ SLOWLOG GET ───────► events       (on Valkey also COMMANDLOG GET)
 //!              ├─ LATENCY LATEST ────► Status, events

@@ -1,8 +1,8 @@
 //! Reads, writes, renews and deletes the list of runs and their markers on the server.
 //!
-//! The list is a set and the markers are hashes, so that reading the list and the markers does not change the counts of
-//! GET and SET in the server's command statistics. Redyno removes only its own members and fields, not whole keys, so
-//! that data of other clients remains.
+//! The list is a set, and the markers are hashes. Reading them therefore does not change the counts of GET
+//! and SET in the server's command statistics. Redyno removes only its own members and fields, not whole
+//! keys, so that data of other clients remains.
 
 use tokio::task::JoinSet;
 
@@ -37,7 +37,7 @@ pub(super) async fn markers(
     Ok(merged_by_run(markers))
 }
 
-/// Returns the runs in the lists at `places`, without the places that have no list.
+/// Returns the runs in the lists at `places`. Places without runs are left out.
 async fn listed(
     wire: &RedisSender,
     places: &[MarkerPlace],
@@ -162,7 +162,8 @@ pub(super) async fn check_marker(wire: &RedisSender, ledger: &Ledger) -> Result<
     }
     let run = ledger.marker().run;
     come_nearer(wire, ledger).await?;
-    // This is read before the check, because an order may write the marker for the first time meanwhile.
+    // This flag is read before the check, because an order may write the marker for the first time during the
+    // check.
     let stood = ledger.has_stood();
     let stands = match ledger.place() {
         Some(place) => marker_exists(wire, &place, run).await?,
@@ -179,8 +180,8 @@ pub(super) async fn check_marker(wire: &RedisSender, ledger: &Ledger) -> Result<
     }
 }
 
-/// Moves a marker and its list entry from a far tag to a near tag, where any session finds them. The move is needed if
-/// a node with few slots has received more slots.
+/// Moves a marker and its list entry from a far hash tag to a near hash tag (below 1024), where any session
+/// finds them. The move is needed if a node with few slots has received more slots.
 async fn come_nearer(wire: &RedisSender, ledger: &Ledger) -> Result<(), ServerError> {
     let Some(far) = ledger.place().filter(|place| place.is_far) else { return Ok(()) };
     if let Some(near) = ServerError::optional(MarkerPlace::of(wire).await)?.filter(|near| !near.is_far) {

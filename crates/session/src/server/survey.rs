@@ -210,7 +210,7 @@ pub(super) async fn survey(
     let mut elsewhere = info.keys_by_db();
     let here = elsewhere.remove(&target.db).unwrap_or(0);
     let elsewhere = elsewhere.into_values().fold(0, u64::saturating_add);
-    // A server that is loading only answers INFO and CLIENT LIST.
+    // While a server is loading its data, it answers only INFO and CLIENT LIST.
     let (keys, foreign, runs) = if loading {
         (here, Foreign::AtMost(here), Vec::new())
     } else {

@@ -261,7 +261,8 @@ fn order(call: &Call<'_>) -> Result<(usize, bool), ReplyError> {
     Ok((limit, ascending))
 }
 
-/// Runs CLUSTER FAILOVER: the replica has all data of its primary, so it takes over at once, with any option.
+/// Runs CLUSTER FAILOVER: the replica has all data of its primary, so the replica takes over at once. The
+/// options of the command make no difference.
 pub fn fail_over(call: &mut Call<'_>) -> CommandResult {
     let member = member(call)?;
     if call.arguments.len() == 3 && ![&b"force"[..], b"takeover"].contains(&call.word(2).as_slice()) {

@@ -19,7 +19,8 @@ use crate::{
 /// A function that returns the lines of one section of INFO.
 type SectionText = fn(&Call<'_>) -> String;
 
-/// The sections of INFO: the title, whether plain INFO includes the section, and the function for its lines.
+/// The sections of INFO: the title, whether INFO without arguments includes the section, and the function for
+/// its lines.
 const SECTIONS: &[(&str, bool, SectionText)] = &[
     ("Server", true, server),
     ("Clients", true, clients),
@@ -114,8 +115,8 @@ fn stats(call: &Call<'_>) -> String {
     )
 }
 
-/// The CPU time is the time of the server's thread, and not of the process, which the server may share with the load
-/// generator.
+/// The CPU time is that of the server's thread. The CPU time of the process would be misleading, because the
+/// load generator may run in the same process.
 fn cpu(_: &Call<'_>) -> String {
     let [system, user] = thread_cpu().map(|time| format!("{:.6}", time.as_secs_f64()));
     format!(
@@ -275,7 +276,7 @@ mod tests {
         let total = |times: [Duration; 2]| times.iter().sum::<Duration>();
         let before = total(thread_cpu());
         let mut sum = 0_u64;
-        // Bounded by work and not by time: one step is far below a microsecond.
+        // The amount of work is fixed, not the time. One step takes far less than a microsecond.
         for n in 0..500_000_000_u64 {
             sum = std::hint::black_box(sum.wrapping_add(n));
             if n % 1_000_000 == 0 && total(thread_cpu()) > before {

@@ -1,4 +1,5 @@
-//! The commands for streams, restricted to what the bus of a fleet and the receivers of a workload need.
+//! The commands for streams. Only the commands that redyno itself sends are supported: for a fleet (several
+//! redynos that measure together), and for workloads that read streams.
 
 use super::{Call, CommandResult, float};
 use crate::demo::{
@@ -13,7 +14,7 @@ pub(super) const NO_GROUP: ReplyError = ReplyError::fixed("NOGROUP No such consu
 /// The highest possible ID of an entry.
 const LAST: EntryId = (u64::MAX, u64::MAX);
 
-/// Runs XADD, with the option MAXLEN. The stream is cut to exactly this length, even with `~`.
+/// Runs XADD, with the option MAXLEN. The stream is cut to exactly the length after MAXLEN, even with `~`.
 pub fn add_entry(call: &mut Call<'_>) -> CommandResult {
     let mut at = 2;
     let most = match call.word(at).as_slice() {

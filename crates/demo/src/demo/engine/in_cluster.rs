@@ -22,7 +22,8 @@ pub fn answer_in_cluster(
     let (begin_ns, before) = (state.now_ns, out.len());
     let queues = state.sessions[&client].transaction.is_some() && !COMMANDS[id].has(AT_ONCE);
     if !queues {
-        // This is outside the lock, so that the replicas do not wait for a slow command of their primary.
+        // The delay is outside the lock, so that the replicas do not wait for a slow command of their
+        // primary.
         state.delay_command(std::mem::take(&mut slow));
     }
     let slot = state.with_data(|state| {

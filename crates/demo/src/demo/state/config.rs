@@ -5,8 +5,8 @@
 //! The parameters `save`, `appendonly`, `appendfsync` and `activedefrag` have no effect. They exist only to
 //! test clients that set these parameters.
 //!
-//! The patterns of CONFIG GET and SCAN are the glob patterns of Redis without classes such as `[a-z]`: `*`, `?`, and
-//! `\` before a literal byte.
+//! The patterns of CONFIG GET and SCAN are glob patterns as in Redis, with `*`, with `?`, and with `\` before
+//! a literal byte. Classes such as `[a-z]` are not supported.
 
 use crate::{demo::reply::ReplyError, units::parse_bytes};
 

@@ -4,8 +4,9 @@
 //! entries: [ key, value │ key, value │ … ]     the last one takes the place of a removed one
 //!              0            1                  SCAN goes from the end to the beginning
 //! ```
-//! SCAN therefore returns every key that exists from the first call to the last call, even if other keys are added and
-//! removed in between: a moved entry either was visited before its move, or is visited at its new index.
+//! SCAN therefore returns every key that exists from the first call to the last call. Other keys may be added
+//! and removed in between. An entry that moves was either visited before its move, or is visited later at its
+//! new index.
 
 use super::{Map, Value, ValueType};
 use crate::{

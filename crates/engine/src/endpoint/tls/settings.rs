@@ -1,5 +1,5 @@
-//! The settings of TLS, and the TLS configuration that is made from the settings and from the files that they
-//! name.
+//! The settings of TLS, and the TLS configuration that is created from the settings and from the files that
+//! the settings name.
 
 use std::{fmt, net::IpAddr, path::PathBuf, sync::Arc};
 

@@ -213,7 +213,7 @@ impl<S: Read + Write> Read for TlsStream<S> {
                 }
             }
         }
-        // Records without plaintext: the caller checks the time, and returns.
+        // Many records without data have arrived. The caller checks the time, and then reads again.
         self.filled = true;
         if filled == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(filled) }
     }

@@ -1,5 +1,5 @@
-//! Decides which servers are trusted: servers with a certificate of a CA that the system trusts, servers with
-//! a certificate of a CA from a file, or all servers.
+//! Decides which servers are trusted. Either a CA must have signed the server's certificate, or all servers
+//! are trusted. The CA is one that the system trusts, or one from a file.
 
 use std::{
     collections::BTreeSet,

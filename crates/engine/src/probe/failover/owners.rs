@@ -91,9 +91,9 @@ impl Owners {
     }
 }
 
-/// Returns whether `owner` is the successor of `node`: `owner` was a replica of `node`, or `owner` is a new
-/// node and `node` has no slots left. A new node counts because it may have been a replica before: CLUSTER
-/// SLOTS does not list a replica that has not copied any data yet.
+/// Returns whether `owner` is the successor of `node`. This is true if `owner` was a replica of `node`, or if
+/// `owner` is a new node and `node` has no slots left. A new node counts because it may have been a replica
+/// before: CLUSTER SLOTS does not list a replica that has not copied any data yet.
 fn is_successor(owner: NodeNumber, node: NodeNumber, (before, now): (&Topology, &Topology)) -> bool {
     let known = before.nodes().find(|(number, _)| *number == owner).map(|(_, it)| it.role);
     known.map_or_else(|| now.primaries().all(|it| it != node), |role| role == Role::Replica(node))

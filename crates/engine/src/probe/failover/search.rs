@@ -30,8 +30,8 @@ const LOOK_UP_EVERY: Duration = Duration::from_millis(40);
 const LIMIT: Duration = Duration::from_millis(100);
 /// The time after which a search slows down to one try per second: 60 s.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A refused request belongs to a handover if it was due at most this long before the detection of the handover: 10 s,
-/// in ns.
+/// A refused request counts as part of a handover if the request was due at most this long before redyno
+/// noticed the handover: 10 s, in ns.
 const RECENT_NS: u64 = 10_000_000_000;
 /// The longest accepted reply, 1 MiB, which is enough for a reply to CLUSTER NODES with a thousand nodes.
 const LONGEST: usize = 1 << 20;
@@ -108,7 +108,8 @@ pub(super) fn for_slots(
             talks.remove(&node).or_else(|| Some(talk(&at(node)?, LIMIT).ok()?.bounded(LONGEST)))?;
         let mut is_good = false;
         talk.ask(&question.1, 1, LIMIT, |bytes, reply| {
-            // A user without permission to read gets the same refusal from every node.
+            // A user without permission to read gets this refusal from every node, so a refusal of the owner
+            // counts as an answer.
             is_good = !matches!(reply, Reply::Error(_)) || owner.is_some() && bytes.starts_with(b"-NOPERM");
         })
         .ok()?;

@@ -98,9 +98,9 @@ impl PingLink {
         }
     }
 
-    /// Queues a PING that was due at `due_ns`. Returns false if there is no connection. If the server closes
-    /// each connection after a reply, and the next connection is not open yet, the PING is skipped, and the
-    /// function returns true.
+    /// Queues a PING that was due at `due_ns`. Returns false if there is no connection. Some servers close
+    /// each connection after a reply. If the next connection to such a server is not open yet, the PING is
+    /// skipped, and the function returns true.
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64) -> bool {
         match &mut self.phase {
             PingPhase::Connected(line) if line.is_greeted() => {

@@ -1,7 +1,7 @@
 //! The ping probe: sends PING on its own connection, on a schedule that does not depend on the server.
 //!
 //! ```text
-//!  Schedule ──► due ──► Link ──► PING … PONG ──► Account ──► a Report a tick
+//!  Schedule ──► due ──► Link ──► PING … PONG ──► Account ──► a Report every tick (250 ms)
 //!                        └── lost, back, error replies ──► Messages
 //! ```
 //! A PING is sent when it is due, even if older PINGs are unanswered. The round trip begins when the PING is
@@ -17,9 +17,10 @@
 //! | `tls` | TLS failed: a certificate, the handshake, a broken record |
 //! | `missed` | for more than the timeout, this process itself did not run, and the PING was dropped |
 //!
-//! If the kernel timestamps the connection (TCP on Linux), each sample has three parts: the client's delay in sending,
-//! the time between the kernel's timestamps of departure and arrival, and the client's delay in reading. A round trip
-//! without exact parts is counted in `left_out`.
+//! If the kernel timestamps the connection (TCP on Linux), each sample has three parts. The first part is the
+//! client's delay in sending. The second part is the time between the kernel's timestamps of departure and
+//! arrival. The third part is the client's delay in reading. A round trip without exact parts is counted in
+//! `left_out`.
 //!
 //! The thread begins its schedule when the first attempt to connect has ended, successfully or not. When the probe is
 //! dropped, its last report contains the PINGs without a reply, and the time for which each of these PINGs has waited.

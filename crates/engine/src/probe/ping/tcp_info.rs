@@ -18,8 +18,9 @@ pub(super) fn tcp_rtt(socket: &Socket) -> Option<TcpRtt> {
 
     let mut info = [0_u8; INFO_SIZE];
     let mut length = INFO_SIZE as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes to `info`, which is that long and may hold any bytes, and
-    // the number of bytes to `length`; both live until the call returns, and the descriptor belongs to `socket`.
+    // SAFETY: the kernel writes at most `length` bytes to `info`, which has this length and may contain any
+    // bytes. The kernel writes the number of these bytes to `length`. Both variables live until the call
+    // returns, and the descriptor belongs to `socket`.
     let status = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),

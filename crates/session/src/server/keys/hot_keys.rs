@@ -1,5 +1,5 @@
-//! HOTKEYS (Redis 8.6): the server measures the CPU time of each key for five seconds. redyno never changes a
-//! measurement of another client, or the result of such a measurement.
+//! HOTKEYS (Redis 8.6): for five seconds, the server measures how much CPU time the commands on each key use.
+//! redyno never changes a measurement of another client, or the result of such a measurement.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,8 @@ const LENGTH_S: u64 = 5;
 /// The time between two checks whether the user has stopped the measurement.
 const NAP: Duration = Duration::from_millis(100);
 
-/// Lets the server measure for [`LENGTH_S`] seconds, reads the result, and removes the result from the server.
+/// Starts a measurement of [`LENGTH_S`] seconds on the server, reads the result, and removes the result from
+/// the server.
 pub(super) async fn measure(wire: &RedisSender, shared: &ExaminationState) -> Result<KeyState, ServerError> {
     let has_none = |error: ServerError| match error.is_refusal("ERR unknown command") {
         true => ServerError::Unfit("this server has no HOTKEYS, which exists since Redis 8.6".to_owned()),

@@ -1,11 +1,11 @@
-//! Samples keys with SCAN: the memory and the TTL of each key, and how often the key is used if the server has an LFU
-//! policy.
+//! Samples keys with SCAN, and reads the memory and the TTL of each key. If the server has an LFU policy,
+//! also reads how often each key is used.
 //!
 //! ```text
 //! SCAN ─► SCAN, MEMORY USAGE a, PTTL a, MEMORY USAGE b, … ─► pause ─► SCAN, MEMORY USAGE c, … ─► pause ─► …
 //! ```
-//! Each pause is at least 49 times as long as the server worked on the batch, so a scan uses at most 2 % of the
-//! server's main thread.
+//! Each pause is at least 49 times as long as the server's work on the batch before it. A scan therefore uses
+//! at most 2 % of the server's main thread.
 
 use std::{
     thread::sleep,

@@ -95,6 +95,6 @@ pub struct KeyAmount {
     pub key: String,
     /// The size of a large key, or the use of a hot key.
     pub amount: u64,
-    /// The type of a large key, once it is known.
+    /// The type of a large key, or `None` while the type is unknown.
     pub kind: Option<String>,
 }

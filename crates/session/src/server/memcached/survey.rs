@@ -28,7 +28,7 @@ pub(in crate::server) async fn survey(
         db: 0,
         keys,
         total_keys: keys,
-        // The owners of the keys are unknown, since keys cannot be listed.
+        // The owners of the keys are unknown, because memcached cannot list its keys.
         foreign: Foreign::Exactly(keys),
         neighbours: OtherClients { clients: others, replicas: 0, load: None, sessions: None },
         read_only: false,
@@ -44,10 +44,10 @@ pub(in crate::server) async fn survey(
 
 /// Returns the number of other clients in the reply to `stats conns`. Listening sockets are not counted.
 ///
-/// Redyno's own connections are recognised by their ports. Subtracting their number instead could hide
-/// another client, because the list lacks connections that still wait to be accepted. redyno subtracts the
-/// number only if no port matches. In this case, addresses are translated on the way, or the connection uses
-/// a Unix socket.
+/// Redyno's own connections are recognised by their ports. If redyno subtracted their number instead, another
+/// client could be hidden, because the list lacks connections that the server has not accepted yet. redyno
+/// subtracts the number only if no port matches. In this case, addresses are translated on the way, or the
+/// connection uses a Unix socket.
 fn others(list: &str, own: &HashSet<u16>) -> u64 {
     let stats = StatsReply::parse(list);
     let is_ours = |id: &str| {
