@@ -183,7 +183,7 @@ impl Conductor {
         {
             let mut layout = self.shared.change();
             layout.nodes[killed].has_failed = true;
-            // A replica can have taken over meanwhile, by CLUSTER FAILOVER.
+            // During the wait, a replica may have taken over by CLUSTER FAILOVER.
             let heir = (0..layout.nodes.len()).find(|n| *n != killed && layout.nodes[*n].shard == shard);
             if let Some(heir) = heir.filter(|_| layout.is_primary(killed)) {
                 layout.promote(heir);

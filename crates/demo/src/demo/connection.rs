@@ -24,7 +24,8 @@ use super::{
 /// The largest number of unsent bytes of replies to a client. With more unsent bytes, the requests of the
 /// client wait until the client has read replies.
 const MAX_UNSENT: usize = 1 << 20;
-/// A subscriber with more unsent bytes than this is disconnected, as by the output limit of Redis.
+/// The largest number of unsent bytes of messages to a subscriber. A subscriber with more unsent bytes is
+/// disconnected, as Redis does at its output buffer limit.
 const MAX_POSTED: usize = 32 << 20;
 /// The largest size of an incomplete request, 1 GiB as in Redis; a client that sends more is disconnected.
 const MAX_UNREAD: usize = 1 << 30;
@@ -264,8 +265,8 @@ impl DemoConnection {
     }
 }
 
-/// Sent bytes are removed from the buffer when there are at least this many, and they are at least half of
-/// all bytes. An empty buffer keeps at most this much memory, in bytes.
+/// The sent bytes are removed from the buffer if they are at least this many, and at least half of all bytes.
+/// An empty buffer keeps at most this much memory, in bytes.
 const KEPT: usize = 64 << 10;
 
 /// The output to one client.

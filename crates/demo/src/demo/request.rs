@@ -137,7 +137,7 @@ fn parse_inline(bytes: &[u8], spans: &mut Vec<ArgumentSpan>) -> Result<Option<us
 
 /// Parses a decimal integer with an optional minus sign; a plus sign, spaces and leading zeros are refused.
 pub fn number(digits: &[u8]) -> Option<i64> {
-    // Parsed by hand, because it runs once for every argument of every request.
+    // The digits are parsed by hand, because every argument of every request needs this code.
     if let [first @ b'1'..=b'9', rest @ ..] = digits
         && rest.len() < 18
     {

@@ -2,7 +2,7 @@
 //!
 //! The store uses no sockets, no protocol and no clock: its caller sets the present time.
 //!
-//! Each type of value estimates its size without a visit to all its members.
+//! The estimate for a value needs no visit to all members of the value.
 
 mod database;
 

@@ -4,8 +4,8 @@
 //! ```text
 //! MOVED, a lost connection, a slot without owner ──► stale ──► CLUSTER SLOTS of any node that answers ──► Topology
 //! ```
-//! Two requests for the topology are at least 100 ms apart, plus a random time, so a thousand redirects at once cause a
-//! single request.
+//! Two requests for the topology are at least 100 ms and a random time apart. So a thousand simultaneous
+//! redirects cause a single request.
 
 use std::{
     sync::{
@@ -50,9 +50,9 @@ const REPLICATION: [&[u8]; 2] = [b"INFO", b"replication"];
 #[derive(Debug)]
 pub struct Cluster {
     shared: Arc<ClusterFollower>,
-    /// The last outage of each node: from the first refused or lost request of the load until requests for the node's
-    /// slots succeed again. After a slot has moved, many clients notice the move one after the other. All their
-    /// failures together are one outage.
+    /// The last outage of each node. An outage begins with the first refused or lost request of the load, and
+    /// ends when requests for the node's slots succeed again. After a slot has moved, many clients notice the
+    /// move one after the other. All their failures together are one outage.
     pub load_outages: NodeOutages,
 }
 

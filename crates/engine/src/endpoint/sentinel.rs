@@ -1,7 +1,7 @@
 //! Asks Sentinels which server is the primary of a service.
 //!
 //! ```text
-//! all Sentinels at once ──► SENTINEL GET-MASTER-ADDR-BY-NAME ──► the answer after the last failover is the primary
+//! all Sentinels at once ──► SENTINEL GET-MASTER-ADDR-BY-NAME ──► the answer with the latest failover counts
 //! ```
 //! A Sentinel that does not answer causes only a short delay. A Sentinel gets the credentials of the servers only if
 //! the Sentinel requires a password.

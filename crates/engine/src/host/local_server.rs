@@ -80,9 +80,9 @@ impl LocalServer {
         self.pace.set_sharers(servers);
     }
 
-    /// Returns the sample of the machine with the figures of the server at `at_ns`. `pid` is the process ID that the
-    /// server reports. `processes` contains the samples that were taken at this moment, by process ID. These samples
-    /// ensure that a process that several servers share is read only once.
+    /// Returns the sample of the machine with the figures of the server at `at_ns`. `pid` is the process ID
+    /// that the server reports. `processes` contains the samples that were taken at this moment, by process
+    /// ID. With these samples, a process that several servers share is read only once.
     pub fn sample(
         &mut self,
         at_ns: u64,

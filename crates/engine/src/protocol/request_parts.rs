@@ -131,8 +131,8 @@ pub trait FillSlots {
     fn write(&mut self, value: Self::Value, out: &mut Vec<u8>) -> usize;
     /// Records that a number must later be inserted at this position.
     fn await_number(&mut self, at: usize);
-    /// Records that the bytes from `from` to `behind` have moved `by` bytes towards the end, because the bytes after
-    /// `behind` were moved before them.
+    /// Records a move: the bytes from `from` to `behind` are now `by` bytes nearer to the end, and the `by`
+    /// bytes that followed them now precede them.
     fn moved(&mut self, from: usize, behind: usize, by: usize);
     /// Reports bytes that are not a valid key, so that the request must not be sent.
     fn refuse(&mut self, key: &[u8]);

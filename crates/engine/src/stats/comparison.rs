@@ -46,7 +46,7 @@ pub enum Verdict {
     Better,
     /// The second side is worse, and the difference is larger than noise.
     Worse,
-    /// The sides are the same, because larger differences than this share are excluded.
+    /// The sides are the same, because all differences larger than `above` are excluded.
     Same {
         /// The largest difference that is not excluded, as a share of the first side.
         above: f64,

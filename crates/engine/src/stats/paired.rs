@@ -11,8 +11,8 @@
 
 use super::comparison::{Better, CLOSE, Comparison, SMALLEST};
 
-/// The probability with which the interval misses the true difference while more pairs may follow. This probability is
-/// small because each of many results may end the test.
+/// The probability with which the interval misses the true difference while more pairs may follow. This
+/// probability is small because there are many interim results, and each of them may end the test.
 const INTERIM: f64 = 0.005;
 /// The probability with which the interval misses the true difference after the last pair. With the probabilities of
 /// this module, equal settings are reported as different in at most 5 of 100 runs, which the tests verify.

@@ -51,8 +51,8 @@ pub struct Knee {
 }
 
 impl Usl {
-    /// Fits the law to `points` of (N, throughput), with each N once. Returns `None` for fewer than five points, or
-    /// if the law does not describe the points.
+    /// Fits the law to `points` of (N, throughput). Each N must occur only once. Returns `None` for fewer
+    /// than five points, or if the law does not describe the points.
     pub fn of(points: &[(f64, f64)]) -> Option<Self> {
         let is_point = |(n, x): &(f64, f64)| *n >= 1.0 && *x > 0.0 && x.is_finite();
         if points.len() < LEAST_POINTS || !points.iter().all(is_point) {

@@ -234,7 +234,7 @@ fn groups(rows: &[ClientRow], last_id: Option<u64>) -> Vec<ClientGroup> {
     groups
 }
 
-/// Returns the most notable rows, each once, in the order of the reasons.
+/// Returns the most notable rows, in the order of the reasons. No row occurs twice.
 fn outstanding(rows: Vec<ClientRow>) -> Vec<ClientRow> {
     let reasons: [fn(&ClientRow) -> u64; 6] = [
         |row| row.output_memory,

@@ -30,8 +30,8 @@ struct Burst {
 pub(super) enum Border {
     /// A burst begins with this number of occurrences.
     Begins(u64),
-    /// A burst is over. The fields are the total number of occurrences, the largest number in one poll, and the length
-    /// of the burst from the last poll before the burst.
+    /// A burst is over. The fields are the total number of occurrences, the largest number in one poll, and
+    /// the length of the burst. The length is counted from the last poll before the burst.
     Ends { sum: u64, most: u64, length_s: f64 },
 }
 

@@ -392,7 +392,8 @@ fn from_fred(command: &str, error: &Error, breach: &OnceLock<String>) -> ServerE
         }
         ErrorKind::Timeout => ServerError::Timeout { command, after: REPLY_LIMIT },
         ErrorKind::Parse | ErrorKind::NotFound => ServerError::Unexpected { command },
-        // All others are error replies. Fred sorts them by their first word and keeps the text.
+        // All other errors are error replies. Fred chooses the kind by the first word of the reply, and keeps
+        // the text.
         _ => ServerError::Refused { command, message: words },
     }
 }

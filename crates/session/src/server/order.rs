@@ -44,7 +44,7 @@ type OrderFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// An order. [`Control`](super::Control) defines the actions of all orders.
 pub(super) struct ControlOrder {
     act: Box<dyn FnOnce(Result<OrderContext, ServerError>) -> OrderFuture + Send>,
-    /// The ledger with the changes that must be undone after the order.
+    /// The ledger of the changes that the order makes. The session must undo these changes later.
     pub(super) ledger: Option<Ledger>,
     /// Whether a poll must precede the order.
     pub(super) needs_poll: bool,

@@ -149,7 +149,8 @@ impl Parameter {
                 let next = match (at, up) {
                     (Some(at), true) => words.get(at + 1),
                     (Some(at), false) => words.get(at.checked_sub(1)?),
-                    // The value is not in the list: the first word counts as below it, the last as above.
+                    // If the value is not in the list, the step up is the last word, and the step down is the
+                    // first word.
                     (None, true) => words.last(),
                     (None, false) => words.first(),
                 };

@@ -3,7 +3,7 @@
 //! ```text
 //!              ┌─ INFO ──────────────► Status, events        (if refused, the whole poll fails)
 //!              ├─ INFO commandstats errorstats ─► Status
-//!              ├─ LATENCY HISTOGRAM ─► Status       (of the busiest and of new commands; if it is refused:
+//!              ├─ LATENCY HISTOGRAM ─► Status       (of the busiest commands; if it is refused:
 //!              │                                    INFO latencystats, from time to time)
 //! every second ┼─ SLOWLOG GET ───────► events       (on Valkey also COMMANDLOG GET)
 //!              ├─ LATENCY LATEST ────► Status, events
@@ -233,9 +233,9 @@ impl RedisPoller {
         Ok(())
     }
 
-    /// Returns the histograms in the reply. A command whose first call came after the request is requested now, so that
-    /// the times of its calls are known too. In the first poll, the busiest commands are requested here. `None` in
-    /// polls without histograms.
+    /// Returns the histograms in the reply. If a command has become one of the busiest since the request, its
+    /// histogram is requested now, so that the times of its calls are known too. In the first poll, the
+    /// busiest commands are requested here. `None` in polls without histograms.
     async fn histograms(
         &mut self,
         wire: &RedisSender,

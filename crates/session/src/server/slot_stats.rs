@@ -1,9 +1,9 @@
 //! Reads the number of slots of a cluster node from CLUSTER NODES, and its busiest slots from CLUSTER SLOT-STATS (Redis
 //! 8.2, Valkey 8.0).
 //!
-//! The server has slot statistics only with `cluster-slot-stats-enabled yes`, which redyno never sets. The statistics
-//! are sums since the server's start, so redyno searches the busiest slots of the last seconds among the slots with the
-//! largest sums.
+//! The server has slot statistics only with `cluster-slot-stats-enabled yes`, which redyno never sets. The
+//! statistics are sums since the server's start, so redyno finds the busiest slots of the last seconds only
+//! if they are among the slots with the largest sums.
 
 use std::collections::BTreeMap;
 

@@ -32,9 +32,9 @@ struct Note {
 }
 
 impl TunedParameter {
-    /// Returns the entry for setting `name` from the value `from` to `to`. `knows` is the session's earlier entry for
-    /// the parameter, if there is one, and the old value in that entry is kept. If another client has changed the
-    /// parameter since, the value of that client will be restored.
+    /// Returns the entry for setting `name` from the value `from` to `to`. `knows` is the session's earlier
+    /// entry for the parameter, if there is one. The old value in `knows` is kept. If another client has
+    /// changed the parameter since then, the value of that client is the one to restore.
     pub fn with_change(knows: Option<&Self>, name: &str, from: &str, to: &str) -> Self {
         let fresh = || Self { name: name.to_owned(), from: from.to_owned(), to: Vec::new() };
         let mut tuned = knows.filter(|tuned| tuned.is_ours(from)).cloned().unwrap_or_else(fresh);

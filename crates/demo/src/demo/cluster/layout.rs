@@ -80,8 +80,8 @@ impl ClusterLayout {
         (0..SLOTS).filter(move |slot| self.owner(*slot) == shard)
     }
 
-    /// Returns the ranges of consecutive slots with the same owner, each as its first slot, its last slot and its
-    /// shard.
+    /// Returns the ranges of consecutive slots with the same owner. Each range consists of its first slot,
+    /// its last slot and the shard.
     pub fn ranges(&self) -> Vec<(u16, u16, usize)> {
         let mut ranges: Vec<(u16, u16, usize)> = Vec::new();
         for (slot, shard) in (0..SLOTS).zip(&self.owners) {

@@ -129,8 +129,8 @@ pub fn nodes(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// Returns the slots that move from or to a shard, in the format in which the shard's primary lists them in CLUSTER
-/// NODES.
+/// Returns the slots that move from or to a shard, in the format of CLUSTER NODES, as the shard's primary
+/// lists these slots.
 fn on_the_move(layout: &ClusterLayout, shard: usize) -> String {
     let moving = layout.moving.iter().map(|(slot, to)| (slot, layout.owner(*slot), *to));
     moving

@@ -1,7 +1,7 @@
 //! Detects failovers and measures how long they last.
 //!
 //! ```text
-//! an outage of a primary, or another owner of its slots ─► search: every 20 ms one read of a key of its slots, from
+//! an outage of a primary, or another owner of its slots ─► search: every 20 ms, a read of a key in these slots, from
 //!                                                          the owner or a replica ─► the first good reply ─► event
 //! an outage of a server with a name, or with Sentinels  ─► search: the name's address, a PING to it
 //! ```

@@ -233,7 +233,7 @@ impl PingLine {
             }
             self.last_error = error;
             if self.skipper.is_last() {
-                // The server does not read the PINGs behind this one.
+                // The server does not read the PINGs after this one.
                 self.outstanding.clear();
                 self.is_spent = true;
                 break;

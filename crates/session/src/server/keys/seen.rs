@@ -69,7 +69,7 @@ pub enum HotUnit {
 /// The keys with one prefix; the figures are estimates for the whole database.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrefixEstimate {
-    /// The prefix; empty for all keys that are not counted by a prefix.
+    /// The prefix, or an empty text for the group of all other keys.
     pub prefix: String,
     /// The number of keys.
     pub keys: Estimate,

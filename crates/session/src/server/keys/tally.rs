@@ -116,8 +116,8 @@ impl KeyTally {
         self.sums.entry(prefix.to_vec()).or_default()
     }
 
-    /// Returns the prefixes with the most memory. The figures are scaled to a database of `keys` keys. `is_complete` is
-    /// whether all keys were sampled.
+    /// Returns the prefixes with the most memory. The figures are scaled to a database of `keys` keys.
+    /// `is_complete` is true if all keys were sampled.
     pub(super) fn prefixes(&self, keys: u64, is_complete: bool) -> Vec<PrefixEstimate> {
         let n = self.sampled as f64;
         let all = if is_complete { n } else { (keys as f64).max(n) };
