@@ -196,7 +196,7 @@ event_kinds! {
     AgentBack { agent: usize, host: String } "agent back" format!("agent {agent} on {host} reports again");
     /// The process of an agent was stopped and continued.
     AgentPaused { agent: usize, host: String, length_s: f64 } "agent paused"
-        format!("agent {agent} on {host} was stopped for {length_s:.1} s; its requests in flight then count as late");
+        format!("agent {agent} on {host} was stopped for {length_s:.1} s; its requests in flight at that time count as late");
     /// An agent does not carry out an order, or its messages cannot be used.
     AgentRefused { agent: Option<usize>, cause: String } "agent refused"
         match agent { Some(agent) => format!("agent {agent}: {cause}"), None => cause.clone() };
@@ -254,7 +254,7 @@ event_kinds! {
         format!("{connections} connection{} after {after_s:.2} s", if *connections == 1 { "" } else { "s" });
     /// redyno's own process was stopped, and continued.
     Paused { length_s: f64 } "paused"
-        format!("{length_s:.1} s without a measurement: redyno was stopped; requests in flight then count as late");
+        format!("{length_s:.1} s without a measurement: redyno was stopped; requests in flight at that time count as late");
     /// A thread of the load died.
     WorkerDied { cause: String } "worker died" cause;
     /// The load was switched off because of `cause`.

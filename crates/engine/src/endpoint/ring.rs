@@ -35,7 +35,7 @@ pub enum RingError {
     Twice(Address),
     /// Two servers differ in more than their addresses.
     #[error(
-        "{0} and {1} differ in protocol, user, password, database or TLS, which all servers of --hash have in common"
+        "{0} and {1} differ in protocol, user, password, database or TLS; with --hash, all servers need the same"
     )]
     Different(Address, Address),
 }

@@ -81,8 +81,8 @@ pub enum ServerError {
     },
     /// A setup by HTTP has a path without the name of the run.
     #[error(
-        "the setup does not send a request for '{path}', which does not have the name of this run: write /{{NAME}} \
-         for a key called NAME of the workload"
+        "redyno sends no setup request for '{path}', which does not have the name of this run; write /{{NAME}} \
+         with the NAME of a key of the workload"
     )]
     NotOfRun {
         /// The path.
