@@ -98,8 +98,8 @@ impl<'a> Call<'a> {
         count.map(|n| n.and_then(|n| usize::try_from(n).ok()).ok_or(ReplyError::NOT_POSITIVE)).transpose()
     }
 
-    /// Returns argument `index` in lower case, to compare it with options, or an empty string if there is no such
-    /// argument.
+    /// Returns argument `index` in lower case, for comparison with options. Returns an empty string if there
+    /// is no such argument.
     pub fn word(&self, index: usize) -> Vec<u8> {
         self.arguments.get(index).unwrap_or_default().to_ascii_lowercase()
     }

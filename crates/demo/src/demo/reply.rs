@@ -1,7 +1,8 @@
 //! Encodes the values of replies as RESP2 or RESP3, depending on the connection.
 //!
-//! RESP2 has no null, map, set, double or verbatim string. As in Redis, a RESP2 client gets a null bulk string for
-//! null, a flat array for a map, an array for a set, and a bulk string for a double or a verbatim string.
+//! RESP2 has no null, map, set, double or verbatim string. As in Redis, a RESP2 client gets a null bulk
+//! string for null, a flat array for a map, and an array for a set. For a double or a verbatim string, the
+//! client gets a bulk string.
 //!
 //! The error replies have the messages of Redis.
 

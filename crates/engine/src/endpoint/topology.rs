@@ -99,7 +99,7 @@ pub enum TopologyError {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct SlotsReply {
     members: Vec<Member>,
-    /// The first and the last slot of each range, and the index of its owner in `members`.
+    /// The first and the last slot of each range, and the index of the range's owner in `members`.
     ranges: Vec<(u16, u16, usize)>,
 }
 
@@ -183,9 +183,9 @@ impl Topology {
         Ok(next)
     }
 
-    /// Parses the topology from a reply of the server at `asked`. This is the reply to CLUSTER SLOTS. For a
-    /// primary outside a cluster, this is the reply to INFO replication. The nodes of `self` keep their
-    /// numbers.
+    /// Parses the topology from a reply of the server at `asked`. In a cluster, `reply` is the reply to
+    /// CLUSTER SLOTS. For a primary outside a cluster, `reply` is the reply to INFO replication. The nodes of
+    /// `self` keep their numbers.
     ///
     /// # Errors
     /// Fails if the reply is not a topology, or has too many nodes.

@@ -154,8 +154,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the request of the ping, which costs a server very little: PING, memcached's `mn`, or HEAD with the path
-    /// of the URI.
+    /// Returns the request of the ping: PING, memcached's `mn`, or HEAD with the path of the URI. This
+    /// request costs a server very little.
     pub fn ping(self) -> &'static [u8] {
         match self {
             // RESP2 and RESP3 encode PING in the same way, so it may precede HELLO.
@@ -246,7 +246,7 @@ impl Dialect {
         matches!(self, Self::Resp2 | Self::Resp3)
     }
 
-    /// Returns whether a server has keys, and reports statistics about its data and its clients.
+    /// Returns true if a server has keys, and also reports statistics about its data and its clients.
     pub fn has_keys(self) -> bool {
         self.site().is_none()
     }

@@ -1,21 +1,23 @@
 //! Compares two settings that were measured in alternation: computes the difference, and the confidence interval of the
 //! difference.
 //!
-//! A pair consists of one period of each setting, one right after the other. The difference of a pair is the difference
-//! between the logarithms of its two values. The estimate is the median of the means of all pairs of differences
-//! (Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963). The ends of the confidence interval are two of the
-//! means of pairs of differences. The distribution of the signed-rank sum determines which means (Tukey; Hollander and
-//! Wolfe, "Nonparametric Statistical Methods", 2nd ed. 1999, 3.2 to 3.4). A single stall in one of the pairs does not
-//! decide the result. The method makes no assumption about the noise, except that it is symmetric. The order of the
-//! settings alternates, so the sign of a drift alternates too.
+//! A pair consists of one period of each setting, one right after the other. The difference of a pair is the
+//! difference between the logarithms of its two values. The estimate is the median of the means of all pairs
+//! of differences (Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963). The ends of the
+//! confidence interval are two of the means of pairs of differences. The distribution of the signed-rank sum
+//! determines which of these means are the ends (Tukey; Hollander and Wolfe, "Nonparametric Statistical
+//! Methods", 2nd ed. 1999, 3.2 to 3.4). A single stall in one of the pairs does not decide the result. The
+//! method makes no assumption about the noise, except that it is symmetric. The order of the settings
+//! alternates, so the sign of a drift alternates too.
 
 use super::comparison::{Better, CLOSE, Comparison, SMALLEST};
 
 /// The probability with which the interval misses the true difference while more pairs may follow. This
 /// probability is small because there are many interim results, and each of them may end the test.
 const INTERIM: f64 = 0.005;
-/// The probability with which the interval misses the true difference after the last pair. With the probabilities of
-/// this module, equal settings are reported as different in at most 5 of 100 runs, which the tests verify.
+/// The probability with which the interval misses the true difference after the last pair. With the
+/// probabilities of this module, equal settings are reported as different in at most 5 of 100 runs. The tests
+/// verify this.
 const LAST: f64 = 0.025;
 
 /// Compares two settings by the differences of logarithms of all pairs. `is_last` is true if no more pairs follow. The

@@ -157,7 +157,8 @@ impl ClientList {
 }
 
 impl ClientRow {
-    /// Replaces the counters with their differences to `then`; without earlier counters, they become `None`.
+    /// Replaces each counter with its increase since `then`. Without earlier counters, all counters become
+    /// `None`.
     fn subtract(&mut self, then: Option<&ClientCounters>) {
         let now = [&mut self.bytes_in, &mut self.bytes_out, &mut self.commands];
         for (n, now) in now.into_iter().enumerate() {

@@ -1,8 +1,8 @@
 //! The place of the list of runs on a server, and the keys that a node of a cluster can store.
 //!
 //! A node of a cluster has some of the 16 384 slots, and accepts only commands whose keys are in one of its
-//! slots. The names of the list of runs and of the markers end with a hash tag. It is the first of the tags
-//! `{0}`, `{1}`, … whose slot is on the node. So another session on the same node finds the list and the
+//! slots. The names of the list of runs and of the markers end with a hash tag. This tag is the first of the
+//! tags `{0}`, `{1}`, … whose slot is on the node. So another session on the same node finds the list and the
 //! markers without SCAN. If the slot moves to another node, the list and the markers move too. On the new
 //! node, the first tag may then be another tag than that of the moved keys.
 

@@ -157,8 +157,8 @@ impl Survey {
         }
     }
 
-    /// Returns the question to the user before the first write; `None` if the load writes only the run's own keys, and
-    /// the server has no other keys, clients or replicas.
+    /// Returns the question to the user before the first write. Returns `None` if the load writes only the
+    /// run's own keys, and the server has no other keys, clients or replicas.
     pub fn question(&self, writes: &Writes) -> Option<String> {
         let lives_there: Vec<_> = [self.holds(), self.serves()].into_iter().flatten().collect();
         let makes_by_http = writes.is_service && !writes.setup.is_empty();

@@ -134,7 +134,8 @@ pub(super) fn certificates(
     }
 }
 
-/// Reads the client certificate, the certificates of the CAs that signed it, and its private key.
+/// Reads the client certificate, the certificates of the CAs that signed it, and the private key of the
+/// client certificate.
 pub(super) fn identity(
     client: &ClientCertificate,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {

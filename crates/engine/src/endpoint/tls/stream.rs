@@ -27,9 +27,11 @@ const FIRST_BYTES: usize = 64;
 pub struct TlsStream<S> {
     socket: S,
     session: ClientConnection,
-    /// Whether the socket was empty after the last read. This is so if the read did not fill its buffer.
+    /// Whether the socket was empty after the last read. The socket was empty if the read did not fill its
+    /// buffer.
     drained: bool,
-    /// Whether plaintext may be left after the last read. This is so if the read filled the caller's buffer.
+    /// Whether plaintext may be left after the last read. Plaintext may be left if the read filled the
+    /// caller's buffer.
     filled: bool,
     /// The first bytes that the server sent, kept until the handshake is done.
     first: Vec<u8>,

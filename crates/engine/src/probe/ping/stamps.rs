@@ -14,8 +14,8 @@ use crate::probe::Timing;
 /// The departure of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Departure {
-    /// The key of the write: the number of bytes written from turning on timestamps to the end of the write,
-    /// minus one, modulo 2^32.
+    /// The key of the write. The key is the number of bytes from the first byte with a timestamp to the end
+    /// of the write, minus one, modulo 2^32.
     pub key: u32,
     /// The time of the departure.
     pub wall_ns: i64,
