@@ -93,7 +93,7 @@ fn parse_array(bytes: &[u8], spans: &mut Vec<ArgumentSpan>) -> Result<Option<usi
         let length = length.and_then(|length| usize::try_from(length).ok());
         let length =
             length.filter(|length| *length <= MAX_BULK).ok_or_else(|| no_request("invalid bulk length"))?;
-        // As in Redis, the two bytes after an argument are skipped unread.
+        // As in Redis, the two bytes after an argument are skipped without a check.
         let end = start + length;
         at = end + 2;
         if bytes.len() < at {

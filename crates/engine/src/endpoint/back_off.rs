@@ -25,7 +25,7 @@ impl BackOff {
 
     /// Returns the next pause.
     pub fn next(&mut self, random: &mut impl Rng) -> Duration {
-        // 2^7 times the first pause is more than the longest.
+        // 2^7 times the first pause is already longer than the longest pause.
         let pause = (FIRST * (1 << self.failures.min(7))).min(LONGEST);
         self.failures = self.failures.saturating_add(1);
         random.random_range(pause / 2..=pause)

@@ -58,7 +58,7 @@ pub enum UriError {
     /// The URI names Sentinels, but the address of one server is required.
     #[error("Sentinels cannot be given here; give the address of the primary")]
     Sentinels,
-    /// The URI has a query other than `db=N` of a unix socket.
+    /// The URI has a fragment or an unknown query. The only known query is `db=N`, for a unix socket.
     #[error("the URI has an unknown query or fragment; only ?db=N is known, for a unix socket")]
     Query,
     /// An HTTP URI has a fragment, which is never part of a request.

@@ -24,7 +24,7 @@ const EVERY: Duration = Duration::from_millis(250);
 /// The length of the pause after a search, as a multiple of the time in which the exact neighbours were computed. With
 /// this multiple, the probe uses at most 5 % of a core.
 const PAUSES: u32 = 20;
-/// The timeout of the connection, and of each reply: 1 s. The probe may need this time until it ends.
+/// The timeout of the connection, and of each reply: 1 s. Stopping the probe may take this long.
 const LIMIT: Duration = Duration::from_secs(1);
 /// The longest accepted reply: 16 MiB.
 const LONGEST: usize = 16 << 20;

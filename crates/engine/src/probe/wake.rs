@@ -45,7 +45,8 @@ impl WakeProbe {
 /// enough for a p99.
 const SHORT_SLEEP_NS: u64 = 250_000;
 
-/// Measures for `length`, on a separate thread, how late sleeps of a quarter of a millisecond end.
+/// Measures how late sleeps of a quarter of a millisecond end. The measurement takes `length`, on a separate
+/// thread.
 ///
 /// # Errors
 /// Fails if the system cannot start a thread.

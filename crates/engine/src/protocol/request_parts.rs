@@ -134,6 +134,6 @@ pub trait FillSlots {
     /// Records a move: the bytes from `from` to `behind` are now `by` bytes nearer to the end, and the `by`
     /// bytes that followed them now precede them.
     fn moved(&mut self, from: usize, behind: usize, by: usize);
-    /// Reports bytes that are not a valid key, so that the request must not be sent.
+    /// Reports bytes that are not a valid key. The request with these bytes must not be sent.
     fn refuse(&mut self, key: &[u8]);
 }

@@ -104,7 +104,8 @@ fn rejection(border: Border) -> EventKind {
 const LEAST_EXPIRED: f64 = 1_000.0;
 /// The smallest ratio of the expired keys in a burst to the usual number.
 const TIMES_USUAL: f64 = 5.0;
-/// The weight of a poll in the average of the usual number: the average follows changes within half a minute.
+/// The weight of one poll in the average that gives the usual number. With this weight, the average follows a
+/// change within half a minute.
 const USUAL_WEIGHT: f64 = 1.0 / 30.0;
 
 /// Bursts of expired keys: far more expired keys per second than usual, or so many that the server reaches its time

@@ -15,8 +15,9 @@
 //! All requests are sent together. A refused request is reported once and repeated a minute later; the other requests
 //! continue. Requests that take much of the server's time are sent [less often](super::pace).
 //!
-//! Only this module sends the requests of a poll and parses their replies. [`watch`](super::watch) and later modules
-//! use only [`Polled`], gauges and events. The poll of memcached is a separate module with the same result types.
+//! Only this module sends the requests of a poll and parses their replies. [`watch`](super::watch) and the
+//! modules that receive its reports use only [`Polled`], gauges and events. The poll of memcached is a
+//! separate module with the same result types.
 
 use std::collections::BTreeMap;
 

@@ -24,7 +24,7 @@ pub fn expire(call: &mut Call<'_>) -> CommandResult {
     let at_ms = n.checked_mul(1000).and_then(|ms| ms.checked_add_unsigned(call.state.unix_ms()));
     let at_ms = at_ms.ok_or(ReplyError::expire_time("expire"))?;
     let (database, reply) = call.database();
-    // A time before 1970 is in the past like any other.
+    // A negative time (before 1970) also counts as a time in the past.
     reply.integer(database.expire_at(key, Some(u64::try_from(at_ms).unwrap_or(0))).into());
     Ok(())
 }
