@@ -74,8 +74,8 @@ impl LocalServer {
         }
     }
 
-    /// Sets the number of `servers` whose sockets are read. All these readings together may use as much CPU time as the
-    /// readings of one server.
+    /// Sets the number of `servers` whose sockets are read. All these readings together may use at most as
+    /// much CPU time as the readings of one server.
     pub fn set_sharers(&mut self, servers: u64) {
         self.pace.set_sharers(servers);
     }

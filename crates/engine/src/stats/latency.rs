@@ -122,7 +122,7 @@ impl Latency {
 
     /// Returns whether at least ten samples lie above `quantile`.
     pub(super) fn is_supported(&self, quantile: f64) -> bool {
-        // 1 - 0.9999 is not exactly 0.0001 in binary, and exactly 10 samples above must be enough.
+        // In binary, 1 - 0.9999 is not exactly 0.0001. Even so, exactly 10 samples above must be enough.
         self.count as f64 * (1.0 - quantile) > ENOUGH_ABOVE - 1e-6
     }
 

@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn the_intervals_agree_with_published_tables() {
-        // Hollander and Wolfe, table A.4: the number of means outside on each side, for at most 95 %.
+        // Hollander and Wolfe, table A.4: the number of means outside the interval on each side, for a
+        // confidence of at most 95 %.
         for (pairs, out) in [(6, 0), (7, 2), (8, 3), (9, 5), (10, 8), (15, 25), (20, 52)] {
             assert_eq!(means_outside(pairs, 0.05), Some(out), "{pairs}");
         }

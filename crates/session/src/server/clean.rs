@@ -5,7 +5,8 @@
 //! names:  UNLINK redyno:RUN:000000000000 … 499 ─► pause ─► UNLINK … 500 … 999 ─► …
 //! SCAN:   SCAN 1000 ─► UNLINK the keys of the runs ─► pause ─► SCAN 1000 ─► ……
 //! ```
-//! Each pause is as long as the server worked on the chunk, so other clients have at least half of the server's time.
+//! Each pause takes as long as the server's work on the chunk before it. Other clients therefore have at
+//! least half of the server's time.
 
 use std::{
     collections::HashMap,

@@ -9,9 +9,9 @@ use tokio::task::JoinSet;
 use super::{ServerError, link::RedisSender, pace::SentCommands, parameter::PARAMETERS, tuned};
 use crate::events::EventKind;
 
-/// Further parameters that affect latency. None of these parameters is a password, a user or a path. A server does not
-/// report parameters that it does not have. If a parameter has two names, the list contains one name, so that a change
-/// is one event.
+/// Further parameters that affect latency. None of these parameters is a password, a user or a path. A server
+/// does not report parameters that it does not have. If a parameter has two names, the list contains only one
+/// of them, so that a change causes only one event.
 const WATCHED: [&str; 54] = [
     "active-defrag-cycle-max",
     "active-defrag-cycle-min",

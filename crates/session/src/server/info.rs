@@ -185,8 +185,8 @@ impl GaugeCounters {
     }
 }
 
-/// The shortest time between two polls from which a share of CPU time is calculated, in seconds. After a stall, polls
-/// can be closer together, and the share would be wrong.
+/// The shortest time between two polls from which a share of CPU time is calculated, in seconds. After a
+/// stall, two polls can be closer together. A share from such polls would be wrong.
 const SHARE_MIN_S: f64 = 0.1;
 
 #[cfg(test)]

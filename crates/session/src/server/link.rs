@@ -33,7 +33,7 @@ pub(super) enum Datum {
     Number(i64),
     Text(String),
     List(Vec<Datum>),
-    /// Null, or a type that no command sent by redyno returns.
+    /// Null, or a value of a type that redyno's commands never return.
     Other,
 }
 

@@ -283,7 +283,7 @@ pub(super) async fn leftovers(wire: &RedisSender, target: &Target) -> Result<Vec
         return Ok(Vec::new());
     }
     let mut markers = registry::markers(wire, &MarkerPlace::all(wire).await?, target.db).await?;
-    // A refusal is ignored here; setting a parameter and cleaning up report it.
+    // A refusal is ignored here. Redyno reports it when a parameter is set, and when redyno cleans up.
     markers.extend(registry::elsewhere(wire, target).await.unwrap_or_default());
     if markers.is_empty() {
         return Ok(markers);

@@ -96,7 +96,7 @@ impl PingProbe {
 /// The state of the ping loop.
 struct PingLoop {
     clock: Clock,
-    /// The requested number of PINGs a second, followed by the number in the present schedule.
+    /// The requested number of PINGs a second. The next field contains the number in the present schedule.
     pace: Arc<AtomicU32>,
     per_second: NonZeroU32,
     missed_after_ns: u64,

@@ -21,7 +21,8 @@ impl Schedule {
 
     /// Returns the due time of the next PING, in ns.
     pub(super) fn next_due_ns(&self) -> u64 {
-        // Computed in whole seconds and the rest, so that no uptime overflows and no rounding error accumulates.
+        // The time is computed from whole seconds and the rest, so that even a long uptime causes no
+        // overflow, and no rounding error accumulates.
         let (s, rest) = (self.next / self.per_second, self.next % self.per_second);
         self.start_ns + s * SECOND_NS + rest * SECOND_NS / self.per_second
     }
