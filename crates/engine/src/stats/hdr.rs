@@ -72,8 +72,8 @@ pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
     BASE64.encode([&PACKED[..], &(packed.len() as u32).to_be_bytes(), &packed].concat())
 }
 
-/// Converts `cells` to a layout with `digits` significant digits. After encoding and decoding, the cells are the same
-/// as before.
+/// Converts `cells` to a layout with `digits` significant digits. Encoding and decoding do not change the
+/// converted cells.
 pub(super) fn in_cells_of(digits: u8, cells: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let layout = CellLayout::new(digits.into(), 1, HIGHEST_NS);
     let together = cells.chunk_by(|a, b| layout.index(a.0) == layout.index(b.0));
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_short_text_that_claims_gigabytes_is_refused_without_allocating_memory() {
-        // The length claims 4.1 GB, and so do the range and the digits.
+        // A length of 4 GiB is refused. After that, digits and ranges that redyno never writes are refused.
         assert!(refusal(&text(3, 1, HIGHEST_NS, u32::MAX, &[])).contains("its length differs"));
         for (digits, lowest, highest) in
             [(5, 1, u64::MAX), (5, 1, HIGHEST_NS), (4, 1, 1000), (0, 1, 1000), (3, 1, u64::MAX), (3, 0, 1000)]

@@ -116,8 +116,9 @@ pub struct DurationCounts {
 /// The number of buckets, which cover durations from 1 µs to more than an hour.
 const BUCKETS: usize = 32;
 
-/// Returns the longest duration in bucket `index`, in ns. Redis lists its HDR histogram at 1024 ns × 2^n. The
-/// histogram has two significant digits, so such a value represents all values up to 1032 × 2^n − 1.
+/// Returns the longest duration in bucket `index`, in ns. Redis reports the counts of its HDR histogram up to
+/// 1024 ns × 2^n. The histogram has two significant digits, so such a value represents all values up to 1032
+/// × 2^n − 1.
 fn border_ns(index: usize) -> u64 {
     (1032 << index) - 1
 }

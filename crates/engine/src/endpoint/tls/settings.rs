@@ -127,7 +127,7 @@ fn server_name(settings: &TlsSettings, address: &Address) -> Result<ServerName<'
         (None, Address::Service(_)) if is_checked => return Err(TlsError::Sentinel),
         (None, Address::Service(_)) => "sentinel",
         (Some(name), _) => name.as_str(),
-        // The interface of a link-local address is not a part of its name.
+        // In a link-local address, the interface after `%` is not a part of the server's name.
         (None, Address::Tcp { host, .. }) => match host.split_once('%') {
             Some((ip, _)) if ip.parse::<IpAddr>().is_ok() => ip,
             _ => host,

@@ -241,7 +241,7 @@ impl<S: Read + Write> Write for TlsStream<S> {
     }
 }
 
-/// A socket that records whether the last read did not fill its buffer, and which bytes were the first.
+/// A socket that records whether the last read left room in its buffer, and that stores the first bytes.
 struct RecordingSocket<'a, S> {
     socket: &'a mut S,
     left_room: bool,

@@ -273,7 +273,8 @@ impl PingLink {
             PingPhase::Connected(line) => line.end(),
             _ => (None, 0),
         };
-        // A server that disconnects with unread PINGs resets the connection, which counts as a close.
+        // If a server disconnects before it has read all PINGs, the connection is reset. Such a reset counts
+        // as a close.
         let failure = match failure {
             PingFailure::Io(_) if failure.kind() == "reset" && last_error.is_some() => {
                 PingFailure::Closed { after: last_error }

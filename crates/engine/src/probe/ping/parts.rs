@@ -55,7 +55,8 @@ impl Wall {
         let before_ns = clock.now_ns();
         let wall = SystemTime::now();
         let after_ns = clock.now_ns();
-        // A clock set before 1970 reads as 1970; a wrong difference is noticed.
+        // If the clock is set to a time before 1970, 1970 is used instead. The wrong difference to the
+        // session's clock is noticed later.
         let wall_ns = wall.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
         Self::of(before_ns, wall_ns, after_ns)
     }
