@@ -213,8 +213,8 @@ impl GreetingError {
     }
 }
 
-/// Returns an error reply as text, without the password. The reply may contain the password, because a server that has
-/// no command AUTH repeats the arguments.
+/// Returns an error reply as text, without the password. The reply may contain the password, because a server
+/// without the command AUTH repeats the arguments in its error.
 fn without_password(line: &[u8], password: &str) -> String {
     if password.is_empty() {
         return untrusted::bytes(line);

@@ -3,7 +3,8 @@
 use super::{sample_builder::SampleBuilder, tree::Tree};
 use crate::gauge::Gauge;
 
-/// The received bytes, dropped packets, sent bytes and dropped packets of an interface, as columns of `/proc/net/dev`.
+/// The columns of `/proc/net/dev` for an interface: received bytes, packets dropped on receipt, sent bytes,
+/// and packets dropped on sending.
 const COLUMNS: [usize; 4] = [0, 3, 8, 11];
 
 /// Reads the network figures of this machine, and adds them to the draft.

@@ -42,11 +42,12 @@ const BURST_EVERY_NS: u64 = 50_000_000;
 /// turns.
 const LOOK_EVERY_NS: u64 = 1_000_000;
 
-/// An intrinsic probe. The probe measures only after [`run`](Self::run) was called. Dropping the probe ends its thread.
+/// An intrinsic probe. The probe measures only after [`run`](Self::run) or [`gentle`](Self::gentle) was
+/// called. Dropping the probe ends its thread.
 #[derive(Debug)]
 pub struct IntrinsicProbe {
-    /// The channel to the thread. The field is `None` while the probe is dropped, because closing the channel ends the
-    /// thread.
+    /// The channel to the thread. When the probe is dropped, the field becomes `None`. This closes the
+    /// channel, which ends the thread.
     commands: Option<Sender<IntrinsicCommand>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -99,7 +100,7 @@ impl Drop for IntrinsicProbe {
     fn drop(&mut self) {
         self.commands = None;
         if let Some(thread) = self.thread.take() {
-            // The panic hook has printed a panic of the thread, and a drop must not panic.
+            // If the thread panicked, the panic hook has printed the reason. A drop itself must not panic.
             let _ = thread.join();
         }
     }

@@ -61,7 +61,7 @@ impl Drop for ProbeThread {
     fn drop(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
-            // The panic hook has printed a panic of the thread, and a drop must not panic.
+            // If the thread panicked, the panic hook has printed the reason. A drop itself must not panic.
             let _ = thread.join();
         }
     }

@@ -17,8 +17,8 @@ use parking_lot::Mutex;
 use super::{CommandStat, Status};
 use crate::gauge::Gauge;
 
-/// The number of latest costs whose median decides how often a request is sent. A single high cost usually means that
-/// the main thread was stopped, and then redyno should poll as often as before.
+/// The number of latest costs whose median decides how often a request is sent. A single high cost usually
+/// means that the main thread was stopped. In this case, redyno should still poll as often as before.
 const REMEMBERED: usize = 5;
 /// The time of the main thread that a poll may use for CLIENT LIST, in microseconds: 0.2 % of the second between two
 /// polls.
