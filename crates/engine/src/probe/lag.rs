@@ -34,13 +34,15 @@ use crate::{
     workload::{KeyForm, KeyNames, KeySpan},
 };
 
-/// The prefix of the markers' keys, which follows the prefix of the run, and the number of possible keys.
+/// The prefix of the markers' keys, which follows the prefix of the run.
 const PREFIX: &str = "probe-lag:";
+/// The number of possible keys of markers.
 const NAMES: u64 = 1024;
 /// The expiry of a marker: 60 000 ms.
 const EXPIRY_MS: &[u8] = b"60000";
-/// The shortest time between two markers: 100 ms over all replicas, and 250 ms for one replica.
+/// The shortest time between two markers of all replicas together: 100 ms.
 const EVERY_OF_ALL: Duration = Duration::from_millis(100);
+/// The shortest time between two markers of one replica: 250 ms.
 const EVERY: Duration = Duration::from_millis(250);
 /// The timeout of a connection, and of a reply: 500 ms.
 const LIMIT: Duration = Duration::from_millis(500);

@@ -144,9 +144,9 @@ impl DurationCounts {
     }
 }
 
-/// The largest number of arguments in an entry of the slow log, and the largest number of bytes of an argument, as in
-/// Redis.
+/// The largest number of arguments in an entry of the slow log, as in Redis.
 const KEPT_ARGUMENTS: usize = 32;
+/// The largest number of bytes of an argument in the slow log, as in Redis.
 const KEPT_BYTES: usize = 128;
 
 /// An entry of the slow log.

@@ -19,8 +19,9 @@ use crate::protocol::{
     partial_line::PartialLine,
 };
 
-/// The longest accepted header or trailer in bytes, and the largest number of fields in a header.
+/// The longest accepted header or trailer in bytes.
 const MAX_HEADER: usize = MAX_LINE;
+/// The largest number of fields in a header.
 const MAX_FIELDS: usize = 128;
 /// The largest number of interim replies (1xx) that may precede a reply.
 const MAX_INTERIM: u8 = 16;
