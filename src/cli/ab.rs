@@ -21,7 +21,7 @@ use crate::{
 };
 
 const AFTER: &str = "\
-KNOBS are settings with commas between them: 'clients 50', 'rate 5k, arrivals poisson', 'value size 1k', \
+KNOBS is a list of settings, separated by commas: 'clients 50', 'rate 5k, arrivals poisson', 'value size 1k', \
 'preset write-heavy', 'config appendfsync always'. A knob that a setting does not name keeps its value from the load options. \
 A server parameter is restored before the other setting is measured, and at the end.
 

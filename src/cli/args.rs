@@ -18,7 +18,7 @@ const ABOUT: &str = "Latency monitor and load generator for Redis and Valkey: li
 
 const EXAMPLES: &str = "\
 Write commands of your own after --, with \\; between two commands; a weight N: may precede each command. {key} becomes a key of \
-the keyspace, {value} a value, {number 1..9} a number; everything else is sent as written.
+the keyspace, {value} becomes a value, and {number 1..9} becomes a number. Everything else is sent as written.
 
 Examples:
   redyno                              try it; if no server runs here, the built-in server is used
@@ -33,7 +33,8 @@ Examples:
   redyno man | man -l -               the manual: all options, keys and files
 
 The password is taken from -a, --askpass, the URI, the target's password-command, or the environment variable REDISCLI_AUTH.
-Exit codes: 0 done, 1 failed, 2 bad usage, 3 a condition of --fail-if or --find is not met, 4 undecided, 130 interrupted.";
+Exit codes: 0 done, 1 failed, 2 bad usage, 3 a condition of --fail-if or --abort-if is met, or no value keeps the limit \
+of --find or --sweep, 4 undecided, 130 interrupted.";
 
 /// All arguments of the program.
 #[derive(Debug, Default, Parser)]

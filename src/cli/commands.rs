@@ -64,7 +64,7 @@ const COMMANDS: &[CommandRow] = &[
     ),
     row::<MemtierArgs>("memtier", "Measure as memtier_benchmark does: its options, its table and its JSON"),
     row::<YcsbArgs>("ycsb", "Load and run as YCSB does: its options, properties, key names and output"),
-    row::<AgentArgs>("agent", "Carry out a share of the load of a session on another machine"),
+    row::<AgentArgs>("agent", "Send a share of the load of a session that runs on another machine"),
     row::<DoctorArgs>(
         "doctor",
         "Watch a server for 30 s without load, and print one page about its problems",
@@ -96,7 +96,7 @@ const COMMANDS: &[CommandRow] = &[
         "completions",
         "Print the completion script for bash, elvish, fish, powershell or zsh",
     ),
-    row::<ManArgs>("man", "Print the manual page of redyno or of a command, or write all of them"),
+    row::<ManArgs>("man", "Print the manual page of redyno or of a command, or write all manual pages"),
 ];
 
 impl Arguments for BenchArgs {

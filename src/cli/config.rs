@@ -34,7 +34,8 @@ use crate::{
 };
 
 const AFTER: &str = "\
-[defaults] sets options of looks and sizes by their long names; [targets.NAME] defines the target @NAME:
+[defaults] sets the look of the screen and the sizes of a load, by the long names of options. [targets.NAME] \
+defines the target @NAME:
   [defaults]
   theme = \"dark\"
   clients = 100

@@ -35,8 +35,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub struct DemoArgs {
-    /// Port to listen on at 127.0.0.1, or 0 for any free port; the other nodes of a cluster get the ports after this
-    /// port; with --bus the default is 6380
+    /// Port of 127.0.0.1 to listen on; 0 takes any free port. The other nodes of a cluster get the ports after this
+    /// port. With --bus, the default is 6380
     #[arg(short, long, default_value_t = 6379, default_value_if("bus", ArgPredicate::IsPresent, "6380"))]
     port: u16,
 

@@ -46,17 +46,18 @@ pub struct LoadArgs {
     /// client sends again when its replies have arrived]
     #[arg(long, value_name = "RATE", value_parser = count)]
     pub rate: Option<u32>,
-    /// When requests are due under --rate: constant; poisson (random gaps); 'bursty 10x 1s/10s' (for 1 s of every 10 s,
-    /// ten times the rate of the time between; --rate is the mean); trace (as in the file of --trace) [default:
-    /// constant; trace if --trace is given]
+    /// When requests are due under --rate: constant; poisson (random gaps); 'bursty 10x 1s/10s' (1 s of every
+    /// 10 s has ten times the rate of the other 9 s, and --rate is the mean); trace (as in the file of --trace)
+    /// [default: constant; trace if --trace is given]
     #[arg(long, value_name = "NAME")]
     pub arrivals: Option<Arrivals>,
     /// What to do with a request that is due while no connection is free: queue sends the request late; shed drops and
     /// counts the request when it is 10 ms late [default: queue]
     #[arg(long, value_name = "NAME")]
     pub backlog: Option<Backlog>,
-    /// When a client sends again: grouped (when all replies that have arrived are read, so that many requests reach the
-    /// server together) or spread (when its own replies are read, as independent clients do) [default: grouped]
+    /// When a client sends again: grouped (after redyno has read all replies that have arrived, so that many
+    /// requests reach the server together) or spread (as soon as redyno has read the replies of this
+    /// client, as independent clients do) [default: grouped]
     #[arg(long, value_name = "NAME")]
     pub rhythm: Option<Rhythm>,
     /// Let each client open a new connection after every N replies, with TLS handshake and AUTH; the client first waits
@@ -83,9 +84,10 @@ pub struct LoadArgs {
     /// tracking sends [default: as the workload sets]
     #[arg(long, value_name = "N", value_parser = count, requires = "workload")]
     pub receivers: Option<u32>,
-    /// Fill the placeholders __field:NAME__ and __record__ from this file, one record for each operation, in a loop.
-    /// Formats: CSV, TSV, JSON lines, XML like Wikipedia's abstracts, fvecs, bvecs and npy, also with gzip. A run
-    /// without a screen ends after one pass over the file, unless -n or --duration is given
+    /// Fill the placeholders __field:NAME__ and __record__ from this file: each operation takes the next
+    /// record, and the first record follows the last one. Formats: CSV, TSV, JSON lines, XML like Wikipedia's
+    /// abstracts, fvecs, bvecs and npy, also with gzip. A run without a screen ends after one pass over the file,
+    /// unless -n or --duration is given
     #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
     /// Use only the first N records of the dataset
@@ -149,8 +151,8 @@ pub struct LoadArgs {
     /// PING of the last 10 s) [default: primary]
     #[arg(long, value_name = "NODES")]
     pub read_from: Option<ReadFrom>,
-    /// Treat NOAUTH, WRONGPASS and NOPERM like other errors and continue [default: the load stops, since the server
-    /// refuses every request]
+    /// Treat NOAUTH, WRONGPASS and NOPERM like other errors and continue [default: the load stops, because the
+    /// server refuses every request]
     #[arg(long)]
     pub keep_going: bool,
     /// Random seed: the same seed gives the same requests at the same times [default: random]

@@ -15,8 +15,8 @@ use crate::{
 };
 
 const AFTER: &str = "\
-The page works without network and is interactive: charts zoom and share one cursor. On paper and \
-without JavaScript it shows pictures of the charts.
+The page works without network and is interactive: you can zoom into the charts, which share one cursor. On paper \
+and without JavaScript, the page shows pictures of the charts.
 
 Several recordings are compared with the first one. Name a segment of a recording by its number: \
 tuning.jsonl#3.

@@ -30,8 +30,8 @@ use crate::{
 const AFTER: &str = "\
 A series is a list of runs with one table of results; redyno workloads lists the presets, and prints one as a file to start \
 from. For each cell (one test with one set of parameters), redyno runs a session without a screen. redyno asks before it \
-writes, makes the keys that the cell's workload reads, and removes the keys of the session at its end. --set limits a list to \
-one or more of its values: --set size=64,1024.
+writes, creates the keys that the cell's workload reads, and removes the keys of the session when the session ends. --set limits \
+a list to one or more of its values: --set size=64,1024.
 
 Examples:
   redyno series redis-io -p 6379 --plan
@@ -60,7 +60,8 @@ pub struct SeriesArgs {
     /// Multiply clients and threads by this factor between 0 and 1
     #[arg(long, value_name = "PART")]
     pub scale_clients: Option<ScaleFactor>,
-    /// Run each cell (one test with one set of parameters) for this many seconds instead of its own requests or seconds
+    /// Run each cell (one test with one set of parameters) for this many seconds, in place of the requests or
+    /// seconds in the series
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub duration: Option<u32>,
     /// Print the published figures below the measured figures

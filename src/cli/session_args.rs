@@ -53,11 +53,11 @@ pub struct SessionArgs {
     /// Also write the figures in another tool's format, as redyno export does; can be given several times
     #[arg(long, value_name = "FORMAT:FILE")]
     pub export: Vec<Export>,
-    /// Without a screen: exit with code 3 if this condition is met at the end, such as 'p99 > 2ms' or 'errors > 0',
-    /// with --base also 'ops < -5%'; can be given several times
+    /// Without a screen: exit with code 3 if this condition is met at the end of the run. Examples: 'p99 > 2ms',
+    /// 'errors > 0', and with --base also 'ops < -5%'. Can be given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
-    /// The baseline recording for conditions of --fail-if that compare, such as 'ops < -5%'
+    /// The baseline recording for --fail-if with a condition on a change, such as 'ops < -5%'
     #[arg(long, value_name = "FILE", requires = "fail_if")]
     pub base: Option<String>,
     /// Without a screen: end the run with exit code 3 when this condition holds in each of 5 consecutive seconds, such
