@@ -64,7 +64,7 @@ pub struct LoadArgs {
     /// for the replies of its pipeline [default: connections are kept]
     #[arg(long, value_name = "N", value_parser = count)]
     pub reconnect: Option<u32>,
-    /// Let each client pause before its next batch, for 20ms, 5ms..50ms (random, uniform), or 'exponential 20ms'
+    /// Let each client pause before its next batch. Examples: 20ms; 5ms..50ms (random, uniform); 'exponential 20ms'
     /// (random, with this mean); the first pause is shortened at random, so that clients do not begin together
     /// [default: clients do not pause]
     #[arg(long, value_name = "T")]

@@ -138,7 +138,7 @@ impl NodesArgs {
         }
         if servers.len() > MOST_SERVERS {
             let text = format!(
-                "{} servers are more than the {MOST_SERVERS} that one session watches; leave some out",
+                "{} servers are too many: one session watches at most {MOST_SERVERS}; leave some out",
                 servers.len()
             );
             return Err(UsageError::Line(text));

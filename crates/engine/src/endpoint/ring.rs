@@ -25,7 +25,7 @@ pub enum RingError {
     #[error("--hash divides the keys among several servers; name them as URIs")]
     Alone,
     /// There are more servers than a ring holds.
-    #[error("{0} servers are more than the {MOST_RING_SERVERS} of one --hash; leave some out")]
+    #[error("{0} servers are too many: --hash takes at most {MOST_RING_SERVERS}; leave some out")]
     TooMany(usize),
     /// A server has no host and port.
     #[error("{0}: --hash needs servers with a host and a port")]

@@ -50,7 +50,7 @@ pub enum RunError {
         listed: String,
     },
     /// The recording has no first record.
-    #[error("{0} does not begin with a session")]
+    #[error("{0} is no recording of redyno: its first record is not 'session'")]
     NoSession(String),
 }
 

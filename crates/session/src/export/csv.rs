@@ -69,7 +69,7 @@ fn written(cells: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     // Writing to memory, with the same number of cells in every line, cannot fail.
     let cells = cells.into_iter().map(|cell| inert(cell.as_ref()).into_owned());
     writer.write_record(cells).expect("a line of cells");
-    let bytes = writer.into_inner().expect("memory takes what is written");
+    let bytes = writer.into_inner().expect("writes to memory do not fail");
     String::from_utf8(bytes).expect("cells are text")
 }
 
