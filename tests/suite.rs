@@ -59,6 +59,7 @@ mod memtier;
 mod memtier_files;
 mod memtier_sources;
 mod messages;
+mod messages_in_clusters;
 mod metrics;
 mod nodes;
 mod oneshot;

@@ -72,6 +72,11 @@ impl ReceiverKind {
         matches!(self, Self::Tracking | Self::Broadcast | Self::Keyspace)
     }
 
+    /// Returns whether the receivers can follow channels or keys through a cluster.
+    pub fn is_for_clusters(self) -> bool {
+        !self.is_of_keys() && self != Self::Move
+    }
+
     /// Returns whether the server stores messages for receivers that connect later.
     pub fn is_kept(self) -> bool {
         self.is_shared() || self == Self::Stream

@@ -62,6 +62,20 @@ impl Workload {
         self.receivers.as_ref().map(|receivers| receivers.count)
     }
 
+    /// Returns the largest number of connections of all receivers with `keyspace` keys. `primaries` is the number of
+    /// primaries of a cluster, or `None` without a cluster.
+    pub fn receiver_connections(&self, keyspace: u64, primaries: Option<u32>) -> u32 {
+        let Some(Receivers { kind, keys, count, .. }) = &self.receivers else { return 0 };
+        let channels = self.keys.get(keys).map_or(0, |keys| keys.numbers(keyspace).count() as u32);
+        match (primaries, kind) {
+            (Some(primaries), ReceiverKind::ShardedPubsub) => {
+                channels.min(count.saturating_mul(primaries)).max(*count)
+            }
+            (Some(_), kind) if kind.is_kept() => channels.max(*count),
+            _ => *count,
+        }
+    }
+
     /// Returns the workload with this many receivers.
     ///
     /// # Errors

@@ -9,11 +9,13 @@
 //!  keyspace   PSUBSCRIBE …  ◄── pmessage, pmessage, …
 //! ```
 
+mod channels;
 mod requests;
 
 use std::{collections::VecDeque, ops::Range};
 
 use self::requests::append_command;
+pub(super) use self::{channels::Channel, requests::subscribe};
 use super::{
     numbers::{MessageNumbers, MessageStatus},
     words::Frame,
@@ -48,16 +50,6 @@ enum PendingReply {
     Value(usize),
 }
 
-/// The state of one of a receiver's channels.
-#[derive(Debug, Default, Clone)]
-struct Channel {
-    numbers: MessageNumbers,
-    /// The id of the last entry of the stream. The id is empty until it is known.
-    last_id: Vec<u8>,
-    /// The number of the next write of the key.
-    next_write: u64,
-}
-
 /// The state that all receivers share.
 pub(super) struct MessageContext<'a> {
     pub(super) messages: &'a Messages,
@@ -72,15 +64,20 @@ pub(super) struct MessageContext<'a> {
     pub(super) earlier: &'a mut Option<Box<ReceivedCounts>>,
     /// The message numbers of each channel, if several receivers share the messages of a channel.
     pub(super) shared: &'a mut [MessageNumbers],
+    /// The counts of the receiver.
+    pub(super) own: &'a mut ReceiverCounts,
+    /// Whether channels can move to other nodes.
+    pub(super) in_cluster: bool,
 }
 
 impl MessageContext<'_> {
-    /// Returns the counts of the segment to which a message with this send time belongs.
-    fn of(&mut self, sent_ns: u64) -> &mut ReceivedCounts {
+    /// Returns the counts of the segment to which a message with this send time belongs, and the receiver's counts.
+    fn of(&mut self, sent_ns: u64) -> (&mut ReceivedCounts, &mut ReceiverCounts) {
         if sent_ns >= self.since_ns {
-            return self.current;
+            return (self.current, self.own);
         }
-        self.earlier.get_or_insert_with(|| Box::new(ReceivedCounts::new(self.messages.kind)))
+        let new = || Box::new(ReceivedCounts::new(self.messages.kind));
+        (self.earlier.get_or_insert_with(new), self.own)
     }
 }
 
@@ -121,17 +118,13 @@ impl MissingMessages {
     }
 }
 
-/// The state of one receiver's conversation with the server.
-#[derive(Debug)]
+/// The state of one receiver's conversation with a server.
+#[derive(Debug, Default)]
 pub(super) struct ReceiverDialog {
     /// The number of the receiver, from 0.
-    number: usize,
-    /// The number of the receiver's first channel.
-    first: usize,
-    /// The distance between the numbers of two successive channels of the receiver.
-    step: usize,
+    pub(super) number: usize,
+    /// The channels, in the order of their indexes.
     channels: Vec<Channel>,
-    pub(super) own: ReceiverCounts,
     awaited: VecDeque<PendingReply>,
     subscribed: usize,
     claims_at_ns: u64,
@@ -139,52 +132,11 @@ pub(super) struct ReceiverDialog {
     found: Vec<(usize, Vec<u8>)>,
     /// Whether the server has answered the first commands, so that messages can arrive.
     pub(super) is_ready: bool,
+    /// Whether the node of a cluster no longer serves one of the channels.
+    pub(super) is_moved: bool,
 }
 
 impl ReceiverDialog {
-    /// Creates the conversation of receiver `number` of `receivers`. `first_of` contains, for each channel, the number
-    /// of the first message for which the receivers wait.
-    pub(super) fn new(number: usize, receivers: usize, messages: &Messages, first_of: &[u64]) -> Self {
-        let all = messages.names.len();
-        let (first, step, count) = match messages.kind {
-            ReceiverKind::Broadcast | ReceiverKind::Keyspace => (0, 1, all),
-            _ if receivers >= all => (number % all, all, 1),
-            _ => (number, receivers, (all - number).div_ceil(receivers)),
-        };
-        let channel = |place: usize| {
-            let next_write = first_of[first + place * step];
-            let mut channel = Channel { next_write, ..Channel::default() };
-            // The load waits for its first receivers. Later receivers count messages as soon as they are on
-            // the channel.
-            if next_write == 0 && messages.kind.has_own_copy() {
-                channel.numbers.begin(0);
-            }
-            channel
-        };
-        Self {
-            number,
-            first,
-            step,
-            channels: (0..count).map(channel).collect(),
-            own: ReceiverCounts::default(),
-            awaited: VecDeque::new(),
-            subscribed: 0,
-            claims_at_ns: 0,
-            found: Vec::new(),
-            is_ready: false,
-        }
-    }
-
-    /// Returns the numbers of the receiver's channels.
-    fn own_channels(&self) -> impl Iterator<Item = usize> + use<> {
-        (self.first..).step_by(self.step).take(self.channels.len())
-    }
-
-    fn place(&self, channel: usize) -> Option<usize> {
-        let behind = channel.checked_sub(self.first)?;
-        (behind % self.step == 0 && behind / self.step < self.channels.len()).then_some(behind / self.step)
-    }
-
     /// Handles a frame with these words. Appends the receiver's next commands to `out`.
     ///
     /// # Errors
@@ -197,6 +149,9 @@ impl ReceiverDialog {
     ) -> Result<(), ConnectionFailure> {
         let word = |place: usize| words.get(place).map_or(&b""[..], |range| &bytes[range.clone()]);
         let is_group = self.awaited.front() == Some(&PendingReply::Group);
+        if frame.is_error && desk.in_cluster && self.is_redirected(word(0), desk.messages) {
+            return Ok(());
+        }
         if frame.is_error && !(is_group && word(0).starts_with(b"BUSYGROUP")) {
             return Err(ConnectionFailure::Refused(untrusted::bytes(word(0))));
         }
@@ -215,8 +170,9 @@ impl ReceiverDialog {
             }
             PendingReply::Last(place) => {
                 let id = if words.is_empty() { b"0" } else { word(0) };
-                self.channels[place].last_id = id.to_vec();
-                self.channels[place].numbers.begin(desk.messages.issued(self.first + place * self.step));
+                let channel = &mut self.channels[place];
+                channel.last_id = id.to_vec();
+                channel.numbers.begin(desk.messages.issued(channel.index));
                 if self.awaited.is_empty() {
                     self.read(desk.messages, desk.now_ns, out);
                 }
@@ -251,19 +207,13 @@ impl ReceiverDialog {
         match (desk.messages.kind, word(0)) {
             (ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub, first) => match first {
                 b"message" | b"smessage" => self.receive(word(2), None, desk),
-                b"subscribe" | b"ssubscribe" if self.subscribed < self.channels.len() => {
-                    let channel = self.first + self.subscribed * self.step;
-                    self.channels[self.subscribed].numbers.begin(desk.messages.issued(channel));
-                    self.subscribed += 1;
-                    self.is_ready = self.subscribed == self.channels.len();
-                }
+                b"subscribe" | b"ssubscribe" => self.subscribed_to(word(1), desk.messages),
+                b"sunsubscribe" if desk.in_cluster => self.withdraw(desk.messages, |name| name == word(1)),
                 _ => {}
             },
             (ReceiverKind::Keyspace, b"psubscribe") => {
                 // There are no notifications of earlier writes.
-                for (channel, it) in self.own_channels().zip(&mut self.channels) {
-                    it.next_write = desk.messages.issued(channel);
-                }
+                self.channels.iter_mut().for_each(|it| it.next_write = desk.messages.issued(it.index));
                 self.is_ready = true;
             }
             (ReceiverKind::Keyspace, _) => {
@@ -311,16 +261,16 @@ impl ReceiverDialog {
             None => self.channels[place].numbers.take(number, sent_ns),
         };
         let now_ns = desk.now_ns;
-        let counts = desk.of(sent_ns);
+        let (counts, own) = desk.of(sent_ns);
         counts.lost += lost;
-        self.own.lost += lost;
+        own.lost += lost;
         if taken == MessageStatus::Duplicate {
             counts.doubled += 1;
             return;
         }
         counts.late += u64::from(taken == MessageStatus::Late);
         counts.claimed += u64::from(id.is_some_and(|(_, is_claim)| is_claim));
-        counts.count(now_ns.saturating_sub(sent_ns), &mut self.own);
+        counts.count(now_ns.saturating_sub(sent_ns), own);
     }
 
     /// Appends the commands that acknowledge or remove received messages.
@@ -357,7 +307,8 @@ impl ReceiverDialog {
         match desk.messages.sent_ns(channel, number).filter(|_| is_clear) {
             Some(sent_ns) => {
                 let now_ns = desk.now_ns;
-                desk.of(sent_ns).count(now_ns.saturating_sub(sent_ns), &mut self.own);
+                let (counts, own) = desk.of(sent_ns);
+                counts.count(now_ns.saturating_sub(sent_ns), own);
             }
             None => desk.current.unclear += 1,
         }
@@ -367,18 +318,5 @@ impl ReceiverDialog {
         } else {
             self.channels[place].next_write = issued;
         }
-    }
-
-    /// Returns whether any missing messages may still arrive.
-    pub(super) fn awaits_messages(&self, messages: &Messages) -> bool {
-        let mut numbers = self.own_channels().zip(&self.channels);
-        numbers.any(|(channel, it)| it.numbers.are_missing(messages.issued(channel)))
-    }
-
-    /// Ends the receiver's channels, and adds their missing messages.
-    pub(super) fn end(&mut self, messages: &Messages, first_of: &[u64], missing: &mut MissingMessages) {
-        let has_own_copy = messages.kind.has_own_copy();
-        let mine = self.own_channels().zip(&mut self.channels).filter(|_| has_own_copy);
-        mine.for_each(|(channel, it)| missing.add(&mut it.numbers, messages, channel, first_of[channel]));
     }
 }

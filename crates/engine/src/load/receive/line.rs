@@ -13,7 +13,7 @@ use std::{
 use mio::{Interest, Registry, Token, unix::SourceFd};
 
 use super::{
-    dialog::{MessageContext, ReceiverDialog},
+    dialog::{MessageContext, ReceiverDialog, subscribe},
     words::frame,
 };
 use crate::{
@@ -21,6 +21,7 @@ use crate::{
     endpoint::{Endpoint, Greeter, Greeting, GreetingStep, Tls, Transport},
     load::broken::ConnectionFailure,
     protocol::Skipper,
+    workload::Messages,
 };
 
 /// The largest number of reads in one turn of a connection.
@@ -105,6 +106,13 @@ impl ReceiverConnection {
         self.write()?;
         self.read(dialog, around)?;
         self.write()
+    }
+
+    /// Subscribes to a further channel of the dialog. The command is written at the next [`attend`](Self::attend).
+    pub(super) fn subscribe(&mut self, messages: &Messages, channel: usize) {
+        if let ReceiverPhase::Open = self.phase {
+            subscribe(messages.kind, &[&messages.names[channel]], &mut self.out);
+        }
     }
 
     fn begin(&mut self, dialog: &mut ReceiverDialog, desk: &MessageContext) {

@@ -5,9 +5,10 @@
 //! ```
 
 mod ending;
+mod placing;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     ops::Range,
     sync::{Arc, atomic::Ordering::Relaxed, mpsc::Sender},
     time::Duration,
@@ -17,17 +18,18 @@ use arc_swap::ArcSwap;
 use mio::{Events, Poll, Token, event::Event};
 
 use super::{
-    dialog::{MessageContext, ReceiverDialog},
+    dialog::{Channel, MessageContext, ReceiverDialog},
     line::{ConnectionContext, ReceiverConnection},
     numbers::MessageNumbers,
     order::{ReceiverOrder, ReceiverState},
 };
 use crate::{
     clock::{Clock, SECOND_NS, next_tick_ns},
-    endpoint::{BackOff, Endpoints, Greeting},
+    endpoint::{BackOff, Endpoints, Greeting, NodeNumber, Topology},
     host::OwnThread,
     load::{
-        LoadEvent, LoadPlan, LoadSetting, ReceivedCounts, WorkerRing, broken::ConnectionFailure, worker::WAKE,
+        LoadEvent, LoadPlan, LoadSetting, ReceivedCounts, WorkerRing, arrived::ReceiverCounts,
+        broken::ConnectionFailure, spread::WorkerCluster, worker::WAKE,
     },
     protocol::ErrorKinds,
     stats::Recorder,
@@ -39,7 +41,7 @@ const OPENINGS: usize = 200;
 const LAST_MESSAGES_NS: u64 = 1_000_000_000;
 /// How long the thread waits at the end of the load for all missing messages together: 5 s.
 const MOST_LAST_NS: u64 = 5_000_000_000;
-/// How often the thread checks whether the server's host name is resolved: 10 ms.
+/// How often the thread checks whether a host name is resolved or the topology of the cluster is renewed: 10 ms.
 const LOOK_EVERY_NS: u64 = 10_000_000;
 
 /// The inputs of the thread.
@@ -52,10 +54,13 @@ pub(super) struct ReceiverSetup {
     pub(super) events: Sender<LoadEvent>,
 }
 
-/// A receiver and its connection.
+/// A receiver and its connection to a server. In a cluster, a receiver may have a connection to each of several nodes.
+#[derive(Default)]
 struct MessageReceiver {
     dialog: ReceiverDialog,
     line: Option<ReceiverConnection>,
+    /// The node of the connection in a cluster.
+    node: Option<NodeNumber>,
     back_off: BackOff,
     opens_at_ns: u64,
     /// Whether the load no longer waits for this receiver.
@@ -69,7 +74,16 @@ pub(super) struct ReceiverThread {
     ring: WorkerRing,
     order: Arc<ReceiverOrder>,
     greeting: Greeting,
-    receivers: Vec<MessageReceiver>,
+    /// The receivers. A key is the number of the receiver, plus the number of receivers times the number of the lane.
+    receivers: BTreeMap<usize, MessageReceiver>,
+    /// The counts of each receiver.
+    own_counts: Vec<ReceiverCounts>,
+    /// The state of a cluster, or `None` without a cluster.
+    spread: Option<WorkerCluster>,
+    /// The topology by which a node refused a channel. The channel gets another node after a change of the topology.
+    outdated: Option<Arc<Topology>>,
+    /// Whether a connection waits until a host name is resolved.
+    awaits_name: bool,
     shared: Vec<MessageNumbers>,
     /// The receivers that are to be connected, each with the earliest time at which its connection may be opened.
     to_open: BTreeSet<(u64, usize)>,
@@ -106,7 +120,11 @@ impl ReceiverThread {
         Self {
             greeting: setup.plan.greeting_of_receivers(None),
             order: Arc::default(),
-            receivers: Vec::new(),
+            receivers: BTreeMap::new(),
+            own_counts: Vec::new(),
+            spread: WorkerCluster::of(&setup.plan),
+            outdated: None,
+            awaits_name: false,
             shared: Vec::new(),
             to_open: BTreeSet::new(),
             unread: Vec::new(),
@@ -155,6 +173,7 @@ impl ReceiverThread {
             if now_ns >= self.next_tick_ns {
                 self.close_tick(now_ns);
             }
+            self.follow_topology(now_ns);
             self.connect(now_ns);
             if self.setup.state.is_ending.load(Relaxed) && self.is_finished(now_ns) {
                 self.finish(now_ns);
@@ -164,12 +183,12 @@ impl ReceiverThread {
     }
 
     fn sleep(&self, now_ns: u64) -> Duration {
+        let looks_ns = now_ns + LOOK_EVERY_NS;
         let opens_ns = match self.to_open.first() {
-            None => u64::MAX,
-            Some((at_ns, _)) if *at_ns > now_ns => *at_ns,
-            Some(_) if self.setup.endpoints.current(now_ns).is_none() => now_ns + LOOK_EVERY_NS,
-            Some(_) => now_ns,
+            Some(_) if self.awaits_name => looks_ns,
+            next => next.map_or(u64::MAX, |(at_ns, _)| *at_ns),
         };
+        let opens_ns = if self.outdated.is_some() { opens_ns.min(looks_ns) } else { opens_ns };
         let is_ending = self.setup.state.is_ending.load(Relaxed);
         let until_ns = if is_ending { now_ns + 1_000_000 } else { self.next_tick_ns.min(opens_ns) };
         let wait_ns = if self.unread.is_empty() { until_ns.saturating_sub(now_ns) } else { 0 };
@@ -200,6 +219,7 @@ impl ReceiverThread {
     fn take_order(&mut self, order: Arc<ReceiverOrder>, now_ns: u64) {
         self.end_dialogs(now_ns, order.messages.is_none());
         self.receivers.clear();
+        self.own_counts.clear();
         self.to_open.clear();
         self.order = order;
         let Some(messages) = self.order.messages.clone() else { return self.setup.state.await_receivers(0) };
@@ -210,39 +230,23 @@ impl ReceiverThread {
         self.shared = vec![MessageNumbers::default(); shared];
         self.shared.iter_mut().filter(|_| !is_later).for_each(|numbers| numbers.begin(0));
         self.greeting = self.setup.plan.greeting_of_receivers(Some(messages.kind));
-        self.setup.state.await_receivers(self.order.receivers);
-        for number in 0..self.order.receivers {
-            let dialog = ReceiverDialog::new(number, self.order.receivers, &messages, &self.first);
-            let (line, back_off, opens_at_ns, is_settled) = (None, BackOff::new(), now_ns, false);
-            self.receivers.push(MessageReceiver { dialog, line, back_off, opens_at_ns, is_settled });
-            self.to_open.insert((now_ns, number));
+        let receivers = self.order.receivers;
+        self.own_counts.resize_with(receivers, ReceiverCounts::default);
+        for number in 0..receivers {
+            let channels: Vec<_> =
+                Channel::of_receiver(number, receivers, messages.kind, &self.first).collect();
+            channels.into_iter().for_each(|channel| self.place(number, channel, now_ns));
         }
-    }
-
-    /// Opens the connections that are due.
-    fn connect(&mut self, now_ns: u64) {
-        if self.to_open.is_empty() {
-            return;
-        }
-        let Some(endpoints) = self.setup.endpoints.current(now_ns) else { return };
-        for _ in 0..OPENINGS {
-            let next = self.to_open.first().copied().filter(|(at_ns, _)| *at_ns <= now_ns);
-            let Some((at_ns, i)) = next else { return };
-            self.to_open.remove(&(at_ns, i));
-            let endpoint = &endpoints[self.endpoint % endpoints.len()];
-            let tls = self.setup.plan.target.tls.as_ref();
-            match ReceiverConnection::open(endpoint, tls, self.poll.registry(), Token(i)) {
-                Ok(line) => self.receivers[i].line = Some(line),
-                Err(error) => self.lose(i, &error.into(), now_ns),
-            }
-        }
+        self.setup.state.await_receivers(self.receivers.len());
     }
 
     /// Handles the ready socket of a receiver.
     fn attend(&mut self, i: usize, now_ns: u64) {
         let Some(messages) = self.order.messages.clone() else { return };
-        let Some(receiver) = self.receivers.get_mut(i) else { return };
+        let Some(receiver) = self.receivers.get_mut(&i) else { return };
         let Some(line) = &mut receiver.line else { return };
+        let number = receiver.dialog.number;
+        let before = self.own_counts[number].received;
         let mut desk = MessageContext {
             messages: &messages,
             now_ns,
@@ -251,6 +255,8 @@ impl ReceiverThread {
             current: self.current.get_or_insert_with(|| Box::new(ReceivedCounts::new(messages.kind))),
             earlier: &mut self.earlier,
             shared: &mut self.shared,
+            own: &mut self.own_counts[number],
+            in_cluster: self.spread.is_some(),
         };
         let mut around = ConnectionContext {
             greeting: &self.greeting,
@@ -259,16 +265,19 @@ impl ReceiverThread {
             buffer: &mut self.buffer,
             words: &mut self.words,
         };
-        let before = receiver.dialog.own.received;
         let result = line.attend(&mut receiver.dialog, &mut around);
         if line.has_more {
             self.unread.push(i);
         }
-        if receiver.dialog.own.received > before {
+        if self.own_counts[number].received > before {
             self.last_ns = now_ns;
         }
+        let is_moved = receiver.dialog.is_moved;
         if receiver.dialog.is_ready {
             self.settle(i);
+        }
+        if is_moved {
+            self.await_topology();
         }
         if let Err(broken) = result {
             self.lose(i, &broken, now_ns);
@@ -277,7 +286,8 @@ impl ReceiverThread {
 
     /// Notes that the load no longer waits for a receiver, which is ready or cannot be connected.
     fn settle(&mut self, i: usize) {
-        if !std::mem::replace(&mut self.receivers[i].is_settled, true) {
+        let receiver = self.receivers.get_mut(&i);
+        if receiver.is_some_and(|receiver| !std::mem::replace(&mut receiver.is_settled, true)) {
             self.setup.state.ready();
         }
     }
@@ -286,10 +296,10 @@ impl ReceiverThread {
     #[cold]
     fn lose(&mut self, i: usize, broken: &ConnectionFailure, now_ns: u64) {
         self.settle(i);
-        let receiver = &mut self.receivers[i];
+        let Some(receiver) = self.receivers.get_mut(&i) else { return };
         receiver.line = None;
-        if std::mem::take(&mut receiver.dialog.is_ready) {
-            receiver.dialog.own.reconnects += 1;
+        if receiver.dialog.disconnect() {
+            self.own_counts[receiver.dialog.number].reconnects += 1;
             self.current.iter_mut().for_each(|current| current.reconnects += 1);
         } else {
             self.endpoint = self.endpoint.wrapping_add(1);
@@ -300,7 +310,11 @@ impl ReceiverThread {
         let pause = receiver.back_off.next(&mut rand::rng());
         receiver.opens_at_ns = now_ns + pause.as_nanos() as u64;
         self.to_open.insert((receiver.opens_at_ns, i));
-        self.setup.endpoints.mark_stale(now_ns);
+        match (&self.spread, receiver.node) {
+            (Some(spread), Some(node)) => spread.look_up_again(node, now_ns),
+            (Some(spread), None) => spread.cluster.mark_stale(),
+            (None, _) => self.setup.endpoints.mark_stale(now_ns),
+        }
         let kind = broken.kind().to_string();
         if self.seen.is_new(&kind) {
             // Sending fails only at the end of the session, when the receiving end of the channel is gone.

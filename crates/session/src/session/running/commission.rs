@@ -202,6 +202,20 @@ impl Commission {
         options.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
     }
 
+    /// Returns what the receivers of these load settings cannot work with, if there is anything.
+    fn unfit_for_receivers(&self, knobs: &Knobs) -> Option<&'static str> {
+        let mut clusters = self.clusters.values();
+        let works = knobs.workload.receivers.as_ref().is_none_or(|it| it.kind.is_for_clusters());
+        match () {
+            () if self.plan.fleet.is_led() => Some("agents"),
+            () if clusters.any(|it| it.is_ring() || it.is_replication()) => {
+                Some("several servers or replicas")
+            }
+            () if !works && !self.clusters.is_empty() => Some("a cluster"),
+            () => None,
+        }
+    }
+
     /// Checks that these load settings do not need more connections than this process may open.
     ///
     /// # Errors
@@ -215,10 +229,9 @@ impl Commission {
                  give at least {clients}, or fewer clients (-c)"
             ));
         }
-        let receivers = knobs.workload.receiver_count().unwrap_or(0);
-        if receivers > 0 && (self.plan.fleet.is_led() || !self.clusters.is_empty()) {
-            let who =
-                if self.plan.fleet.is_led() { "agents" } else { "a cluster, several servers or replicas" };
+        let primaries = self.clusters.values().map(|it| it.topology().primaries().count() as u32).max();
+        let receivers = knobs.workload.receiver_connections(knobs.keyspace, primaries);
+        if let Some(who) = self.unfit_for_receivers(knobs).filter(|_| receivers > 0) {
             return Err(format!(
                 "the workload '{}' has receivers, which work with one server and not with {who}; give one server, or \
                  another workload",
@@ -230,8 +243,8 @@ impl Commission {
         }
         if receivers > 0 {
             return Err(format!(
-                "{clients} clients and {receivers} receivers are more than the {most} connections that the limit of open \
-                 files allows; raise its hard limit (ulimit -Hn, LimitNOFILE=), or ask for fewer"
+                "{clients} clients and {receivers} connections of receivers are more than the {most} connections that \
+                 the limit of open files allows; raise its hard limit (ulimit -Hn, LimitNOFILE=), or ask for fewer"
             ));
         }
         if most == 0 {

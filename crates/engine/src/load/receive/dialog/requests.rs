@@ -29,16 +29,10 @@ fn keyspace_pattern(prefix: &[u8]) -> Vec<u8> {
 impl ReceiverDialog {
     /// Begins the conversation on a new connection, and appends the first commands to `out`.
     pub(in crate::load::receive) fn begin(&mut self, messages: &Messages, now_ns: u64, out: &mut Vec<u8>) {
-        self.awaited.clear();
-        (self.subscribed, self.is_ready) = (0, false);
         let names: Vec<_> = self.own_channels().map(|channel| messages.names[channel].as_slice()).collect();
         match messages.kind {
             ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub => {
-                let command: &[u8] =
-                    if messages.kind == ReceiverKind::Pubsub { b"SUBSCRIBE" } else { b"SSUBSCRIBE" };
-                // All sharded channels in one command must be in the same slot of a cluster.
-                let at_once = if command == b"SUBSCRIBE" { NAMES } else { 1 };
-                names.chunks(at_once).for_each(|names| append_command(out, &[command], names));
+                subscribe(messages.kind, &names, out);
             }
             ReceiverKind::Group => {
                 for name in &names {
@@ -70,16 +64,14 @@ impl ReceiverDialog {
             ReceiverKind::Tracking => {
                 append_command(out, &[b"CLIENT", b"TRACKING", b"ON"], &[]);
                 self.awaited.push_back(PendingReply::Plain);
-                for (channel, name) in self.own_channels().zip(&names) {
+                for (channel, name) in self.channels.iter().zip(&names) {
                     append_command(out, &[b"GET", name], &[]);
-                    self.awaited.push_back(PendingReply::Value(channel));
+                    self.awaited.push_back(PendingReply::Value(channel.index));
                 }
             }
             ReceiverKind::Broadcast => {
                 // Writes before this connection cause no invalidations.
-                for (place, channel) in self.own_channels().enumerate() {
-                    self.channels[place].next_write = messages.issued(channel);
-                }
+                self.channels.iter_mut().for_each(|it| it.next_write = messages.issued(it.index));
                 append_command(
                     out,
                     &[b"CLIENT", b"TRACKING", b"ON", b"BCAST", b"PREFIX", &messages.prefix],
@@ -103,7 +95,7 @@ impl ReceiverDialog {
                 append_command(out, &[b"BLPOP"], &[&names[..], &[WAIT_S]].concat());
             }
             ReceiverKind::Move => {
-                let to = &messages.moved_to[self.first];
+                let to = &messages.moved_to[self.channels[0].index];
                 append_command(out, &[b"BLMOVE", names[0], to, b"LEFT", b"RIGHT", WAIT_S], &[]);
             }
             ReceiverKind::Stream => {
@@ -147,6 +139,14 @@ impl ReceiverDialog {
         }
         self.awaited.push_back(PendingReply::Read);
     }
+}
+
+/// Appends the commands that subscribe to the channels with these names.
+pub(in crate::load::receive) fn subscribe(kind: ReceiverKind, names: &[&[u8]], out: &mut Vec<u8>) {
+    let command: &[u8] = if kind == ReceiverKind::Pubsub { b"SUBSCRIBE" } else { b"SSUBSCRIBE" };
+    // All sharded channels in one command must be in the same slot of a cluster.
+    let at_once = if kind == ReceiverKind::Pubsub { NAMES } else { 1 };
+    names.chunks(at_once).for_each(|names| append_command(out, &[command], names));
 }
 
 /// Appends a command with these words to `out`.

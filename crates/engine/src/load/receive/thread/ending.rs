@@ -1,6 +1,6 @@
 //! Sends the counts of the receivers to the collector, and ends the receivers after the last messages have arrived.
 
-use std::{sync::atomic::Ordering::Relaxed, time::Duration};
+use std::{collections::BTreeSet, sync::atomic::Ordering::Relaxed, time::Duration};
 
 use super::{LAST_MESSAGES_NS, MOST_LAST_NS, MessageReceiver, ReceiverThread};
 use crate::{
@@ -30,7 +30,7 @@ impl ReceiverThread {
         let is_missing = shared.any(|(channel, numbers)| numbers.are_missing(messages.issued(channel)));
         // With invalidations, the last message is unknown, so the receivers wait a little longer.
         let is_of_keys = messages.kind.is_of_keys() && waits_ns < LAST_MESSAGES_NS / 10;
-        !is_missing && !is_of_keys && !self.receivers.iter().any(|it| it.dialog.awaits_messages(messages))
+        !is_missing && !is_of_keys && !self.receivers.values().any(|it| it.dialog.awaits_messages(messages))
     }
 
     /// Ends all receivers. Missing messages count as lost if this is the end of the load (`is_end`). Otherwise, missing
@@ -41,10 +41,10 @@ impl ReceiverThread {
         let mut all = MissingMessages::default();
         let shared = self.shared.iter_mut().enumerate();
         shared.for_each(|(channel, numbers)| all.add(numbers, messages, channel, self.first[channel]));
-        for MessageReceiver { dialog, .. } in &mut self.receivers {
+        for MessageReceiver { dialog, .. } in self.receivers.values_mut() {
             let lost = all.lost;
             dialog.end(messages, &self.first, &mut all);
-            dialog.own.lost += if is_end { all.lost - lost } else { 0 };
+            self.own_counts[dialog.number].lost += if is_end { all.lost - lost } else { 0 };
         }
         all.count(is_end, current);
         self.close_segment(now_ns);
@@ -53,6 +53,7 @@ impl ReceiverThread {
     pub(super) fn finish(&mut self, now_ns: u64) {
         self.end_dialogs(now_ns, true);
         self.receivers.clear();
+        self.own_counts.clear();
         self.close_tick(now_ns);
     }
 
@@ -77,10 +78,11 @@ impl ReceiverThread {
     /// Sends the counts of the current and of earlier segments to the collector.
     pub(super) fn close_segment(&mut self, now_ns: u64) {
         if let Some(mut current) = self.current.take() {
-            current.ordered = self.receivers.len() as u32;
-            current.receivers =
-                self.receivers.iter().filter(|receiver| receiver.dialog.is_ready).count() as u32;
-            current.name(self.receivers.iter_mut().map(|receiver| &mut receiver.dialog.own));
+            current.ordered = self.own_counts.len() as u32;
+            let away = self.receivers.values().filter(|receiver| !receiver.dialog.is_ready);
+            let away: BTreeSet<_> = away.map(|receiver| receiver.dialog.number).collect();
+            current.receivers = current.ordered - away.len() as u32;
+            current.name(self.own_counts.iter_mut());
             let mut buffer = self.empty(now_ns);
             buffer.drain = self.is_over;
             buffer.arrived = Some(current);
