@@ -172,6 +172,16 @@ impl Flight {
         answered.whole += 1;
         true
     }
+
+    /// Returns whether the node refused a read that it cannot serve now, on any connection.
+    pub(super) fn refuses_reads(&self) -> bool {
+        let is_of_reads = |refusal: &NodeRefusal| match refusal {
+            // Without READONLY, a replica redirects reads that it could serve.
+            NodeRefusal::Moved(..) | NodeRefusal::Ask(..) => self.parcel.is_for_replica,
+            _ => matches!(refusal, NodeRefusal::Later(_)),
+        };
+        self.refused.iter().any(|(place, refusal)| self.parcel.requests[*place].reads && is_of_reads(refusal))
+    }
 }
 
 /// The reason why a node of a cluster did not execute a request. The request can be sent to another node, or

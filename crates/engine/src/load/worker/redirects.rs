@@ -72,13 +72,14 @@ impl Worker {
 
     /// Sends the refused requests of a parcel again.
     fn follow(&mut self, flight: Flight, now_ns: u64) {
+        let refuses_reads = flight.refuses_reads();
         let Flight { mut parcel, refused, preface_error, .. } = flight;
         if let Some(line) = preface_error {
             self.report_error(&ErrorKind::of_line(&line), || untrusted::bytes(&line));
         }
         let Some(by) = parcel.node.filter(|_| !refused.is_empty()) else { return };
         self.refresh_topology();
-        if let Some(spread) = &mut self.spread {
+        if let Some(spread) = self.spread.as_mut().filter(|_| refuses_reads) {
             spread.avoid_replica(by, now_ns);
         }
         let places: Vec<_> = refused.iter().map(|(place, _)| *place).collect();

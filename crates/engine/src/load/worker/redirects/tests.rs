@@ -10,36 +10,36 @@ use std::{
 
 use crate::{
     clock::Clock,
-    endpoint::{Address, Cluster, Target},
+    endpoint::{Address, Cluster, ReadFrom, Target},
     knobs::Knobs,
     load::{ClusterPlan, FirstCommands, Load, LoadPlan, RequestLimit, Retries},
     protocol::{Dialect, RespValue},
     workload::Workload,
 };
 
-/// A GET that a simulated node received.
-struct ReceivedGet<'a> {
+/// A GET or SET that a simulated node received.
+struct ReceivedRequest<'a> {
     /// The number of the node, from 0.
     node: usize,
-    /// The key of GET.
     key: &'a str,
+    is_set: bool,
     /// Whether the previous command on the same connection was ASKING.
     asking: bool,
-    /// The number of requests for this key so far, summed over all nodes.
+    /// The number of requests with this command and key so far, summed over all nodes.
     times: usize,
 }
 
-/// Two simulated nodes. In the topology, node 0 owns all slots.
+/// Two simulated nodes. In the topology, node 0 owns all slots, and node 1 is its replica.
 struct SimulatedNodes {
     ports: Arc<Vec<u16>>,
     /// The number of times that each command was received.
     received: Arc<Mutex<BTreeMap<String, u64>>>,
 }
 
-type Script = dyn Fn(ReceivedGet, &[u16]) -> String + Send + Sync;
+type Script = dyn Fn(ReceivedRequest, &[u16]) -> String + Send + Sync;
 
 impl SimulatedNodes {
-    fn start(script: impl Fn(ReceivedGet, &[u16]) -> String + Send + Sync + 'static) -> Self {
+    fn start(script: impl Fn(ReceivedRequest, &[u16]) -> String + Send + Sync + 'static) -> Self {
         let script: Arc<Script> = Arc::new(script);
         let listeners = [0, 1].map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
         let ports: Vec<_> = listeners.iter().map(|socket| socket.local_addr().unwrap().port()).collect();
@@ -58,19 +58,21 @@ impl SimulatedNodes {
                             *received.lock().unwrap().entry(words[0].clone()).or_default() += 1;
                             let was_asking = std::mem::replace(&mut asking, words[0] == "ASKING");
                             match words {
-                                [name, key] if name == "GET" => {
+                                [name, key, ..] if name == "GET" || name == "SET" => {
+                                    let (is_set, asking) = (name == "SET", was_asking);
                                     let mut times = times.lock().unwrap();
-                                    let times: &mut usize = times.entry(key.clone()).or_default();
+                                    let times: &mut usize = times.entry((is_set, key.clone())).or_default();
                                     *times += 1;
                                     script(
-                                        ReceivedGet { node, key, asking: was_asking, times: *times },
+                                        ReceivedRequest { node, key, is_set, asking, times: *times },
                                         &ports,
                                     )
                                 }
-                                [name, _] if name == "CLUSTER" => format!(
-                                    "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:{}\r\n",
-                                    ports[0]
-                                ),
+                                [name, _] if name == "CLUSTER" => {
+                                    let node = |port| format!("*2\r\n$9\r\n127.0.0.1\r\n:{port}\r\n");
+                                    let nodes: String = ports.iter().map(node).collect();
+                                    format!("*1\r\n*4\r\n:0\r\n:16383\r\n{nodes}")
+                                }
                                 _ => "+PONG\r\n".to_owned(),
                             }
                         });
@@ -108,7 +110,11 @@ impl SimulatedNodes {
         let pipeline = plan.requests.map_or(1, |requests| match requests {
             RequestLimit::Shared(requests) | RequestLimit::PerClient(requests) => requests as u32,
         });
-        let workload = Workload::ratio(0, 1).with_distribution(crate::workload::Distribution::Sequential);
+        self.run_workload(plan, &Workload::ratio(0, 1), pipeline)
+    }
+
+    fn run_workload(&self, plan: &LoadPlan, workload: &Workload, pipeline: u32) -> Outcome {
+        let workload = workload.with_distribution(crate::workload::Distribution::Sequential);
         let knobs = Knobs { load: true, clients: 1, pipeline, workload, ..Knobs::default() };
         let began = Instant::now();
         let (mut load, mut output) = Load::start(plan, knobs, None, Clock::start()).unwrap();
@@ -226,6 +232,21 @@ fn a_refused_request_is_sent_again_later_and_its_latency_begins_at_the_first_wri
         // The two pauses are 2 ms and 4 ms.
         assert!(outcome.slowest_ns >= 6_000_000, "{}", outcome.slowest_ns);
     }
+}
+
+#[test]
+fn a_replica_that_refuses_a_write_still_gets_reads() {
+    let played = SimulatedNodes::start(|asked, ports| match (asked.is_set, asked.node) {
+        (true, 0) if asked.times == 1 => format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1]),
+        (true, 1) => "-READONLY You can't write against a read only replica.\r\n".to_owned(),
+        _ => GOOD.to_owned(),
+    });
+    let plan = played.plan();
+    let cluster = plan.cluster.map(|cluster| ClusterPlan { read_from: ReadFrom::Replica, ..cluster });
+    let plan = LoadPlan { cluster, requests: Some(RequestLimit::Shared(100)), ..plan };
+    let outcome = played.run_workload(&plan, &Workload::ratio(1, 1), 1);
+    let kinds: Vec<_> = outcome.redirects.keys().map(String::as_str).collect();
+    assert_eq!((kinds, outcome.errors), (vec!["MOVED", "READONLY"], BTreeMap::new()));
 }
 
 #[test]
