@@ -233,6 +233,11 @@ impl LoadConnection {
         self.answered.place()
     }
 
+    /// Returns whether the server temporarily refused a request of the last batch.
+    pub(super) fn is_refused(&self) -> bool {
+        self.answered.is_refused
+    }
+
     /// Returns the due time of the first unanswered request, in ns, or `None` if all requests are answered.
     pub(super) fn unanswered_due_ns(&self) -> Option<u64> {
         let is_sent = matches!(self.phase, ConnectionPhase::Busy | ConnectionPhase::Between);

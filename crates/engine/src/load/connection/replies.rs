@@ -10,6 +10,7 @@ use crate::{
         LatencyTo,
         broken::ConnectionFailure,
         expected_replies::compared,
+        parcel::NodeRefusal,
         replies::{Replies, ReplyResult},
     },
     protocol::{Dialect, GreetingCommand, Reply, ReplyPiece, Skipper},
@@ -214,9 +215,9 @@ impl LoadConnection {
             let is_error = matches!(reply, Reply::Error(_));
             if let Reply::Error(line) = reply
                 && !std::mem::replace(&mut answered.has_failed, true)
-                && replies.count_error(op, line)
             {
-                first_errors.push(line.to_vec());
+                answered.is_refused |= NodeRefusal::of(line).is_some();
+                first_errors.extend(replies.count_error(op, line).then(|| line.to_vec()));
             }
             if is_error && !inserted.is_empty() {
                 inserted.fail(sequence.is_none().then_some(answered.whole));

@@ -132,6 +132,7 @@ impl Worker {
         let is_idle = connection.phase == ConnectionPhase::Idle;
         let is_spent = connection.must_reconnect();
         let batch = if had_batch { connection.batch() } else { 0 };
+        let is_served = batch > 0 && !connection.is_refused();
         let still_opening = is_opening(connection);
         let first_errors = reading.first_errors;
         if !first_errors.is_empty() {
@@ -155,6 +156,9 @@ impl Worker {
         if let Err(broken) = result {
             self.lose(i, &broken, now_ns);
         } else if is_idle {
+            if is_served {
+                self.note_recovery(now_ns);
+            }
             match self.spread {
                 None => self.on_free(i, (batch, is_spent), now_ns),
                 Some(_) => self.on_lane_idle(i, now_ns),

@@ -49,7 +49,7 @@ impl Worker {
         self.outage = kind;
     }
 
-    /// Notes that a batch was answered. The reply ends an outage if a connection was opened since the last loss.
+    /// Notes a batch without a refusal. Its replies end an outage if a connection was opened since the last loss.
     #[inline]
     pub(super) fn note_recovery(&mut self, now_ns: u64) {
         if std::mem::take(&mut self.recovers) {
@@ -104,18 +104,22 @@ mod tests {
     };
 
     #[test]
-    fn an_outage_lasts_from_the_first_lost_request_to_the_next_reply() {
+    fn an_outage_lasts_from_the_first_lost_request_to_the_first_reply_of_a_server_that_serves() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let clock = Clock::start();
         let server = std::thread::spawn(move || {
-            let (mut bytes, mut replied_ns) = ([0; 4096], 0);
+            let (mut bytes, mut replied_ns, mut is_loading) = ([0; 4096], 0, true);
             let (mut first, _) = listener.accept().unwrap();
             assert!(first.read(&mut bytes).unwrap() > 0);
             let asked_ns = clock.now_ns();
             drop(first);
             let (mut second, _) = listener.accept().unwrap();
             while second.read(&mut bytes).is_ok_and(|n| n > 0) {
+                if std::mem::take(&mut is_loading) {
+                    second.write_all(b"-LOADING the dataset\r\n").unwrap();
+                    continue;
+                }
                 replied_ns = if replied_ns == 0 { clock.now_ns() } else { replied_ns };
                 second.write_all(b"$-1\r\n").unwrap();
             }

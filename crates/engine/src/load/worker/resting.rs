@@ -29,7 +29,6 @@ impl Worker {
     pub(super) fn on_free(&mut self, i: usize, (batch, is_spent): (u32, bool), now_ns: u64) {
         if batch > 0 {
             self.clients.answered(i, batch);
-            self.note_recovery(now_ns);
         }
         if self.clients.is_surplus(i) {
             self.clients.close(i);
