@@ -94,6 +94,29 @@ fn the_drop_ins_divide_the_keys_too() {
 }
 
 #[test]
+fn a_client_of_memtier_replaces_its_connections_to_all_servers_after_its_requests() {
+    let servers = [(); 2].map(|()| Server::redis().start());
+    let uris: [String; 2] = uris(&servers).try_into().unwrap();
+    let connections = |server: &Server| {
+        let stats = server.cli(&["INFO", "stats"]);
+        let line = stats.lines().find_map(|line| line.strip_prefix("total_connections_received:")).unwrap();
+        line.trim().parse::<u64>().unwrap()
+    };
+    let words = "-t 1 -c 2 -n 200 --pipeline 2 --reconnect-interval 20 --ratio 1:1 --hide-histogram";
+    let words: Vec<_> = words.split_whitespace().collect();
+    let before = servers.each_ref().map(connections);
+    let of_two = ["memtier", "--hash", "ketama", "-u", &uris[0], "-u", &uris[1]];
+    run(&[&of_two[..], &words].concat()).expect_code(0);
+    let calls = |command: &str| servers.iter().map(|server| server.calls(&[], command)).sum::<u64>();
+    assert_eq!((calls("set"), calls("get")), (200, 200), "no request is lost or sent twice");
+    for (server, before) in servers.iter().zip(before) {
+        // Ten times for each of the two clients, once for this count, and once to find the server.
+        let opened = connections(server) - before;
+        assert!((15..=22).contains(&opened), "{opened}");
+    }
+}
+
+#[test]
 fn comparisons_divide_the_keys_too() {
     let servers = [(); 3].map(|()| Server::redis().start());
     let uris: [String; 3] = uris(&servers).try_into().unwrap();
