@@ -251,6 +251,13 @@ fn whoever_answers_a_handshake_in_another_protocol_is_named() {
 }
 
 #[test]
+fn a_server_that_begins_the_handshake_and_is_slow_is_not_taken_for_one_without_tls() {
+    let slow = stranger(b"\x16\x03\x03\x00\x7a\x02");
+    let part = "did not complete the TLS handshake in time; it hangs or is overloaded";
+    assert_one_line(&session(&["-p", &slow, "--tls", "--insecure"]), 1, &[part]);
+}
+
+#[test]
 fn the_modes_of_redis_cli_and_clean_speak_tls() {
     let (authority, server) = TlsServer::usual(&[]);
     let (port, ca) = (server.port_text(), authority.path());

@@ -30,17 +30,19 @@ impl TimedStream {
     /// # Errors
     /// Returns the diagnosis of a failed handshake, for example that the server has no TLS.
     pub(super) fn secure(&mut self, target: &Target, deadline: Instant) -> Result<(), ReachError> {
-        match self.shake_hands(deadline - left(deadline) / KEPT_BACK) {
+        match self.shake_hands(deadline - left(deadline) / KEPT_BACK, deadline) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(silent(target, deadline)),
+            Ok(false) if self.first_bytes().is_empty() => Err(silent(target, deadline)),
+            Ok(false) => Err(ReachError::SlowTls(target.address.clone())),
             Err(error) => Err(failed(target, error, self.first_bytes())),
         }
     }
 
-    /// Continues the TLS handshake. Returns whether the handshake is complete by `until`. Without TLS, returns true at
-    /// once.
-    pub(super) fn shake_hands(&mut self, until: Instant) -> io::Result<bool> {
+    /// Continues the TLS handshake until `deadline`, or until `silent_until` if the server has sent nothing. Returns
+    /// whether the handshake is complete. Without TLS, returns true at once.
+    pub(super) fn shake_hands(&mut self, silent_until: Instant, deadline: Instant) -> io::Result<bool> {
         while !self.0.shake_hands()? {
+            let until = if self.first_bytes().is_empty() { silent_until.min(deadline) } else { deadline };
             if !self.wait(PollFlags::IN, until) {
                 return Ok(false);
             }
@@ -49,7 +51,7 @@ impl TimedStream {
     }
 
     /// Returns the first bytes that the server sent in a TLS handshake. Without TLS, the result is empty.
-    fn first_bytes(&self) -> &[u8] {
+    pub(super) fn first_bytes(&self) -> &[u8] {
         match &self.0 {
             Transport::Plain(_) => &[],
             Transport::Tls(stream) => stream.first_bytes(),
@@ -133,7 +135,10 @@ fn silent(target: &Target, deadline: Instant) -> ReachError {
     };
     match ask() {
         Some(first) if dialect.answers_ping(&first) => ReachError::SpeaksPlain(party),
-        Some(first) if !first.is_empty() => unknown_server::diagnosis(target, &first),
+        Some(first) if !first.is_empty() => match unknown_server::diagnosis(target, &first) {
+            ReachError::SpeaksTls(_) => ReachError::SlowTls(target.address.clone()),
+            diagnosis => diagnosis,
+        },
         _ => ReachError::SilentToTls(party),
     }
 }
@@ -146,7 +151,7 @@ pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
     let ask = || {
         let tls = Tls::new(settings, &target.address).ok()?;
         let mut line = TimedStream(dial(target, Some(&tls), deadline).ok()?);
-        let answered = line.shake_hands(deadline).is_ok_and(|done| done);
+        let answered = line.shake_hands(deadline, deadline).is_ok_and(|done| done);
         // A handshake or an alert, version 3.x.
         Some(answered || matches!(line.first_bytes(), [0x15 | 0x16, 0x03, ..]))
     };
@@ -162,4 +167,40 @@ pub(crate) fn is_closed(error: &io::Error) -> bool {
             | io::ErrorKind::BrokenPipe
             | io::ErrorKind::UnexpectedEof
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net::TcpListener, sync::mpsc::channel, thread};
+
+    use super::*;
+    use crate::endpoint::Address;
+
+    #[test]
+    fn a_server_that_has_begun_the_handshake_gets_the_whole_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address =
+            Address::Tcp { host: "127.0.0.1".to_owned(), port: listener.local_addr().unwrap().port() };
+        let (go_on, goes_on) = channel();
+        let server = thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            client.write_all(&[0x16]).unwrap();
+            goes_on.recv().unwrap();
+            // The record is longer than TLS permits.
+            client.write_all(&[0xff; 4]).unwrap();
+            client
+        });
+        let settings = TlsSettings { trust: Trust::Anybody, ..TlsSettings::default() };
+        let tls = Tls::new(settings, &address).unwrap();
+        let later = Instant::now() + Duration::from_secs(30);
+        let mut line =
+            TimedStream(dial(&Target { address, ..Target::default() }, Some(&tls), later).unwrap());
+        while line.first_bytes().is_empty() {
+            let now = Instant::now();
+            assert!(!line.shake_hands(now, now).unwrap());
+        }
+        go_on.send(()).unwrap();
+        assert!(line.shake_hands(Instant::now(), later).is_err(), "it has read what came later");
+        drop(server.join().unwrap());
+    }
 }

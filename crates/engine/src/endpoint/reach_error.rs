@@ -96,6 +96,9 @@ pub enum ReachError {
          --tls, or write {scheme}://)", scheme = .0.dialect.scheme(false)
     )]
     SilentToTls(Party),
+    /// The server uses TLS, and did not complete the TLS handshake.
+    #[error("{0} did not complete the TLS handshake in time; it hangs or is overloaded")]
+    SlowTls(Address),
     /// The server began a reply and did not complete it.
     #[error(
         "{party} began a reply and did not complete it: \"{bytes}\"; it hangs, or it is not {}", .party.words().a_server
@@ -276,7 +279,7 @@ impl ReachError {
         matches!(
             self,
             crate::any_of!(Self HostNotFound Refused ConnectTimeout NoSuchSocket Io Silent HalfAnswer
-                SilentToTls Closed ClosedToTls Loading TooManyClients Busy)
+                SilentToTls SlowTls Closed ClosedToTls Loading TooManyClients Busy)
         )
     }
 }

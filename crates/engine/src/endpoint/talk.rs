@@ -86,8 +86,8 @@ impl Talk {
         Self { has_bodies: true, ..self }
     }
 
-    /// Connects to `target` by `deadline`, with TLS if required, and sends no command. The handshake may take at most
-    /// [`HANDSHAKE_LIMIT`].
+    /// Connects to `target` by `deadline`, with TLS if required, and sends no command. A server that sends nothing in the
+    /// handshake gets at most [`HANDSHAKE_LIMIT`].
     ///
     /// # Errors
     /// Fails if the target cannot be reached, or does not speak TLS as requested.
@@ -96,9 +96,11 @@ impl Talk {
         let connected = connect_to_any(&found, target.tls.as_ref(), deadline);
         let mut line = TimedStream(connected.map_err(TalkError::Connect)?);
         let limit = Instant::now() + HANDSHAKE_LIMIT;
-        match line.shake_hands(deadline.min(limit)) {
+        match line.shake_hands(limit, deadline) {
             Ok(true) => Ok(Self::on(line, target, LONGEST_OF_ANYBODY)),
-            Ok(false) if limit <= deadline => Err(TalkError::Tls(TlsFailure::Silent.into())),
+            Ok(false) if limit <= deadline && line.first_bytes().is_empty() => {
+                Err(TalkError::Tls(TlsFailure::Silent.into()))
+            }
             Ok(false) => Err(TalkError::Tls(io::ErrorKind::TimedOut.into())),
             Err(error) => Err(TalkError::Tls(error)),
         }
