@@ -301,6 +301,27 @@ fn a_choice_of_nodes_that_has_no_effect_is_refused_in_one_line() {
 }
 
 #[test]
+fn versus_reads_from_the_replicas_of_both_targets_and_refuses_a_target_without_replicas() {
+    let (one, other) = (copies(), copies());
+    let uri = |server: &Server| format!("redis://127.0.0.1:{}", server.port());
+    let (a, b) = (uri(&one[0]), uri(&other[0]));
+    let words = ["--read-from", "replica", "--part", "0.25", "-c", "4", "--anyway", "--json", "--yes"];
+    let running = Running::start(redyno(&[&["versus", &a, &b], &words[..]].concat()));
+    running.wait_for_lines(1, r#""kind":"pair""#);
+    running.signal(Signal::INT);
+    running.end_of_writing().expect_code(130);
+    for servers in [&one, &other] {
+        let reads = servers.each_ref().map(|server| server.calls(&[], "get") > 0);
+        assert_eq!((reads, servers[0].calls(&[], "set") > 0), ([false, true, true], true));
+        assert_eq!(servers[0].cli(&["DBSIZE"]), "0", "no key and no marker");
+    }
+    let alone = Server::redis().start();
+    let refused = run(&["versus", &a, &uri(&alone), "--read-from", "any"]).expect_code(2).err;
+    let part = format!("127.0.0.1:{} is neither a node of a cluster nor a primary with", alone.port());
+    assert!(refused.contains(&part) && refused.lines().count() == 1, "{refused}");
+}
+
+#[test]
 fn the_benchmark_reads_from_where_it_is_asked_to_and_writes_to_primaries() {
     let nodes = cluster(Server::valkey);
     let port = nodes.0[0].port_text();

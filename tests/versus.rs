@@ -250,6 +250,19 @@ fn records_of_a_file_are_refused_where_each_target_would_have_a_part() {
 }
 
 #[test]
+fn options_about_due_requests_are_refused_without_a_rate() {
+    let sides = ["versus", "redis://127.0.0.1:1", "redis://127.0.0.1:2"];
+    for words in [&sides[..], &["ab", "-p", "1", "--to", "clients 5"]] {
+        for option in [["--arrivals", "poisson"], ["--backlog", "shed"]] {
+            let outcome = run(&[words, &option].concat()).expect_code(2);
+            let line =
+                format!("redyno: {} has no effect without a rate (add --rate); leave it out\n", option[0]);
+            assert_eq!(outcome.err, line);
+        }
+    }
+}
+
+#[test]
 fn a_target_that_cannot_be_reached_is_named() {
     let server = Server::redis().start();
     let nobody = free_port();

@@ -94,6 +94,7 @@ impl Arguments for AbArgs {
         for setting in [&from, &to] {
             ExperimentSpec::check(&setting.knobs).map_err(UsageError::of)?;
         }
+        self.load.check_rate(from.knobs.rate.or(to.knobs.rate).is_some())?;
         nodes.settle(&servers, OtherServers::Cluster, &mut plan)?;
         plan.commission.knobs = from.knobs.clone();
         plan.settings = vec![from.clone(), to.clone()];

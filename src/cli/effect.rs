@@ -158,20 +158,14 @@ pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) ->
 /// # Errors
 /// Fails if an option has no effect; the error names the option and the mode.
 pub fn check_load(given: &ArgMatches, line: &CommandLine, knobs: &Knobs) -> Result<(), UsageError> {
-    let (is_needless, with): (fn(&Arg) -> bool, _) = if !knobs.load {
-        // Without a screen, knobs do not change.
-        let with = if line.load.no_load { "with --no-load" } else { "without load (add --load)" };
-        (|option| OptionScope::of(option) == OptionScope::Load || option.get_id() == "abort_if", with)
-    } else if knobs.rate.is_none() && !line.experiment.is_given() {
-        let is_of_rate = |option: &Arg| matches!(option.get_id().as_str(), "arrivals" | "backlog");
-        (is_of_rate, "without a rate (add --rate)")
-    } else {
-        return Ok(());
-    };
-    options(given)
-        .iter()
-        .find(|option| is_needless(option))
-        .map_or(Ok(()), |option| Err(refused(option, with)))
+    if knobs.load {
+        return line.load.check_rate(knobs.rate.is_some() || line.experiment.is_given());
+    }
+    // Without a screen, knobs do not change.
+    let with = if line.load.no_load { "with --no-load" } else { "without load (add --load)" };
+    let is_needless =
+        |option: &&Arg| OptionScope::of(option) == OptionScope::Load || option.get_id() == "abort_if";
+    options(given).iter().find(is_needless).map_or(Ok(()), |option| Err(refused(option, with)))
 }
 
 fn refused(option: &Arg, with: &str) -> UsageError {

@@ -252,6 +252,20 @@ impl LoadArgs {
         self.timeout = self.timeout.or(file.timeout);
     }
 
+    /// Checks that the options about due requests are given only for a load with a rate.
+    ///
+    /// # Errors
+    /// Fails if such an option has no effect because the load has no rate; the error names the option.
+    pub(super) fn check_rate(&self, has_rate: bool) -> Result<(), UsageError> {
+        let options = [(self.arrivals.is_some(), "--arrivals"), (self.backlog.is_some(), "--backlog")];
+        match options.into_iter().find(|(is_given, _)| *is_given && !has_rate) {
+            Some((_, option)) => Err(UsageError::Line(format!(
+                "{option} has no effect without a rate (add --rate); leave it out"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Loads the dataset once, for the chosen workload.
     ///
     /// # Errors

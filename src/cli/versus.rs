@@ -109,6 +109,7 @@ impl Arguments for VersusArgs {
         self.load = LoadArgs { load: true, seed: Some(self.load.seed()), ..self.load };
         let mut plan = self.session(given)?;
         ExperimentSpec::check(&plan.commission.knobs).map_err(UsageError::of)?;
+        self.load.check_rate(plan.commission.knobs.rate.is_some())?;
         self.one_node.settle(OtherServers::Cluster, &mut plan)?;
         plan.check_clients()?;
         plan.check_dialect()?;

@@ -117,6 +117,11 @@ impl SessionPlan {
             let failed = |failure: Failure| failure.of_node(number, &self.names);
             let cluster = cluster_of(&target, FIND_LIMIT)
                 .map_err(|error| failed(Failure::Failed(anyhow::anyhow!(cannot_load(&target, &error)))))?;
+            // `check_read_from` refuses a target without replicas.
+            let copies = || Cluster::of_replication(&target, FIND_LIMIT).ok();
+            if cluster.is_none() && commission.read_from != ReadFrom::Primary {
+                commission.clusters.extend(copies().map(|copies| (number, Arc::new(copies))));
+            }
             if let Some(cluster) = cluster {
                 find_primary(&target, &cluster.topology()).map_err(failed)?;
                 if commission
@@ -149,23 +154,24 @@ impl SessionPlan {
     /// Checks that the load can read from the nodes of `--read-from`.
     ///
     /// # Errors
-    /// Fails if there is neither a cluster nor a replica, or if the nearest node is unknown because not all
+    /// Fails if a target is neither in a cluster nor has a replica, or if the nearest node is unknown because not all
     /// nodes get PINGs.
     pub(super) fn check_read_from(&self) -> Result<(), UsageError> {
-        let commission = &self.commission;
-        let (from, address) = (commission.read_from, &commission.plan.target.address);
+        let (commission, from) = (&self.commission, self.commission.read_from);
         let has_replicas = |cluster: &Arc<Cluster>| {
             // The replicas of a cluster may join later.
             !cluster.is_ring() && (!cluster.is_replication() || cluster.topology().nodes().count() > 1)
         };
-        if from != ReadFrom::Primary
-            && !commission.clusters.values().any(has_replicas)
+        let mut loaded = (0..).zip(commission.targets().take(1 + commission.others.len()));
+        let alone = loaded.find(|(number, _)| !commission.clusters.get(number).is_some_and(has_replicas));
+        if let Some((_, target)) = alone.filter(|_| from != ReadFrom::Primary)
             && commission.refuses_load.is_none()
         {
             let text = format!(
-                "--read-from {}: {address} is neither a node of a cluster nor a primary with replicas, or does not answer; \
+                "--read-from {}: {} is neither a node of a cluster nor a primary with replicas, or does not answer; \
                  name another server, or leave the option out",
-                from.name()
+                from.name(),
+                target.address
             );
             return Err(UsageError::Line(text));
         }
