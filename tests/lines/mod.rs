@@ -173,7 +173,11 @@ fn keep(promise: &Promise) {
         }
         How::Until(part, code) => {
             let running = Running::start(command);
-            wait_for(part, || running.said().contains(part).then_some(()));
+            wait_for(part, || {
+                let (is_over, said) = (running.has_closed(), running.said());
+                assert!(!is_over || said.contains(part), "it ended without '{part}':\n{said}");
+                said.contains(part).then_some(())
+            });
             running.signal(Signal::INT);
             let outcome = running.end().expect_code(code);
             // What it would have found at its end it may lack.

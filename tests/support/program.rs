@@ -11,10 +11,8 @@ use std::{
 use redyno::session::Record;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::wait_for;
+use super::{LIMIT, wait_for};
 
-/// How long a test waits for something that the program does.
-const LIMIT: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A directory without a config file.
@@ -110,16 +108,21 @@ impl Running {
         self.out.so_far() + &self.err.so_far()
     }
 
+    /// Whether it has closed its stdout, so that nothing more comes.
+    pub fn has_closed(&self) -> bool {
+        self.out.reader.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     /// Waits until `found` sees in what it wrote to stdout what it looks for.
     pub fn wait_for<T>(&self, what: &str, mut found: impl FnMut(&str) -> Option<T>) -> T {
         let deadline = Instant::now() + LIMIT;
         loop {
-            let out = self.out.so_far();
+            let (is_over, out) = (self.has_closed(), self.out.so_far());
             if let Some(found) = found(&out) {
                 return found;
             }
             let told = || format!("stdout:\n{out}\nstderr:\n{}", self.err.so_far());
-            assert!(Instant::now() < deadline, "waited in vain for {what}; {}", told());
+            assert!(!is_over && Instant::now() < deadline, "waited in vain for {what}; {}", told());
             std::thread::sleep(LOOK_EVERY);
         }
     }

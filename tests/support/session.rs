@@ -22,8 +22,8 @@ use redyno::{
     workload::{KeyNames, RunId},
 };
 
-/// How long a test waits for a record.
-const LIMIT: Duration = Duration::from_secs(30);
+use super::LIMIT;
+
 /// A session wants to be looked at ten times a second.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 

@@ -19,14 +19,12 @@ use rustix::{
     process::{Pid, Signal, kill_process},
 };
 
-use super::{Server, program::redyno, wait_for};
+use super::{LIMIT, Server, program::redyno, wait_for};
 
 pub const RIGHT: &str = "\x1b[C";
 pub const LEFT: &str = "\x1b[D";
 pub const DOWN: &str = "\x1b[B";
 
-/// How long a test waits for the screen to show something.
-const LIMIT: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Lines that the terminal remembers above its screen.
 const SCROLLBACK: usize = 200;
