@@ -30,9 +30,17 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let on_it = busy().find(|process| process.core.is_some() && process.core == core);
     if let Some(other) = on_it.or_else(|| busy().next()) {
         let is = if on_it.is_some() { "runs on it" } else { "is the busiest other process" };
-        let used = format!("{} uses {} of a core", other.name, units::percent(other.cpu));
-        let next = format!("give the server a core of its own: taskset -pc CORE {}", other.pid);
-        let long = format!("{waits}; {} (pid {}) {is}", other.name, other.pid);
+        let of_server = sample.server.as_ref().is_some_and(|server| server.name == other.name);
+        let is_child = of_server && sample.gauges[Gauge::ServerChildCpu].is_some_and(|cpu| cpu >= BUSY);
+        let (name, next) = match is_child {
+            true => ("its own forked child", "save at quiet hours or on a replica".to_owned()),
+            false => {
+                let next = format!("give the server a core of its own: taskset -pc CORE {}", other.pid);
+                (other.name.as_str(), next)
+            }
+        };
+        let used = format!("{name} uses {} of a core", units::percent(other.cpu));
+        let long = format!("{waits}; {name} (pid {}) {is}", other.pid);
         let finding = Finding::of(severity, waits, long);
         let finding = finding.with([Some(used)].into_iter().chain(evidence), &next);
         return Some(Finding { explains: share, ..finding });
@@ -53,6 +61,24 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::{diagnose::fixture::first, host::Process};
+
+    #[test]
+    fn a_child_that_saves_on_the_servers_core_is_named_as_the_servers_own() {
+        let process = |pid| Process { pid, name: "redis-server".to_owned(), cpu: 0.4, ..Process::default() };
+        let named = |child_cpu| {
+            let found = first(6, |second| {
+                second.host.gauges.set(Gauge::ServerRunDelay, Some(0.5));
+                second.host.gauges.set(Gauge::ServerChildCpu, Some(child_cpu));
+                second.host.server = Some(process(7));
+                second.host.busy = vec![process(70)];
+            });
+            (found.long, found.next)
+        };
+        let (long, next) = named(0.4);
+        assert!(long.contains("; its own forked child (pid 70) is"), "{long}");
+        assert_eq!(next, "save at quiet hours or on a replica");
+        assert!(named(0.0).0.contains("; redis-server (pid 70) is"), "another server is another process");
+    }
 
     #[test]
     fn the_process_on_the_servers_core_is_named() {

@@ -49,7 +49,8 @@ pub(super) fn slower(now: &RecentState, _: bool) -> Option<Finding> {
             let long = format!(
                 "the way to the server became longer: every PING takes at least {least}, {before} before"
             );
-            (Severity::Warning, format!("PING at least {least}, {before} before"), long)
+            let short = format!("the way became longer: PING at least {least}, {before} before");
+            (Severity::Warning, short, long)
         }
         None => {
             let long = format!(

@@ -23,8 +23,6 @@ use serde::Serialize;
 use super::now::{COMMANDS_S, RecentState};
 use crate::{session::Interval, units};
 
-/// The length of the period whose fastest PING is used, in seconds.
-const FASTEST_S: f64 = 10.0;
 /// The largest number of commands that have their own estimate.
 const NAMED: usize = 8;
 /// A command of other clients has an estimate only if it takes at least this share of the main thread's time.
@@ -102,7 +100,7 @@ impl TimeSpent {
 impl PingPath {
     fn of(now: &RecentState) -> Option<Self> {
         let (send_us, kernel_us, pickup_us) = now.pings.mean_parts_us(COMMANDS_S)?;
-        let wire_us = now.pings.all(FASTEST_S).min_ns() as f64 / 1e3;
+        let wire_us = now.pings.all(COMMANDS_S).min_ns() as f64 / 1e3;
         let error_us = (now.pings.now()?.p50_ns as f64 / 1e3 - wire_us).max(0.0);
         Some(Self { send_us, kernel_us, pickup_us, wire_us, error_us })
     }
@@ -277,6 +275,16 @@ mod tests {
         assert!(share(late, "ours") > 0.9, "{late}");
         let unknown = &of_load(&[("get", 100, 240_000, 0)], 20_000)[1];
         assert!(unknown.to_string().contains(", in the server "), "{unknown}");
+    }
+
+    #[test]
+    fn a_way_that_became_longer_is_wire_as_soon_as_all_recent_pings_take_it() {
+        let ping = |n| stamped(30_000, &[(if n < 20 { 90_000 } else { 20_100_000 }, 100)], 20_000);
+        let share_after = |seconds_of_it: u32| {
+            let all = spent(seconds(20 + seconds_of_it, move |second| second.ping = ping(second.n)));
+            share(&all[0], "wire")
+        };
+        assert!(share_after(3) < 0.1 && share_after(7) > 0.9, "{} {}", share_after(3), share_after(7));
     }
 
     #[test]
