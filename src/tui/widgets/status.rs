@@ -78,7 +78,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     }
     let findings = warnings(model);
     let most = findings.iter().find(|finding| !model.is_folded(finding));
-    let most = most.map(|finding| (of_finding(finding, model.timeline(), width), finding.severity));
+    let most = most.map(|finding| (of_finding(finding, model.timeline(), width, true), finding.severity));
     if let Some((text, severity)) = most.as_ref().filter(|(_, severity)| *severity == Severity::Problem) {
         return (text.clone(), ink(*severity));
     }
@@ -115,12 +115,10 @@ pub fn ink(severity: Severity) -> Ink {
 /// this many seconds apart.
 const EFFECT_S: f64 = 10.0;
 
-/// Returns the sentence of a finding. If there is room, the sentence begins with the time at which the
-/// finding began. For a problem, the effect on PING comes first: `p50 of PING ×12 since 14:05:22: the server
-/// waits 61 % of the time for a core`.
-fn of_finding(finding: &Finding, timeline: &Timeline, width: usize) -> String {
-    let text = finding.sentence(width, true);
-    let since = |t_s| format!("since {}: {text}", timeline.time_text(t_s));
+/// Returns the sentence of a finding. The sentence begins with the start of the finding, and for a problem with its
+/// effect: `p50 of PING ×12 since 14:05:22: the server waits 61 % of the time for a core`. What does not fit is left
+/// out: first evidence and advice, then the effect, then the start.
+fn of_finding(finding: &Finding, timeline: &Timeline, width: usize, at_screen: bool) -> String {
     let effect = timeline.events().rev().find_map(shift_of_ping).filter(|(from_s, shift)| {
         let is_effect = (from_s - finding.since_s).abs() <= EFFECT_S;
         is_effect
@@ -128,9 +126,18 @@ fn of_finding(finding: &Finding, timeline: &Timeline, width: usize) -> String {
             && shift.length_s.is_none()
             && shift.to > shift.from
     });
+    let since = |t_s| format!("since {}: ", timeline.time_text(t_s));
     let effect = effect.map(|(from_s, shift)| format!("{} {}", shift.in_short(), since(from_s)));
-    let forms = effect.into_iter().chain([since(finding.since_s)]);
-    forms.into_iter().find(|form| form.chars().count() <= width).unwrap_or(text)
+    let whole = finding.sentence(width, at_screen);
+    let is_long = whole.starts_with(&finding.long);
+    let form = |start: String| {
+        let room = width.saturating_sub(start.chars().count());
+        let text = finding.sentence(room, at_screen);
+        // The start replaces no part of the cause.
+        let fits = text.chars().count() <= room && text.starts_with(&finding.long) == is_long;
+        fits.then_some(start + &text)
+    };
+    effect.into_iter().chain([since(finding.since_s)]).find_map(form).unwrap_or(whole)
 }
 
 /// Returns the time and the size of a level shift of the median PING; `None` for other events.
@@ -156,7 +163,7 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
         return (format!("reading the recording: {}", units::percent(share)), Ink::Strong);
     }
     if let Some(most) = warnings(model).first() {
-        return (most.sentence(width, false), ink(most.severity));
+        return (of_finding(most, model.timeline(), width, false), ink(most.severity));
     }
     let knobs = model.in_force();
     if !knobs.load {
@@ -206,7 +213,11 @@ fn load(knobs: &Knobs, width: usize) -> String {
         Some(rate) if knobs.arrivals == Arrivals::Trace => {
             format!("{}/s due as in the trace", units::setting(rate.into()))
         }
-        Some(_) => format!("{} due", knobs.pace()),
+        Some(_) => {
+            let pace = knobs.pace();
+            let (rate, others) = pace.split_at(pace.find(", ").unwrap_or(pace.len()));
+            format!("{rate} due{others}")
+        }
         None if knobs.think.is_some() => knobs.pace(),
         None => "as fast as the server answers".to_owned(),
     };
@@ -258,6 +269,7 @@ mod tests {
     use super::*;
     use crate::{
         app::{Delivery, Key, KeyCode, Msg, update},
+        knobs::Rhythm,
         probe::{Ping, Wake},
         session::{Interval, Record, Span, TimelineOptions},
         stats::fixture::latency_of,
@@ -274,6 +286,12 @@ mod tests {
             load(&knobs, 200)
         );
         assert!(load_in_short(&knobs).contains(" × 1, 634/s as in the trace: "), "{}", load_in_short(&knobs));
+    }
+
+    #[test]
+    fn the_rate_is_due_and_its_rhythm_is_named() {
+        let knobs = Knobs { rate: Some(5000), rhythm: Rhythm::Spread, ..Knobs::default() };
+        assert!(load(&knobs, 200).contains(" each, 5000/s due, rhythm spread: "), "{}", load(&knobs, 200));
     }
 
     #[test]

@@ -163,8 +163,8 @@ impl Knobs {
 
 impl Knobs {
     /// Returns the rate as text, followed by the arrivals, backlog and rhythm that are not the default: `max`,
-    /// `5000/s`, `5000/s poisson shed`, `max spread`. In a closed loop, returns the think time as well: `max, think
-    /// 5ms..50ms`.
+    /// `5000/s`, `5000/s poisson shed`, `max, rhythm spread`. In a closed loop, returns the think time as well: `max,
+    /// think 5ms..50ms`.
     pub fn pace(&self) -> String {
         let mut pace = self.rate.map_or_else(|| "max".to_owned(), |rate| units::setting(rate.into()) + "/s");
         if self.rate.is_some() && self.arrivals != Arrivals::default() {
@@ -174,7 +174,7 @@ impl Knobs {
             pace += &format!(" {}", self.backlog);
         }
         if !is_usual(&self.rhythm) {
-            pace += &format!(" {}", self.rhythm);
+            pace += &format!(", rhythm {}", self.rhythm);
         }
         if let Some(think) = self.think.filter(|_| self.rate.is_none()) {
             pace += &format!(", think {think}");
@@ -266,6 +266,8 @@ mod tests {
         assert_eq!((Knobs::default().pace(), open.pace()), ("max".into(), "5000/s".into()));
         let unusual = Knobs { arrivals: Arrivals::Poisson, backlog: Backlog::Shed, ..open };
         assert_eq!(unusual.pace(), "5000/s poisson shed");
+        let spread = Knobs { rhythm: Rhythm::Spread, ..unusual };
+        assert_eq!(spread.pace(), "5000/s poisson shed, rhythm spread");
     }
 
     #[test]

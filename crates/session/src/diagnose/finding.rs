@@ -96,6 +96,8 @@ impl Finding {
             return self.long.clone();
         }
         let in_short = next.rsplit(": ").next().unwrap_or_default();
+        // The first of several pieces of advice.
+        let one = next.split("; ").next().unwrap_or_default();
         // If the sentence says more than the rule's name, the sentence is the last part that is left out.
         let forms = match self.is_brief {
             true => vec![
@@ -109,6 +111,7 @@ impl Finding {
                 then(&of(&self.long, first), next),
                 of(&self.long, first),
                 then(&self.long, next),
+                then(&self.long, one),
                 self.long.clone(),
             ],
         };
@@ -150,6 +153,8 @@ mod tests {
         );
         let cause = Finding { is_brief: false, ..finding };
         assert_eq!(cause.sentence(50, true), "too much is asked: 88 k of 1 M/s, growing");
+        let two = Finding { evidence: vec!["x".repeat(60)], next: "a; b".to_owned(), ..cause.clone() };
+        assert_eq!(two.sentence(21, true), "too much is asked; a");
         assert_eq!((cause.sentence(30, true), cause.sentence(12, true)), (cause.long.clone(), cause.short));
         let bare = Finding::new("hit rate", "hit rate 0 %", "hit rate 0 %: the others find no key");
         assert_eq!((bare.sentence(9, true), bare.line()), (bare.long.clone(), bare.long.clone()));
