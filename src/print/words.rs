@@ -12,11 +12,13 @@ use super::outlet::Outlet;
 use crate::units::lines_with_verb;
 
 /// Non-ASCII characters, each with an ASCII replacement of the same width.
-const STAND_INS: [(&str, &str); 11] = [
+const STAND_INS: [(&str, &str); 13] = [
     ("µ", "u"),
     ("×", "x"),
     ("–", "-"),
     ("≤", "<"),
+    ("≥", ">"),
+    ("±", "~"),
     ("…", "."),
     ("·", "."),
     ("↑", "^"),
