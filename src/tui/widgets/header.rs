@@ -109,10 +109,6 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
         put((finding.rule.to_uppercase() + &known_by, status::ink(finding.severity)), shed);
     }
     put(load(model, glyphs), 1);
-    let renewal = model.in_force().renewal().filter(|_| model.in_force().load && width >= ROOM_FOR_SINCE);
-    if let Some(renewal) = renewal {
-        put((renewal, Ink::Text), 4);
-    }
     if let Some(segment) = reading.segment().filter(|_| width >= 60) {
         let aside = segment.start.aside().map_or_else(String::new, |aside| format!(" {aside}"));
         put((format!("segment {}{aside}", segment.start.segment), Ink::Text), 8);

@@ -7,13 +7,16 @@
 //! │   rate         max
 //! │ ▸ distribution zipfian ◂▸
 //! │   HGETALL        5 was 1
+//! │   rhythm    spread
 //! ```
+//! Below the knobs are the other settings of the load that differ from their defaults.
 
 use ratatui::layout::Rect;
 
 use super::{dialog::input, panel::section, table::around};
 use crate::{
     app::{Knob, Model, Purpose, SessionPhase, Spot, Subject},
+    knobs::{Adjustable, Knobs},
     tui::{Glyphs, Ink, Paint, cut, from_column, row},
 };
 
@@ -33,9 +36,10 @@ const LEAST_ROWS: u16 = 8;
 pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
     let knobs = Knob::of(model.knobs_shown());
     let most = (rest.height / 2).max(LEAST_ROWS);
-    let rows = (1 + knobs.len() as u16).min(most);
+    let others = changed(model);
+    let rows = (1 + knobs.len() as u16 + others.len() as u16).min(most);
     let selected = knobs.iter().position(|knob| *knob == model.panel.selected()).unwrap_or(0);
-    let shown = around(selected, knobs.len(), rows - 1);
+    let shown = around(selected, knobs.len(), rows - 1 - others.len() as u16);
     let title = match shown.len() {
         all if all == knobs.len() => "knobs".to_owned(),
         _ => format!("knobs {} to {} of {}", shown.start + 1, shown.end, knobs.len()),
@@ -47,6 +51,22 @@ pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
         paint.spot(line, Spot::Knob(*knob));
         KnobRow::of(*knob, model, line.width.into()).draw(paint, line, model);
     }
+    for (y, (name, value)) in (area.y + rows - others.len() as u16..).zip(others) {
+        let line = Rect { y, height: 1, ..area };
+        let (name, value, end) = aligned(name, &value, line.width.into());
+        paint.text(line, &row_text(' ', &name, &value, end), Ink::Text);
+    }
+}
+
+/// Returns the names and values of the settings that are no knobs of the panel and differ from their defaults, such
+/// as `rhythm` and `spread`.
+fn changed(model: &Model) -> Vec<(&'static str, String)> {
+    let (knobs, usual) = (model.knobs_shown(), Knobs::default());
+    let changed = |setting: Adjustable| {
+        let value = Some(setting.value(knobs)).filter(|value| *value != setting.value(&usual))?;
+        setting.applies(knobs).then_some((setting.word(), value))
+    };
+    Adjustable::ALONE.into_iter().filter_map(changed).collect()
 }
 
 fn load(paint: &mut Paint, line: Rect, model: &Model) {
@@ -60,6 +80,23 @@ fn load(paint: &mut Paint, line: Rect, model: &Model) {
     }
 }
 
+/// Returns the name and the value of a row of `width` columns, and the column after the value. Values are aligned. A
+/// long value extends to the right. If the row is still too long, the name is shortened first, and then the value.
+fn aligned(name: &str, value: &str, width: usize) -> (String, String, usize) {
+    let pointer = usize::from(POINTER);
+    let room = width.saturating_sub(pointer + 1);
+    let value = cut(value, room.saturating_sub(LEAST_NAME));
+    let name = cut(name, room.saturating_sub(value.chars().count()));
+    let end = pointer + name.chars().count() + 1 + value.chars().count();
+    (name, value, end.max(usize::from(NAME + VALUE)))
+}
+
+/// Returns the text of a row, in which the value ends before the column `end`.
+fn row_text(pointer: char, name: &str, value: &str, end: usize) -> String {
+    let room = end.saturating_sub(usize::from(POINTER) + value.chars().count());
+    format!("{pointer} {name:<room$}{value}")
+}
+
 /// The content of a knob's row.
 #[derive(Debug, PartialEq)]
 struct KnobRow {
@@ -71,16 +108,11 @@ struct KnobRow {
 }
 
 impl KnobRow {
-    /// Returns the row of a knob in `width` columns. Values are aligned. A long value extends to the right. If the
-    /// row is still too long, the name is shortened first, and then the value.
+    /// Returns the row of a knob in `width` columns.
     fn of(knob: Knob, model: &Model, width: usize) -> Self {
         let wanted = model.knobs_shown();
-        let pointer = usize::from(POINTER);
-        let room = width.saturating_sub(pointer + 1);
-        let value = cut(&knob.value(wanted), room.saturating_sub(LEAST_NAME));
-        let name = cut(knob.called(wanted), room.saturating_sub(value.chars().count()));
-        let end = pointer + name.chars().count() + 1 + value.chars().count();
-        Self { knob, name, value, end: end.max(usize::from(NAME + VALUE)) }
+        let (name, value, end) = aligned(knob.called(wanted), &knob.value(wanted), width);
+        Self { knob, name, value, end }
     }
 
     fn draw(&self, paint: &mut Paint, line: Rect, model: &Model) {
@@ -95,8 +127,7 @@ impl KnobRow {
             input(paint, from_column(line, line.x + from + 1), entry);
             return;
         }
-        let room = end.saturating_sub(usize::from(POINTER) + value.chars().count());
-        let after = from_column(line, paint.text(line, &format!("{pointer} {name:<room$}{value}"), ink));
+        let after = from_column(line, paint.text(line, &row_text(pointer, name, value, *end), ink));
         let (wanted, in_force) = (model.knobs_shown(), model.in_force());
         // The previous value is shown only if the knob is still the same operation.
         let before = knob.value(in_force);
@@ -109,11 +140,12 @@ impl KnobRow {
 }
 
 /// Draws the knobs in the rows of `area`, for screens without a panel. If not all knobs fit, the first knobs are left
-/// out, so that the selected knob is visible. Without load, the line begins with the key that starts the load.
+/// out, so that the selected knob is visible. After the knobs are the other settings that differ from their defaults.
+/// Without load, the line begins with the key that starts the load.
 ///
 /// ```text
 ///  ▸ clients 50 ◂ ▸  pipeline 1  rate max  arrivals closed  reads 91 %
-///  value size 32 B  keys 10 k  distribution uniform
+///  value size 32 B  keys 10 k  distribution uniform  rhythm spread
 /// ```
 pub fn lines(paint: &mut Paint, area: Rect, model: &Model) {
     let mut first = row(area, 0);
@@ -124,9 +156,22 @@ pub fn lines(paint: &mut Paint, area: Rect, model: &Model) {
     }
     let pieces = pieces(paint.glyphs(), model);
     let selected = pieces.iter().position(|piece| piece.knob == model.panel.selected()).unwrap_or(0);
-    let from = (0..=selected).find(|from| flow(&pieces[*from..], first, area).len() > selected - from);
-    let from = from.unwrap_or(selected);
-    for (piece, place) in pieces[from..].iter().zip(flow(&pieces[from..], first, area)) {
+    let others: Vec<_> = changed(model).iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let others = others.join("  ");
+    let kept = others.chars().count() as u16 + GAP;
+    // Some columns are left for the selected knob.
+    let most = area.width * 2 / 3;
+    let kept = if kept > most && area.height > 1 { area.width } else { kept.min(most) };
+    let flow = |from: usize| flow(&pieces[from..], first, area, if others.is_empty() { 0 } else { kept });
+    let from = (0..=selected).find(|from| flow(*from).len() > selected - from).unwrap_or(selected);
+    let places = flow(from);
+    if let Some(last) = places.last() {
+        let after = from_column(row(area, last.y - area.y), last.right() + GAP);
+        let is_next = kept > after.width + GAP && last.y + 1 < area.bottom();
+        let line = if is_next { from_column(row(area, last.y + 1 - area.y), area.x + 1) } else { after };
+        paint.text(line, &cut(&others, line.width.into()), Ink::Text);
+    }
+    for (piece, place) in pieces[from..].iter().zip(places) {
         paint.spot(place, Spot::Knob(piece.knob));
         match model.entry(Purpose::Knob).filter(|_| piece.ink == Ink::Selected) {
             Some(entry) => {
@@ -169,20 +214,28 @@ fn pieces(glyphs: &Glyphs, model: &Model) -> Vec<KnobPiece> {
     Knob::of(knobs).into_iter().map(piece).collect()
 }
 
-/// Returns the areas of the pieces that fit completely: in `first`, then in the other rows of `area`. The first piece
-/// is always included.
-fn flow(pieces: &[KnobPiece], first: Rect, area: Rect) -> Vec<Rect> {
-    let (mut places, mut line, mut n) = (Vec::new(), from_column(first, first.x + 1), 0);
+/// The distance between two pieces.
+const GAP: u16 = 2;
+
+/// Returns the areas of the pieces that fit completely: in `first`, then in the other rows of `area`. `kept` columns of
+/// the last row stay free. The first piece is always included.
+fn flow(pieces: &[KnobPiece], first: Rect, area: Rect, kept: u16) -> Vec<Rect> {
+    let free = |line: Rect, n: u16| {
+        let kept = if n + 1 < area.height { 0 } else { kept };
+        Rect { width: line.width.saturating_sub(kept), ..line }
+    };
+    let (mut places, mut n) = (Vec::new(), 0);
+    let mut line = free(from_column(first, first.x + 1), n);
     for piece in pieces {
         if piece.width > line.width && n + 1 < area.height {
             n += 1;
-            line = from_column(row(area, n), area.x + 1);
+            line = free(from_column(row(area, n), area.x + 1), n);
         }
         if piece.width > line.width && !places.is_empty() {
             break;
         }
         places.push(Rect { width: piece.width.min(line.width), ..line });
-        line = from_column(line, line.x + piece.width + 2);
+        line = from_column(line, line.x + piece.width + GAP);
     }
     places
 }
@@ -190,7 +243,7 @@ fn flow(pieces: &[KnobPiece], first: Rect, area: Rect) -> Vec<Rect> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{knobs::Knobs, session::TimelineOptions, workload::Workload};
+    use crate::{session::TimelineOptions, workload::Workload};
 
     fn line(knob: Knob, knobs: &Knobs, width: usize) -> (String, String, usize) {
         let model = Model::new(knobs.clone(), TimelineOptions::default());
