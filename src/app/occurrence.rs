@@ -44,12 +44,12 @@ pub struct Occurrence {
     pub t_s: f64,
     /// The kind of the event.
     pub kind: OccurrenceKind,
-    /// A short label: `slow 14.2 ms`.
+    /// A short label: `KEYS 14.2 ms`.
     pub word: String,
     /// The end of the event, in seconds of the session: infinite while the event lasts, `t_s` if the event has no
     /// length.
     pub until_s: f64,
-    /// The event in full: `slowlog 14.2 ms KEYS * from 127.0.0.1:5000`.
+    /// The event in full: `slowlog: 14.2 ms KEYS * from 127.0.0.1:5000`.
     pub sentence: String,
 }
 
@@ -136,12 +136,19 @@ fn kind(what: &EventKind) -> OccurrenceKind {
 
 fn word(what: &EventKind) -> String {
     match what {
-        EventKind::SlowCommand { us, .. } => format!("slow {}", units::latency(us.saturating_mul(1000))),
+        EventKind::SlowCommand { us, command, .. } => {
+            let name = command.split(' ').next().unwrap_or_default();
+            format!("{name} {}", units::latency(us.saturating_mul(1000)))
+        }
         EventKind::Failover { length_s, .. } if *length_s > 0.0 => {
             format!("failover {}", units::latency((length_s * 1e9) as u64))
         }
         EventKind::FirstError { error, .. } => error.clone(),
-        EventKind::Shifted { shift } => shift.in_short(),
+        // The first word is a label of its own.
+        EventKind::Shifted { shift } => match shift.in_short().split_once(" of PING") {
+            Some((level, factor)) => format!("PING {level}{factor}"),
+            None => shift.in_short(),
+        },
         EventKind::Stalled { longest_s, length_s: Some(_) } => {
             format!("stall {}", units::latency((longest_s * 1e9) as u64))
         }
@@ -168,7 +175,7 @@ mod tests {
             client: None,
             arguments: Vec::new(),
         };
-        assert_eq!(shown(slow), named(OccurrenceKind::Slow, "slow 14.2 ms"));
+        assert_eq!(shown(slow), named(OccurrenceKind::Slow, "KEYS 14.2 ms"));
         assert_eq!(shown(EventKind::MoreSlowCommands { entries: 3 }), named(OccurrenceKind::Slow, "slow"));
         let message = "OOM command not allowed".to_owned();
         let error = EventKind::FirstError { error: "OOM".to_owned(), message };

@@ -98,6 +98,7 @@ pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model, reading: &Reading
         let length_s = reading.now_s().clamp(1.0, MINUTE_S);
         let title = format!("slow commands, {length_s:.0} s");
         let place = section(paint, rest, &title, 2 * shown.len() as u16);
+        let place = Rect { width: place.width.saturating_sub(1), ..place };
         let least = if lacks_entries(reading) { "≥" } else { "" };
         for (n, caller) in (0..).zip(shown) {
             let share = units::percent(caller.sum_us as f64 / (length_s * 1e6));

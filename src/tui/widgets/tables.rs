@@ -173,7 +173,7 @@ pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
         let ink = if event.what.is_recovery() { Ink::Good } else { Ink::Warn };
         let parts = [(at.as_str(), Ink::Faint), (event.what.name(), ink), (" ", Ink::Text)];
         let rest = from_column(line, paint.parts(line, &parts));
-        let indent = at.len() as u16;
+        let indent = if area.width < ROOM_FOR_INDENT { 2 } else { at.len() as u16 };
         let below = Rect { x: area.x + indent, width: area.width.saturating_sub(indent), ..row(area, n + 1) };
         let detail = listed.text;
         let (first, second) = split(&detail, rest.width.into());
@@ -188,14 +188,19 @@ pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// Returns `text` in two pieces, divided at a blank. The first piece fits into `width`.
+/// From this width on, the second row of an event is below its name.
+const ROOM_FOR_INDENT: u16 = 36;
+
+/// Returns `text` in two pieces, divided at a blank that does not follow a number. The first piece fits into `width`.
 fn split(text: &str, width: usize) -> (&str, &str) {
     if text.chars().count() <= width {
         return (text, "");
     }
     let end = text.char_indices().nth(width).map_or(text.len(), |(at, _)| at);
-    let blank = text.char_indices().rfind(|(at, c)| *c == ' ' && *at <= end);
-    let at = blank.map_or(0, |(at, _)| at);
+    let is_number = |word: &str| word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let follows_number = |at: usize| text[..at].rsplit(' ').next().is_some_and(is_number);
+    let mut blanks = text.rmatch_indices(' ').map(|(at, _)| at);
+    let at = blanks.find(|at| *at <= end && !follows_number(*at)).unwrap_or(0);
     (&text[..at], text[at..].trim_start())
 }
 
@@ -236,5 +241,6 @@ mod tests {
         assert_eq!(split("two words", 3), ("two", "words"));
         assert_eq!(split("unbreakable", 5), ("", "unbreakable"));
         assert_eq!(split("größere Wörter", 7), ("größere", "Wörter"));
+        assert_eq!(split("all 10 000 keys", 11), ("all", "10 000 keys"), "a number stays with its noun");
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!  ───┴seg 2 50×1───────────┴seg 3 clients 200──────
-//!      ◆slow 14 ms    △fork   ✕load lost  ●back
+//!      ◆KEYS 14 ms    △fork   ✕load lost  ●back
 //! ```
 //! An event that lasts has a bar from its sign to its end: `▲save━━━━━━`. If two events need the same cell, the more
 //! important event is shown. Signs have precedence over labels, and a label that does not fit is shortened.
@@ -44,8 +44,11 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &ChartContext) {
         event_lane(paint, plot(0), lanes, |_| true);
     } else {
         event_lane(paint, plot(0), lanes, |kind| kind == OccurrenceKind::Segment);
-        paint.text(Rect { x: area.x + 1, ..row(area, 1) }, "events", Ink::Text);
         event_lane(paint, plot(1), lanes, |kind| kind != OccurrenceKind::Segment);
+        // The name ends at the first column, and does not touch the sign of an event.
+        if paint.at(plot(1).x, plot(1).y) == Some(" ") {
+            paint.text(Rect { x: area.x + 1, ..row(area, 1) }, "events", Ink::Text);
+        }
     }
     if area.height > 1 {
         times(paint, plot(area.height - 1), lanes);

@@ -70,13 +70,13 @@ fn the_server_screen_shows_the_moment_under_the_cursor() {
     let mut model = model();
     press(&mut model, KeyCode::Char('3'));
     let text = |model: &Model| lines(&drawn(model, theme, 120, 36)).join("\n");
-    assert!(text(&model).contains("EVAL") && text(&model).contains(" 102 "), "{}", text(&model));
+    assert!(text(&model).contains("EVAL ") && text(&model).contains(" 102 "), "{}", text(&model));
     press(&mut model, KeyCode::Char(' '));
     press(&mut model, KeyCode::Home);
     (0..5).for_each(|_| press(&mut model, KeyCode::Right));
     // At that moment, the slow log had no entry and the load was off. In a frozen view, parameters cannot be changed.
     let past = text(&model);
-    assert!(!past.contains("EVAL") && past.contains(" 52 ") && !past.contains("> maxmemory "), "{past}");
+    assert!(!past.contains("EVAL ") && past.contains(" 52 ") && !past.contains("> maxmemory "), "{past}");
 }
 
 #[test]
