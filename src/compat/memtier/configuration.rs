@@ -22,23 +22,23 @@ const SPANS: [&str; 3] = ["data_size_range", "expiry_range", "num-slaves"];
 type ConfigFields = Vec<(&'static str, JsonValue)>;
 
 /// Returns the whole configuration.
-pub(super) fn configuration(asked: &MemtierOptions, target: &Target) -> JsonValue {
-    fields(asked, target).into()
+pub(super) fn configuration(options: &MemtierOptions, target: &Target) -> JsonValue {
+    fields(options, target).into()
 }
 
-fn fields(asked: &MemtierOptions, target: &Target) -> ConfigFields {
-    [connection(asked, target), load(asked), objects(asked), others(asked)].concat()
+fn fields(options: &MemtierOptions, target: &Target) -> ConfigFields {
+    [connection(options, target), load(options), objects(options), others(options)].concat()
 }
 
 /// Returns the lines of `--show-config`, as `name = value`: most of the JSON's fields, some of them in another form.
-pub(super) fn lines(asked: &MemtierOptions, target: &Target) -> String {
-    let mut fields = fields(asked, target);
+pub(super) fn lines(options: &MemtierOptions, target: &Target) -> String {
+    let mut fields = fields(options, target);
     let in_json_only = ["key_zipf_exp", "clients_start", "clients_step", "step_duration"];
     fields.retain(|(name, _)| !in_json_only.contains(name));
     let out_file = fields.iter().position(|(name, _)| *name == "out_file").map(|place| fields.remove(place));
     let client_stats = fields.iter().position(|(name, _)| *name == "client_stats").unwrap_or(0);
     fields.splice(client_stats..client_stats, out_file);
-    fields.insert(fields.len() - 1, ("json-out-file", path(asked.json_out_file.as_ref())));
+    fields.insert(fields.len() - 1, ("json-out-file", path(options.json_out_file.as_ref())));
     let line = |(name, value): &(&str, JsonValue)| {
         let value = match value {
             JsonValue::Null => "(null)".to_owned(),
@@ -79,20 +79,20 @@ fn span(span: Option<NumberRange>, between: char) -> JsonValue {
     span.map_or(format!("0{between}0"), |span| format!("{}{between}{}", span.min, span.max)).into()
 }
 
-fn connection(asked: &MemtierOptions, target: &Target) -> ConfigFields {
+fn connection(options: &MemtierOptions, target: &Target) -> ConfigFields {
     let (server, port, socket) = match &target.address {
         // memtier_benchmark calls its default host localhost.
-        Address::Tcp { host, port } if host == DEFAULT_HOST && asked.server.host.is_none() => {
+        Address::Tcp { host, port } if host == DEFAULT_HOST && options.server.host.is_none() => {
             ("localhost".into(), u32::from(*port), JsonValue::Null)
         }
         Address::Tcp { host, port } => (host.clone().into(), u32::from(*port), JsonValue::Null),
         Address::Unix(_) | Address::Service(_) => (JsonValue::Null, 0, address_text(target).into()),
     };
-    let uri = asked.uris.last().map(|uri| match parts(uri) {
+    let uri = options.uris.last().map(|uri| match parts(uri) {
         Some((before, credentials, rest)) => format!("{before}{}@{rest}", masked(credentials)),
         None => uri.to_owned(),
     });
-    let cacert = match &asked.server.tls.trust {
+    let cacert = match &options.server.tls.trust {
         Trust::These { file, .. } => file.as_ref(),
         Trust::System | Trust::Anybody => None,
     };
@@ -102,87 +102,87 @@ fn connection(asked: &MemtierOptions, target: &Target) -> ConfigFields {
         ("uri", uri.unwrap_or_default().into()),
         ("unix socket", socket),
         ("address family", "Unspecified".into()),
-        ("protocol", asked.protocol.name().into()),
-        ("out_file", path(asked.out_file.as_ref())),
+        ("protocol", options.protocol.name().into()),
+        ("out_file", path(options.out_file.as_ref())),
         ("tls", truth(target.tls.is_some())),
-        ("cert", path(asked.server.certificate.as_ref())),
-        ("key", path(asked.server.key.as_ref())),
+        ("cert", path(options.server.certificate.as_ref())),
+        ("key", path(options.server.key.as_ref())),
         ("cacert", path(cacert)),
-        ("tls_skip_verify", truth(matches!(asked.server.tls.trust, Trust::Anybody))),
-        ("sni", asked.server.tls.server_name.clone().into()),
+        ("tls_skip_verify", truth(matches!(options.server.tls.trust, Trust::Anybody))),
+        ("sni", options.server.tls.server_name.clone().into()),
     ]
 }
 
-fn load(asked: &MemtierOptions) -> ConfigFields {
+fn load(options: &MemtierOptions) -> ConfigFields {
     vec![
-        ("client_stats", asked.client_stats.clone().into()),
-        ("run_count", asked.run_count.into()),
+        ("client_stats", options.client_stats.clone().into()),
+        ("run_count", options.run_count.into()),
         ("debug", 0_u32.into()),
-        ("requests", asked.requests_per_client().unwrap_or(0).into()),
-        ("rate_limit", asked.rate.unwrap_or(0).into()),
-        ("clients", asked.clients.into()),
-        ("threads", asked.threads.into()),
-        ("test_time", asked.test_time_s.unwrap_or(0).into()),
-        ("ratio", ratio(Some(asked.ratio()))),
-        ("pipeline", asked.pipeline.into()),
+        ("requests", options.requests_per_client().unwrap_or(0).into()),
+        ("rate_limit", options.rate.unwrap_or(0).into()),
+        ("clients", options.clients.into()),
+        ("threads", options.threads.into()),
+        ("test_time", options.test_time_s.unwrap_or(0).into()),
+        ("ratio", ratio(Some(options.ratio()))),
+        ("pipeline", options.pipeline.into()),
     ]
 }
 
-fn objects(asked: &MemtierOptions) -> ConfigFields {
-    let sizes = asked.data_size_list.iter().flatten().map(|(size, weight)| format!("{size}:{weight}"));
-    let [set, get] = asked.patterns().map(KeyOrder::name);
-    let is_imported = asked.import.file.is_some();
-    let has_sizes = asked.data_size_list.is_some() || asked.data_size_range.is_some() || is_imported;
-    let prefix = Some(asked.key_prefix.clone()).filter(|_| !is_imported);
+fn objects(options: &MemtierOptions) -> ConfigFields {
+    let sizes = options.data_size_list.iter().flatten().map(|(size, weight)| format!("{size}:{weight}"));
+    let [set, get] = options.patterns().map(KeyOrder::name);
+    let is_imported = options.import.file.is_some();
+    let has_sizes = options.data_size_list.is_some() || options.data_size_range.is_some() || is_imported;
+    let prefix = Some(options.key_prefix.clone()).filter(|_| !is_imported);
     let [lowest, highest] =
-        [asked.key_minimum, asked.key_maximum].map(|key| if is_imported { 0 } else { key });
-    let size = asked.data_size.unwrap_or(if has_sizes { 0 } else { 32 });
+        [options.key_minimum, options.key_maximum].map(|key| if is_imported { 0 } else { key });
+    let size = options.data_size.unwrap_or(if has_sizes { 0 } else { 32 });
     vec![
         ("data_size", size.into()),
-        ("data_offset", asked.data_offset.into()),
-        ("random_data", truth(asked.is_data_random)),
-        ("data_size_range", span(asked.data_size_range, ':')),
+        ("data_offset", options.data_offset.into()),
+        ("random_data", truth(options.is_data_random)),
+        ("data_size_range", span(options.data_size_range, ':')),
         ("data_size_list", sizes.collect::<Vec<_>>().join(",").into()),
         ("data_size_pattern", "R".into()),
-        ("expiry_range", span(asked.expiry_range, ':')),
-        ("data_import", path(asked.import.file.as_ref())),
-        ("data_verify", truth(asked.import.is_verified)),
-        ("verify_only", truth(asked.import.is_only_verified)),
+        ("expiry_range", span(options.expiry_range, ':')),
+        ("data_import", path(options.import.file.as_ref())),
+        ("data_verify", truth(options.import.is_verified)),
+        ("verify_only", truth(options.import.is_only_verified)),
         ("generate_keys", truth(false)),
         ("key_prefix", prefix.into()),
         ("key_minimum", lowest.into()),
         ("key_maximum", highest.into()),
         ("key_pattern", format!("{set}:{get}").into()),
-        ("key_stddev", JsonValue::Decimal(asked.key_stddev.unwrap_or(0.0))),
-        ("key_median", JsonValue::Decimal(asked.key_median.unwrap_or(0.0))),
-        ("key_zipf_exp", JsonValue::Decimal(asked.key_zipf_exp.unwrap_or(0.0))),
+        ("key_stddev", JsonValue::Decimal(options.key_stddev.unwrap_or(0.0))),
+        ("key_median", JsonValue::Decimal(options.key_median.unwrap_or(0.0))),
+        ("key_zipf_exp", JsonValue::Decimal(options.key_zipf_exp.unwrap_or(0.0))),
     ]
 }
 
-fn others(asked: &MemtierOptions) -> ConfigFields {
-    let of_uri = asked.uris.last().and_then(|uri| parts(uri)).map(|(_, credentials, _)| credentials);
-    let credentials = of_uri.or(asked.authenticate.as_deref());
+fn others(options: &MemtierOptions) -> ConfigFields {
+    let of_uri = options.uris.last().and_then(|uri| parts(uri)).map(|(_, credentials, _)| credentials);
+    let credentials = of_uri.or(options.authenticate.as_deref());
     let staircase = [
-        ("clients_start", asked.clients_start),
-        ("clients_step", asked.clients_step),
-        ("step_duration", asked.step_duration_s),
+        ("clients_start", options.clients_start),
+        ("clients_step", options.clients_step),
+        ("step_duration", options.step_duration_s),
     ];
     let staircase = staircase.into_iter().filter_map(|(name, value)| Some((name, value?.into())));
     let usual = [
-        ("reconnect_interval", asked.reconnect_interval.unwrap_or(0).into()),
-        ("connection_timeout", asked.connection_timeout_s.into()),
+        ("reconnect_interval", options.reconnect_interval.unwrap_or(0).into()),
+        ("connection_timeout", options.connection_timeout_s.into()),
         ("thread_conn_start_min_jitter_micros", 0_u32.into()),
         ("thread_conn_start_max_jitter_micros", 0_u32.into()),
-        ("multi_key_get", asked.multi_key_get.into()),
+        ("multi_key_get", options.multi_key_get.into()),
         ("authenticate", credentials.map(masked).unwrap_or_default().into()),
-        ("select-db", (asked.server.db as u64).into()),
-        ("no-expiry", truth(asked.import.has_no_expiry)),
-        ("wait-ratio", ratio(asked.wait_ratio)),
-        ("num-slaves", span(asked.num_slaves, ':')),
-        ("wait-timeout", span(asked.wait_timeout, '-')),
-        ("print-all-runs", truth(asked.prints_all_runs)),
+        ("select-db", (options.server.db as u64).into()),
+        ("no-expiry", truth(options.import.has_no_expiry)),
+        ("wait-ratio", ratio(options.wait_ratio)),
+        ("num-slaves", span(options.num_slaves, ':')),
+        ("wait-timeout", span(options.wait_timeout, '-')),
+        ("print-all-runs", truth(options.prints_all_runs)),
     ];
-    usual.into_iter().chain(staircase).chain(asked.retries.fields()).collect()
+    usual.into_iter().chain(staircase).chain(options.retries.fields()).collect()
 }
 
 #[cfg(test)]
@@ -190,17 +190,17 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::{compat::memtier::parse::tests::asked, protocol::Dialect};
+    use crate::{compat::memtier::parse::tests::options, protocol::Dialect};
 
     /// The output of memtier_benchmark 2f74d61 for `--show-config` and `--json-out-file`.
     const LINES: &str = include_str!("../../../tests/fixtures/memtier-2f74d61-config.txt");
     const JSON: &str = include_str!("../../../tests/fixtures/memtier-2f74d61.json");
 
     fn of(line: &str) -> (String, Value) {
-        let mut asked = asked(line);
-        asked.json_out_file = Some("out.json".into());
-        let target = asked.server.target(Dialect::Resp2).unwrap();
-        (lines(&asked, &target), serde_json::to_value(configuration(&asked, &target)).unwrap())
+        let mut options = options(line);
+        options.json_out_file = Some("out.json".into());
+        let target = options.server.target(Dialect::Resp2).unwrap();
+        (lines(&options, &target), serde_json::to_value(configuration(&options, &target)).unwrap())
     }
 
     #[test]

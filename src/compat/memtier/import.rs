@@ -111,8 +111,8 @@ impl ImportedRecord {
 }
 
 /// Returns the SETs and the GETs of all records.
-pub(super) fn requests(asked: &MemtierOptions) -> [CompleteRequests; 2] {
-    let (records, dialect) = (&asked.import.records, asked.protocol.dialect());
+pub(super) fn requests(options: &MemtierOptions) -> [CompleteRequests; 2] {
+    let (records, dialect) = (&options.import.records, options.protocol.dialect());
     let [set, get] = SETS;
     [
         CompleteRequests::new(set, records.iter().map(|record| record.set(dialect))),
@@ -144,16 +144,16 @@ impl Verification {
 /// # Errors
 /// Fails if the server cannot be reached.
 pub(super) fn verify(
-    asked: &MemtierOptions,
+    options: &MemtierOptions,
     target: &Target,
     limit: Duration,
 ) -> Result<Verification, String> {
     let mut verified = Verification::default();
     let mut talk = talk(target, limit).map_err(|error| error.to_string())?;
-    for records in asked.import.records.chunks(RECORDS_PER_BATCH) {
+    for records in options.import.records.chunks(RECORDS_PER_BATCH) {
         let questions: Vec<_> = records.iter().flat_map(|record| record.get(target.dialect)).collect();
         let mut expected = records.iter();
-        let asked = talk.ask(&questions, records.len(), limit, |bytes, _| {
+        let options = talk.ask(&questions, records.len(), limit, |bytes, _| {
             let Some(record) = expected.next() else { return };
             if bytes == record.reply(target.dialect) {
                 verified.good += 1;
@@ -165,7 +165,7 @@ pub(super) fn verify(
                 verified.lines.push(format!("error: key [{key}]: it is not as in the file"));
             }
         });
-        asked.map_err(|error| error.to_string())?;
+        options.map_err(|error| error.to_string())?;
     }
     Ok(verified)
 }

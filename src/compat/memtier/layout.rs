@@ -23,7 +23,7 @@ use crate::{
 /// The results of one or several runs, with their title.
 pub(super) struct MemtierReport<'a> {
     pub(super) title: &'a str,
-    pub(super) asked: &'a MemtierOptions,
+    pub(super) options: &'a MemtierOptions,
     pub(super) requests: &'a RunRequests,
     pub(super) results: &'a Results,
 }
@@ -35,17 +35,17 @@ impl<'a> MemtierReport<'a> {
             title: self.title,
             rows: &self.requests.rows,
             results: self.results,
-            percentiles: &self.asked.percentiles,
-            has_distributions: !self.asked.hides_histogram,
-            more: self.asked.clients_start.map(|_| ("Active Clients", self.active_clients())),
+            percentiles: &self.options.percentiles,
+            has_distributions: !self.options.hides_histogram,
+            more: self.options.clients_start.map(|_| ("Active Clients", self.active_clients())),
         }
     }
 
     /// Returns the number of clients in each second of a staircase, a run in which clients are added in steps.
     fn active_clients(&self) -> JsonValue {
         let of_second = |second: u64| {
-            let clients = self.asked.clients_at(second);
-            let all = u64::from(clients) * u64::from(self.asked.threads);
+            let clients = self.options.clients_at(second);
+            let all = u64::from(clients) * u64::from(self.options.threads);
             (
                 second.to_string(),
                 vec![("Clients per thread", clients.into()), ("Total clients", all.into())].into(),
@@ -56,13 +56,13 @@ impl<'a> MemtierReport<'a> {
 
     /// Returns whether the rows are commands given by the user.
     pub(super) fn is_arbitrary(&self) -> bool {
-        !self.asked.commands.is_empty()
+        !self.options.commands.is_empty()
     }
 }
 
 /// Returns the length of a run and its unit: requests per client, or seconds.
-fn amount(asked: &MemtierOptions) -> (u64, &'static str) {
-    match (asked.requests_per_client(), asked.test_time_s) {
+fn amount(options: &MemtierOptions) -> (u64, &'static str) {
+    match (options.requests_per_client(), options.test_time_s) {
         (Some(requests), _) => (requests, "Requests per client"),
         (None, seconds) => (seconds.unwrap_or_default(), "Seconds"),
     }
@@ -70,19 +70,19 @@ fn amount(asked: &MemtierOptions) -> (u64, &'static str) {
 
 /// Returns all reports of the program as JSON.
 pub(super) fn json(
-    asked: &MemtierOptions,
+    options: &MemtierOptions,
     target: &Target,
     reports: &[MemtierReport],
     verified: Option<&Verification>,
 ) -> JsonValue {
-    let (number, unit) = amount(asked);
+    let (number, unit) = amount(options);
     let information = vec![
-        ("Threads", asked.threads.into()),
-        ("Connections per thread", asked.clients.into()),
+        ("Threads", options.threads.into()),
+        ("Connections per thread", options.clients.into()),
         (unit, number.into()),
     ];
     let reports: Vec<_> = reports.iter().map(MemtierReport::exported).collect();
-    let mut json = memtier::json(configuration(asked, target), information, &reports);
+    let mut json = memtier::json(configuration(options, target), information, &reports);
     if let (Some(verified), JsonValue::Object(fields)) = (verified, &mut json) {
         let counts =
             vec![("keys verified successfuly", verified.good.into()), ("keys failed", verified.bad.into())];
@@ -95,14 +95,14 @@ pub(super) fn json(
 /// the best run, of the worst run, and of all runs together. With `--print-all-runs`, the results of each run
 /// come first.
 pub(super) fn results_with_titles<'a>(
-    asked: &MemtierOptions,
+    options: &MemtierOptions,
     runs: &'a [Results],
     together: &'a Results,
 ) -> Vec<(String, &'a Results)> {
     let [first, _, ..] = runs else {
         return runs.iter().map(|only| ("ALL STATS".to_owned(), only)).collect();
     };
-    let all = runs.iter().enumerate().filter(|_| asked.prints_all_runs);
+    let all = runs.iter().enumerate().filter(|_| options.prints_all_runs);
     let mut titled: Vec<_> = all.map(|(n, run)| (format!("RUN #{} RESULTS", n + 1), run)).collect();
     let ops_per_s = |run: &Results| run.per_s(run.totals.in_rate.ops);
     // Of equal runs, the first counts.
@@ -115,9 +115,9 @@ pub(super) fn results_with_titles<'a>(
 }
 
 /// Returns the lines above the tables.
-pub(super) fn head(asked: &MemtierOptions) -> String {
-    let (number, unit) = amount(asked);
-    let (threads, clients) = (asked.threads, asked.clients);
+pub(super) fn head(options: &MemtierOptions) -> String {
+    let (number, unit) = amount(options);
+    let (threads, clients) = (options.threads, options.clients);
     format!("{threads:<9} Threads\n{clients:<9} Connections per thread\n{number:<9} {unit}\n")
 }
 
@@ -127,7 +127,7 @@ const SECOND: f64 = 0.95;
 /// The progress of a run.
 pub(in crate::compat::memtier) struct Progress<'a> {
     run: u32,
-    asked: &'a MemtierOptions,
+    options: &'a MemtierOptions,
     all: Summary,
     /// The sums of the last second.
     last: Summary,
@@ -139,10 +139,10 @@ impl<'a> Progress<'a> {
     /// Creates the progress of the run with this number, from 1.
     pub(in crate::compat::memtier) fn new(
         run: u32,
-        asked: &'a MemtierOptions,
+        options: &'a MemtierOptions,
         retries: Option<Arc<Retries>>,
     ) -> Self {
-        Self { run, asked, all: Summary::default(), last: Summary::default(), retries }
+        Self { run, options, all: Summary::default(), last: Summary::default(), retries }
     }
 
     /// Adds an interval; returns whether this interval completes a second.
@@ -161,7 +161,7 @@ impl<'a> Progress<'a> {
     }
 
     fn percent(&self) -> f64 {
-        match (self.asked.total_requests(), self.asked.test_time_s) {
+        match (self.options.total_requests(), self.options.test_time_s) {
             (Some(requests), _) => 100.0 * self.all.ops as f64 / requests.max(1) as f64,
             (None, Some(seconds)) => 100.0 * self.all.length_s / seconds as f64,
             (None, None) => 0.0,
@@ -177,7 +177,9 @@ impl<'a> Progress<'a> {
         let (all, last) = (&self.all, &self.last);
         let connections = match is_over {
             true => 0,
-            false => u64::from(self.asked.clients_at(all.length_s as u64)) * u64::from(self.asked.threads),
+            false => {
+                u64::from(self.options.clients_at(all.length_s as u64)) * u64::from(self.options.threads)
+            }
         };
         let mut metrics = vec![
             format!("ops_sec:{:.0}|g", per_s(last, last.ops).floor()),
@@ -194,7 +196,7 @@ impl<'a> Progress<'a> {
             n => metrics.push(format!("connection_errors:{n}|g")),
         }
         if !is_over && !last.service.is_empty() {
-            metrics.extend(self.asked.percentiles.iter().map(|percentile| {
+            metrics.extend(self.options.percentiles.iter().map(|percentile| {
                 let name = percentile.to_string().replace('.', "_");
                 let value_ns = last.service.value_at_quantile(percentile / 100.0);
                 format!("latency_p{name}:{:.6}|g", value_ns as f64 / 1e6)
@@ -219,7 +221,7 @@ impl<'a> Progress<'a> {
                 " errors {errors} (+{new_errors}) retries {attempts} (+{new_attempts}) retried_ops {retried}"
             )
         });
-        let (run, threads, clients) = (self.run, self.asked.threads, self.asked.clients);
+        let (run, threads, clients) = (self.run, self.options.threads, self.options.clients);
         format!(
             "[RUN #{run} {percent:.0}%, {:>3} secs] {threads:>2} threads {clients:>2} conns{errors}: {:>11} ops, {:>7.0} \
              (avg: {:>7.0}) ops/sec, {}/sec (avg: {}/sec), {:>5.2} (avg: {:>5.2}) msec latency{retries}\r",
@@ -285,7 +287,7 @@ fn table_head(report: &MemtierReport) -> Vec<TextCell> {
     let redirected = report.results.redirected().map(|(name, _)| name);
     let rates = rates.iter().copied().chain(redirected).map(|name| (name.to_owned(), RATE));
     let percentiles =
-        report.asked.percentiles.iter().map(|percentile| format!("p{} Latency", digits(*percentile)));
+        report.options.percentiles.iter().map(|percentile| format!("p{} Latency", digits(*percentile)));
     let latencies = ["Avg. Latency".to_owned()].into_iter().chain(percentiles).map(|name| (name, LATENCY));
     rates.chain(latencies).chain([("KB/sec".to_owned(), RATE)]).collect()
 }
@@ -320,7 +322,7 @@ fn row(report: &MemtierReport, place: Option<usize>) -> Vec<TextCell> {
     // memtier_benchmark leaves a row without requests empty, except for commands given by the user.
     let is_empty = part.service.is_empty() && place.is_some() && !report.is_arbitrary();
     let latency = |ms: f64| (if is_empty { NONE.to_owned() } else { format!("{ms:.5}") }, LATENCY);
-    cells.extend(latencies(&part.service, &report.asked.percentiles).map(latency));
+    cells.extend(latencies(&part.service, &report.options.percentiles).map(latency));
     let bytes = if is_usual("WAIT") {
         NONE.to_owned()
     } else {

@@ -17,23 +17,24 @@ pub(super) const FIND_LIMIT: Duration = Duration::from_secs(10);
 impl Memtier {
     /// Returns the steps in which clients are added during a run, with their times.
     pub(super) fn steps(&self) -> Vec<(Duration, Knobs)> {
-        let (Some(length_s), Some(test_time_s)) = (self.asked.step_duration_s, self.asked.test_time_s) else {
+        let (Some(length_s), Some(test_time_s)) = (self.options.step_duration_s, self.options.test_time_s)
+        else {
             return Vec::new();
         };
         let times = (1..).map(|step| step * u64::from(length_s)).take_while(|second| *second < test_time_s);
-        let grows = |second: &u64| self.asked.clients_at(*second) > self.asked.clients_at(second - 1);
+        let grows = |second: &u64| self.options.clients_at(*second) > self.options.clients_at(second - 1);
         times.take_while(grows).map(|second| (Duration::from_secs(second), self.knobs(second))).collect()
     }
 
     /// Returns the plan of the run with this number, from 1.
     pub(super) fn plan(&self, number: u32) -> LoadPlan {
-        let asked = &self.asked;
+        let options = &self.options;
         LoadPlan {
             cluster: self.cluster.clone().map(|cluster| {
                 // With replicas, a client connects to the replicas as well.
-                let max_connections = asked.connections() as usize * cluster.topology().nodes().count();
+                let max_connections = options.connections() as usize * cluster.topology().nodes().count();
                 ClusterPlan {
-                    read_from: asked.read_from,
+                    read_from: options.read_from,
                     retries: self.retrying.retries.clone(),
                     ..ClusterPlan::new(cluster, max_connections)
                 }
@@ -44,35 +45,35 @@ impl Memtier {
             workers: WorkerOptions::default(),
             // With --client-stats, each client has its own thread, so the results of the thread are the
             // results of the client.
-            threads: match asked.client_stats {
-                Some(_) => asked.connections() as usize,
-                None => asked.threads as usize,
+            threads: match options.client_stats {
+                Some(_) => options.connections() as usize,
+                None => options.threads as usize,
             },
-            seed: if asked.has_seeds_by_run { self.seed.wrapping_add(number.into()) } else { self.seed },
-            names: KeyNames::given(&asked.key_prefix),
-            timeout: match asked.connection_timeout_s {
+            seed: if options.has_seeds_by_run { self.seed.wrapping_add(number.into()) } else { self.seed },
+            names: KeyNames::given(&options.key_prefix),
+            timeout: match options.connection_timeout_s {
                 0 => Duration::MAX,
                 seconds => Duration::from_secs(seconds),
             },
-            requests: asked.total_requests().map(Sent::PerClient),
-            length: asked.test_time_s.map(Duration::from_secs),
+            requests: options.total_requests().map(Sent::PerClient),
+            length: options.test_time_s.map(Duration::from_secs),
             fleet: Fleet::default(),
         }
     }
 
     /// Returns the load settings from this second on.
     pub(super) fn knobs(&self, second: u64) -> Knobs {
-        let asked = &self.asked;
-        let connections = u64::from(asked.clients_at(second)) * u64::from(asked.threads);
+        let options = &self.options;
+        let connections = u64::from(options.clients_at(second)) * u64::from(options.threads);
         // memtier_benchmark's clients have a pipeline and a rate on each of their connections.
         let primaries = primaries(self.cluster.as_deref());
         Knobs {
             load: true,
             // `check_amounts` has limited this number.
             clients: connections as u32,
-            pipeline: asked.pipeline * primaries,
-            rate: asked.rate.map(|rate| (u64::from(rate) * connections * u64::from(primaries)) as u32),
-            reconnect: asked.reconnect_interval,
+            pipeline: options.pipeline * primaries,
+            rate: options.rate.map(|rate| (u64::from(rate) * connections * u64::from(primaries)) as u32),
+            reconnect: options.reconnect_interval,
             workload: Arc::new(self.requests.workload.clone()),
             value_size: 1,
             ..Knobs::default()
@@ -86,17 +87,17 @@ impl Memtier {
 /// # Errors
 /// Fails if the cluster cannot be read, or an operation has keys of several servers.
 pub(super) fn find_nodes(
-    asked: &MemtierOptions,
+    options: &MemtierOptions,
     requests: &RunRequests,
     target: &Target,
 ) -> Result<Option<Arc<Cluster>>, String> {
-    if let Some(ring) = asked.server.ring(target)? {
+    if let Some(ring) = options.server.ring(target)? {
         requests.workload.check_one_key(target.dialect).map_err(|error| error.to_string())?;
         return Ok(Some(ring));
     }
-    let cluster = match asked.is_cluster {
+    let cluster = match options.is_cluster {
         true => Cluster::find(target, FIND_LIMIT).map_err(|error| error.to_string())?,
-        false if asked.retries.is_on => Cluster::of_one(target),
+        false if options.retries.is_on => Cluster::of_one(target),
         false => return Ok(None),
     };
     Ok(Some(Arc::new(cluster)))

@@ -101,15 +101,15 @@ impl RunRequests {
     }
 
     /// Adds an operation for each command name in the file. The operations `senders` send the commands of the file.
-    pub(super) fn add_monitored(&mut self, senders: Vec<u16>, asked: &MemtierOptions) {
+    pub(super) fn add_monitored(&mut self, senders: Vec<u16>, options: &MemtierOptions) {
         let mut known: Vec<(String, u16)> = Vec::new();
         let mut commands = Vec::new();
-        for words in &asked.monitor.commands {
+        for words in &options.monitor.commands {
             let named = UserCommand { words: vec![words[0].clone()], ratio: 0, pattern: KeyOrder::Random };
             let name = named.name();
             let operation = known.iter().find(|(known, _)| *known == name).map(|(_, operation)| *operation);
             let operation = operation.unwrap_or_else(|| {
-                let (row, operation) = (self.row_for(&named, asked), self.workload.operations.len() as u16);
+                let (row, operation) = (self.row_for(&named, options), self.workload.operations.len() as u16);
                 self.add(row, name.clone(), 0);
                 known.push((name, operation));
                 operation
@@ -122,7 +122,7 @@ impl RunRequests {
         for sender in &senders {
             self.row_of.insert(self.workload.operations[usize::from(*sender)].name.clone(), row);
         }
-        let order = if asked.monitor.is_random { TraceOrder::Random } else { TraceOrder::OfFile };
+        let order = if options.monitor.is_random { TraceOrder::Random } else { TraceOrder::OfFile };
         self.workload.trace = Some(Trace::of_commands(senders, commands.into_iter(), order));
     }
 }

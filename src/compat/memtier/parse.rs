@@ -26,10 +26,11 @@ const REFUSED: u8 = 2;
 /// # Errors
 /// Returns the text to print if the arguments are invalid or request no run.
 pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions, PrintedText> {
-    let mut asked = MemtierOptions::usual();
-    let read = OptionReader::new(ParsingStyle::Getopt, OPTIONS.all(), words).read(|given| asked.take(given));
-    match read.and_then(|_| asked.settle()).and_then(|()| check(&asked)) {
-        Ok(()) => Ok(asked),
+    let mut options = MemtierOptions::usual();
+    let read =
+        OptionReader::new(ParsingStyle::Getopt, OPTIONS.all(), words).read(|given| options.take(given));
+    match read.and_then(|_| options.settle()).and_then(|()| check(&options)) {
+        Ok(()) => Ok(options),
         Err(OptionRefusal::Help) => Err(PrintedText::of(usage(program))),
         Err(OptionRefusal::Version) => Err(PrintedText::of(version(program))),
         Err(OptionRefusal::Message(line)) => Err(PrintedText::refusal(&line, REFUSED)),
@@ -38,53 +39,53 @@ pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions,
 }
 
 /// Refuses options that contradict each other.
-fn check(asked: &MemtierOptions) -> Result<(), OptionRefusal> {
-    let has_commands = !asked.commands.is_empty();
+fn check(options: &MemtierOptions) -> Result<(), OptionRefusal> {
+    let has_commands = !options.commands.is_empty();
     let is_parallel = |command: &&UserCommand| command.pattern == KeyOrder::Parallel;
-    let parallel = asked.commands.iter().filter(is_parallel).count();
-    let has_place = asked.server.host.is_some() || asked.server.port.is_some();
-    let has_bell = asked.key_stddev.is_some() || asked.key_median.is_some();
+    let parallel = options.commands.iter().filter(is_parallel).count();
+    let has_place = options.server.host.is_some() || options.server.port.is_some();
+    let has_bell = options.key_stddev.is_some() || options.key_median.is_some();
     let [size, list, range] =
-        [asked.data_size.is_some(), asked.data_size_list.is_some(), asked.data_size_range.is_some()];
+        [options.data_size.is_some(), options.data_size_list.is_some(), options.data_size_range.is_some()];
     let contradictions = [
         (
-            has_commands && asked.key_pattern.is_some(),
+            has_commands && options.key_pattern.is_some(),
             "when using arbitrary command, key pattern is configured with --command-key-pattern option.",
         ),
         (
-            has_commands && asked.ratio.is_some(),
+            has_commands && options.ratio.is_some(),
             "when using arbitrary command, ratio is configured with --command-ratio option.",
         ),
         (
-            parallel > 0 && parallel < asked.commands.len(),
+            parallel > 0 && parallel < options.commands.len(),
             "parallel key-pattern must be configured to all commands.",
         ),
         (size && (list || range), "data-size cannot be used with data-size-list or data-size-range."),
         (list && range, "data-size-list cannot be used with data-size-range."),
         (
-            has_bell && !asked.all_patterns().any(|pattern| pattern == KeyOrder::Gaussian),
+            has_bell && !options.all_patterns().any(|pattern| pattern == KeyOrder::Gaussian),
             "key-stddev and key-median are only allowed together with key-pattern set to G.",
         ),
-        (asked.key_minimum > asked.key_maximum, "key-minimum must not be above key-maximum."),
-        (asked.server.socket.is_some() && has_place, "UNIX domain socket and TCP cannot be used together."),
-        (asked.is_transaction && !has_commands, "--transaction requires at least one --command."),
+        (options.key_minimum > options.key_maximum, "key-minimum must not be above key-maximum."),
+        (options.server.socket.is_some() && has_place, "UNIX domain socket and TCP cannot be used together."),
+        (options.is_transaction && !has_commands, "--transaction requires at least one --command."),
         (
-            asked.prometheus.lacks_port(),
+            options.prometheus.lacks_port(),
             "--prometheus-bind-addr, --prometheus-run-label and --prometheus-latency-buckets need --prometheus-port.",
         ),
         (
-            asked.data_offset > 0
-                && (asked.expiry_range.is_some() || asked.protocol == MemtierProtocol::MemcacheText),
+            options.data_offset > 0
+                && (options.expiry_range.is_some() || options.protocol == MemtierProtocol::MemcacheText),
             "data-offset can only be used with redis protocol, and cannot be used with expiry.",
         ),
         (
-            asked.protocol == MemtierProtocol::MemcacheText && asked.server.db > 0,
+            options.protocol == MemtierProtocol::MemcacheText && options.server.db > 0,
             "select-db can only be used with redis protocol.",
         ),
     ];
     first_of(&contradictions)?;
-    asked.retries.check(asked)?;
-    [check_staircase, check_scan, check_import, check_cluster].iter().try_for_each(|check| check(asked))
+    options.retries.check(options)?;
+    [check_staircase, check_scan, check_import, check_cluster].iter().try_for_each(|check| check(options))
 }
 
 /// Refuses the command line with the text of the first contradiction that is present.
@@ -93,41 +94,41 @@ fn first_of(contradictions: &[(bool, &str)]) -> Result<(), OptionRefusal> {
 }
 
 /// Checks the options of a staircase, a run in which clients are added in steps.
-fn check_staircase(asked: &MemtierOptions) -> Result<(), OptionRefusal> {
+fn check_staircase(options: &MemtierOptions) -> Result<(), OptionRefusal> {
     let staircase =
-        [asked.clients_start, asked.clients_step, asked.step_duration_s].map(|value| value.is_some());
+        [options.clients_start, options.clients_step, options.step_duration_s].map(|value| value.is_some());
     first_of(&[
         (
             staircase.contains(&true) && staircase.contains(&false),
             "--clients-start, --clients-step, and --step-duration must all be specified together.",
         ),
         (
-            staircase[0] && asked.requests.is_some(),
+            staircase[0] && options.requests.is_some(),
             "--requests cannot be used with client staircase mode. Use --test-time instead.",
         ),
         (
-            asked.clients_start.is_some_and(|start| start >= asked.clients),
+            options.clients_start.is_some_and(|start| start >= options.clients),
             "--clients-start must be less than --clients.",
         ),
         (
-            staircase[0] && asked.test_time_s.is_none(),
+            staircase[0] && options.test_time_s.is_none(),
             "--test-time is required when using client staircase mode.",
         ),
     ])
 }
 
 /// Checks the options that are used with `--scan-incremental-iteration`.
-fn check_scan(asked: &MemtierOptions) -> Result<(), OptionRefusal> {
-    if !asked.follows_cursors {
+fn check_scan(options: &MemtierOptions) -> Result<(), OptionRefusal> {
+    if !options.follows_cursors {
         return Ok(());
     }
-    let scan = asked.commands.first();
+    let scan = options.commands.first();
     first_of(&[
-        (asked.pipeline > 1, "--scan-incremental-iteration requires --pipeline 1."),
+        (options.pipeline > 1, "--scan-incremental-iteration requires --pipeline 1."),
         (scan.is_none(), "--scan-incremental-iteration requires --command with a SCAN command."),
-        (asked.is_cluster, "--scan-incremental-iteration is not supported in cluster mode."),
+        (options.is_cluster, "--scan-incremental-iteration is not supported in cluster mode."),
         (
-            asked.commands.len() > 1,
+            options.commands.len() > 1,
             "--scan-incremental-iteration requires exactly one --command (a SCAN command).",
         ),
         (
@@ -142,127 +143,127 @@ fn check_scan(asked: &MemtierOptions) -> Result<(), OptionRefusal> {
 }
 
 /// Checks the options that are used with `--data-import`.
-fn check_import(asked: &MemtierOptions) -> Result<(), OptionRefusal> {
-    let (import, usual) = (&asked.import, MemtierOptions::usual());
+fn check_import(options: &MemtierOptions) -> Result<(), OptionRefusal> {
+    let (import, usual) = (&options.import, MemtierOptions::usual());
     if import.file.is_none() {
         return first_of(&[
             (import.is_verified, "use data-verify only with data-import."),
             (import.has_no_expiry, "use no-expiry only with data-import."),
         ]);
     }
-    let has_keys = asked.key_prefix != usual.key_prefix
-        || (asked.key_minimum, asked.key_maximum) != (usual.key_minimum, usual.key_maximum);
+    let has_keys = options.key_prefix != usual.key_prefix
+        || (options.key_minimum, options.key_maximum) != (usual.key_minimum, usual.key_maximum);
     first_of(&[
-        (asked.is_cluster, "cluster mode cannot be specified when importing."),
+        (options.is_cluster, "cluster mode cannot be specified when importing."),
         (
-            asked.data_size.or(asked.data_size_range.map(|range| range.max)).is_some()
-                || asked.data_size_list.is_some(),
+            options.data_size.or(options.data_size_range.map(|range| range.max)).is_some()
+                || options.data_size_list.is_some(),
             "data size cannot be specified when importing.",
         ),
-        (asked.is_data_random, "random-data cannot be specified when importing."),
-        (asked.data_offset > 0, "data-offset cannot be used with data-import."),
+        (options.is_data_random, "random-data cannot be specified when importing."),
+        (options.data_offset > 0, "data-offset cannot be used with data-import."),
         (has_keys, "key-minimum, key-maximum and key-prefix cannot be used with data-import."),
-        (!asked.commands.is_empty(), "command cannot be used with data-import: SETs and GETs are sent."),
-        (asked.multi_key_get > 0, "multi-key-get cannot be used with data-import."),
+        (!options.commands.is_empty(), "command cannot be used with data-import: SETs and GETs are sent."),
+        (options.multi_key_get > 0, "multi-key-get cannot be used with data-import."),
     ])
 }
 
 /// Checks the options that are used with `--cluster-mode`.
-fn check_cluster(asked: &MemtierOptions) -> Result<(), OptionRefusal> {
+fn check_cluster(options: &MemtierOptions) -> Result<(), OptionRefusal> {
     first_of(&[
         (
-            asked.is_cluster && asked.server.db > 0,
+            options.is_cluster && options.server.db > 0,
             "database selection is not supported in cluster mode: a cluster has only database 0.",
         ),
         (
-            asked.is_cluster && asked.is_transaction,
+            options.is_cluster && options.is_transaction,
             "--transaction is not supported in cluster mode: each command goes to the node of its key. redyno --workload \
              FILE has operations between MULTI and EXEC (together = \"multi\").",
         ),
         (
-            asked.is_transaction && asked.reconnect_interval.is_some(),
+            options.is_transaction && options.reconnect_interval.is_some(),
             "transaction and reconnect-interval cannot be used together: a new connection has no MULTI.",
         ),
         (
-            asked.is_cluster && asked.reconnect_interval.is_some(),
+            options.is_cluster && options.reconnect_interval.is_some(),
             "cluster mode does not support reconnect-interval.",
         ),
-        (asked.is_cluster && asked.multi_key_get > 0, "cluster mode does not support multi-key-get."),
-        (asked.is_cluster && asked.wait_ratio.is_some(), "cluster mode does not support wait-ratio."),
+        (options.is_cluster && options.multi_key_get > 0, "cluster mode does not support multi-key-get."),
+        (options.is_cluster && options.wait_ratio.is_some(), "cluster mode does not support wait-ratio."),
         (
-            asked.is_cluster && asked.protocol == MemtierProtocol::MemcacheText,
+            options.is_cluster && options.protocol == MemtierProtocol::MemcacheText,
             "cluster mode is only supported in the redis protocols.",
         ),
         (
-            asked.is_cluster && asked.server.socket.is_some(),
+            options.is_cluster && options.server.socket.is_some(),
             "cluster mode does not support unix-socket: give the host and port of a node.",
         ),
         (
-            asked.is_cluster && asked.commands.iter().any(|command| command.keys() > 1),
+            options.is_cluster && options.commands.iter().any(|command| command.keys() > 1),
             "cluster mode supports only commands with a single __key__.",
         ),
         (
-            !asked.is_cluster && asked.read_from != ReadFrom::Primary,
+            !options.is_cluster && options.read_from != ReadFrom::Primary,
             "read-preference needs cluster-mode: one server has no replicas that are read.",
         ),
     ])
 }
 
 /// Returns a warning for each option that has no effect together with the other options, as memtier_benchmark does.
-pub(super) fn without_effect(asked: &MemtierOptions) -> Vec<String> {
-    let has_commands = !asked.commands.is_empty();
-    let patterns: Vec<_> = asked.commands.iter().map(|command| command.pattern).collect();
-    let patterns = if has_commands { patterns } else { asked.patterns().into() };
-    let waits = asked.wait_ratio.is_some_and(|wait| wait.b > 0) && !has_commands;
+pub(super) fn without_effect(options: &MemtierOptions) -> Vec<String> {
+    let has_commands = !options.commands.is_empty();
+    let patterns: Vec<_> = options.commands.iter().map(|command| command.pattern).collect();
+    let patterns = if has_commands { patterns } else { options.patterns().into() };
+    let waits = options.wait_ratio.is_some_and(|wait| wait.b > 0) && !has_commands;
     let idle = [
-        ("--multi-key-get", asked.multi_key_get > 0 && has_commands, "with --command"),
-        ("--data-offset", asked.data_offset > 0 && has_commands, "with --command"),
+        ("--multi-key-get", options.multi_key_get > 0 && has_commands, "with --command"),
+        ("--data-offset", options.data_offset > 0 && has_commands, "with --command"),
         (
             "--statsd-port, --statsd-prefix, --statsd-run-label or --graphite-port",
-            asked.statsd.host.is_none() && asked.statsd.has_more(),
+            options.statsd.host.is_none() && options.statsd.has_more(),
             "without --statsd-host",
         ),
-        ("--expiry-range", asked.expiry_range.is_some() && has_commands, "with --command"),
-        ("--wait-ratio", asked.wait_ratio.is_some() && has_commands, "with --command"),
-        ("--num-slaves", asked.num_slaves.is_some() && !waits, "without WAITs"),
-        ("--wait-timeout", asked.wait_timeout.is_some() && !waits, "without WAITs"),
+        ("--expiry-range", options.expiry_range.is_some() && has_commands, "with --command"),
+        ("--wait-ratio", options.wait_ratio.is_some() && has_commands, "with --command"),
+        ("--num-slaves", options.num_slaves.is_some() && !waits, "without WAITs"),
+        ("--wait-timeout", options.wait_timeout.is_some() && !waits, "without WAITs"),
         (
             "--key-zipf-exp",
-            asked.key_zipf_exp.is_some() && !patterns.contains(&KeyOrder::Zipf),
+            options.key_zipf_exp.is_some() && !patterns.contains(&KeyOrder::Zipf),
             "without the pattern Z",
         ),
         (
             "--scan-incremental-max-iterations",
-            asked.most_scans.is_some() && !asked.follows_cursors,
+            options.most_scans.is_some() && !options.follows_cursors,
             "without --scan-incremental-iteration",
         ),
         (
             "--reconnect-backoff-factor",
-            asked.has_backoff_factor,
+            options.has_backoff_factor,
             "in redyno: the pauses between attempts double from 10 ms to 1 s",
         ),
         (
             "--max-retries, --retry-backoff-ms, --retry-on, --max-retry-queue or --failed-keys-file",
-            asked.retries.is_idle(),
+            options.retries.is_idle(),
             "without --retry-on-error",
         ),
         (
             "--transaction",
-            asked.is_transaction,
+            options.is_transaction,
             "without --cluster-mode: the commands of a client are sent in order on its connection",
         ),
         (
             "--max-reconnect-attempts",
-            asked.most_attempts.is_some() && !asked.reconnects_on_error,
+            options.most_attempts.is_some() && !options.reconnects_on_error,
             "without --reconnect-on-error",
         ),
-        ("--print-all-runs", asked.prints_all_runs && asked.run_count == 1, "without --run-count"),
+        ("--print-all-runs", options.prints_all_runs && options.run_count == 1, "without --run-count"),
         (
             "--command-stats-breakdown",
-            asked.breakdown == Breakdown::Line && !has_commands,
+            options.breakdown == Breakdown::Line && !has_commands,
             "without --command",
         ),
     ];
     let warning = |(name, _, why): &(&str, bool, &str)| format!("warning: {name} has no effect {why}.");
-    idle.iter().filter(|(_, is_idle, _)| *is_idle).map(warning).chain(asked.prometheus.warnings()).collect()
+    idle.iter().filter(|(_, is_idle, _)| *is_idle).map(warning).chain(options.prometheus.warnings()).collect()
 }

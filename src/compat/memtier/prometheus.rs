@@ -165,13 +165,13 @@ impl Prometheus {
     ///
     /// # Errors
     /// Fails if the address is in use, or does not belong to this machine.
-    pub(super) fn open(asked: &MemtierOptions) -> Result<Option<Self>, String> {
-        let options = &asked.prometheus;
-        let Some(port) = options.port else { return Ok(None) };
+    pub(super) fn open(options: &MemtierOptions) -> Result<Option<Self>, String> {
+        let own = &options.prometheus;
+        let Some(port) = own.port else { return Ok(None) };
         let sums = Arc::new(Mutex::new(MetricTotals::new()));
-        let (shared, of) = (Arc::clone(&sums), asked.clone());
+        let (shared, of) = (Arc::clone(&sums), options.clone());
         let text = Box::new(move || with(&shared, |sums| sums.text(&of)));
-        let address = SocketAddr::new(options.bind.unwrap_or(Ipv4Addr::LOCALHOST.into()), port);
+        let address = SocketAddr::new(own.bind.unwrap_or(Ipv4Addr::LOCALHOST.into()), port);
         let server =
             PageServer::start(&MetricsAddress::Tcp(address), Page { content_type: CONTENT_TYPE, text });
         let failed =
@@ -228,24 +228,24 @@ impl MetricTotals {
     }
 
     /// Returns the text, which is at most a second old.
-    fn text(&mut self, asked: &MemtierOptions) -> String {
+    fn text(&mut self, options: &MemtierOptions) -> String {
         if let Some((_, text)) = self.written.as_ref().filter(|(since, _)| since.elapsed() < MAX_TEXT_AGE) {
             return text.clone();
         }
         self.writes += 1;
-        let text = self.write(asked);
+        let text = self.write(options);
         self.written = Some((Instant::now(), text.clone()));
         text
     }
 
     /// Returns the metrics without labels of their own: their names, kinds, help texts and values.
-    fn rows(&self, asked: &MemtierOptions) -> [(&'static str, &'static str, &'static str, String); 17] {
+    fn rows(&self, options: &MemtierOptions) -> [(&'static str, &'static str, &'static str, String); 17] {
         let all = &self.all;
         let counts = [&all.connections_lost, &all.connects_failed, &all.errors]
             .map(|counts| counts.values().sum::<u64>());
         let found = [all.hits, all.misses];
-        let attempts = if asked.retries.is_on { all.redirects.values().sum() } else { 0_u64 };
-        let (gets, others) = if asked.commands.is_empty() { (found, [0; 2]) } else { ([0; 2], found) };
+        let attempts = if options.retries.is_on { all.redirects.values().sum() } else { 0_u64 };
+        let (gets, others) = if options.commands.is_empty() { (found, [0; 2]) } else { ([0; 2], found) };
         [
             (
                 "start_time_seconds",
@@ -272,18 +272,18 @@ impl MetricTotals {
             ("connections", "gauge", "Open connections.", self.connections.to_string()),
             ("threads", "gauge", "Threads at work.", self.threads.to_string()),
             ("run", "gauge", "The number of the run, from 1; 0 before the first.", self.run.to_string()),
-            ("configured_runs", "gauge", "The number of runs (--run-count).", asked.run_count.to_string()),
+            ("configured_runs", "gauge", "The number of runs (--run-count).", options.run_count.to_string()),
             (
                 "config_test_time_seconds",
                 "gauge",
                 "The length of a run; 0 if requests end it.",
-                (asked.test_time_s.unwrap_or_default()).to_string(),
+                (options.test_time_s.unwrap_or_default()).to_string(),
             ),
         ]
     }
 
-    fn write(&self, asked: &MemtierOptions) -> String {
-        let labels: Vec<_> = asked
+    fn write(&self, options: &MemtierOptions) -> String {
+        let labels: Vec<_> = options
             .prometheus
             .labels
             .iter()
@@ -305,10 +305,10 @@ impl MetricTotals {
             }
         };
         one("build_info", "gauge", "The version of redyno.", &[("", block(&build), "1".to_owned())]);
-        for (name, kind, help, value) in self.rows(asked) {
+        for (name, kind, help, value) in self.rows(options) {
             one(name, kind, help, &[("", block(""), value)]);
         }
-        let bounds = asked.prometheus.bounds_us.as_deref().unwrap_or(&BOUNDS_US);
+        let bounds = options.prometheus.bounds_us.as_deref().unwrap_or(&BOUNDS_US);
         let bounds_ns: Vec<_> = bounds.iter().map(|bound| bound * 1000).collect();
         let (all, mut sum) = (&self.all, 0);
         let mut samples: Vec<_> = buckets(&all.service, &bounds_ns)

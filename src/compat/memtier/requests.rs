@@ -30,37 +30,37 @@ impl RunRequests {
     ///
     /// # Errors
     /// Returns a message about options that cannot be translated.
-    pub(super) fn of(asked: &MemtierOptions) -> Result<Self, String> {
+    pub(super) fn of(options: &MemtierOptions) -> Result<Self, String> {
         let mut requests = Self { workload: Workload::default(), rows: Vec::new(), row_of: BTreeMap::new() };
         requests.workload.name = "memtier".to_owned();
-        requests.workload.order = match asked.follows_cursors {
-            true => OperationOrder::Scan(asked.most_scans.unwrap_or(u64::MAX)),
+        requests.workload.order = match options.follows_cursors {
+            true => OperationOrder::Scan(options.most_scans.unwrap_or(u64::MAX)),
             false => OperationOrder::InTurn,
         };
-        requests.workload.values.insert("data".to_owned(), values(asked));
-        if asked.commands.is_empty() {
-            requests.add_usual(asked)?;
+        requests.workload.values.insert("data".to_owned(), values(options));
+        if options.commands.is_empty() {
+            requests.add_usual(options)?;
         } else {
-            requests.add_commands(asked)?;
+            requests.add_commands(options)?;
         }
         let checked = requests.workload.check().and_then(|()| requests.workload.check_keys(1));
         checked.map_err(|error| error.to_string())?;
         Ok(requests)
     }
 
-    fn add_usual(&mut self, asked: &MemtierOptions) -> Result<(), String> {
+    fn add_usual(&mut self, options: &MemtierOptions) -> Result<(), String> {
         self.rows = DEFAULT_ROWS.map(str::to_owned).into();
-        if !asked.import.records.is_empty() {
-            return self.add_imported(asked);
+        if !options.import.records.is_empty() {
+            return self.add_imported(options);
         }
-        for (name, pattern) in ["set", "get"].into_iter().zip(asked.patterns()) {
-            self.add_keys(name, pattern, asked);
+        for (name, pattern) in ["set", "get"].into_iter().zip(options.patterns()) {
+            self.add_keys(name, pattern, options);
         }
-        for (turn, times) in request_sequence(asked)? {
+        for (turn, times) in request_sequence(options)? {
             match turn {
-                RequestKind::Set => self.add(0, set(asked), times),
-                RequestKind::Get(keys) => self.add(1, get(keys, asked), times),
-                RequestKind::Wait => self.add(2, wait(asked), times),
+                RequestKind::Set => self.add(0, set(options), times),
+                RequestKind::Get(keys) => self.add(1, get(keys, options), times),
+                RequestKind::Wait => self.add(2, wait(options), times),
             }
         }
         Ok(())
@@ -68,20 +68,20 @@ impl RunRequests {
 
     /// Adds the requests for imported records. Each client sends SETs in the order of the file, and GETs in
     /// the order of GET's key pattern.
-    fn add_imported(&mut self, asked: &MemtierOptions) -> Result<(), String> {
-        let patterns = [KeyOrder::Sequential, asked.patterns()[1]];
+    fn add_imported(&mut self, options: &MemtierOptions) -> Result<(), String> {
+        let patterns = [KeyOrder::Sequential, options.patterns()[1]];
         for (name, pattern) in import::SETS.into_iter().zip(patterns) {
-            self.add_keys(name, pattern, asked);
+            self.add_keys(name, pattern, options);
             self.workload.keys.values_mut().for_each(|keys| {
-                (keys.first, keys.count) = (0, Some(asked.keys()));
+                (keys.first, keys.count) = (0, Some(options.keys()));
             });
         }
-        let [sets, gets] = import::requests(asked);
-        for (turn, times) in request_sequence(asked)? {
+        let [sets, gets] = import::requests(options);
+        for (turn, times) in request_sequence(options)? {
             let (row, step, ready) = match turn {
                 RequestKind::Set => (0, "SET".to_owned(), Some(sets.clone())),
                 RequestKind::Get(_) => (1, "GET".to_owned(), Some(gets.clone())),
-                RequestKind::Wait => (2, wait(asked), None),
+                RequestKind::Wait => (2, wait(options), None),
             };
             self.add(row, step, times);
             if let Some(added) = self.workload.operations.last_mut() {
@@ -91,17 +91,17 @@ impl RunRequests {
         Ok(())
     }
 
-    fn add_commands(&mut self, asked: &MemtierOptions) -> Result<(), String> {
+    fn add_commands(&mut self, options: &MemtierOptions) -> Result<(), String> {
         let mut senders = Vec::new();
-        for (place, command) in asked.commands.iter().enumerate() {
-            if asked.is_monitored(command) {
+        for (place, command) in options.commands.iter().enumerate() {
+            if options.is_monitored(command) {
                 senders.push(self.add_sender(command.ratio));
                 continue;
             }
             let keys = format!("k{place}");
             let step = command.step(&keys).ok_or("data placeholder can't combined with other data")?;
-            self.add_keys(&keys, command.pattern, asked);
-            if asked.follows_cursors {
+            self.add_keys(&keys, command.pattern, options);
+            if options.follows_cursors {
                 let rest = UserCommand { words: command.words[2..].to_vec(), ..command.clone() };
                 let rest = rest.step(&keys).unwrap_or_default();
                 self.rows = SCANS.map(str::to_owned).into();
@@ -109,19 +109,19 @@ impl RunRequests {
                 self.add(1, format!("SCAN {{cursor}} {rest}"), 1);
                 return Ok(());
             }
-            let row = self.row_for(command, asked);
+            let row = self.row_for(command, options);
             self.add(row, step, command.ratio);
         }
         if !senders.is_empty() {
-            self.add_monitored(senders, asked);
+            self.add_monitored(senders, options);
         }
         Ok(())
     }
 
     /// Returns the row of a command. As in memtier_benchmark, rows by line may have the same name.
-    pub(super) fn row_for(&mut self, command: &UserCommand, asked: &MemtierOptions) -> usize {
+    pub(super) fn row_for(&mut self, command: &UserCommand, options: &MemtierOptions) -> usize {
         let name = command.name();
-        let known = self.rows.iter().position(|row| *row == name && asked.breakdown == Breakdown::Command);
+        let known = self.rows.iter().position(|row| *row == name && options.breakdown == Breakdown::Command);
         known.unwrap_or_else(|| {
             self.rows.push(name);
             self.rows.len() - 1
@@ -135,56 +135,56 @@ impl RunRequests {
         operations.push(Operation { name, weight: times, steps: vec![step], ..Operation::default() });
     }
 
-    fn add_keys(&mut self, name: &str, pattern: KeyOrder, asked: &MemtierOptions) {
+    fn add_keys(&mut self, name: &str, pattern: KeyOrder, options: &MemtierOptions) {
         // memtier_benchmark's zipf pattern begins at key 1.
-        let first = asked.key_minimum.max(u64::from(pattern == KeyOrder::Zipf));
-        let count = Some((asked.key_maximum - first).saturating_add(1));
+        let first = options.key_minimum.max(u64::from(pattern == KeyOrder::Zipf));
+        let count = Some((options.key_maximum - first).saturating_add(1));
         let distribution = match pattern {
             KeyOrder::Random => Distribution::Uniform,
             KeyOrder::Sequential => Distribution::SequentialByClient,
             KeyOrder::Parallel => Distribution::Partitioned,
             KeyOrder::Gaussian => {
-                Distribution::Gaussian { median: asked.key_median, deviation: asked.key_stddev }
+                Distribution::Gaussian { median: options.key_median, deviation: options.key_stddev }
             }
-            KeyOrder::Zipf => Distribution::ZipfianInOrder(asked.key_zipf_exp.unwrap_or(1.0)),
+            KeyOrder::Zipf => Distribution::ZipfianInOrder(options.key_zipf_exp.unwrap_or(1.0)),
         };
         let keys = Keyset { first, count, distribution, digits: 0, ..Keyset::default() };
         self.workload.keys.insert(name.to_owned(), keys);
     }
 }
 
-fn values(asked: &MemtierOptions) -> ValueKind {
-    let size = match (&asked.data_size_list, asked.data_size_range) {
+fn values(options: &MemtierOptions) -> ValueKind {
+    let size = match (&options.data_size_list, options.data_size_range) {
         (Some(list), _) => {
             let mut weights = BTreeMap::new();
             list.iter().for_each(|(size, weight)| *weights.entry(*size).or_insert(0) += weight);
             Size::Weights(weights)
         }
         (None, Some(range)) => Size::Range { from: range.min, to: range.max },
-        (None, None) => Size::Bytes(asked.data_size.unwrap_or(32)),
+        (None, None) => Size::Bytes(options.data_size.unwrap_or(32)),
     };
-    let content = if asked.is_data_random { Content::Random } else { Content::Alike };
+    let content = if options.is_data_random { Content::Random } else { Content::Alike };
     ValueKind { size, content }
 }
 
-fn set(asked: &MemtierOptions) -> String {
-    match asked.expiry_range {
-        None if asked.data_offset > 0 => format!("SETRANGE {{set}} {} {{data}}", asked.data_offset),
+fn set(options: &MemtierOptions) -> String {
+    match options.expiry_range {
+        None if options.data_offset > 0 => format!("SETRANGE {{set}} {} {{data}}", options.data_offset),
         None => "SET {set} {data}".to_owned(),
         Some(range) => format!("SETEX {{set}} {{number {}..{}}} {{data}}", range.min.max(1), range.max),
     }
 }
 
-fn get(keys: u32, asked: &MemtierOptions) -> String {
-    match (keys, asked.data_offset) {
+fn get(keys: u32, options: &MemtierOptions) -> String {
+    match (keys, options.data_offset) {
         (0, 0) => "GET {get}".to_owned(),
         (0, offset) => format!("GETRANGE {{get}} {offset} -1"),
         (keys, _) => format!("MGET{}", " {get}".repeat(keys as usize)),
     }
 }
 
-fn wait(asked: &MemtierOptions) -> String {
-    format!("WAIT {} {}", number(asked.num_slaves), number(asked.wait_timeout))
+fn wait(options: &MemtierOptions) -> String {
+    format!("WAIT {} {}", number(options.num_slaves), number(options.wait_timeout))
 }
 
 fn number(span: Option<NumberRange>) -> String {
@@ -205,10 +205,10 @@ const MAX_SEQUENCE_LENGTH: usize = crate::workload::MAX_OPERATIONS;
 
 /// Returns the sequence of requests that a client repeats, each kind with the number of its requests: SETs, then GETs,
 /// and WAITs before SETs.
-fn request_sequence(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
-    let Ratio { a: sets, b: gets } = asked.ratio();
+fn request_sequence(options: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
+    let Ratio { a: sets, b: gets } = options.ratio();
     let gets = || {
-        let keys = asked.multi_key_get;
+        let keys = options.multi_key_get;
         match keys {
             0 => vec![(RequestKind::Get(0), gets)],
             keys => {
@@ -219,10 +219,10 @@ fn request_sequence(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, S
             }
         }
     };
-    let Some(wait) = asked.wait_ratio.filter(|wait| wait.b > 0) else {
+    let Some(wait) = options.wait_ratio.filter(|wait| wait.b > 0) else {
         return Ok([vec![(RequestKind::Set, sets)], gets()].concat());
     };
-    if asked.protocol == MemtierProtocol::MemcacheText || sets == 0 {
+    if options.protocol == MemtierProtocol::MemcacheText || sets == 0 {
         return Err("wait-ratio needs SETs of a redis protocol".to_owned());
     }
     let mut turns: Vec<(RequestKind, u32)> = Vec::new();
@@ -254,10 +254,10 @@ fn request_sequence(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compat::memtier::parse::tests::asked;
+    use crate::compat::memtier::parse::tests::options;
 
     fn operations(line: &str) -> Vec<(String, u32)> {
-        let requests = RunRequests::of(&asked(line)).unwrap();
+        let requests = RunRequests::of(&options(line)).unwrap();
         let operation = |operation: Operation| (operation.steps.concat(), operation.weight);
         requests.workload.operations.into_iter().map(operation).collect()
     }
@@ -286,15 +286,15 @@ mod tests {
         let rest =
             format!("{first}, 1 {wait}, {first}, 1 GET {{get}}, 2 SET {{set}} {{data}}, 1 GET {{get}}");
         assert_eq!(written(&line.replace("3:2", "5:2")), format!("{both}, {rest}"));
-        assert!(RunRequests::of(&asked("--ratio 0:1 --wait-ratio 1:1")).is_err());
+        assert!(RunRequests::of(&options("--ratio 0:1 --wait-ratio 1:1")).is_err());
         assert!(
-            RunRequests::of(&asked("--ratio 1000:1 --wait-ratio 1:1")).unwrap_err().contains("256 turns")
+            RunRequests::of(&options("--ratio 1000:1 --wait-ratio 1:1")).unwrap_err().contains("256 turns")
         );
     }
 
     #[test]
     fn a_scan_has_an_operation_that_follows_its_cursor() {
-        let mut line = asked("--command scan --scan-incremental-max-iterations 3");
+        let mut line = options("--command scan --scan-incremental-max-iterations 3");
         (line.follows_cursors, line.commands) =
             (true, vec![UserCommand::read("scan 0 match a:* count __key__").unwrap()]);
         let RunRequests { workload, rows, .. } = RunRequests::of(&line).unwrap();
@@ -317,9 +317,9 @@ mod tests {
         std::fs::write(file.path(), lines.join("\n")).unwrap();
         let of = |commands: &str| {
             let line = format!("--monitor-input {} {commands}", file.path().display());
-            let mut asked = asked(&line);
-            let said = asked.read_monitor()?;
-            Ok::<_, String>((RunRequests::of(&asked)?, said))
+            let mut options = options(&line);
+            let said = options.read_monitor()?;
+            Ok::<_, String>((RunRequests::of(&options)?, said))
         };
         let (requests, said) =
             of("--command __monitor_line3__ --command __monitor_line@__ --command-ratio 3").unwrap();
@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn rows_are_by_the_first_word_or_by_the_line() {
         let line = "--command set --command get --command set";
-        let rows = |more: &str| RunRequests::of(&asked(&format!("{line} {more}"))).unwrap().rows;
+        let rows = |more: &str| RunRequests::of(&options(&format!("{line} {more}"))).unwrap().rows;
         assert_eq!(rows(""), ["SET", "GET"]);
         assert_eq!(rows("--command-stats-breakdown line"), ["SET", "GET", "SET"]);
     }
@@ -365,7 +365,7 @@ mod tests {
     #[test]
     fn keys_and_values_are_those_that_the_options_request() {
         let line = "--key-pattern Z:G --key-maximum 9 --key-median 5 --data-size-list 1:2,3:4,1:1 -R";
-        let RunRequests { workload, .. } = RunRequests::of(&asked(line)).unwrap();
+        let RunRequests { workload, .. } = RunRequests::of(&options(line)).unwrap();
         let [get, set] = ["get", "set"].map(|name| &workload.keys[name]);
         assert_eq!((set.first, set.count, set.distribution), (1, Some(9), Distribution::ZipfianInOrder(1.0)));
         let bell = Distribution::Gaussian { median: Some(5.0), deviation: None };

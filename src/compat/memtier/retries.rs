@@ -84,18 +84,18 @@ impl RetryOptions {
     ///
     /// # Errors
     /// Returns the first contradiction.
-    pub(super) fn check(&self, asked: &MemtierOptions) -> Result<(), OptionRefusal> {
+    pub(super) fn check(&self, options: &MemtierOptions) -> Result<(), OptionRefusal> {
         let apart = [
-            (asked.follows_cursors, "scan-incremental-iteration"),
-            (asked.is_transaction, "transaction"),
-            (asked.reconnect_interval.is_some(), "reconnect-interval"),
+            (options.follows_cursors, "scan-incremental-iteration"),
+            (options.is_transaction, "transaction"),
+            (options.reconnect_interval.is_some(), "reconnect-interval"),
         ];
         if let Some((_, option)) = apart.into_iter().find(|(is_given, _)| *is_given && self.is_on) {
             return refused_with(&format!(
                 "retry-on-error and {option} cannot be used together: retries change the order of requests."
             ));
         }
-        if (1..asked.pipeline).contains(&self.queue) {
+        if (1..options.pipeline).contains(&self.queue) {
             return refused_with(
                 "max-retry-queue must be 0, or at least the pipeline, since all requests of a pipeline can fail.",
             );

@@ -50,7 +50,7 @@ const NO_REPLICA: &str = "no-replica";
 /// Runs the benchmark of this command line, and prints its own errors.
 pub(in crate::compat) fn run(program: &str, words: &[OsString]) -> ExitCode {
     let ended = match parse(program, words) {
-        Ok(asked) => Memtier::begin(asked).and_then(|mut memtier| memtier.run()),
+        Ok(options) => Memtier::begin(options).and_then(|mut memtier| memtier.run()),
         Err(answer) => return answer.print_text(),
     };
     ended.unwrap_or_else(|stop| stop.end("error: cannot write results"))
@@ -58,7 +58,7 @@ pub(in crate::compat) fn run(program: &str, words: &[OsString]) -> ExitCode {
 
 /// The requested runs.
 pub(super) struct Memtier {
-    pub(super) asked: MemtierOptions,
+    pub(super) options: MemtierOptions,
     pub(super) requests: RunRequests,
     pub(super) target: Target,
     /// The cluster (`--cluster-mode`), the servers that share the load (`--hash`), or the server whose failed requests
@@ -81,53 +81,53 @@ pub(super) struct Memtier {
 
 impl Memtier {
     /// Opens the outputs, and prints the text before the runs.
-    fn begin(mut asked: MemtierOptions) -> Result<Self, EarlyEnd> {
-        let imported = asked.read_import().map_err(EarlyEnd::error)?;
-        let monitored = asked.read_monitor().map_err(EarlyEnd::error)?;
-        let requests = RunRequests::of(&asked).map_err(EarlyEnd::error)?;
-        let dialect = asked.protocol.dialect();
-        let checked = requests.workload.check_dialect(dialect, &KeyNames::given(&asked.key_prefix));
+    fn begin(mut options: MemtierOptions) -> Result<Self, EarlyEnd> {
+        let imported = options.read_import().map_err(EarlyEnd::error)?;
+        let monitored = options.read_monitor().map_err(EarlyEnd::error)?;
+        let requests = RunRequests::of(&options).map_err(EarlyEnd::error)?;
+        let dialect = options.protocol.dialect();
+        let checked = requests.workload.check_dialect(dialect, &KeyNames::given(&options.key_prefix));
         checked.map_err(EarlyEnd::error)?;
-        let target = asked.server.target(dialect).map_err(EarlyEnd::error)?;
-        let cluster = find_nodes(&asked, &requests, &target).map_err(EarlyEnd::error)?;
-        asked.check_amounts(primaries(cluster.as_deref())).map_err(EarlyEnd::error)?;
+        let target = options.server.target(dialect).map_err(EarlyEnd::error)?;
+        let cluster = find_nodes(&options, &requests, &target).map_err(EarlyEnd::error)?;
+        options.check_amounts(primaries(cluster.as_deref())).map_err(EarlyEnd::error)?;
         let interrupts = listen(&[Signal::Interrupt]).map_err(EarlyEnd::error)?;
         let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(StreamText::stdout()), StreamText::stderr());
-        let (statsd, said) = Statsd::open(&asked.statsd);
-        let prometheus = Prometheus::open(&asked).map_err(EarlyEnd::error)?;
-        let (retrying, unwritten) = Retrying::begin(&asked.retries, &requests);
+        let (statsd, said) = Statsd::open(&options.statsd);
+        let prometheus = Prometheus::open(&options).map_err(EarlyEnd::error)?;
+        let (retrying, unwritten) = Retrying::begin(&options.retries, &requests);
         prometheus.iter().try_for_each(|prometheus| writeln!(out, "{}", prometheus.line()))?;
         out.flush()?;
         for line in
-            without_effect(&asked).into_iter().chain(imported).chain(monitored).chain(said).chain(unwritten)
+            without_effect(&options).into_iter().chain(imported).chain(monitored).chain(said).chain(unwritten)
         {
             writeln!(err, "{line}")?;
         }
-        if asked.shows_config {
+        if options.shows_config {
             writeln!(err, "============== Configuration values: ==============")?;
-            write!(out, "{}", configuration::lines(&asked, &target))?;
+            write!(out, "{}", configuration::lines(&options, &target))?;
             writeln!(err, "===================================================")?;
         }
-        if asked.requests == Some(Asking::AllKeys) {
-            writeln!(out, "setting requests to {}", asked.requests_per_client().unwrap_or_default())?;
+        if options.requests == Some(Asking::AllKeys) {
+            writeln!(out, "setting requests to {}", options.requests_per_client().unwrap_or_default())?;
         }
-        let json = asked.json_out_file.as_ref();
+        let json = options.json_out_file.as_ref();
         let json = json.map(|path| Ok::<_, EarlyEnd>((create(path)?, untrusted::path(path)))).transpose()?;
         if let Some((_, name)) = &json {
             writeln!(err, "Json file {name} created...")?;
         }
-        match &asked.out_file {
+        match &options.out_file {
             None => writeln!(err, "Writing results to stdout")?,
             Some(path) => {
                 writeln!(err, "Writing results to {}...", untrusted::path(path))?;
                 out = Box::new(create(path)?);
             }
         }
-        let seed = if asked.is_randomized { rand::random() } else { SEED };
+        let seed = if options.is_randomized { rand::random() } else { SEED };
         let clock = Clock::start();
         let loss = None;
         Ok(Self {
-            asked,
+            options,
             requests,
             target,
             cluster,
@@ -146,7 +146,7 @@ impl Memtier {
 
     fn run(&mut self) -> Result<ExitCode, EarlyEnd> {
         let mut runs = Vec::new();
-        let count = if self.asked.import.is_only_verified { 0 } else { self.asked.run_count };
+        let count = if self.options.import.is_only_verified { 0 } else { self.options.run_count };
         for number in 1..=count {
             let results = self.measure(number)?;
             let is_last = results.is_interrupted == Some(true) || self.loss.is_some();
@@ -171,22 +171,22 @@ impl Memtier {
     /// Prints the results of the runs.
     fn report(&mut self, runs: &[Results]) -> Result<(), EarlyEnd> {
         let together = Results::together(runs);
-        let mut text = if runs.is_empty() { String::new() } else { layout::head(&self.asked) };
-        let titled = layout::results_with_titles(&self.asked, runs, &together);
-        let (asked, requests) = (&self.asked, &self.requests);
-        let report = |(title, results)| MemtierReport { title, asked, requests, results };
+        let mut text = if runs.is_empty() { String::new() } else { layout::head(&self.options) };
+        let titled = layout::results_with_titles(&self.options, runs, &together);
+        let (options, requests) = (&self.options, &self.requests);
+        let report = |(title, results)| MemtierReport { title, options, requests, results };
         let reports: Vec<_> = titled.iter().map(|(title, results)| report((title, *results))).collect();
         for report in &reports {
             text += &layout::table(report);
-            if !asked.hides_histogram {
+            if !options.hides_histogram {
                 text += &layout::distribution(report);
             }
         }
         self.out.write_all(text.as_bytes())?;
         let mut verified = None;
-        if asked.import.is_verified && self.loss.is_none() {
+        if options.import.is_verified && self.loss.is_none() {
             writeln!(self.out, "\n\nPerforming data verification...")?;
-            let results = import::verify(asked, &self.target, FIND_LIMIT).map_err(EarlyEnd::error)?;
+            let results = import::verify(options, &self.target, FIND_LIMIT).map_err(EarlyEnd::error)?;
             for line in &results.lines {
                 writeln!(self.err, "{line}")?;
             }
@@ -195,7 +195,7 @@ impl Memtier {
         }
         self.out.flush()?;
         if let Some((file, name)) = &mut self.json {
-            let json = layout::json(&self.asked, &self.target, &reports, verified.as_ref());
+            let json = layout::json(&self.options, &self.target, &reports, verified.as_ref());
             serde_json::to_writer_pretty(&mut *file, &json).map_err(io::Error::from)?;
             writeln!(file)?;
             writeln!(self.err, "Saving JSON output file: {name}\nJson file closed.")?;
@@ -214,15 +214,14 @@ impl Memtier {
             StandaloneLoad::start(&plan, self.knobs(0), None, self.clock).map_err(EarlyEnd::error)?;
         alone.turn_later(self.steps());
         let mut of_clients = Vec::new();
-        if self.asked.client_stats.is_some() {
+        if self.options.client_stats.is_some() {
             alone.divide_by_worker();
             of_clients = vec![Results::none(self.requests.rows.len(), 0); plan.threads];
         }
         writeln!(self.err, "[RUN #{number}] Launching threads now...")?;
-        let asked = self.asked.clone();
+        let (options, clients, mut failed) = (self.options.clone(), self.options.connections(), 0);
         self.begin_metrics(number);
-        let mut failed = 0;
-        let mut progress = Progress::new(number, &asked, self.retrying.retries.clone());
+        let mut progress = Progress::new(number, &options, self.retrying.retries.clone());
         let mut results = self.no_results();
         let end = run_to_end(alone, "error", |seen| match seen {
             LoadReport::Error(kind, message) => self.handle_error(kind, message),
@@ -235,7 +234,7 @@ impl Memtier {
                 self.prometheus.iter().for_each(|prometheus| prometheus.add(interval, retried));
                 results.add(interval, |name| self.requests.row_of.get(name).copied());
                 failed = if interval.ops > 0 { 0 } else { failed + failures(interval) };
-                if let Some(most) = asked.most_attempts.filter(|most| failed >= most * asked.connections()) {
+                if let Some(most) = options.most_attempts.filter(|most| failed >= most * clients) {
                     let line = format!("Maximum reconnection attempts ({most}) exceeded.");
                     self.loss.get_or_insert((line, false));
                     return Ok(ControlFlow::Break(()));
@@ -280,8 +279,8 @@ impl Memtier {
 
     /// Reports the beginning of a run to StatsD and Prometheus.
     fn begin_metrics(&self, number: u32) {
-        self.statsd.iter().for_each(|statsd| statsd.begin(number, &self.asked));
-        self.prometheus.iter().for_each(|prometheus| prometheus.begin(number, self.asked.threads));
+        self.statsd.iter().for_each(|statsd| statsd.begin(number, &self.options));
+        self.prometheus.iter().for_each(|prometheus| prometheus.begin(number, self.options.threads));
     }
 
     /// Reports the end of a run, with its last metrics.
@@ -292,24 +291,24 @@ impl Memtier {
 
     /// Writes the files of a run: the results of its clients, and its latency distributions.
     fn write_files(&mut self, run: u32, results: &Results, of_clients: &[Results]) -> Result<(), EarlyEnd> {
-        let (asked, requests) = (&self.asked, &self.requests);
-        let report = MemtierReport { title: "", asked, requests, results };
-        let clients = asked
+        let (options, requests) = (&self.options, &self.requests);
+        let report = MemtierReport { title: "", options, requests, results };
+        let clients = options
             .client_stats
             .iter()
             .flat_map(|prefix| of_clients.iter().enumerate().map(move |it| (prefix, it)));
         let mut all: Vec<_> = clients
             .map(|(prefix, (client, results))| {
-                let each = asked.clients as usize;
+                let each = options.clients as usize;
                 let file = files::client_file(prefix, run, (client / each, client % each));
                 (file, files::client_csv(&requests.rows, results, report.is_arbitrary()), String::new())
             })
             .collect();
         all.extend(
-            asked.hdr_file_prefix.iter().flat_map(|prefix| files::distributions(prefix, run, &report)),
+            options.hdr_file_prefix.iter().flat_map(|prefix| files::distributions(prefix, run, &report)),
         );
         let stats =
-            asked.client_stats.as_ref().map(|_| format!("[RUN {run}] Writing client stats files...\n"));
+            options.client_stats.as_ref().map(|_| format!("[RUN {run}] Writing client stats files...\n"));
         let lines: String = stats.into_iter().chain(all.iter().map(|(.., line)| line.clone())).collect();
         self.draw(&lines)?;
         files::write(&all).map_err(EarlyEnd::error)
@@ -344,7 +343,7 @@ impl Memtier {
             }
             (_, error) => format!("{place}: connection error: {}", without_number(error)),
         };
-        if self.asked.reconnects_on_error {
+        if self.options.reconnects_on_error {
             self.draw(&format!("\n{line}, attempting reconnection...\n"))?;
             return Ok(ControlFlow::Continue(()));
         }

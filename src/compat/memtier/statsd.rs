@@ -85,8 +85,8 @@ impl Statsd {
     }
 
     /// Sends the event of a run's beginning.
-    pub(super) fn begin(&self, run: u32, asked: &MemtierOptions) {
-        let data = format!("threads={} connections={} run={run}", asked.threads, asked.clients);
+    pub(super) fn begin(&self, run: u32, options: &MemtierOptions) {
+        let data = format!("threads={} connections={} run={run}", options.threads, options.clients);
         self.event("Benchmark Started", "start", &data);
     }
 

@@ -73,15 +73,15 @@ const TESTS: [TestRow; 24] = [
 ];
 
 /// Returns the requested tests of a round of the suite; `payload` generates their values.
-pub(super) fn tests(flavour: Flavour, asked: &BenchOptions, payload: &mut Payload) -> Vec<Test> {
-    let filling = WordReplacer { flavour, asked, data: payload.take(asked.data_size) };
-    TESTS.iter().filter(|row| is_chosen(row, flavour, asked)).map(|row| filling.test(row)).collect()
+pub(super) fn tests(flavour: Flavour, options: &BenchOptions, payload: &mut Payload) -> Vec<Test> {
+    let filling = WordReplacer { flavour, options, data: payload.take(options.data_size) };
+    TESTS.iter().filter(|row| is_chosen(row, flavour, options)).map(|row| filling.test(row)).collect()
 }
 
 /// Returns whether a test runs. Without `-t`, the tests of the tool's own suite run. `redyno bench` runs the
 /// suite of redis-benchmark; it runs a test that exists only in valkey-benchmark if `-t` names this test.
-fn is_chosen(row: &TestRow, flavour: Flavour, asked: &BenchOptions) -> bool {
-    match &asked.tests {
+fn is_chosen(row: &TestRow, flavour: Flavour, options: &BenchOptions) -> bool {
+    match &options.tests {
         None => row.who == Availability::All || flavour == Flavour::Valkey,
         Some(list) => {
             flavour.supports(row.who) && row.names.iter().any(|name| list.contains(&format!(",{name},")))
@@ -92,7 +92,7 @@ fn is_chosen(row: &TestRow, flavour: Flavour, asked: &BenchOptions) -> bool {
 /// The values that replace words in angle brackets.
 struct WordReplacer<'a> {
     flavour: Flavour,
-    asked: &'a BenchOptions,
+    options: &'a BenchOptions,
     data: Vec<u8>,
 }
 
@@ -101,7 +101,7 @@ const KEYS: [&str; 7] = ["key", "counter", "mylist", "myset", "myhash", "myzset"
 
 impl WordReplacer<'_> {
     fn test(&self, row: &TestRow) -> Test {
-        let size = self.asked.data_size as u64;
+        let size = self.options.data_size as u64;
         if row.words == INLINE {
             return Test::of(row.title, CommandSteps::raw(INLINE), 1, size);
         }
@@ -112,10 +112,10 @@ impl WordReplacer<'_> {
         for word in (0..row.times).flat_map(|_| &rest) {
             self.fill(word, &mut command);
         }
-        let mut steps = CommandSteps::new(self.asked, self.flavour != Flavour::Redis);
+        let mut steps = CommandSteps::new(self.options, self.flavour != Flavour::Redis);
         steps.add(&command);
         let before = (row.title == "FCALL").then(|| {
-            let script = library(1, self.asked.num_keys_in_fcall > 0);
+            let script = library(1, self.options.num_keys_in_fcall > 0);
             ["FUNCTION", "LOAD", "REPLACE", &script].map(|word| word.as_bytes().to_vec()).into()
         });
         Test { before, ..Test::of(row.title, steps, 1, size) }
@@ -123,16 +123,16 @@ impl WordReplacer<'_> {
 
     fn fill(&self, word: &str, command: &mut Vec<Vec<u8>>) {
         let one = |text: &str| vec![text.as_bytes().to_vec()];
-        let has_keyspace = self.asked.keyspace.is_some();
+        let has_keyspace = self.options.keyspace.is_some();
         command.extend(match word {
             "<data>" => vec![self.data.clone()],
             "<score>" => one(if has_keyspace { "__rand_int__" } else { "0" }),
             "element:<member>" if self.flavour == Flavour::Valkey => one("element:__rand_1st__"),
             "element:<member>" => one("element:__rand_int__"),
-            "<library>" => one(&library(self.asked.num_functions, false)),
+            "<library>" => one(&library(self.options.num_functions, false)),
             "<keys>" => {
-                let keys = (1..=self.asked.num_keys_in_fcall).map(|n| format!("key{n}").into_bytes());
-                [self.asked.num_keys_in_fcall.to_string().into_bytes()].into_iter().chain(keys).collect()
+                let keys = (1..=self.options.num_keys_in_fcall).map(|n| format!("key{n}").into_bytes());
+                [self.options.num_keys_in_fcall.to_string().into_bytes()].into_iter().chain(keys).collect()
             }
             word => one(&self.tagged(word)),
         });
@@ -141,7 +141,7 @@ impl WordReplacer<'_> {
     /// Returns a word of the table; on a cluster, a key gets a hash tag: `key:{tag}:__rand_int__`, `mylist:{tag}`.
     fn tagged(&self, word: &str) -> String {
         let base = word.split(':').next().unwrap_or_default();
-        match self.asked.is_cluster && KEYS.contains(&base) {
+        match self.options.is_cluster && KEYS.contains(&base) {
             true => format!("{base}:{{tag}}{}", &word[base.len()..]),
             false => word.to_owned(),
         }
@@ -193,8 +193,8 @@ impl Test {
 const DATA: &[u8] = b"__data__";
 
 /// Returns the title of the user's own commands.
-pub(super) fn title(asked: &BenchOptions) -> String {
-    let words: Vec<_> = asked.command.iter().map(|word| untrusted::bytes(word)).collect();
+pub(super) fn title(options: &BenchOptions) -> String {
+    let words: Vec<_> = options.command.iter().map(|word| untrusted::bytes(word)).collect();
     words.join(" ")
 }
 
@@ -202,18 +202,18 @@ pub(super) fn title(asked: &BenchOptions) -> String {
 pub(super) fn user_test(
     flavour: Flavour,
     title: &str,
-    asked: &BenchOptions,
+    options: &BenchOptions,
     payload: &mut Payload,
 ) -> Option<Test> {
     let mut commands = match flavour {
-        Flavour::Redis => vec![(1, asked.command.clone())],
-        Flavour::Redyno | Flavour::Valkey => sequence(&asked.command),
+        Flavour::Redis => vec![(1, options.command.clone())],
+        Flavour::Redyno | Flavour::Valkey => sequence(&options.command),
     };
-    let mut steps = CommandSteps::new(asked, flavour != Flavour::Redis);
+    let mut steps = CommandSteps::new(options, flavour != Flavour::Redis);
     let (mut all, mut bytes) = (0, 0);
     for (times, command) in &mut commands {
         if flavour != Flavour::Redis {
-            command.iter_mut().for_each(|word| *word = with_data(word, asked.data_size, payload));
+            command.iter_mut().for_each(|word| *word = with_data(word, options.data_size, payload));
         }
         let words: Vec<_> = command.iter().map(Vec::as_slice).collect();
         all += *times;
@@ -251,8 +251,8 @@ mod tests {
     use super::*;
 
     fn titles(flavour: Flavour, list: Option<&str>) -> Vec<String> {
-        let asked = BenchOptions { tests: list.map(|list| format!(",{list},")), ..BenchOptions::usual() };
-        tests(flavour, &asked, &mut Payload::new()).into_iter().map(|test| test.title).collect()
+        let options = BenchOptions { tests: list.map(|list| format!(",{list},")), ..BenchOptions::usual() };
+        tests(flavour, &options, &mut Payload::new()).into_iter().map(|test| test.title).collect()
     }
 
     #[test]
@@ -286,15 +286,15 @@ mod tests {
         assert!(library(10_000, true).len() < 64 * 1024);
     }
 
-    fn asked(line: &str) -> BenchOptions {
+    fn options(line: &str) -> BenchOptions {
         let command = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
         BenchOptions { command, data_size: 4, ..BenchOptions::usual() }
     }
 
     #[test]
     fn commands_of_a_sequence_are_repeated_and_counted_one_by_one() {
-        let asked = asked("multi ; 3 set k:__rand_int__ <__data__> ; exec");
-        let test = self::user_test(Flavour::Redyno, &title(&asked), &asked, &mut Payload::new()).unwrap();
+        let options = options("multi ; 3 set k:__rand_int__ <__data__> ; exec");
+        let test = self::user_test(Flavour::Redyno, &title(&options), &options, &mut Payload::new()).unwrap();
         assert_eq!(
             (test.commands, test.title.as_str()),
             (5, "multi ; 3 set k:__rand_int__ <__data__> ; exec")
@@ -310,9 +310,9 @@ mod tests {
 
     #[test]
     fn redis_benchmark_supports_neither_sequences_nor_values() {
-        let asked = asked("3 set ; __data__");
-        let test = self::user_test(Flavour::Redis, "t", &asked, &mut Payload::new()).unwrap();
+        let options = options("3 set ; __data__");
+        let test = self::user_test(Flavour::Redis, "t", &options, &mut Payload::new()).unwrap();
         assert_eq!(test.workload.operations[0].steps, ["\"3\" \"set\" \";\" \"__data__\""]);
-        assert!(self::user_test(Flavour::Valkey, "t", &self::asked(";"), &mut Payload::new()).is_none());
+        assert!(self::user_test(Flavour::Valkey, "t", &self::options(";"), &mut Payload::new()).is_none());
     }
 }

@@ -41,8 +41,9 @@ pub(super) struct CommandSteps {
 impl CommandSteps {
     /// Creates an empty list of steps. `__rand_int__` becomes a number, as the options in `asked` require; if
     /// `has_ordinals`, `__rand_1st__` to `__rand_9th__` become numbers, too.
-    pub(super) fn new(asked: &BenchOptions, has_ordinals: bool) -> Self {
-        let distribution = if asked.is_sequential { Distribution::Sequential } else { Distribution::Uniform };
+    pub(super) fn new(options: &BenchOptions, has_ordinals: bool) -> Self {
+        let distribution =
+            if options.is_sequential { Distribution::Sequential } else { Distribution::Uniform };
         let is_known = |name: &str| name == NUMBER || has_ordinals && name.starts_with("__rand_");
         let set = |keyspace: u64| {
             let known = numbers().filter(move |(name, _)| is_known(name));
@@ -50,11 +51,11 @@ impl CommandSteps {
             known.map(move |(name, keys)| (name.to_owned(), Keyset { count, distribution, ..keys }))
         };
         let tags = Keyset { bare: true, digits: 5, count: Some(TAGS), ..Keyset::default() };
-        let tags = asked.is_cluster.then(|| (TAG.to_owned(), tags));
+        let tags = options.is_cluster.then(|| (TAG.to_owned(), tags));
         Self {
-            sets: asked.keyspace.into_iter().flat_map(set).chain(tags).collect(),
-            is_cluster: asked.is_cluster,
-            has_fields: asked.dataset.is_some(),
+            sets: options.keyspace.into_iter().flat_map(set).chain(tags).collect(),
+            is_cluster: options.is_cluster,
+            has_fields: options.dataset.is_some(),
             ..Self::default()
         }
     }

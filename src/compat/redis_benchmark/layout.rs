@@ -30,7 +30,7 @@ use crate::{
 /// The result of a test.
 pub(super) struct TestReport<'a> {
     pub(super) test: &'a Test,
-    pub(super) asked: &'a BenchOptions,
+    pub(super) options: &'a BenchOptions,
     pub(super) config: Option<&'a ServerConfig>,
     /// The primaries of the cluster (`--cluster`).
     pub(super) masters: Option<&'a Masters>,
@@ -63,7 +63,7 @@ impl TestReport<'_> {
     /// Returns all lines in the requested format.
     pub(super) fn lines(&self) -> String {
         let (title, per_s) = (self.test.title.as_str(), self.requests_per_s());
-        match self.asked.form {
+        match self.options.form {
             OutputFormat::Normal => page(self),
             OutputFormat::Quiet => {
                 let [_, _, p50, ..] = self.figures_ms();
@@ -102,20 +102,20 @@ pub(super) fn page(report: &TestReport) -> String {
 }
 
 fn head(report: &TestReport) -> String {
-    let TestReport { test, asked, config, masters, .. } = report;
+    let TestReport { test, options, config, masters, .. } = report;
     let (requests, seconds) = (report.requests(), report.end.summary.length_s);
     let config = config.map_or_else(String::new, |ServerConfig { save, appendonly }| {
         format!("  host configuration \"save\": {save}\n  host configuration \"appendonly\": {appendonly}\n")
     });
     let config = masters.map_or(config, Masters::settings);
-    let threads = match asked.threads {
+    let threads = match options.threads {
         0 => "no".to_owned(),
         threads => format!("yes\n  threads: {threads}"),
     };
     format!(
         "====== {} ======\n  {requests} requests completed in {seconds:.2} seconds\n  {} parallel clients\n  \
          {} bytes payload\n  keep alive: {}\n{config}  multi-thread: {threads}\n",
-        test.title, asked.clients, test.payload, asked.keep_alive,
+        test.title, options.clients, test.payload, options.keep_alive,
     )
 }
 
@@ -145,7 +145,7 @@ fn row(figures: [f64; 6]) -> String {
 
 /// Returns the summary of the rates in the intervals of the run, if a rate was requested.
 fn rates(report: &TestReport) -> String {
-    let Some(rps) = report.asked.rps.filter(|_| !report.rates.is_empty()) else { return String::new() };
+    let Some(rps) = report.options.rps.filter(|_| !report.rates.is_empty()) else { return String::new() };
     let mut rates = report.rates.to_vec();
     rates.sort_by(f64::total_cmp);
     let at =

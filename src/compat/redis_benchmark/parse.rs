@@ -19,18 +19,18 @@ use crate::{
 /// # Errors
 /// Returns the text to print if the arguments are invalid or request no run.
 pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions, PrintedText> {
-    let mut asked = BenchOptions::usual();
+    let mut options = BenchOptions::usual();
     let habit = ParsingStyle::Command { ends_with_dashes: flavour != Flavour::Redis };
     let read = OptionReader::new(habit, options::options(flavour), words)
-        .read(|given| asked.take(given.choice.name(), &given.value));
+        .read(|given| options.take(given.choice.name(), &given.value));
     let (out, last, code) = match read {
-        Ok(_) if asked.server.is_ring && (asked.is_cluster || asked.is_idle) => {
-            let option = if asked.is_cluster { "--cluster" } else { "-I" };
+        Ok(_) if options.server.is_ring && (options.is_cluster || options.is_idle) => {
+            let option = if options.is_cluster { "--cluster" } else { "-I" };
             (String::new(), Some(format!("{option} does not work with --hash; leave one out")), 1)
         }
         Ok(command) => {
-            asked.command = command.iter().map(|word| word.as_bytes().to_vec()).collect();
-            return Ok(asked);
+            options.command = command.iter().map(|word| word.as_bytes().to_vec()).collect();
+            return Ok(options);
         }
         Err(OptionRefusal::Help) => (options::usage(flavour), None, 0),
         Err(OptionRefusal::Version) => (flavour.version(), None, 0),
@@ -40,7 +40,7 @@ pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions
             (invalid + &options::usage(flavour), None, 1)
         }
     };
-    let err = asked.warnings.into_iter().chain(last).map(|line| line + "\n").collect();
+    let err = options.warnings.into_iter().chain(last).map(|line| line + "\n").collect();
     Err(PrintedText { out, err, code })
 }
 
@@ -184,7 +184,7 @@ mod tests {
         parse(flavour, &words)
     }
 
-    fn asked(line: &str) -> BenchOptions {
+    fn options(line: &str) -> BenchOptions {
         parsed(Flavour::Redyno, line).unwrap_or_else(|answer| panic!("{line}: {answer:?}"))
     }
 
@@ -194,19 +194,22 @@ mod tests {
 
     #[test]
     fn the_first_word_without_a_dash_begins_the_command() {
-        let asked = asked("-n 10 -q lpush abc -q");
-        assert_eq!(asked.command, [b"lpush".to_vec(), b"abc".to_vec(), b"-q".to_vec()]);
-        assert_eq!((asked.form, asked.requests()), (OutputFormat::Quiet, Some(10)));
-        assert_eq!(self::asked("-- -x").command, [b"-x".to_vec()]);
+        let options = options("-n 10 -q lpush abc -q");
+        assert_eq!(options.command, [b"lpush".to_vec(), b"abc".to_vec(), b"-q".to_vec()]);
+        assert_eq!((options.form, options.requests()), (OutputFormat::Quiet, Some(10)));
+        assert_eq!(self::options("-- -x").command, [b"-x".to_vec()]);
     }
 
     #[test]
     fn values_out_of_range_are_limited_as_in_redis_benchmark() {
-        let asked = asked("-P 0 -d 0 -r -5 -c 7 -t GET,nope --threads 501 -e");
-        assert_eq!((asked.pipeline, asked.data_size, asked.keyspace, asked.threads), (1, 1, Some(0), 500));
-        assert_eq!(asked.tests.as_deref(), Some(",get,nope,"));
-        assert_eq!(asked.warnings.len(), 2);
-        assert_eq!(self::asked("-d 9999999999").data_size, 1 << 30);
+        let options = options("-P 0 -d 0 -r -5 -c 7 -t GET,nope --threads 501 -e");
+        assert_eq!(
+            (options.pipeline, options.data_size, options.keyspace, options.threads),
+            (1, 1, Some(0), 500)
+        );
+        assert_eq!(options.tests.as_deref(), Some(",get,nope,"));
+        assert_eq!(options.warnings.len(), 2);
+        assert_eq!(self::options("-d 9999999999").data_size, 1 << 30);
     }
 
     #[test]

@@ -47,13 +47,13 @@ const WARMUP_SEGMENT: u32 = 1;
 
 /// Runs the benchmark of this command line, and prints its own errors.
 pub(in crate::compat) fn run(flavour: Flavour, words: &[OsString]) -> ExitCode {
-    let asked = match parse(flavour, words) {
-        Ok(asked) => asked,
+    let options = match parse(flavour, words) {
+        Ok(options) => options,
         Err(answer) => return answer.print_text(),
     };
     // The run continues when the terminal is gone, as in redis-benchmark.
     drop(listen(&[Signal::HangUp]));
-    match BenchRun::begin(flavour, asked).and_then(|mut bench| bench.run()) {
+    match BenchRun::begin(flavour, options).and_then(|mut bench| bench.run()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(stop) => stop.end("cannot write to stdout"),
     }
@@ -62,7 +62,7 @@ pub(in crate::compat) fn run(flavour: Flavour, words: &[OsString]) -> ExitCode {
 /// A run of the benchmark.
 struct BenchRun {
     flavour: Flavour,
-    asked: BenchOptions,
+    options: BenchOptions,
     target: Target,
     config: Option<ServerConfig>,
     /// The primaries of the cluster (`--cluster`).
@@ -77,77 +77,77 @@ struct BenchRun {
 
 impl BenchRun {
     /// Requests the server's configuration, and prints the warnings that come before the run.
-    fn begin(flavour: Flavour, mut asked: BenchOptions) -> Result<Self, EarlyEnd> {
-        asked.warnings.iter().for_each(|warning| complain(&format!("{warning}\n")));
-        if asked.dataset.is_some() && asked.command.is_empty() {
+    fn begin(flavour: Flavour, mut options: BenchOptions) -> Result<Self, EarlyEnd> {
+        options.warnings.iter().for_each(|warning| complain(&format!("{warning}\n")));
+        if options.dataset.is_some() && options.command.is_empty() {
             return Err(without_field("a command with field placeholders"));
         }
         let failed = |error| EarlyEnd::Message(format!("Could not negotiate a TLS connection: {error}"));
-        let target = asked.server.target(asked.dialect()).map_err(failed)?;
+        let target = options.server.target(options.dialect()).map_err(failed)?;
         let (mut config, mut masters) = (None, None);
         let mut out = StreamText::stdout();
-        if let Some(ring) = asked.server.ring(&target).map_err(EarlyEnd::Message)? {
-            let found = Masters::of(ring, &target, flavour, asked.duration).map_err(EarlyEnd::Message)?;
+        if let Some(ring) = options.server.ring(&target).map_err(EarlyEnd::Message)? {
+            let found = Masters::of(ring, &target, flavour, options.duration).map_err(EarlyEnd::Message)?;
             complain(&found.warnings());
-            if asked.form == OutputFormat::Normal {
+            if options.form == OutputFormat::Normal {
                 out.write_all(found.head().as_bytes())?;
             }
             masters = Some(found);
-        } else if asked.is_cluster {
-            let found = Masters::find(&target, flavour, asked.duration).map_err(EarlyEnd::Message)?;
+        } else if options.is_cluster {
+            let found = Masters::find(&target, flavour, options.duration).map_err(EarlyEnd::Message)?;
             complain(&found.warnings());
             out.write_all(found.head().as_bytes())?;
             // As in redis-benchmark, there is a thread for each master, unless --threads sets another number.
-            asked.threads = if asked.threads == 0 { found.count() as i64 } else { asked.threads };
+            options.threads = if options.threads == 0 { found.count() as i64 } else { options.threads };
             masters = Some(found);
         } else {
-            config =
-                ServerConfig::fetch(&target, flavour.server(), asked.duration).map_err(EarlyEnd::Message)?;
+            config = ServerConfig::fetch(&target, flavour.server(), options.duration)
+                .map_err(EarlyEnd::Message)?;
             if config.is_none() {
                 complain("WARNING: Could not fetch server CONFIG\n");
             }
         }
-        if asked.keep_alive == 0 {
+        if options.keep_alive == 0 {
             complain(NO_KEEP_ALIVE);
         }
-        if !asked.command.is_empty() && asked.tests.is_some() {
+        if !options.command.is_empty() && options.tests.is_some() {
             complain("WARNING: Option -t is ignored.\n");
         }
-        let title = catalogue::title(&asked);
-        if asked.reads_stdin && !asked.command.is_empty() {
+        let title = catalogue::title(&options);
+        if options.reads_stdin && !options.command.is_empty() {
             let mut last = Vec::new();
             io::stdin()
                 .read_to_end(&mut last)
                 .map_err(|error| EarlyEnd::Message(format!("Error: {error}")))?;
-            asked.command.push(last);
+            options.command.push(last);
         }
-        let seed = asked.seed.unwrap_or_else(rand::random);
+        let seed = options.seed.unwrap_or_else(rand::random);
         let (clock, payload) = (Clock::start(), Payload::new());
-        Ok(Self { flavour, asked, target, config, masters, title, seed, clock, payload, out })
+        Ok(Self { flavour, options, target, config, masters, title, seed, clock, payload, out })
     }
 
     fn run(&mut self) -> Result<(), EarlyEnd> {
-        if self.asked.is_idle {
-            let (server, clients) = (self.flavour.server(), self.asked.clients);
+        if self.options.is_idle {
+            let (server, clients) = (self.flavour.server(), self.options.clients);
             match keep_open(&self.target, server, clients, &mut self.out)? {}
         }
         let own = self.own_test()?;
         self.check_one_key(own.as_ref())?;
-        if self.asked.form == OutputFormat::Csv {
+        if self.options.form == OutputFormat::Csv {
             self.print(CSV_HEADER)?;
         }
         loop {
             if let Some(test) = &own {
                 self.run_test(test)?;
-            } else if self.asked.command.is_empty() {
-                for test in catalogue::tests(self.flavour, &self.asked, &mut self.payload) {
+            } else if self.options.command.is_empty() {
+                for test in catalogue::tests(self.flavour, &self.options, &mut self.payload) {
                     self.run_test(&test)?;
                 }
                 if self.shows_progress() {
                     self.print("\n")?;
                 }
             }
-            if !self.asked.loops {
+            if !self.options.loops {
                 return Ok(());
             }
         }
@@ -155,18 +155,18 @@ impl BenchRun {
 
     /// Returns the test of the user's own command and its dataset, if there is such a command.
     fn own_test(&mut self) -> Result<Option<Test>, EarlyEnd> {
-        if self.asked.command.is_empty() {
+        if self.options.command.is_empty() {
             return Ok(None);
         }
-        let mut test = catalogue::user_test(self.flavour, &self.title, &self.asked, &mut self.payload);
-        if let (Some(test), Some(file)) = (&mut test, &self.asked.dataset) {
+        let mut test = catalogue::user_test(self.flavour, &self.title, &self.options, &mut self.payload);
+        if let (Some(test), Some(file)) = (&mut test, &self.options.dataset) {
             let says = |text: String| {
-                if self.asked.form == OutputFormat::Normal {
+                if self.options.form == OutputFormat::Normal {
                     complain(&text);
                 }
             };
             says(format!("Loading dataset from {}...\n", untrusted::path(file)));
-            let workload = test.workload.with_dataset(file, self.asked.maxdocs).map_err(unloaded)?;
+            let workload = test.workload.with_dataset(file, self.options.maxdocs).map_err(unloaded)?;
             let records = workload.dataset.as_ref().map_or(0, Dataset::records);
             says(format!("\rLoaded {records} documents{:20}\n", ""));
             test.workload = Arc::new(workload);
@@ -176,11 +176,11 @@ impl BenchRun {
 
     /// With `--hash`, checks that each operation of each test has keys of one server only.
     fn check_one_key(&mut self, own: Option<&Test>) -> Result<(), EarlyEnd> {
-        if !self.asked.server.is_ring {
+        if !self.options.server.is_ring {
             return Ok(());
         }
         let suite = match own {
-            None => catalogue::tests(self.flavour, &self.asked, &mut self.payload),
+            None => catalogue::tests(self.flavour, &self.options, &mut self.payload),
             Some(_) => Vec::new(),
         };
         let dialect = self.target.dialect;
@@ -204,8 +204,8 @@ impl BenchRun {
         }
         let mut progress = Progress::new(test, self.progress_suffix());
         let (end, rates) = self.measure(test, &mut progress)?;
-        let (asked, config, masters) = (&self.asked, self.config.as_ref(), self.masters.as_ref());
-        let report = TestReport { test, asked, config, masters, end: &end, rates: &rates };
+        let (options, config, masters) = (&self.options, self.config.as_ref(), self.masters.as_ref());
+        let report = TestReport { test, options, config, masters, end: &end, rates: &rates };
         let cleared = if self.shows_progress() { progress.clear() } else { String::new() };
         let lines = report.lines();
         self.print(&(cleared + &lines))
@@ -214,7 +214,7 @@ impl BenchRun {
     /// Sends a command once, on a connection of its own.
     fn send_setup_command(&self, target: &Target, command: &[Vec<u8>]) -> Result<(), EarlyEnd> {
         let words: Vec<_> = command.iter().map(Vec::as_slice).collect();
-        let asking = QueryConnection::open(target, self.flavour.server(), self.asked.duration);
+        let asking = QueryConnection::open(target, self.flavour.server(), self.options.duration);
         let why = match asking.map_err(EarlyEnd::Message)?.ask(&words) {
             Ok(Ok(_)) => return Ok(()),
             Ok(Err(error)) => format!("Error from server: {error}"),
@@ -227,7 +227,7 @@ impl BenchRun {
     /// Runs a test; returns its last record, and the rate in each interval, in requests per second.
     fn measure(&mut self, test: &Test, progress: &mut Progress) -> Result<(SessionEnd, Vec<f64>), EarlyEnd> {
         let failed = |error| EarlyEnd::Message(format!("Could not start: {error}"));
-        let warmup = self.asked.warmup;
+        let warmup = self.options.warmup;
         let alone =
             StandaloneLoad::start(&self.plan(test), self.knobs(test), warmup, self.clock).map_err(failed)?;
         let mut rates = Vec::new();
@@ -256,43 +256,43 @@ impl BenchRun {
 
     /// Returns whether a progress line is drawn while a test runs.
     fn shows_progress(&self) -> bool {
-        matches!(self.asked.form, OutputFormat::Normal | OutputFormat::Quiet)
+        matches!(self.options.form, OutputFormat::Normal | OutputFormat::Quiet)
     }
 
     fn progress_suffix(&self) -> ProgressSuffix {
         match self.flavour {
-            _ if self.asked.duration.is_some() => ProgressSuffix::Seconds,
+            _ if self.options.duration.is_some() => ProgressSuffix::Seconds,
             Flavour::Valkey => ProgressSuffix::Requests,
             Flavour::Redyno | Flavour::Redis => ProgressSuffix::Nothing,
         }
     }
 
     fn plan(&self, test: &Test) -> LoadPlan {
-        let clients = usize::try_from(self.asked.clients.max(1)).unwrap_or(1);
+        let clients = usize::try_from(self.options.clients.max(1)).unwrap_or(1);
         let cluster = |masters: &Masters| {
             // With replicas, a client connects to the replicas as well.
             let nodes = masters.cluster.topology().nodes().count();
             let plan = ClusterPlan::new(Arc::clone(&masters.cluster), clients * nodes);
-            let read_from = if self.asked.is_cluster { self.asked.read_from } else { plan.read_from };
+            let read_from = if self.options.is_cluster { self.options.read_from } else { plan.read_from };
             ClusterPlan { read_from, ..plan }
         };
         LoadPlan {
             cluster: self.masters.as_ref().map(cluster),
             target: self.target.clone(),
-            first_words: FirstCommands::Bare { tracks: self.asked.tracks },
-            latency_to: self.asked.latency_to,
+            first_words: FirstCommands::Bare { tracks: self.options.tracks },
+            latency_to: self.options.latency_to,
             workers: WorkerOptions::default(),
             // A thread without clients has nothing to do.
-            threads: usize::try_from(self.asked.threads).unwrap_or(0).clamp(1, clients),
+            threads: usize::try_from(self.options.threads).unwrap_or(0).clamp(1, clients),
             seed: self.seed,
             names: KeyNames::given(""),
             // redis-benchmark has no timeout.
             timeout: Duration::MAX,
             requests: self
-                .asked
+                .options
                 .requests()
                 .map(|requests| RequestLimit::Shared(requests.div_ceil(test.commands))),
-            length: self.asked.duration,
+            length: self.options.duration,
             fleet: Fleet::default(),
         }
     }
@@ -300,11 +300,11 @@ impl BenchRun {
     fn knobs(&self, test: &Test) -> Knobs {
         Knobs {
             load: true,
-            clients: u32::try_from(self.asked.clients.max(1)).unwrap_or(u32::MAX),
-            pipeline: self.asked.pipeline,
-            rate: self.asked.rps.map(|rps| u64::from(rps).div_ceil(test.commands) as u32),
+            clients: u32::try_from(self.options.clients.max(1)).unwrap_or(u32::MAX),
+            pipeline: self.options.pipeline,
+            rate: self.options.rps.map(|rps| u64::from(rps).div_ceil(test.commands) as u32),
             // A batch is finished first, so the client reconnects once per batch.
-            reconnect: (self.asked.keep_alive == 0).then_some(1),
+            reconnect: (self.options.keep_alive == 0).then_some(1),
             workload: Arc::clone(&test.workload),
             value_size: 1,
             ..Knobs::default()

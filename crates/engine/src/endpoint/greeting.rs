@@ -52,15 +52,15 @@ impl Greeting {
     pub fn bare(target: &Target, tracks: bool) -> Self {
         let tracking =
             || (GreetingCommand::Tracking, target.dialect.encode(&[b"CLIENT", b"TRACKING", b"on"]));
-        let mut said = introduction(target, None);
-        said.extend(tracks.then(tracking));
-        said.sort_by_key(|(step, _)| {
+        let mut commands = introduction(target, None);
+        commands.extend(tracks.then(tracking));
+        commands.sort_by_key(|(step, _)| {
             [GreetingCommand::Auth, GreetingCommand::Tracking, GreetingCommand::Select]
                 .iter()
                 .position(|s| s == step)
                 .unwrap_or(3)
         });
-        Self::of(target, said, false)
+        Self::of(target, commands, false)
     }
 
     /// Returns whether the greeting contains no command.
@@ -78,10 +78,10 @@ impl Greeting {
         Self::of(target, steps.collect(), true)
     }
 
-    fn of(target: &Target, said: Vec<(GreetingCommand, Vec<u8>)>, is_stepwise: bool) -> Self {
+    fn of(target: &Target, commands: Vec<(GreetingCommand, Vec<u8>)>, is_stepwise: bool) -> Self {
         let password = target.credentials.as_ref().map(|who| who.password.reveal().to_owned());
         let (mut steps, mut bytes) = (Vec::new(), Vec::new());
-        for (step, words) in said {
+        for (step, words) in commands {
             bytes.extend(words);
             steps.push((step, bytes.len()));
         }

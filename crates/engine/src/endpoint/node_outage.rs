@@ -34,29 +34,29 @@ impl NodeOutages {
     /// Records that a request to a node, due at `due_ns`, was lost or refused, or is still not answered after a long
     /// time.
     pub fn lost(&self, node: usize, due_ns: u64) {
-        let mut lulls = self.last.lock();
-        if lulls.len() <= node {
-            lulls.resize(node + 1, None);
+        let mut outages = self.last.lock();
+        if outages.len() <= node {
+            outages.resize(node + 1, None);
         }
         let new = NodeOutage { before_ns: due_ns, since_ns: due_ns, back_ns: None };
-        let lull =
-            lulls[node].filter(|lull| lull.back_ns.is_none_or(|back_ns| due_ns < back_ns + self.apart_ns));
-        let NodeOutage { before_ns, since_ns, back_ns } = lull.unwrap_or(new);
-        lulls[node] =
+        let outage = outages[node]
+            .filter(|outage| outage.back_ns.is_none_or(|back_ns| due_ns < back_ns + self.apart_ns));
+        let NodeOutage { before_ns, since_ns, back_ns } = outage.unwrap_or(new);
+        outages[node] =
             Some(NodeOutage { before_ns: before_ns.min(due_ns), since_ns: since_ns.min(due_ns), back_ns });
     }
 
     /// Records that the last request with a good reply before the present outage was due at `due_ns`.
     pub fn last_before(&self, node: usize, due_ns: u64) {
-        if let Some(Some(lull)) = self.last.lock().get_mut(node) {
-            lull.before_ns = due_ns.min(lull.since_ns);
+        if let Some(Some(outage)) = self.last.lock().get_mut(node) {
+            outage.before_ns = due_ns.min(outage.since_ns);
         }
     }
 
     /// Records that a good reply of a node arrived at `at_ns`. The reply ends the present outage if there is one.
     pub fn answered(&self, node: usize, at_ns: u64) {
-        if let Some(Some(lull)) = self.last.lock().get_mut(node) {
-            lull.back_ns.get_or_insert(at_ns);
+        if let Some(Some(outage)) = self.last.lock().get_mut(node) {
+            outage.back_ns.get_or_insert(at_ns);
         }
     }
 
@@ -72,20 +72,20 @@ mod tests {
 
     #[test]
     fn an_outage_lasts_from_the_first_lost_request_to_the_first_good_reply() {
-        let lulls = NodeOutages::default();
-        assert_eq!(lulls.of(2), None);
-        lulls.lost(2, 50);
-        lulls.lost(2, 40);
-        lulls.last_before(2, 30);
-        lulls.lost(2, 60);
-        assert_eq!(lulls.of(2), Some(NodeOutage { before_ns: 30, since_ns: 40, back_ns: None }));
-        lulls.answered(2, 90);
-        lulls.answered(2, 95);
+        let outages = NodeOutages::default();
+        assert_eq!(outages.of(2), None);
+        outages.lost(2, 50);
+        outages.lost(2, 40);
+        outages.last_before(2, 30);
+        outages.lost(2, 60);
+        assert_eq!(outages.of(2), Some(NodeOutage { before_ns: 30, since_ns: 40, back_ns: None }));
+        outages.answered(2, 90);
+        outages.answered(2, 95);
         // This request was lost before the node answered again.
-        lulls.lost(2, 80);
-        assert_eq!(lulls.of(2), Some(NodeOutage { before_ns: 30, since_ns: 40, back_ns: Some(90) }));
-        lulls.lost(2, 120);
-        assert_eq!(lulls.of(2), Some(NodeOutage { before_ns: 120, since_ns: 120, back_ns: None }));
-        assert_eq!([0, 3].map(|node| lulls.of(node)), [None, None]);
+        outages.lost(2, 80);
+        assert_eq!(outages.of(2), Some(NodeOutage { before_ns: 30, since_ns: 40, back_ns: Some(90) }));
+        outages.lost(2, 120);
+        assert_eq!(outages.of(2), Some(NodeOutage { before_ns: 120, since_ns: 120, back_ns: None }));
+        assert_eq!([0, 3].map(|node| outages.of(node)), [None, None]);
     }
 }

@@ -154,14 +154,14 @@ pub enum ReachError {
     #[error("{0} is a Redis or Valkey, not a memcached; write -u {uri}", uri = .0.address.uri(Dialect::Resp2))]
     Redis(Party),
     /// The server answered in another known protocol.
-    #[error("{party} speaks {protocol}, not {}: it sent \"{said}\"; check the port", .party.words().server)]
+    #[error("{party} speaks {protocol}, not {}: it sent \"{text}\"; check the port", .party.words().server)]
     OtherProtocol {
         /// The target.
         party: Party,
         /// The protocol.
         protocol: &'static str,
         /// The data, printable.
-        said: String,
+        text: String,
     },
     /// The server answered in an unknown protocol.
     #[error("{party} is not {}: it sent \"{bytes}\"; check the port", .party.words().a_server)]
@@ -251,14 +251,14 @@ impl ReachError {
     pub fn redacted(mut self) -> Self {
         use ReachError::*;
         match &mut self {
-            HalfAnswer { bytes: said, .. }
-            | Http { line: said, .. }
-            | OtherProtocol { said, .. }
-            | UnknownProtocol { bytes: said, .. }
-            | NotPermitted { message: said, .. }
-            | NoSuchDb { message: said, .. }
-            | Busy { message: said, .. }
-            | ErrorReply { message: said, .. } => *said = code(said),
+            HalfAnswer { bytes: text, .. }
+            | Http { line: text, .. }
+            | OtherProtocol { text, .. }
+            | UnknownProtocol { bytes: text, .. }
+            | NotPermitted { message: text, .. }
+            | NoSuchDb { message: text, .. }
+            | Busy { message: text, .. }
+            | ErrorReply { message: text, .. } => *text = code(text),
             _ => {}
         }
         self

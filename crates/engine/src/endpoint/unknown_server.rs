@@ -28,7 +28,7 @@ pub(super) fn diagnosis(target: &Target, bytes: &[u8]) -> ReachError {
         UnknownServer::Memcached if target.dialect.lists_keys() => ReachError::Memcached(party),
         UnknownServer::Redis if target.dialect == Dialect::Memcached => ReachError::Redis(party),
         UnknownServer::Tls => ReachError::SpeaksTls(party),
-        UnknownServer::Other(protocol, said) => ReachError::OtherProtocol { party, protocol, said },
+        UnknownServer::Other(protocol, text) => ReachError::OtherProtocol { party, protocol, text },
         _ => ReachError::UnknownProtocol { party, bytes: printable(bytes) },
     }
 }

@@ -67,7 +67,7 @@ pub struct Load {
     settings: Arc<ArcSwap<LoadSetting>>,
     wakers: Vec<Arc<Waker>>,
     threads: Vec<JoinHandle<()>>,
-    setbacks: NodeOutages,
+    outages: NodeOutages,
     endpoints: Arc<Endpoints>,
     /// The receivers of the workload, or `None` before the first workload with receivers.
     reception: Mutex<Option<ReceiverHandle>>,
@@ -110,7 +110,7 @@ impl Load {
         plan.fleet.agents().inspect(|agents| agents.apply_setting(first.for_agents(), clock));
         let ((events_up, events), (joined_up, joined)) = (channel(), channel());
         let mut load = Self {
-            setbacks: plan.outages(),
+            outages: plan.outages(),
             clock,
             plan: Arc::clone(&plan),
             stops,
@@ -138,7 +138,7 @@ impl Load {
                 greeting: plan.greeting(),
                 clock,
                 settings: Arc::clone(&load.settings),
-                setbacks: load.setbacks.clone(),
+                outages: load.outages.clone(),
                 events: events_up.clone(),
             };
             let worker = Worker::new(setup, poll, ring)?;
@@ -158,7 +158,7 @@ impl Load {
     /// Returns the periods in which requests to a node were refused or lost, for each node. Such a period
     /// ends when the node next replies without an error. A server outside a cluster is node 0.
     pub fn outages(&self) -> &NodeOutages {
-        &self.setbacks
+        &self.outages
     }
 
     /// Returns the knobs in effect.

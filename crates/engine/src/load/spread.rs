@@ -34,7 +34,7 @@ pub(super) struct WorkerCluster {
     /// The resolved addresses of the nodes, by the number of the node.
     doors: Vec<Option<Endpoints>>,
     /// Waiting parcels. The key of a parcel consists of the time at which its wait ends, and a unique number.
-    held: BTreeMap<(u64, u64), (Parcel, NodeRefusal)>,
+    waiting: BTreeMap<(u64, u64), (Parcel, NodeRefusal)>,
     /// Requests that are generated and not sent.
     pub(super) gathered: GatheredRequests,
     entries: u64,
@@ -64,7 +64,7 @@ impl WorkerCluster {
             cluster,
             target: plan.target.clone(),
             doors: Vec::new(),
-            held: BTreeMap::new(),
+            waiting: BTreeMap::new(),
             gathered: GatheredRequests::default(),
             entries: 0,
             keyless: 0,
@@ -200,7 +200,7 @@ impl WorkerCluster {
     /// Keeps a parcel until `at_ns`.
     pub(super) fn hold_until(&mut self, at_ns: u64, parcel: Parcel, why: NodeRefusal) {
         self.entries += 1;
-        self.held.insert((at_ns, self.entries), (parcel, why));
+        self.waiting.insert((at_ns, self.entries), (parcel, why));
     }
 
     /// Returns the rules by which failed requests are sent again. Returns `None` if this refusal is a
@@ -212,13 +212,13 @@ impl WorkerCluster {
 
     /// Returns the time at which the next waiting parcel may be sent again, in ns.
     pub(super) fn next_ns(&self) -> Option<u64> {
-        self.held.first_key_value().map(|((at_ns, _), _)| *at_ns)
+        self.waiting.first_key_value().map(|((at_ns, _), _)| *at_ns)
     }
 
     /// Removes and returns a waiting parcel that may be sent again at `now_ns`.
     pub(super) fn next_delayed(&mut self, now_ns: u64) -> Option<(Parcel, NodeRefusal)> {
         self.next_ns().filter(|at_ns| *at_ns <= now_ns)?;
-        self.held.pop_first().map(|(_, held)| held)
+        self.waiting.pop_first().map(|(_, waiting)| waiting)
     }
 }
 

@@ -120,11 +120,11 @@ async fn relay(fred: &mut UnixStream, server: &mut Dialogue) -> Result<(), Strin
     let mut last = None;
     loop {
         questions.clear();
-        let mut said = String::new();
+        let mut message = String::new();
         tokio::select! {
             biased;
-            spoken = server.hear(1, |bytes, reply| said = unasked(bytes, reply)) => {
-                return Err(spoken.map_or_else(|error| cause(error, last.as_deref()), |()| said));
+            spoken = server.hear(1, |bytes, reply| message = unasked(bytes, reply)) => {
+                return Err(spoken.map_or_else(|error| cause(error, last.as_deref()), |()| message));
             }
             read = fred.read_buf(&mut questions) => if !matches!(read, Ok(1..)) {
                 return Ok(());

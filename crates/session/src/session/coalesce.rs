@@ -43,7 +43,7 @@ impl Coalesce {
     /// Returns all kept records, for a session that ends without an end record.
     pub fn rest(&mut self) -> Vec<Arc<Record>> {
         let mut out = Vec::new();
-        self.nodes.values_mut().for_each(|held| held.flush(&mut out));
+        self.nodes.values_mut().for_each(|sum| sum.flush(&mut out));
         out
     }
 }
@@ -58,10 +58,10 @@ impl HeldBack {
         }
         let Some(t_s) = record.length_s().and(record.t_s()) else { return vec![Arc::clone(record)] };
         let second = (t_s - LATE_S).floor();
-        if self.second.is_some_and(|held| second > held) {
+        if self.second.is_some_and(|sum| second > sum) {
             self.flush(&mut out);
         }
-        self.second = Some(self.second.map_or(second, |held| held.max(second)));
+        self.second = Some(self.second.map_or(second, |sum| sum.max(second)));
         self.hold(record);
         out
     }
@@ -72,17 +72,17 @@ impl HeldBack {
                 let is_late = interval.length_s <= 0.0;
                 self.intervals
                     .entry((interval.segment, is_late, interval.drain))
-                    .and_modify(|held| held.merge(interval))
+                    .and_modify(|sum| sum.merge(interval))
                     .or_insert_with(|| interval.clone());
             }
             Record::Ping(span) => hold_span(&mut self.ping, span, merge_pings),
-            Record::Wake(span) => hold_span(&mut self.wake, span, |held, new| held.late.merge(&new.late)),
-            Record::Intrinsic(span) => hold_span(&mut self.intrinsic, span, |held, new| {
-                held.gentle = new.gentle;
-                held.busy_ns += new.busy_ns;
-                held.runs += new.runs;
-                held.gaps.merge(&new.gaps);
-                held.remaining_s = new.remaining_s;
+            Record::Wake(span) => hold_span(&mut self.wake, span, |sum, new| sum.late.merge(&new.late)),
+            Record::Intrinsic(span) => hold_span(&mut self.intrinsic, span, |sum, new| {
+                sum.gentle = new.gentle;
+                sum.busy_ns += new.busy_ns;
+                sum.runs += new.runs;
+                sum.gaps.merge(&new.gaps);
+                sum.remaining_s = new.remaining_s;
             }),
             _ => {}
         }
@@ -97,30 +97,30 @@ impl HeldBack {
     }
 }
 
-fn hold_span<T: Clone>(held: &mut Option<Span<T>>, span: &Span<T>, merge: impl FnOnce(&mut T, &T)) {
-    match held {
-        None => *held = Some(span.clone()),
-        Some(held) => {
-            (held.t_s, held.tick) = (span.t_s, span.tick);
-            held.length_s += span.length_s;
-            merge(&mut held.body, &span.body);
+fn hold_span<T: Clone>(sum: &mut Option<Span<T>>, span: &Span<T>, merge: impl FnOnce(&mut T, &T)) {
+    match sum {
+        None => *sum = Some(span.clone()),
+        Some(sum) => {
+            (sum.t_s, sum.tick) = (span.t_s, span.tick);
+            sum.length_s += span.length_s;
+            merge(&mut sum.body, &span.body);
         }
     }
 }
 
 /// Adds the ping record `new` to the earlier ping record `held`. Fields that describe the end of the period are taken
 /// from `new`.
-fn merge_pings(held: &mut probe::Ping, new: &probe::Ping) {
-    held.rtt.merge(&new.rtt);
-    held.timing = new.timing.or(held.timing);
-    merge_some(&mut held.send, new.send.as_ref());
-    merge_some(&mut held.kernel, new.kernel.as_ref());
-    merge_some(&mut held.pickup, new.pickup.as_ref());
-    add_counts(&mut held.left_out, &new.left_out);
-    held.tcp = new.tcp;
-    add_counts(&mut held.errors, &new.errors);
-    held.waiting_us = new.waiting_us;
-    held.unanswered.clone_from(&new.unanswered);
+fn merge_pings(sum: &mut probe::Ping, new: &probe::Ping) {
+    sum.rtt.merge(&new.rtt);
+    sum.timing = new.timing.or(sum.timing);
+    merge_some(&mut sum.send, new.send.as_ref());
+    merge_some(&mut sum.kernel, new.kernel.as_ref());
+    merge_some(&mut sum.pickup, new.pickup.as_ref());
+    add_counts(&mut sum.left_out, &new.left_out);
+    sum.tcp = new.tcp;
+    add_counts(&mut sum.errors, &new.errors);
+    sum.waiting_us = new.waiting_us;
+    sum.unanswered.clone_from(&new.unanswered);
 }
 
 #[cfg(test)]

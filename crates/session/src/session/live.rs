@@ -39,7 +39,7 @@ pub struct Live {
     clock: Clock,
     /// The targets, at least one.
     targets: Vec<MeasuredTarget>,
-    lulls: NodeOutages,
+    outages: NodeOutages,
     wake: WakeProbe,
     host: HostProbe,
     /// The probe that notices failovers; it exists if the targets are a cluster, or the first target has a host name.
@@ -86,7 +86,7 @@ impl Live {
         let (to_collector, session) = channel();
         let (machine_up, machine) = channel();
         let LiveSettings { start, warmup, redacts, host_root, cluster, targets: beginnings } = beginning;
-        let lulls = NodeOutages::default();
+        let outages = NodeOutages::default();
         let (mut targets, mut inputs, mut heard) = (Vec::new(), Vec::new(), Vec::new());
         let mut plan = HostPlan { root: host_root, servers: Vec::new() };
         let loaded = beginnings.iter().filter(|beginning| !beginning.is_watched).count() as u16; // two at most
@@ -95,7 +95,7 @@ impl Live {
             let numbers = beginning.plan.cluster.is_some().then_some(numbering);
             heard.push(beginning.heard.take());
             let server = beginning.plan.target.clone();
-            let way = TargetChannels { clock, collector: to_collector.clone(), lulls: lulls.clone() };
+            let way = TargetChannels { clock, collector: to_collector.clone(), outages: outages.clone() };
             let (target, mut input) = MeasuredTarget::start(n, beginning, warmup, way)?;
             input.numbers = numbers;
             plan.servers.push(WatchedServer { target: server, pid: input.pid.clone() });
@@ -112,8 +112,8 @@ impl Live {
         let wake = WakeProbe::start(tick, clock, machine_up.clone())?;
         let target = plan.servers[0].target.clone();
         let cluster = cluster.filter(|cluster| !cluster.is_ring());
-        let setbacks = targets[0].load.as_ref().map(|load| load.outages().clone()).unwrap_or_default();
-        let watched = FailoverPlan { target, cluster, outages: lulls.clone(), load_outages: setbacks };
+        let load_outages = targets[0].load.as_ref().map(|load| load.outages().clone()).unwrap_or_default();
+        let watched = FailoverPlan { target, cluster, outages: outages.clone(), load_outages };
         let failover = match watched.cluster.is_some() || watched.target.address.is_name() {
             true => Some(FailoverProbe::start(watched, clock, machine_up.clone())?),
             false => None,
@@ -124,7 +124,7 @@ impl Live {
         Ok(Self {
             clock,
             targets,
-            lulls,
+            outages,
             wake,
             host,
             failover,
@@ -146,7 +146,7 @@ impl Live {
         let way = TargetChannels {
             clock: self.clock,
             collector: self.to_collector.clone(),
-            lulls: self.lulls.clone(),
+            outages: self.outages.clone(),
         };
         let (target, inputs) = MeasuredTarget::start(n, beginning, None, way)?;
         let (address, pid) = (server.address.to_string(), inputs.pid.clone());

@@ -63,7 +63,7 @@ pub struct TargetSettings {
 pub(super) struct TargetChannels {
     pub(super) clock: Clock,
     pub(super) collector: Sender<CollectorMessage>,
-    pub(super) lulls: NodeOutages,
+    pub(super) outages: NodeOutages,
 }
 
 /// A target under measurement.
@@ -92,7 +92,7 @@ impl MeasuredTarget {
         target: usize,
         beginning: TargetSettings,
         warmup: Option<Duration>,
-        TargetChannels { clock, collector, lulls }: TargetChannels,
+        TargetChannels { clock, collector, outages }: TargetChannels,
     ) -> Result<(Self, TargetInputs), LiveError> {
         let TargetSettings { plan, knobs: wanted, server, fleet, carries, is_watched, pings_per_s, .. } =
             beginning;
@@ -107,7 +107,7 @@ impl MeasuredTarget {
             }
         };
         let (ping_up, pings) = channel();
-        let watched = PingedNode { outages: lulls, node: target };
+        let watched = PingedNode { outages, node: target };
         let mut ping_plan = PingPlan { per_second: pings_per_s, watched, ..PingPlan::new(plan.target) };
         if pings_per_s < FEW_PINGS {
             ping_plan.tick = Duration::from_nanos(SECOND_NS);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    compat::memtier::parse::tests::asked,
+    compat::memtier::parse::tests::options,
     endpoint::Target,
     export::memtier::ResultRow,
     session::{Interval, OperationInterval},
@@ -28,11 +28,12 @@ fn results(requests: &RunRequests) -> Results {
 }
 
 fn page(line: &str) -> String {
-    let asked = asked(line);
-    let requests = RunRequests::of(&asked).unwrap();
+    let options = options(line);
+    let requests = RunRequests::of(&options).unwrap();
     let results = results(&requests);
-    let report = MemtierReport { title: "ALL STATS", asked: &asked, requests: &requests, results: &results };
-    head(&asked) + &table(&report) + &distribution(&report)
+    let report =
+        MemtierReport { title: "ALL STATS", options: &options, requests: &requests, results: &results };
+    head(&options) + &table(&report) + &distribution(&report)
 }
 
 #[test]
@@ -59,12 +60,12 @@ fn the_table_of_user_commands_has_no_hits_and_has_the_requested_percentiles() {
 #[test]
 fn the_json_has_memtiers_names_and_units() {
     let json = |line: &str| {
-        let asked = asked(line);
-        let requests = RunRequests::of(&asked).unwrap();
+        let options = options(line);
+        let requests = RunRequests::of(&options).unwrap();
         let results = results(&requests);
         let report =
-            MemtierReport { title: "ALL STATS", asked: &asked, requests: &requests, results: &results };
-        serde_json::to_string_pretty(&json(&asked, &Target::default(), &[report], None)).unwrap()
+            MemtierReport { title: "ALL STATS", options: &options, requests: &requests, results: &results };
+        serde_json::to_string_pretty(&json(&options, &Target::default(), &[report], None)).unwrap()
     };
     let value: serde_json::Value = serde_json::from_str(&json("-n 5")).unwrap();
     let steps = value["ALL STATS"]["GET"].as_array().unwrap();
@@ -104,8 +105,8 @@ fn in_snapshots(assert: impl FnOnce()) {
 
 #[test]
 fn a_line_is_drawn_each_second() {
-    let asked = asked("-n 1000 -c 5 -t 2");
-    let mut progress = Progress::new(1, &asked, None);
+    let options = options("-n 1000 -c 5 -t 2");
+    let mut progress = Progress::new(1, &options, None);
     let interval = Interval {
         length_s: 0.25,
         ops: 500,

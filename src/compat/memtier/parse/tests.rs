@@ -7,7 +7,7 @@ fn parsed(line: &str) -> Result<MemtierOptions, PrintedText> {
 }
 
 /// Returns the values of the options in a line.
-pub(in crate::compat::memtier) fn asked(line: &str) -> MemtierOptions {
+pub(in crate::compat::memtier) fn options(line: &str) -> MemtierOptions {
     parsed(line).unwrap_or_else(|answer| panic!("{line}: {answer:?}"))
 }
 
@@ -19,24 +19,27 @@ fn refused(line: &str) -> String {
 
 #[test]
 fn options_are_read_in_each_way_that_getopt_reads_them() {
-    let asked =
-        asked("-c7 -t 2 --requests=5 --key-pref x --ratio 1:0 -Rd 100 --key-pattern=P:P --key-pattern S:G");
-    assert_eq!((asked.clients, asked.threads, asked.requests), (7, 2, Some(RequestCount::Each(5))));
-    assert_eq!((asked.key_prefix.as_str(), asked.is_data_random, asked.data_size), ("x", true, Some(100)));
-    assert_eq!(asked.patterns(), [KeyOrder::Sequential, KeyOrder::Gaussian]);
-    assert_eq!(asked.total_requests(), Some(5 * 7 * 2));
+    let options =
+        options("-c7 -t 2 --requests=5 --key-pref x --ratio 1:0 -Rd 100 --key-pattern=P:P --key-pattern S:G");
+    assert_eq!((options.clients, options.threads, options.requests), (7, 2, Some(RequestCount::Each(5))));
+    assert_eq!(
+        (options.key_prefix.as_str(), options.is_data_random, options.data_size),
+        ("x", true, Some(100))
+    );
+    assert_eq!(options.patterns(), [KeyOrder::Sequential, KeyOrder::Gaussian]);
+    assert_eq!(options.total_requests(), Some(5 * 7 * 2));
 }
 
 #[test]
 fn the_defaults_are_memtiers() {
-    let asked = asked("");
-    assert_eq!((asked.clients, asked.threads, asked.pipeline), (50, 4, 1));
-    assert_eq!((asked.requests_per_client(), asked.total_requests()), (Some(10_000), Some(2_000_000)));
-    assert_eq!((asked.ratio().a, asked.ratio().b, asked.key_maximum), (1, 10, 10_000_000));
-    assert_eq!(self::asked("--test-time 5").total_requests(), None);
+    let options = options("");
+    assert_eq!((options.clients, options.threads, options.pipeline), (50, 4, 1));
+    assert_eq!((options.requests_per_client(), options.total_requests()), (Some(10_000), Some(2_000_000)));
+    assert_eq!((options.ratio().a, options.ratio().b, options.key_maximum), (1, 10, 10_000_000));
+    assert_eq!(self::options("--test-time 5").total_requests(), None);
     let all = "-n allkeys --key-minimum 1 --key-maximum 100 -c 3 -t 1";
-    assert_eq!(self::asked(all).total_requests(), Some(300));
-    assert_eq!(self::asked(&format!("{all} --key-pattern P:P")).total_requests(), Some(100));
+    assert_eq!(self::options(all).total_requests(), Some(300));
+    assert_eq!(self::options(&format!("{all} --key-pattern P:P")).total_requests(), Some(100));
 }
 
 #[test]
@@ -115,20 +118,26 @@ fn an_absent_option_is_refused_with_or_without_a_value() {
 
 #[test]
 fn a_uri_overrides_the_options_for_address_and_credentials() {
-    let asked = asked("-a ann:pw:x -p 7 --uri redis://bob:secret@db:99/3");
+    let options = options("-a ann:pw:x -p 7 --uri redis://bob:secret@db:99/3");
     assert_eq!(
-        (asked.server.user.as_deref(), asked.server.password.as_deref()),
+        (options.server.user.as_deref(), options.server.password.as_deref()),
         (Some("bob"), Some("secret"))
     );
-    assert_eq!((asked.server.host.as_deref(), asked.server.port, asked.server.db), (Some("db"), Some(99), 3));
-    let asked = self::asked("-a ann:pw:x");
-    assert_eq!((asked.server.user.as_deref(), asked.server.password.as_deref()), (Some("ann"), Some("pw:x")));
-    assert_eq!(self::asked("-u memcached://h").protocol, MemtierProtocol::MemcacheText);
+    assert_eq!(
+        (options.server.host.as_deref(), options.server.port, options.server.db),
+        (Some("db"), Some(99), 3)
+    );
+    let options = self::options("-a ann:pw:x");
+    assert_eq!(
+        (options.server.user.as_deref(), options.server.password.as_deref()),
+        (Some("ann"), Some("pw:x"))
+    );
+    assert_eq!(self::options("-u memcached://h").protocol, MemtierProtocol::MemcacheText);
 }
 
 #[test]
 fn an_option_without_effect_gets_a_warning() {
-    let warnings = |line: &str| without_effect(&asked(line)).join(" ");
+    let warnings = |line: &str| without_effect(&options(line)).join(" ");
     assert_eq!(
         warnings("--command get --expiry-range 1-2"),
         "warning: --expiry-range has no effect with --command."
@@ -152,7 +161,7 @@ fn bounds_of_buckets_must_be_in_different_slots_of_the_histogram() {
         assert!(line.starts_with("error: --prometheus-latency-buckets must be 1-64 comma"), "{line}");
     }
     let warnings = |bounds| {
-        without_effect(&asked(&format!("--prometheus-port 0 --prometheus-latency-buckets={bounds}")))
+        without_effect(&options(&format!("--prometheus-port 0 --prometheus-latency-buckets={bounds}")))
     };
     assert_eq!(warnings("0.000005,0.001,0.00101"), [""; 0]);
     assert!(warnings("1,700")[0].contains("bound 700 is above 60 s"));

@@ -22,9 +22,9 @@ fn end() -> SessionEnd {
     SessionEnd { t_s: 0.05, summary, ..SessionEnd::default() }
 }
 
-fn lines(asked: &BenchOptions, config: Option<&ServerConfig>, commands: u64) -> String {
+fn lines(options: &BenchOptions, config: Option<&ServerConfig>, commands: u64) -> String {
     let (test, end) = (test("SET", commands), end());
-    TestReport { test: &test, asked, config, masters: None, end: &end, rates: &[990.0, 1010.0, 1000.0] }
+    TestReport { test: &test, options, config, masters: None, end: &end, rates: &[990.0, 1010.0, 1000.0] }
         .lines()
 }
 

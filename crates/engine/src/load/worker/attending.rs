@@ -216,7 +216,7 @@ mod tests {
             greeting: plan.greeting(),
             clock,
             settings: Arc::new(ArcSwap::from_pointee(setting)),
-            setbacks: NodeOutages::default(),
+            outages: NodeOutages::default(),
             events: channel().0,
             plan: Arc::new(plan),
         };

@@ -27,7 +27,7 @@ impl Worker {
                 if !matches!(broken, ConnectionFailure::Unanswered) {
                     self.segments.counts().connections_lost.count(&kind, 1);
                 }
-                due_ns.inspect(|due_ns| self.note_outage(|setbacks| setbacks.lost(0, *due_ns)));
+                due_ns.inspect(|due_ns| self.note_outage(|outages| outages.lost(0, *due_ns)));
                 self.recovers = false;
                 self.take_back(i);
             }
@@ -53,7 +53,7 @@ impl Worker {
     #[inline]
     pub(super) fn note_recovery(&mut self, now_ns: u64) {
         if std::mem::take(&mut self.recovers) {
-            self.note_outage(|setbacks| setbacks.answered(0, now_ns));
+            self.note_outage(|outages| outages.answered(0, now_ns));
         }
     }
 
@@ -135,9 +135,12 @@ mod tests {
         while !load.is_over() {
             std::thread::sleep(Duration::from_millis(1));
         }
-        let lull = load.outages().of(0).expect("a setback");
+        let outage = load.outages().of(0).expect("an outage");
         drop(load);
         let (asked_ns, replied_ns) = server.join().unwrap();
-        assert!(lull.since_ns < asked_ns && lull.back_ns.is_some_and(|back| back > replied_ns), "{lull:?}");
+        assert!(
+            outage.since_ns < asked_ns && outage.back_ns.is_some_and(|back| back > replied_ns),
+            "{outage:?}"
+        );
     }
 }

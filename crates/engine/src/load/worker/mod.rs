@@ -84,7 +84,7 @@ pub(super) struct WorkerSetup {
     pub(super) clock: Clock,
     pub(super) settings: Arc<ArcSwap<LoadSetting>>,
     /// The periods in which no request got a reply without an error, by node.
-    pub(super) setbacks: NodeOutages,
+    pub(super) outages: NodeOutages,
     pub(super) events: Sender<LoadEvent>,
 }
 

@@ -43,7 +43,7 @@ impl Worker {
             flight.as_ref().map_or(0, |flight| flight.parcel.requests.len() - flight.refused.len());
         if let Some(flight) = flight {
             if let (Some(from), true) = (flight.parcel.from, flight.refused.is_empty()) {
-                self.note_outage(|setbacks| setbacks.answered(from.index(), now_ns));
+                self.note_outage(|outages| outages.answered(from.index(), now_ns));
             }
             self.follow(*flight, now_ns);
         }
@@ -55,12 +55,12 @@ impl Worker {
     /// end of the load, the function does nothing.
     pub(super) fn note_outage(&self, note: impl FnOnce(&NodeOutages)) {
         if !matches!(self.stage, WorkerStage::Over { .. }) {
-            note(&self.setup.setbacks);
+            note(&self.setup.outages);
         }
     }
 
     fn note_outage_of(&self, node: Option<NodeNumber>, due_ns: u64) {
-        self.note_outage(|setbacks| node.into_iter().for_each(|node| setbacks.lost(node.index(), due_ns)));
+        self.note_outage(|outages| node.into_iter().for_each(|node| outages.lost(node.index(), due_ns)));
     }
 
     /// Notes that `n` requests of `client` are answered or lost.

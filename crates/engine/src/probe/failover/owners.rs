@@ -62,15 +62,15 @@ impl Owners {
     pub(super) fn new_suspects(
         &mut self,
         topology: &Arc<Topology>,
-        lulls: &NodeOutages,
+        outages: &NodeOutages,
     ) -> Vec<SuspectPrimary> {
         let known = std::mem::replace(&mut self.known, Arc::clone(topology));
         let is_changed = !Arc::ptr_eq(&known, topology);
         let mut suspects = Vec::new();
         for node in known.primaries() {
             let done_ns = self.done_ns.get(&node.index()).copied().unwrap_or_default();
-            let lull = lulls.of(node.index()).filter(|lull| lull.since_ns > done_ns);
-            let is_silent = lull.is_some_and(|lull| lull.back_ns.is_none());
+            let outage = outages.of(node.index()).filter(|outage| outage.since_ns > done_ns);
+            let is_silent = outage.is_some_and(|outage| outage.back_ns.is_none());
             // A look at the slots of a hundred nodes, twenty times a second, would use up a core.
             if !is_changed && !is_silent {
                 continue;
@@ -82,9 +82,9 @@ impl Owners {
                 owner.is_some_and(|owner| !is_known && is_successor(owner, node, (&known, topology)));
             if is_silent || is_replaced {
                 // An outage that ended before the handover does not belong to the handover.
-                let lull = lull.filter(|lull| lull.back_ns.is_none());
-                self.done_ns.insert(node.index(), lull.map_or(done_ns, |lull| lull.since_ns));
-                suspects.push(SuspectPrimary { node, outage: lull, known: Arc::clone(&known) });
+                let outage = outage.filter(|outage| outage.back_ns.is_none());
+                self.done_ns.insert(node.index(), outage.map_or(done_ns, |outage| outage.since_ns));
+                suspects.push(SuspectPrimary { node, outage, known: Arc::clone(&known) });
             }
         }
         suspects
@@ -129,55 +129,55 @@ mod tests {
 
     #[test]
     fn a_primary_that_does_not_answer_is_a_suspect_once_and_its_replica_is_not() {
-        let (mut owners, lulls, topology) = (Owners::default(), NodeOutages::default(), two());
-        assert_eq!(owners.new_suspects(&topology, &lulls), []);
-        lulls.lost(2, 70);
-        lulls.lost(3, 70);
-        let suspects = owners.new_suspects(&topology, &lulls);
+        let (mut owners, outages, topology) = (Owners::default(), NodeOutages::default(), two());
+        assert_eq!(owners.new_suspects(&topology, &outages), []);
+        outages.lost(2, 70);
+        outages.lost(3, 70);
+        let suspects = owners.new_suspects(&topology, &outages);
         let seen: Vec<_> = suspects
             .iter()
             .map(|it| (it.node.index(), it.slot(&topology), it.replicas().map(NodeNumber::index).collect()))
             .collect();
         assert_eq!(seen, [(2, Some(8192), vec![3])]);
-        assert_eq!(owners.new_suspects(&topology, &lulls), []);
-        lulls.answered(2, 90);
-        lulls.lost(2, 100);
-        assert_eq!(owners.new_suspects(&topology, &lulls)[0].outage.unwrap().since_ns, 100);
+        assert_eq!(owners.new_suspects(&topology, &outages), []);
+        outages.answered(2, 90);
+        outages.lost(2, 100);
+        assert_eq!(owners.new_suspects(&topology, &outages)[0].outage.unwrap().since_ns, 100);
     }
 
     #[test]
     fn a_takeover_by_a_replica_is_noticed_but_not_a_move_of_slots_between_primaries() {
-        let (mut owners, lulls, first) = (Owners::default(), NodeOutages::default(), two());
-        owners.new_suspects(&first, &lulls);
+        let (mut owners, outages, first) = (Owners::default(), NodeOutages::default(), two());
+        owners.new_suspects(&first, &outages);
         let moved = topology(&first, [(20, Some(21)), (20, Some(21))]);
-        assert_eq!(owners.new_suspects(&moved, &lulls), []);
-        owners.new_suspects(&first, &lulls);
+        assert_eq!(owners.new_suspects(&moved, &outages), []);
+        owners.new_suspects(&first, &outages);
         let taken = topology(&first, [(11, Some(10)), (20, Some(21))]);
-        let suspects = owners.new_suspects(&taken, &lulls);
+        let suspects = owners.new_suspects(&taken, &outages);
         assert_eq!((suspects.len(), suspects[0].node.index(), suspects[0].outage), (1, 0, None));
-        assert_eq!(owners.new_suspects(&taken, &lulls), []);
+        assert_eq!(owners.new_suspects(&taken, &outages), []);
     }
 
     #[test]
     fn a_replica_that_was_not_listed_is_a_successor_if_it_takes_all_slots() {
-        let (mut owners, lulls, first) = (Owners::default(), NodeOutages::default(), two());
-        owners.new_suspects(&first, &lulls);
+        let (mut owners, outages, first) = (Owners::default(), NodeOutages::default(), two());
+        owners.new_suspects(&first, &outages);
         let taken = topology(&first, [(30, None), (20, Some(21))]);
-        let suspects = owners.new_suspects(&taken, &lulls);
+        let suspects = owners.new_suspects(&taken, &outages);
         assert_eq!(suspects.iter().map(|it| it.node.index()).collect::<Vec<_>>(), [0]);
         let mut owners = Owners::default();
         let one = topology(&Topology::default(), [(10, None), (10, None)]);
-        owners.new_suspects(&one, &lulls);
+        owners.new_suspects(&one, &outages);
         let half = topology(&one, [(30, None), (10, None)]);
-        assert_eq!(owners.new_suspects(&half, &lulls), [], "a node that joins gets some of the slots");
+        assert_eq!(owners.new_suspects(&half, &outages), [], "a node that joins gets some of the slots");
     }
 
     #[test]
     fn a_search_uses_a_slot_that_has_not_moved_to_another_primary_meanwhile() {
-        let (mut owners, lulls, first) = (Owners::default(), NodeOutages::default(), two());
-        owners.new_suspects(&first, &lulls);
-        lulls.lost(0, 70);
-        let suspect = owners.new_suspects(&first, &lulls).remove(0);
+        let (mut owners, outages, first) = (Owners::default(), NodeOutages::default(), two());
+        owners.new_suspects(&first, &outages);
+        outages.lost(0, 70);
+        let suspect = owners.new_suspects(&first, &outages).remove(0);
         assert_eq!(suspect.slot(&first), Some(0));
         let moved = topology(&first, [(20, None), (20, None)]);
         assert_eq!(suspect.slot(&moved), None, "a reshard is no failover");
@@ -187,16 +187,19 @@ mod tests {
 
     #[test]
     fn a_successor_that_was_found_before_the_topology_names_it_is_not_searched_for_again() {
-        let (mut owners, lulls, first) = (Owners::default(), NodeOutages::default(), two());
-        owners.new_suspects(&first, &lulls);
-        lulls.lost(0, 70);
-        let suspect = owners.new_suspects(&first, &lulls).remove(0);
+        let (mut owners, outages, first) = (Owners::default(), NodeOutages::default(), two());
+        owners.new_suspects(&first, &outages);
+        outages.lost(0, 70);
+        let suspect = owners.new_suspects(&first, &outages).remove(0);
         owners.found(suspect.node, suspect.replicas().next().unwrap());
         let taken = topology(&first, [(11, None), (20, Some(21))]);
-        assert_eq!(owners.new_suspects(&taken, &lulls), []);
+        assert_eq!(owners.new_suspects(&taken, &outages), []);
         let back = topology(&taken, [(10, Some(11)), (20, Some(21))]);
-        owners.new_suspects(&back, &lulls);
-        assert_eq!(owners.new_suspects(&topology(&back, [(11, Some(10)), (20, Some(21))]), &lulls).len(), 1);
+        owners.new_suspects(&back, &outages);
+        assert_eq!(
+            owners.new_suspects(&topology(&back, [(11, Some(10)), (20, Some(21))]), &outages).len(),
+            1
+        );
     }
 
     #[test]

@@ -123,10 +123,11 @@ fn watch_name(plan: &FailoverPlan, clock: Clock, stop: &StopFlag, messages: &Sen
             named.found = named.look_up().unwrap_or_default();
         }
         let is_new = |since_ns: u64| since_ns > done_ns && clock.now_ns() >= since_ns + SHORTEST_NS;
-        if let Some(lull) = plan.outages.of(0).filter(|lull| is_new(lull.since_ns) && !named.found.is_empty())
+        if let Some(outage) =
+            plan.outages.of(0).filter(|outage| is_new(outage.since_ns) && !named.found.is_empty())
         {
-            done_ns = lull.since_ns;
-            report(0, named.search(lull, &plan.load_outages, (clock, stop)), messages);
+            done_ns = outage.since_ns;
+            report(0, named.search(outage, &plan.load_outages, (clock, stop)), messages);
         }
         stop.pause_until(Instant::now() + LOOK_EVERY);
     }
@@ -178,10 +179,14 @@ mod tests {
         });
         let address = Address::Tcp { host: "a.name".to_owned(), port: 1 };
         let target = Target { address, resolver, ..Target::default() };
-        let (clock, lulls, (sender, messages)) = (Clock::start(), NodeOutages::default(), channel());
-        let setbacks = NodeOutages::default();
-        let plan =
-            FailoverPlan { target, cluster: None, outages: lulls.clone(), load_outages: setbacks.clone() };
+        let (clock, outages, (sender, messages)) = (Clock::start(), NodeOutages::default(), channel());
+        let load_outages = NodeOutages::default();
+        let plan = FailoverPlan {
+            target,
+            cluster: None,
+            outages: outages.clone(),
+            load_outages: load_outages.clone(),
+        };
         let probe = FailoverProbe::start(plan, clock, sender).unwrap();
         let wait_for_lookup = |n| {
             while asked.load(Ordering::SeqCst) < n {
@@ -191,16 +196,16 @@ mod tests {
         wait_for_lookup(1);
         // The same server answers again, so this is not a failover.
         let due_ns = clock.now_ns() + 1;
-        lulls.lost(0, due_ns);
+        outages.lost(0, due_ns);
         wait_for_lookup(2);
-        lulls.answered(0, due_ns + 1);
+        outages.answered(0, due_ns + 1);
         present.store(1, Ordering::SeqCst);
         let due_ns = clock.now_ns();
-        lulls.lost(0, due_ns);
-        lulls.last_before(0, due_ns - 5_000_000);
+        outages.lost(0, due_ns);
+        outages.last_before(0, due_ns - 5_000_000);
         // A request of the load was due before the first PING that was lost.
         let due_ns = due_ns - 4_000_000;
-        setbacks.lost(0, due_ns);
+        load_outages.lost(0, due_ns);
         let ProbeMessage::Event { at_ns, node: 0, what } =
             messages.recv_timeout(Duration::from_secs(60)).unwrap()
         else {

@@ -66,11 +66,12 @@ impl Tries {
 
     /// Returns the length of an outage that ended with a good reply at `good_ns`, and the possible error of this
     /// length, both in seconds.
-    fn length_s(&self, lull: Option<NodeOutage>, good_ns: u64) -> (f64, f64) {
-        let Some(lull) = lull else { return (0.0, 0.0) };
-        let late_ns = if self.failed_ns > lull.since_ns { good_ns.saturating_sub(self.failed_ns) } else { 0 };
-        let length_ns = good_ns.saturating_sub(lull.since_ns);
-        (seconds(length_ns), seconds(lull.since_ns.saturating_sub(lull.before_ns) + late_ns))
+    fn length_s(&self, outage: Option<NodeOutage>, good_ns: u64) -> (f64, f64) {
+        let Some(outage) = outage else { return (0.0, 0.0) };
+        let late_ns =
+            if self.failed_ns > outage.since_ns { good_ns.saturating_sub(self.failed_ns) } else { 0 };
+        let length_ns = good_ns.saturating_sub(outage.since_ns);
+        (seconds(length_ns), seconds(outage.since_ns.saturating_sub(outage.before_ns) + late_ns))
     }
 }
 
@@ -83,7 +84,7 @@ pub(super) fn for_slots(
     clock: Clock,
     stop: &StopFlag,
 ) -> Option<(NodeNumber, (u64, EventKind))> {
-    let FailoverPlan { target, outages: lulls, .. } = plan;
+    let FailoverPlan { target, outages, .. } = plan;
     let mut question = (None, Vec::new());
     let mut talks: BTreeMap<NodeNumber, Talk> = BTreeMap::new();
     let at = |node: NodeNumber| target.at(cluster.topology().node(node).address.clone()).ok();
@@ -98,7 +99,7 @@ pub(super) fn for_slots(
         let owner = topology.owner(slot).filter(|owner| *owner != suspect.node);
         let mut candidates: Vec<_> = owner.into_iter().collect();
         if candidates.is_empty() {
-            let is_back = lulls.of(suspect.node.index()).is_some_and(|lull| lull.back_ns.is_some());
+            let is_back = outages.of(suspect.node.index()).is_some_and(|outage| outage.back_ns.is_some());
             candidates.extend(is_back.then_some(suspect.node));
             candidates.extend(suspect.replicas());
         }
@@ -119,16 +120,16 @@ pub(super) fn for_slots(
     })?;
     let (node, good_ns) = found.filter(|(node, _)| *node != suspect.node)?;
     let [from, to] = [suspect.node, node].map(|node| cluster.topology().node(node).address.to_string());
-    let mut said = NodesReply::default();
+    let mut reply = NodesReply::default();
     if let Some(talk) = talks.get_mut(&node) {
         let question = target.dialect.encode(&[b"CLUSTER", b"NODES"]);
-        let read = |bytes: &[u8], _: Reply| said = NodesReply::read(bytes, &from).unwrap_or_default();
+        let read = |bytes: &[u8], _: Reply| reply = NodesReply::read(bytes, &from).unwrap_or_default();
         // Without a reply, the event has no epoch and no cause.
         let _ = talk.ask(&question, 1, LIMIT, read);
     }
-    let (lull, good_ns) = with_load(suspect.outage, plan.load_outages.of(suspect.node.index()), good_ns);
-    let (length_s, error_s) = tries.length_s(lull, good_ns);
-    let NodesReply { epoch, cause } = said;
+    let (outage, good_ns) = with_load(suspect.outage, plan.load_outages.of(suspect.node.index()), good_ns);
+    let (length_s, error_s) = tries.length_s(outage, good_ns);
+    let NodesReply { epoch, cause } = reply;
     let by = "cluster".to_owned();
     Some((node, (good_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause })))
 }
@@ -136,11 +137,11 @@ pub(super) fn for_slots(
 /// Combines the outage that the ping probe has measured with the outage that the load has measured. Returns the outage,
 /// and the time of the first good reply.
 fn with_load(own: Option<NodeOutage>, load: Option<NodeOutage>, good_ns: u64) -> (Option<NodeOutage>, u64) {
-    let begins_ns = own.map_or(good_ns.saturating_sub(RECENT_NS), |lull| lull.before_ns);
+    let begins_ns = own.map_or(good_ns.saturating_sub(RECENT_NS), |outage| outage.before_ns);
     let Some(load) = load.filter(|load| load.since_ns >= begins_ns) else { return (own, good_ns) };
     let good_ns = load.back_ns.map_or(good_ns, |back_ns| back_ns.min(good_ns));
-    let lull = own.unwrap_or(load);
-    (Some(NodeOutage { since_ns: lull.since_ns.min(load.since_ns), ..lull }), good_ns)
+    let outage = own.unwrap_or(load);
+    (Some(NodeOutage { since_ns: outage.since_ns.min(load.since_ns), ..outage }), good_ns)
 }
 
 /// The addresses of a server with a name, which is a host name or the name of a Sentinel service.
@@ -161,8 +162,8 @@ impl NamedServer<'_> {
     /// reply, and the event. Returns `None` if the name leads to the same server as before.
     pub(super) fn search(
         &mut self,
-        lull: NodeOutage,
-        setbacks: &NodeOutages,
+        outage: NodeOutage,
+        load_outages: &NodeOutages,
         (clock, stop): (Clock, &StopFlag),
     ) -> Option<(u64, EventKind)> {
         let is_service = matches!(self.target.address, Address::Service(_));
@@ -188,9 +189,9 @@ impl NamedServer<'_> {
             _ => ("name", None),
         };
         // The ping probe itself may have been faster, if the name had changed before.
-        let good_ns = lull.back_ns.map_or(good_ns, |back_ns| back_ns.min(good_ns));
-        let (lull, good_ns) = with_load(Some(lull), setbacks.of(0), good_ns);
-        let (length_s, error_s) = tries.length_s(lull, good_ns);
+        let good_ns = outage.back_ns.map_or(good_ns, |back_ns| back_ns.min(good_ns));
+        let (outage, good_ns) = with_load(Some(outage), load_outages.of(0), good_ns);
+        let (length_s, error_s) = tries.length_s(outage, good_ns);
         let (to, by) = (to.to_string(), by.to_owned());
         Some((good_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause: None }))
     }

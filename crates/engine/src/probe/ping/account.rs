@@ -80,7 +80,7 @@ pub(super) struct PingAccount {
     outage: Option<ConnectionLoss>,
     watched: PingedNode,
     /// Whether the last reported outage still continues.
-    is_lull: bool,
+    has_outage: bool,
     /// The time at which the last PING with a good reply was due, in ns.
     good_due_ns: u64,
     reported_errors: ErrorKinds,
@@ -101,7 +101,7 @@ impl PingAccount {
             errors: BTreeMap::new(),
             outage: None,
             watched,
-            is_lull: false,
+            has_outage: false,
             good_due_ns: 0,
             reported_errors: ErrorKinds::default(),
             begun: false,
@@ -125,7 +125,7 @@ impl PingAccount {
             }
             PingEvent::Pong { due_ns, parts } => {
                 self.good_due_ns = due_ns;
-                if std::mem::take(&mut self.is_lull) {
+                if std::mem::take(&mut self.has_outage) {
                     self.watched.outages.answered(self.watched.node, at_ns);
                 }
                 self.rtt.record(at_ns.saturating_sub(due_ns));
@@ -161,7 +161,7 @@ impl PingAccount {
 
     /// Reports an outage that began with the PING due at `due_ns`, unless the outage is already reported.
     fn report_outage(&mut self, due_ns: u64) {
-        if !std::mem::replace(&mut self.is_lull, true) {
+        if !std::mem::replace(&mut self.has_outage, true) {
             self.watched.outages.lost(self.watched.node, due_ns);
             self.watched.outages.last_before(self.watched.node, self.good_due_ns);
         }

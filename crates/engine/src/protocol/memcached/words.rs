@@ -69,11 +69,11 @@ pub(super) fn number<'w, 'a>(word: &'w Word<'a>) -> Result<&'w Word<'a>, Unsuppo
         [ArgumentPart::Text(text)] => is_digits(text),
         _ => false,
     };
-    let said = || text(word).map_or_else(|| "something else".to_owned(), untrusted::bytes);
+    let given = || text(word).map_or_else(|| "something else".to_owned(), untrusted::bytes);
     if is_number {
         Ok(word)
     } else {
-        Err(UnsupportedCommand(format!("memcached takes a whole number there, not '{}'", said())))
+        Err(UnsupportedCommand(format!("memcached takes a whole number there, not '{}'", given())))
     }
 }
 

@@ -82,9 +82,9 @@ async fn serve(
     breach: &OnceLock<String>,
 ) {
     while let Some(MemcachedRequest { bytes, replies, answer }) = questions.recv().await {
-        let mut said = Vec::new();
+        let mut received = Vec::new();
         let take = |bytes: &[u8], reply: Reply| {
-            said.push(match reply {
+            received.push(match reply {
                 Reply::Error(line) => Err(untrusted::bytes(line)),
                 _ => Ok(bytes.to_vec()),
             });
@@ -102,7 +102,7 @@ async fn serve(
             let _ = breach.set(if is_closed { CLOSED.to_owned() } else { error.to_string() });
         }
         // The requester may have stopped waiting.
-        drop(answer.send(heard.map(|()| said)));
+        drop(answer.send(heard.map(|()| received)));
         if is_over {
             return;
         }
@@ -120,8 +120,8 @@ fn cause(error: ReachError) -> io::Error {
 impl MemcachedSender {
     /// Returns the reply to one command.
     pub(super) async fn text(&self, command: &str) -> Result<String, ServerError> {
-        let said = self.ask(command, format!("{command}\r\n").as_bytes(), 1).await?;
-        Ok(said.first().map(|bytes| untrusted::lines(bytes)).unwrap_or_default())
+        let received = self.ask(command, format!("{command}\r\n").as_bytes(), 1).await?;
+        Ok(received.first().map(|bytes| untrusted::lines(bytes)).unwrap_or_default())
     }
 
     /// Sends `bytes`, and waits for this number of `replies`. If one of the replies is an error, the result is this
@@ -132,14 +132,14 @@ impl MemcachedSender {
         bytes: &[u8],
         replies: usize,
     ) -> Result<Vec<Vec<u8>>, ServerError> {
-        let (answer, said) = oneshot::channel();
+        let (answer, received) = oneshot::channel();
         let command = command.to_owned();
         // If the task has ended, the request and its reply channel are dropped, and the result is `Lost`.
         drop(self.questions.send(MemcachedRequest { bytes: bytes.to_vec(), replies, answer }));
-        match said.await {
-            Ok(Ok(said)) => {
+        match received.await {
+            Ok(Ok(received)) => {
                 let refused = |message| ServerError::Refused { command, message };
-                said.into_iter().collect::<Result<_, _>>().map_err(refused)
+                received.into_iter().collect::<Result<_, _>>().map_err(refused)
             }
             Ok(Err(error)) if error.kind() == io::ErrorKind::TimedOut => {
                 Err(ServerError::Timeout { command, after: REPLY_LIMIT })

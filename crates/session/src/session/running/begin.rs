@@ -296,19 +296,19 @@ fn pass(
             if own.is_some() || node.unreachable.is_some() {
                 continue;
             }
-            let said = if may_write { node.gate.open(&mut node.holders) } else { None };
-            let said = if said.is_some() { said } else { first_admission(node, signals)? };
-            match said {
+            let admission = if may_write { node.gate.open(&mut node.holders) } else { None };
+            let admission = if admission.is_some() { admission } else { first_admission(node, signals)? };
+            match admission {
                 Some(Admission::Pass(knobs)) => *own = Some(knobs),
                 None if node.gate.stage.is_allowed() => {}
                 // The rest follows after the user's answer.
-                said if commission.is_attended => {
-                    if let Some(Err(notice)) = said.map(|said| said.knobs(true)) {
+                admission if commission.is_attended => {
+                    if let Some(Err(notice)) = admission.map(|admission| admission.knobs(true)) {
                         peers.send(node.number, notice);
                     }
                     return Ok(passed);
                 }
-                said => return Err(not_begun(node, said)),
+                admission => return Err(not_begun(node, admission)),
             }
         }
     }
@@ -339,8 +339,8 @@ fn first_admission(
 }
 
 /// Returns the error for a session that cannot begin because there is no screen to ask the user.
-fn not_begun(node: &SessionNode, said: Option<Admission>) -> StartError {
-    match said {
+fn not_begun(node: &SessionNode, admission: Option<Admission>) -> StartError {
+    match admission {
         Some(Admission::Ask(question) | Admission::Warn(question)) => {
             StartError::Asks(node.number, question.replace(" Continue?", ""))
         }

@@ -58,9 +58,9 @@ impl Refusals {
                 let was_met = |kind: &str| counts.iter().any(|counts| counts.contains_key(kind));
                 let (kind, advice) = FATAL.iter().find(|(kind, _)| was_met(kind))?;
                 self.segment = None;
-                let said = self.first.get(*kind).map_or(*kind, String::as_str);
+                let message = self.first.get(*kind).map_or(*kind, String::as_str);
                 return Some(format!(
-                    "the server refuses the load ('{said}'); {advice}; --keep-going counts such errors and continues"
+                    "the server refuses the load ('{message}'); {advice}; --keep-going counts such errors and continues"
                 ));
             }
             _ => {}
