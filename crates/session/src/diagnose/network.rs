@@ -56,7 +56,10 @@ pub(super) fn slower(now: &RecentState, _: bool) -> Option<Finding> {
             let long = format!(
                 "the way to the server is long: every PING takes at least {least}, though the server is free"
             );
-            (Severity::Note, format!("PING at least {least}"), long)
+            // Between two machines, this time may be the distance.
+            let is_near = now.host().is_some_and(|sample| sample.server.is_some());
+            let severity = if is_near { Severity::Warning } else { Severity::Note };
+            (severity, format!("the way is long: PING at least {least}"), long)
         }
     };
     Some(Finding::of(severity, short, long).with([cpu, rtt], next))
@@ -81,7 +84,8 @@ pub(super) fn lossy(now: &RecentState, stands: bool) -> Option<Finding> {
     // A single wait of 180 ms for a core exceeds this share of a sample, but it is too short for the finding
     // `core taken`.
     let waited = now.highest(Gauge::ServerRunDelay, LOSS_S + 2.0).is_some_and(|share| share >= WAITED);
-    let is_server = !now.has_time() || waited || now.events(LOSS_S + 2.0).any(held_long);
+    let on_disk = now.in_state('D', LOSS_S + 2.0).0 > 0;
+    let is_server = !now.has_time() || waited || on_disk || now.events(LOSS_S + 2.0).any(held_long);
     // TCP segments are also sent again to a client that reads slowly. In this case, no PING is late.
     if resent.filter(|_| late > 0).is_none() && (!are_single || is_server) {
         return None;
@@ -106,6 +110,7 @@ mod tests {
     fn a_path_that_became_slower_is_a_warning_and_a_slow_path_is_a_note() {
         let slower = |from| {
             first(40, move |second| {
+                second.host.server.take_if(|_| from == 1);
                 if second.n >= from {
                     second.ping(&[(20_100_000, 60), (20_700_000, 40)]);
                 }
@@ -114,7 +119,8 @@ mod tests {
         let found = slower(30);
         assert_eq!((found.rule, found.severity), ("network", Severity::Warning));
         assert!(found.long.ends_with("every PING takes at least 20.1 ms, 90.0 µs before"), "{}", found.long);
-        assert_eq!(slower(0).severity, Severity::Note);
+        assert_eq!(slower(1).severity, Severity::Note, "another machine may be far away");
+        assert_eq!(slower(0).severity, Severity::Warning, "a server on this machine is near");
     }
 
     #[test]
@@ -133,6 +139,13 @@ mod tests {
             second.host.gauges.set(Gauge::ServerRunDelay, Some(delay));
         });
         assert!(no_core.iter().all(|found| found.rule != "lost packets"), "{no_core:?}");
+        let on_disk = found(9, |second| {
+            second.ping(&[(200_000, 98), (205_000_000, 2)]);
+            if let Some(server) = second.host.server.as_mut().filter(|_| second.n == 2) {
+                server.state = Some('D');
+            }
+        });
+        assert!(on_disk.iter().all(|found| found.rule != "lost packets"), "{on_disk:?}");
         assert!(stopped.iter().all(|found| found.rule != "lost packets"));
     }
 }
