@@ -48,6 +48,12 @@ impl Waiting {
         self.woken.extend(self.clients.remove(key).into_iter().flatten());
     }
 
+    /// Wakes the clients that wait for the keys that `is_meant` selects.
+    pub fn wake_all(&mut self, is_meant: impl Fn(&[u8]) -> bool) {
+        let keys = self.clients.extract_if(.., |key, _| is_meant(key));
+        self.woken.extend(keys.flat_map(|(_, clients)| clients));
+    }
+
     /// Removes a client that has disconnected.
     pub fn leave(&mut self, client: usize) {
         leave(&mut self.clients, client);
@@ -78,6 +84,12 @@ impl Tracking {
             |prefix: &Option<Vec<u8>>| prefix.as_ref().is_some_and(|prefix| key.starts_with(prefix));
         let all = self.clients.iter().filter(|(_, prefix)| is_meant(prefix)).map(|(client, _)| *client);
         all.chain(self.readers.remove(key).into_iter().flatten()).collect()
+    }
+
+    /// Returns all clients, which must be notified of the removal of all keys.
+    pub fn clear(&mut self) -> Vec<usize> {
+        self.readers.clear();
+        self.clients.keys().copied().collect()
     }
 
     /// Removes a client that has disconnected.

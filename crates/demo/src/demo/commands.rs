@@ -19,8 +19,10 @@ mod tracking;
 mod vectors;
 
 pub use self::{
+    pubsub::leave_lost_slots,
     streams::waits,
     table::{AT_ONCE, COMMANDS, CommandId, GROWS, LOAD, OPEN, READS, WAITS, find, is_known},
+    tracking::note_expired,
 };
 
 use std::time::Duration;

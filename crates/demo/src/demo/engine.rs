@@ -7,9 +7,11 @@ mod in_cluster;
 
 use std::{sync::Arc, time::Duration};
 
-use self::in_cluster::answer_in_cluster;
+use self::in_cluster::{answer_in_cluster, is_placed};
 use super::{
-    commands::{AT_ONCE, COMMANDS, Call, CommandId, GROWS, LOAD, OPEN, WAITS, find, waits},
+    commands::{
+        AT_ONCE, COMMANDS, Call, CommandId, GROWS, LOAD, OPEN, WAITS, find, leave_lost_slots, note_expired, waits,
+    },
     faults::{FaultKind, FaultOccasion, FaultScript, RequestFaults},
     reply::{ReplyError, ReplyWriter, RespProtocol},
     request::RequestArguments,
@@ -49,7 +51,11 @@ impl Engine {
     /// Runs one round of housekeeping (there are `hz` rounds per second), and the requests of simulated clients that
     /// read hot keys.
     pub fn tick(&mut self) {
-        self.state.with_data(ServerState::tick);
+        self.state.with_data(|state| {
+            state.tick();
+            note_expired(state);
+        });
+        leave_lost_slots(&mut self.state);
         for (key, per_s) in self.script.hot_keys(self.state.now_ns) {
             if self.state.member.as_ref().is_some_and(|member| member.owns(key_slot(key.as_bytes()))) {
                 self.read_often(&key, per_s / self.state.config.number("hz"));
@@ -96,6 +102,7 @@ impl Engine {
             }
         };
         if COMMANDS[id].has(WAITS)
+            && is_placed(&mut self.state, (client, id), arguments)
             && let Some(until_ns) = waits(&mut self.state, client, arguments)
         {
             return RequestFaults { waits_until_ns: Some(until_ns), ..RequestFaults::default() };

@@ -46,12 +46,16 @@ pub fn dbsize(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// FLUSHALL accepts SYNC and ASYNC, and frees the memory at once with either option.
-pub fn flushall(call: &mut Call<'_>) -> CommandResult {
+/// Runs FLUSHALL, or FLUSHDB if `is_all` is false. Both accept SYNC and ASYNC, and free the memory at once with either
+/// option.
+pub fn flush(call: &mut Call<'_>, is_all: bool) -> CommandResult {
     if call.state.is_replica() {
         return Err(ReplyError::other("READONLY You can't write against a read only replica."));
     }
-    call.state.databases.iter_mut().for_each(Database::clear);
+    match is_all {
+        true => call.state.databases.iter_mut().for_each(Database::clear),
+        false => call.database().0.clear(),
+    }
     call.reply.ok();
     Ok(())
 }

@@ -2,7 +2,13 @@
 //! until it disconnects.
 
 use super::{Call, CommandResult};
-use crate::demo::reply::{ReplyWriter, RespProtocol};
+use crate::{
+    demo::{
+        reply::{ReplyWriter, RespProtocol},
+        state::ServerState,
+    },
+    protocol::key_slot,
+};
 
 /// Runs SUBSCRIBE or SSUBSCRIBE.
 pub fn subscribe(call: &mut Call<'_>, is_sharded: bool) -> CommandResult {
@@ -23,18 +29,41 @@ pub fn publish(call: &mut Call<'_>, is_sharded: bool) -> CommandResult {
     let (name, message) = (call.argument(1)?, call.argument(2)?);
     let clients = call.state.channels.of(is_sharded).get(name).cloned().unwrap_or_default();
     for client in &clients {
-        let mut bytes = Vec::new();
-        let protocol =
-            call.state.sessions.get(client).map_or(RespProtocol::Resp2, |session| session.protocol);
-        let mut reply = ReplyWriter::new(&mut bytes, protocol);
-        reply.push(3);
-        reply.text(if is_sharded { "smessage" } else { "message" });
-        reply.bulk(name);
-        reply.bulk(message);
-        call.state.channels.posted.push((*client, bytes));
+        let kind = if is_sharded { "smessage" } else { "message" };
+        post(call.state, *client, (kind, name), |reply| reply.bulk(message));
     }
     call.reply.count(clients.len());
     Ok(())
+}
+
+/// Posts a message of this kind about a channel to a client. `write` writes the last of the three words.
+fn post(
+    state: &mut ServerState,
+    client: usize,
+    (kind, name): (&str, &[u8]),
+    write: impl FnOnce(&mut ReplyWriter<'_>),
+) {
+    let mut bytes = Vec::new();
+    let protocol = state.sessions.get(&client).map_or(RespProtocol::Resp2, |session| session.protocol);
+    let mut reply = ReplyWriter::new(&mut bytes, protocol);
+    reply.push(3);
+    reply.text(kind);
+    reply.bulk(name);
+    write(&mut reply);
+    state.channels.posted.push((client, bytes));
+}
+
+/// Ends the subscriptions to sharded channels whose slots another node owns now, and wakes the clients that wait for
+/// keys of such slots.
+pub fn leave_lost_slots(state: &mut ServerState) {
+    let Some(member) = state.member.clone() else { return };
+    let is_lost = |name: &[u8]| !member.owns(key_slot(name));
+    state.waiting.wake_all(is_lost);
+    let lost: Vec<_> = state.channels.of(true).extract_if(.., |name, _| is_lost(name)).collect();
+    for (name, clients) in lost {
+        let end = |client| post(state, client, ("sunsubscribe", &name), |reply| reply.count(0));
+        clients.into_iter().for_each(end);
+    }
 }
 
 #[cfg(test)]

@@ -30,9 +30,13 @@ pub const READS: u16 = 32;
 const KEY: u16 = 64;
 /// Flag: all arguments are keys. For a command with [`GROWS`], keys and values alternate.
 const KEYS: u16 = 128;
-/// Flag: the client may wait for an entry of a stream or an element of a list. The keys of streams follow the
-/// word STREAMS.
+/// Flag: the client may wait for an entry of a stream or an element of a list. With [`KEYS`], the last argument is a
+/// timeout and no key.
 pub const WAITS: u16 = 256;
+/// Flag: the keys follow the word STREAMS, and as many IDs follow the keys.
+const STREAMS: u16 = 512;
+/// Flag: the first two arguments are keys.
+const TWO_KEYS: u16 = 1024;
 
 const READ: u16 = LOAD | KEY | READS;
 const WRITE: u16 = LOAD | KEY;
@@ -59,9 +63,9 @@ impl CommandSpec {
         self.name.split('|').next().unwrap_or(self.name)
     }
 
-    /// Returns whether the command has this flag.
-    pub fn has(&self, flag: u16) -> bool {
-        self.flags & flag != 0
+    /// Returns whether the command has these flags.
+    pub fn has(&self, flags: u16) -> bool {
+        self.flags & flags == flags
     }
 
     /// Returns the keys of a request with this command.
@@ -69,13 +73,16 @@ impl CommandSpec {
         &self,
         arguments: RequestArguments<'a>,
     ) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
-        let (most, step) = match (self.has(KEYS), self.has(GROWS)) {
-            (false, _) => (usize::from(self.has(KEY) || self.has(WAITS)), 1),
-            (true, false) => (ANY, 1),
-            (true, true) => (ANY, 2),
+        let is_before = |word: &&[u8]| !word.eq_ignore_ascii_case(b"streams");
+        let streams = || arguments.from(1).take_while(is_before).count() + 2;
+        let (first, most, step) = match () {
+            () if self.has(STREAMS) => (streams(), arguments.len().saturating_sub(streams()) / 2, 1),
+            () if self.has(KEYS | WAITS) => (1, arguments.len().saturating_sub(2), 1),
+            () if self.has(KEYS) => (1, ANY, if self.has(GROWS) { 2 } else { 1 }),
+            () if self.has(TWO_KEYS) => (1, 2, 1),
+            // The key of a subcommand follows its name.
+            () => (1 + usize::from(self.name.contains('|')), usize::from(self.has(KEY)), 1),
         };
-        let is_before = |word: &&[u8]| self.has(WAITS) && !word.eq_ignore_ascii_case(b"streams");
-        let first = arguments.from(1).take_while(is_before).count() + 1 + usize::from(self.has(WAITS));
         arguments.from(first).step_by(step).take(most)
     }
 
@@ -109,14 +116,15 @@ pub static COMMANDS: &[CommandSpec] = &[
     row("ttl", (2, 2), READ, keys::ttl),
     row("scan", (2, ANY), 0, keys::scan),
     row("dbsize", (1, 1), 0, keys::dbsize),
-    row("flushall", (1, 2), 0, keys::flushall),
+    row("flushall", (1, 2), 0, |call| keys::flush(call, true)),
+    row("flushdb", (1, 2), 0, |call| keys::flush(call, false)),
     row("lpush", (3, ANY), GROW, |call| collections::push(call, List::push_front)),
     row("rpush", (3, ANY), GROW, |call| collections::push(call, List::push_back)),
     row("lpop", (2, 3), WRITE, |call| collections::pop(call, List::pop_front)),
     row("rpop", (2, 3), WRITE, |call| collections::pop(call, List::pop_back)),
     row("lrange", (4, 4), READ, collections::list_range),
-    row("blpop", (3, ANY), LOAD | WAITS, collections::blocking_pop),
-    row("blmove", (6, 6), LOAD | GROWS | WAITS, collections::blocking_move),
+    row("blpop", (3, ANY), LOAD | KEYS | WAITS, collections::blocking_pop),
+    row("blmove", (6, 6), LOAD | GROWS | TWO_KEYS | WAITS, collections::blocking_move),
     row("hset", (4, ANY), GROW, collections::set_fields),
     row("hmget", (3, ANY), READ, collections::some_fields),
     row("hdel", (3, ANY), WRITE, |call| {
@@ -136,18 +144,18 @@ pub static COMMANDS: &[CommandSpec] = &[
     row("vadd", (5, ANY), GROW, vectors::add),
     row("vsim", (4, ANY), READ, vectors::search),
     row("xadd", (5, ANY), GROW, streams::add_entry),
-    row("xread", (4, ANY), LOAD | READS | WAITS, streams::read),
+    row("xread", (4, ANY), LOAD | READS | STREAMS | WAITS, streams::read),
     row("xrevrange", (4, 6), READ, streams::reversed_range),
-    row("xgroup|create", (5, 6), LOAD | GROWS, groups::create),
-    row("xreadgroup", (7, ANY), LOAD | WAITS, streams::read),
+    row("xgroup|create", (5, 6), GROW, groups::create),
+    row("xreadgroup", (7, ANY), LOAD | STREAMS | WAITS, streams::read),
     row("xack", (4, ANY), WRITE, groups::acknowledge),
     row("xautoclaim", (6, 8), WRITE, groups::claim),
     row("multi", (1, 1), LOAD | AT_ONCE, connection::multi),
     row("exec", (1, 1), LOAD | AT_ONCE, connection::exec),
     row("publish", (3, 3), LOAD, |call| pubsub::publish(call, false)),
-    row("spublish", (3, 3), LOAD, |call| pubsub::publish(call, true)),
+    row("spublish", (3, 3), READ, |call| pubsub::publish(call, true)),
     row("subscribe", (2, ANY), 0, |call| pubsub::subscribe(call, false)),
-    row("ssubscribe", (2, ANY), 0, |call| pubsub::subscribe(call, true)),
+    row("ssubscribe", (2, ANY), READS | KEYS, |call| pubsub::subscribe(call, true)),
     row("ping", (1, 2), LOAD, connection::ping),
     row("echo", (2, 2), LOAD, connection::echo),
     row("select", (2, 2), 0, connection::select),

@@ -1,7 +1,10 @@
 //! CLIENT TRACKING: a client is notified when another client changes a key that the first client has read.
 
 use super::{COMMANDS, Call, CommandResult, READS};
-use crate::demo::reply::{ReplyError, ReplyWriter, RespProtocol};
+use crate::demo::{
+    reply::{ReplyError, ReplyWriter, RespProtocol},
+    state::ServerState,
+};
 
 /// Runs CLIENT TRACKING, with the options BCAST and PREFIX.
 pub fn track(call: &mut Call<'_>) -> CommandResult {
@@ -23,7 +26,11 @@ pub fn track(call: &mut Call<'_>) -> CommandResult {
                 "ERR Client tracking is only possible in RESP3 on the built-in server",
             ));
         }
-        b"on" => drop(call.state.tracking.clients.insert(call.client, prefix)),
+        b"on" => {
+            call.state.tracking.clients.insert(call.client, prefix);
+            let databases = call.state.databases.iter_mut();
+            databases.for_each(|database| _ = database.expired_keys.get_or_insert_default());
+        }
         b"off" => {}
         _ => return Err(ReplyError::SYNTAX),
     }
@@ -34,21 +41,45 @@ pub fn track(call: &mut Call<'_>) -> CommandResult {
 /// Records the keys that a command has read, and posts invalidation messages for the keys that it has written.
 pub fn note_keys(call: &mut Call<'_>) {
     let command = &COMMANDS[call.id];
+    if command.name.starts_with("flush") {
+        let clients = call.state.tracking.clear();
+        clients.into_iter().for_each(|client| post(call.state, client, None));
+    }
+    note_expired(call.state);
     for key in command.keys(call.arguments) {
         if command.has(READS) {
             call.state.tracking.read(key, call.client);
             continue;
         }
-        for client in call.state.tracking.write(key) {
-            let mut bytes = Vec::new();
-            let mut message = ReplyWriter::new(&mut bytes, RespProtocol::Resp3);
-            message.push(2);
-            message.text("invalidate");
+        note_write(call.state, key);
+    }
+}
+
+/// Posts invalidation messages for the keys that have expired since the last call.
+pub fn note_expired(state: &mut ServerState) {
+    let keys = state.databases.iter_mut().filter_map(|database| database.expired_keys.as_mut());
+    let keys: Vec<_> = keys.flat_map(std::mem::take).collect();
+    keys.iter().for_each(|key| note_write(state, key));
+}
+
+fn note_write(state: &mut ServerState, key: &[u8]) {
+    state.tracking.write(key).into_iter().for_each(|client| post(state, client, Some(key)));
+}
+
+/// Posts the invalidation message for a key to a client; `None` stands for all keys.
+fn post(state: &mut ServerState, client: usize, key: Option<&[u8]>) {
+    let mut bytes = Vec::new();
+    let mut message = ReplyWriter::new(&mut bytes, RespProtocol::Resp3);
+    message.push(2);
+    message.text("invalidate");
+    match key {
+        Some(key) => {
             message.array(1);
             message.bulk(key);
-            call.state.channels.posted.push((client, bytes));
         }
+        None => message.null(),
     }
+    state.channels.posted.push((client, bytes));
 }
 
 #[cfg(test)]
@@ -81,6 +112,18 @@ mod tests {
         assert_eq!(reached("DEL k:1 x"), [(all, message("k:1")), (1, message("x"))]);
         assert_eq!(reached("GET k:1"), []);
         assert_eq!(reached("SET x a"), [], "a key is read again before it is heard of again");
+        let flushed = ">2\r\n$10\r\ninvalidate\r\n_\r\n".to_owned();
+        for flush in ["FLUSHALL", "FLUSHDB"] {
+            assert_eq!(reached(flush), [(1, flushed.clone()), (all, flushed.clone())]);
+        }
+        assert_eq!(reached("SET k:2 a PX 1"), [(all, message("k:2"))]);
+        let state = &mut server.engine.state;
+        while state.channels.posted.is_empty() {
+            state.read_clock();
+            state.tick();
+            super::note_expired(state);
+        }
+        assert_eq!(std::mem::take(&mut state.channels.posted), [(all, message("k:2").into_bytes())]);
         server.ok("CLIENT TRACKING OFF");
         assert!(server.ask("CLIENT TRACKING ON OPTIN").starts_with("-ERR the built-in server knows only"));
     }

@@ -54,6 +54,15 @@ pub fn answer_in_cluster(
     }
 }
 
+/// Returns whether this server is not in a cluster, or is the node that may answer the request.
+pub fn is_placed(
+    state: &mut ServerState,
+    client: (usize, CommandId),
+    arguments: RequestArguments<'_>,
+) -> bool {
+    state.with_data(|state| place(state, client, arguments)).is_ok()
+}
+
 /// Returns the number of bytes that the replicas copy if the request changes data. For EXEC, the number includes the
 /// requests of the transaction.
 fn copied_bytes(state: &ServerState, client: usize, arguments: RequestArguments<'_>) -> usize {
@@ -193,6 +202,35 @@ mod tests {
         shared.finish_move(&[12182], 1, 0);
         two.expect(&[("EXEC", "-MOVED 12182 127.0.0.1:7000"), ("EXEC", "-ERR EXEC without MULTI")]);
         one.expect(&[("GET foo", "$-1")]);
+    }
+
+    #[test]
+    fn blocking_commands_and_sharded_channels_belong_to_the_owner_of_their_slot() {
+        let (shared, [mut one, mut two, ..]) = nodes();
+        for request in [
+            "BLPOP foo 0",
+            "BLPOP foo {foo}2 0",
+            "BLMOVE foo {foo}2 LEFT RIGHT 0",
+            "XREAD COUNT 1 BLOCK 0 STREAMS foo {foo}2 $ $",
+            "XREADGROUP GROUP g c BLOCK 0 STREAMS foo >",
+            "XGROUP CREATE foo g $ MKSTREAM",
+            "SSUBSCRIBE foo",
+            "SPUBLISH foo x",
+        ] {
+            one.expect(&[(request, "-MOVED 12182 127.0.0.1:7001")]);
+        }
+        for request in ["BLPOP foo bar 1", "BLMOVE foo bar LEFT RIGHT 1", "XREAD STREAMS foo bar $ $"] {
+            one.expect(&[(request, CROSSED)]);
+        }
+        assert!(two.fault("BLPOP foo 0").waits_until_ns.is_some(), "the owner has no element yet");
+        two.expect(&[("SSUBSCRIBE foo", "*3\n$10\nssubscribe\n$3\nfoo\n:1")]);
+        shared.begin_move(&[12182], 0);
+        shared.finish_move(&[12182], 1, 0);
+        two.engine.tick();
+        assert_eq!(two.engine.state.waiting.woken.len(), 1);
+        let (_, end) = two.engine.state.channels.posted.pop().unwrap();
+        assert_eq!(end, b"*3\r\n$12\r\nsunsubscribe\r\n$3\r\nfoo\r\n:0\r\n");
+        two.expect(&[("BLPOP foo 0", "-MOVED 12182 127.0.0.1:7000")]);
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub struct Database {
     pub misses: u64,
     /// The number of keys that were removed because they had expired.
     pub expired: u64,
+    /// The keys that have expired, for the notification of clients; `None` if no client tracks keys.
+    pub expired_keys: Option<Vec<Box<[u8]>>>,
     /// The number of writes to keys, including writes that did not change the value.
     pub changes: u64,
 }
@@ -274,6 +276,9 @@ impl Database {
 
     fn expire(&mut self, place: usize) {
         self.expired += 1;
+        if let (Some(expired), Some((key, _))) = (&mut self.expired_keys, self.entries.get_index(place)) {
+            expired.push(key.clone());
+        }
         self.remove_at(place);
     }
 
