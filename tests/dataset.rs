@@ -11,6 +11,9 @@ use std::{
     time::Duration,
 };
 
+use redyno::{events::EventKind, session::Record};
+
+use crate::messages::built_in;
 use crate::support::{
     Server,
     program::{Outcome, Running, redyno, run},
@@ -305,4 +308,41 @@ fn a_file_that_changes_while_it_is_sent_ends_the_run_with_an_error() {
             outcome.out
         );
     }
+}
+
+#[test]
+fn the_recall_of_searches_among_the_vectors_of_a_file_shows_which_of_them_the_server_lacks() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, workload) = (directory.path().join("base.fvecs"), directory.path().join("nearest.toml"));
+    let component = |n: u32| (n.wrapping_mul(2_654_435_761) >> 8) as f32 / 1e6 - 8.0;
+    let vector = |n: u32| {
+        let components = (0..8).flat_map(|at| component(n * 8 + at + 1).to_le_bytes());
+        [&8_i32.to_le_bytes()[..], &components.collect::<Vec<_>>()].concat()
+    };
+    fs::write(&file, (0..200).flat_map(vector).collect::<Vec<_>>()).unwrap();
+    let store = "VADD sift FP32 __field:vector__ __field:id__";
+    let search = "VSIM sift FP32 __field:vector__ COUNT 10";
+    let operation = |name, weight, step| {
+        format!("[[operation]]\nname = '{name}'\nweight = {weight}\nsteps = ['{step}']\n")
+    };
+    fs::write(&workload, operation("store", 0, store) + &operation("nearest", 1, search)).unwrap();
+    let (_demo, port) = built_in(&["-p", "0"]);
+    let path = file.display().to_string();
+    let usual = ["-p", &port, "--headless", "--yes", "--dataset", &path];
+    let mut means = Vec::new();
+    for stored in ["100", "200"] {
+        let words: Vec<&str> = store.split(' ').collect();
+        run(&[&usual[..], &["--maxdocs", stored, "--"], &words].concat()).expect_code(0);
+        let searches = ["--json", "--duration", "2", "--rate", "50", "--workload"];
+        let outcome = run(&[&usual[..], &searches, &[workload.to_str().unwrap()]].concat()).expect_code(0);
+        means.extend(outcome.records().iter().find_map(|record| match record {
+            Record::Event(event) => match &event.what {
+                EventKind::RecallMeasured { searches: 1.., neighbours: 10, mean, .. } => Some(*mean),
+                _ => None,
+            },
+            _ => None,
+        }));
+    }
+    // The server searches exactly, so only the vectors that it does not have are missing.
+    assert!(means.len() == 2 && means[0] > 0.0 && means[0] < 0.9 && means[1] == 1.0, "{means:?}");
 }

@@ -10,7 +10,8 @@ use std::{sync::Arc, time::Duration};
 use self::in_cluster::{answer_in_cluster, is_placed};
 use super::{
     commands::{
-        AT_ONCE, COMMANDS, Call, CommandId, GROWS, LOAD, OPEN, WAITS, find, leave_lost_slots, note_expired, waits,
+        AT_ONCE, COMMANDS, Call, CommandId, GROWS, LOAD, OPEN, WAITS, find, leave_lost_slots, note_expired,
+        waits,
     },
     faults::{FaultKind, FaultOccasion, FaultScript, RequestFaults},
     reply::{ReplyError, ReplyWriter, RespProtocol},

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{
     Draws, KeyNames, OutgoingRequests, Program, Values, Workload,
+    record_vectors::{RecordVectors, StoredVectors},
     step::{CommandStep, Fragment},
 };
 use crate::protocol::{Derived, Dialect, RespValue, append_vector, vector_of};
@@ -13,16 +14,29 @@ const MOST_BYTES: u64 = 512 << 20;
 /// The number of neighbours that VSIM and FT.SEARCH return by default, without `KNN` or `COUNT`.
 const USUAL_NEIGHBOURS: usize = 10;
 
-/// A workload's search for nearest vectors among the vectors that its prefill writes.
+/// A workload's search for nearest vectors.
 #[derive(Debug)]
 pub struct VectorSearch {
     /// A program with only the operation that searches.
-    program: Program,
-    /// The text before the digits in the names of the vectors.
-    prefix: Vec<u8>,
-    numbers: Range<u64>,
-    set: u16,
-    dimensions: usize,
+    pub(super) program: Program,
+    /// The index of the word with the query vector.
+    pub(super) query: usize,
+    pub(super) dimensions: usize,
+    pub(super) source: VectorSource,
+}
+
+/// The vectors among which a workload searches.
+#[derive(Debug)]
+pub(super) enum VectorSource {
+    /// The vectors that the prefill derives from the keys of a set.
+    Derived {
+        /// The text before the digits in the names of the vectors.
+        prefix: Vec<u8>,
+        numbers: Range<u64>,
+        set: u16,
+    },
+    /// The vectors of a dataset.
+    Records(Box<RecordVectors>),
 }
 
 /// One search for nearest vectors.
@@ -42,7 +56,8 @@ impl Workload {
     /// another set than the prefill's vectors.
     ///
     /// # Errors
-    /// Fails if the vectors of the prefill need more than 512 MiB of memory.
+    /// Fails if the stored vectors need more than 512 MiB of memory, or if the exact neighbours among the vectors of a
+    /// dataset cannot be computed.
     pub fn vector_search(
         &self,
         dialect: Dialect,
@@ -53,32 +68,55 @@ impl Workload {
             let of_filled = |(set, dimensions)| (set == filled.set).then_some((set, dimensions));
             Some((vectors(&filled.step).find_map(of_filled)?, filled.numbers))
         });
-        let Some(((set, dimensions), numbers)) = stored else { return Ok(None) };
+        let Some(((set, dimensions), numbers)) = stored else {
+            return self.search_of_records(dialect, keyspace, names);
+        };
         let searches = |steps: &[CommandStep]| match steps {
             [step] => vectors(step).any(|other| other.0 != set && other.1 == dimensions),
             _ => false,
         };
         let operations = self.operations.iter().zip(&self.compiled().operations);
         let mut searching = operations.filter(|(it, compiled)| it.weight > 0 && searches(&compiled.steps));
-        let Some((operation, _)) = searching.next() else { return Ok(None) };
-        let count = numbers.end - numbers.start;
-        let bytes = count.saturating_mul((dimensions * size_of::<f32>()) as u64);
-        if bytes > MOST_BYTES {
-            return Err(format!("exact neighbours of {count} vectors need {} MiB, at most 512", bytes >> 20));
-        }
+        let Some((operation, compiled)) = searching.next() else { return Ok(None) };
+        let query = place_of(&compiled.steps[0], |other| vector(other).is_some_and(|other| other.0 != set));
+        check_size(numbers.end - numbers.start, dimensions)?;
         let alone = Self { operations: vec![operation.clone()], ..self.clone() };
         let program = Program::new(&alone, dialect, keyspace, Values::new(&alone, 32, 1), names);
         let prefix = [names.prefix(), &self.keyset(set).1.prefix].concat().into_bytes();
-        Ok(Some(VectorSearch { program, prefix, numbers, set, dimensions }))
+        let source = VectorSource::Derived { prefix, numbers, set };
+        Ok(Some(VectorSearch { program, query, dimensions, source }))
     }
 }
 
+/// Checks that this many vectors need at most 512 MiB of memory.
+///
+/// # Errors
+/// Fails if the vectors need more memory.
+pub(super) fn check_size(count: u64, dimensions: usize) -> Result<(), String> {
+    let bytes = count.saturating_mul((dimensions * size_of::<f32>()) as u64);
+    if bytes > MOST_BYTES {
+        return Err(format!("exact neighbours of {count} vectors need {} MiB, at most 512", bytes >> 20));
+    }
+    Ok(())
+}
+
 /// Returns the set and the number of dimensions of each vector in a step.
-fn vectors(step: &CommandStep) -> impl Iterator<Item = (u16, usize)> {
-    step.fragments().filter_map(|fragment| match fragment {
+pub(super) fn vectors(step: &CommandStep) -> impl Iterator<Item = (u16, usize)> {
+    step.fragments().filter_map(vector)
+}
+
+fn vector(fragment: &Fragment) -> Option<(u16, usize)> {
+    match fragment {
         Fragment::Derived(_, _, Derived::Vector(set, dimensions)) => Some((*set, *dimensions)),
         _ => None,
-    })
+    }
+}
+
+/// Returns the index of the first word that consists of one such fragment. If there is no such word, the index is
+/// `usize::MAX`.
+pub(super) fn place_of(step: &CommandStep, is_it: impl Fn(&Fragment) -> bool) -> usize {
+    let is_it = |word: &Vec<Fragment>| matches!(word.as_slice(), [fragment] if is_it(fragment));
+    step.0.iter().position(is_it).unwrap_or(usize::MAX)
 }
 
 impl VectorSearch {
@@ -89,46 +127,54 @@ impl VectorSearch {
         let request = out.wire(self.program.values());
         let value = RespValue::read(&request)?;
         let words: Vec<&[u8]> = value.list()?.iter().filter_map(RespValue::text).collect();
-        let vector = words.iter().find(|word| word.len() == self.dimensions * size_of::<f32>())?;
+        let vector = words.get(self.query).filter(|it| it.len() == self.dimensions * size_of::<f32>())?;
         let (vector, neighbours) = (vector_of(vector).collect(), neighbours(&words));
         Some(VectorQuery { request, vector, neighbours })
     }
 
-    /// Computes the vectors that the prefill writes. Returns the components of all vectors, one vector after the other.
-    /// The computation stops early if `is_over` returns true.
-    pub fn stored(&self, is_over: impl Fn() -> bool) -> Vec<f32> {
+    /// Computes the stored vectors. The computation stops early if `is_over` returns true.
+    pub fn stored(&self, is_over: impl Fn() -> bool) -> StoredVectors {
+        let (numbers, set) = match &self.source {
+            VectorSource::Derived { numbers, set, .. } => (numbers.clone(), *set),
+            VectorSource::Records(records) => return records.stored(self.dimensions, is_over),
+        };
         let mut bytes = Vec::new();
         let vector = |number| {
             bytes.clear();
-            append_vector((self.set, number), self.dimensions, &mut bytes);
+            append_vector((set, number), self.dimensions, &mut bytes);
             vector_of(&bytes).collect::<Vec<_>>()
         };
-        self.numbers.clone().take_while(|_| !is_over()).flat_map(vector).collect()
+        let components = numbers.take_while(|_| !is_over()).flat_map(vector).collect();
+        StoredVectors { components, ..StoredVectors::default() }
     }
 
     /// Returns the recall of a reply, from 0 to 1: the share of the exact neighbours of `query` that the reply
     /// contains. The exact neighbours are searched among the `stored` vectors.
-    pub fn recall(&self, query: &VectorQuery, stored: &[f32], reply: &[u8]) -> f64 {
-        let product = |vector: &[f32]| vector.iter().zip(&query.vector).map(|(a, b)| a * b).sum::<f32>();
-        let products: Vec<f32> = stored.chunks_exact(self.dimensions).map(product).collect();
-        let wanted = query.neighbours.min(products.len());
+    pub fn recall(&self, query: &VectorQuery, stored: &StoredVectors, reply: &[u8]) -> f64 {
+        let near = |vector: &[f32]| stored.metric.nearness(vector, &query.vector);
+        let all: Vec<f32> = stored.components.chunks_exact(self.dimensions).map(near).collect();
+        let wanted = query.neighbours.min(all.len());
         let Some(last) = wanted.checked_sub(1) else { return 1.0 };
-        let mut nearest = products.clone();
+        let mut nearest = all.clone();
         let (_, least, _) = nearest.select_nth_unstable_by(last, |a, b| b.total_cmp(a));
         // The server may add the products in another order, so its result may differ slightly.
-        let least = *least - 1e-5;
-        let is_near = |place: &usize| products.get(*place).is_some_and(|product| *product >= least);
-        let mut found: Vec<usize> = self.named(reply).filter(is_near).collect();
+        let least = *least - 1e-5 * least.abs().max(1.0);
+        let is_near = |place: &usize| all.get(*place).is_some_and(|near| *near >= least);
+        let named = match &self.source {
+            VectorSource::Derived { prefix, numbers, .. } => named(reply, prefix, numbers.start),
+            VectorSource::Records(_) => stored.named(reply),
+        };
+        let mut found: Vec<usize> = named.into_iter().filter(is_near).collect();
         found.sort_unstable();
         found.dedup();
         found.len().min(wanted) as f64 / wanted as f64
     }
+}
 
-    /// Returns the indices of the vectors whose names are in a reply.
-    fn named(&self, reply: &[u8]) -> impl Iterator<Item = usize> {
-        let names = memchr::memmem::find_iter(reply, &self.prefix).map(|at| &reply[at + self.prefix.len()..]);
-        names.filter_map(|name| Some(number(name)?.checked_sub(self.numbers.start)? as usize))
-    }
+/// Returns the indices of the vectors whose names, which consist of `prefix` and a number, are in a reply.
+fn named(reply: &[u8], prefix: &[u8], first: u64) -> Vec<usize> {
+    let names = memchr::memmem::find_iter(reply, prefix).map(|at| &reply[at + prefix.len()..]);
+    names.filter_map(|name| Some(number(name)?.checked_sub(first)? as usize)).collect()
 }
 
 /// Parses the digits at the beginning of a text. Returns `None` if there are no digits.
@@ -175,11 +221,11 @@ mod tests {
     fn the_recall_is_the_share_of_exact_neighbours_in_the_reply() {
         let search = search(TEXT, 7).unwrap().unwrap();
         let (stored, mut draws) = (search.stored(|| false), Draws::new(1));
-        assert_eq!(stored.len(), 50 * 16);
+        assert_eq!(stored.components.len(), 50 * 16);
         let query = search.draw(&mut draws).unwrap();
         assert_eq!((query.vector.len(), query.neighbours), (16, 4));
         let far = |place: &usize| {
-            let vector = stored[place * 16..][..16].iter().zip(&query.vector);
+            let vector = stored.components[place * 16..][..16].iter().zip(&query.vector);
             vector.map(|(a, b)| (a - b) * (a - b)).sum::<f32>()
         };
         let mut places: Vec<usize> = (0..50).collect();
