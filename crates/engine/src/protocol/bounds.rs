@@ -4,7 +4,7 @@ use super::header::ProtocolError;
 
 /// The largest accepted number of levels of nested lists. The most deeply nested reply that redyno requests, the reply
 /// to LATENCY HISTOGRAM, has 3 levels.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 /// The largest number of elements that a reply may have, summed over all levels. A reply to SCAN has about 1 000
 /// elements, and 32 slow log entries with all arguments have about 1 300.
 const MAX_ELEMENTS: u64 = 1 << 18;

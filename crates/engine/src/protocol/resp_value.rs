@@ -1,6 +1,6 @@
 //! Decodes a complete reply of RESP2 or RESP3, for the few replies whose content is needed.
 
-use super::{Dialect, Skipper};
+use super::{Dialect, Skipper, bounds::MAX_DEPTH};
 
 /// A decoded reply. A map becomes a list in which keys and values alternate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl<'a> RespValue<'a> {
         let mut skipper: Skipper = Dialect::Resp3.skipper().bounded();
         skipper.next(&mut checked).ok()??;
         let mut rest = bytes;
-        let value = Self::next(&mut rest)?;
+        let value = Self::next(&mut rest, MAX_DEPTH)?;
         (checked.is_empty() && rest.is_empty()).then_some(value)
     }
 
@@ -44,10 +44,12 @@ impl<'a> RespValue<'a> {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }
 
-    fn next(rest: &mut &'a [u8]) -> Option<Self> {
-        let end = memchr::memchr(b'\r', rest)?;
-        let (kind, line) = rest.get(..end)?.split_first()?;
-        *rest = rest.get(end + 2..)?;
+    /// Decodes the next element, whose lists are nested at most `levels` deep. A line ends where it ends for the
+    /// skipper: at a line feed.
+    fn next(rest: &mut &'a [u8], levels: usize) -> Option<Self> {
+        let end = memchr::memchr(b'\n', rest)?;
+        let (kind, line) = rest[..end].strip_suffix(b"\r")?.split_first()?;
+        *rest = &rest[end + 1..];
         let number = || std::str::from_utf8(line).ok()?.parse::<i64>().ok();
         let elements = |each| usize::try_from(number()?).ok().map(|n| n * each);
         match kind {
@@ -61,14 +63,15 @@ impl<'a> RespValue<'a> {
                 *rest = rest.get(length + 2..)?;
                 Some(if *kind == b'!' { Self::Error(text) } else { Self::Text(text) })
             }
-            b'*' | b'~' => Self::list_of(elements(1)?, rest),
-            b'%' => Self::list_of(elements(2)?, rest),
+            b'*' | b'~' => Self::list_of(elements(1)?, rest, levels),
+            b'%' => Self::list_of(elements(2)?, rest, levels),
             _ => Some(Self::Text(line)),
         }
     }
 
-    fn list_of(elements: usize, rest: &mut &'a [u8]) -> Option<Self> {
-        (0..elements).map(|_| Self::next(rest)).collect::<Option<_>>().map(Self::List)
+    fn list_of(elements: usize, rest: &mut &'a [u8], levels: usize) -> Option<Self> {
+        let levels = levels.checked_sub(1)?;
+        (0..elements).map(|_| Self::next(rest, levels)).collect::<Option<_>>().map(Self::List)
     }
 }
 
@@ -88,5 +91,15 @@ mod tests {
         for bad in [&b"*2\r\n:5\r\n"[..], b":5\r\n:6\r\n", b"$5\r\nab\r\n", b"", &b"*1\r\n".repeat(1000)] {
             assert_eq!(RespValue::read(bad), None, "{}", String::from_utf8_lossy(bad));
         }
+    }
+
+    #[test]
+    fn a_decoded_reply_is_no_deeper_than_the_checked_one() {
+        let (head, nested) = ("*3\r\n+a\r?$9\r?\r\n$400000\r\n", "*1\r?".repeat(100_000));
+        let reply = format!("{head}{nested}\r\n:1\r\n");
+        let read = RespValue::read(reply.as_bytes()).unwrap();
+        assert_eq!(read.list().unwrap().len(), 3);
+        assert_eq!(read.list().unwrap()[1].text(), Some(nested.as_bytes()));
+        assert_eq!(RespValue::next(&mut b"*1\r\n".repeat(100_000).as_slice(), MAX_DEPTH), None);
     }
 }
