@@ -126,6 +126,9 @@ impl HttpSkipper {
     /// Reads a header. If the header is incomplete, stores the beginning of the header.
     fn take_header(&mut self, input: &mut &[u8], has_bodies: bool) -> Result<(), ProtocolError> {
         if self.header.is_empty() {
+            // Empty lines before a header are skipped, and are no part of a stored header.
+            let blank = input.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+            *input = &input[blank..];
             match self.parse(input, has_bodies)? {
                 Some(length) => *input = &input[length..],
                 None => self.header.extend_from_slice(std::mem::take(input)),
@@ -138,7 +141,8 @@ impl HttpSkipper {
                 *input = &input[room..];
                 return if self.header.len() < MAX_HEADER { Ok(()) } else { Err(long_header()) };
             };
-            *input = &input[end - begun..];
+            let read = end.checked_sub(begun).ok_or_else(|| ProtocolError::no_reply(&self.header))?;
+            *input = &input[read..];
             let header = std::mem::take(&mut self.header);
             if self.parse(&header[..end], has_bodies)? != Some(end) {
                 return Err(ProtocolError::no_reply(&header));

@@ -30,7 +30,7 @@ fn whole(stream: &str) -> Result<String, ProtocolError> {
 }
 
 const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nHTTP/\
-    HTTP/1.1 204 No Content\r\nServer: x\r\n\r\n\
+    \n\n\n\n\r\n\r\nHTTP/1.1 204 No Content\r\nServer: x\r\n\r\n\
     HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n\
     HTTP/1.1 200 OK\r\ntransfer-ENCODING: gzip, Chunked\r\n\r\n5;ext=\"a\"\r\nab\r\nc\r\n00A \r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n\
     HTTP/1.1 503 Service Unavailable\r\nRetry-After: 120\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nno\
