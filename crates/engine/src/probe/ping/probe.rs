@@ -3,6 +3,7 @@
 use std::{
     io,
     num::NonZeroU32,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -77,7 +78,11 @@ impl PingProbe {
     pub fn start(plan: PingPlan, clock: Clock, messages: Sender<ProbeMessage>) -> io::Result<Self> {
         let per_second = Arc::new(AtomicU32::new(plan.per_second.get()));
         let pace = Arc::clone(&per_second);
-        let body = move |stop: StopFlag| PingLoop::new(&plan, pace, clock, messages).live(&stop);
+        let reports = messages.clone();
+        let body = move |stop: StopFlag| {
+            let live = || PingLoop::new(&plan, pace, clock, messages).live(&stop);
+            report_panic(live, clock, &reports);
+        };
         Ok(Self { per_second, thread: ProbeThread::start("ping", body)? })
     }
 
@@ -200,9 +205,36 @@ impl PingLoop {
     }
 }
 
+/// Runs `live`. If it panics, reports that the probe has stopped; the panic hook has printed the reason.
+fn report_panic(live: impl FnOnce(), clock: Clock, messages: &Sender<ProbeMessage>) {
+    if catch_unwind(AssertUnwindSafe(live)).is_err() {
+        let cause = "the ping probe has stopped for the rest of the session, because its thread panicked; please \
+            report this defect of redyno";
+        let lost =
+            ProbeMessage::Lost { at_ns: clock.now_ns(), kind: "panic".to_owned(), cause: cause.to_owned() };
+        // Sending fails only at the end of the session, when the receiving end of the channel is gone.
+        drop(messages.send(lost));
+    }
+}
+
 /// Returns the state of the connection for a report.
 fn state(link: &PingLink, now_ns: u64) -> LinkState {
     let mut waits = Samples::default();
     link.due_ns().for_each(|due_ns| waits.record(now_ns.saturating_sub(due_ns)));
     LinkState { unanswered: waits.take(), timing: link.timing(), tcp: link.tcp() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_thread_is_reported() {
+        let (messages, heard) = std::sync::mpsc::channel();
+        report_panic(|| panic!("a defect"), Clock::start(), &messages);
+        let Ok(ProbeMessage::Lost { cause, .. }) = heard.try_recv() else { panic!("no report") };
+        assert!(cause.contains("the ping probe has stopped"), "{cause}");
+        report_panic(|| (), Clock::start(), &messages);
+        assert_eq!(heard.try_recv().ok(), None);
+    }
 }
