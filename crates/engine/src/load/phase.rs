@@ -149,7 +149,7 @@ impl Phase {
 }
 
 fn after(length: Duration, since_ns: u64) -> u64 {
-    since_ns + length.as_nanos() as u64
+    since_ns.saturating_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -174,6 +174,13 @@ mod tests {
         let waiting = Phase::Waiting { since_ns: 0, then: Box::new(measured) };
         assert_eq!(waiting.load_ends_ns(), 100 + RECEIVERS_LIMIT_NS);
         assert_eq!(waiting.without_prefill(30).load_ends_ns(), 130);
+    }
+
+    #[test]
+    fn a_phase_of_any_length_ends_after_it_began() {
+        let stops = Stops { length: Some(Duration::MAX), quota: None };
+        assert_eq!(Phase::first(None, &stops, 10).load_ends_ns(), u64::MAX);
+        assert!(Phase::first(stops.length, &stops, 10).at(11, &stops).is_warmup());
     }
 
     #[test]

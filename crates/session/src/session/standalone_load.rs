@@ -41,7 +41,9 @@ impl StandaloneLoad {
     /// Schedules changes of the load settings. Each change takes effect at the given time after the start of the load.
     pub fn turn_later(&mut self, later: impl IntoIterator<Item = (Duration, Knobs)>) {
         let since_ns = self.load.last_change().since_ns;
-        let at = |(after, knobs): (Duration, Knobs)| (since_ns + after.as_nanos() as u64, knobs);
+        let at = |(after, knobs): (Duration, Knobs)| {
+            (since_ns.saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX)), knobs)
+        };
         self.later.extend(later.into_iter().map(at));
     }
 
