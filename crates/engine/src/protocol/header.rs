@@ -51,6 +51,8 @@ pub(super) enum Header {
     Nil,
     Error,
     Bulk(u64),
+    /// An error in the form of a bulk string, with its length.
+    BulkError(u64),
     Aggregate(u64),
     Push(u64),
     Attribute(u64),
@@ -65,7 +67,8 @@ pub(super) fn parse_header(line: &[u8]) -> Result<Header, ProtocolError> {
     let length = || parse_length(rest);
     let header = match kind {
         b'+' | b':' | b',' | b'(' | b'#' => Header::Scalar,
-        b'$' | b'!' | b'=' => length()?.map_or(Header::Nil, Header::Bulk),
+        b'$' | b'=' => length()?.map_or(Header::Nil, Header::Bulk),
+        b'!' => length()?.map_or(Header::Nil, Header::BulkError),
         b'-' => Header::Error,
         b'_' => Header::Nil,
         b'*' | b'~' => length()?.map_or(Header::Nil, Header::Aggregate),

@@ -57,6 +57,8 @@ pub struct RespSkipper {
     pushes: u64,
     /// The first error among the elements of the current reply, or the error of an earlier reply.
     inner: Option<Box<InnerError>>,
+    /// Whether `payload` is the text of `inner`, an error in the form of a bulk string.
+    in_error: bool,
     /// The counts of elements and levels, if replies are bounded.
     bounds: Option<Box<ReplyBounds>>,
 }
@@ -122,9 +124,13 @@ impl RespSkipper {
                 if let Some(cursor) = &mut self.cursor {
                     add_digits(cursor, bytes);
                 }
+                if self.in_error {
+                    self.add_error(bytes);
+                }
                 if self.payload > 0 {
                     return Ok(None);
                 }
+                self.in_error = false;
                 let is_ended = self.element_ended();
                 if let Some(cursor) = self.cursor.take() {
                     return Ok(Some(self.part(ReplyPiece::Number(cursor), is_ended)));
@@ -146,10 +152,14 @@ impl RespSkipper {
             let header = parse_header(if whole_line { head } else { self.line.whole() })?;
             let was_between = self.inside == RespState::Between;
             if matches!(header, Header::Error) && self.inside == RespState::Reply {
-                note(&mut self.inner, if whole_line { head } else { self.line.whole() });
+                let line = if whole_line { head } else { self.line.whole() };
+                note(&mut self.inner, &line[1..line.len() - 1]);
             }
             let element = if parts == ReplyParts::None { None } else { self.element(&header, parts) };
             let is_ended = self.enter(&header)?;
+            if matches!(header, Header::BulkError(_)) && self.inside == RespState::Reply {
+                self.in_error = note(&mut self.inner, b"");
+            }
             if let Some(element) = element {
                 return Ok(Some(self.part(element, is_ended)));
             }
@@ -188,7 +198,17 @@ impl RespSkipper {
             return None;
         }
         let is_null = matches!(header, Header::Nil | Header::Aggregate(0));
-        (!matches!(header, Header::Error)).then_some(ReplyPiece::Element { place, is_null })
+        (!matches!(header, Header::Error | Header::BulkError(_)))
+            .then_some(ReplyPiece::Element { place, is_null })
+    }
+
+    /// Stores bytes of the bulk error that is being read. The CRLF after the error is not stored; `payload` is the
+    /// number of bytes that follow `bytes`, including the CRLF.
+    #[cold]
+    fn add_error(&mut self, bytes: &[u8]) {
+        let Some(inner) = &mut self.inner else { return };
+        let text = bytes.len() - 2_usize.saturating_sub(self.payload as usize).min(bytes.len());
+        inner.line.extend_from_slice(&bytes[..text.min(MAX_KEPT - inner.line.len())]);
     }
 
     /// Returns the kind of a complete reply, which is an error if one of the reply's elements is an error.
@@ -219,7 +239,7 @@ impl RespSkipper {
         }
         match *header {
             Header::Scalar | Header::Nil | Header::Error => Ok(self.element_ended()),
-            Header::Bulk(length) => {
+            Header::Bulk(length) | Header::BulkError(length) => {
                 self.payload = length + 2;
                 Ok(false)
             }
@@ -258,14 +278,15 @@ impl RespSkipper {
     }
 }
 
-/// Stores the first error among the elements of a reply.
+/// Stores an error if it is the first one of a reply. Returns whether it is the first one.
 #[cold]
-fn note(inner: &mut Option<Box<InnerError>>, line: &[u8]) {
-    if inner.as_ref().is_none_or(|before| before.is_spent) {
-        let line = &line[1..line.len() - 1];
-        *inner =
-            Some(Box::new(InnerError { line: line[..line.len().min(MAX_KEPT)].to_vec(), is_spent: false }));
+fn note(inner: &mut Option<Box<InnerError>>, line: &[u8]) -> bool {
+    let is_first = inner.as_ref().is_none_or(|before| before.is_spent);
+    if is_first {
+        let line = line[..line.len().min(MAX_KEPT)].to_vec();
+        *inner = Some(Box::new(InnerError { line, is_spent: false }));
     }
+    is_first
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ const STREAM: &[u8] = b"+OK\r\n$5\r\nhe\nlo\r\n$-1\r\n_\r\n*-1\r\n:42\r\n-LOADIN
     *3\r\n$1\r\na\r\n*2\r\n:1\r\n-ERR inner\r\n_\r\n>2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n%2\r\n+a\r\n,1.5\r\n+b\r\n#t\r\n\
     |1\r\n+ttl\r\n:10\r\n$2\r\nhi\r\n~1\r\n(123\r\n=7\r\ntxt:abc\r\n*1\r\n|1\r\n+k\r\n+v\r\n:7\r\n!9\r\nERR wrong\r\n";
 const EXPECTED: &str = "value, value, nil, nil, nil, value, LOADING not yet, nil, nil, value, ERR inner, value, value, \
-    value, value, value, value";
+    value, value, value, ERR wrong";
 
 #[test]
 fn the_end_of_every_kind_of_reply_is_found() {
@@ -94,6 +94,12 @@ fn top_level_elements_are_returned_before_their_reply() {
         ("*2\r\n*2\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n", "0, 1 null, Value, Nil"),
         ("*3\r\n-ERR a\r\n*0\r\n*1\r\n*1\r\n-ERR b\r\n", "1 null, 2, ERR a"),
         ("*2\r\n|1\r\n+k\r\n_\r\n_\r\n%1\r\n_\r\n_\r\n*0\r\n", "0 null, 1, Value, Nil"),
+        ("!21\r\nSYNTAX invalid syntax\r\n:1\r\n", "SYNTAX invalid syntax, Value"),
+        ("*3\r\n!0\r\n\r\n!4\r\nOOM \r\n:1\r\n+OK\r\n", "2, , Value"),
+        (
+            "*2\r\n-ERR a\r\n!5\r\nERR b\r\n!5\r\nE\r\nb\n\r\n|1\r\n+k\r\n!1\r\nE\r\n!-1\r\n",
+            "ERR a, E\r\nb\n, Nil",
+        ),
         ("*1\r\n-ERR a\r\n>2\r\n_\r\n_\r\n%1\r\n+a\r\n_\r\n", "ERR a, 0, 1 null, Value"),
     ] {
         let every_byte: Vec<_> = (1..stream.len()).collect();
