@@ -29,6 +29,7 @@ use crate::{
     clock::{Clock, SECOND_NS},
     endpoint::{Endpoints, NodeOutages},
     knobs::Knobs,
+    protocol::Dialect,
     workload::{Program, Values},
 };
 
@@ -100,7 +101,8 @@ impl Load {
         };
         let stops = Stops { length: plan.length, quota: plan.requests.map(share).map(Quota::of) };
         let since_ns = clock.now_ns() + lead_ns(plan);
-        let phase = fill_first(Phase::first(warmup, &stops, since_ns), &knobs, since_ns, &[]);
+        let phase =
+            fill_first(Phase::first(warmup, &stops, since_ns), (&knobs, plan.target.dialect), since_ns, &[]);
         let program = Arc::new(plan.program(&knobs, &phase, values, clock));
         let (phase, knobs) = receive_first(phase, knobs, since_ns);
         let (plan, operations) = (Arc::new(plan.clone()), program.operations().count());
@@ -171,7 +173,7 @@ impl Load {
     /// receivers.
     pub fn is_ready_for(&self, knobs: &Knobs) -> bool {
         let now = self.settings.load();
-        let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), &self.stops, self.is_prefill_done());
+        let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), self.rules(), self.is_prefill_done());
         if !knobs.load || knobs.workload.receiver_count().is_none() || phase.prefill().is_some() {
             return true;
         }
@@ -227,10 +229,15 @@ impl Load {
         }
     }
 
+    /// Returns the part of the plan that determines the phases.
+    fn rules(&self) -> (&Stops, Dialect) {
+        (&self.stops, self.plan.target.dialect)
+    }
+
     fn change_setting(&self, now: &LoadSetting, knobs: &Knobs) -> SettingChange {
         let generation = now.generation + 1;
         let is_filled = self.is_prefill_done();
-        let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), &self.stops, is_filled);
+        let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), self.rules(), is_filled);
         let coming =
             self.coming.lock().take().filter(|(coming, _)| coming == knobs && phase.prefill().is_none());
         let program = coming
@@ -238,7 +245,7 @@ impl Load {
         self.receive(knobs, &program, &phase);
         // The old knobs stay in effect while the values are built, which takes time.
         self.publish(|since_ns| {
-            let (phase, filled) = now.phase_for(knobs, since_ns, &self.stops, is_filled);
+            let (phase, filled) = now.phase_for(knobs, since_ns, self.rules(), is_filled);
             let (knobs, program) = (knobs.clone(), Arc::clone(&program));
             LoadSetting { generation, knobs, since_ns, phase, program, filled }
         });

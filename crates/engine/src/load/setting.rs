@@ -11,6 +11,7 @@ use super::{
 use crate::{
     clock::Clock,
     knobs::{Knobs, RandomLength},
+    protocol::Dialect,
     workload::{Program, Share, Workload},
 };
 
@@ -70,7 +71,7 @@ impl LoadSetting {
         &self,
         knobs: &Knobs,
         since_ns: u64,
-        stops: &Stops,
+        (stops, dialect): (&Stops, Dialect),
         is_filled: bool,
     ) -> (Phase, Vec<Arc<Workload>>) {
         let mut filled = self.filled.clone();
@@ -82,7 +83,7 @@ impl LoadSetting {
             filled.push(Arc::clone(&self.knobs.workload));
         }
         let phase = self.phase.without_prefill(since_ns).at(since_ns, stops);
-        (fill_first(phase, knobs, since_ns, &filled), filled)
+        (fill_first(phase, (knobs, dialect), since_ns, &filled), filled)
     }
 
     /// Removes `workload` from the workloads whose prefill is done, so that the keys of `workload` are
@@ -164,14 +165,19 @@ fn has_same_prefill(one: &Workload, other: &Workload) -> bool {
 }
 
 /// Returns a prefill that is followed by `phase`, or `phase` itself if `knobs` need no prefill.
-pub(super) fn fill_first(phase: Phase, knobs: &Knobs, since_ns: u64, filled: &[Arc<Workload>]) -> Phase {
+pub(super) fn fill_first(
+    phase: Phase,
+    (knobs, dialect): (&Knobs, Dialect),
+    since_ns: u64,
+    filled: &[Arc<Workload>],
+) -> Phase {
     let workload = &knobs.workload;
     let is_filled = || filled.iter().any(|other| has_same_prefill(workload, other));
     if !knobs.load || workload.prefill.is_empty() || matches!(phase, Phase::Ended { .. }) || is_filled() {
         return phase;
     }
     let quota = Quota::new(workload.prefill_requests(knobs.keyspace));
-    let filling = PrefillRun { quota, pipeline: prefill_pipeline(knobs), since_ns };
+    let filling = PrefillRun { quota, pipeline: prefill_pipeline(knobs, dialect), since_ns };
     Phase::Prefill { filling, then: Box::new(phase) }
 }
 
@@ -191,8 +197,12 @@ const PREFILL_PIPELINE: u64 = 16;
 /// The largest total size of the values in a batch of a prefill, in bytes.
 const PREFILL_BATCH: u64 = 1 << 20;
 
-/// Returns how many requests a client writes before it waits for the replies during a prefill.
-fn prefill_pipeline(knobs: &Knobs) -> u32 {
+/// Returns how many requests a client writes before it waits for the replies during a prefill. An HTTP server may close
+/// a connection after any reply, and later requests on the connection are then lost.
+fn prefill_pipeline(knobs: &Knobs, dialect: Dialect) -> u32 {
+    if !dialect.has_keys() {
+        return knobs.pipeline;
+    }
     let values = knobs.workload.most_value_bytes(knobs.value_size).max(1);
     ((PREFILL_BATCH / values).clamp(1, PREFILL_PIPELINE) as u32).max(knobs.pipeline)
 }

@@ -39,13 +39,15 @@ impl WorkerClients {
         }
     }
 
-    /// Queues every idle client for writing.
+    /// Queues every idle client for writing. A client whose server closes the connection gets a new connection first.
     pub(in crate::load) fn queue_idle(&mut self) {
         let is_idle = |(i, connection): (usize, &mut LoadConnection)| {
-            (connection.phase == ConnectionPhase::Idle).then_some(i)
+            (connection.phase == ConnectionPhase::Idle).then_some((i, connection.must_reconnect()))
         };
-        let idle: Vec<_> = self.connections().filter_map(is_idle).filter(|i| !is_extra(*i)).collect();
-        idle.into_iter().for_each(|i| self.queue(i));
+        let idle: Vec<_> = self.connections().filter_map(is_idle).filter(|(i, _)| !is_extra(*i)).collect();
+        for (i, must_reconnect) in idle {
+            if must_reconnect { self.renew(i) } else { self.queue(i) }
+        }
     }
 
     /// Notes that the session of client `i` is over, if the client has a connection. Returns whether the client is idle

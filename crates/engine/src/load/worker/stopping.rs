@@ -193,3 +193,81 @@ pub(super) fn panicked(panic: &(dyn Any + Send)) -> io::Error {
     let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
     io::Error::other(format!("a thread of the load panicked: {words}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read, Write},
+        net::TcpListener,
+        sync::atomic::{AtomicBool, AtomicU64, Ordering},
+        time::Duration,
+    };
+
+    use super::*;
+    use crate::{
+        clock::Clock,
+        endpoint::parse_uri,
+        knobs::Knobs,
+        load::{FirstCommands, Load, LoadPlan, RequestLimit},
+        workload::{Operation, Steps, Workload},
+    };
+
+    /// Counts the requests of one connection. Every reply says that the server closes the connection.
+    fn serve(mut stream: std::net::TcpStream, all: &AtomicU64, late: &AtomicU64) {
+        let (mut bytes, mut text, mut of_this) = ([0; 4096], Vec::new(), 0);
+        while let Ok(n @ 1..) = stream.read(&mut bytes) {
+            text.extend_from_slice(&bytes[..n]);
+            let requests = text.windows(4).filter(|end| end == b"\r\n\r\n").count();
+            for _ in of_this..requests {
+                all.fetch_add(1, Ordering::Relaxed);
+                late.fetch_add(u64::from(of_this > 0), Ordering::Relaxed);
+                of_this += 1;
+                let reply = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+                if stream.write_all(reply).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_request_follows_the_last_reply_of_an_http_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let [all, late] = [(); 2].map(|()| AtomicU64::new(0));
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for stream in listener.incoming().map_while(Result::ok) {
+                    if is_over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    scope.spawn(|| serve(stream, &all, &late));
+                }
+            });
+            let target = parse_uri(&format!("http://127.0.0.1:{port}/")).unwrap().target;
+            let operations = vec![Operation::command("GET /{key}", 1)];
+            let prefill = Steps { steps: vec!["PUT /{key}".to_owned()] };
+            let workload =
+                Arc::new(Workload { operations, prefill, ..Workload::clone(&Workload::ratio(1, 1)) });
+            let (requests, first_words) =
+                (Some(RequestLimit::Shared(10)), FirstCommands::Bare { tracks: false });
+            let plan = LoadPlan { target, requests, first_words, ..LoadPlan::fixture() };
+            let knobs = Knobs { load: true, clients: 2, keyspace: 20, workload, ..Knobs::default() };
+            let (load, _output) = Load::start(&plan, knobs.clone(), None, Clock::start()).unwrap();
+            let wait = |is_done: &dyn Fn() -> bool| {
+                while !is_done() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            };
+            wait(&|| load.is_prefill_done());
+            load.set(&knobs);
+            wait(&|| load.is_over());
+            drop(load);
+            is_over.store(true, Ordering::Relaxed);
+            drop(std::net::TcpStream::connect(("127.0.0.1", port)));
+        });
+        let [all, late] = [all, late].map(AtomicU64::into_inner);
+        assert_eq!((all, late), (30, 0), "20 of the prefill and 10 of the load");
+    }
+}
