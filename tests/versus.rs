@@ -132,7 +132,16 @@ fn assert_both_are_read_back(file: &str, ports: [u16; 2]) {
             "{}",
             json["session"]
         );
-        assert!(json["summary"]["ops"].as_u64() > Some(0), "{}", json["summary"]);
+        let ops = json["summary"]["ops"].as_u64();
+        assert!(ops > Some(0), "{}", json["summary"]);
+        let metrics = run(&["export", file, "--format", "openmetrics", "--target", node]).expect_code(0).out;
+        let counts =
+            metrics.lines().filter_map(|line| line.strip_prefix("redyno_ops_total{")?.rsplit_once(' '));
+        assert_eq!(
+            counts.map(|(_, count)| count.parse::<u64>().unwrap()).sum::<u64>(),
+            ops.unwrap(),
+            "{metrics}"
+        );
     }
     let compared = run(&["compare", &format!("{file}#1"), &format!("{file}#3")]).expect_code(0).out;
     assert!(compared.contains(&format!("127.0.0.1:{}", ports[0])), "{compared}");

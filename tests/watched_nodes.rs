@@ -2,7 +2,7 @@
 
 use std::fs::{DirEntry, read_dir, read_to_string};
 
-use redyno::{demo, session::Record};
+use redyno::{demo, export::Format, session::Record};
 use rustix::process::Signal;
 
 use crate::{
@@ -53,6 +53,27 @@ fn a_primary_is_watched_with_its_replica_whichever_of_them_is_named() {
         assert!(seen.iter().all(|(_, pings)| *pings > 0), "{seen:?}");
         assert_eq!(watched(&["-p", &named.port_text(), "--one-node"]).len(), 1);
     }
+}
+
+#[test]
+fn an_export_of_the_session_with_a_replica_is_the_export_of_its_recording() {
+    let [primary, _replica] = pair();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (port, recording) = (primary.port_text(), file("s.jsonl"));
+    let load = ["-p", &port, "--load", "--headless", "--yes", "--rate", "1000", "--warmup", "0.5"];
+    let names = Format::ALL.map(|format| format.name);
+    let exports = names.map(|name| format!("--export={name}:{}", file(name)));
+    let exports = exports.iter().map(String::as_str);
+    run(&load.into_iter().chain(["-n", "1000", "--record", &recording]).chain(exports).collect::<Vec<_>>())
+        .expect_code(0);
+    for name in names {
+        let of_recording = run(&["export", &recording, "--format", name]).expect_code(0).out;
+        assert_eq!(read_to_string(file(name)).unwrap(), of_recording, "{name}");
+    }
+    let memtier: serde_json::Value =
+        serde_json::from_str(&read_to_string(file("memtier-json")).unwrap()).unwrap();
+    assert_eq!(memtier["ALL STATS"]["Totals"]["Count"], 1000, "{}", memtier["ALL STATS"]["Totals"]);
 }
 
 #[test]

@@ -87,36 +87,25 @@ impl Arguments for ExportArgs {
 /// Fails if the recording cannot be read or lacks the requested data, if the export cannot be written, or if
 /// a signal ends the export.
 fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
-    let records = of_target(
-        records(std::slice::from_ref(&args.file), args.redact, signals)?.inspect(warn_of_lost),
-        args,
-    );
-    let sink = args.format.sink(args.rows.unwrap_or_default(), args.tag.as_deref());
+    let records = records(std::slice::from_ref(&args.file), args.redact, signals)?.inspect(warn_of_lost);
+    let records = checked(records, args);
+    let sink = args.format.sink_of(args.target, args.rows.unwrap_or_default(), args.tag.as_deref());
     let Some(output) = &args.output else {
         return print_all(Printer::of(sink, Outlet::stdout()), records, signals);
     };
     write_all(output, sink, records)
 }
 
-/// Returns the records of the requested target. If the recording lacks the requested data, an error follows
-/// the last record.
-fn of_target(
+/// Returns the records. If the recording lacks the requested data, an error follows the last record.
+fn checked(
     records: impl Iterator<Item = Result<Record, Failure>>,
     args: &ExportArgs,
 ) -> impl Iterator<Item = Result<Record, Failure>> {
     let mut had = RecordingContent::default();
     let mut records = records.map(Some).chain([None]);
-    std::iter::from_fn(move || {
-        loop {
-            return match records.next()? {
-                Some(Ok(record)) => match had.of(record, args.target) {
-                    Some(record) => Some(Ok(record)),
-                    None => continue,
-                },
-                None => had.check(args).err().map(|error| Err(error.into())),
-                error => error,
-            };
-        }
+    std::iter::from_fn(move || match records.next()? {
+        Some(record) => Some(record.inspect(|record| had.push(record, args.target))),
+        None => had.check(args).err().map(|error| Err(error.into())),
     })
 }
 
@@ -124,33 +113,25 @@ fn of_target(
 #[derive(Default)]
 struct RecordingContent {
     session: Option<SessionStart>,
+    /// The operations of the requested target.
     operations: BTreeSet<String>,
     has_response: bool,
 }
 
 impl RecordingContent {
-    /// Returns `record`, if this record belongs to `target`.
-    fn of(&mut self, record: Record, target: u16) -> Option<Record> {
-        let record = match record {
-            Record::Session(session) => {
-                let of_target = session.of_node(target);
-                self.session = Some(session);
-                Record::Session(of_target)
-            }
-            record => {
-                self.session.as_mut().map(|session| session.follow(&record));
-                Some(record).filter(|record| record.is_of(target))?
-            }
-        };
-        if let Record::Interval(interval) = &record {
-            for name in interval.commands.keys() {
-                if !self.operations.contains(name) {
-                    self.operations.insert(name.clone());
+    fn push(&mut self, record: &Record, target: u16) {
+        match record {
+            Record::Session(session) => self.session = Some(session.clone()),
+            Record::Interval(interval) if record.is_of(target) => {
+                for name in interval.commands.keys() {
+                    if !self.operations.contains(name) {
+                        self.operations.insert(name.clone());
+                    }
                 }
+                self.has_response |= interval.response.is_some();
             }
-            self.has_response |= interval.response.is_some();
+            record => drop(self.session.as_mut().map(|session| session.follow(record))),
         }
-        Some(record)
     }
 
     fn check(&self, args: &ExportArgs) -> Result<(), UsageError> {

@@ -88,12 +88,13 @@ impl NodeReport {
             gauges: Default::default(),
             config: Default::default(),
             findings: Findings::default(),
-            figures: JSON.sink(Rows::default(), None),
+            figures: JSON.sink_of(node, Rows::default(), None),
         }
     }
 
     /// Adds a record if it belongs to this node.
     pub(super) fn push(&mut self, record: &Record) {
+        self.figures.push(record);
         if !record.is_of(self.node) {
             // The first node's findings compare all nodes.
             if self.node == 0 {
@@ -111,7 +112,6 @@ impl NodeReport {
         let before = self.timeline.status().map(|status| status.t_s);
         self.timeline.push(record);
         self.findings.push(record);
-        self.figures.push(record);
         let segment = self.timeline.segments.current().map_or(0, |segment| segment.start.segment);
         match record {
             Record::Interval(interval) if self.is_load(interval) => {

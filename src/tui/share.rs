@@ -178,13 +178,8 @@ fn write(
     let mut segment = outgoing.segment.map(OneSegment::numbered);
     for record in kept.records().map_err(|error| error.to_string())? {
         let record = record.map_err(|error| error.to_string())?;
-        // An export contains only the first target; a report contains all targets.
-        let wanted =
-            Some(&record).filter(|record| matches!(outgoing.form, FileForm::Report(_)) || record.is_of(0));
-        if let Some(wanted) =
-            wanted.filter(|record| segment.as_mut().is_none_or(|segment| segment.has(record)))
-        {
-            writer.write(wanted).map_err(|error| error.to_string())?;
+        if segment.as_mut().is_none_or(|segment| segment.has(&record)) {
+            writer.write(&record).map_err(|error| error.to_string())?;
         }
     }
     writer.finish().map_err(|error| error.to_string())

@@ -50,7 +50,11 @@ impl SharedMetrics {
 impl Listener for SharedMetrics {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Some(record) = record(delivery) {
-            self.with(|sums| drop(sums.push(record)));
+            // The metrics are those of the first server only.
+            self.with(|sums| match record.is_of(0) {
+                true => drop(sums.push(record)),
+                false => sums.push_other(record),
+            });
         }
         Vec::new()
     }

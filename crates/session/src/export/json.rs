@@ -149,11 +149,12 @@ impl Sink for JsonExport {
     fn push(&mut self, record: &Record) -> Vec<String> {
         self.sheet.push(record, |_| ());
         self.besides.push(record);
-        match record.is_of(0) {
-            true => drop(self.findings.push(record)),
-            false => self.findings.push_other(record),
-        }
+        self.findings.push(record);
         Vec::new()
+    }
+
+    fn push_other(&mut self, record: &Record) {
+        self.findings.push_other(record);
     }
 
     fn finish(&mut self) -> Vec<String> {

@@ -30,7 +30,7 @@ pub(super) const OPEN_METRICS: Format = Format::new(
     |_, _| Box::new(Metrics::default()),
 );
 
-/// The metrics of a session: sums since the session began, and the present state of the session.
+/// The metrics of a target: sums since the session began, and the present state of the session.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
     session: Option<SessionStart>,
@@ -51,11 +51,6 @@ pub struct Metrics {
 
 impl Sink for Metrics {
     fn push(&mut self, record: &Record) -> Vec<String> {
-        // The metrics are those of the first server only.
-        if !record.is_of(0) {
-            self.findings.push_other(record);
-            return Vec::new();
-        }
         self.load.push(record);
         self.findings.push(record);
         match record {
@@ -79,6 +74,10 @@ impl Sink for Metrics {
             Record::Wake(_) | Record::Intrinsic(_) | Record::Mark(_) | Record::End(_) => {}
         }
         Vec::new()
+    }
+
+    fn push_other(&mut self, record: &Record) {
+        self.findings.push_other(record);
     }
 
     fn finish(&mut self) -> Vec<String> {

@@ -18,6 +18,7 @@ mod markdown;
 pub mod memtier;
 mod metrics;
 mod one_segment;
+mod one_target;
 mod sample_rows;
 mod sheet;
 #[cfg(test)]
@@ -124,10 +125,15 @@ impl Format {
         self.holds != FormatContents::Summary
     }
 
-    /// Returns the sink of the format. `rows` is the kind of rows, for formats with rows. `tag` names the histogram,
-    /// for formats with one histogram.
+    /// Returns the sink of the format for the first target of a session. `rows` is the kind of rows, for formats with
+    /// rows. `tag` names the histogram, for formats with one histogram.
     pub fn sink(self, rows: Rows, tag: Option<&str>) -> Box<dyn Sink + Send> {
-        (self.sink)(rows, tag)
+        self.sink_of(0, rows, tag)
+    }
+
+    /// Returns the sink of the format for the target with this number, counted from 0.
+    pub fn sink_of(self, target: u16, rows: Rows, tag: Option<&str>) -> Box<dyn Sink + Send> {
+        Box::new(one_target::OneTarget { target, sink: (self.sink)(rows, tag) })
     }
 }
 

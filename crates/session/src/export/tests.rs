@@ -267,6 +267,36 @@ fn memtier_json_has_null_for_values_that_are_not_recorded() {
 }
 
 #[test]
+fn every_format_contains_only_the_requested_target() {
+    let server = |port: u16| ServerIdentity { address: format!("127.0.0.1:{port}"), ..Default::default() };
+    let ping = Ping { rtt: times(100), ..Ping::default() };
+    let mut own = session();
+    own.insert(3, Record::Ping(Box::new(Span::new(1.0, 1.0, ping))));
+    let other = [segment(1, 0.0, false), segment(2, 0.0, true), own[3].clone(), interval(1, 1.0)];
+    for format in Format::ALL {
+        let made = |target: u16, nodes: Vec<ServerIdentity>, others: &[Record]| {
+            let target_of_others = 1 - target;
+            let Record::Session(start) = &own[0] else { panic!("{own:?}") };
+            let start = SessionStart { nodes, ..start.clone() };
+            let mut sink = format.sink_of(target, Rows::default(), None);
+            let mut text = sink.push(&Record::Session(start)).concat();
+            let others = others.iter().map(|record| record.clone().at_node(target_of_others));
+            let (first, rest) = (own[1..4].iter(), own[4..].iter());
+            let at = |record: &Record| record.clone().at_node(target);
+            for record in first.map(at).chain(others).chain(rest.map(at)) {
+                text += &sink.push(&record).concat();
+            }
+            text + &sink.finish().concat()
+        };
+        let nodes = || vec![server(7000)];
+        let alone = made(0, nodes(), &[]);
+        assert_eq!(made(0, nodes(), &other), alone, "{}", format.name);
+        let second = made(1, nodes(), &other);
+        assert_eq!(second.replace("7000", "6379"), alone.replace("7000", "6379"), "{}", format.name);
+    }
+}
+
+#[test]
 fn the_field_names_of_memtier_json_are_unique() {
     let mut sink = memtier::MEMTIER_JSON.sink(Rows::default(), None);
     let commands =

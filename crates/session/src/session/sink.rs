@@ -16,6 +16,11 @@ pub trait Sink {
     /// Converts the next record; returns the pieces of text to write now.
     fn push(&mut self, record: &Record) -> Vec<String>;
 
+    /// Takes a record of another target, with which the findings compare the target of the sink.
+    fn push_other(&mut self, record: &Record) {
+        let _ = record;
+    }
+
     /// Returns the remaining text at the end of the session, which may have no end record.
     fn finish(&mut self) -> Vec<String> {
         Vec::new()

@@ -1,0 +1,42 @@
+//! Selects one target of a session, because an export is about one target: without the selection, the segments and the
+//! PINGs of all nodes would mix.
+
+use crate::session::{Record, Sink};
+
+/// Passes the records of one target to a sink, as if this target were the only one of its session.
+pub(super) struct OneTarget {
+    /// The number of the target, from 0.
+    pub(super) target: u16,
+    pub(super) sink: Box<dyn Sink + Send>,
+}
+
+impl Sink for OneTarget {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        match record {
+            Record::Session(session) => self.sink.push(&Record::Session(session.of_node(self.target))),
+            record if record.is_of(self.target) => match self.target {
+                0 => self.sink.push(record),
+                _ => self.sink.push(&as_first(record)),
+            },
+            other => {
+                // The findings of the first target compare all nodes.
+                if self.target == 0 {
+                    self.sink.push_other(other);
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Vec<String> {
+        self.sink.finish()
+    }
+}
+
+/// Returns the record with the number of the first target. An event about all nodes keeps the number of its node.
+fn as_first(record: &Record) -> Record {
+    match record {
+        Record::Event(event) if event.what.is_of_all_nodes() => record.clone(),
+        own => own.clone().at_node(0),
+    }
+}
