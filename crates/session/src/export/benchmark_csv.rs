@@ -37,13 +37,13 @@ pub const BENCHMARK_CSV: Format = Format::new(
 /// Returns the heading, and a row for each operation. The rows cover the whole load except the warm-up.
 fn rows(sheet: &Sheet, _: Option<&str>) -> Vec<String> {
     let sum = sheet.timeline.summary();
-    let (length_s, is_open) = (sum.length_s, sum.response.is_some());
+    let length_s = sum.length_s;
     let per_s = |ops: u64| if length_s > 0.0 { ops as f64 / length_s } else { 0.0 };
     let operations = sheet.timeline.operations();
     // Quotes in a title are doubled here, because otherwise a quote would end the cell. redis-benchmark does
     // not double quotes.
-    let rows = operations.iter().map(|(name, part)| {
-        row(&inert(name).replace('"', "\"\""), per_s(part.in_rate(is_open)), &part.service)
-    });
+    let rows = operations
+        .iter()
+        .map(|(name, part)| row(&inert(name).replace('"', "\"\""), per_s(part.in_rate()), &part.service));
     std::iter::once(HEADER.to_owned()).chain(rows).collect()
 }

@@ -57,11 +57,12 @@ impl Interval {
 
     /// Adds the results of `later` by node and by agent, and its busiest slots.
     pub(super) fn add_nodes(&mut self, later: &Self) {
+        let is_open = later.response.is_some();
         for (node, part) in &later.nodes {
-            self.nodes.entry(*node).or_default().merge(part);
+            self.nodes.entry(*node).or_default().add(part, is_open);
         }
         for (agent, part) in &later.agents {
-            self.agents.entry(*agent).or_default().merge(part);
+            self.agents.entry(*agent).or_default().add(part, is_open);
         }
         self.agent_states.extend(&later.agent_states);
         self.add_slots(later.slots.iter().map(|(slot, requests)| (*slot, *requests)));

@@ -195,6 +195,9 @@ pub struct OperationInterval {
     /// Good replies that arrived after the end of the load or segment. `ops` includes these replies.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub drained: u64,
+    /// Drained replies in closed loop, which are in no rate. Only sums of intervals have this count.
+    #[serde(skip)]
+    pub out_of_rate: u64,
     /// Reads of the operation that found their key.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub hits: u64,
@@ -245,8 +248,9 @@ impl Interval {
             self.clients = later.clients;
         }
         self.add_load(later);
+        let is_open = later.response.is_some();
         for (label, later) in &later.commands {
-            self.operation(label).merge(later);
+            self.operation(label).add(later, is_open);
         }
         add_counts(&mut self.requests, &later.requests);
         self.add_nodes(later);
@@ -296,15 +300,23 @@ impl Interval {
 }
 
 impl OperationInterval {
-    /// Returns the number of good replies from which the rate of the load is computed. In closed loop, this
-    /// number excludes drained replies.
-    pub fn in_rate(&self, is_open: bool) -> u64 {
-        if is_open { self.ops } else { self.ops.saturating_sub(self.drained) }
+    /// Returns the number of good replies from which the rate of the load is computed. This number excludes replies
+    /// that were drained in closed loop.
+    pub fn in_rate(&self) -> u64 {
+        self.ops.saturating_sub(self.out_of_rate)
+    }
+
+    /// Adds the results of an interval to the sum; `is_open` is whether the load was an open loop in this interval.
+    pub(super) fn add(&mut self, later: &Self, is_open: bool) {
+        self.merge(later);
+        if !is_open {
+            self.out_of_rate += later.drained - later.out_of_rate;
+        }
     }
 
     /// Adds the counts and latencies of `later`.
     pub fn merge(&mut self, later: &Self) {
-        add_up!(self += later, ops drained hits misses conflicts bytes_in bytes_out);
+        add_up!(self += later, ops drained out_of_rate hits misses conflicts bytes_in bytes_out);
         add_counts(&mut self.errors, &later.errors);
         self.service.merge(&later.service);
         merge_some(&mut self.response, later.response.as_ref());
@@ -334,7 +346,7 @@ pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<In
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::fixture::repeated;
+    use crate::{session::figures::Row, stats::fixture::repeated};
 
     fn interval(ops: u64, drain: bool, is_open: bool) -> Interval {
         let drained = if drain { ops } else { 0 };
@@ -354,19 +366,23 @@ mod tests {
             }
             assert_eq!((total.ops, total.drained, total.length_s, total.ops_per_s), (180, 80, 1.0, rate));
             assert_eq!((sum.ops, sum.drained, sum.length_s, sum.ops_per_s), (180, 80, 1.0, rate));
-            assert_eq!(total.commands["GET"].in_rate(is_open) as f64, rate);
+            assert_eq!(total.commands["GET"].in_rate() as f64, rate);
         }
     }
 
     #[test]
     fn a_sum_of_open_and_closed_loop_counts_each_by_its_rule() {
-        let mut sum = Summary::default();
+        let (mut sum, mut operation) = (Summary::default(), OperationInterval::default());
         for is_open in [false, true] {
+            let mut total = Interval::default();
             for drain in [false, true] {
                 sum.add(&interval(70, drain, is_open), true);
+                total.add(&interval(70, drain, is_open));
             }
+            operation.merge(&total.commands["GET"]);
         }
         assert_eq!((sum.ops, sum.drained, sum.ops_per_s), (280, 140, 210.0));
+        assert_eq!(Row::of_summary(&sum).of_operation(&operation).ops_per_s, Some(210.0));
     }
 
     #[test]

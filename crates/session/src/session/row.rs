@@ -23,8 +23,8 @@ pub struct Row<'a> {
     pub ops: u64,
     /// Good replies that arrived after the end of the load or segment. `ops` includes these replies.
     pub drained: u64,
-    /// Whether the rate includes replies after the end of the load: true in open loop, and in the row of a drain.
-    pub counts_drained: bool,
+    /// Whether this is the row of a drain, the only row whose rate includes all drained replies.
+    pub is_drain: bool,
     /// Good replies per second under load; `None` if no time under load was measured.
     pub ops_per_s: Option<f64>,
     /// Reads that found their key.
@@ -76,7 +76,7 @@ pub struct CombinedResults {
 
 /// Builds a row from the fields that all records of the load share.
 macro_rules! row {
-    ($record:ident, $start_s:expr, $t_s:expr, $segment:expr, $counts_drained:expr) => {
+    ($record:ident, $start_s:expr, $t_s:expr, $segment:expr, $is_drain:expr) => {
         Row {
             start_s: $start_s,
             t_s: $t_s,
@@ -85,7 +85,7 @@ macro_rules! row {
             knobs: None,
             ops: $record.ops,
             drained: $record.drained,
-            counts_drained: $counts_drained,
+            is_drain: $is_drain,
             ops_per_s: ($record.length_s > 0.0).then_some($record.ops_per_s),
             hits: $record.hits,
             misses: $record.misses,
@@ -136,17 +136,16 @@ impl<'a> Row<'a> {
     /// Returns the row of an interval.
     pub fn of_interval(interval: &'a Interval) -> Self {
         let start_s = interval.t_s - interval.length_s - interval.paused_s;
-        let counts_drained = interval.drain || interval.response.is_some();
-        row!(interval, start_s, interval.t_s, interval.segment, counts_drained)
+        row!(interval, start_s, interval.t_s, interval.segment, interval.drain)
     }
 
     /// Returns the row of one operation, for the time that this row covers.
     pub fn of_operation(self, operation: &'a OperationInterval) -> Self {
+        let in_rate = if self.is_drain { operation.ops } else { operation.in_rate() };
         Self {
             ops: operation.ops,
             drained: operation.drained,
-            ops_per_s: (self.length_s > 0.0)
-                .then(|| operation.in_rate(self.counts_drained) as f64 / self.length_s),
+            ops_per_s: (self.length_s > 0.0).then(|| in_rate as f64 / self.length_s),
             hits: operation.hits,
             misses: operation.misses,
             conflicts: operation.conflicts,
@@ -168,7 +167,7 @@ impl<'a> Row<'a> {
 
     /// Returns the row of a whole session.
     pub fn of_summary(summary: &'a Summary) -> Self {
-        row!(summary, 0.0, summary.length_s, 0, summary.response.is_some())
+        row!(summary, 0.0, summary.length_s, 0, false)
     }
 
     /// Sets the row's load settings.

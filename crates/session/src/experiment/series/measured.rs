@@ -84,7 +84,7 @@ impl MeasuredCell {
         };
         let of_operation = |operation: &crate::workload::Operation| {
             let part = self.all.commands.get(&operation.name).cloned().unwrap_or_default();
-            (operation.name.clone(), figures(part.in_rate(self.all.response.is_some()), &part.service))
+            (operation.name.clone(), figures(part.in_rate(), &part.service))
         };
         let latency = self.summary.response.as_ref().unwrap_or(&self.summary.service);
         CellFigures {
