@@ -70,7 +70,7 @@ fn a_job_of_github_gets_its_summary_and_its_annotations() {
     assert_eq!(output.status.code(), Some(3));
     assert!(out.lines().any(|line| line.starts_with("::error title=redyno::ops > 1: ops/s ")), "{out}");
     let text = fs::read_to_string(summary).unwrap();
-    assert!(text.starts_with("| | base | new |") && text.contains("**ops > 1: ops/s "), "{text}");
+    assert!(text.starts_with("| | base | new |") && text.contains("**ops &gt; 1: ops/s "), "{text}");
 }
 
 #[test]

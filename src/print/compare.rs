@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::{
     compare::{DifferenceTable, MetCondition, Run, RunComparison},
+    export::markdown_text,
     print::lines::server_line,
     units::clock,
     untrusted,
@@ -38,9 +39,9 @@ impl PrintedComparison<'_> {
 
     /// Returns the comparison as a Markdown table, with its notes.
     pub(crate) fn markdown(&self) -> String {
-        let crossed = self.crossed.iter().map(|crossed| format!("**{crossed}**"));
-        let notes = crossed.chain(self.compared.notes());
-        let notes: String = notes.map(|note| format!("\n{}\n", note.replace('<', "&lt;"))).collect();
+        let crossed = self.crossed.iter().map(|it| format!("\n**{}**\n", markdown_text(&it.to_string())));
+        let notes = self.compared.notes().into_iter().map(|note| format!("\n{}\n", markdown_text(&note)));
+        let notes: String = crossed.chain(notes).collect();
         self.compared.table.markdown() + &notes
     }
 

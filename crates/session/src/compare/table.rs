@@ -9,7 +9,7 @@
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::Difference;
-use crate::{session::figures::FigureUnit, stats::Verdict, untrusted};
+use crate::{export::markdown_text, session::figures::FigureUnit, stats::Verdict, untrusted};
 
 /// The names of both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,9 +78,8 @@ impl DifferenceTable {
 
     /// Returns a table in Markdown.
     pub fn markdown(&self) -> String {
-        let line = |cells: [String; 5]| {
-            format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|").replace('<', "&lt;")).join(" | "))
-        };
+        let line =
+            |cells: [String; 5]| format!("| {} |\n", cells.map(|cell| markdown_text(&cell)).join(" | "));
         let rows: String = self.rows.iter().map(|row| line(row.cells())).collect();
         // An empty cell has one space between its bars.
         format!("{}|---|--:|--:|---|---|\n{rows}", line(self.heading()).replace("|  |", "| |"))
@@ -165,11 +164,11 @@ mod tests {
     fn names_are_escaped_in_markdown() {
         let mut table = table();
         table.rows.truncate(1);
-        table.rows[0].operation = Some("a|<b>".to_owned());
+        table.rows[0].operation = Some("a|<b>[x](y)".to_owned());
         assert_eq!(
             table.markdown(),
             "| | A | B | B against A | |\n|---|--:|--:|---|---|\n\
-             | a\\|&lt;b> ops/s | 121 k | 135 k | +12 % (+9.5 % to +15 %) | better: more than noise |\n"
+             | a\\|&lt;b&gt;\\[x\\](y) ops/s | 121 k | 135 k | +12 % (+9.5 % to +15 %) | better: more than noise |\n"
         );
     }
 

@@ -35,7 +35,7 @@ fn tables(sheet: &Sheet, _: Option<&str>) -> Vec<String> {
         format!(
             "**{}**, {} on {}, {} cores\n\n",
             target.trim(),
-            session.tool,
+            escaped(&session.tool),
             escaped(&session.started),
             session.host.cores
         )

@@ -215,8 +215,16 @@ fn the_tag_selects_the_histogram() {
 
 #[test]
 fn no_text_of_the_session_becomes_markup() {
-    let text = made(markdown::MARKDOWN, Rows::default(), None);
+    let mut sink = markdown::MARKDOWN.sink(Rows::default(), None);
+    for mut record in session() {
+        if let Record::Session(start) = &mut record {
+            start.tool = "<img> [x](y)".to_owned();
+        }
+        sink.push(&record);
+    }
+    let text = sink.finish().concat();
     assert!(text.contains("a, b\\|&lt;i&gt;"), "{text}");
+    assert!(text.contains("&lt;img&gt; \\[x\\](y)"), "{text}");
     let rows: Vec<_> = text.lines().filter(|line| line.starts_with('|')).collect();
     let bars = |line: &str| line.replace("\\|", "").matches('|').count();
     assert_eq!(rows.len(), 2 + 2 + 2 + 1, "{text}");
