@@ -51,6 +51,41 @@ fn segments_of_recordings_are_compared_in_a_page_and_in_a_ticket() {
 }
 
 #[test]
+fn a_report_of_one_segment_has_only_this_segment() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = ["", "#2"].map(|segment| {
+        let page = folder.path().join(format!("report{segment}.html"));
+        report(&[&format!("{RECORDING}{segment}")], &page).expect_code(0);
+        data(&fs::read_to_string(page).unwrap())["sessions"][0]["figures"].take()
+    });
+    let numbers = |figures: &Value| {
+        let rows = figures["segments"].as_array().unwrap();
+        rows.iter().map(|row| row["segment"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert!(numbers(&pages[0]).len() > 1 && numbers(&pages[1]) == [2], "{}", pages[1]["segments"]);
+    assert!(pages[1]["summary"]["ops"].as_u64() < pages[0]["summary"]["ops"].as_u64());
+}
+
+#[test]
+fn a_segment_that_is_missing_or_named_twice_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let [one, missing] = [1, 99].map(|n| format!("{RECORDING}#{n}"));
+    for (files, code, told) in [
+        (&[missing.as_str()][..], 1, "session.jsonl has no segment 99"),
+        (&[&one, &missing], 1, "session.jsonl has no segment 99"),
+        (&[RECORDING, &one], 2, "session.jsonl is named as a whole and by segment"),
+        (&[&one, RECORDING], 2, "session.jsonl is named as a whole and by segment"),
+        (&[&one, &one], 2, "session.jsonl#1 is named twice"),
+        (&[RECORDING, RECORDING], 2, "session.jsonl is named twice"),
+    ] {
+        let output = folder.path().join("report.md");
+        let outcome = report(files, &output).expect_code(code);
+        assert!(outcome.err.contains(told) && outcome.err.lines().count() == 1, "{}", outcome.err);
+        assert!(!output.exists(), "{files:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_read_leaves_no_report_behind() {
     let folder = tempfile::tempdir().unwrap();
     let broken = folder.path().join("broken.jsonl");

@@ -9,8 +9,10 @@ use super::{
     reading::{records, warn_of_lost, write_all},
 };
 use crate::{
+    export::OneSegment,
     report::{Report, ReportForm, ReportSource},
     runner::{Failure, UsageError, end_signals, named},
+    session::Record,
     untrusted,
 };
 
@@ -19,7 +21,7 @@ The page works without network and is interactive: you can zoom into the charts,
 and without JavaScript, the page shows pictures of the charts.
 
 Several recordings are compared with the first one. Name a segment of a recording by its number: \
-tuning.jsonl#3.
+tuning.jsonl#3. A report of one named segment contains only this segment.
 
 Examples:
   redyno report tuning.jsonl -o tuning.html
@@ -54,30 +56,83 @@ impl Arguments for ReportArgs {
             return Err(UsageError::Line(text).into());
         };
         let (names, redacts) = (self.files, self.redact);
+        files(&names).map_err(UsageError::Line)?;
         Ok(Box::new(move || {
-            let (signals, files) = (end_signals()?, files(&names));
-            let open = |(file, _): &(&str, _)| records(&[file.into()], redacts, &signals);
-            let recordings = files.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
-            let report = Box::new(Report::of(form, sources(&files)));
-            write_all(&output, report, recordings.into_iter().flatten().inspect(warn_of_lost))
+            let (signals, mut files) = (end_signals()?, files(&names).map_err(UsageError::Line)?);
+            let mut recordings = Vec::new();
+            for file in &files {
+                recordings.push(checked(records(&[file.0.into()], redacts, &signals)?, file.clone()));
+            }
+            let mut only = only_segment(&mut files).map(OneSegment::numbered);
+            let is_wanted = |record: &Result<Record, Failure>| match (&mut only, record) {
+                (Some(only), Ok(record)) => only.has(record),
+                _ => true,
+            };
+            let records = recordings.into_iter().flatten().inspect(warn_of_lost).filter(is_wanted);
+            write_all(&output, Box::new(Report::of(form, sources(&files))), records)
         }))
     }
 }
 
+/// A recording's file, and the segments that the user names in this file.
+type RecordingFile<'a> = (&'a str, Vec<u32>);
+
 /// Returns each named file once, with the segments that the user names in that file.
-fn files(names: &[String]) -> Vec<(&str, Vec<u32>)> {
-    let mut files: Vec<(&str, Vec<u32>)> = Vec::new();
-    for (file, segment) in names.iter().map(|name| named(name)) {
-        match files.iter_mut().find(|(known, _)| *known == file) {
-            Some((_, segments)) => segments.extend(segment),
-            None => files.push((file, segment.into_iter().collect())),
+///
+/// # Errors
+/// Fails if a file or a segment is named twice, or if a file is named as a whole and by segment.
+fn files(names: &[String]) -> Result<Vec<RecordingFile<'_>>, String> {
+    let mut files: Vec<RecordingFile> = Vec::new();
+    for (name, (file, segment)) in names.iter().map(|name| (name, named(name))) {
+        match (files.iter_mut().find(|(known, _)| *known == file), segment) {
+            (None, segment) => files.push((file, segment.into_iter().collect())),
+            (Some((_, segments)), Some(segment)) if !segments.is_empty() && !segments.contains(&segment) => {
+                segments.push(segment);
+            }
+            (Some((_, segments)), segment) if segments.is_empty() == segment.is_none() => {
+                return Err(format!("{name} is named twice; name it once"));
+            }
+            _ => {
+                return Err(format!(
+                    "{file} is named as a whole and by segment; name it once, or name only its segments"
+                ));
+            }
         }
     }
-    files
+    Ok(files)
+}
+
+/// Removes and returns the segment if the user names one segment of one file. The report then contains only this
+/// segment.
+fn only_segment(files: &mut [RecordingFile]) -> Option<u32> {
+    match files {
+        [(_, segments)] if segments.len() == 1 => segments.pop(),
+        _ => None,
+    }
+}
+
+/// Returns the records. If the recording lacks a named segment, an error follows the last record.
+fn checked(
+    records: impl Iterator<Item = Result<Record, Failure>>,
+    (file, mut missing): RecordingFile<'_>,
+) -> impl Iterator<Item = Result<Record, Failure>> {
+    let mut records = records.map(Some).chain([None]);
+    std::iter::from_fn(move || {
+        let record = records.next()?;
+        if let Some(Ok(Record::Segment(segment))) = &record {
+            missing.retain(|number| *number != segment.segment);
+        }
+        let lacks = |number| {
+            let file = untrusted::text(file);
+            Err(anyhow::anyhow!("{file} has no segment {number}; redyno export --rows segments lists them")
+                .into())
+        };
+        record.or_else(|| missing.first().map(lacks))
+    })
 }
 
 /// Returns the names of the files in the report: without folders, unless two files have the same name.
-fn sources(files: &[(&str, Vec<u32>)]) -> Vec<ReportSource> {
+fn sources(files: &[RecordingFile]) -> Vec<ReportSource> {
     let name = |file: &'_ str| untrusted::text(file.rsplit('/').next().unwrap_or_default());
     let is_one = |file: &str| files.iter().filter(|(other, _)| name(other) == name(file)).count() == 1;
     let called = |file: &str| if is_one(file) { name(file) } else { untrusted::text(file) };
@@ -95,7 +150,7 @@ mod tests {
     fn a_file_is_named_without_its_folder_if_that_name_is_unique() {
         let called = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
-            let sources = sources(&files(&names));
+            let sources = sources(&files(&names).unwrap());
             sources.into_iter().map(|source| (source.name, source.segments)).collect::<Vec<_>>()
         };
         assert_eq!(
