@@ -300,7 +300,7 @@ fn a_full_accept_queue_is_named_beside_the_server_that_does_not_accept() {
         })
         .collect();
     running.wait_for_lines(1, "refused: the server's accept queue is full");
-    running.wait_for_lines(1, "is stopped: no good reply to PING");
+    running.wait_for_lines(1, "is stopped: no reply to PING");
     server.resume();
 }
 

@@ -307,11 +307,12 @@ mod tests {
         take(&mut model, records);
         take(&mut model, made.next_tick());
         assert_eq!(sentence(&model, 120).1, Ink::Text);
-        let silent = Interval { t_s: 3.25, segment: 1, ..Interval::default() };
+        let waiting_us = 3_000_000;
+        let silent = Interval { t_s: 3.25, length_s: 0.25, segment: 1, waiting_us, ..Interval::default() };
         take(&mut model, vec![Record::Interval(Box::new(silent))]);
         let (text, ink) = sentence(&model, 120);
         assert!(
-            text.starts_with("since 00:00: the server does not answer: no good reply to the load for 3.0 s")
+            text.starts_with("since 00:00: the server does not answer: no reply to the load for 3.0 s")
                 && ink == Ink::Bad,
             "{text}"
         );

@@ -1,5 +1,5 @@
-//! Finding: no request is answered although connections are open, because of a stopped server, a long command or a lost
-//! network.
+//! Finding: a request waits and no reply arrives although connections are open, because of a stopped server, a long
+//! command or a lost network.
 
 use super::{
     Finding, Severity,
@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     events::EventKind,
+    knobs::Knobs,
     session::{Event, Record},
 };
 
@@ -17,13 +18,13 @@ const SILENCE_S: f64 = 1.5;
 /// The advice: a stopped process has the state T, and a process that waits for a disk has the state D.
 const NEXT: &str = "on its host, ps -o stat,wchan,cmd -C redis-server shows whether its process runs";
 
-/// Checks how long no request has been answered.
+/// Checks how long requests have waited without any reply.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StallRule {
     /// Whether the load had no connection in the last interval.
     is_lost: bool,
-    /// The times of the last good reply to the load and of the last reply to PING, to the precision of a tick
-    /// (quarter second).
+    /// The times of the last reply to the load and of the last reply to PING, to the precision of a tick (quarter
+    /// second). An error is a reply too. While no request of the load waits, `reply_s` is the present.
     reply_s: Option<f64>,
     pong_s: Option<f64>,
     /// The times of the last reports of the load and of the ping probe. Reports of other probes may arrive earlier.
@@ -47,11 +48,21 @@ impl Rule for StallRule {
             Record::Interval(interval) => {
                 self.is_lost = interval.outage_s > 0.0;
                 self.interval_s = interval.t_s;
-                self.reply_s = if interval.ops > 0 { Some(interval.t_s) } else { self.reply_s };
+                let is_answered = interval.ops > 0 || interval.bytes_in > 0;
+                // A late report and the drain of an earlier segment say nothing about the present requests.
+                let is_present = interval.length_s > 0.0 && now.is_of(interval);
+                // While clients of a closed loop reconnect, no request waits, even if the server hangs.
+                let reconnects = |knobs: &Knobs| knobs.rate.is_none() && knobs.reconnect.is_some();
+                let is_idle = is_present && interval.waiting_us == 0 && interval.behind_us == 0;
+                let is_idle = is_idle && !now.segment.as_ref().is_some_and(|of| reconnects(&of.knobs));
+                self.reply_s = if is_answered || is_idle { Some(interval.t_s) } else { self.reply_s };
             }
             Record::Ping(span) => {
                 self.ping_s = span.t_s;
-                self.pong_s = if span.body.rtt.is_empty() { self.pong_s } else { Some(span.t_s) };
+                // The kinds of redyno's own failures, such as `timeout`, begin with a small letter.
+                let is_reply = |kind: &String| kind.starts_with(|first: char| first.is_uppercase());
+                let is_answered = !span.body.rtt.is_empty() || span.body.errors.keys().any(is_reply);
+                self.pong_s = if is_answered { Some(span.t_s) } else { self.pong_s };
             }
             // From now on there are only attempts to connect. A connection that redyno closed because of a missing
             // reply still counts as silence.
@@ -72,13 +83,13 @@ impl Rule for StallRule {
 impl StallRule {
     fn silence(&self, now: &RecentState) -> Option<Finding> {
         let (what, since_s, t_s) = match now.segment.as_ref().filter(|segment| segment.knobs.load) {
-            // A prefill also checks keys, and these checks do not count as good replies.
+            // A prefill also checks keys, and these checks are not in its intervals.
             Some(segment) if segment.prefill.is_some() || self.is_lost => return None,
             Some(segment) => ("the load", self.reply_s?.max(segment.t_s), self.interval_s),
             None => (now.words().ping, self.pong_s?, self.ping_s),
         };
         let for_s = t_s - since_s;
-        let known_by = format!("no good reply to {what} for {for_s:.1} s, although the connections are open");
+        let known_by = format!("no reply to {what} for {for_s:.1} s, although the connections are open");
         let process = now.host().and_then(|host| host.server.as_ref());
         let stopped = process.filter(|process| process.state == Some('T'));
         let long = match stopped {
@@ -102,7 +113,6 @@ mod tests {
     use super::*;
     use crate::{
         diagnose::Findings,
-        knobs::Knobs,
         load::Prefilling,
         probe::Ping,
         session::{Interval, Segment, Span},
@@ -116,6 +126,7 @@ mod tests {
             segment: 1,
             ops,
             outage_s,
+            waiting_us: if ops == 0 { 9 } else { 0 },
             ..Interval::default()
         }))
     }
@@ -137,7 +148,7 @@ mod tests {
             [interval(1.0, 9, 0.0), interval(2.25, 0, 0.0), interval(2.5, 0, 0.0), interval(2.75, 4, 0.0)];
         let reported: Vec<_> = records.iter().map(|record| findings.push(record)).collect();
         let begun = format!(
-            "stall: the server does not answer: no good reply to the load for 1.5 s, although the connections are open; {NEXT}"
+            "stall: the server does not answer: no reply to the load for 1.5 s, although the connections are open; {NEXT}"
         );
         assert_eq!(reported, [vec![], vec![], vec![begun], vec!["stall: no longer".to_owned()]]);
     }
@@ -148,11 +159,54 @@ mod tests {
         let ping = |t_s, rtt| Record::Ping(Box::new(Span::new(t_s, 0.25, Ping { rtt, ..Ping::default() })));
         findings.push(&ping(1.0, latency_of([80_000])));
         assert_eq!(findings.push(&interval(4.0, 0, 0.0)), Vec::<String>::new(), "the report of PING is late");
-        assert!(findings.push(&ping(4.0, Latency::default()))[0].contains("no good reply to PING for 3.0 s"));
+        assert!(findings.push(&ping(4.0, Latency::default()))[0].contains("no reply to PING for 3.0 s"));
         let given_up = EventKind::PingLost { cause: "a ping was not answered within 5.00 s".to_owned() };
         assert_eq!(findings.push(&Record::Event(Event::new(4.2, given_up))), Vec::<String>::new());
         let lost = EventKind::PingLost { cause: "reset".to_owned() };
         assert_eq!(findings.push(&Record::Event(Event::new(4.5, lost))), ["stall: no longer"]);
+    }
+
+    #[test]
+    fn neither_errors_nor_a_pause_without_requests_are_a_stall() {
+        type Change = fn(&mut Interval);
+        let lines = |change: Change| {
+            let mut findings = begin(loaded());
+            let mut lines = Vec::new();
+            for n in 0..12 {
+                let Record::Interval(mut tick) = interval(1.0 + f64::from(n) * 0.25, 0, 0.0) else {
+                    continue;
+                };
+                (tick.ops, tick.waiting_us) = (u64::from(n == 0), 0);
+                change(&mut tick);
+                lines.extend(findings.push(&Record::Interval(tick)));
+            }
+            lines
+        };
+        let error: Change = |tick| (tick.waiting_us, tick.bytes_in) = (300, 4000);
+        let (idle, stalled): (Change, Change) = (|_| {}, |tick| tick.waiting_us = 300_000);
+        let late: Change = |tick| tick.behind_us = 300_000;
+        assert_eq!([error, idle, stalled, late].map(|change| lines(change).len()), [0, 0, 1, 1]);
+        let of_earlier: Change = |tick| tick.segment -= u32::from(tick.ops == 0);
+        let reported_late: Change = |tick| tick.length_s = 0.0;
+        assert_eq!([of_earlier, reported_late].map(|change| lines(change).len()), [1, 1]);
+    }
+
+    #[test]
+    fn an_error_is_a_reply_to_ping() {
+        let mut findings = begin(Segment::new(0.0, 1, Knobs::default()));
+        let mut ping = |t_s, kind: &str| {
+            let (rtt, errors) = match kind {
+                "" => (latency_of([80_000]), [].into()),
+                kind => (Latency::default(), [(kind.to_owned(), 9)].into()),
+            };
+            findings.push(&Record::Ping(Box::new(Span::new(
+                t_s,
+                0.25,
+                Ping { rtt, errors, ..Ping::default() },
+            ))))
+        };
+        assert_eq!([ping(1.0, ""), ping(4.0, "LOADING")].concat(), Vec::<String>::new());
+        assert_eq!(ping(7.0, "missed").len(), 1);
     }
 
     #[test]
