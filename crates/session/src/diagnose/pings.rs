@@ -1,7 +1,9 @@
 //! The PINGs of the last seconds, and their usual times.
 //!
 //! If the kernel reports timestamps, the judged time of a PING begins when the request leaves the local kernel, and
-//! ends when the reply arrives at the local kernel. This time does not include delays of redyno's own threads.
+//! ends when the reply arrives at the local kernel. This time does not include delays of redyno's own threads. PINGs that
+//! waited for a stopped server are answered together, and the kernel's time is then known for the last one only. So a
+//! report that lacks the kernel's time of several PINGs is judged by its whole round trips.
 
 use super::window::{RecentValues, middle};
 use crate::{probe, stats::Latency, units};
@@ -20,6 +22,11 @@ const SLOW_NS: u64 = 1_000_000;
 /// PING also counts as slow, even without a baseline, if the p99 exceeds the fastest PING by at least this
 /// many nanoseconds.
 const WAITS_NS: u64 = 5_000_000;
+
+/// A report is judged by the kernel's times if these are unknown for at most one in this number of its PINGs.
+const RARELY_UNKNOWN: u64 = 100;
+/// The known parts describe all PINGs if they explain at least this share of the mean round trip.
+const EXPLAINED: f64 = 0.9;
 
 /// The PING times of a period, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,24 +80,20 @@ impl Pings {
     /// Returns the times of all PINGs in the last `window_s` seconds. With kernel timestamps, delays of the local
     /// scheduler are not included.
     pub(super) fn all(&self, window_s: f64) -> Latency {
-        let part = |ping: &'_ probe::Ping| match &ping.kernel {
-            Some(kernel) if !kernel.is_empty() => kernel.clone(),
-            _ => ping.rtt.clone(),
-        };
-        let mut all = Latency::default();
-        self.recent.since(self.t_s - window_s).for_each(|ping| all.merge(&part(ping)));
-        all
+        Latency::merged(self.recent.since(self.t_s - window_s).map(judged))
     }
 
     /// Returns the mean delay before sending, the mean time between the two kernels, and the mean delay before reading,
-    /// in microseconds; `None` without kernel timestamps.
+    /// in microseconds; `None` without kernel timestamps, or if PINGs without known parts took most of the time.
     pub(super) fn mean_parts_us(&self, window_s: f64) -> Option<(f64, f64, f64)> {
         let mean = |part: fn(&probe::Ping) -> Option<&Latency>| {
             let parts = Latency::merged(self.recent.since(self.t_s - window_s).filter_map(part));
             (!parts.is_empty()).then(|| parts.mean_ns() / 1e3)
         };
         let send = mean(|ping| ping.send.as_ref())?;
-        Some((send, mean(|ping| ping.kernel.as_ref())?, mean(|ping| ping.pickup.as_ref())?))
+        let (kernel, pickup) = (mean(|ping| ping.kernel.as_ref())?, mean(|ping| ping.pickup.as_ref())?);
+        let whole = mean(|ping| Some(&ping.rtt))?;
+        (send + kernel + pickup >= EXPLAINED * whole).then_some((send, kernel, pickup))
     }
 
     /// Returns the number of reports in the last `window_s` seconds that have a PING of at least `ns`.
@@ -130,7 +133,64 @@ impl Pings {
     }
 }
 
+/// Returns the judged times of a report.
+fn judged(ping: &probe::Ping) -> &Latency {
+    let unknown: u64 = ping.left_out.values().sum();
+    let is_known = unknown.saturating_mul(RARELY_UNKNOWN) <= ping.rtt.count();
+    ping.kernel.as_ref().filter(|kernel| is_known && !kernel.is_empty()).unwrap_or(&ping.rtt)
+}
+
 fn is_slower(now: PingTimes, usual: PingTimes) -> bool {
     now.p99_ns >= SLOW_NS && now.p99_ns >= usual.p99_ns.saturating_mul(TIMES)
         || now.p50_ns >= SLOW_NS && now.p50_ns >= usual.p50_ns.saturating_mul(TIMES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        diagnose::fixture::{Second, found},
+        probe::Ping,
+        stats::fixture::repeated,
+    };
+
+    /// Makes the second one in which the server was stopped for 0.4 s. The kernel's times of the PINGs that waited are
+    /// unknown, but for the last one.
+    fn stop(second: &mut Second) {
+        second.ping(&[(200_000, 61)]);
+        let waits: Vec<_> = (1..=39).map(|n| repeated(n * 10_000_000, 1)).collect();
+        let rtt = Latency::merged(waits.iter().chain([&second.ping.rtt]));
+        let left_out = [("shared read".to_owned(), 39)].into();
+        let part = Some(repeated(10_000, 61));
+        second.ping = Ping { rtt, left_out, send: part.clone(), pickup: part, ..second.ping.clone() };
+    }
+
+    /// Returns the pings of three seconds.
+    fn pinged(change: fn(&mut Second)) -> Pings {
+        let mut pings = Pings::default();
+        for n in 0..3 {
+            let mut second = Second::healthy(n);
+            change(&mut second);
+            pings.push(f64::from(n), &second.ping);
+        }
+        pings
+    }
+
+    #[test]
+    fn pings_that_waited_together_count_although_their_parts_are_unknown() {
+        let pings = pinged(stop);
+        assert!(pings.all(WINDOW_S).max_ns() >= 380_000_000);
+        assert_eq!(pings.mean_parts_us(WINDOW_S), None);
+        let wrong = |rule| rule == "lost packets" || rule == "network";
+        assert!(found(9, stop).iter().all(|found| !wrong(found.rule)), "{:?}", found(9, stop));
+    }
+
+    #[test]
+    fn one_unknown_time_in_a_hundred_leaves_the_times_of_the_kernel() {
+        let pings = pinged(|second| {
+            second.ping.left_out = [("doubt".to_owned(), 1)].into();
+            second.ping.rtt = repeated(7_000_000, 100);
+        });
+        assert!(pings.all(WINDOW_S).max_ns() < 500_000);
+    }
 }

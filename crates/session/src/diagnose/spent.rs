@@ -60,8 +60,8 @@ struct PingPath {
 impl TimeSpent {
     /// Returns the estimates. With a load, the first estimate is for all requests of the load, and the other estimates
     /// are for the commands of the load. Without a load, the first estimate is for PING, and the other estimates are
-    /// for commands of other clients. Commands with the most time come first. Without kernel timestamps of PINGs, there
-    /// is no estimate.
+    /// for commands of other clients. Commands with the most time come first. Without kernel timestamps of PINGs, or
+    /// if PINGs with unknown parts took most of the time, there is no estimate.
     pub(super) fn of(now: &RecentState) -> Vec<Self> {
         let Some(way) = PingPath::of(now) else { return Vec::new() };
         let load = now.is_loaded().then(|| way.of_load(now)).flatten();
