@@ -8,7 +8,8 @@
 //! The difference between the series is the difference between their means. Replies per second are averaged directly,
 //! and latencies by their logarithms, so that one stall does not decide the result. The module `drift` computes the
 //! confidence interval of the difference. This interval accounts for seconds that depend on each other, and for a
-//! possible drift. The interval contains the true difference in 97.5 of 100 pairs of series.
+//! possible drift. The interval contains the true difference in 97.5 of 100 pairs of series. If a common slope of both
+//! series explains so much of the difference that the rest is unclear, or points the other way, the reason is a drift.
 //!
 //! A difference counts if it is at least 2 % and its interval excludes zero. Two series of the same run are reported as
 //! different in fewer than 5 of 100 pairs, even if their seconds depend on each other. The tests verify this limit of 5
@@ -47,12 +48,13 @@ pub fn compare(baseline: TimeSeries, other: TimeSeries, better: Better) -> Compa
     let doubt = Uncertainty::between(&base, &blocks);
     let half = doubt.exceeded_with(OUTSIDE);
     let share = |logarithm: f64| logarithm.exp_m1();
-    let without_slope = difference - explained_by_slope(&base, &blocks);
-    let is_more = half + TOUCHES <= difference.abs().min(without_slope.abs());
-    let verdict = if share(difference).abs() >= SMALLEST && is_more {
-        better.verdict(difference)
-    } else {
-        undecided(difference, half, doubt.exceeded_by_noise_with(OUTSIDE), values)
+    // The rest of the difference, negative if it points the other way.
+    let without_slope = (difference - explained_by_slope(&base, &blocks)) * difference.signum();
+    let is_clear = |size: f64| size >= half + TOUCHES;
+    let verdict = match share(difference).abs() >= SMALLEST && is_clear(difference.abs()) {
+        true if is_clear(without_slope) => better.verdict(difference),
+        true => Verdict::NotClear(Reason::Drift),
+        false => undecided(difference, half, doubt.exceeded_by_noise_with(OUTSIDE), values),
     };
     let interval = (share(difference - half), share(difference + half));
     Comparison { change: Some(share(difference)), interval: Some(interval), verdict }
@@ -159,6 +161,17 @@ mod tests {
         let slope: Vec<_> = (0..120).map(|i| 1000.0 + f64::from(i)).collect();
         let found = compare(stretch(0.0, &slope[..60]), stretch(60.0, &slope[60..]), Better::Higher);
         assert_eq!(found.verdict, Verdict::NotClear(Reason::Drift));
+    }
+
+    #[test]
+    fn a_difference_that_is_smaller_than_a_common_slope_explains_is_a_drift() {
+        let rising = |level: f64| (0..60).map(|i| level + f64::from(i)).collect::<Vec<_>>();
+        let (base, other) = (rising(1000.0), rising(1670.0));
+        // At the slope of both series, the other would be about 1.6 times as high as it is.
+        let found = compare(stretch(0.0, &base), stretch(1260.0, &other), Better::Higher);
+        let (low, high) = found.interval.unwrap();
+        assert!(low > SMALLEST && high < 2.0, "the difference itself is clear: {found:?}");
+        assert_eq!(found.verdict, Verdict::NotClear(Reason::Drift), "{found:?}");
     }
 
     #[test]
