@@ -213,10 +213,11 @@ impl Condition {
     }
 
     /// Returns the condition if the new side of a comparison meets it. A condition on a change is not met if the
-    /// verdict is *no difference*.
+    /// verdict is *no difference*. If several runs meet a condition on a value, a sure one of them is returned.
     pub fn of_runs(&self, base: &[Run], new: &[Run]) -> Option<MetCondition> {
         let Bound::Change(_) = self.bound else {
-            return new.iter().find_map(|run| self.of_row(&run.row(), run.is_open()));
+            let met = new.iter().filter_map(|run| self.of_row(&run.row(), run.is_open()));
+            return met.min_by_key(|met| !met.is_sure);
         };
         let figure = self.what.figure(new.iter().all(Run::is_open));
         let difference = compared(base, new, None, figure);
