@@ -79,6 +79,11 @@ impl Verdict {
                 format!("about {} s more{} would decide", units::count(second), first.unwrap_or_default())
             }
             Self::NotClear(Reason::Drift) => "drift is possible; alternate the sides".to_owned(),
+            Self::NotClear(Reason::SingleSeconds { low, high }) => format!(
+                "single seconds decide; a usual second changes by {} to {}",
+                units::change(low),
+                units::change(high)
+            ),
         }
     }
 }
@@ -101,6 +106,14 @@ pub enum Reason {
     },
     /// Noise alone does not explain the difference, but a drift of the machine may explain the difference.
     Drift,
+    /// The figure of the whole measurement changed by another amount than its value in a usual second, so a few seconds
+    /// decide the change.
+    SingleSeconds {
+        /// The lower end of the confidence interval for a usual second, as a share of the first side.
+        low: f64,
+        /// The upper end.
+        high: f64,
+    },
 }
 
 impl Comparison {
@@ -125,6 +138,24 @@ impl Comparison {
             },
         };
         Self { change: Some(change), interval, verdict }
+    }
+}
+
+impl Comparison {
+    /// Returns the result for a figure of whole measurements that changed by `change`, a share of the first side. This
+    /// comparison is one of the figure's values in each second. If the change lies outside of its confidence interval
+    /// by at least the smallest reported difference, it says nothing about the change.
+    #[must_use]
+    pub fn of_change(self, change: Option<f64>) -> Self {
+        match change.zip(self.interval) {
+            Some((change, (low, high)))
+                if change.ln_1p() < low.ln_1p() - SMALLEST || change.ln_1p() > high.ln_1p() + SMALLEST =>
+            {
+                let verdict = Verdict::NotClear(Reason::SingleSeconds { low, high });
+                Self { interval: None, verdict, ..self }
+            }
+            _ => self,
+        }
     }
 }
 

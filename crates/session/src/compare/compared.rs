@@ -138,6 +138,7 @@ fn by_seconds(measured: Difference, base: &Run, new: &Run) -> Difference {
             if is_one && base.session != new.session {
                 comparison.verdict = Verdict::NotClear(Reason::Drift);
             }
+            let comparison = comparison.of_change(measured.change);
             measured.judged(&comparison)
         }
     }

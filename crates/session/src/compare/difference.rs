@@ -84,7 +84,10 @@ impl Difference {
         let values = [baseline, other].map(|segment| figure.value(&Row::of_segment(segment, now_s)));
         let unjudged = Self::unjudged(None, figure, values);
         match stretches(baseline, other, figure) {
-            Some([base, other]) => unjudged.judged(&seconds::compare(base, other, better(figure))),
+            Some([base, other]) => {
+                let comparison = seconds::compare(base, other, better(figure)).of_change(unjudged.change);
+                unjudged.judged(&comparison)
+            }
             None => unjudged,
         }
     }
@@ -133,7 +136,8 @@ impl Difference {
 
     /// Returns whether more pairs, runs or seconds might show that there is no difference.
     pub(super) fn may_be_noise(&self) -> bool {
-        matches!(self.verdict, Some(Verdict::NotClear(reason)) if reason != Reason::Drift)
+        let is_measured = |reason| matches!(reason, Reason::Drift | Reason::SingleSeconds { .. });
+        matches!(self.verdict, Some(Verdict::NotClear(reason)) if !is_measured(reason))
     }
 }
 

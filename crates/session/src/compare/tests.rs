@@ -18,6 +18,8 @@ use crate::{
     workload::Workload,
 };
 
+mod conditions;
+
 /// Returns a recording that began at `hour`; `seconds` has the replies and the service time of each second.
 fn recording(server: &str, hour: u32, knobs: &Knobs, seconds: &[(u64, f64)]) -> Timeline {
     let target = ServerIdentity { server: server.to_owned(), ..ServerIdentity::default() };
@@ -256,89 +258,6 @@ fn the_segment_must_be_given_if_there_are_several() {
         Run::of("a", &Timeline::default(), None).unwrap_err().to_string(),
         "a has no segment under load"
     );
-}
-
-fn met(text: &str, base: &[Run], new: &[Run]) -> Option<(String, bool)> {
-    let condition: Condition = text.parse().unwrap();
-    condition.of_runs(base, new).map(|crossed| (crossed.to_string(), crossed.is_sure))
-}
-
-#[test]
-fn a_condition_is_on_a_change_or_on_a_value() {
-    let knobs = Knobs { rate: Some(10_000), ..Knobs::default() };
-    let (base, new) = ([run_at(1, &knobs, 10_000, 100.0)], [run_at(2, &knobs, 10_000, 130.0)]);
-    let (text, is_sure) = met("p99 > +10%", &base, &new).unwrap();
-    assert!(text.starts_with("p99 > +10%: resp p99 ") && text.contains("against") && is_sure, "{text}");
-    for (text, is_met) in [
-        ("p99 > +50%", false),
-        ("ops < -5%", false),
-        ("p95 > +10%", true),
-        ("mean > +10%", true),
-        ("p50 > 150us", true),
-        ("p50 < 1ms", true),
-        ("max > 1s", false),
-        ("errors > 0", false),
-        ("ops < 100", false),
-        ("service_p50_us > 150us", true),
-        ("service_p95_us > +10%", true),
-    ] {
-        assert_eq!(met(text, &base, &new).is_some(), is_met, "{text}");
-    }
-}
-
-#[test]
-fn a_condition_writes_the_value_as_tables_do() {
-    let client = Some(Client { cpu: 0.5, ..Client::default() });
-    let total = Interval { length_s: 1.0, bytes_in: 4096, client, ..Interval::default() };
-    let measured = |text: &str| {
-        let met = text.parse::<Condition>().unwrap().of_row(&Row::of_interval(&total), false);
-        met.unwrap().measured
-    };
-    assert_eq!(measured("client_cpu > 0.4"), "own cpu 50 %");
-    assert_eq!(measured("bytes_in > 1"), "in 4.00 KiB");
-}
-
-#[test]
-fn a_change_that_may_be_noise_is_not_sure_and_no_difference_is_not_met() {
-    let knobs = Knobs::default();
-    let noisy = |us: [f64; 2], first: u32| -> Vec<_> {
-        (0..2).map(|n| run_at(first + 2 * n, &knobs, 10_000, us[n as usize])).collect()
-    };
-    let (base, new) = (noisy([100.0, 160.0], 1), noisy([150.0, 180.0], 2));
-    let p99 = row(&RunComparison::of(&base, &new), "p99").verdict;
-    assert_eq!(p99, Some(Verdict::NotClear(Reason::Noise)));
-    assert_eq!(met("p99 > +10%", &base, &new).map(|(_, is_sure)| is_sure), Some(false));
-    let same = (noisy([100.0, 100.1], 1), noisy([101.0, 101.1], 2));
-    assert_eq!(met("p99 > 0%", &same.0, &same.1), None);
-}
-
-/// A comparison must not succeed because a measurement is missing.
-#[test]
-fn a_figure_that_was_not_measured_is_not_sure() {
-    let few = recording("redis 7.0.15", 1, &Knobs::default(), &[(1000, 100.0)]);
-    let few = [Run::of("few", &few, None).unwrap()];
-    for text in ["p99.99 > 1ms", "p99.99 > +10%", "response_p50_us > 1ms"] {
-        let (text, is_sure) = met(text, &few, &few).unwrap();
-        assert!(text.ends_with(" was not measured, or has too few samples") && !is_sure, "{text}");
-    }
-}
-
-#[test]
-fn a_wrong_condition_is_refused_with_the_expected_form() {
-    for (text, expected) in [
-        ("p99", "'p99' is not a condition; write for example 'p99 > +10%'"),
-        ("> 5", "'> 5' is not a condition"),
-        ("p98 > 1ms", "'p98' is not a figure; give one of ops, errors, misses, mean, p50,"),
-        ("p99 > 5", "'5' cannot be compared with p99; give a duration such as 2ms, or a change such as +10%"),
-        ("errors > 1ms", "'1ms' cannot be compared with errors; give a number"),
-        ("errors > +10%", "'+10%' cannot be compared with errors; give a number"),
-        ("ops < x%", "'x%' cannot be compared with ops; give a change such as +10%"),
-    ] {
-        let error = text.parse::<Condition>().unwrap_err().to_string();
-        assert!(error.starts_with(expected), "{error}");
-    }
-    let figure = figures::OPS_PER_S.name;
-    assert!(format!("{figure} < 5").parse::<Condition>().is_ok_and(|condition| !condition.is_relative()));
 }
 
 /// Returns a session of 30 s without load, in which PING takes `ping_us` and the server has this number of `clients`.
