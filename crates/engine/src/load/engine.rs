@@ -15,7 +15,7 @@ use mio::{Poll, Waker};
 use parking_lot::Mutex;
 
 use super::{
-    AgentSetting, Agents, Fleet, LoadError, LoadEvent, LoadPlan, Prefilling, RequestLimit, RingEnd,
+    AgentSetting, Agents, Fleet, LoadError, LoadEvent, LoadPlan, Prefilling, RingEnd,
     fleet::LEAD_NS,
     most_clients,
     phase::{Phase, Stops},
@@ -95,11 +95,7 @@ impl Load {
         // This runs before the first segment begins: resolving a name and building values may take time.
         let endpoints = Arc::new(plan.endpoints(clock.now_ns())?);
         let values = Values::new(&knobs.workload, knobs.value_size, plan.seed);
-        let share = |requests| match requests {
-            RequestLimit::Shared(requests) => RequestLimit::Shared(plan.fleet.share().part(requests)),
-            RequestLimit::PerClient(_) => requests,
-        };
-        let stops = Stops { length: plan.length, quota: plan.requests.map(share).map(Quota::of) };
+        let stops = Stops { length: plan.length, quota: plan.quota() };
         let since_ns = clock.now_ns() + lead_ns(plan);
         let phase =
             fill_first(Phase::first(warmup, &stops, since_ns), (&knobs, plan.target.dialect), since_ns, &[]);

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Fleet, RequestLimit, Retries, WorkerOptions, phase::Phase};
+use super::{Fleet, RequestLimit, Retries, WorkerOptions, phase::Phase, quota::Quota};
 use crate::{
     clock::Clock,
     endpoint::{Address, Cluster, Endpoints, Greeting, NodeOutages, PingMedians, ReadFrom, Target},
@@ -188,6 +188,15 @@ impl LoadPlan {
             length: None,
             fleet: Fleet::default(),
         }
+    }
+
+    /// Returns the quota of this process: its share of `requests`.
+    pub(super) fn quota(&self) -> Option<Arc<Quota>> {
+        let share = |requests| match requests {
+            RequestLimit::Shared(requests) => RequestLimit::Shared(self.fleet.share().part(requests)),
+            RequestLimit::PerClient(_) => requests,
+        };
+        self.requests.map(share).map(Quota::of)
     }
 
     /// Resolves the target's host name to all its addresses.

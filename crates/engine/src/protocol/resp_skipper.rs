@@ -117,20 +117,9 @@ impl RespSkipper {
         }
         loop {
             if self.payload > 0 {
-                let n = self.payload.min(input.len() as u64);
-                let (bytes, rest) = input.split_at(n as usize);
-                *input = rest;
-                self.payload -= n;
-                if let Some(cursor) = &mut self.cursor {
-                    add_digits(cursor, bytes);
-                }
-                if self.in_error {
-                    self.add_error(bytes);
-                }
-                if self.payload > 0 {
+                if !self.take_payload(input) {
                     return Ok(None);
                 }
-                self.in_error = false;
                 let is_ended = self.element_ended();
                 if let Some(cursor) = self.cursor.take() {
                     return Ok(Some(self.part(ReplyPiece::Number(cursor), is_ended)));
@@ -175,6 +164,22 @@ impl RespSkipper {
                 return Ok(Some(ReplyPiece::Reply(reply)));
             }
         }
+    }
+
+    /// Takes bytes of the payload from the input. Returns whether the payload is complete.
+    fn take_payload(&mut self, input: &mut &[u8]) -> bool {
+        let n = self.payload.min(input.len() as u64);
+        let (bytes, rest) = input.split_at(n as usize);
+        *input = rest;
+        self.payload -= n;
+        if let Some(cursor) = &mut self.cursor {
+            add_digits(cursor, bytes);
+        }
+        if self.in_error {
+            self.add_error(bytes);
+            self.in_error = self.payload > 0;
+        }
+        self.payload == 0
     }
 
     /// Returns a part of the reply. If the reply ends with this part, the next call returns the reply itself.
