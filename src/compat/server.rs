@@ -36,7 +36,8 @@ pub struct ServerOptions {
 const SOME_TLS: &str = "--hash needs TLS for all servers or for none; give all URIs the same scheme";
 
 impl ServerOptions {
-    /// Adopts the values of a URI; returns its dialect (the protocol of the server).
+    /// Adopts the values that a URI names; returns its dialect (the protocol of the server). As in the other tools,
+    /// earlier options stay in force for values that the URI leaves out.
     ///
     /// # Errors
     /// Fails if the URI is invalid.
@@ -44,14 +45,21 @@ impl ServerOptions {
         let parsed = parse_uri(text)?;
         self.uris.push(parsed.clone());
         match parsed.target.address {
-            Address::Tcp { host, port } => (self.host, self.port) = (Some(host), Some(port)),
-            Address::Unix(path) => self.socket = Some(path),
+            Address::Tcp { host, port } => {
+                let (names_host, names_port, names_db) = named_parts(text);
+                self.host = self.host.take().filter(|_| !names_host).or(Some(host));
+                self.port = self.port.filter(|_| !names_port).or(Some(port));
+                self.db = if names_db { parsed.target.db.into() } else { self.db };
+            }
+            Address::Unix(path) => {
+                self.socket = Some(path);
+                self.db = if text.contains('?') { parsed.target.db.into() } else { self.db };
+            }
             Address::Service(_) => return Err(UriError::Sentinels),
         }
         if let Some(Credentials { user, password }) = parsed.target.credentials {
             (self.user, self.password) = (user, Some(password.reveal().to_owned()));
         }
-        self.db = parsed.target.db.into();
         self.is_tls |= parsed.tls;
         Ok(parsed.target.dialect)
     }
@@ -124,6 +132,16 @@ impl ServerOptions {
     }
 }
 
+/// Returns whether a valid URI over TCP names a host, a port and a database.
+fn named_parts(uri: &str) -> (bool, bool, bool) {
+    let rest = uri.split_once("://").map_or("", |(_, rest)| rest);
+    let (authority, db) = rest.split_once('/').unwrap_or((rest, ""));
+    let host_port = authority.rsplit('@').next().unwrap_or_default();
+    // The colons of an IPv6 address are before its bracket.
+    let names_port = host_port.rsplit(']').next().is_some_and(|after| after.contains(':'));
+    (!host_port.is_empty() && !host_port.starts_with(':'), names_port, !db.is_empty())
+}
+
 /// Returns the address, in the benchmarks' format.
 pub fn address_text(target: &Target) -> String {
     match &target.address {
@@ -157,4 +175,37 @@ pub fn without_step(dialect: Dialect, message: &str) -> (Option<GreetingCommand>
         Some((step, message.strip_prefix(&format!("{} was refused: ", dialect.named(step)))?))
     };
     steps.into_iter().find_map(split).map_or((None, message), |(step, error)| (Some(step), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_changes_only_the_values_that_it_names() {
+        let after = |uri: &str| {
+            let (host, port) = (Some("given".to_owned()), Some(7));
+            let mut server = ServerOptions { host, port, db: 3, ..ServerOptions::default() };
+            server.take_uri(uri).unwrap();
+            (server.host.unwrap(), server.port.unwrap(), server.db)
+        };
+        let cases = [
+            ("redis://h:9/4", ("h", 9, 4)),
+            ("redis://h:9/0", ("h", 9, 0)),
+            ("redis://h:9/", ("h", 9, 3)),
+            ("redis://ann:pw@h", ("h", 7, 3)),
+            ("redis://[::1]", ("::1", 7, 3)),
+            ("redis://[::1]:9", ("::1", 9, 3)),
+            ("redis:///4", ("given", 7, 4)),
+            ("redis://pw@:9", ("given", 9, 3)),
+            ("unix:///run/r.sock", ("given", 7, 3)),
+            ("unix:///run/r.sock?db=0", ("given", 7, 0)),
+        ];
+        for (uri, (host, port, db)) in cases {
+            assert_eq!(after(uri), (host.to_owned(), port, db), "{uri}");
+        }
+        let mut server = ServerOptions::default();
+        server.take_uri("memcached://h").unwrap();
+        assert_eq!((server.port, server.db), (Some(11211), 0));
+    }
 }
