@@ -16,7 +16,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 91] = [
+const WRONG: [(&str, &str); 93] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -27,6 +27,8 @@ const WRONG: [(&str, &str); 91] = [
     ("-s /x -p 1", "'--socket <SOCKET>' cannot be used with '--port <PORT>'"),
     ("-u redis://h -h h", "'--uri <URI>' cannot be used with '--host <HOST>'"),
     ("-u ftp://h", "not with 'ftp://'"),
+    ("doctor redis://h --db 2", "cannot be used with '--db <N>'"),
+    ("capture redis://h --db 2 -o x", "cannot be used with '--db <N>'"),
     ("-u redis://h --cacert x", "--cacert needs TLS, which is off; add --tls"),
     ("--sni h", "--sni needs TLS, which is off"),
     ("--tls --insecure --cacert x", "'--insecure' cannot be used with '--cacert <FILE>'"),

@@ -37,7 +37,7 @@ const USUAL: Duration = Duration::from_secs(60);
 pub struct CaptureArgs {
     /// The server: a URI, or @NAME of the config file; -h and -p can be used instead [default: 127.0.0.1:6379]
     // This is the first field, because the target's heading applies to all fields after it.
-    #[arg(value_name = "TARGET", conflicts_with_all = ["uri", "host", "port", "socket", "named"])]
+    #[arg(value_name = "TARGET", conflicts_with_all = ["uri", "host", "port", "socket", "named", "db"])]
     pub at: Option<Password>,
     /// The length of the capture in seconds [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
