@@ -130,10 +130,7 @@ fn times(text: &mut String, name: &str, latency: &Latency, form: &YcsbForm) {
     line(text, name, "MaxLatency(us)", &us(latency.max_ns()));
     for percent in &form.percentiles {
         let figure = format!("{}PercentileLatency(us)", ordinal(*percent));
-        // The text is parsed with an exponent, since 99.9 / 100 is slightly more than 0.999 in binary and would give
-        // the next sample.
-        let quantile = format!("{percent}e-2").parse().unwrap_or(percent / 100.0);
-        line(text, name, &figure, &us(latency.value_at_quantile(quantile)));
+        line(text, name, &figure, &us(latency.value_at_percent(*percent)));
     }
 }
 

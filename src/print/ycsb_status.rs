@@ -82,7 +82,7 @@ impl YcsbStatus {
                 let _ =
                     write!(line, ", Max={}, Min={}, Avg={mean}", us(service.max_ns()), us(service.min_ns()));
                 for percent in [90.0, 99.0, 99.9, 99.99] {
-                    let _ = write!(line, ", {percent}={}", us(service.value_at_quantile(percent / 100.0)));
+                    let _ = write!(line, ", {percent}={}", us(service.value_at_percent(percent)));
                 }
             }
             line.push_str("] ");

@@ -198,7 +198,7 @@ impl<'a> Progress<'a> {
         if !is_over && !last.service.is_empty() {
             metrics.extend(self.options.percentiles.iter().map(|percentile| {
                 let name = percentile.to_string().replace('.', "_");
-                let value_ns = last.service.value_at_quantile(percentile / 100.0);
+                let value_ns = last.service.value_at_percent(*percentile);
                 format!("latency_p{name}:{:.6}|g", value_ns as f64 / 1e6)
             }));
         }
@@ -334,7 +334,7 @@ fn row(report: &MemtierReport, place: Option<usize>) -> Vec<TextCell> {
 
 /// Returns the mean and these percentiles in milliseconds.
 fn latencies(latency: &Latency, percentiles: &[f64]) -> impl Iterator<Item = f64> {
-    let at = |percentile: &f64| ms(latency.value_at_quantile(percentile / 100.0));
+    let at = |percentile: &f64| ms(latency.value_at_percent(*percentile));
     [latency.mean_ns() / 1e6].into_iter().chain(percentiles.iter().map(at))
 }
 

@@ -5,7 +5,7 @@ use std::{str::FromStr, time::Duration};
 use clap::Args;
 use thiserror::Error;
 
-use crate::{endpoint::Target, units::parse_seconds};
+use crate::{endpoint::Target, stats::quantile_of_percent, units::parse_seconds};
 
 /// The shortest window: a PING is sent every 10 ms.
 const SHORTEST_WINDOW: Duration = Duration::from_millis(10);
@@ -69,9 +69,7 @@ impl FromStr for RequestedPercentile {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
             return Err(error());
         }
-        // The decimal point is shifted in the text. A division would be inexact: 99.9 / 100 is slightly more
-        // than 0.999 in binary, and would give the rank of the next sample.
-        let quantile: f64 = format!("{text}e-2").parse().map_err(|_| error())?;
+        let quantile = quantile_of_percent(text.parse().map_err(|_| error())?);
         if quantile > 0.0 && quantile <= 1.0 {
             Ok(Self { text: text.to_owned(), quantile })
         } else {

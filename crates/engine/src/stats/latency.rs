@@ -108,6 +108,11 @@ impl Latency {
         self.max_ns
     }
 
+    /// Returns [`value_at_quantile`](Self::value_at_quantile) for a percentile in percent (0 to 100).
+    pub fn value_at_percent(&self, percent: f64) -> u64 {
+        self.value_at_quantile(quantile_of_percent(percent))
+    }
+
     /// Returns how many latencies are at or above `ns`, including latencies over range.
     pub fn count_from(&self, ns: u64) -> u64 {
         let below: u64 = self.cells.iter().take_while(|cell| cell.0 < ns).map(|cell| cell.1).sum();
@@ -188,10 +193,23 @@ fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
     }
 }
 
+/// Returns a percentile in percent as a share. The decimal point is shifted in the text. A division would be inexact:
+/// 99.9 / 100 is slightly more than 0.999 in binary, and would give the rank of the next sample.
+pub fn quantile_of_percent(percent: f64) -> f64 {
+    format!("{percent}e-2").parse().unwrap_or(percent / 100.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::stats::fixture::latency_of;
+
+    #[test]
+    fn a_percentile_in_percent_has_the_rank_of_its_share() {
+        let latency = latency_of(1..=1000);
+        let percents = [50.0, 99.0, 99.9, 99.99, 100.0];
+        assert_eq!(percents.map(|percent| latency.value_at_percent(percent)), [500, 990, 999, 1000, 1000]);
+    }
 
     #[test]
     fn an_empty_distribution_has_no_percentile() {

@@ -35,7 +35,7 @@ pub use buckets::Buckets;
 pub use compact::{Blend, Compact};
 pub(crate) use compact::{pack_number, unpack_number};
 pub use comparison::{Better, Comparison, Reason, Verdict};
-pub use latency::{Latency, PERCENTILES, Percentile};
+pub use latency::{Latency, PERCENTILES, Percentile, quantile_of_percent};
 pub use percentile_table::percentile_table;
 pub use recorder::{HIGHEST_NS, Recorder};
 pub(crate) use samples::Samples;

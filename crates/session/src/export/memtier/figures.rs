@@ -97,7 +97,7 @@ fn percentiles(report: &TitledResults, part: &OperationInterval) -> JsonValue {
 /// Returns the percentiles of the table. The names of percentiles have `decimals` decimals, but at most six characters.
 fn quantiles(report: &TitledResults, part: &OperationInterval, decimals: usize) -> Vec<(String, JsonValue)> {
     let one = |percentile: &f64| {
-        let at = latency(ms(part.service.value_at_quantile(percentile / 100.0)));
+        let at = latency(ms(part.service.value_at_percent(*percentile)));
         let mut name = format!("p{percentile:.decimals$}");
         name.truncate(LONGEST_NAME);
         (name, at)
