@@ -14,6 +14,7 @@ use std::{
 use redyno::{events::EventKind, session::Record};
 
 use crate::messages::built_in;
+use crate::scripted::Scripted;
 use crate::support::{
     Server,
     program::{Outcome, Running, redyno, run},
@@ -163,6 +164,23 @@ fn all_records_are_read_back_and_compared() {
     let several = run(&["-p", &port, "--verify", "--dataset", &path, "--", "APPEND", "__field:id__", "x"]);
     let told = "--verify reads back only records written by SET key value or HSET key field value ...; it cannot check 'APPEND __field:id__ x'";
     assert!(several.expect_code(2).err.contains(told));
+}
+
+#[test]
+fn records_on_other_nodes_of_a_cluster_are_not_called_different() {
+    let node = Scripted::start(vec![Box::new(|peer| {
+        while let Some(words) = peer.words() {
+            peer.say(if words[0] == "GET" { "-MOVED 5 127.0.0.1:1\r\n" } else { "+PONG\r\n" });
+        }
+    })]);
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("docs.csv");
+    fs::write(&file, "id\na\n").unwrap();
+    let (port, path) = (node.address.port().to_string(), file.display().to_string());
+    let words = ["-p", &port, "--verify", "--dataset", &path, "--", "SET", "__field:id__", "x"];
+    let refused = run(&words).expect_code(1);
+    assert!(refused.out.is_empty() && refused.err.contains("a cluster divides the records"), "{refused:?}");
+    node.join();
 }
 
 #[test]

@@ -85,10 +85,23 @@ fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<Veri
         let mut answers = Vec::new();
         let steps = batch.iter().map(Vec::len).sum();
         let mut asked = batch.iter().flatten();
+        let mut elsewhere = None;
         let heard = talk.ask(&questions, steps, limit, |bytes, reply| {
+            if let Reply::Error(line) = reply
+                && (line.starts_with(b"MOVED ") || line.starts_with(b"ASK "))
+            {
+                elsewhere.get_or_insert_with(|| untrusted::at_most(line, LONGEST_ERROR));
+            }
             answers.extend(asked.next().map(|asked| RecordComparison::of(asked, bytes, reply)));
         });
         heard.map_err(anyhow::Error::from)?;
+        if let Some(line) = elsewhere {
+            return Err(anyhow::anyhow!(
+                "--verify reads from one server, but a cluster divides the records among several (\"{line}\"); \
+                 read them back with a client for clusters"
+            )
+            .into());
+        }
         let mut answers = answers.into_iter();
         for record in &batch {
             found.take(record, answers.by_ref().take(record.len()));
