@@ -8,10 +8,10 @@ use std::{
     time::Duration,
 };
 
-use crate::scripted::{Scripted, end_of_script, target};
+use crate::scripted::{Peer, Scripted, end_of_script, target};
 use redyno::{
     clock::Clock,
-    endpoint::{Address, Credentials, Password, Target},
+    endpoint::{Address, Credentials, Password, Target, parse_uri},
     probe::{PingPlan, PingProbe, ProbeMessage},
     protocol::Dialect,
     stats::Latency,
@@ -139,6 +139,46 @@ fn a_stall_is_as_many_late_samples_as_pings_were_due_in_it() {
     }
     assert!(heard.rtt.max_ns() >= 99 * PERIOD_NS);
     assert!(heard.longest_wait_us > 0, "the stall shows while it lasts");
+    assert!(heard.errors.is_empty() && heard.reported.is_empty(), "{:?} {:?}", heard.errors, heard.reported);
+}
+
+#[test]
+fn a_stall_of_a_server_that_closes_after_each_reply_is_as_many_late_samples() {
+    const REPLY: &str = "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n";
+    let requests = |peer: &mut Peer, n: usize| {
+        (0..n).all(|_| {
+            peer.line().is_some_and(|_| {
+                while peer.line().is_some_and(|line| line != "\r\n") {}
+                true
+            })
+        })
+    };
+    let server = Scripted::start(vec![
+        Box::new(move |peer| {
+            requests(peer, 100);
+            peer.say(REPLY);
+            while peer.line().is_some() {}
+        }),
+        Box::new(move |peer| {
+            requests(peer, 1);
+            peer.say(REPLY);
+            while peer.line().is_some() {}
+        }),
+        Box::new(move |peer| {
+            while requests(peer, 1) {
+                peer.say(&REPLY.replace("1.0", "1.1"));
+            }
+        }),
+    ]);
+    let uri = format!("http://{}/", server.address);
+    let mut probed = probe(parse_uri(&uri).unwrap().target);
+    probed.until("answers", |heard| heard.rtt.count() >= 150);
+    let heard = probed.end();
+    server.join();
+    for periods in [1, 50, 90, 99] {
+        let late = heard.late_by(periods * PERIOD_NS);
+        assert!(late >= 100 - periods, "{late} of 100 samples are later than {periods} periods");
+    }
     assert!(heard.errors.is_empty() && heard.reported.is_empty(), "{:?} {:?}", heard.errors, heard.reported);
 }
 

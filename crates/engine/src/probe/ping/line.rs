@@ -36,6 +36,8 @@ pub(super) enum PingEvent<'a> {
 #[derive(Debug, Clone, Copy)]
 struct SentPing {
     due_ns: u64,
+    /// Whether the reply to the next PING answers this PING too, because one request was sent for both.
+    is_joined: bool,
     sent_ns: u64,
     /// The information about the time at which the PING left this host, or `None` without timestamps.
     departure: Option<Departing>,
@@ -94,6 +96,13 @@ impl SentPing {
     }
 }
 
+/// Removes the PINGs that the next reply answers. Returns `None` if no reply is awaited.
+fn take_answered(outstanding: &mut VecDeque<SentPing>) -> Option<Vec<SentPing>> {
+    let place = outstanding.iter().position(|sent| !sent.is_joined)?;
+    let departure = outstanding[place].departure;
+    Some(outstanding.drain(..=place).map(|sent| SentPing { departure, ..sent }).collect())
+}
+
 impl PingLine {
     /// Starts the greeting over an open connection. The replies to the greeting must arrive by `greeted_by_ns`.
     pub(super) fn begin(mut socket: StampedSocket, greeting: &Greeting, greeted_by_ns: u64) -> Self {
@@ -135,6 +144,11 @@ impl PingLine {
         self.outstanding.iter().map(|sent| sent.due_ns)
     }
 
+    /// Returns the due time of the oldest unanswered PING that did not have to wait for this connection.
+    pub(super) fn awaited_ns(&self) -> Option<u64> {
+        self.outstanding.iter().find(|sent| !sent.is_joined).map(|sent| sent.due_ns)
+    }
+
     /// Returns the time by which the next reply, to the greeting or to the oldest unanswered PING, must arrive. Returns
     /// `u64::MAX` if no reply is awaited.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> u64 {
@@ -144,13 +158,21 @@ impl PingLine {
         self.outstanding.front().map_or(u64::MAX, |oldest| oldest.sent_ns.saturating_add(timeout_ns))
     }
 
+    /// Queues one request for all PINGs that were due before the connection was open. Its reply answers each of them.
+    pub(super) fn queue_joined(&mut self, mut due_ns: VecDeque<u64>, now_ns: u64, clock: &Clock) {
+        let Some(last_ns) = due_ns.pop_back() else { return };
+        let joined = |due_ns| SentPing { due_ns, is_joined: true, sent_ns: now_ns, departure: None };
+        self.outstanding.extend(due_ns.into_iter().map(joined));
+        self.queue_ping(last_ns, now_ns, clock);
+    }
+
     /// Queues a PING that was due at `due_ns`.
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64, clock: &Clock) {
         let stamped = self.socket.timing() == Some(Timing::Kernel);
         let wall = stamped.then(|| Wall::read(clock));
         let key = self.socket.queue(self.ping);
         let departure = wall.map(|wall| Departing { key, wall, left_wall_ns: None });
-        self.outstanding.push_back(SentPing { due_ns, sent_ns: now_ns, departure });
+        self.outstanding.push_back(SentPing { due_ns, is_joined: false, sent_ns: now_ns, departure });
     }
 
     /// Writes the queued bytes to the socket.
@@ -215,15 +237,19 @@ impl PingLine {
                     self.greeter = None;
                     emit(PingEvent::Up);
                 }
-            } else if let Some(sent) = self.outstanding.pop_front() {
+            } else if let Some(answered) = take_answered(&mut self.outstanding) {
                 back_off.reset();
                 let arrived = if input.is_empty() {
                     arrived_wall_ns.ok_or(PartsUnknown::NoStamp)
                 } else {
                     Err(PartsUnknown::SharedRead)
                 };
-                let pong = || PingEvent::Pong { due_ns: sent.due_ns, parts: sent.parts(arrived, wake_up) };
-                emit(error.as_deref().map_or_else(pong, PingEvent::ErrorReply));
+                for sent in answered {
+                    let arrived = if sent.is_joined { Err(PartsUnknown::SharedRead) } else { arrived };
+                    let pong =
+                        || PingEvent::Pong { due_ns: sent.due_ns, parts: sent.parts(arrived, wake_up) };
+                    emit(error.as_deref().map_or_else(pong, PingEvent::ErrorReply));
+                }
             } else if let Some(text) = error {
                 // The server sends such an error before it disconnects: the end of the stream will report it.
                 self.last_error = Some(text);
@@ -233,8 +259,7 @@ impl PingLine {
             }
             self.last_error = error;
             if self.skipper.is_last() {
-                // The server does not read the PINGs after this one.
-                self.outstanding.clear();
+                // The server does not read the PINGs after this one: the next connection takes them over.
                 self.is_spent = true;
                 break;
             }

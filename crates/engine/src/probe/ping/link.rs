@@ -45,6 +45,8 @@ pub(super) struct PingLink {
     back_off: BackOff,
     /// Whether a new connection is being opened because the server announced the end of the last connection.
     is_renewing: bool,
+    /// The due times of the PINGs that wait for the new connection, the oldest first.
+    waiting: VecDeque<u64>,
     phase: PingPhase,
 }
 
@@ -58,6 +60,7 @@ impl PingLink {
             timeout,
             back_off: BackOff::new(),
             is_renewing: false,
+            waiting: VecDeque::new(),
             phase: PingPhase::Resting { until_ns: 0 },
         }
     }
@@ -72,7 +75,13 @@ impl PingLink {
 
     /// Returns the due times of the unanswered PINGs, the oldest first.
     pub(super) fn due_ns(&self) -> impl Iterator<Item = u64> {
-        self.line().into_iter().flat_map(PingLine::due_ns)
+        self.line().into_iter().flat_map(PingLine::due_ns).chain(self.waiting.iter().copied())
+    }
+
+    /// Returns the due time of the oldest unanswered PING, except PINGs that had to wait for a new connection to a
+    /// server that closes each connection after a reply.
+    pub(super) fn awaited_ns(&self) -> Option<u64> {
+        self.line().and_then(PingLine::awaited_ns)
     }
 
     /// Returns whether PINGs can be sent and all PINGs are answered.
@@ -99,15 +108,18 @@ impl PingLink {
     }
 
     /// Queues a PING that was due at `due_ns`. Returns false if there is no connection. Some servers close
-    /// each connection after a reply. If the next connection to such a server is not open yet, the PING is
-    /// skipped, and the function returns true.
+    /// each connection after a reply. If the next connection to such a server is not open yet, the PING waits
+    /// for this connection, and the function returns true.
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64) -> bool {
         match &mut self.phase {
             PingPhase::Connected(line) if line.is_greeted() => {
                 line.queue_ping(due_ns, now_ns, &self.clock);
                 true
             }
-            _ => self.is_renewing,
+            _ => {
+                self.waiting.extend(self.is_renewing.then_some(due_ns));
+                self.is_renewing
+            }
         }
     }
 
@@ -230,6 +242,7 @@ impl PingLink {
     fn renew_if_spent(&mut self, at_ns: u64) -> bool {
         let is_spent = self.line().is_some_and(PingLine::is_spent);
         if is_spent {
+            self.waiting = self.due_ns().collect();
             self.is_renewing = true;
             self.phase = PingPhase::Resting { until_ns: at_ns };
         }
@@ -251,8 +264,10 @@ impl PingLink {
             }
             Err(error) => return self.connect(others, deadline_ns, Some(error.into())),
         }
-        let line = PingLine::begin(socket, &self.greeting, deadline_ns);
+        let mut line = PingLine::begin(socket, &self.greeting, deadline_ns);
         self.is_renewing = false;
+        // A request for each of them would need a connection each, and so become a load.
+        line.queue_joined(std::mem::take(&mut self.waiting), at_ns, &self.clock);
         if line.is_greeted() {
             emit(PingEvent::Up);
         }
@@ -268,6 +283,7 @@ impl PingLink {
         self.is_renewing = false;
         let first_due_ns = self.due_ns().next();
         let pause_ns = self.back_off.next(&mut rand::rng()).as_nanos() as u64; // at most a second
+        let waiting = std::mem::take(&mut self.waiting).len() as u64;
         let before = std::mem::replace(&mut self.phase, PingPhase::Resting { until_ns: now_ns + pause_ns });
         let (last_error, unanswered) = match before {
             PingPhase::Connected(line) => line.end(),
@@ -281,7 +297,7 @@ impl PingLink {
             }
             other => other,
         };
-        emit(PingEvent::Lost { failure, unanswered, first_due_ns });
+        emit(PingEvent::Lost { failure, unanswered: unanswered + waiting, first_due_ns });
     }
 
     /// Reads a message that the server sent before it disconnected. Such a message explains the loss better than a

@@ -143,7 +143,7 @@ impl PingLoop {
         let now_ns = self.clock.now_ns();
         self.close_tick_if_over(now_ns);
         self.take_due(now_ns);
-        self.link.due_ns().next().into_iter().for_each(|due_ns| self.account.awaits(due_ns, now_ns));
+        self.link.awaited_ns().into_iter().for_each(|due_ns| self.account.awaits(due_ns, now_ns));
         self.link.advance(now_ns, &mut |news| self.account.book(news, now_ns));
         let before_ns = self.clock.now_ns();
         if self.is_nearly_due(before_ns) {
