@@ -241,6 +241,10 @@ fn cells(layout: CellLayout, mut counts: &[u8]) -> Result<Vec<(u64, u64)>, Decod
             return Err(DecodeError::Damaged("it has more cells than its range"));
         }
         if number > 0 {
+            // A layout with large units and few cells has cells far above its highest value.
+            if layout.upper(index) >= HIGHEST_NS.next_power_of_two() {
+                return Err(DecodeError::Damaged("it has values above its range"));
+            }
             sum += number.unsigned_abs();
             if sum > MOST {
                 return Err(DecodeError::Damaged("it counts more than any session can"));
@@ -327,6 +331,8 @@ mod tests {
         assert!(of(&vec![2; MOST_CELLS]).contains("more cells"));
         assert!(of(&[0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]).contains("counts more"));
         assert!(of(&[0x80]).contains("ends within a count"));
+        // A skip of 31 cells, and then a latency of 9 minutes.
+        assert!(refusal(&text(1, HIGHEST_NS / 2, HIGHEST_NS, 2, &[61, 2])).contains("above its range"));
         assert!(refusal("HISTFAAA").contains("begin"));
         assert!(refusal("!").contains("not base64"));
     }
