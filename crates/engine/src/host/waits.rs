@@ -62,12 +62,14 @@ pub(super) fn throttled_s(tree: &Tree, pid: &str) -> Result<f64, String> {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
         let is_first = controllers.split(',').any(|name| name == "cpu");
         let folder = if is_first { "sys/fs/cgroup/cpu" } else { "sys/fs/cgroup" };
-        (is_first || controllers.is_empty()).then(|| format!("{folder}{}", path.trim_end_matches('/')))
+        let group = || (is_first, format!("{folder}{}", path.trim_end_matches('/')));
+        (is_first || controllers.is_empty()).then(group)
     };
-    let mut group = groups
+    // With both versions, a limit on the CPU is in the tree of version 1.
+    let (_, mut group) = groups
         .lines()
         .filter_map(group)
-        .max()
+        .max_by_key(|(is_first, _)| *is_first)
         .ok_or_else(|| format!("/proc/{pid}/cgroup has no CPU group"))?;
     let mut sum_s = None;
     // In a container, the names of some outer groups are not visible.
@@ -123,6 +125,11 @@ mod tests {
             ("sys/fs/cgroup/cpu/cpu.stat", "nr_throttled 7\nthrottled_time 250000000\n"),
         ]);
         assert_eq!(throttled_s(&fixture.tree(), "7"), Ok(0.25));
+        fixture.write(&[
+            ("proc/8/cgroup", "4:cpu,cpuacct:/docker/5f\n0::/system.slice/containerd.service\n"),
+            ("sys/fs/cgroup/cpu/docker/5f/cpu.stat", "throttled_time 500000000\n"),
+        ]);
+        assert_eq!(throttled_s(&fixture.tree(), "8"), Ok(0.75));
         fixture.remove("sys/fs/cgroup");
         let why = "no cpu.stat in /sys/fs/cgroup has a throttled time".to_owned();
         assert_eq!(throttled_s(&fixture.tree(), "self"), Err(why));
