@@ -315,9 +315,10 @@ fn a_command_may_be_of_the_records_of_a_file() {
     assert_eq!(server.cli(&["HGET", "doc:2", "t"]), "<b c>");
     assert_eq!(server.cli(&["MGET", "n:1", "n:2", "n:3"]), "2\n1");
     for (options, command, expected) in [
+        (&["-l"][..], &[";", ";"][..], "the sequence has no command; give one"),
         (
-            &["--dataset", &path][..],
-            &["get", "__field:no__"][..],
+            &["--dataset", &path],
+            &["get", "__field:no__"],
             "Error: Field placeholder '__field:no__' not found in dataset fields\nAvailable fields: id, title\n\
              Failed to initialize dataset\n",
         ),

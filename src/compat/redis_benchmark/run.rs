@@ -59,6 +59,9 @@ pub(in crate::compat) fn run(flavour: Flavour, words: &[OsString]) -> ExitCode {
     }
 }
 
+/// The error for a sequence that contains only semicolons.
+const NO_COMMAND: &str = "the sequence has no command; give one, such as GET key, before or after the ;";
+
 /// A run of the benchmark.
 struct BenchRun {
     flavour: Flavour,
@@ -139,7 +142,7 @@ impl BenchRun {
         loop {
             if let Some(test) = &own {
                 self.run_test(test)?;
-            } else if self.options.command.is_empty() {
+            } else {
                 for test in catalogue::tests(self.flavour, &self.options, &mut self.payload) {
                     self.run_test(&test)?;
                 }
@@ -158,8 +161,9 @@ impl BenchRun {
         if self.options.command.is_empty() {
             return Ok(None);
         }
-        let mut test = catalogue::user_test(self.flavour, &self.title, &self.options, &mut self.payload);
-        if let (Some(test), Some(file)) = (&mut test, &self.options.dataset) {
+        let mut test = catalogue::user_test(self.flavour, &self.title, &self.options, &mut self.payload)
+            .ok_or_else(|| EarlyEnd::Message(NO_COMMAND.to_owned()))?;
+        if let Some(file) = &self.options.dataset {
             let says = |text: String| {
                 if self.options.form == OutputFormat::Normal {
                     complain(&text);
@@ -171,7 +175,7 @@ impl BenchRun {
             says(format!("\rLoaded {records} documents{:20}\n", ""));
             test.workload = Arc::new(workload);
         }
-        Ok(test)
+        Ok(Some(test))
     }
 
     /// With `--hash`, checks that each operation of each test has keys of one server only.
