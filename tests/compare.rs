@@ -133,5 +133,7 @@ fn a_run_is_judged_at_its_end() {
         &["is a condition on a change: give the recording", "--base FILE"],
     );
     let other = ["--base", &base, "--fail-if", "ops < -5%", "-P", "4"];
-    one_line(&with(&other).expect_code(1), &["these runs cannot be compared: pipeline: 1 and 4"]);
+    one_line(&with(&other).expect_code(1), &["pipeline: 1 and 4; as --base, give a recording with the same"]);
+    let missing = with(&["--base", "nope.jsonl", "--fail-if", "ops < -5%"]).expect_code(1);
+    assert!(missing.out.is_empty() && missing.err.contains("nope.jsonl"), "{missing:?}");
 }

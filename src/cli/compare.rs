@@ -80,7 +80,7 @@ impl CompareArgs {
         let (base, new) = (read_all(base)?, read_all(new)?);
         let compared = RunComparison::of(&base, &new);
         if !self.anyway {
-            refuse(&compared.mismatches)?;
+            refuse(&compared.mismatches, "give --anyway to compare them")?;
         }
         let crossed = self.fail_if.iter().filter_map(|condition| condition.of_runs(&base, &new));
         let crossed: Vec<_> = crossed.collect();

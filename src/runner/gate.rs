@@ -16,8 +16,8 @@ use crate::{
 /// The conditions that are checked when a session is over.
 pub struct Gate {
     conditions: Vec<Condition>,
-    /// The name of the recording that is the base of relative changes.
-    base: Option<String>,
+    /// The recording that is the base of relative changes.
+    base: Option<Run>,
     timeline: Timeline,
     machine: Machine,
 }
@@ -26,16 +26,18 @@ impl Gate {
     /// Returns the listener for these conditions; `None` without conditions.
     ///
     /// # Errors
-    /// Fails if a condition is about a relative change, and there is no recording to compare with.
-    pub fn of(conditions: &[Condition], base: Option<&str>) -> Result<Option<Self>, UsageError> {
+    /// Fails if a condition is about a relative change and there is no recording to compare with, or if the recording
+    /// cannot be read.
+    pub fn of(conditions: &[Condition], base: Option<&str>) -> Result<Option<Self>, Failure> {
         match conditions.iter().find(|condition| condition.is_relative() && base.is_none()) {
             Some(condition) => Err(UsageError::Line(format!(
                 "--fail-if '{condition}' is a condition on a change: give the recording to compare with as --base FILE"
-            ))),
+            ))
+            .into()),
             None if conditions.is_empty() => Ok(None),
             None => Ok(Some(Self {
                 conditions: conditions.to_vec(),
-                base: base.map(str::to_owned),
+                base: base.map(read).transpose()?,
                 timeline: Timeline::with_all_segments(),
                 machine: Machine::default(),
             })),
@@ -74,7 +76,7 @@ impl Listener for Gate {
 
     /// Checks the conditions. Fails also if the session cannot be compared with the base.
     fn verdict(&mut self) -> Result<(), Failure> {
-        let crossed: Vec<_> = match self.base.as_deref() {
+        let crossed: Vec<_> = match &self.base {
             None => {
                 let summary = self.timeline.summary();
                 let (row, is_open) = (Row::of_summary(&summary), summary.response.is_some());
@@ -83,9 +85,9 @@ impl Listener for Gate {
             Some(base) => {
                 let new = Run::of("this run", &self.timeline, None);
                 let new = new.map_err(|error| anyhow::anyhow!("--base: {error}"))?;
-                let (base, new) = ([read(base)?], [new]);
-                refuse(&mismatches(&base, &new))?;
-                self.crossed(|condition| condition.of_runs(&base, &new))
+                let (base, new) = (std::slice::from_ref(base), [new]);
+                refuse(&mismatches(base, &new), "as --base, give a recording with the same settings")?;
+                self.crossed(|condition| condition.of_runs(base, &new))
             }
         };
         end(&crossed)
@@ -135,16 +137,16 @@ pub fn add_to_job_summary(markdown: &str) -> Result<(), Failure> {
     Ok(written.context("cannot write the job's summary")?)
 }
 
-/// Refuses recordings that cannot be compared.
+/// Refuses recordings that cannot be compared. `advice` is what to do instead.
 ///
 /// # Errors
 /// Fails if the recordings cannot be compared; the error contains the reasons.
-pub fn refuse(mismatches: &[String]) -> Result<(), Failure> {
+pub fn refuse(mismatches: &[String], advice: &str) -> Result<(), Failure> {
     if mismatches.is_empty() {
         return Ok(());
     }
     let reasons = mismatches.join("; ");
-    Err(anyhow::anyhow!("these runs cannot be compared: {reasons}; give --anyway to compare them").into())
+    Err(anyhow::anyhow!("these runs cannot be compared: {reasons}; {advice}").into())
 }
 
 /// Returns the run in a recording; `FILE#N` is segment N of FILE, unless there is a file with that name.
