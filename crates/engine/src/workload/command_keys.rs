@@ -39,10 +39,8 @@ pub(super) fn is_in(list: &str, command: &str) -> bool {
 pub(super) fn keys_of(command: &str, words: usize, text: impl Fn(usize) -> Option<String>) -> Vec<usize> {
     let is_in = |list: &str| is_in(list, command);
     // If the number of keys differs between requests, only the first key is known.
-    let counted = |place: usize| {
-        let count = text(place).and_then(|count| count.parse().ok()).unwrap_or(1);
-        (place + 1..words).take(count)
-    };
+    let number = |place: usize| text(place).and_then(|count| count.parse().ok()).unwrap_or(1);
+    let counted = |place: usize| (place + 1..words).take(number(place));
     let is_store = |word: String| word == "STORE" || word == "STOREDIST";
     let keys: Vec<usize> = match command {
         _ if is_in(KEYLESS) => Vec::new(),
@@ -58,12 +56,13 @@ pub(super) fn keys_of(command: &str, words: usize, text: impl Fn(usize) -> Optio
                 (word + 1..words).take((words - word - 1).div_ceil(2)).collect()
             })
         }
-        "GEORADIUS" | "GEORADIUSBYMEMBER" => {
+        "GEORADIUS" | "GEORADIUSBYMEMBER" | "SORT" => {
             let stores = (2..words).filter(|place| text(*place).is_some_and(is_store));
             [1].into_iter().chain(stores.map(|place| place + 1)).collect()
         }
         "MSET" | "MSETNX" => (1..words).step_by(2).collect(),
-        "JSON.MSET" => (1..words).step_by(3).collect(),
+        "MSETEX" => (2..words).step_by(2).take(number(1)).collect(),
+        "JSON.MSET" | "TS.MADD" => (1..words).step_by(3).collect(),
         "BITOP" | "TR.BITOP" => (2..words).collect(),
         _ if is_in(SECOND) => vec![2],
         _ => vec![1],

@@ -1,6 +1,6 @@
 //! Properties of commands by their names: whether a command writes, and which of its replies are misses.
 
-use super::command_keys::is_in;
+use super::command_keys::{is_in, keys_of};
 
 /// The replies to a command that count as misses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -140,26 +140,29 @@ pub(super) fn elements(command: &str, words: usize) -> usize {
     }
 }
 
-/// Returns the positions of the keys that `command` may write in a request of `words` words. The name of the command is
-/// word 0. The result is empty if there are no such keys, or if they are unknown.
+/// Commands that may write all the keys that [`keys_of`] finds.
+const ALL_WRITTEN: &str = "\
+    BLMPOP BLPOP BRPOP BZMPOP BZPOPMAX BZPOPMIN EVAL EVALSHA FCALL GEORADIUS GEORADIUSBYMEMBER JSON.MSET LMPOP MSET \
+    MSETEX MSETNX SORT TS.MADD XGROUP|* XREADGROUP ZMPOP";
+
+/// Returns the positions of the keys that `command` may write, or of the channel to which it sends a message, in a
+/// request of `words` words. The name of the command is word 0. `text` returns a word in upper case, or `None` if the
+/// word differs between requests. The result is empty if there are no such keys, or if they are unknown.
 pub(super) fn written_keys(
     command: &str,
     words: usize,
-    number_at: impl Fn(usize) -> Option<usize>,
+    text: impl Fn(usize) -> Option<String>,
 ) -> Vec<usize> {
+    let is_number = |place| text(place).is_some_and(|number| number.parse::<usize>().is_ok());
     let keys = match command {
         "DEL" | "UNLINK" | "PFMERGE" => (1..words).collect(),
         "GAT" | "GATS" => (2..words).collect(),
-        "MSET" | "MSETNX" => (1..words).step_by(2).collect(),
-        "JSON.MSET" => (1..words).step_by(3).collect(),
-        "RENAME" | "RENAMENX" | "COPY" | "SMOVE" | "LMOVE" | "BLMOVE" | "RPOPLPUSH" | "BRPOPLPUSH" => {
-            vec![1, 2]
-        }
-        "BITOP" | "XGROUP|CREATE" | "TR.BITOP" => vec![2],
-        "EVAL" | "EVALSHA" | "FCALL" => {
-            let keys = number_at(2).unwrap_or_default();
-            (3..words).take(keys).collect()
-        }
+        "RENAME" | "RENAMENX" | "COPY" | "SMOVE" | "LMOVE" | "BLMOVE" | "RPOPLPUSH" | "BRPOPLPUSH"
+        | "TS.CREATERULE" | "TS.DELETERULE" => vec![1, 2],
+        "BITOP" | "TR.BITOP" => vec![2],
+        "LMPOP" | "ZMPOP" | "MSETEX" if !is_number(1) => Vec::new(),
+        "BLMPOP" | "BZMPOP" | "EVAL" | "EVALSHA" | "FCALL" if !is_number(2) => Vec::new(),
+        _ if is_in(ALL_WRITTEN, command) => keys_of(command, words, text),
         _ => vec![1],
     };
     keys.into_iter().filter(|place| *place < words).collect()

@@ -140,9 +140,11 @@ impl Workload {
     }
 
     /// Returns the commands that may write keys that do not belong to the run: a literal key (`SET foo`), or unknown
-    /// keys (`FLUSHALL`). The commands of the prefill, and of operations with a weight above 0, are checked.
+    /// keys (`FLUSHALL`), and the messages to channels that do not belong to the run (`PUBLISH foo`). The commands of the prefill, and of operations with a weight above 0, are checked.
     pub fn literal_writes(&self) -> BTreeSet<String> {
-        let steps = self.writing_steps().chain(&self.compiled().prefill);
+        // A message changes no data, so its operation does not count as writing.
+        let messages = self.active_steps().filter(|step| step.sends_messages());
+        let steps = self.writing_steps().chain(messages).chain(&self.compiled().prefill);
         steps.flat_map(|step| step.literal_writes(|set| self.keyset(set).1.bare)).collect()
     }
 

@@ -8,10 +8,7 @@ use super::{
     compiled::CompiledOperation,
     step::{CommandStep, Fragment},
 };
-use crate::{
-    protocol::{Dialect, key_slot},
-    untrusted,
-};
+use crate::protocol::{Dialect, key_slot};
 
 /// The position of a key of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,10 +124,7 @@ fn repeated(fragment: &Fragment) -> Fragment {
 
 /// Returns the positions of a step's keys. The only key of an unknown command is its first argument.
 fn keys(step: &CommandStep, dialect: Dialect) -> Vec<usize> {
-    let text = |place: usize| match step.0.get(place)?.as_slice() {
-        [Fragment::Text(text)] => Some(untrusted::bytes(text).to_ascii_uppercase()),
-        _ => None,
-    };
+    let text = |place: usize| step.fixed_word(place);
     let (command, words) = (step.command().unwrap_or_default(), step.0.len());
     if dialect.has_collections() { keys_of(&command, words, text) } else { memcached_keys(&command, words) }
 }

@@ -95,30 +95,30 @@ impl CommandStep {
     /// Returns the name of the command in the server's statistics: `GET` or `SCRIPT|LOAD`. Returns `None` if there is
     /// no command, or if its name contains a placeholder.
     pub(super) fn command(&self) -> Option<String> {
-        let mut words = self.0.iter().map(|word| match word.as_slice() {
-            [Fragment::Text(text)] => Some(untrusted::bytes(text).to_ascii_uppercase()),
-            _ => None,
-        });
-        let name = words.next()??;
-        match words.next().flatten().filter(|_| commands::has_subcommands(&name)) {
+        let name = self.fixed_word(0)?;
+        match self.fixed_word(1).filter(|_| commands::has_subcommands(&name)) {
             Some(sub) => Some(format!("{name}|{sub}")),
             None => Some(name),
         }
     }
 
-    /// Returns the writes of the step to keys that do not belong to the run. Each write is the command with
-    /// such a key, or the command alone if its keys are unknown. `is_bare` returns whether a set of keys has
-    /// no prefix.
+    /// Returns a word in upper case, or `None` if there is no such word or if the word differs between requests.
+    pub(super) fn fixed_word(&self, place: usize) -> Option<String> {
+        match self.0.get(place)?.as_slice() {
+            [Fragment::Text(text)] => Some(untrusted::bytes(text).to_ascii_uppercase()),
+            _ => None,
+        }
+    }
+
+    /// Returns the writes of the step to keys, and its messages to channels, that do not belong to the run. Each is the
+    /// command with such a key or channel, or the command alone if its keys are unknown. `is_bare` returns whether a
+    /// set of keys has no prefix.
     pub(super) fn literal_writes(&self, is_bare: impl Fn(u16) -> bool) -> Vec<String> {
         let Some(command) = self.command() else { return vec![self.beginning(0)] };
-        if self.only_reads() {
+        if self.only_reads() && !self.sends_messages() {
             return Vec::new();
         }
-        let number = |place: usize| match self.0.get(place)?.as_slice() {
-            [Fragment::Text(text)] => untrusted::bytes(text).parse().ok(),
-            _ => None,
-        };
-        let keys = commands::written_keys(&command, self.0.len(), number);
+        let keys = commands::written_keys(&command, self.0.len(), |place| self.fixed_word(place));
         let shown = command.replace('|', " ");
         if keys.is_empty() {
             return vec![shown];
@@ -141,6 +141,11 @@ impl CommandStep {
             Some(Fragment::OfRecord(portion)) => untrusted::text(&portion.to_string()),
             _ => "…".to_owned(),
         }
+    }
+
+    /// Returns whether the step sends a message to the subscribers of a channel.
+    pub(super) fn sends_messages(&self) -> bool {
+        self.command().is_some_and(|command| ["PUBLISH", "SPUBLISH"].contains(&command.as_str()))
     }
 
     /// Returns whether the step is known to change no data.
@@ -227,6 +232,27 @@ mod tests {
             ("SET app:{key} x", vec!["SET app:"]),
             ("EVAL 'return 1' 0", vec!["EVAL"]),
             ("EVAL 'return 1' 2 {key} foo bar", vec!["EVAL foo"]),
+            ("EVAL 'return 1' {number 1..2} {key} foo", vec!["EVAL"]),
+            ("SORT {key} DESC store foo", vec!["SORT foo"]),
+            ("SORT {key} STORE {key.same}", vec![]),
+            ("GEORADIUS {key} 1 2 3 m STORE foo STOREDIST bar", vec!["GEORADIUS foo", "GEORADIUS bar"]),
+            ("GEORADIUSBYMEMBER {key} m 3 m STOREDIST foo", vec!["GEORADIUSBYMEMBER foo"]),
+            ("BLPOP {key} foo 1", vec!["BLPOP foo"]),
+            ("BRPOP foo {key} bar 1", vec!["BRPOP foo", "BRPOP bar"]),
+            ("BZPOPMIN {key} foo 1", vec!["BZPOPMIN foo"]),
+            ("BZPOPMAX {key} 1", vec![]),
+            ("LMPOP 2 {key} foo LEFT", vec!["LMPOP foo"]),
+            ("ZMPOP {number 1..2} {key} foo MIN", vec!["ZMPOP"]),
+            ("BLMPOP 1 2 {key} foo LEFT", vec!["BLMPOP foo"]),
+            ("BZMPOP 1 1 {key} MIN", vec![]),
+            ("MSETEX 2 {key} 1 foo 2 EX 9", vec!["MSETEX foo"]),
+            ("XREADGROUP GROUP g c STREAMS {key} foo > >", vec!["XREADGROUP foo"]),
+            ("XGROUP DESTROY {key} g", vec![]),
+            ("TS.MADD {key} 1 2 foo 1 2", vec!["TS.MADD foo"]),
+            ("TS.CREATERULE {key} foo AGGREGATION avg 9", vec!["TS.CREATERULE foo"]),
+            ("publish foo {value}", vec!["PUBLISH foo"]),
+            ("SPUBLISH {key} {value}", vec![]),
+            ("PUBLISH {zz_bare} x", vec!["PUBLISH \u{2026}"]),
             ("FLUSHALL", vec!["FLUSHALL"]),
             ("XGROUP CREATE {key} g $", vec![]),
             ("BITOP AND foo {key}", vec!["BITOP foo"]),
