@@ -196,15 +196,15 @@ impl Trace {
         self.count() as f64 / (self.length_us() as f64 / SECOND_US)
     }
 
-    /// Returns the mean rate in requests per second at the [`speed`](Self::speed) of the trace, rounded.
+    /// Returns the mean rate in requests per second at the [`speed`](Self::speed) of the trace, rounded, and at least 1.
     pub fn rate(&self) -> u32 {
         (self.mean_rate() * self.speed()).round().clamp(1.0, u32::MAX.into()) as u32
     }
 
-    /// Returns the speed at which the trace has the mean rate `rate`. If `rate` is the result of
-    /// [`rate`](Self::rate), returns exactly the speed of the trace.
+    /// Returns the speed for the rate `rate`, in proportion to [`rate`](Self::rate), at which the trace has exactly its
+    /// own speed. Twice this rate is twice the speed, even if the trace has fewer requests than 1 per second.
     pub fn speed_at(&self, rate: u32) -> f64 {
-        if rate == self.rate() { self.speed() } else { f64::from(rate) / self.mean_rate() }
+        self.speed() * (f64::from(rate) / f64::from(self.rate()))
     }
 
     /// Returns the number of the next command. This number is not reset after a pass over the file.
@@ -272,6 +272,9 @@ impl fmt::Display for Trace {
         if self.speed().to_bits() != 1_f64.to_bits() {
             write!(f, ", {} times as fast", self.speed())?;
         }
+        if self.mean_rate() * self.speed() < 1.0 {
+            f.write_str(", below 1 request per second (shown as 1)")?;
+        }
         f.write_str(&not_sent(self.not_sent(), "sent"))
     }
 }
@@ -312,5 +315,22 @@ pub fn not_sent(commands: &[(String, u64)], done: &str) -> String {
         String::new()
     } else {
         format!("; {} not {done}: {}", count_with_noun(sum, "command"), listed(commands))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn twice_the_rate_of_a_slow_trace_is_twice_its_speed() {
+        let mut slow = TraceContent { speed: 1.0, ..TraceContent::default() };
+        for due_us in [0, 10_000_000] {
+            slow.commands.push(due_us, 0, [(&b"PING"[..], WordRole::Plain)].into_iter());
+        }
+        let slow = Trace::new(slow);
+        assert_eq!((slow.rate(), slow.speed_at(1), slow.speed_at(2)), (1, 1.0, 2.0));
+        let shown = slow.to_string();
+        assert!(shown.ends_with("2 commands in 10.0 s, below 1 request per second (shown as 1)"), "{shown}");
     }
 }
