@@ -57,6 +57,7 @@ mod share;
 mod slots;
 mod step;
 mod step_text;
+mod stored_vectors;
 mod suggested;
 mod templates;
 #[cfg(test)]
@@ -106,11 +107,11 @@ pub use self::quantity::{quantity, some_quantity};
 pub use self::read_back::{ReadBack, RecordCheck};
 pub use self::ready::CompleteRequests;
 pub use self::receivers::{MAX_RECEIVERS, ReceiverKind, Receivers};
-pub use self::record_vectors::StoredVectors;
 pub use self::search_numbers::{MAX_SEARCH_NUMBER, SearchNumber};
 pub use self::setup::SetupCommand;
 pub use self::share::Share;
 pub use self::step_text::{plain_words, without_query};
+pub use self::stored_vectors::StoredVectors;
 pub use self::suggested::Suggested;
 pub use self::trace::{
     MonitorLine, Trace, TraceOrder, command_of, left_out_words, moved_keys, not_sent, quoted,

@@ -5,94 +5,13 @@
 //!  weight 1:  VSIM sift FP32 __field:vector__ COUNT 10         ──► queries: further passes over the file
 //! ```
 
-use std::collections::HashMap;
-
 use super::{
     Draws, KeyNames, Operation, OutgoingRequests, Portion, Program, Values, VectorSearch, Workload,
     step::{CommandStep, Fragment},
+    stored_vectors::{Metric, RecordVectors, words_of},
     vectors::{VectorSource, check_size, place_of, vectors},
 };
-use crate::protocol::{Dialect, RespValue, vector_of};
-
-/// The measure of the distance between two vectors.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Metric {
-    #[default]
-    InnerProduct,
-    Cosine,
-    Euclidean,
-}
-
-/// The stored vectors, for exact searches.
-#[derive(Debug, Default)]
-pub struct StoredVectors {
-    /// The components of all vectors, one vector after the other.
-    pub(super) components: Vec<f32>,
-    /// The index of each vector, by its name in replies. If the names contain numbers, this is empty.
-    pub(super) names: HashMap<Vec<u8>, usize>,
-    pub(super) metric: Metric,
-}
-
-/// The vectors of a dataset, and the operation that stores them.
-#[derive(Debug)]
-pub(super) struct RecordVectors {
-    /// A program with only the operation that stores vectors.
-    program: Program,
-    records: u64,
-    /// The index of the word with the vector in this operation.
-    vector: usize,
-    /// The index of the word with the name of the vector.
-    name: usize,
-    metric: Metric,
-}
-
-impl Metric {
-    /// Returns a number that is larger for a nearer vector.
-    pub(super) fn nearness(self, vector: &[f32], query: &[f32]) -> f32 {
-        let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
-        match self {
-            Self::InnerProduct => product(vector, query),
-            Self::Cosine => {
-                let lengths = product(vector, vector).sqrt() * product(query, query).sqrt();
-                product(vector, query) / lengths.max(f32::MIN_POSITIVE)
-            }
-            Self::Euclidean => -vector.iter().zip(query).map(|(a, b)| (a - b) * (a - b)).sum::<f32>(),
-        }
-    }
-}
-
-impl StoredVectors {
-    /// Returns the indices of the vectors that a reply names.
-    pub(super) fn named(&self, reply: &[u8]) -> Vec<usize> {
-        let Some(reply) = RespValue::read(reply) else { return Vec::new() };
-        let words = reply.list().unwrap_or_default().iter().filter_map(RespValue::text);
-        words.filter_map(|word| self.names.get(word).copied()).collect()
-    }
-}
-
-impl RecordVectors {
-    /// Reads all vectors of the dataset. If several records have the same name, the last one counts.
-    pub(super) fn stored(&self, dimensions: usize, is_over: impl Fn() -> bool) -> StoredVectors {
-        let mut all = StoredVectors { metric: self.metric, ..StoredVectors::default() };
-        let mut drawn = (Draws::new(1), OutgoingRequests::default());
-        for _ in (0..self.records).take_while(|_| !is_over()) {
-            let words = words_of(&self.program, &mut drawn);
-            let Some((vector, name)) = words.get(self.vector).zip(words.get(self.name)) else { continue };
-            let vector: Vec<f32> = vector_of(vector).collect();
-            if vector.len() != dimensions {
-                continue; // The server refuses such a vector too.
-            }
-            let next = all.names.len();
-            let place = *all.names.entry(name.clone()).or_insert(next) * dimensions;
-            if place == all.components.len() {
-                all.components.extend(vector);
-            } else {
-                all.components[place..place + dimensions].copy_from_slice(&vector);
-            }
-        }
-        all
-    }
-}
+use crate::protocol::Dialect;
 
 impl Workload {
     /// Returns the search for nearest vectors among the vectors of the dataset; `None` if there is no such search.
@@ -181,16 +100,6 @@ impl Workload {
 /// Returns the part of a record of which a word consists.
 fn whole(word: &[Fragment]) -> Option<&Portion> {
     if let [Fragment::OfRecord(portion)] = word { Some(portion) } else { None }
-}
-
-/// Returns the words of the next request of a program.
-fn words_of(program: &Program, (draws, out): &mut (Draws, OutgoingRequests)) -> Vec<Vec<u8>> {
-    out.clear();
-    program.append(draws, out);
-    let request = out.wire(program.values());
-    let value = RespValue::read(&request);
-    let words = value.as_ref().and_then(RespValue::list).unwrap_or_default();
-    words.iter().filter_map(RespValue::text).map(<[u8]>::to_vec).collect()
 }
 
 #[cfg(test)]

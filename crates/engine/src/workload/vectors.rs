@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::{
     Draws, KeyNames, OutgoingRequests, Program, Values, Workload,
-    record_vectors::{RecordVectors, StoredVectors},
     step::{CommandStep, Fragment},
+    stored_vectors::{RecordVectors, StoredVectors},
 };
 use crate::protocol::{Derived, Dialect, RespValue, append_vector, vector_of};
 
