@@ -135,11 +135,13 @@ fn with_one_node_the_others_get_nothing() {
 }
 
 #[test]
-fn fewer_connections_than_clients_are_refused_and_a_limit_holds() {
+fn too_few_connections_are_refused_and_a_limit_holds() {
     let nodes = Nodes::start(Server::redis, false);
-    let outcome = load(&nodes.0[0], &["-n", "100", "--max-connections", "5"]).expect_code(2);
-    assert!(outcome.err.contains("--max-connections 5 is less than the 12 clients"), "{}", outcome.err);
-    let outcome = load(&nodes.0[0], &["-n", "20000", "--max-connections", "14"]).expect_code(0);
+    let limited = |most| ["-n", "20000", "--threads", "2", "--max-connections", most];
+    let outcome = load(&nodes.0[0], &limited("13")).expect_code(2);
+    let refused = "--max-connections 13 is less than the 14 connections that 12 clients need";
+    assert!(outcome.err.contains(refused), "{}", outcome.err);
+    let outcome = load(&nodes.0[0], &limited("14")).expect_code(0);
     assert_agreement(&outcome, &nodes);
 }
 

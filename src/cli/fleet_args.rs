@@ -87,6 +87,7 @@ impl FleetArgs {
             is_local: self.local,
             may_be_target: self.bus_is_target,
         });
+        plan.commission.agents = agents.into();
         Ok(())
     }
 }

@@ -16,6 +16,7 @@ use crate::{
         node_address,
     },
     protocol::key_slot,
+    workload::Share,
 };
 
 /// How often a request may be redirected. After more redirects, the request counts as an error. While a slot changes
@@ -48,6 +49,8 @@ pub(super) struct WorkerCluster {
     pub(super) retries: Option<Arc<Retries>>,
     /// The number of requests of each slot.
     pub(super) slots: SlotCounts,
+    /// The largest number of connections of all workers on all machines.
+    max_connections: usize,
     /// The largest number of connections of this worker.
     pub(super) most_lanes: usize,
     /// The number of a segment. Lost requests of a prefill are sent again only if they belong to a later
@@ -71,9 +74,17 @@ impl WorkerCluster {
             reads: ReadRouter::new(read_from, pings),
             retries,
             slots: SlotCounts::new(),
-            most_lanes: (max_connections / plan.threads).max(1),
+            max_connections,
+            most_lanes: 0,
             gives_back_after: 0,
         })
+    }
+
+    /// Sets the number of clients of all workers, of which this worker has `share`. The worker gets one connection for
+    /// each of its clients, and its share of the connections that are left.
+    pub(super) fn follow_clients(&mut self, clients: u32, share: Share) {
+        let left = self.max_connections.saturating_sub(clients as usize);
+        self.most_lanes = (share.part(clients.into()) + share.part(left as u64)) as usize;
     }
 
     /// Returns the slot of the key of a request, and counts the request for this slot.
@@ -225,4 +236,32 @@ impl WorkerCluster {
 fn nth_primary(topology: &Topology, n: usize) -> Option<NodeNumber> {
     let primaries = topology.primaries().count();
     topology.primaries().nth(n % primaries.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_worker_with_clients_may_open_one_more_connection_than_its_clients_have() {
+        for (clients, workers, spare) in [(6, 2, 2), (11, 2, 2), (1, 4, 1), (7, 3, 5)] {
+            let target = Target::default();
+            let cluster = Arc::new(Cluster::of_one(&target));
+            let max_connections = (clients + spare) as usize;
+            let plan = LoadPlan {
+                cluster: Some(ClusterPlan::new(cluster, max_connections)),
+                threads: workers,
+                ..LoadPlan::fixture()
+            };
+            let mut lanes = 0;
+            for index in 0..workers {
+                let (share, mut spread) = (Share { index, of: workers }, WorkerCluster::of(&plan).unwrap());
+                spread.follow_clients(clients, share);
+                let own = share.part(clients.into()) as usize;
+                assert!(own == 0 || spread.most_lanes > own, "{clients} {workers} {index}");
+                lanes += spread.most_lanes;
+            }
+            assert_eq!(lanes, max_connections);
+        }
+    }
 }

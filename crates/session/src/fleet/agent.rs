@@ -264,7 +264,8 @@ impl<'a> Agent<'a> {
             axis.measure(&mut self.bus, clock).map_err(broken)?;
         }
         let cluster = find_cluster(&targets, *layout)?.map(Arc::new);
-        let most = order.terms.max_connections.map(|most| self.plan.share.part(most.into()) as usize);
+        let limit = || most_connections(order.terms.threads, 1).saturating_mul(self.plan.share.of);
+        let most = order.terms.max_connections.map_or_else(limit, |most| most as usize);
         let plan = LoadPlan {
             target: target.clone(),
             first_words: FirstCommands::Named,
@@ -275,10 +276,9 @@ impl<'a> Agent<'a> {
             names: names.clone(),
             timeout: order.terms.timeout,
             requests: order.terms.requests.map(RequestLimit::Shared),
-            cluster: cluster.clone().map(|cluster| ClusterPlan {
-                read_from: *read_from,
-                ..ClusterPlan::new(cluster, most.unwrap_or_else(|| most_connections(order.terms.threads, 1)))
-            }),
+            cluster: cluster
+                .clone()
+                .map(|cluster| ClusterPlan { read_from: *read_from, ..ClusterPlan::new(cluster, most) }),
             length: None,
             fleet: Fleet::Agent(self.plan.share),
         };

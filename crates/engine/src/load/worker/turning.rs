@@ -68,6 +68,7 @@ impl Worker {
         let knobs = &self.setting.knobs;
         let share = self.setup.share();
         let all = knobs.clients as usize;
+        self.spread.iter_mut().for_each(|spread| spread.follow_clients(knobs.clients, share));
         if knobs.load || self.clients.how_many_wanted() > 0 {
             let seed = self.setup.plan.seed;
             let draws_of = |i: usize| {

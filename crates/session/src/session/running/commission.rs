@@ -87,6 +87,8 @@ pub struct Commission {
     pub max_connections: Option<u32>,
     /// Whether the lag of replicas is measured (`--probe-lag`). The lag probe writes keys.
     pub probes_lag: bool,
+    /// The number of agents that carry the load out, or 1 if this process does.
+    pub agents: usize,
     /// The kind of cluster nodes that get read-only requests (`--read-from`).
     pub read_from: ReadFrom,
     /// The median round trip of PING to each node.
@@ -131,6 +133,7 @@ impl Commission {
             danger,
             keys,
             max_connections: None,
+            agents: 1,
             probes_lag: false,
             read_from: ReadFrom::default(),
             pings: PingMedians::default(),
@@ -216,19 +219,31 @@ impl Commission {
         }
     }
 
-    /// Checks that these load settings do not need more connections than this process may open.
+    /// Checks that `--max-connections` leaves room for one connection of each client and, with several nodes, for one
+    /// more connection of each worker. A worker without this connection cannot reach all nodes.
+    fn check_max_connections(&self, clients: u32) -> Result<(), String> {
+        let are_several = self.clusters.values().any(|cluster| cluster.topology().nodes().count() > 1);
+        let workers = if are_several { clients.min((self.plan.threads * self.agents) as u32) } else { 0 };
+        let fewest = clients + workers;
+        match self.max_connections {
+            Some(most) if most < fewest => Err(format!(
+                "--max-connections {most} is less than the {fewest} connections that {clients} clients need: one for each \
+                 client{}; give at least {fewest}, or fewer clients (-c)",
+                if are_several { ", and one more for each worker thread to reach all nodes" } else { "" },
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that these load settings do not need more connections than this process may open, and that the workload
+    /// can be used with several servers if there are several.
     ///
     /// # Errors
-    /// Fails if the settings need too many connections. The message contains the largest possible number of
-    /// connections, and what to do.
+    /// Fails if the settings need too many connections: the message contains the largest possible number of
+    /// connections, and what to do. Also fails if the workload needs a single server.
     pub fn check_clients(&self, knobs: &Knobs) -> Result<(), String> {
         let (clients, most) = (knobs.clients, self.most_clients);
-        if let Some(most) = self.max_connections.filter(|most| *most < clients) {
-            return Err(format!(
-                "--max-connections {most} is less than the {clients} clients, which have at least one connection each; \
-                 give at least {clients}, or fewer clients (-c)"
-            ));
-        }
+        self.check_max_connections(clients)?;
         let primaries = self.clusters.values().map(|it| it.topology().primaries().count() as u32).max();
         let receivers = knobs.workload.receiver_connections(knobs.keyspace, primaries);
         if let Some(who) = self.unfit_for_receivers(knobs).filter(|_| receivers > 0) {
