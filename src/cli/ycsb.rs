@@ -263,13 +263,6 @@ impl Arguments for YcsbArgs {
             yes: line.is_allowed,
             ..LoadArgs::default()
         };
-        let is_compared = load.set.iter().any(|set| set.name == "dataintegrity" && set.value == "true");
-        if is_compared && is_cluster == Some(true) {
-            return Err(UsageError::of(
-                "dataintegrity=true: replies of a cluster are not compared; give false",
-            )
-            .into());
-        }
         let ignored = line.rest()?;
         let suggested = load.choose()?;
         let mut session = SessionArgs { duration, ..SessionArgs::default() };

@@ -57,6 +57,11 @@ impl Workload {
         Ok(())
     }
 
+    /// Returns whether replies are compared with expected replies.
+    pub fn compares_replies(&self) -> bool {
+        self.operations.iter().any(|operation| operation.expects.is_some())
+    }
+
     /// Returns the number of receivers; `None` if the workload has no receivers.
     pub fn receiver_count(&self) -> Option<u32> {
         self.receivers.as_ref().map(|receivers| receivers.count)

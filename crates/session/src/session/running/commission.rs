@@ -244,6 +244,13 @@ impl Commission {
     pub fn check_clients(&self, knobs: &Knobs) -> Result<(), String> {
         let (clients, most) = (knobs.clients, self.most_clients);
         self.check_max_connections(clients)?;
+        if knobs.workload.compares_replies() && !self.clusters.is_empty() {
+            return Err(format!(
+                "the workload '{}' compares replies with the expected ones, which is possible with one server and not \
+                 with a cluster, --hash or --read-from; give one server, or dataintegrity=false",
+                knobs.workload.name
+            ));
+        }
         let primaries = self.clusters.values().map(|it| it.topology().primaries().count() as u32).max();
         let receivers = knobs.workload.receiver_connections(knobs.keyspace, primaries);
         if let Some(who) = self.unfit_for_receivers(knobs).filter(|_| receivers > 0) {

@@ -1,21 +1,25 @@
 //! Tests of sessions against the built-in server, with peers other than a screen.
 
 use std::{
-    sync::mpsc::{Receiver, Sender, channel},
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, channel},
+    },
     time::Duration,
 };
 
 use super::*;
 use crate::{
     demo,
-    endpoint::{Address, Target},
+    endpoint::{Address, Cluster, Target},
     events::EventKind,
     knobs::Knobs,
     load::{FirstCommands, LatencyTo, LoadPlan, WorkerOptions},
     server::Parameter,
     session::Record,
     signals::Signal,
-    workload::{KeyNames, RunId, preset},
+    workload::{KeyNames, RunId, Settings, WorkloadChoice, preset},
 };
 
 /// A time limit longer than any session in these tests; a test that reaches it fails.
@@ -359,4 +363,25 @@ fn all_nodes_are_allowed_before_one_gets_load_and_carry_moves_the_load() {
     peers[0].order(Order::End);
     assert_eq!(refused(&peers[0]), [Order::Carry(2)]);
     assert_eq!(session.end().by, EndedBy::Itself);
+}
+
+#[test]
+fn load_settings_that_several_servers_cannot_carry_out_are_refused() {
+    let server = demo::start(demo::Options::default()).unwrap();
+    let mut commission = commission(&server, KeyOwner::OwnServers);
+    let settings = ["dataintegrity=true", "writeallfields=true"].map(|set| set.parse().unwrap());
+    let compared = WorkloadChoice::find("ycsb-a", &Settings::from(settings.to_vec())).unwrap();
+    let knobs = Knobs { clients: 6, ..Knobs::default() };
+    let checks = Knobs { workload: compared.workload, ..knobs.clone() };
+    commission.max_connections = Some(6);
+    assert_eq!((commission.check_clients(&knobs), commission.check_clients(&checks)), (Ok(()), Ok(())));
+    let other = Address::Tcp { host: "127.0.0.2".to_owned(), port: 7000 };
+    let servers = [commission.plan.target.clone(), commission.plan.target.at(other).unwrap()];
+    commission.clusters = BTreeMap::from([(0, Arc::new(Cluster::of_ring(&servers).unwrap()))]);
+    let refused = commission.check_clients(&knobs).unwrap_err();
+    assert!(refused.contains("--max-connections 6 is less than the 7 connections"), "{refused}");
+    commission.max_connections = Some(7);
+    assert_eq!(commission.check_clients(&knobs), Ok(()));
+    let refused = commission.check_clients(&checks).unwrap_err();
+    assert!(refused.contains("compares replies") && refused.contains("dataintegrity=false"), "{refused}");
 }
