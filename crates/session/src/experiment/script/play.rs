@@ -77,7 +77,9 @@ impl Script {
     }
 
     fn see(&mut self, delivery: &Delivery) -> Option<Interruption> {
+        // A watched node has segments too, without load.
         if let Delivery::Record(record) = delivery
+            && record.is_of(0)
             && let Record::Segment(segment) = &**record
         {
             self.knobs.clone_from(&segment.knobs);
@@ -277,6 +279,18 @@ mod tests {
         script.take(&segment(3.0, by_hand.clone()));
         let both = Knobs { pipeline: 2, ..by_hand.clone() };
         assert_eq!(script.take(&segment(5.0, by_hand)), [Order::SetKnobs(both)]);
+    }
+
+    #[test]
+    fn the_segments_of_a_watched_node_change_no_knobs() {
+        let mut script = script("at 1s clients 9\nat 9s end");
+        let off = Record::Segment(Segment::new(0.0, 1, Knobs { load: false, ..on() }));
+        for record in [Record::Segment(Segment::new(0.0, 1, on())), off.at_node(1)] {
+            assert_eq!(script.take(&Delivery::Record(Arc::new(record))), []);
+        }
+        let second = Record::Interval(Box::new(Interval { t_s: 1.0, ..Interval::default() }));
+        let orders = script.take(&Delivery::Record(Arc::new(second)));
+        assert_eq!(orders, [Order::SetKnobs(Knobs { clients: 9, ..on() })]);
     }
 
     #[test]
