@@ -37,8 +37,12 @@ impl CellSums {
         Self { means: GaugeMeans::of_gauges(&layout.gauges), ..Self::default() }
     }
 
-    /// Takes the next record.
+    /// Takes the next record. Records of other nodes are ignored: the first node has the results of the whole load, and
+    /// the gauges are those of the first node.
     pub fn push(&mut self, record: &Record) {
+        if !record.is_of(0) {
+            return;
+        }
         if !self.is_aside {
             self.means.push_record(record);
         }
@@ -101,4 +105,38 @@ impl MeasuredCell {
 fn percent_within(latency: &Latency, ms: f64) -> Option<f64> {
     let longer = latency.count_from((ms * 1e6) as u64 + 1);
     (!latency.is_empty()).then(|| 100.0 * (1.0 - longer as f64 / latency.count() as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        knobs::Knobs,
+        server::Status,
+        session::{Moment, Segment},
+    };
+
+    #[test]
+    fn gauges_are_of_the_first_node_and_exclude_the_prefill() {
+        let means = GaugeMeans::of_gauges(&[Gauge::Clients]);
+        let mut sums = CellSums { means, ..CellSums::default() };
+        let segment = |number| Segment::new(0.0, number, Knobs::default());
+        let prefill = Record::Segment(Segment { warmup: true, ..segment(1) });
+        let clients = |clients| {
+            let gauges = [(Gauge::Clients, clients)].into();
+            Record::Server(Box::new(Moment::new(
+                1.0,
+                Status { gauges, poll_s: Some(1.0), ..Status::default() },
+            )))
+        };
+        // A watched node has a segment too, which is no warm-up.
+        let watched = Record::Segment(segment(1)).at_node(1);
+        for record in [prefill, watched, clients(90.0), clients(80.0).at_node(1)] {
+            sums.push(&record);
+        }
+        for record in [Record::Segment(segment(2)), clients(30.0), clients(70.0).at_node(1)] {
+            sums.push(&record);
+        }
+        assert_eq!(sums.means.of(Gauge::Clients), Some(30.0));
+    }
 }

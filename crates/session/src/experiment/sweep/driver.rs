@@ -152,7 +152,10 @@ impl Experiment for Sweep {
         }
         let is_first = self.at.is_none() && t_s(delivery).is_some();
         let mut orders = if is_first { self.request_step(0) } else { Vec::new() };
-        if let (Some(step), Delivery::Record(record)) = (&mut self.step, delivery) {
+        // As in all tables of a load on a cluster, the gauges are those of the first node.
+        if let (Some(step), Delivery::Record(record)) = (&mut self.step, delivery)
+            && record.is_of(0)
+        {
             step.gauges.push_record(record);
         }
         match self.in_force.see(delivery) {
@@ -215,10 +218,15 @@ impl Experiment for Sweep {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::{
         experiment::simulated::{SimulatedSession, TICK_S},
+        gauge::Gauge,
         knobs::Knobs,
+        server::Status,
+        session::{Moment, Record},
         stats::{
             fixture::repeated,
             simulated::{NoiseKind, NoiseSource},
@@ -271,6 +279,20 @@ mod tests {
         assert_eq!(steps.count(), 9);
         assert_eq!(session.sent.last(), Some(&Order::Event(EventKind::BestStep { best: best.clone() })));
     }
+
+    #[test]
+    fn the_gauges_of_a_step_are_those_of_the_first_node() {
+        let mut sweep = planned("pipeline 1,2");
+        SimulatedSession::new(on()).drive_until(&mut sweep, turning, 1.0);
+        for (clients, node) in [(30.0, 0), (70.0, 1)] {
+            let gauges = [(Gauge::Clients, clients)].into();
+            let status = Status { gauges, poll_s: Some(1.0), ..Status::default() };
+            let record = Record::Server(Box::new(Moment::new(1.0, status))).at_node(node);
+            sweep.take(&Delivery::Record(Arc::new(record)));
+        }
+        assert_eq!(sweep.step.as_ref().unwrap().gauges.of(Gauge::Clients), Some(30.0));
+    }
+
     #[test]
     fn in_noise_the_step_with_the_most_throughput_is_found_too() {
         let found = |seed| {
