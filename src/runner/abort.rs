@@ -56,11 +56,14 @@ impl Abort {
     /// Judges a whole second. Returns the reason if a condition ends the session.
     fn judge(&mut self, second: &Interval) -> Option<String> {
         let (row, is_open) = (Row::of_interval(second), second.response.is_some());
+        // If all clients think, no request waits.
+        let longest_us = second.waiting_us.max(second.behind_us);
+        let waits = longest_us.max(second.due) > 0 || !second.errors.is_empty() || second.outage_s > 0.0;
         let mut ended_by = None;
         for (condition, met) in self.conditions.iter().zip(&mut self.met) {
             let crossed = condition.of_row(&row, is_open);
-            // In a second without any reply, latencies count as longer than any limit.
-            let is_silence = second.ops == 0 && condition.is_above;
+            // While requests wait without any reply, latencies count as longer than any limit.
+            let is_silence = second.ops == 0 && waits && condition.is_above;
             match crossed.filter(|crossed| crossed.is_sure || is_silence) {
                 Some(_) if *met + 1 < SECONDS => *met += 1,
                 Some(crossed) => {
@@ -118,8 +121,13 @@ mod tests {
     };
 
     /// Returns the reason for the end of a session, if it ends. `seconds` has the latency in each second in
-    /// milliseconds; 0 means a second without any reply.
+    /// milliseconds; 0 means a second in which requests wait, without any reply.
     fn ended(condition: &str, seconds: &[u64]) -> Option<String> {
+        ended_after(condition, seconds, |tick| tick.waiting_us = 250_000)
+    }
+
+    /// Returns the same as [`ended`]; `silent` changes the intervals without any reply.
+    fn ended_after(condition: &str, seconds: &[u64], silent: fn(&mut Interval)) -> Option<String> {
         let mut abort = Abort::of(&[condition.parse().unwrap()]).unwrap().unwrap();
         let mut take = |record: Record| abort.take(&Delivery::Record(Arc::new(record)));
         let knobs = Knobs { load: true, ..Knobs::default() };
@@ -130,7 +138,10 @@ mod tests {
         for (n, ms) in seconds.iter().flat_map(|ms| [ms; 4]).enumerate() {
             let (t_s, ops) = ((n + 1) as f64 / 4.0, if *ms > 0 { 2000 } else { 0 });
             let service = repeated(ms * 1_000_000, ops);
-            let tick = Interval { t_s, length_s: 0.25, segment: 1, ops, service, ..Interval::default() };
+            let mut tick = Interval { t_s, length_s: 0.25, segment: 1, ops, service, ..Interval::default() };
+            if ops == 0 {
+                silent(&mut tick);
+            }
             let orders = take(Record::Interval(Box::new(tick)));
             if let [Order::Event(EventKind::LoadStopped { cause }), Order::End] = &orders[..] {
                 return Some(cause.clone());
@@ -155,6 +166,18 @@ mod tests {
         assert!(silent.contains("met for 5 s: no reply at 14:00:06"), "{silent}");
         assert!(ended("ops < 100", &[1, 0, 0, 0, 0, 0]).unwrap().contains("ops/s 0"));
         assert_eq!(ended("errors > 0", &[1; 9]), None);
+    }
+
+    #[test]
+    fn seconds_in_which_no_request_waits_meet_no_condition() {
+        let of = |silent| ended_after("p99 > 5ms", &[1, 0, 0, 0, 0, 0], silent).is_some();
+        assert!(!of(|_| ()), "the clients think");
+        assert!(!of(|tick| tick.pushes = 9));
+        assert!(of(|tick| tick.waiting_us = 9));
+        assert!(of(|tick| tick.behind_us = 9));
+        assert!(of(|tick| tick.due = 9));
+        assert!(of(|tick| tick.errors = [("timeout".to_owned(), 9)].into()));
+        assert!(of(|tick| tick.outage_s = 0.25));
     }
 
     #[test]
