@@ -27,6 +27,7 @@ use std::{
 use anyhow::Context as _;
 use hyper::{body::Bytes, header::HeaderMap};
 use tokio::{
+    runtime::Runtime,
     sync::watch,
     time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout},
 };
@@ -111,7 +112,7 @@ impl Pushing {
             let (sums, over) = (sums.clone(), over.clone());
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.context("cannot push figures")?;
-            let push = move || runtime.block_on(queue.run(&sums, over));
+            let push = move || finished(runtime, queue.run(&sums, over));
             let thread = std::thread::Builder::new().name("push".to_owned()).spawn(push);
             threads.push(thread.context("cannot push figures")?);
         }
@@ -134,6 +135,14 @@ impl Pushing {
             }
         }
     }
+}
+
+/// Runs `work` to its end.
+fn finished<T>(runtime: Runtime, work: impl Future<Output = T>) -> T {
+    let result = runtime.block_on(work);
+    // Dropping the runtime would wait for the lookup of a host name.
+    runtime.shutdown_background();
+    result
 }
 
 /// A receiver, and the samples that the receiver has not accepted yet.
@@ -323,6 +332,23 @@ mod tests {
         let (report, ()) = tokio::join!(queue.run(&sums, over), session);
         let report = report.unwrap();
         assert!(report.ends_with(": 6 of 6 samples not delivered: the receiver does not answer"), "{report}");
+    }
+
+    #[test]
+    fn the_end_does_not_wait_for_the_lookup_of_a_host_name() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (answer, awaited) = std::sync::mpsc::channel::<()>();
+        let (starts, started) = tokio::sync::oneshot::channel();
+        let work = async {
+            // Like tokio's lookup of a host name, this call blocks a thread.
+            tokio::task::spawn_blocking(move || {
+                let _ = starts.send(());
+                let _ = awaited.recv_timeout(Duration::from_secs(20));
+            });
+            started.await.is_ok()
+        };
+        assert!(finished(runtime, work));
+        assert!(answer.send(()).is_ok(), "the lookup is over");
     }
 
     #[tokio::test(start_paused = true)]
