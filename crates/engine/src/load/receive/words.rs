@@ -66,7 +66,8 @@ pub(super) fn frame(bytes: &[u8], words: &mut Vec<Range<usize>>) -> Result<Optio
                 let elements =
                     if is_null { 0 } else { number().ok_or(ConnectionFailure::UnexpectedReply)? };
                 let each = if matches!(kind, b'%' | b'|') { 2 } else { 1 };
-                left = left.saturating_add(elements.saturating_mul(each)) + u64::from(*kind == b'|');
+                let values = elements.saturating_mul(each).saturating_add(u64::from(*kind == b'|'));
+                left = left.saturating_add(values);
                 if left > MOST_WORDS {
                     return Err(ConnectionFailure::UnexpectedReply);
                 }
@@ -109,8 +110,9 @@ mod tests {
 
     #[test]
     fn invalid_bytes_are_refused_without_allocating_memory() {
+        const MOST: &[u8] = b"|18446744073709551615\r\n";
         let long = [b"+".as_slice(), &b"x".repeat(LONGEST_LINE)].concat();
-        for bad in [&b"HTTP/1.1\r\n"[..], b"*x\r\n", b"*99999999999\r\n", b"+a\n", b"\r\n", &long] {
+        for bad in [&b"HTTP/1.1\r\n"[..], b"*x\r\n", b"*99999999999\r\n", MOST, b"+a\n", b"\r\n", &long] {
             assert!(frame(bad, &mut Vec::new()).is_err(), "{}", String::from_utf8_lossy(bad));
         }
     }
