@@ -14,7 +14,7 @@ mod requests;
 
 use std::{collections::VecDeque, ops::Range};
 
-use self::requests::append_command;
+use self::requests::{CLAIM_NS, append_command};
 pub(super) use self::{channels::Channel, requests::subscribe};
 use super::{
     numbers::{MessageNumbers, MessageStatus},
@@ -185,6 +185,9 @@ impl ReceiverDialog {
                     self.receive(word(place), id, desk);
                 }
                 self.answer(desk.messages, out);
+                if is_claim {
+                    self.claims_at_ns = desk.now_ns + CLAIM_NS;
+                }
                 if !self.awaited.contains(&PendingReply::Claim) {
                     self.read(desk.messages, desk.now_ns, out);
                 }
@@ -318,5 +321,77 @@ impl ReceiverDialog {
         } else {
             self.channels[place].next_write = issued;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::words::frame, *};
+    use crate::{
+        clock::Clock,
+        protocol::Dialect,
+        workload::{KeyNames, Program, Settings, Values, WorkloadChoice},
+    };
+
+    const GROUPS: &str = r#"
+keys.stream.count = 1
+receivers = { kind = "group", keys = "stream", count = 1 }
+
+[[operation]]
+name = "add"
+steps = ["XADD {stream} * m {stamp}{value}"]
+"#;
+    const MS: u64 = 1_000_000;
+
+    /// Returns the names of the commands that a receiver of a group sends after each of these replies. A reply has its
+    /// time in ms.
+    fn sent(replies: &[(u64, &[u8])]) -> Vec<String> {
+        let table = GROUPS.parse().unwrap();
+        let choice = WorkloadChoice::of_table("m", &table, &Settings::default()).unwrap();
+        let (workload, names) = (choice.workload, KeyNames::given("k:"));
+        let program = Program::new(&workload, Dialect::Resp2, 9, Values::new(&workload, 4, 1), &names);
+        let program = program.numbering(&workload, 9, &names, Clock::start());
+        let messages = program.messages().unwrap();
+        let mut dialog = ReceiverDialog {
+            channels: Channel::of_receiver(0, 1, messages.kind, &[0]).collect(),
+            ..ReceiverDialog::default()
+        };
+        let (mut current, mut own) = (ReceivedCounts::new(messages.kind), ReceiverCounts::default());
+        let mut desk = MessageContext {
+            messages,
+            now_ns: 0,
+            first: &[0],
+            since_ns: 0,
+            current: &mut current,
+            earlier: &mut None,
+            shared: &mut [MessageNumbers::default()],
+            own: &mut own,
+            in_cluster: false,
+        };
+        let mut words = Vec::new();
+        dialog.begin(messages, 0, &mut Vec::new());
+        let after = |(ms, reply): &(u64, &[u8])| {
+            desk.now_ns = ms * MS;
+            let (found, mut out) = (frame(reply, &mut words).unwrap().unwrap(), Vec::new());
+            dialog.handle_frame((found, reply, &words), &mut desk, &mut out).unwrap();
+            let lines = String::from_utf8(out).unwrap();
+            lines.split("\r\n").filter(|line| line.starts_with('X')).collect::<Vec<_>>().join(" ")
+        };
+        replies.iter().map(after).collect()
+    }
+
+    #[test]
+    fn a_group_reads_after_each_claim_even_if_the_claim_takes_longer_than_a_second() {
+        let (nothing, claimed): (&[u8], &[u8]) = (b"*-1\r\n", b"*2\r\n$3\r\n0-0\r\n*0\r\n");
+        let replies: [(u64, &[u8]); 6] = [
+            (100, b"+OK\r\n"),
+            (900, nothing),
+            (1900, nothing),
+            (4000, claimed),
+            (4900, nothing),
+            (5900, nothing),
+        ];
+        let commands = ["", "XREADGROUP", "XAUTOCLAIM", "XREADGROUP", "XREADGROUP", "XAUTOCLAIM"];
+        assert_eq!(sent(&replies), commands);
     }
 }

@@ -12,8 +12,9 @@ const WAIT_S: &[u8] = b"1";
 const WAIT_MS: &[u8] = b"1000";
 /// The largest number of stream entries in a reply.
 const ENTRIES: &[u8] = b"100";
-/// How often a receiver claims messages that another receiver did not acknowledge: every second.
-const CLAIM_NS: u64 = 1_000_000_000;
+/// How long a receiver waits before it claims messages again that another receiver did not acknowledge: a second after
+/// the reply to the previous claim. A slow claim is thus always followed by a command that reads.
+pub(super) const CLAIM_NS: u64 = 1_000_000_000;
 /// The largest number of names in a SUBSCRIBE.
 const NAMES: usize = 500;
 
@@ -105,7 +106,6 @@ impl ReceiverDialog {
             }
             ReceiverKind::Group => {
                 if now_ns >= self.claims_at_ns {
-                    self.claims_at_ns = now_ns + CLAIM_NS;
                     for name in &names {
                         append_command(
                             out,
