@@ -6,7 +6,7 @@ use super::{Foreign, Marker, Survey};
 use crate::{
     endpoint::Address,
     units::count_with_noun,
-    workload::{KeyNames, KeyNaming, KeySpan},
+    workload::{KeyNames, KeyNaming, KeySpan, NameSet},
 };
 
 /// The largest number of key sets, of commands, and of setup steps that the question names.
@@ -68,13 +68,13 @@ impl fmt::Display for Writes {
             return Ok(());
         }
         f.write_str(if self.span.is_empty() { "" } else { "; " })?;
-        let runs = some_of(self.others.clone());
-        f.write_str(&match self.is_service {
-            true => format!("sends {runs}, which may change data there, and does not undo that"),
-            false => format!(
-                "runs {runs}, which may write to keys that are not its own, and does not remove these keys"
-            ),
-        })
+        let is_message = |runs: &String| runs.starts_with("PUBLISH ") || runs.starts_with("SPUBLISH ");
+        let (verb, effect) = match self.is_service {
+            true => ("sends", "may change data there, and does not undo that"),
+            false if self.others.iter().all(is_message) => ("runs", "sends messages to channels of others"),
+            false => ("runs", "may write to keys that are not its own, and does not remove these keys"),
+        };
+        write!(f, "{verb} {}, which {effect}", some_of(self.others.clone()))
     }
 }
 
@@ -83,18 +83,13 @@ impl Writes {
         let prefix = self.names.prefix();
         if self.is_users {
             let last = some_of(self.span.iter().map(|set| format!("{prefix}{}", set.last())).collect());
+            let is_any = |set: &NameSet| set.form.naming == KeyNaming::Anything;
             let named = match prefix {
-                prefix if self.span.iter().any(|set| set.form.naming == KeyNaming::Anything) => {
-                    format!("{prefix}* as in the trace")
-                }
+                prefix if self.span.iter().any(is_any) => format!("{prefix}* as in the trace"),
                 "" => "as the workload says".to_owned(),
                 prefix => format!("{prefix} and a number"),
             };
-            let upto = if self.span.iter().all(|set| set.form.naming == KeyNaming::Anything) {
-                ""
-            } else {
-                &format!(", now up to {last}")
-            };
+            let upto = if self.span.iter().all(is_any) { "" } else { &format!(", now up to {last}") };
             return write!(
                 f,
                 "writes keys named {named}{upto}, overwrites existing values, and does not remove the keys"
@@ -210,7 +205,7 @@ mod tests {
     use super::*;
     use crate::{
         server::{OtherClients, Owner},
-        workload::{KeyForm, NameSet, RunId},
+        workload::{KeyForm, RunId},
     };
 
     fn run() -> RunId {
@@ -363,6 +358,8 @@ mod tests {
              and FLUSHALL, which may write to keys that are not its own, and does not remove these keys. Continue?"
         );
         let alone = Writes { span: KeySpan::default(), ..both };
+        let published = Writes { others: vec!["PUBLISH news".to_owned()], ..alone.clone() };
+        assert_eq!(published.to_string(), "runs PUBLISH news, which sends messages to channels of others");
         assert!(alone.to_string().starts_with("runs SET foo and FLUSHALL, which may write"), "{alone}");
     }
 

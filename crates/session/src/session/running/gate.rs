@@ -116,8 +116,8 @@ impl WriteGate {
     /// they may take effect now. Otherwise, [`poll`](Self::poll) returns the settings later.
     pub fn request(&mut self, knobs: Knobs, holders: &mut Holders) -> Option<Knobs> {
         self.take_back();
-        if let Err(error) = holders.check_keys(&knobs) {
-            (self.held, self.unsent) = (None, Some(Admission::Refuse(error.to_string())));
+        if let Err(error) = holders.check_keys(&knobs, self.keys) {
+            (self.held, self.unsent) = (None, Some(Admission::Refuse(error)));
             return None;
         }
         let others = others(&knobs);

@@ -13,6 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::KeyOwner;
 use crate::{
     clock::Clock,
     endpoint::{Address, Cluster, Role, Target, Topology, node_address},
@@ -20,7 +21,7 @@ use crate::{
     protocol::SLOTS,
     server::{Answer, ClusterMember, Control, Ledger, Marker, ServerError},
     session::Numbering,
-    workload::{KeySpan, WorkloadError},
+    workload::KeySpan,
 };
 
 /// The pause before a marker that could not be written is written again.
@@ -177,12 +178,23 @@ impl Holders {
         self.is_cluster() && !self.move_keys()
     }
 
-    /// Checks that all keys of each operation are on one holder.
+    /// Checks that all keys of each operation are on one holder, and that the keys can be removed at the end.
     ///
     /// # Errors
-    /// Fails if the holders are servers of a ring, and an operation has several keys.
-    pub fn check_keys(&self, knobs: &Knobs) -> Result<(), WorkloadError> {
-        if self.are_ring() && knobs.load { knobs.workload.check_one_key(self.target.dialect) } else { Ok(()) }
+    /// Fails if the holders are servers of a ring, and an operation has several keys. Fails if the keys are removed at
+    /// the end, but the load inserts new keys into a server that cannot list its keys.
+    pub fn check_keys(&self, knobs: &Knobs, keys: KeyOwner) -> Result<(), String> {
+        let dialect = self.target.dialect;
+        let are_removed = keys == KeyOwner::Runs { kept: false } && dialect.has_keys();
+        let is_by_name = knobs.load && are_removed && !dialect.lists_keys();
+        if is_by_name && KeySpan::written_by(&knobs.workload, knobs.keyspace).total().is_none() {
+            return Err("memcached cannot list new keys ({NAME.new}), so redyno could not remove them; \
+                        give --keep, --own-names or --key-prefix"
+                .to_owned());
+        }
+        let is_checked = self.are_ring() && knobs.load;
+        let checked = is_checked.then(|| knobs.workload.check_one_key(dialect));
+        checked.transpose().map(|_| ()).map_err(|error| error.to_string())
     }
 
     /// Returns the servers that the user must pass to `redyno clean`, so that all holders are cleaned. For a
