@@ -330,7 +330,7 @@ mod tests {
             ("[other]", "'other' is no table of the file; there are [defaults] and [targets.NAME]"),
             (
                 "[defaults]\nclinets = 5",
-                "[defaults]: 'clinets' is refused; there are theme, ascii, no-mouse, clients,",
+                "[defaults]: 'clinets' is refused; this table takes theme, ascii, no-mouse, clients,",
             ),
             ("[defaults]\nclients = \"many\"", "'--clients <CLIENTS>': 'many' is not a count such as"),
             ("[defaults]\nclients = true", "clients must be a text or a number"),
@@ -339,7 +339,7 @@ mod tests {
             ("[targets.\"a b\"]\naddress = \"h\"", "a name has letters, digits, '-', '_' and '.' only"),
             ("[targets.a]\nuser = \"ann\"", "its address is missing, such as address = \"10.0.0.5:6379\""),
             ("[targets.a]\naddress = \"h:0\"", "the port in the URI must be a number"),
-            (&format!("{target}host = \"x\""), "'host' is refused; there are address, user, db,"),
+            (&format!("{target}host = \"x\""), "'host' is refused; this table takes address, user, db,"),
             (&format!("{target}cert = \"x\""), "were not provided: --key <FILE>"),
             (&format!("{target}password-command = 1"), "password-command must be a text"),
         ] {
@@ -365,11 +365,12 @@ mod tests {
         for name in names {
             let refused = read(&format!("[defaults]\n{name} = true")).unwrap_err();
             assert!(
-                refused.starts_with(&format!("[defaults]: '{name}' is refused; there are theme, ")),
+                refused.starts_with(&format!("[defaults]: '{name}' is refused; this table takes theme, ")),
                 "{refused}"
             );
             assert!(
-                refused.ends_with("give options that write, keep keys or skip questions on the command line"),
+                refused
+                    .ends_with("options that write, keep keys or skip questions belong on the command line)"),
                 "{refused}"
             );
         }

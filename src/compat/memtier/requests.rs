@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(written(&line.replace("3:2", "5:2")), format!("{both}, {rest}"));
         assert!(RunRequests::of(&options("--ratio 0:1 --wait-ratio 1:1")).is_err());
         assert!(
-            RunRequests::of(&options("--ratio 1000:1 --wait-ratio 1:1")).unwrap_err().contains("256 turns")
+            RunRequests::of(&options("--ratio 1000:1 --wait-ratio 1:1")).unwrap_err().contains("256 groups")
         );
     }
 
