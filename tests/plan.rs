@@ -163,7 +163,7 @@ fn the_records_of_a_dataset_are_told_from_the_first_on() {
         ["--dataset", path, "--", "SET", "doc:__field:id__", "__field:title__", ";", "GET", "__field:id__"];
     let told = planned(&args).expect_code(0).out;
     let records = format!(
-        "Records: 1 200 records of {path}, of each __field:id__ __field:title__\n  each operation's number of bytes below is the mean over the first 500 records\n"
+        "Records: 1 200 records of {path}, of each __field:id__ __field:title__\n  each operation's number of bytes is the mean over the first 500 records\n"
     );
     assert!(told.contains(&records), "{told}");
     let samples: Vec<_> = told.lines().skip_while(|line| !line.starts_with("Some")).skip(1).collect();
@@ -183,7 +183,7 @@ fn the_records_of_a_dataset_are_told_from_the_first_on() {
         assert!(told.contains(&line), "{line}: {told}");
     }
     let all = planned(&["--maxdocs", "7", "--dataset", path, "--", "GET", "__field:id__"]).expect_code(0).out;
-    assert!(all.contains("mean of 7 records\n") && all.matches("  GET 0\n").count() == 2, "{all}");
+    assert!(all.contains("mean over 7 records\n") && all.matches("  GET 0\n").count() == 2, "{all}");
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn dataset(dataset: &DatasetPreview) -> String {
     // A body for `_bulk` has several records.
     let noun = if dataset.portions.iter().any(|it| it.starts_with("__bulk:")) { "bulk" } else { "record" };
     format!(
-        "Records: {} of {}, of each {}\n  each operation's number of bytes below is the mean over {of}{}\n",
+        "Records: {} of {}, of each {}\n  each operation's number of bytes is the mean over {of}{}\n",
         count_with_noun(dataset.records, noun),
         dataset.file,
         dataset.portions.join(" "),
