@@ -346,7 +346,7 @@ pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<In
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::fixture::repeated;
+    use crate::{session::figures::Row, stats::fixture::repeated};
 
     fn interval(ops: u64, drain: bool, is_open: bool) -> Interval {
         let drained = if drain { ops } else { 0 };
@@ -382,7 +382,7 @@ mod tests {
             operation.merge(&total.commands["GET"]);
         }
         assert_eq!((sum.ops, sum.drained, sum.ops_per_s), (280, 140, 210.0));
-        assert_eq!(operation.in_rate(), 210);
+        assert_eq!(Row::of_summary(&sum).of_operation(&operation).ops_per_s, Some(210.0));
     }
 
     #[test]
