@@ -162,8 +162,8 @@ fn all_records_are_read_back_and_compared() {
     // What the two changes by hand wrote aside.
     assert_eq!(server.calls(&[], "hset"), writes + 1);
     let several = run(&["-p", &port, "--verify", "--dataset", &path, "--", "APPEND", "__field:id__", "x"]);
-    let told = "--verify reads back only records written by SET key value or HSET key field value ...; it cannot check 'APPEND __field:id__ x'";
-    assert!(several.expect_code(2).err.contains(told));
+    let refusal = "--verify reads back only records written by SET key value or HSET key field value ...; it cannot check 'APPEND __field:id__ x'";
+    assert!(several.expect_code(2).err.contains(refusal));
 }
 
 #[test]

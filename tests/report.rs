@@ -70,7 +70,7 @@ fn a_report_of_one_segment_has_only_this_segment() {
 fn a_segment_that_is_missing_or_named_twice_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let [one, missing] = [1, 99].map(|n| format!("{RECORDING}#{n}"));
-    for (files, code, told) in [
+    for (files, code, refusal) in [
         (&[missing.as_str()][..], 1, "session.jsonl has no segment 99"),
         (&[&one, &missing], 1, "session.jsonl has no segment 99"),
         (&[RECORDING, &one], 2, "session.jsonl is named as a whole and by segment"),
@@ -80,7 +80,7 @@ fn a_segment_that_is_missing_or_named_twice_is_an_error() {
     ] {
         let output = folder.path().join("report.md");
         let outcome = report(files, &output).expect_code(code);
-        assert!(outcome.err.contains(told) && outcome.err.lines().count() == 1, "{}", outcome.err);
+        assert!(outcome.err.contains(refusal) && outcome.err.lines().count() == 1, "{}", outcome.err);
         assert!(!output.exists(), "{files:?}");
     }
 }

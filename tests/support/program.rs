@@ -121,8 +121,8 @@ impl Running {
             if let Some(found) = found(&out) {
                 return found;
             }
-            let told = || format!("stdout:\n{out}\nstderr:\n{}", self.err.so_far());
-            assert!(!is_over && Instant::now() < deadline, "waited in vain for {what}; {}", told());
+            let output = || format!("stdout:\n{out}\nstderr:\n{}", self.err.so_far());
+            assert!(!is_over && Instant::now() < deadline, "waited in vain for {what}; {}", output());
             std::thread::sleep(LOOK_EVERY);
         }
     }
