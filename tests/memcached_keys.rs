@@ -162,3 +162,21 @@ fn an_operation_is_sent_as_a_whole_or_not_at_all() {
         |begin: &str| commands(&server).iter().filter(|command| command.starts_with(begin)).count() as u64;
     assert_eq!((count("gets "), count("cas "), count("set k:")), (told.ops, told.ops, 0));
 }
+
+#[test]
+fn new_keys_that_could_not_be_removed_are_refused() {
+    let (server, folder) = (Server::memcached().start(), tempfile::tempdir().unwrap());
+    let file = folder.path().join("inserts.toml");
+    fs::write(&file, "[keys.k]\n[[operation]]\nname = 'insert'\nsteps = ['SET {k.new} {value}']\n").unwrap();
+    let (uri, file) = (uri(&server), file.display().to_string());
+    let load = ["-u", &uri, "--workload", &file, "-n", "20", "-c", "1", "--headless", "--yes"];
+    let refused = run(&load);
+    assert!(
+        refused.code() != 0 && refused.err.contains("give --keep, --own-names or --key-prefix"),
+        "{refused:?}"
+    );
+    let is_empty = || users_item(&server, "stats\r\n").contains("STAT curr_items 0\r\n");
+    assert!(is_empty());
+    run(&[&load[..], &["--keep"]].concat()).expect_code(0);
+    assert!(!is_empty());
+}
