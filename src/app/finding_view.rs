@@ -31,7 +31,9 @@ impl Model {
     /// cannot be folded.
     pub(super) fn fold_finding(&mut self) {
         let findings = self.findings();
-        let can_fold = |finding: &&Finding| finding.severity < Severity::Problem && !self.is_folded(finding);
+        let can_fold = |finding: &&Finding| {
+            finding.severity < Severity::Problem && finding.is_for_status_line() && !self.is_folded(finding)
+        };
         match findings.iter().find(can_fold) {
             Some(finding) => drop(self.folded.insert(finding.rule)),
             None if self.folded.is_empty() => self.show_message(Tone::Info, "no finding to fold"),

@@ -76,7 +76,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(progress) = prefill(model) {
         return (progress, Ink::Strong);
     }
-    let findings = warnings(model);
+    let findings = shown_findings(model);
     let most = findings.iter().find(|finding| !model.is_folded(finding));
     let most = most.map(|finding| (of_finding(finding, model.timeline(), width, true), finding.severity));
     if let Some((text, severity)) = most.as_ref().filter(|(_, severity)| *severity == Severity::Problem) {
@@ -101,14 +101,18 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     (last.map_or_else(|| idle(model), |segment| format!("load off; {}", result(segment))), Ink::Text)
 }
 
-/// Returns the findings without notes, the most important first.
-fn warnings(model: &Model) -> Vec<Finding> {
-    model.findings().into_iter().filter(|finding| finding.severity > Severity::Note).collect()
+/// Returns the findings that the status line can show, the most important first.
+fn shown_findings(model: &Model) -> Vec<Finding> {
+    model.findings().into_iter().filter(Finding::is_for_status_line).collect()
 }
 
 /// Returns the colour for a severity.
 pub fn ink(severity: Severity) -> Ink {
-    if severity == Severity::Problem { Ink::Bad } else { Ink::Warn }
+    match severity {
+        Severity::Note => Ink::Strong,
+        Severity::Warning => Ink::Warn,
+        Severity::Problem => Ink::Bad,
+    }
 }
 
 /// A shift of the median PING counts as the effect of a problem if the shift and the problem began at most
@@ -162,7 +166,7 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
     if let Some(share) = playback.read {
         return (format!("reading the recording: {}", units::percent(share)), Ink::Strong);
     }
-    if let Some(most) = warnings(model).first() {
+    if let Some(most) = shown_findings(model).first() {
         return (of_finding(most, model.timeline(), width, false), ink(most.severity));
     }
     let knobs = model.in_force();
@@ -277,6 +281,12 @@ mod tests {
         workload::preset,
     };
 
+    fn take(model: &mut Model, records: impl IntoIterator<Item = Record>) {
+        for record in records {
+            update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+        }
+    }
+
     #[test]
     fn the_pace_of_a_trace_is_described_in_words() {
         let knobs = Knobs { rate: Some(634), arrivals: Arrivals::Trace, ..Knobs::default() };
@@ -299,17 +309,12 @@ mod tests {
         let knobs = Knobs { load: true, ..Knobs::default() };
         let (mut made, records) = GeneratedSession::new(knobs.clone());
         let mut model = Model::new(knobs, TimelineOptions::default());
-        let take = |model: &mut Model, records: Vec<Record>| {
-            for record in records {
-                update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
-            }
-        };
         take(&mut model, records);
         take(&mut model, made.next_tick());
         assert_eq!(sentence(&model, 120).1, Ink::Text);
         let waiting_us = 3_000_000;
         let silent = Interval { t_s: 3.25, length_s: 0.25, segment: 1, waiting_us, ..Interval::default() };
-        take(&mut model, vec![Record::Interval(Box::new(silent))]);
+        take(&mut model, [Record::Interval(Box::new(silent))]);
         let (text, ink) = sentence(&model, 120);
         assert!(
             text.starts_with("since 00:00: the server does not answer: no reply to the load for 3.0 s")
@@ -329,17 +334,32 @@ mod tests {
         let wake = Wake { late: latency_of([80_000]) };
         let probes =
             [Record::Ping(Box::new(Span::new(0.5, 0.25, ping))), Record::Wake(Span::new(0.5, 0.25, wake))];
-        for record in records.into_iter().chain(probes) {
-            update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
-        }
+        take(&mut model, records.into_iter().chain(probes));
         let text = "the server is slow: PING waited 480 ms, redyno's threads woke within 80.0 µs";
         assert_eq!(sentence(&model, 120), (format!("since 00:00: {text}"), Ink::Bad));
         assert_eq!(sentence(&model, 80).0, text);
         let [figure, label] = ["ping_p50", "p50 of PING"].map(str::to_owned);
         let shift = ShiftReport { figure, label, from: 400.0, to: 4900.0, ..ShiftReport::default() };
         let shifted = Event::new(0.25, EventKind::Shifted { shift });
-        update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(Record::Event(shifted)))));
+        take(&mut model, [Record::Event(shifted)]);
         assert_eq!(sentence(&model, 120).0, format!("p50 of PING ×12 since 00:00: {text}"));
+    }
+
+    #[test]
+    fn a_changed_parameter_is_in_the_status_line_for_half_a_minute() {
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        let (mut made, records) = GeneratedSession::new(knobs.clone());
+        let mut model = Model::new(knobs, TimelineOptions::default());
+        take(&mut model, records);
+        let [name, from, to] = ["slowlog-max-len", "128", "77"].map(str::to_owned);
+        take(&mut model, [Record::Event(Event::new(0.25, EventKind::ConfigChanged { name, from, to }))]);
+        (0..4).for_each(|_| take(&mut model, made.next_tick()));
+        let (text, ink) = sentence(&model, 120);
+        assert!(text.contains("CONFIG slowlog-max-len 128 → 77") && ink == Ink::Strong, "{text}");
+        while model.timeline().now_s < 31.0 {
+            take(&mut model, made.next_tick());
+        }
+        assert_eq!(sentence(&model, 120).1, Ink::Text);
     }
 
     #[test]
@@ -352,9 +372,7 @@ mod tests {
             Record::Interval(Box::new(Interval { t_s: f64::from(n), ..second }))
         };
         let mut model = Model::new(knobs, TimelineOptions::default());
-        for record in records.into_iter().chain((1..=5).map(second)) {
-            update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
-        }
+        take(&mut model, records.into_iter().chain((1..=5).map(second)));
         let text = "hit rate 0 %: the other reads find no key, which costs the server less than a hit; type :prefill to write the keys now";
         assert_eq!(sentence(&model, 120), (text.to_owned(), Ink::Warn));
         assert_eq!(sentence(&model, 80).0, "since 00:04: hit rate 0 %; type :prefill to write the keys now");

@@ -31,6 +31,8 @@ pub struct Finding {
     pub is_symptom: bool,
     /// Whether the sentence only repeats the rule's name, so that a printed line needs only the evidence.
     pub is_brief: bool,
+    /// Whether the status line shows the finding although it is a note.
+    pub is_news: bool,
     /// The share of time, from 0 to 1, in which the cause kept the server's main thread from serving other requests; 0
     /// if unknown. Of equally severe findings, the finding with the largest share is the most important.
     pub explains: f64,
@@ -75,6 +77,11 @@ impl Finding {
     #[must_use]
     pub(super) fn with(self, evidence: impl IntoIterator<Item = Option<String>>, next: &str) -> Self {
         Self { evidence: evidence.into_iter().flatten().collect(), next: next.to_owned(), ..self }
+    }
+
+    /// Returns whether the status line can show the finding.
+    pub fn is_for_status_line(&self) -> bool {
+        self.severity > Severity::Note || self.is_news
     }
 
     /// Returns the whole finding in one line: `client limit: load-0 uses 97 % of a core; run redyno on another host`.

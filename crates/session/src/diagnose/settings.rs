@@ -24,7 +24,8 @@ pub(super) fn changed(now: &RecentState, _: bool) -> Option<Finding> {
     let is_word = !from.is_empty() && !from.contains(' ');
     let quote = if is_word { "" } else { "'" };
     let next = format!("CONFIG SET {name} {quote}{from}{quote} sets it back");
-    Some(Finding::of(Severity::Note, long.clone(), long).with([now.pings.slowed()], &next))
+    let finding = Finding::of(Severity::Note, long.clone(), long).with([now.pings.slowed()], &next);
+    Some(Finding { is_news: true, ..finding })
 }
 
 /// Returns the current finding, if any: the settings, each with its effect.
