@@ -19,6 +19,8 @@ pub struct Script {
     /// The start of the script, in seconds since the session began. `None` if the script begins when the
     /// first message of the session arrives, and this message has not arrived yet.
     since_s: Option<f64>,
+    /// Whether the session began with the knobs of the lines at 0 s, so that these knobs are already in force.
+    is_from_start: bool,
     /// The index of the next change.
     next: usize,
     /// The knobs that were requested last, and the time until which the script waits for these knobs. The
@@ -42,6 +44,7 @@ impl Script {
             name: name.to_owned(),
             text,
             since_s: Some(0.0),
+            is_from_start: true,
             next: 0,
             ordered,
             knobs: first,
@@ -53,7 +56,7 @@ impl Script {
     /// session. At its beginning, the script switches the load on.
     #[must_use]
     pub fn from_now(self) -> Self {
-        Self { since_s: None, ordered: None, ..self }
+        Self { since_s: None, is_from_start: false, ordered: None, ..self }
     }
 
     /// Returns the knobs at the start of the session, after the lines at 0 s.
@@ -125,8 +128,15 @@ impl Script {
             }
             self.ordered.take_if(|(_, until_s)| *until_s < now_s);
             let now = self.ordered.as_ref().map_or(&self.knobs, |(knobs, _)| knobs).clone();
+            let is_in_force = self.is_from_start && turn.t_s <= 0.0;
             match turn.what.setting(&now) {
-                Ok(setting) => orders.extend(setting.into_iter().flat_map(|to| self.order(to, &now, now_s))),
+                Ok(setting) => {
+                    let to = setting.map(|to| match is_in_force {
+                        true => ExperimentSetting { knobs: now.clone(), ..to },
+                        false => to,
+                    });
+                    orders.extend(to.into_iter().flat_map(|to| self.order(to, &now, now_s)));
+                }
                 Err(error) => {
                     let why = Interruption::Refused(self.with_line(&error.to_string()));
                     self.ending = Some(Ending::Interrupted(why));
@@ -279,6 +289,16 @@ mod tests {
         script.take(&segment(3.0, by_hand.clone()));
         let both = Knobs { pipeline: 2, ..by_hand.clone() };
         assert_eq!(script.take(&segment(5.0, by_hand)), [Order::SetKnobs(both)]);
+    }
+
+    #[test]
+    fn knobs_at_0_s_with_which_the_session_began_are_not_requested_again() {
+        let text = "at 0s preset saturate\nat 0s clients 10, rate 1k\nat 0s config hz 20\nat 9s end";
+        let mut script = script(text);
+        let first = script.first_knobs().clone();
+        assert_eq!((first.clients, first.rate), (10, Some(1000)));
+        let hz = Order::SetConfig { parameter: Parameter::named("hz").unwrap(), to: "20".to_owned() };
+        assert_eq!(script.take(&segment(0.0, first)), [hz]);
     }
 
     #[test]
