@@ -51,7 +51,7 @@ impl<'a> MemtierReport<'a> {
                 vec![("Clients per thread", clients.into()), ("Total clients", all.into())].into(),
             )
         };
-        JsonValue::Object(self.results.seconds().map(of_second).collect())
+        JsonValue::Object(self.results.seconds().into_iter().map(of_second).collect())
     }
 
     /// Returns whether the rows are commands given by the user.

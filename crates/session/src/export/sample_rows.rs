@@ -128,11 +128,11 @@ impl ProbeTimes {
     }
 }
 
-/// The sums of all probes so far, and the last gauges.
+/// The sums of all probes so far, and the server's last gauges.
 #[derive(Debug, Default)]
 pub(super) struct ProbeSums {
     probes: BTreeMap<&'static str, ProbeTimes>,
-    /// The row of the last gauges.
+    /// The row of the server's last gauges.
     pub(super) server: Option<SampleRow>,
 }
 
@@ -145,7 +145,9 @@ impl ProbeSums {
             sum.times.merge(&times);
             sum.lost += lost;
         }
-        self.server = SampleRow::of(Rows::Server, record).pop().or(self.server.take());
+        if matches!(record, Record::Server(_)) {
+            self.server = SampleRow::of(Rows::Server, record).pop();
+        }
     }
 
     /// Returns a row for each probe over the whole session.

@@ -68,7 +68,7 @@ fn accumulated(part: &OperationInterval) -> JsonValue {
 fn time_serie(report: &TitledResults, seconds: &BTreeMap<u64, OperationInterval>) -> JsonValue {
     let none = OperationInterval::default();
     let second = |second| (second, seconds.get(&second).unwrap_or(&none));
-    let each_second = report.results.seconds().map(second).map(|(second, part)| {
+    let each_second = report.results.seconds().into_iter().map(second).map(|(second, part)| {
         let mut fields = vec![
             ("Bytes RX".to_owned(), part.bytes_in.into()),
             ("Bytes TX".to_owned(), part.bytes_out.into()),
