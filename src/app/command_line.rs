@@ -25,16 +25,25 @@ pub fn quoted(word: &str) -> String {
 }
 
 impl CommandPrefix {
-    /// Returns the program with the target and the fixed options that the recording contains.
-    fn of_recording(server: &ServerIdentity) -> Self {
+    /// Returns the program with the target and the fixed options that the recording contains; `None` if the recording
+    /// does not contain enough to name the target: an HTTP server needs its path, and Sentinel all addresses.
+    fn of_recording(server: &ServerIdentity) -> Option<Self> {
         let mut words = "redyno".to_owned();
         if !server.built_in {
-            words += &match server.address.rsplit_once(':') {
+            let ServerIdentity { address, server: name, mode, .. } = server;
+            let is_memcached = name.starts_with("memcached ");
+            let is_http = mode.is_empty() && !name.is_empty() && !is_memcached;
+            words += &match address.rsplit_once(':') {
+                _ if is_http || address.contains(" (Sentinel ") => return None,
+                _ if is_memcached && address.starts_with('/') => {
+                    format!(" -u {}", quoted(&format!("memcached+unix://{address}")))
+                }
+                _ if is_memcached => format!(" -u {}", quoted(&format!("memcached://{address}"))),
                 Some((host, port)) if !host.contains('/') => {
                     let host = host.trim_start_matches('[').trim_end_matches(']');
                     format!(" -h {} -p {}", quoted(host), quoted(port))
                 }
-                _ => format!(" -s {}", quoted(&server.address)),
+                _ => format!(" -s {}", quoted(address)),
             };
             words += match server.tls {
                 Encryption::None => "",
@@ -43,7 +52,7 @@ impl CommandPrefix {
                 Encryption::Unverified => " --tls --insecure",
             };
         }
-        Self { words, has_password: false }
+        Some(Self { words, has_password: false })
     }
 }
 
@@ -117,11 +126,13 @@ impl Model {
         let shown = self.tracks[0].reading(self.view);
         let current = shown.segment().ok_or("there is no segment yet")?;
         let knobs = &current.start.knobs;
-        let of_recording = || {
-            Some(CommandPrefix::of_recording(&self.timeline().session()?.target))
-                .filter(|_| self.playback.is_some())
+        let recorded = self.timeline().session().filter(|_| self.playback.is_some());
+        let program = match recorded {
+            None => self.program.clone(),
+            Some(session) => CommandPrefix::of_recording(&session.target).ok_or(
+                "the recording does not contain the URI of its server, which the command line needs",
+            )?,
         };
-        let program = of_recording().unwrap_or_else(|| self.program.clone());
         let options = options(knobs)
             .ok_or_else(|| format!("the command line has no option for the workload {}", knobs.workload))?;
         let mut set = ParameterChanges::default();
@@ -210,11 +221,17 @@ mod tests {
     #[test]
     fn a_recordings_command_line_has_its_target_and_nothing_more() {
         let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
-        for (address, tls, expected) in [
-            ("[::1]:7000", Encryption::Unverified, "redyno -h ::1 -p 7000 --tls --insecure --no-load"),
-            ("/run/my redis.sock", Encryption::None, "redyno -s '/run/my redis.sock' --no-load"),
+        for (address, server, tls, expected) in [
+            ("[::1]:7000", "", Encryption::Unverified, Some("-h ::1 -p 7000 --tls --insecure")),
+            ("/run/my redis.sock", "", Encryption::None, Some("-s '/run/my redis.sock'")),
+            ("[::1]:7000", "memcached 1.6", Encryption::None, Some("-u 'memcached://[::1]:7000'")),
+            ("/run/m.sock", "memcached 1.6", Encryption::None, Some("-u memcached+unix:///run/m.sock")),
+            ("10.0.0.1:80", "nginx 1.22", Encryption::None, None),
+            ("main (Sentinel 10.0.0.1:26379)", "", Encryption::None, None),
         ] {
-            let target = ServerIdentity { address: address.to_owned(), tls, ..ServerIdentity::default() };
+            let (address, server) = (address.to_owned(), server.to_owned());
+            let target =
+                ServerIdentity { address: address.clone(), server, tls, ..ServerIdentity::default() };
             model.push(&Record::Session(SessionStart {
                 schema: crate::session::SCHEMA,
                 from_s: 0.0,
@@ -228,7 +245,8 @@ mod tests {
             }));
             begin(&mut model, 1, Knobs::default(), None);
             model.mode = InputMode::Screen;
-            assert_eq!(copied(&mut model).as_deref(), Some(expected));
+            let expected = expected.map(|words| format!("redyno {words} --no-load"));
+            assert_eq!(copied(&mut model), expected, "{address}");
         }
     }
 
