@@ -226,6 +226,7 @@ fn request_sequence(options: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>,
         return Err("wait-ratio needs SETs of a redis protocol".to_owned());
     }
     let mut turns: Vec<(RequestKind, u32)> = Vec::new();
+    let is_too_long = |turns: &[_]| turns.len() > MAX_SEQUENCE_LENGTH;
     // memtier_benchmark sends a WAIT when SETs / WAITs, rounded down, exceeds a / b.
     let (mut sent, each) = (0_u64, u64::from(wait.a / wait.b) + 1);
     loop {
@@ -238,9 +239,12 @@ fn request_sequence(options: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>,
                 _ => turns.push((RequestKind::Set, 1)),
             }
             sent += 1;
+            if is_too_long(&turns) {
+                break;
+            }
         }
         turns.extend(gets());
-        if turns.len() > MAX_SEQUENCE_LENGTH {
+        if is_too_long(&turns) {
             return Err(format!(
                 "with this ratio and wait-ratio, the sequence of requests repeats only after more than {MAX_SEQUENCE_LENGTH} groups of equal requests; use smaller numbers"
             ));
