@@ -47,10 +47,13 @@ impl Abort {
         }))
     }
 
+    /// Begins a segment. Seconds in a row may belong to several segments, for example during a ramp of a script.
     fn begin(&mut self, is_aside: bool) {
+        if is_aside || self.is_aside {
+            self.second = Interval::default();
+            self.met.fill(0);
+        }
         self.is_aside = is_aside;
-        self.second = Interval::default();
-        self.met.fill(0);
     }
 
     /// Judges a whole second. Returns the reason if a condition ends the session.
@@ -89,6 +92,9 @@ impl Listener for Abort {
             Some(Record::Interval(interval))
                 if !interval.drain && !self.is_aside && self.ended_by.is_none() =>
             {
+                if self.second.response.is_some() != interval.response.is_some() {
+                    self.second = Interval::default();
+                }
                 self.second.add(interval);
                 self.second.t_s = interval.t_s;
                 if self.second.length_s >= SECOND_S {
@@ -178,6 +184,28 @@ mod tests {
         assert!(of(|tick| tick.due = 9));
         assert!(of(|tick| tick.errors = [("timeout".to_owned(), 9)].into()));
         assert!(of(|tick| tick.outage_s = 0.25));
+    }
+
+    #[test]
+    fn seconds_in_a_row_may_belong_to_several_segments() {
+        let ended = |aside: fn(u32) -> bool| {
+            let mut abort = Abort::of(&["p99 > 5ms".parse().unwrap()]).unwrap().unwrap();
+            (1..=40_u32).find_map(|n| {
+                let knobs = Knobs { load: !aside(n), ..Knobs::default() };
+                let service = repeated(9_000_000, 2000);
+                let (t_s, length_s, ops) = (f64::from(n) / 4.0, 0.25, 2000);
+                let tick = Interval { t_s, length_s, segment: n, ops, service, ..Interval::default() };
+                let records =
+                    [Record::Segment(Segment::new(t_s - 0.25, n, knobs)), Record::Interval(Box::new(tick))];
+                let mut orders = records
+                    .into_iter()
+                    .flat_map(|record| abort.take(&Delivery::Record(Arc::new(record))))
+                    .collect::<Vec<_>>();
+                orders.pop().map(|_| n)
+            })
+        };
+        assert_eq!(ended(|_| false), Some(20));
+        assert_eq!(ended(|n| n % 8 == 0), None, "a pause begins a new count");
     }
 
     #[test]
