@@ -66,9 +66,9 @@ fn a_job_of_github_gets_its_summary_and_its_annotations() {
     let mut command = redyno(&["compare", &file, &file, "--fail-if", "ops > 1"]);
     command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", &summary);
     let output = command.output().unwrap();
-    let out = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3));
-    assert!(out.lines().any(|line| line.starts_with("::error title=redyno::ops > 1: ops/s ")), "{out}");
+    assert!(errors.lines().any(|line| line.starts_with("::error title=redyno::ops > 1: ops/s ")), "{errors}");
     let text = fs::read_to_string(summary).unwrap();
     assert!(text.starts_with("| | base | new |") && text.contains("**ops &gt; 1: ops/s "), "{text}");
 }

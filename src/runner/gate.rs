@@ -101,9 +101,10 @@ impl Listener for Gate {
 pub fn end(crossed: &[MetCondition]) -> Result<(), Failure> {
     if is_github() {
         for crossed in crossed {
-            // If this output cannot be written, the exit code still shows the failure.
+            // The runner reads annotations from stderr too, and stdout may be JSON. If this output cannot be
+            // written, the exit code still shows the failure.
             let _ = writeln!(
-                StreamText::stdout(),
+                StreamText::stderr(),
                 "::error title=redyno::{}",
                 untrusted::text(&crossed.to_string())
             );
