@@ -15,10 +15,13 @@ impl<T> RecentValues<T> {
         Self { length_s, kept: VecDeque::new() }
     }
 
-    /// Adds a value at the time `t_s`, and removes values that are too old.
+    /// Adds a value at the time `t_s`, and removes values that are too old. A value may be older than the last one: the
+    /// event of a stall has the time at which the stall began.
     pub(super) fn push(&mut self, t_s: f64, value: T) {
-        self.kept.push_back((t_s, value));
-        self.forget(t_s);
+        let at = self.kept.partition_point(|(then_s, _)| *then_s <= t_s);
+        self.kept.insert(at, (t_s, value));
+        let newest_s = self.kept.back().map_or(t_s, |(newest_s, _)| *newest_s);
+        self.forget(newest_s);
     }
 
     /// Removes the values that are too old at `t_s`.
@@ -48,4 +51,19 @@ impl<T> RecentValues<T> {
 pub(super) fn middle(mut values: Vec<u64>) -> Option<u64> {
     values.sort_unstable();
     values.get(values.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_with_an_earlier_time_hides_no_other() {
+        let mut recent = RecentValues::new(20.0);
+        for (t_s, value) in [(25.0, "slow log"), (10.0, "stall"), (26.0, "last")] {
+            recent.push(t_s, value);
+        }
+        assert_eq!(recent.since(16.0).collect::<Vec<_>>(), [&"last", &"slow log"]);
+        assert_eq!(recent.since(9.0).count(), 3);
+    }
 }
