@@ -261,6 +261,16 @@ mod tests {
         Interval { t_s, segment, length_s: 1.0, ops, ops_per_s: ops as f64, service, ..Interval::default() }
     }
 
+    #[test]
+    fn drained_replies_of_a_closed_loop_are_in_no_rate_of_a_point() {
+        let mut total = second(1, 5000, 200);
+        total.add(&Interval { drain: true, drained: 1000, ..second(1, 1000, 200) });
+        assert_eq!((total.ops, total.ops_per_s), (6000, 5000.0));
+        let mut curve = Curve::new(CLIENTS);
+        curve.add(1, 1, &on(1), &total);
+        assert_eq!(curve.add(1, 2, &on(1), &total).ops_per_s(), 5000.0);
+    }
+
     fn timeline(
         segments: impl IntoIterator<Item = (Knobs, Option<(&'static str, &'static str)>, u64)>,
     ) -> Timeline {

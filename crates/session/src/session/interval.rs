@@ -224,11 +224,12 @@ pub struct OperationInterval {
 }
 
 impl Interval {
-    /// Merges this interval with `later`, an interval of the same segment and kind. The result covers both intervals.
+    /// Merges this interval with `later`. The result covers both; a drain adds no length to intervals of another kind.
     pub fn merge(&mut self, later: &Self) {
-        self.merge_over(later, later.length_s);
+        self.merge_over(later, if self.drain { later.length_s } else { later.timed_s() });
         self.paused_s += later.paused_s;
-        self.ops_per_s = per_s(self.ops as f64, self.length_s);
+        let counted = if self.drain { self.ops } else { self.in_rate() };
+        self.ops_per_s = per_s(counted as f64, self.length_s);
     }
 
     /// Adds the interval `later` to the sum of its segment; the length of a drain is not added.
@@ -266,8 +267,7 @@ impl Interval {
         if self.drain { 0.0 } else { self.length_s + self.paused_s }
     }
 
-    /// Returns the number of good replies from which the rate of the load is computed. In closed loop, this
-    /// number excludes drained replies.
+    /// Returns the number of good replies in the rate of the load. In closed loop, drained replies are not in the rate.
     pub fn in_rate(&self) -> u64 {
         if self.response.is_some() { self.ops } else { self.ops.saturating_sub(self.drained) }
     }
