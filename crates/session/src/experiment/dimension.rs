@@ -7,7 +7,6 @@ use crate::{
     knobs::{Adjustable, Knob, Knobs},
     server::{PARAMETERS, Parameter, ParameterValues},
     units::{self, ParseQuantityError},
-    workload,
 };
 
 /// A knob or a server parameter with numeric values.
@@ -155,7 +154,7 @@ impl Dimension {
             Self::Knob(Knob::Pipeline) => knobs.pipeline = usual.pipeline,
             Self::Knob(Knob::Rate) => knobs.rate = None,
             Self::Knob(Knob::Reads) if knobs.workload.read_share().is_some() => {
-                knobs.workload = workload::default_workload();
+                knobs.workload = knobs.workload.with_read_percent(50);
             }
             Self::Knob(Knob::ValueSize) => knobs.value_size = usual.value_size,
             Self::Knob(Knob::Keys) => knobs.keyspace = usual.keyspace,
@@ -227,8 +226,12 @@ mod tests {
             );
             let mut knobs = Knobs::default();
             match dimension {
-                Dimension::Knob(Knob::Receivers) => knobs.workload = workload::preset("pubsub").unwrap(),
-                Dimension::Knob(Knob::Search(_)) => knobs.workload = workload::preset("vectors").unwrap(),
+                Dimension::Knob(Knob::Receivers) => {
+                    knobs.workload = crate::workload::preset("pubsub").unwrap();
+                }
+                Dimension::Knob(Knob::Search(_)) => {
+                    knobs.workload = crate::workload::preset("vectors").unwrap();
+                }
                 _ => {}
             }
             let setting = dimension.set(50, &knobs).unwrap();
