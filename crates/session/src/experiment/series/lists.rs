@@ -54,6 +54,23 @@ pub(super) fn first_values(parameters: &[SeriesParameter]) -> BTreeMap<&str, Str
 /// lists, with the name of the list.
 pub(super) type CellAxis = Vec<Vec<(String, String)>>;
 
+/// Checks the groups of lists that advance together.
+///
+/// # Errors
+/// Fails if a name is not that of a list, or stands in two groups.
+pub(super) fn check_together(parameters: &[SeriesParameter], together: &[Vec<String>]) -> Result<(), String> {
+    let mut named = BTreeSet::new();
+    for name in together.iter().flatten() {
+        if !parameters.iter().any(|parameter| parameter.name == *name && parameter.is_list) {
+            return Err(format!("together names '{name}', which is not a list of [parameters]"));
+        }
+        if !named.insert(name) {
+            return Err(format!("together names the list '{name}' twice; a list can be in one group only"));
+        }
+    }
+    Ok(())
+}
+
 /// Returns the axes of these lists; `together` has the groups of lists that advance together.
 pub(super) fn axes(lists: &[&SeriesParameter], together: &[Vec<String>]) -> Result<Vec<CellAxis>, String> {
     let mut axes: Vec<CellAxis> = Vec::new();
