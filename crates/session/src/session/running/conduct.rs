@@ -58,6 +58,7 @@ impl LiveSession {
                 refused.extend(node.push(&record, &mut self.peers).map(|cause| (node.number, cause)));
             }
             self.pings.push(&record);
+            self.following.push(&record);
             self.peers.record(&record);
         }
         for (node, cause) in &refused {

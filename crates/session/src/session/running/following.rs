@@ -10,10 +10,17 @@ use std::{
 };
 
 use super::Commission;
-use crate::endpoint::{Address, Cluster, RelatedServers, Role, Target, Topology, neighbours};
+use crate::{
+    endpoint::{Address, Cluster, RelatedServers, Role, Target, Topology, neighbours},
+    events::EventKind,
+    session::Record,
+};
 
-/// The interval between two regular queries of the servers.
+/// The interval between two queries of a cluster, and between two queries of servers whose replicas change.
 const ASK_EVERY: Duration = Duration::from_secs(3);
+/// The interval between two queries of servers whose replicas do not change. The server counts these queries as
+/// commands of other clients, so they are rare.
+const ASK_RARELY: Duration = Duration::from_secs(60);
 /// The timeout for connecting to a server. The same timeout applies to the server's reply.
 const LIMIT: Duration = Duration::from_secs(1);
 
@@ -40,8 +47,9 @@ pub(super) enum NodeSource {
     Nobody,
     /// A cluster, its last seen topology, and the time of the next query.
     Cluster { cluster: Arc<Cluster>, seen: Arc<Topology>, doubt: Instant },
-    /// A primary and its replicas. A thread queries these servers, and ends when `_end` is dropped.
-    Servers { found: Receiver<Vec<Target>>, known: Vec<Address>, _end: Sender<()> },
+    /// A primary and its replicas. A thread queries these servers when `changed` receives a message, and ends when
+    /// `changed` is dropped.
+    Servers { found: Receiver<Vec<Target>>, known: Vec<Address>, changed: Sender<()> },
 }
 
 impl NodeSource {
@@ -58,12 +66,20 @@ impl NodeSource {
         if !commission.follows_replicas || commission.redacts {
             return Self::Nobody;
         }
-        let ((found_up, found), (_end, ended)) = (channel(), channel::<()>());
+        let ((found_up, found), (changed, changes)) = (channel(), channel::<()>());
         let target = commission.plan.target.clone();
         let ask = move || {
-            while ended.recv_timeout(ASK_EVERY) == Err(RecvTimeoutError::Timeout) {
-                // A server that does not answer now may answer the next time.
-                if let Ok(RelatedServers::Servers(servers)) = neighbours(&target, LIMIT)
+            // A replica may have joined before the first poll, which reports no change.
+            let mut pause = ASK_EVERY;
+            loop {
+                let is_change = match changes.recv_timeout(pause) {
+                    Err(RecvTimeoutError::Disconnected) => return,
+                    received => received.is_ok(),
+                };
+                // After a change, or if the server does not answer now, the next query follows soon.
+                let servers = neighbours(&target, LIMIT);
+                pause = if servers.is_err() || is_change { ASK_EVERY } else { ASK_RARELY };
+                if let Ok(RelatedServers::Servers(servers)) = servers
                     && found_up.send(servers).is_err()
                 {
                     return;
@@ -72,9 +88,22 @@ impl NodeSource {
         };
         let known = commission.targets().map(|target| target.address.clone()).collect();
         match std::thread::Builder::new().name("neighbours".to_owned()).spawn(ask) {
-            Ok(_) => Self::Servers { found, known, _end },
+            Ok(_) => Self::Servers { found, known, changed },
             // The session works without this thread.
             Err(_) => Self::Nobody,
+        }
+    }
+
+    /// Takes the next record. If replicas or roles have changed, the servers are queried at once.
+    pub(super) fn push(&self, record: &Record) {
+        if let (Self::Servers { changed, .. }, Record::Event(event)) = (self, record)
+            && matches!(
+                event.what,
+                redyno_engine::any_of!(EventKind ReplicasChanged RoleChanged LinkTurned Restarted)
+            )
+        {
+            // If the thread has ended, changes are no longer followed.
+            let _ = changed.send(());
         }
     }
 
