@@ -37,7 +37,9 @@ impl HeatMap {
     /// loop, and service times in a closed loop.
     pub(super) fn of(points: &[SeriesPoint<Interval>]) -> Option<Self> {
         let each = points.len().div_ceil(MOST_COLUMNS).max(1);
-        let columns: Vec<_> = points.chunks(each).filter_map(column).collect();
+        // No column contains points of two segments.
+        let segments = points.chunk_by(SeriesPoint::is_of_segment_of);
+        let columns: Vec<_> = segments.flat_map(|points| points.chunks(each)).filter_map(column).collect();
         let most = columns.iter().flat_map(|column| &column.counts).copied().max()?;
         let last = columns.iter().map(|column| column.first + column.counts.len()).max()?;
         let borders = (0..=last).map(|bin| Heat::start_ns(bin) / 1e3).collect();
@@ -89,6 +91,18 @@ mod tests {
         let part = Interval { service: latency_of(ns), ..Interval::default() };
         course.push(1, f64::from(n) + 1.0, 1.0, part);
         course.points[0].clone()
+    }
+
+    #[test]
+    fn no_column_spans_two_segments() {
+        let mut course = super::super::point_series::PointSeries::default();
+        for n in 0..1500 {
+            let part = Interval { service: latency_of([40]), ..Interval::default() };
+            let (segment, pause_s) = if n < 600 { (1, 0.0) } else { (2, 3600.0) };
+            course.push(segment, f64::from(n) + 1.0 + pause_s, 1.0, part);
+        }
+        let heat = HeatMap::of(&course.points).unwrap();
+        assert!(heat.columns.iter().all(|column| column.to_s - column.from_s < 10.0));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::{
     diagnose::{Cause, Delay, Episode, Episodes},
     session::{
         Timeline,
-        timeline::{CommandTime, FoldedEvents, Level, PingStretch, folded},
+        timeline::{CommandTime, FoldedEvents, Level, Measure, PingStretch, folded},
     },
     stats::Latency,
     units,
@@ -108,7 +108,9 @@ pub(crate) fn worst(timeline: &Timeline) -> ReportTable {
 /// Returns the event that explains the slowest PING of a period, or an event at about the same time; empty without such
 /// an event.
 fn near(timeline: &Timeline, stretch: &PingStretch) -> String {
-    let t_s = stretch.from_s + stretch.length_s;
+    let end_s = stretch.from_s + stretch.length_s;
+    let longest = timeline.window(stretch.from_s, end_s, 1).worst(Measure::Ping, 0);
+    let t_s = longest.map_or(end_s, |longest| longest.t_s);
     let usual_ns = timeline.segments.holding_at(t_s).and_then(|segment| Level::P50.of(&segment.pings));
     let delay = Delay { t_s, ns: stretch.levels.get(Level::Max).unwrap_or_default(), usual_ns };
     let cause = Cause::of(delay, timeline.events()).map(|cause| cause.to_string());

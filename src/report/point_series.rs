@@ -28,6 +28,11 @@ pub(super) struct SeriesPoint<T> {
 }
 
 impl<T> SeriesPoint<T> {
+    /// Returns whether both points belong to the same segment.
+    pub(super) fn is_of_segment_of(&self, other: &Self) -> bool {
+        self.segment == other.segment
+    }
+
     /// Returns the middle of the point in seconds, rounded to milliseconds.
     pub(super) fn middle_s(&self) -> f64 {
         ((self.from_s + self.to_s) * 500.0).round() / 1000.0
