@@ -43,8 +43,10 @@ impl Model {
                 // Measurements of this machine are in the first track only, but the findings of each node need them.
                 Record::Wake(_) | Record::Intrinsic(_) if node > 0 => drop(track.findings.push(record)),
                 record if record.is_of(node) => track.push(record),
-                // The first node's findings compare all nodes.
-                record if node == 0 => track.findings.push_other(record),
+                // The first node's findings compare all nodes. The others need the settings of the load.
+                record if node == 0 || matches!(record, Record::Segment(_)) => {
+                    track.findings.push_other(record);
+                }
                 _ => {}
             }
         }

@@ -96,8 +96,8 @@ impl NodeReport {
     pub(super) fn push(&mut self, record: &Record) {
         self.figures.push(record);
         if !record.is_of(self.node) {
-            // The first node's findings compare all nodes.
-            if self.node == 0 {
+            // The first node's findings compare all nodes. The others need the settings of the load.
+            if self.node == 0 || matches!(record, Record::Segment(_)) {
                 self.findings.push_other(record);
             }
             return;

@@ -18,8 +18,7 @@ const MOST: f64 = 0.5;
 /// Returns the current finding, if any.
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     // While redyno's own load reconnects on purpose, there is no finding.
-    let reconnects =
-        now.segment.as_ref().is_some_and(|segment| segment.knobs.load && segment.knobs.renewal().is_some());
+    let reconnects = now.load().is_some_and(|knobs| knobs.renewal().is_some());
     let per_s = now.steady(Gauge::NewConnections, stands).filter(|per_s| *per_s >= SOME && !reconnects)?;
     let each = now.gauge(Gauge::OpsPerS).map(|ops| ops / per_s);
     let other = now.gauge(Gauge::Cpu).map_or(0.0, |cpu| cpu - in_commands(now).unwrap_or_default());
@@ -45,7 +44,11 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::fixture::{first, found};
+    use crate::{
+        diagnose::fixture::{first, found, seconds},
+        knobs::Knobs,
+        session::{Record, Segment},
+    };
 
     #[test]
     fn a_rush_of_connections_is_compared_with_the_time_before() {
@@ -59,6 +62,21 @@ mod tests {
         assert_eq!(rush(40).long, "4.80 k new connections a second, 3 before");
         assert_eq!((rush(0).long.as_str(), rush(0).rule), ("4.80 k new connections a second", "connections"));
         assert_eq!(rush(0).evidence[0], "2.0 commands for each");
+    }
+
+    #[test]
+    fn a_load_that_reconnects_is_known_at_the_other_nodes_too() {
+        let rush = |second: &mut crate::diagnose::fixture::Second| {
+            second.status.gauges.set(Gauge::NewConnections, Some(4800.0));
+        };
+        let found_with = |reconnect| {
+            let knobs = Knobs { load: true, reconnect, ..Knobs::default() };
+            let mut findings = crate::diagnose::Findings::default();
+            findings.push_other(&Record::Segment(Segment::new(0.0, 1, knobs)));
+            seconds(50, rush).iter().for_each(|record| drop(findings.push(record)));
+            findings.now().len()
+        };
+        assert_eq!((found_with(None), found_with(Some(1))), (1, 0));
     }
 
     #[test]

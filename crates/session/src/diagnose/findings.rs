@@ -115,8 +115,10 @@ impl Findings {
         TimeSpent::of(&self.now)
     }
 
-    /// Takes a record of another node of the session, to compare the target with this node.
+    /// Takes a record of another node of the session. Only the first node is compared with other nodes; the other nodes
+    /// take only segments, to know the load.
     pub fn push_other(&mut self, record: &Record) {
+        self.now.push_other(record);
         self.watches.iter_mut().for_each(|watch| watch.rule.push_other(record));
     }
 
@@ -127,7 +129,8 @@ impl Findings {
         self.watches.iter_mut().for_each(|watch| watch.push(record, now));
         let now = self.now();
         if let Some(t_s) = record.t_s() {
-            self.episodes.push(t_s, &now);
+            // The event of a stall has the time at which the stall began.
+            self.episodes.push(t_s.max(self.now.t_s), &now);
         }
         self.watches.iter_mut().filter_map(|watch| watch.report(&now)).collect()
     }

@@ -7,6 +7,7 @@ use crate::{
     events::EventKind,
     gauge::{Gauge, GaugeSource, Gauges},
     host,
+    knobs::Knobs,
     protocol::{Dialect, DialectWords},
     server::{CommandStat, Status},
     session::{Interval, OperationInterval, Record, Segment, SessionStart},
@@ -38,6 +39,8 @@ pub(super) struct RecentState {
     pub(super) session: Option<SessionStart>,
     /// The current segment.
     pub(super) segment: Option<Segment>,
+    /// The settings of the load, if the first node has its records, and this state is that of another node.
+    load_elsewhere: Option<Knobs>,
     /// The last intervals of the current segment, without the figures of each operation and node.
     parts: Vec<Interval>,
     /// The pings of the last seconds.
@@ -78,6 +81,7 @@ impl Default for RecentState {
             t_s: 0.0,
             session: None,
             segment: None,
+            load_elsewhere: None,
             parts: Vec::new(),
             pings: Pings::default(),
             statuses: RecentValues::new(COMMANDS_S),
@@ -105,7 +109,7 @@ pub(super) struct CommandUse {
 impl RecentState {
     /// Takes the next record.
     pub(super) fn push(&mut self, record: &Record) {
-        if let Some(t_s) = record.t_s() {
+        if let Some(t_s) = record.t_s().map(|t_s| t_s.max(self.t_s)) {
             self.t_s = t_s;
             self.statuses.forget(t_s);
             self.hosts.forget(t_s);
@@ -141,6 +145,15 @@ impl RecentState {
             }
             Record::End(_) => *self = Self::default(),
             _ => {}
+        }
+    }
+
+    /// Takes a record of another node. The first node's segments are those of the load at all nodes.
+    pub(super) fn push_other(&mut self, record: &Record) {
+        if let Record::Segment(segment) = record
+            && record.is_of(0)
+        {
+            self.load_elsewhere = Some(segment.knobs.clone()).filter(|knobs| knobs.load);
         }
     }
 
@@ -214,8 +227,12 @@ impl RecentState {
     }
 
     /// Returns the commands of other clients in the last seconds. Commands with the most time come first. Calls of the
-    /// load and of the control plane are left out.
+    /// load and of the control plane are left out. The result is empty if the load's share of the calls is unknown,
+    /// because another node has the records of the load.
     pub(super) fn commands(&self) -> Vec<CommandUse> {
+        if self.load_elsewhere.is_some() {
+            return Vec::new();
+        }
         let mut all_s = 0.0;
         let mut all: BTreeMap<&str, (CommandStat, u64)> = BTreeMap::new();
         for status in self.statuses.since(self.t_s - COMMANDS_S).filter(|status| status.poll_s.is_some()) {
@@ -277,7 +294,13 @@ impl RecentState {
 
     /// Returns whether redyno generates load at present.
     pub(super) fn is_loaded(&self) -> bool {
-        self.segment.as_ref().is_some_and(|segment| segment.knobs.load)
+        self.load().is_some()
+    }
+
+    /// Returns the knobs of redyno's load; `None` while the load is off.
+    pub(super) fn load(&self) -> Option<&Knobs> {
+        let own = self.segment.as_ref().map(|segment| &segment.knobs);
+        own.filter(|knobs| knobs.load).or(self.load_elsewhere.as_ref())
     }
 
     /// Returns the share of the time in which the server's thread waits for a core; 0 if it is unknown.
@@ -287,7 +310,9 @@ impl RecentState {
 
     /// Returns whether the server is known to have free CPU time, and to get a core without delay.
     pub(super) fn has_time(&self) -> bool {
-        self.gauge(Gauge::Cpu).is_some_and(|cpu| cpu < 0.8) && self.run_delay() < 0.1
+        // The CPU time of a server with several threads is that of all its threads.
+        let threads = self.gauge(Gauge::Threads).unwrap_or(1.0).max(1.0);
+        self.gauge(Gauge::Cpu).is_some_and(|cpu| cpu / threads < 0.8) && self.run_delay() < 0.1
     }
 
     /// Returns whether this interval belongs to the current segment; a late report of a worker belongs to an earlier
