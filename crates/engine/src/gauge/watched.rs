@@ -10,7 +10,7 @@ const MIB: f64 = 1_048_576.0;
 
 /// The watched gauges: the smallest shift that can matter, in the gauge's unit, and the gauge's name in a sentence. A
 /// gauge that counts is watched as a rate per second.
-const WATCHED: [(Gauge, f64, &str); 48] = [
+const WATCHED: [(Gauge, f64, &str); 54] = [
     // A fifth of a core: less does not make a server slow.
     (Gauge::Cpu, 0.2, "the server's CPU"),
     (Gauge::Active, 0.2, "the main thread's activity"),
@@ -22,6 +22,8 @@ const WATCHED: [(Gauge, f64, &str); 48] = [
     (Gauge::ServerRunDelay, 0.1, "the server's wait for a core"),
     (Gauge::HostSteal, 0.1, "steal"),
     (Gauge::HostThrottled, 0.1, "throttling by the CPU limit"),
+    (Gauge::ServerThrottled, 0.1, "throttling of the server by its CPU limit"),
+    (Gauge::IoBusy, 0.3, "work of the I/O threads"),
     (Gauge::ExpireCpu, 0.1, "time for the search for expired keys"),
     (Gauge::ExpiredStale, 0.1, "share of keys that are expired and not removed"),
     // Pressure (PSI) counts all time in which at least one thread waits, so it is high on a busy machine.
@@ -50,6 +52,9 @@ const WATCHED: [(Gauge, f64, &str); 48] = [
     (Gauge::HostNetOut, 10.0 * MIB, "bytes sent per second"),
     (Gauge::UsedMemory, 256.0 * MIB, "used memory"),
     (Gauge::ClientMemory, 16.0 * MIB, "memory of connections"),
+    (Gauge::InputBuffer, 16.0 * MIB, "input buffers of connections"),
+    (Gauge::OutputBuffer, 16.0 * MIB, "output buffers of connections"),
+    (Gauge::HostSwapUsed, 256.0 * MIB, "used swap"),
     (Gauge::ReplicaLag, 16.0 * MIB, "bytes that a replica is behind"),
     (Gauge::HostSwapIn, MIB, "bytes read from swap per second"),
     (Gauge::HostSwapOut, MIB, "bytes written to swap per second"),
@@ -63,6 +68,7 @@ const WATCHED: [(Gauge, f64, &str); 48] = [
     // Packets that are lost or late, per second.
     (Gauge::HostDrops, 10.0, "dropped packets"),
     (Gauge::HostRetransmits, 10.0, "retransmitted segments"),
+    (Gauge::WireRetransmits, 10.0, "retransmitted segments of the server's connections"),
     (Gauge::HostListenOverflows, 1.0, "overflows of an accept queue"),
     (Gauge::ServerFaults, 20.0, "major faults of the server"),
     (Gauge::AcceptQueue, 20.0, "connections in the accept queue"),

@@ -18,7 +18,10 @@ const BUSY: f64 = 0.10;
 
 /// Returns the current finding, if any.
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
-    let share = now.steady(Gauge::ServerRunDelay, stands).filter(|share| *share >= WAITS)?;
+    // A thread that the CPU limit of its cgroup stops waits, too. The finding "cpu limit" reports this part.
+    let throttled = now.steady(Gauge::ServerThrottled, stands).unwrap_or_default();
+    let share = now.steady(Gauge::ServerRunDelay, stands).map(|share| share - throttled);
+    let share = share.filter(|share| *share >= WAITS)?;
     let waits = format!("the server waits {} of the time for a core", units::percent(share));
     let severity = if share >= WAITS_LONG { Severity::Problem } else { Severity::Warning };
     let sample = now.host()?;
@@ -61,6 +64,17 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::{diagnose::fixture::first, host::Process};
+
+    #[test]
+    fn a_cpu_limit_of_the_server_is_no_taken_core() {
+        let found = first(6, |second| {
+            second.host.gauges.set(Gauge::ServerRunDelay, Some(0.5));
+            second.host.gauges.set(Gauge::ServerThrottled, Some(0.45));
+            second.host.busy = vec![Process { pid: 70, cpu: 0.9, ..Process::default() }];
+        });
+        assert_eq!((found.rule, found.severity), ("cpu limit", Severity::Problem));
+        assert_eq!(found.long, "the CPU limit of the server's cgroup stops the server");
+    }
 
     #[test]
     fn a_child_that_saves_on_the_servers_core_is_named_as_the_servers_own() {

@@ -63,17 +63,29 @@ static STEAL: [Threshold; 1] = [row(
     ),
 )];
 
-/// The CPU limit of the cgroup stops redyno; 5 % of the periods are visible in the p99.
-static THROTTLED: [Threshold; 1] = [row(
-    Gauge::HostThrottled,
-    0.05,
-    Severity::Warning,
-    (
-        "the CPU limit of this cgroup stops redyno",
-        Gauge::HostCpu,
-        "raise the limit (cpu.max), or run redyno elsewhere",
+/// The CPU limit of a cgroup stops the server or redyno; 5 % of the periods are visible in the p99.
+static THROTTLED: [Threshold; 2] = [
+    row(
+        Gauge::ServerThrottled,
+        0.05,
+        Severity::Problem,
+        (
+            "the CPU limit of the server's cgroup stops the server",
+            Gauge::ServerRunDelay,
+            "raise the server's limit: cpu.max of its cgroup, or docker update --cpus",
+        ),
     ),
-)];
+    row(
+        Gauge::HostThrottled,
+        0.05,
+        Severity::Warning,
+        (
+            "the CPU limit of redyno's cgroup stops redyno",
+            Gauge::HostCpu,
+            "raise the limit (cpu.max), or run redyno elsewhere",
+        ),
+    ),
+];
 
 /// Memory that must be read from a disk: reading a page takes 0.1 to 10 ms, and the server waits meanwhile.
 static SWAP: [Threshold; 2] = [
@@ -232,9 +244,10 @@ pub(super) fn steal(now: &RecentState, stands: bool) -> Option<Finding> {
     of(&STEAL, now, stands).map(|finding| Finding { is_ours, ..finding })
 }
 
-/// Returns the finding about redyno's own CPU limit.
+/// Returns the finding about the CPU limit of the server, or of redyno.
 pub(super) fn throttled(now: &RecentState, stands: bool) -> Option<Finding> {
-    of(&THROTTLED, now, stands).map(|finding| Finding { is_ours: true, ..finding })
+    let is_ours = |finding: &Finding| finding.long == THROTTLED[1].cause;
+    of(&THROTTLED, now, stands).map(|finding| Finding { is_ours: is_ours(&finding), ..finding })
 }
 
 /// Returns the finding about swap. If the server runs on another machine, only redyno waits.
