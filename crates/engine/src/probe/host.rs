@@ -136,7 +136,14 @@ struct LocatedServer<'a> {
     root: &'a Path,
     server: WatchedServer,
     place: ServerPlace,
+    /// The process ID that the server at this place reported.
+    pid: Option<u32>,
+    /// The time of the next attempt if the address is unknown, in ns.
+    retry_ns: u64,
 }
+
+/// The pause between two attempts to find an unknown address, in ns.
+const RETRY_NS: u64 = 10_000_000_000;
 
 /// The place where a server runs.
 enum ServerPlace {
@@ -146,12 +153,27 @@ enum ServerPlace {
     Elsewhere(String),
 }
 
+impl ServerPlace {
+    /// Begins to look up the address of a server.
+    fn of(target: &Target) -> Self {
+        target.resolve().map_or_else(|error| Self::Elsewhere(error.to_string()), Self::Sought)
+    }
+}
+
 impl<'a> LocatedServer<'a> {
     fn begin(server: WatchedServer, root: &'a Path) -> Self {
-        let sought = server.target.resolve();
-        let place =
-            sought.map_or_else(|error| ServerPlace::Elsewhere(error.to_string()), ServerPlace::Sought);
-        Self { root, server, place }
+        let place = ServerPlace::of(&server.target);
+        Self { root, server, place, pid: None, retry_ns: u64::MAX }
+    }
+
+    /// Searches for the server again if another process reports to be the server, or if the address is unknown.
+    fn follow(&mut self, at_ns: u64) {
+        let pid = self.server.pid.get();
+        let is_other = self.pid.is_some() && pid.is_some() && pid != self.pid;
+        self.pid = pid.or(self.pid);
+        if is_other || at_ns >= self.retry_ns {
+            (self.place, self.retry_ns) = (ServerPlace::of(&self.server.target), u64::MAX);
+        }
     }
 
     /// Returns the sample of the machine with the figures of the server. If the server runs elsewhere, returns a sample
@@ -163,12 +185,14 @@ impl<'a> LocatedServer<'a> {
         processes: &mut BTreeMap<u32, HostSample>,
         is_first: bool,
     ) -> Option<HostSample> {
+        self.follow(at_ns);
         if let ServerPlace::Sought(resolution) = &mut self.place {
             match resolution.wait(Duration::ZERO) {
                 Ok(Some(mut found)) => self.place = self.place_of(found.make_contiguous()),
                 Ok(None) => {}
                 Err(error) => {
                     self.place = ServerPlace::Elsewhere(format!("the server's address is unknown: {error}"));
+                    self.retry_ns = at_ns + RETRY_NS;
                 }
             }
         }
