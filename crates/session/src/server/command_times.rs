@@ -20,6 +20,8 @@ pub(super) const ASKED_AT_FIRST: usize = 16;
 
 /// The largest number of buckets in an accepted histogram; servers send about 30.
 const MOST_BORDERS: usize = 256;
+/// The largest number of commands whose histograms are remembered; servers have some hundred commands.
+const MOST_COMMANDS: usize = 2048;
 /// The largest number of percentiles of a command; servers report three by default.
 const MOST_PERCENTILES: usize = 16;
 
@@ -96,7 +98,9 @@ impl KnownHistograms {
                 }
                 None | Some(_) => now,
             };
-            self.last.insert(name, (self.polls, known));
+            if self.last.len() < MOST_COMMANDS || self.last.contains_key(&name) {
+                self.last.insert(name, (self.polls, known));
+            }
         }
         self.is_begun = true;
     }

@@ -104,6 +104,8 @@ impl ConfigValues {
         let mut events = Vec::new();
         for (name, to) in found.into_iter().filter(|(name, _)| names().any(|asked| asked == name)) {
             if self.values.get(&name) == Some(&to) {
+                // If redyno has set the present value, a later change is not redyno's.
+                sent.take_set(&name, |value| tuned::same(value, &to));
                 continue;
             }
             let from = Arc::make_mut(&mut self.values).insert(name.clone(), to.clone());
@@ -205,6 +207,10 @@ mod tests {
         sent.set("maxmemory", "100mb");
         assert!(take("maxmemory", "104857600").is_empty());
         assert_eq!(take("maxmemory", "0").len(), 1, "only once");
+        sent.set("maxmemory", "0");
+        assert!(take("maxmemory", "0").is_empty(), "redyno has set the present value");
+        assert_eq!(take("maxmemory", "50mb").len(), 1);
+        assert_eq!(take("maxmemory", "0").len(), 1);
         take("save", "3600 1");
         assert_eq!(take("save", ""), ["save 3600 1 → \"\""]);
     }

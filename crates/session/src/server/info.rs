@@ -144,10 +144,16 @@ impl<'a> Info<'a> {
             Gauge::ReplicaLag => {
                 let own: u64 = self.number("master_repl_offset")?;
                 let replicas = (0..).map_while(|n| self.text(&format!("slave{n}")));
+                // A replica that is still copying the data reports the offset 0.
+                let online = replicas.filter(|line| line.split(',').any(|part| part == "state=online"));
                 let offset = |line: &str| {
                     line.split(',').find_map(|part| part.strip_prefix("offset="))?.parse::<u64>().ok()
                 };
-                replicas.filter_map(offset).min().map(|furthest| own.saturating_sub(furthest) as f64)
+                online
+                    .filter_map(offset)
+                    .filter(|offset| *offset > 0)
+                    .min()
+                    .map(|furthest| own.saturating_sub(furthest) as f64)
             }
             _ => None,
         }
@@ -285,8 +291,10 @@ mod tests {
 
     #[test]
     fn the_furthest_replica_and_the_master_are_reported() {
-        let text = "master_repl_offset:1000\nconnected_slaves:2\n\
+        let text = "master_repl_offset:1000\nconnected_slaves:4\n\
                     slave0:ip=10.0.0.1,port=1,state=online,offset=990,lag=0\n\
+                    slave2:ip=10.0.0.3,port=1,state=wait_bgsave,offset=0,lag=0\n\
+                    slave3:ip=10.0.0.4,port=1,state=online,offset=0,lag=0\n\
                     slave1:ip=10.0.0.2,port=1,state=online,offset=400,lag=1\n";
         assert_eq!(Info::parse(text).status(0, None).0.gauges[Gauge::ReplicaLag], Some(600.0));
         let text = "role:slave\nmaster_host:10.0.0.9\nmaster_port:6379\nmaster_link_status:down\n\

@@ -198,7 +198,8 @@ impl RedisSender {
     pub(super) async fn config_set(&self, name: &str, value: &str) -> Result<(), ServerError> {
         // The next poll may show the new value before this reply is read.
         self.sent.set(name, value);
-        self.ask(&["CONFIG", "SET", name, value]).await.map(|_| ())
+        let answered = self.ask(&["CONFIG", "SET", name, value]).await;
+        answered.inspect_err(|error| self.sent.note_failed_set(name, error)).map(|_| ())
     }
 
     /// Sends a command; returns its reply as a text with several lines.

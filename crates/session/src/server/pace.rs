@@ -14,7 +14,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-use super::{CommandStat, Status};
+use super::{CommandStat, ServerError, Status};
 use crate::gauge::Gauge;
 
 /// The number of latest costs whose median decides how often a request is sent. A single high cost usually
@@ -42,7 +42,7 @@ const LISTING_US: f64 = 1e-2;
 const LOOKUPS: [&str; 3] = ["object|freq", "pttl", "type"];
 
 /// The commands with subcommands. Since Redis 7, the server's statistics count each subcommand separately.
-const CONTAINERS: [&str; 12] = [
+const CONTAINERS: [&str; 17] = [
     "acl",
     "client",
     "cluster",
@@ -50,11 +50,16 @@ const CONTAINERS: [&str; 12] = [
     "commandlog",
     "config",
     "function",
+    "hotkeys",
     "latency",
     "memory",
+    "module",
     "object",
+    "pubsub",
     "script",
     "slowlog",
+    "xgroup",
+    "xinfo",
 ];
 
 /// The commands that a connection has sent, and the parameters that it has set. Clones share the same state.
@@ -85,6 +90,13 @@ impl SentCommands {
     /// Notes that this connection is about to set a parameter.
     pub(super) fn set(&self, name: &str, value: &str) {
         self.0.lock().parameters.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// Forgets the last set of a parameter if the server has refused it: a later change is not redyno's.
+    pub(super) fn note_failed_set(&self, name: &str, error: &ServerError) {
+        if !error.ends_connection() {
+            self.0.lock().parameters.remove(name);
+        }
     }
 
     /// Returns whether this connection has set the parameter to a value for which `is_it` returns true. Each value is
@@ -133,8 +145,10 @@ pub(super) fn take_unseen(status: &mut Status) -> BTreeMap<String, u64> {
 /// hits. A scan therefore does not change these figures.
 pub(super) fn subtract_key_scans(own: &BTreeMap<String, u64>, status: &mut Status) {
     let calls = |name: &str| own.get(name).copied().unwrap_or(0) as f64;
-    let found: f64 = LOOKUPS.into_iter().map(calls).sum();
-    let all = found + calls("scan") + calls("memory|usage");
+    let scanned: f64 = LOOKUPS.into_iter().map(calls).sum();
+    let all = scanned + calls("scan") + calls("memory|usage");
+    // The check of redyno's marker, a SISMEMBER and an EXISTS, finds two keys.
+    let found = scanned + 2.0 * calls("sismember");
     let per_s = status.poll_s.filter(|s| *s > 0.0).map_or(0.0, |s| all / s);
     for (gauge, own) in [(Gauge::Hits, found), (Gauge::OpsPerS, per_s)] {
         let value = status.gauges[gauge].map(|value| (value - own).max(0.0));

@@ -178,14 +178,16 @@ impl ControlState {
                 Some(_) = self.under_way.join_next() => continue,
                 _ = polls.tick() => None,
             };
-            match self.poll(&link.wire()).await {
+            let polled = self.poll(&link.wire()).await;
+            if let Some(order) = asked {
+                let failed = polled.as_ref().err().map(|error| ServerError::Unreachable(error.to_string()));
+                order.carry_out(failed.map_or_else(|| Ok(self.means(link.wire())), Err)).await;
+            }
+            match polled {
                 Ok(1) => {}
                 Ok(pause) => polls.reset_after(every * pause),
                 Err(error @ ServerError::Timeout { .. }) => return ConnectionEnd::Hung(error.to_string()),
                 Err(error) => return ConnectionEnd::Broken(error.to_string()),
-            }
-            if let Some(order) = asked {
-                order.carry_out(Ok(self.means(link.wire()))).await;
             }
         }
     }

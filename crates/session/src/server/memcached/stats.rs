@@ -73,7 +73,12 @@ impl<'a> StatsReply<'a> {
             let mut counts = counts.iter().map(|count| self.number::<u64>(count));
             Some((*name, counts.try_fold(0, |sum, count| u64::checked_add(sum, count?))?))
         };
-        COMMANDS.iter().filter_map(calls).collect()
+        let mut calls: BTreeMap<_, _> = COMMANDS.iter().filter_map(calls).collect();
+        // The server counts a `cas` as a `set`, too.
+        if let (Some(cas), Some(set)) = (calls.get("cas").copied(), calls.get_mut("set")) {
+            *set = set.saturating_sub(cas);
+        }
+        calls
     }
 }
 
@@ -116,6 +121,12 @@ mod tests {
         let unknown = [Gauge::Fragmentation, Gauge::Aof, Gauge::MaxMemory, Gauge::Hits];
         assert_eq!(unknown.map(|gauge| sources[gauge]), [None; 4]);
         assert_eq!(stats.text("version"), Some("1.6.18"));
+    }
+
+    #[test]
+    fn a_cas_is_no_set() {
+        let text = "STAT cmd_set 5\r\nSTAT cas_hits 2\r\nSTAT cas_misses 1\r\nSTAT cas_badval 0\r\nEND\r\n";
+        assert_eq!(StatsReply::parse(text).calls(), BTreeMap::from([("set", 2), ("cas", 3)]));
     }
 
     #[test]
