@@ -4,6 +4,7 @@ use super::{Failure, Listener, UsageError, listener::record};
 use crate::{
     compare::Condition,
     events::EventKind,
+    gauge::Gauge,
     session::{Delivery, Interval, Order, Record, WallClock, figures::Row},
     units,
 };
@@ -21,6 +22,8 @@ pub struct Abort {
     met: Vec<usize>,
     /// The measurements of the present second.
     second: Interval,
+    /// The share of a core that the server used at the last poll.
+    server_cpu: Option<f64>,
     /// Whether the present segment is left out, because it is a warm-up, a prefill, or a segment without load.
     is_aside: bool,
     /// The condition that ended the session.
@@ -58,7 +61,8 @@ impl Abort {
 
     /// Judges a whole second. Returns the reason if a condition ends the session.
     fn judge(&mut self, second: &Interval) -> Option<String> {
-        let (row, is_open) = (Row::of_interval(second), second.response.is_some());
+        let is_open = second.response.is_some();
+        let row = Row { server_cpu: self.server_cpu, ..Row::of_interval(second) };
         // If all clients think, no request waits.
         let longest_us = second.waiting_us.max(second.behind_us);
         let waits = longest_us.max(second.due) > 0 || !second.errors.is_empty() || second.outage_s > 0.0;
@@ -89,6 +93,7 @@ impl Listener for Abort {
         match record(delivery).filter(|record| record.is_of(0)) {
             Some(Record::Session(session)) => self.clock = session.wall_clock(),
             Some(Record::Segment(segment)) => self.begin(segment.aside().is_some() || !segment.knobs.load),
+            Some(Record::Server(moment)) => self.server_cpu = moment.body.gauges[Gauge::Cpu],
             Some(Record::Interval(interval))
                 if !interval.drain && !self.is_aside && self.ended_by.is_none() =>
             {
@@ -122,7 +127,8 @@ mod tests {
     use super::*;
     use crate::{
         knobs::Knobs,
-        session::{Segment, ServerIdentity, SessionStart},
+        server::Status,
+        session::{Moment, Segment, ServerIdentity, SessionStart},
         stats::fixture::repeated,
     };
 
@@ -206,6 +212,23 @@ mod tests {
         };
         assert_eq!(ended(|_| false), Some(20));
         assert_eq!(ended(|n| n % 8 == 0), None, "a pause begins a new count");
+    }
+
+    #[test]
+    fn a_condition_on_the_cpu_of_the_server_ends_a_run_too() {
+        let ended = |condition: &str| {
+            let mut abort = Abort::of(&[condition.parse().unwrap()]).unwrap().unwrap();
+            let mut take = |record: Record| abort.take(&Delivery::Record(Arc::new(record)));
+            take(Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })));
+            (1..=9_u32).find(|n| {
+                let t_s = f64::from(*n);
+                let status = Status { gauges: [(Gauge::Cpu, 0.9)].into(), ..Status::default() };
+                take(Record::Server(Box::new(Moment::new(t_s - 0.1, status))));
+                let second = Interval { t_s, length_s: 1.0, segment: 1, ops: 2000, ..Interval::default() };
+                !take(Record::Interval(Box::new(second))).is_empty()
+            })
+        };
+        assert_eq!((ended("server_cpu > 0.5"), ended("server_cpu > 0.95")), (Some(5), None));
     }
 
     #[test]
