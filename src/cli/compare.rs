@@ -13,8 +13,8 @@ const AFTER: &str = "\
 Name a segment of a recording by its number: tuning.jsonl#3. Percentiles are those of the response time under a rate, and of the \
 service time in closed loop.
 
-One recording for each side does not show how much equal runs vary, so a difference may be drift. Several recordings for each \
-side, measured in alternation, show this noise. For equal settings, 4 figures in 100 are then called different by chance.
+With one recording for each side, it is unknown how much runs with equal settings differ, so a difference may be \
+drift. Several recordings for each side, measured in alternation, show this noise. For equal settings, 4 figures in 100 are then called different by chance.
 
 Examples:
   redyno compare before.jsonl after.jsonl

@@ -68,7 +68,7 @@ pub struct NodesArgs {
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Target")]
 pub struct RingArgs {
-    /// The server, or with --hash several servers that share the load
+    /// The server. With --hash, give several servers; they share the load
     #[arg(value_name = "URI", conflicts_with_all = ["host", "port", "socket", "uri", "named", "user", "password", "askpass", "db", "resp3"])]
     pub nodes: Vec<Password>,
     /// Divide the keys among several servers, named as URIs, by consistent hash; ketama places keys as libmemcached does

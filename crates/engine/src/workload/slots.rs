@@ -31,7 +31,8 @@ pub(super) enum NumberSource {
     Now,
     /// The cursor in the reply to the client's last SCAN.
     Cursor,
-    /// The number of the next message on a channel. The channel is the last drawn key of this set in this operation.
+    /// The number of the next message on a channel. The channel is the key that this operation last drew from the key
+    /// set with this number.
     MessageNumber(u16),
     /// The time of the message that got the last message number.
     MessageTime,

@@ -85,7 +85,7 @@ impl CurvePoint {
         self.gauges.of(Gauge::Recall)
     }
 
-    /// Returns whether the loop was open; in an open loop, the response times count.
+    /// Returns whether the loop was open. The latency of an open loop is the response time.
     pub fn is_open(&self) -> bool {
         self.measured.response.is_some()
     }

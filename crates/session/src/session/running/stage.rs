@@ -44,7 +44,7 @@ impl GateStage {
         matches!(self, Self::Asking | Self::Warning(_))
     }
 
-    /// Returns whether there are no more questions about this node, but the next step has not begun yet.
+    /// Returns whether the user has answered all questions about this node, and the next step can begin.
     pub fn is_allowed(&self) -> bool {
         matches!(self, Self::Allowed(_))
     }
