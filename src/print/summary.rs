@@ -120,8 +120,8 @@ fn load(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_set
     let pace = if is_one_setting { format!(", {}", units::rate(sum.ops_per_s)) } else { String::new() };
     let drained = match sum.drained {
         0 => String::new(),
-        n if is_one_setting => format!("; {n} of them after the end of the load"),
-        n => format!("; {n} of them after the ends of their segments"),
+        n if is_one_setting => format!("; {n} of them were answered after the end of the load"),
+        n => format!("; {n} of them were answered after the end of their segment"),
     };
     line(text, "load", &(done + &pace + &drained));
     if let Some(first) = rows.first() {

@@ -115,7 +115,7 @@ event_kinds! {
         format!("and {} more {}", units::grouped(*entries), if *entries == 1 { "entry" } else { "entries" });
     /// Many slow log entries from before the session are calls of one command; the longest call took `us` microseconds.
     SlowBefore { entries: u64, calls: u64, command: String, us: u64 } "slowlog" format!(
-        "before this session: {calls} of the last {entries} entries are {command}, at most {}", micros(*us)
+        "before this session: {calls} of the last {entries} entries are {command}; the slowest took {}", micros(*us)
     );
     /// A new entry of COMMANDLOG about a large `request` or `reply` (the value of `part`); its other fields are like those of `SlowCommand`.
     LargeCommand {

@@ -28,7 +28,7 @@ impl Workload {
         let channels = numbers.end - numbers.start;
         if channels > MAX_CHANNELS {
             return wrong(format!(
-                "receivers can wait for at most {MAX_CHANNELS} keys, not {channels} of '{keys}'"
+                "'{keys}' has {channels} keys, but receivers can wait for at most {MAX_CHANNELS}"
             ));
         }
         if to.is_none() && *kind == ReceiverKind::Move {
