@@ -12,7 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use redyno::session::{ReceivedMessages, Record, Summary};
+use redyno::{
+    diagnose::Findings,
+    session::{ReceivedMessages, Record, Summary},
+};
 use rustix::process::Signal;
 
 use crate::support::{
@@ -348,4 +351,8 @@ fn the_one_subscriber_that_is_slow_is_named_with_its_times() {
     let times = slow[0].times.as_ref().unwrap();
     assert!(times.min_ns() >= 20_000_000, "{}", times.min_ns());
     assert!(got.times.value_at_quantile(0.5) < 20_000_000);
+    let mut findings = Findings::default();
+    let found: Vec<_> = records.iter().flat_map(|record| findings.push(record)).collect();
+    let named = format!("receiver {} of 10 is far slower than the others: p50 2", slow[0].receiver);
+    assert!(found.iter().any(|line| line.contains(&named)), "{found:?}");
 }

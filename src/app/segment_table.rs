@@ -99,14 +99,22 @@ mod tests {
         let mut model = model();
         assert_eq!(numbers(&model), [4, 3, 2, 1]);
         while model.segment_table.sorted_by() != figures::OPS_PER_S {
-            model.segment_table.sort_by_next(Direction::Up);
+            model.segment_table.sort_by_next(Direction::Up, false);
         }
         assert_eq!(numbers(&model), [3, 4, 2, 1]);
         model.segment_table.reverse();
         assert_eq!(numbers(&model), [2, 4, 3, 1]);
         let mut table = SegmentTable::default();
-        table.sort_by_next(Direction::Down);
+        table.sort_by_next(Direction::Down, false);
         assert_eq!(table.sorted_by(), figures::SERVER_CPU);
+        let columns = |has_receivers| {
+            let mut table = SegmentTable::default();
+            (1..).find(|_| {
+                table.sort_by_next(Direction::Up, has_receivers);
+                table.sorted_by() == figures::SEGMENT
+            })
+        };
+        assert_eq!((columns(false), columns(true)), (Some(18), Some(25)));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::session::{
 };
 
 /// The columns of the segments' table, from left to right.
-pub const COLUMNS: [Figure; 18] = [
+pub const COLUMNS: [Figure; 25] = [
     figures::SEGMENT,
     figures::START,
     figures::LENGTH,
@@ -27,6 +27,13 @@ pub const COLUMNS: [Figure; 18] = [
     figures::RESPONSE_P50,
     figures::RESPONSE_P99,
     figures::RESPONSE_P999,
+    figures::DELIVERY_P50,
+    figures::DELIVERY_P99,
+    figures::HANDOVER_P50,
+    figures::HANDOVER_P99,
+    figures::INVALIDATION_P50,
+    figures::INVALIDATION_P99,
+    figures::LOST,
     figures::SEND_LAG,
     figures::SHED,
     figures::ERRORS,
@@ -57,9 +64,15 @@ impl SegmentTable {
         COLUMNS[self.sorted_by]
     }
 
-    /// Sorts by the next column to the left or right; the first column follows the last.
-    pub(super) fn sort_by_next(&mut self, direction: Direction) {
-        self.sorted_by = turned(self.sorted_by, direction, COLUMNS.len());
+    /// Sorts by the next column to the left or right; the first column follows the last. Columns about receivers are
+    /// left out if there are none.
+    pub(super) fn sort_by_next(&mut self, direction: Direction, has_receivers: bool) {
+        loop {
+            self.sorted_by = turned(self.sorted_by, direction, COLUMNS.len());
+            if has_receivers || !figures::OF_RECEIVERS.contains(&self.sorted_by()) {
+                break;
+            }
+        }
     }
 
     pub(super) fn reverse(&mut self) {

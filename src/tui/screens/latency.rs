@@ -29,7 +29,7 @@ use crate::{
             figures::{figure, ping_figure},
             knobs,
             percentiles::{self, LatencySeries},
-            results, spent,
+            receivers, results, spent,
             table::{ScreenTable, TableColumn},
         },
     },
@@ -43,7 +43,8 @@ const LEAST_BARS: u16 = 5;
 /// Draws the Latency screen, without header and footer.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     let series = series(model, reading);
-    let body = Rect { height: area.height.saturating_sub(1), ..area };
+    let below = knob_rows(paint, area, model, reading);
+    let body = Rect { height: area.height.saturating_sub(below), ..area };
     match model.maximised {
         Some(Pane::Percentiles) => table(paint, body, &series),
         Some(Pane::Distribution) => bars(paint, body, model, &series),
@@ -65,7 +66,13 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
             }
         }
     }
+}
+
+/// Draws the knobs in the last row of `area`, and above them a row about the receivers, if there are some. Returns the
+/// number of rows.
+fn knob_rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) -> u16 {
     knobs::lines(paint, row(area, area.height.saturating_sub(1)), model);
+    1 + u16::from(receivers::line(paint, row(area, area.height.saturating_sub(2)), reading))
 }
 
 /// Returns the number of rows for the table of commands, at most a third of `area`. Under load, returns 0 if the
@@ -162,6 +169,13 @@ fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<LatencySeries<'
     let response = recent(model.period, reading, Measure::Response);
     if !response.is_empty() {
         all.push(one("response", 'r', Ink::Level(Level::P99), response));
+    }
+    if let Some((name, got)) = segment.and_then(|segment| segment.total.arrivals.iter().next()) {
+        let times = match model.period {
+            Lookback::Segment => Cow::Borrowed(&got.times),
+            stretch => recent(stretch, reading, Measure::Received),
+        };
+        all.push(one(name, name.chars().next().unwrap_or('d'), Ink::Level(Level::P999), times));
     }
     let is_other = |base: &&SegmentTotal| segment.is_none_or(|s| s.start.segment != base.start.segment);
     if let Some(base) = model.baseline().filter(is_other) {
@@ -289,8 +303,8 @@ const OF_PINGS: [(u8, FewRow); 7] = [
 /// ```
 /// If not all rows or columns fit, the least important rows or columns are left out.
 pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
-    rows(paint, Rect { height: area.height.saturating_sub(1), ..area }, model, reading);
-    knobs::lines(paint, row(area, area.height.saturating_sub(1)), model);
+    let below = knob_rows(paint, area, model, reading);
+    rows(paint, Rect { height: area.height.saturating_sub(below), ..area }, model, reading);
 }
 
 fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {

@@ -23,6 +23,7 @@ mod lists;
 mod many;
 mod monitor;
 mod nodes;
+mod receivers;
 mod reconnect;
 mod stalled_pings;
 mod standstill;

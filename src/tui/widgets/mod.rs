@@ -16,6 +16,7 @@ pub mod panel;
 pub mod percentiles;
 pub mod probes;
 pub mod readout;
+pub mod receivers;
 pub mod results;
 pub mod segment_table;
 pub mod server_figures;

@@ -113,13 +113,16 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
 fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> ScreenTable<SegmentTableKey> {
     let sorted_by = model.segment_table.sorted_by();
     let now_s = model.known_s();
-    let is_open = rows.iter().any(|segment| figures::RATE.value(&Row::of_segment(segment, now_s)).is_some());
+    let is_known = |figure: &Figure| rows.iter().any(|s| figure.value(&Row::of_segment(s, now_s)).is_some());
+    let is_open = is_known(&figures::RATE);
     let response = [figures::RESPONSE_P50, figures::RESPONSE_P99, figures::RESPONSE_P999];
     let only_open = [figures::RATE, figures::SEND_LAG, figures::SHED];
     let only_open = [&response[..], &only_open[..]].concat();
     let has_room = |figure: &Figure| *figure != sorted_by && (is_open || !only_open.contains(figure));
-    let mut needed: Vec<SegmentTableKey> =
-        NEEDED.into_iter().filter(has_room).map(SegmentTableKey::Figure).collect();
+    let (first, others) = NEEDED.split_at(1);
+    let of_receivers = figures::OF_RECEIVERS.into_iter().filter(is_known);
+    let all = first.iter().copied().chain(of_receivers).chain(others.iter().copied());
+    let mut needed: Vec<SegmentTableKey> = all.filter(has_room).map(SegmentTableKey::Figure).collect();
     let compared =
         COMPARED.into_iter().filter(|_| model.baseline().is_some()).map(SegmentTableKey::Difference);
     needed.splice(2..2, compared);
@@ -189,6 +192,7 @@ fn line(
             let ink = match figure {
                 _ if text == NONE => Ink::Faint,
                 _ if figure == figures::ERRORS => Ink::Bad,
+                _ if figure == figures::LOST => Ink::Warn,
                 _ if figure == figures::SEGMENT => name,
                 _ => ink,
             };
@@ -288,6 +292,10 @@ fn details(paint: &mut Paint, area: Rect, model: &Model, segment: &SegmentTotal,
     let [this, other] = [segment, base].map(|segment| Row::of_segment(segment, now_s));
     let both_open = this.response.is_some() && other.response.is_some();
     let applies = |figure: &Figure| *figure != figures::RESPONSE_P99 || both_open;
+    let of_receivers = figures::OF_RECEIVERS.into_iter().filter(|figure| figure.value(&this).is_some());
+    // The p50 and the p99 of the receivers, and their lost messages, replace the last figures of the replies.
+    let of_receivers: Vec<_> = of_receivers.take(3).collect();
+    let of_replies = DETAILS.into_iter().filter(applies).take(DETAILS.len() - of_receivers.len());
     // The columns are the name, both figures, the change and the verdict.
     let columns = [
         TableColumn::left(0, NAME, 0),
@@ -296,7 +304,7 @@ fn details(paint: &mut Paint, area: Rect, model: &Model, segment: &SegmentTotal,
         TableColumn::right(3, FIGURE),
     ];
     let table = ScreenTable::new(area, columns.into_iter().chain([TableColumn::rest(4, 2)]));
-    for (n, figure) in (2..).zip(DETAILS.into_iter().filter(applies)) {
+    for (n, figure) in (2..).zip(of_replies.chain(of_receivers)) {
         let difference = Difference::of_segments(base, segment, figure, now_s);
         table.write(paint, n, |key, _| match key {
             0 => (figure.heading.to_owned(), Ink::Text),

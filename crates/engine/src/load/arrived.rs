@@ -60,6 +60,8 @@ pub struct NotableReceiver {
     pub received: u64,
     /// Messages that the receiver lost.
     pub lost: u64,
+    /// Messages that the receiver got after they had been counted as lost.
+    pub late: u64,
     /// Lost connections of the receiver.
     pub reconnects: u64,
     /// The times from sending to receipt, if the receiver is slower than the others.
@@ -72,6 +74,7 @@ pub(super) struct ReceiverCounts {
     pub(super) received: u64,
     sum_ns: u64,
     pub(super) lost: u64,
+    pub(super) late: u64,
     pub(super) reconnects: u64,
     times: Option<Box<Recorder>>,
 }
@@ -112,14 +115,15 @@ impl ReceivedCounts {
             |ns: u64, usual_ns: u64| ns as f64 > usual_ns as f64 * FACTOR && ns > usual_ns + LEAST_NS;
         let (median_ns, are_few) = (all_ns.value_at_quantile(0.5), all.len() <= ALL_WATCHED);
         for (receiver, own) in (1..).zip(all) {
-            let ReceiverCounts { received, sum_ns, lost, reconnects, times } = std::mem::take(own);
+            let ReceiverCounts { received, sum_ns, lost, late, reconnects, times } = std::mem::take(own);
             let is_slow = |times: &Recorder| {
                 received >= FEWEST && stands_out(times.latency().value_at_quantile(0.5), median_ns)
             };
             let is_slow = times.as_deref().is_some_and(is_slow);
             let (slow, mut kept) = if is_slow { (times, None) } else { (None, times) };
-            if is_slow || lost + reconnects > 0 {
-                self.named.push(NotableReceiver { receiver, received, lost, reconnects, times: slow });
+            if is_slow || lost + late + reconnects > 0 {
+                let times = slow;
+                self.named.push(NotableReceiver { receiver, received, lost, late, reconnects, times });
             }
             let is_watched = are_few || received > 0 && stands_out(sum_ns / received, median_ns);
             kept.iter_mut().for_each(|times| times.reset());

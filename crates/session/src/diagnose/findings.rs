@@ -10,10 +10,10 @@ use super::{
     headroom::{self, Headroom},
     hit_rate::HitRate,
     hot_slot::HotSlot,
-    missing_receivers::MissingReceivers,
     network,
     now::RecentState,
     overload::Overload,
+    receivers::RECEIVERS,
     rule::{ConditionRule, Measurements, Rule, RuleVerdict, is_judged},
     settings, slow_command,
     slow_node::SlowNode,
@@ -62,7 +62,9 @@ fn rules() -> Vec<Box<dyn Rule>> {
     rules.push(Box::<SlowNode>::default());
     rules.push(Box::<SlowServer>::default());
     rules.push(Box::new(Overload));
-    rules.push(Box::new(MissingReceivers));
+    for rule in RECEIVERS {
+        rules.push(Box::new(rule));
+    }
     rules.push(Box::<ClientLimit>::default());
     rules.push(Box::new(HitRate));
     rules.push(Box::<Headroom>::default());

@@ -78,6 +78,9 @@ pub struct OneReceiver {
     pub received: u64,
     /// Messages that the receiver lost.
     pub lost: u64,
+    /// Messages that the receiver got after they had been counted as lost.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub late: u64,
     /// Lost connections of this receiver.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub reconnects: u64,
@@ -133,8 +136,9 @@ impl From<&ReceivedCounts> for ReceivedMessages {
     fn from(arrived: &ReceivedCounts) -> Self {
         let one = |named: &crate::load::NotableReceiver| {
             let times = named.times.as_ref().map(|times| times.latency());
-            let (received, lost, reconnects) = (named.received, named.lost, named.reconnects);
-            OneReceiver { receiver: named.receiver, received, lost, reconnects, times }
+            let (received, lost, late) = (named.received, named.lost, named.late);
+            let (receiver, reconnects) = (named.receiver, named.reconnects);
+            OneReceiver { receiver, received, lost, late, reconnects, times }
         };
         Self {
             times: arrived.times.latency(),
@@ -186,7 +190,8 @@ impl ReceivedMessages {
             let slow =
                 one.times.as_ref().map(|times| format!("p50 {}, all {}", p50(times), p50(&self.times)));
             let lost = (one.lost > 0).then(|| format!("{} lost", one.lost));
-            let parts: Vec<_> = slow.into_iter().chain(lost).collect();
+            let late = (one.late > 0).then(|| format!("{} late", one.late));
+            let parts: Vec<_> = [slow, lost, late].into_iter().flatten().collect();
             (!parts.is_empty()).then(|| format!("receiver {} of {of}: {}", one.receiver, parts.join(", ")))
         };
         [first].into_iter().chain(named.into_iter().filter_map(line).take(most)).collect()
@@ -206,6 +211,7 @@ impl ReceivedMessages {
                 Some(one) => {
                     one.received += later.received;
                     one.lost += later.lost;
+                    one.late += later.late;
                     one.reconnects += later.reconnects;
                     merge_some(&mut one.times, later.times.as_ref());
                 }

@@ -271,7 +271,9 @@ impl ReceiverDialog {
             counts.doubled += 1;
             return;
         }
-        counts.late += u64::from(taken == MessageStatus::Late);
+        let late = u64::from(taken == MessageStatus::Late);
+        counts.late += late;
+        own.late += late;
         counts.claimed += u64::from(id.is_some_and(|(_, is_claim)| is_claim));
         counts.count(now_ns.saturating_sub(sent_ns), own);
     }
