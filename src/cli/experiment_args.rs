@@ -95,6 +95,7 @@ impl ExperimentArgs {
             let settings = plan.settings(&knobs);
             let settings = settings.and_then(|settings| {
                 settings.iter().try_for_each(|setting| ExperimentSpec::check(&setting.knobs))?;
+                plan.limit.iter().try_for_each(|limit| limit.check(&knobs))?;
                 Ok(settings)
             });
             let settings = settings.map_err(|error| UsageError::of(format!("--sweep: {error}")))?;
@@ -109,8 +110,9 @@ impl ExperimentArgs {
                 ends_session: true,
             });
         }
-        if self.find.is_some() {
-            ExperimentSpec::check_find(&knobs).map_err(|error| UsageError::of(format!("--find: {error}")))?;
+        if let Some(limit) = &self.find {
+            let checked = ExperimentSpec::check_find(&knobs).and_then(|()| limit.check(&knobs));
+            checked.map_err(|error| UsageError::of(format!("--find: {error}")))?;
         }
         let find = self.find.clone().map(|limit| Find::new(limit, knobs.clone()));
         let experiment = find.map(|find| Box::new(find) as Box<dyn Experiment>);

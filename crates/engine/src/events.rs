@@ -51,7 +51,7 @@ mod text;
 
 use std::fmt;
 
-pub use found::{KneeAt, SearchResult, SweepBest, SweptStep};
+pub use found::{KneeAt, SearchResult, SweepBest, SweptReceivers, SweptStep};
 pub use prefilled::PrefillResult;
 use serde::{Deserialize, Serialize};
 pub use shift::ShiftReport;

@@ -30,7 +30,7 @@ use ratatui::layout::Rect;
 use crate::{
     app::Model,
     experiment::{AfterPair, CurvePoint, Pairs},
-    session::timeline::Level,
+    session::{figures, timeline::Level},
     tui::{
         Glyphs, Ink, Paint, Scene, from_column, row,
         widgets::{
@@ -58,7 +58,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     };
     let over = knob_curve::AnnotatedCurve::new(model, &curve);
     let points = if area.width >= ROOM_FOR_POINTS { POINTS } else { 0 };
-    let points = if over.has_recall() { points + points.min(FIGURE) } else { points };
+    let points = points + points.min(FIGURE) * (columns(&over) - 2 - LEVELS.len()) as u16;
     let left = Rect { width: area.width - points, ..area };
     points_list(paint, Rect { x: left.right(), width: points, ..area }, &over);
     let words = curve_words(&over, paint.glyphs());
@@ -109,6 +109,20 @@ const FIGURE: u16 = 8;
 /// The width of the line at the left, a blank and the mark.
 const MARK: u16 = 3;
 
+/// Returns the number of columns of the table of points.
+fn columns(over: &AnnotatedCurve) -> usize {
+    2 + LEVELS.len() + usize::from(over.has_recall()) + usize::from(over.curve.received_name().is_some())
+}
+
+/// Returns the heading of the column with the p99 of the receivers' times.
+fn received_heading(over: &AnnotatedCurve) -> Option<&'static str> {
+    let headings = [figures::DELIVERY_P99, figures::HANDOVER_P99, figures::INVALIDATION_P99];
+    let known = headings
+        .into_iter()
+        .find(|figure| figure.name.starts_with(over.curve.received_name().unwrap_or("-")));
+    known.map(|figure| figure.heading)
+}
+
 /// Draws the heading and the points. If not all points fit, the points around the best point are shown.
 pub fn points_list(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     if area.width < MARK + VALUE + FIGURE || area.height < 2 {
@@ -119,12 +133,13 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     paint.rule(Rect { x: area.x + 1, width: area.width - 1, ..row(area, 0) }, "points");
     paint.dot(area.x, area.y, glyphs.branch_down, Ink::Faint);
     let list = Rect { y: area.y + 1, height: area.height - 1, ..area };
-    let count = 2 + LEVELS.len() + usize::from(over.has_recall());
-    let columns = (0..count).map(|n| TableColumn::right(n, if n == 0 { VALUE } else { FIGURE }));
+    let columns = (0..columns(over)).map(|n| TableColumn::right(n, if n == 0 { VALUE } else { FIGURE }));
     let table = ScreenTable::new(from_column(list, list.x + MARK), columns);
     let [p50, p99, p999] = LEVELS.map(Level::name);
-    table
-        .write(paint, 0, |n, _| ([over.name(), "ops/s", p50, p99, p999, "recall"][n].to_owned(), Ink::Faint));
+    let mut headings = vec![over.name(), "ops/s", p50, p99, p999];
+    headings.extend(over.has_recall().then_some("recall"));
+    headings.extend(received_heading(over));
+    table.write(paint, 0, |n, _| (headings[n].to_owned(), Ink::Faint));
     let points = &over.curve.points;
     let best = over.best_under_limit().or_else(|| over.best());
     let at =
@@ -136,7 +151,9 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
         let first = [over.curve.dimension.written(point.value), units::count(point.ops_per_s())];
         let levels = LEVELS.map(|level| figure(level.of(point.latency())));
         let recall = point.recall().map_or_else(|| NONE.to_owned(), units::percent);
-        let texts: Vec<_> = first.into_iter().chain(levels).chain([recall]).collect();
+        let received = figure(point.received().and_then(|(_, got)| Level::P99.of(&got.times)));
+        let recall = over.has_recall().then_some(recall);
+        let texts: Vec<_> = first.into_iter().chain(levels).chain(recall).chain([received]).collect();
         let ink = |text: &str| if text == NONE { Ink::Faint } else { Ink::Text };
         table.write(paint, n, |n, _| (texts[n].clone(), ink(&texts[n])));
     }
@@ -164,10 +181,13 @@ fn described(over: &AnnotatedCurve, point: &CurvePoint) -> String {
     let dimension = over.curve.dimension;
     let level =
         Level::P99.of(point.latency()).map_or_else(String::new, |ns| format!(", p99 {}", units::latency(ns)));
+    let received = point.received().and_then(|(name, got)| Some((name, Level::P99.of(&got.times)?)));
+    let received =
+        received.map_or_else(String::new, |(name, ns)| format!(", {name} p99 {}", units::latency(ns)));
     let recall =
         point.recall().map_or_else(String::new, |recall| format!(", recall {}", units::percent(recall)));
     format!(
-        "{} {}: {}{level}{recall}",
+        "{} {}: {}{level}{received}{recall}",
         dimension.name(),
         dimension.written(point.value),
         units::rate(point.ops_per_s())

@@ -133,7 +133,7 @@ pub fn draw(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     paint.rule(row(above, 0), &format!("throughput over {name}, replies/s"));
     let of = if over.is_open() { "response" } else { "service" };
     paint.rule(row(below, 0), &format!("{of} time over {name}"));
-    legend(paint, row(below, 0));
+    legend(paint, row(below, 0), over);
     let plots = [above, below, lowest].map(|chart| Rect {
         x: chart.x + GUTTER,
         y: chart.y + 1,
@@ -151,11 +151,17 @@ pub fn draw(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     x_labels(paint, Rect { y: area.bottom() - 2, height: 2, ..plots[1] }, over);
 }
 
-fn legend(paint: &mut Paint, line: Rect) {
+/// The look of the p99 of the receivers' times, which the percentiles of the replies do not use.
+const RECEIVED: Level = Level::P90;
+
+fn legend(paint: &mut Paint, line: Rect, over: &AnnotatedCurve) {
     let glyphs = paint.glyphs();
     let entry =
         |level: Level| (format!(" {} {} ", glyphs.lines[level as usize], level.name()), Ink::Level(level));
-    let entries = LEVELS.map(entry);
+    let received = over.curve.received_name();
+    let received = received
+        .map(|name| (format!(" {} {name} p99 ", glyphs.lines[RECEIVED as usize]), Ink::Level(RECEIVED)));
+    let entries: Vec<_> = LEVELS.map(entry).into_iter().chain(received).collect();
     let length: usize = entries.iter().map(|(text, _)| text.chars().count()).sum();
     let x = line.right().saturating_sub(length as u16 + 1).max(line.x + line.width / 2);
     paint.parts(Rect { x, width: line.right().saturating_sub(x), ..line }, &entries);
@@ -278,7 +284,11 @@ pub fn law(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve, axis: &ValueAxi
 
 fn latency(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
     let value = |point: &CurvePoint, level: Level| level.of(point.latency()).map(|ns| ns.max(1) as f64);
-    let all = || over.curve.points.iter().flat_map(|point| LEVELS.map(|level| value(point, level))).flatten();
+    let received = |point: &CurvePoint| {
+        point.received().and_then(|(_, got)| Level::P99.of(&got.times)).map(|ns| ns.max(1) as f64)
+    };
+    let of_point = |point| LEVELS.map(|level| value(point, level)).into_iter().chain([received(point)]);
+    let all = || over.curve.points.iter().flat_map(of_point).flatten();
     let (low, high) = all().fold((f64::MAX, 0.0_f64), |(low, high), ns| (low.min(ns), high.max(ns)));
     if high <= 0.0 {
         paint.text(row(plot, plot.height / 2), "  too few replies for a percentile", Ink::Faint);
@@ -291,6 +301,8 @@ fn latency(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
         let value = |point: &CurvePoint| value(point, level);
         CurveTrace { axis: &axis, value: &value, ink: look.1, mark: &|_| look }.draw(paint, plot, over);
     }
+    let look = (paint.glyphs().lines[RECEIVED as usize], Ink::Level(RECEIVED));
+    CurveTrace { axis: &axis, value: &received, ink: look.1, mark: &|_| look }.draw(paint, plot, over);
 }
 
 fn recall(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {

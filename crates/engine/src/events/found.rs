@@ -55,10 +55,24 @@ pub struct SweptStep {
     /// The mean recall of searches for nearest vectors, 0 to 1, or `None` if the recall was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recall: Option<f64>,
+    /// The times of the workload's receivers, or `None` without receivers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received: Option<SweptReceivers>,
     /// Whether the figures became steady before the end of the step.
     pub is_steady: bool,
     /// The reason why redyno itself limited the throughput, or `None` if redyno did not limit it.
     pub client_limit: Option<String>,
+}
+
+/// The results of a workload's receivers in a step of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SweptReceivers {
+    /// The name of the measured times: `delivery`, `handover` or `invalidation`.
+    pub of: String,
+    /// The p99 of these times; `None` with too few messages.
+    pub p99_us: Option<f64>,
+    /// Lost messages.
+    pub lost: u64,
 }
 
 impl fmt::Display for SweptStep {
@@ -69,6 +83,10 @@ impl fmt::Display for SweptStep {
             us.map_or(Ok(()), |us| write!(f, ", {name} {}", latency(us)))?;
         }
         self.recall.map_or(Ok(()), |recall| write!(f, ", recall {}", units::percent(recall)))?;
+        if let Some(SweptReceivers { of, p99_us, lost }) = &self.received {
+            p99_us.map_or(Ok(()), |us| write!(f, ", {of} p99 {}", latency(us)))?;
+            (*lost > 0).then(|| write!(f, ", {lost} lost")).transpose()?;
+        }
         f.write_str(if self.is_steady { "" } else { ", not steady" })?;
         f.write_str(&after(", redyno was the limit: ", &self.client_limit))
     }

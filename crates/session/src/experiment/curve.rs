@@ -19,7 +19,7 @@ use crate::{
     gauge::Gauge,
     knobs::{Knob, Knobs},
     session::{
-        Interval, Segment,
+        Interval, ReceivedMessages, Segment,
         timeline::{GaugeMeans, SegmentTotal},
     },
     stats::{Latency, Usl},
@@ -95,6 +95,11 @@ impl CurvePoint {
         self.measured.response.as_ref().unwrap_or(&self.measured.service)
     }
 
+    /// Returns the times of the workload's receivers, with their name; `None` without receivers.
+    pub fn received(&self) -> Option<(&'static str, &ReceivedMessages)> {
+        self.measured.arrivals.iter().next()
+    }
+
     /// Returns a percentile of the latencies that count, in microseconds; `None` with too few samples.
     pub fn percentile_us(&self, quantile: f64) -> Option<f64> {
         self.latency().percentile(quantile).map(|ns| ns as f64 / 1e3)
@@ -107,7 +112,7 @@ impl CurvePoint {
 
     /// Returns whether the point keeps the limit and has no errors.
     pub fn holds(&self, limit: &Limit) -> bool {
-        self.measured.errors.is_empty() && limit.holds(self.latency())
+        self.measured.errors.is_empty() && limit.is_kept(&self.measured)
     }
 }
 
@@ -195,6 +200,11 @@ impl Curve {
         let answered = self.points.iter().filter(|point| point.measured.ops > 0);
         let holding = answered.filter(|point| limit.is_none_or(|limit| point.holds(limit)));
         holding.rev().max_by(|one, other| one.ops_per_s().total_cmp(&other.ops_per_s()))
+    }
+
+    /// Returns the name of the receivers' times, if a point has receivers.
+    pub fn received_name(&self) -> Option<&'static str> {
+        self.points.iter().find_map(|point| point.received().map(|(name, _)| name))
     }
 
     /// Fits the universal scalability law to all points. Returns `None` if the dimension is not a concurrency, if the

@@ -152,10 +152,10 @@ impl Find {
 
     fn measure(&mut self, interval: &Interval) -> Vec<Order> {
         let Some(measured) = &mut self.measured else { return Vec::new() };
-        measured.take(interval);
+        measured.take(interval, &self.limit);
         let is_enough = |measured: &TrialMeasurement| {
             let all = measured.all();
-            let count = all.response.as_ref().map_or(u64::MAX, Latency::count);
+            let count = self.limit.latency(all).map_or(u64::MAX, Latency::count);
             all.ops == 0 || count >= self.limit.enough() || measured.has(LONGEST_S)
         };
         let is_whole = match self.phase {
@@ -204,7 +204,7 @@ impl Find {
             length_s: all.length_s,
             is_held,
             limit: self.limit.to_string(),
-            level_us: self.limit.level_us(all.response.as_ref().unwrap_or(&all.service)),
+            level_us: self.limit.latency(all).and_then(|latency| self.limit.level_us(latency)),
             ops_per_s: all.ops_per_s,
             disturbed: disturbance.map(|disturbance| disturbance.to_string()),
         };

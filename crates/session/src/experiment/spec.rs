@@ -83,8 +83,9 @@ impl ExperimentSpec {
 
     fn find(text: &str, knobs: Knobs) -> Result<Self, WordsError> {
         let text = text.trim();
-        let limit = text.strip_prefix("rate ").unwrap_or(text).parse()?;
+        let limit: Limit = text.strip_prefix("rate ").unwrap_or(text).parse()?;
         Self::check_find(&knobs)?;
+        limit.check(&knobs)?;
         Ok(Self::Find(limit, knobs))
     }
 

@@ -11,7 +11,7 @@
 use std::fmt;
 
 use super::{Limit, measurement::Measurement};
-use crate::{knobs::Arrivals, session::Interval, stats::Latency, units};
+use crate::{knobs::Arrivals, session::Interval, units};
 
 /// The share of due requests that must be answered.
 const ACHIEVED: f64 = 0.99;
@@ -83,7 +83,7 @@ impl fmt::Display for Disturbance {
 struct Tick {
     length_s: f64,
     ops: u64,
-    response: Latency,
+    is_kept: bool,
 }
 
 /// The measurements of a trial.
@@ -99,11 +99,11 @@ impl TrialMeasurement {
         Self { stretch: Measurement::from(start_s), ticks: Vec::new() }
     }
 
-    /// Takes the next interval.
-    pub(super) fn take(&mut self, interval: &Interval) {
+    /// Takes the next interval of a trial of this limit.
+    pub(super) fn take(&mut self, interval: &Interval, limit: &Limit) {
         if self.stretch.take(interval) {
-            let response = interval.response.clone().unwrap_or_default();
-            self.ticks.push(Tick { length_s: interval.length_s, ops: interval.ops, response });
+            let (length_s, ops) = (interval.length_s, interval.ops);
+            self.ticks.push(Tick { length_s, ops, is_kept: limit.is_kept(interval) });
         }
     }
 
@@ -124,27 +124,24 @@ impl TrialMeasurement {
         // The count of a Poisson process with mean n has a standard deviation of √n.
         let by_chance = if arrivals == Arrivals::Poisson { 3.0 * due.sqrt() } else { 0.0 };
         let is_achieved = all.ops as f64 >= due * ACHIEVED - by_chance - 1.0;
-        let response = all.response.clone().unwrap_or_default();
-        let held = all.client.as_ref().and_then(|client| client.held.as_ref());
         let parts: Vec<_> = self.parts().collect();
         let short = parts.iter().filter(|(length_s, ops)| *ops < rate * length_s * SHORT).count();
         // A difference of one reply in a part is not significant.
         let chance = |ops: f64| if arrivals == Arrivals::Poisson { 3.0 * ops.sqrt() } else { 1.0 };
         let shares = parts.iter().map(|(length_s, ops)| (ops - chance(*ops)) / length_s / all.ops_per_s);
         let best = shares.fold(0.0, f64::max);
-        let (broken, ticks) =
-            (self.ticks.iter().filter(|tick| !limit.holds(&tick.response)).count(), self.ticks.len());
+        let (broken, ticks) = (self.ticks.iter().filter(|tick| !tick.is_kept).count(), self.ticks.len());
         TrialOutcome::Disturbed(match () {
             () if all.ops == 0 => Disturbance::Silence,
             () if !all.errors.is_empty() => return TrialOutcome::NotHeld,
-            () if is_achieved && limit.holds(&response) => return TrialOutcome::Held,
+            () if is_achieved && limit.is_kept(all) => return TrialOutcome::Held,
             () if best > EVEN => Disturbance::Uneven(best - 1.0),
             () if !is_achieved && short + 1 < PARTS => Disturbance::ShortFor(short),
             () if !is_achieved && all.ops_per_s < peak * OF_PEAK => {
                 Disturbance::BelowPeak(all.ops_per_s, peak)
             }
             () if !is_achieved => return TrialOutcome::NotHeld,
-            () if held.is_some_and(|held| limit.holds_without(&response, held)) => Disturbance::NoCore,
+            () if limit.is_kept_without_waits(all) => Disturbance::NoCore,
             () if 2 * broken < ticks => Disturbance::BrokenFor(broken, ticks),
             () => return TrialOutcome::NotHeld,
         })

@@ -100,16 +100,25 @@ impl ReceiverResults {
         all.into_iter().filter_map(|(name, received)| Some((name, received.as_deref()?)))
     }
 
+    /// Returns the name of the times that receivers of this kind measure.
+    pub fn name_of(kind: ReceiverKind) -> &'static str {
+        match kind {
+            ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub => "delivery",
+            kind if kind.is_of_keys() => "invalidation",
+            _ => "handover",
+        }
+    }
+
     /// Adds the results of one kind of receivers in an interval.
     pub(super) fn add(&mut self, arrived: &ReceivedCounts) {
         self.of(arrived.kind).get_or_insert_default().merge(&ReceivedMessages::from(arrived));
     }
 
     fn of(&mut self, kind: ReceiverKind) -> &mut Option<Box<ReceivedMessages>> {
-        match kind {
-            ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub => &mut self.delivery,
-            kind if kind.is_of_keys() => &mut self.invalidation,
-            _ => &mut self.handover,
+        match Self::name_of(kind) {
+            "delivery" => &mut self.delivery,
+            "handover" => &mut self.handover,
+            _ => &mut self.invalidation,
         }
     }
 

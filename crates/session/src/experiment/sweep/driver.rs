@@ -3,7 +3,7 @@
 use super::{SweepPlan, step::SweepStep, table};
 use crate::{
     diagnose::our_limit,
-    events::{EventKind, KneeAt, SweepBest, SweptStep},
+    events::{EventKind, KneeAt, SweepBest, SweptReceivers, SweptStep},
     experiment::{
         ChartData, Curve, Dimension, Ending, Experiment, ExperimentSetting, Interruption, Points,
         setting_tracker::{Observed, SettingTracker},
@@ -74,6 +74,11 @@ impl Sweep {
             p99_us: point.percentile_us(0.99),
             p999_us: point.percentile_us(0.999),
             recall: point.recall(),
+            received: point.received().map(|(name, got)| SweptReceivers {
+                of: name.to_owned(),
+                p99_us: got.times.percentile(0.99).map(|ns| ns as f64 / 1e3),
+                lost: got.lost,
+            }),
             is_steady,
             client_limit: our_limit(measured),
         };

@@ -33,9 +33,14 @@ impl FromStr for SweepPlan {
 
     fn from_str(text: &str) -> Result<Self, WordsError> {
         let (words, limit) = match text.split_once('<') {
-            // The percentile of the limit is the last word before the `<`.
+            // The percentile of the limit is the last word before the `<`; the name of the receivers' times, a word
+            // without digits, may precede it.
             Some((before, _)) => {
-                let at = before.trim_end().rfind(' ').map_or(0, |at| at + 1);
+                let start = |text: &str| text.trim_end().rfind(' ').map_or(0, |at| at + 1);
+                let at = start(before);
+                let of = start(&before[..at]);
+                let is_name = Limit::RECEIVED.contains(&before[of..at].trim());
+                let at = if is_name { of } else { at };
                 (&text[..at], Some(text[at..].parse()?))
             }
             None => (text, None),

@@ -23,8 +23,13 @@ pub(super) fn written(curve: &Curve, best: Option<&SweepBest>) -> String {
     let width = first.chain([name.len()]).max().unwrap_or_default();
     let has_recall = points.iter().any(|point| point.recall().is_some());
     let recall = |text: &str| if has_recall { format!(" {text:>9}") } else { String::new() };
+    // The times of receivers stand before the times of the replies, and their column has their name.
+    let heading = curve.received_name().map(|name| format!("{name} p99")).unwrap_or_default();
+    let room = heading.len().max(9);
+    let received = |text: &str| if heading.is_empty() { String::new() } else { format!(" {text:>room$}") };
+    let first = format!("{name:>width$} {:>10}{}{}", "ops/s", recall("recall"), received(&heading));
     let levels: String = LEVELS.iter().map(|(level, _)| format!(" {level:>9}")).collect();
-    let mut text = format!("{name:>width$} {:>10}{}{levels}  of the {of} time\n", "ops/s", recall("recall"));
+    let mut text = format!("{first}{levels}  of the {of} time\n");
     for point in points {
         let value = curve.dimension.written(point.value);
         let level =
@@ -32,7 +37,10 @@ pub(super) fn written(curve: &Curve, best: Option<&SweepBest>) -> String {
         let levels: String = LEVELS.iter().map(|(_, quantile)| format!(" {:>9}", level(*quantile))).collect();
         let ops = units::rate(point.ops_per_s());
         let recall = recall(&point.recall().map_or_else(|| "-".to_owned(), units::percent));
-        let line = format!("{value:>width$} {ops:>10}{recall}{levels}  {}", remarks(point, best).join(", "));
+        let p99 = point.received().and_then(|(_, got)| got.times.percentile(0.99));
+        let received = received(&p99.map_or_else(|| "-".to_owned(), units::latency));
+        let remarks = remarks(point, best).join(", ");
+        let line = format!("{value:>width$} {ops:>10}{recall}{received}{levels}  {remarks}");
         text += line.trim_end();
         text.push('\n');
     }
@@ -61,9 +69,11 @@ pub(super) fn words(curve: &Curve, best: Option<&SweepBest>) -> String {
 fn remarks(point: &CurvePoint, best: Option<&SweepBest>) -> Vec<String> {
     let errors: u64 = point.measured.errors.values().sum();
     let is_best = best.is_some_and(|best| best.value == point.value);
+    let lost: u64 = point.received().map_or(0, |(_, got)| got.lost);
     let remarks = [
         is_best.then(|| "best".to_owned()),
         (errors > 0).then(|| units::count_with_noun(errors, "error")),
+        (lost > 0).then(|| format!("{} lost", units::count_with_noun(lost, "message"))),
         (point.is_steady == Some(false)).then(|| "not steady".to_owned()),
         point.our_limit().map(|_| "redyno is the limit".to_owned()),
     ];
