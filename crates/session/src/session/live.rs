@@ -169,11 +169,16 @@ impl Live {
 
     /// Starts the measurement of recall for the vector searches of target 0 if the load of this target is on.
     /// Ends the measurement if the load is off. A prefill does not count as load. Call this function as often
-    /// as [`settle`](Self::settle).
+    /// as [`settle`](Self::settle). `is_spread` is whether the keys are spread over several servers.
     ///
     /// # Errors
     /// The error is the reason why the recall is not measured. The reason is returned once for each workload.
-    pub fn look_at_recall(&mut self, target: &Target, names: &KeyNames) -> Result<(), String> {
+    pub fn look_at_recall(
+        &mut self,
+        target: &Target,
+        names: &KeyNames,
+        is_spread: bool,
+    ) -> Result<(), String> {
         let Some(knobs) = self.targets[0].under_load() else {
             self.recall = None;
             return Ok(());
@@ -187,7 +192,7 @@ impl Live {
         let search = knobs.workload.vector_search(target.dialect, knobs.keyspace, names);
         let (_, probe) = self.recall.insert((knobs.clone(), None));
         let Some(search) = search? else { return Ok(()) };
-        if self.targets.len() > 1 {
+        if is_spread {
             return Err("the vectors are spread over several servers".to_owned());
         }
         let of = (Arc::clone(&knobs.workload), knobs.keyspace);

@@ -81,6 +81,8 @@ pub(super) struct SessionNode {
     leftovers: Option<HolderReplies<Vec<Marker>>>,
     /// The running scan of the keys, if there is one.
     keys: Option<KeyExamination>,
+    /// Whether the keys are spread over the nodes of a cluster, or over several servers.
+    is_spread: bool,
     /// Whether there is a screen to ask the user.
     is_attended: bool,
 }
@@ -104,6 +106,7 @@ impl SessionNode {
         let control = Arc::clone(&controls[usize::from(number)]);
         // Replicas without a cluster get their keys from the primary.
         let cluster = commission.clusters.get(&number).filter(|cluster| !cluster.is_replication());
+        let is_spread = cluster.is_some();
         let holders = match cluster {
             Some(cluster) => {
                 let cluster = (Arc::clone(cluster), commission.numbering(number));
@@ -123,6 +126,7 @@ impl SessionNode {
             gate: WriteGate::new(commission),
             refusals: Refusals::new(commission.keeps_going),
             tuning: Tuning::new(ledger),
+            is_spread,
             is_watched,
             unreachable: commission.unreachable.clone().filter(|_| number == 0),
             fill: PrefillWatch::default(),
@@ -206,7 +210,7 @@ impl SessionNode {
         }
         let prefilled = self.fill.poll(self.number, live, &self.holders, &self.gate.names);
         if self.number == 0
-            && let Err(cause) = live.look_at_recall(&self.target, &self.gate.names)
+            && let Err(cause) = live.look_at_recall(&self.target, &self.gate.names, self.is_spread)
         {
             live.event(self.number, EventKind::RecallUnmeasured { cause });
         }
