@@ -158,6 +158,12 @@ fn workers(text: &mut String, sum: &Summary) {
     if !all.is_empty() {
         line(text, "workers", &all.join("; "));
     }
+    if !client.receive_lag.is_empty() {
+        let lag = client.receive_lag.coarse();
+        let of = |quantile| units::latency(lag.value_at_quantile(quantile));
+        let lag = format!("at most: p50 {}, p99 {}, max {}", of(0.5), of(0.99), units::latency(lag.max_ns()));
+        line(text, "receive lag", &lag);
+    }
 }
 
 /// Adds the latencies and counts for each kind of receipt by receivers.

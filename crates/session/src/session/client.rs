@@ -32,6 +32,10 @@ pub struct Client {
     /// therefore include a part of the wait in redyno.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
+    /// By how much the timestamps of replies can be late: for each round with a read, the time between the waits of the
+    /// poll loop. A reply that arrives while a worker handles other replies gets the timestamp of the next wait.
+    #[serde(default, skip_serializing_if = "Latency::is_empty", serialize_with = "coarse::serialize")]
+    pub receive_lag: Latency,
     /// How late requests were sent: the time from the moment when a batch of requests was due until it was
     /// written. The value is `null` if no batch was late.
     #[serde(serialize_with = "coarse::optional")]
@@ -148,6 +152,7 @@ impl Client {
             client.record_wait = Some(mix(share(client), share(later)));
         }
         client.readable_to_read.merge(&later.readable_to_read);
+        client.receive_lag.merge(&later.receive_lag);
         merge_some(&mut client.late, later.late.as_ref());
         merge_some(&mut client.held, later.held.as_ref());
         *client = std::mem::take(client).with_the_busiest();

@@ -34,6 +34,7 @@ pub(super) fn add_client(
         client.record_wait = waits.into_iter().flatten().reduce(f64::max);
     }
     client.readable_to_read.merge(&cost.read_wait.latency());
+    client.receive_lag.merge(&cost.receive_lag.latency());
     merge_some(&mut client.late, times(&cost.late).as_ref());
     merge_some(&mut client.held, times(&cost.held).as_ref());
 }

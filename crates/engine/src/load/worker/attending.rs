@@ -38,7 +38,9 @@ impl Worker {
         }
         if reads > 0 {
             let took_ns = self.setup.clock.now_ns() - now_ns;
-            self.segments.counts().client.read_within(took_ns, reads);
+            let client = &mut self.segments.counts().client;
+            client.read_within(took_ns, reads);
+            client.receive_lag.record(self.lag_ns);
             self.has_worked = true;
         }
         Ok(())
@@ -231,10 +233,27 @@ mod tests {
     fn attend_until(worker: &mut Worker, mut done: impl FnMut(&mut Worker) -> bool) {
         let mut events = Events::with_capacity(8);
         while !done(worker) {
-            worker.io.wait(&mut events, Duration::from_millis(1)).unwrap();
-            let now_ns = worker.setup.clock.now_ns();
-            worker.attend_all(&events, now_ns, now_ns).unwrap();
+            let asleep_ns = worker.setup.clock.now_ns();
+            let now_ns = worker.wait(&mut events, asleep_ns, Duration::from_millis(1)).unwrap();
+            worker.attend_all(&events, asleep_ns, now_ns).unwrap();
         }
+    }
+
+    #[test]
+    fn a_reply_during_a_long_round_has_a_receive_lag_of_at_least_the_round() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut worker = worker(&server, Rhythm::Grouped);
+        worker.connect(0);
+        attend_until(&mut worker, |worker| worker.clients.connected() == 2);
+        worker.send_due();
+        worker.io.flush().unwrap();
+        let mut streams = [0, 1].map(|_| server.accept().unwrap().0);
+        streams.iter_mut().for_each(|stream| stream.read_exact(&mut [0; REQUEST.len()]).unwrap());
+        streams[0].write_all(b"+PONG\r\n").unwrap();
+        std::thread::sleep(Duration::from_millis(5));
+        attend_until(&mut worker, |worker| worker.segments.answered() == 1);
+        let lag = worker.segments.counts().client.receive_lag.latency();
+        assert!(lag.max_ns() >= 5_000_000, "{}", lag.max_ns());
     }
 
     fn requests(stream: &mut TcpStream) -> usize {

@@ -30,6 +30,7 @@ mod waiting;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, mpsc::Sender},
+    time::Duration,
 };
 
 use arc_swap::ArcSwap;
@@ -134,6 +135,10 @@ pub(super) struct Worker {
     round_ns: u64,
     /// The last reading of the clock, in ns.
     seen_ns: u64,
+    /// The time at which the last wait for events returned, in ns.
+    woken_ns: u64,
+    /// The time between the last two waits for events, in ns.
+    lag_ns: u64,
     /// The time at which the load ends, in ns; `u64::MAX` if the end is not known.
     until_ns: u64,
     stage: WorkerStage,
@@ -190,6 +195,8 @@ impl Worker {
             has_worked: true,
             round_ns: now_ns,
             seen_ns: now_ns,
+            woken_ns: now_ns,
+            lag_ns: 0,
             until_ns: setting.phase.load_ends_ns(),
             stage: WorkerStage::Sending,
             reported_errors: ErrorKinds::default(),
@@ -241,9 +248,7 @@ impl Worker {
             let asleep_ns = self.setup.clock.now_ns();
             let timeout = self.sleep_or_spin(asleep_ns)?;
             self.clients.close_those_of_ring(&mut self.io)?;
-            self.io.wait(&mut events, timeout)?;
-            let now_ns = self.setup.clock.now_ns();
-            self.seen_ns = now_ns;
+            let now_ns = self.wait(&mut events, asleep_ns, timeout)?;
             if now_ns >= self.next_tick_ns {
                 self.count_lap();
             }
@@ -284,6 +289,15 @@ impl Worker {
                 return Ok(());
             }
         }
+    }
+
+    /// Waits for events. Returns the time of the return.
+    fn wait(&mut self, events: &mut Events, asleep_ns: u64, timeout: Duration) -> std::io::Result<u64> {
+        self.io.wait(events, timeout)?;
+        let now_ns = self.setup.clock.now_ns();
+        self.lag_ns = asleep_ns.saturating_sub(self.woken_ns);
+        (self.woken_ns, self.seen_ns) = (now_ns, now_ns);
+        Ok(now_ns)
     }
 
     fn close_tick(&mut self, now_ns: u64) {
