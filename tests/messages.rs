@@ -356,3 +356,20 @@ fn the_one_subscriber_that_is_slow_is_named_with_its_times() {
     let named = format!("receiver {} of 10 is far slower than the others: p50 2", slow[0].receiver);
     assert!(found.iter().any(|line| line.contains(&named)), "{found:?}");
 }
+
+#[test]
+fn a_sweep_of_receivers_shows_the_delivery_and_a_limit_can_be_about_it() {
+    let (_demo, port) = built_in(&["-p", "0"]);
+    let args =
+        ["-p", &port, "--headless", "--workload", "pubsub", "--sweep", "receivers 1,50 delivery p99<9s"];
+    let out = run(&args).expect_code(0).out;
+    let rows: Vec<Vec<_>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
+    let heading =
+        rows.iter().position(|row| row.starts_with(&["receivers", "ops/s", "delivery", "p99", "p50"]));
+    let heading = heading.unwrap_or_else(|| panic!("{out}"));
+    // The number, the rate with its unit, and the p99 with its unit.
+    let steps: Vec<_> = rows[heading + 1..].iter().take(2).map(|row| (row[0], row[3] == "-")).collect();
+    assert_eq!(steps, [("1", false), ("50", false)], "{out}");
+    let refused = run(&["-p", &port, "--headless", "--find", "delivery p99<1s"]);
+    assert!(refused.code() == 2 && refused.err.contains("the workload has no receivers"), "{refused:?}");
+}

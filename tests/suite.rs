@@ -48,6 +48,7 @@ mod hostile_cluster;
 mod house;
 mod http;
 mod http_hostile;
+mod io_methods;
 mod killed;
 mod left_behind;
 mod lines;

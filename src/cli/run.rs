@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     compat::run_imitated_tool,
+    load::{IoChoice, IoMethod},
     print::{
         outlet::{Outlet, PATIENCE},
         words::{StreamText, choose_characters},
@@ -46,6 +47,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok((line, given)) => {
             choose_characters(is_ascii(line.is_ascii()));
             end(plan(line, &given, has_terminal, true).and_then(Plan::run), &args)
+        }
+        _ if is_verbose_version(&args) => {
+            let _ = writeln!(StreamText::stdout(), "{}", version_with_reasons());
+            end_output().map_or_else(|failure| fail(&failure, &args), |()| ExitCode::SUCCESS)
         }
         Err(error) if is_answer(&error) => {
             // If the help cannot be written, the program has no other place for it.
@@ -112,6 +117,29 @@ pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
         Err(error) => UsageError::Line(one_line(&error, args)).into(),
     };
     Some(failure_text(&refused, args))
+}
+
+/// Returns whether the arguments are `--version --verbose`.
+fn is_verbose_version(args: &[OsString]) -> bool {
+    let has = |word: &str| args[1..].iter().any(|arg| arg == word);
+    args.len() == 3 && has("--version") && has("--verbose")
+}
+
+/// Returns the version, the facts of the build, and how the load's threads can read and write on this machine.
+fn version_with_reasons() -> String {
+    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+    let libc = if cfg!(target_env = "musl") { "musl, static" } else { "the system's C library" };
+    let uring = match IoMethod::Uring.check() {
+        Ok(()) => "available".to_owned(),
+        Err(error) => format!("not available: the system refuses it ({error})"),
+    };
+    format!(
+        "redyno {}\nbuild     {build}, {} {}, {libc}\nepoll     available, the default\nio_uring  {uring}\n--io auto  {}",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+        IoChoice::get()
+    )
 }
 
 /// Returns whether `error` is a text that the user requested: the help, or the version.

@@ -45,6 +45,8 @@ pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> St
             opened(&mut text, &sum, is_one_setting);
         }
         workers(&mut text, &sum);
+        let io = timeline.session().and_then(|session| session.host.io.as_ref());
+        io.into_iter().for_each(|io| line(&mut text, "io", io));
         if sum.response.is_some() {
             line(&mut text, "send lag", &send_lag(&sum));
         }

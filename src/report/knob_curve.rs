@@ -47,10 +47,8 @@ pub(super) fn charts(account: &NodeReport) -> Vec<Chart> {
     };
     let mut latency = vec![at(Level::P50, "p50"), at(Level::P99, "p99"), at(Level::P999, "p999")];
     if let Some(received) = curve.received_name() {
-        let p99 = |point: &CurvePoint| point.received().and_then(|(_, got)| Level::P99.of(&got.times));
-        let line = dotted(&format!("{received} p99"), Ink("p90"), &curve, |point| {
-            p99(point).map(|ns| ns as f64 / 1e3)
-        });
+        let p99 = |point: &CurvePoint| point.received_p99().map(|ns| ns as f64 / 1e3);
+        let line = dotted(&format!("{received} p99"), Ink("p90"), &curve, p99);
         latency.push(line);
     }
     let of = if curve.points.iter().any(CurvePoint::is_open) { "Response time" } else { "Service time" };

@@ -151,7 +151,7 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
         let first = [over.curve.dimension.written(point.value), units::count(point.ops_per_s())];
         let levels = LEVELS.map(|level| figure(level.of(point.latency())));
         let recall = point.recall().map_or_else(|| NONE.to_owned(), units::percent);
-        let received = figure(point.received().and_then(|(_, got)| Level::P99.of(&got.times)));
+        let received = figure(point.received_p99());
         let recall = over.has_recall().then_some(recall);
         let texts: Vec<_> = first.into_iter().chain(levels).chain(recall).chain([received]).collect();
         let ink = |text: &str| if text == NONE { Ink::Faint } else { Ink::Text };
@@ -181,9 +181,9 @@ fn described(over: &AnnotatedCurve, point: &CurvePoint) -> String {
     let dimension = over.curve.dimension;
     let level =
         Level::P99.of(point.latency()).map_or_else(String::new, |ns| format!(", p99 {}", units::latency(ns)));
-    let received = point.received().and_then(|(name, got)| Some((name, Level::P99.of(&got.times)?)));
+    let received = point.received().zip(point.received_p99());
     let received =
-        received.map_or_else(String::new, |(name, ns)| format!(", {name} p99 {}", units::latency(ns)));
+        received.map_or_else(String::new, |((name, _), ns)| format!(", {name} p99 {}", units::latency(ns)));
     let recall =
         point.recall().map_or_else(String::new, |recall| format!(", recall {}", units::percent(recall)));
     format!(

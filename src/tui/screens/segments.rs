@@ -25,7 +25,7 @@ use crate::{
         widgets::{
             figures::{decade, trimmed},
             knob_curve::{self, AnnotatedCurve, CurveTrace, GUTTER},
-            segment_table,
+            segment_table, value_axis,
         },
     },
     units::{self, count_with_noun},
@@ -136,7 +136,7 @@ fn axis(figure: Figure, values: &[f64]) -> ValueAxis {
     let least = values.iter().copied().fold(f64::MAX, f64::min);
     match figure.unit {
         // A send lag may be zero at all points.
-        FigureUnit::Latency if least >= 1.0 => knob_curve::log_axis(least, most),
+        FigureUnit::Latency if least >= 1.0 => value_axis::log_axis(least, most),
         _ => ValueAxis { low: 0.0, high: linear_top(most) * 1.02, scale: AxisScale::Linear },
     }
 }

@@ -151,16 +151,16 @@ pub fn draw(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     x_labels(paint, Rect { y: area.bottom() - 2, height: 2, ..plots[1] }, over);
 }
 
-/// The look of the p99 of the receivers' times, which the percentiles of the replies do not use.
+/// The look of the p99 of the receivers' times. The percentiles of the replies do not use it.
 const RECEIVED: Level = Level::P90;
 
 fn legend(paint: &mut Paint, line: Rect, over: &AnnotatedCurve) {
     let glyphs = paint.glyphs();
     let entry =
         |level: Level| (format!(" {} {} ", glyphs.lines[level as usize], level.name()), Ink::Level(level));
-    let received = over.curve.received_name();
-    let received = received
-        .map(|name| (format!(" {} {name} p99 ", glyphs.lines[RECEIVED as usize]), Ink::Level(RECEIVED)));
+    let mark = glyphs.lines[RECEIVED as usize];
+    let received =
+        over.curve.received_name().map(|name| (format!(" {mark} {name} p99 "), Ink::Level(RECEIVED)));
     let entries: Vec<_> = LEVELS.map(entry).into_iter().chain(received).collect();
     let length: usize = entries.iter().map(|(text, _)| text.chars().count()).sum();
     let x = line.right().saturating_sub(length as u16 + 1).max(line.x + line.width / 2);
@@ -283,26 +283,24 @@ pub fn law(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve, axis: &ValueAxi
 }
 
 fn latency(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
-    let value = |point: &CurvePoint, level: Level| level.of(point.latency()).map(|ns| ns.max(1) as f64);
-    let received = |point: &CurvePoint| {
-        point.received().and_then(|(_, got)| Level::P99.of(&got.times)).map(|ns| ns.max(1) as f64)
+    let value = |point: &CurvePoint, level: Level| {
+        let ns = if level == RECEIVED { point.received_p99() } else { level.of(point.latency()) };
+        ns.map(|ns| ns.max(1) as f64)
     };
-    let of_point = |point| LEVELS.map(|level| value(point, level)).into_iter().chain([received(point)]);
-    let all = || over.curve.points.iter().flat_map(of_point).flatten();
+    let levels = [LEVELS[0], LEVELS[1], LEVELS[2], RECEIVED];
+    let all = || over.curve.points.iter().flat_map(|point| levels.map(|level| value(point, level))).flatten();
     let (low, high) = all().fold((f64::MAX, 0.0_f64), |(low, high), ns| (low.min(ns), high.max(ns)));
     if high <= 0.0 {
         paint.text(row(plot, plot.height / 2), "  too few replies for a percentile", Ink::Faint);
         return;
     }
-    let axis = log_axis(low, high);
+    let axis = value_axis::log_axis(low, high);
     y_axis(paint, plot, &axis, |ns| decade(ns.round() as u64));
-    for level in LEVELS.into_iter().rev() {
+    for level in levels.into_iter().rev() {
         let look = (paint.glyphs().lines[level as usize], Ink::Level(level));
         let value = |point: &CurvePoint| value(point, level);
         CurveTrace { axis: &axis, value: &value, ink: look.1, mark: &|_| look }.draw(paint, plot, over);
     }
-    let look = (paint.glyphs().lines[RECEIVED as usize], Ink::Level(RECEIVED));
-    CurveTrace { axis: &axis, value: &received, ink: look.1, mark: &|_| look }.draw(paint, plot, over);
 }
 
 fn recall(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
@@ -313,22 +311,6 @@ fn recall(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
     let look = (paint.glyphs().lines[0], Ink::Server);
     CurveTrace { axis: &axis, value: &CurvePoint::recall, ink: look.1, mark: &|_| look }
         .draw(paint, plot, over);
-}
-
-/// Returns a logarithmic axis from one round value to another. An axis between round values does not move while the
-/// last point changes.
-pub fn log_axis(low: f64, high: f64) -> ValueAxis {
-    ValueAxis { low: rounded(low, false), high: rounded(high, true), scale: AxisScale::Log }
-}
-
-/// Returns the nearest round value (1, 2 or 5 times a power of ten) above or below `value`, moved outwards by 2 %.
-fn rounded(value: f64, is_up: bool) -> f64 {
-    let power = 10_f64.powf(value.log10().floor());
-    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
-    match is_up {
-        true => steps.into_iter().find(|step| *step >= value).unwrap_or(10.0 * power) * 1.02,
-        false => steps.into_iter().rfind(|step| *step <= value).unwrap_or(power) / 1.02,
-    }
 }
 
 /// Returns the vertical lines of the charts: the bounds of a search, and the knee.

@@ -23,6 +23,22 @@ use crate::{
     tui::{Dots, Ink, Paint, row},
 };
 
+/// Returns a logarithmic axis from one round value to another. An axis between round values does not move while the
+/// last point changes.
+pub fn log_axis(low: f64, high: f64) -> ValueAxis {
+    ValueAxis { low: rounded(low, false), high: rounded(high, true), scale: AxisScale::Log }
+}
+
+/// Returns the nearest round value (1, 2 or 5 times a power of ten) above or below `value`, moved outwards by 2 %.
+fn rounded(value: f64, is_up: bool) -> f64 {
+    let power = 10_f64.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    match is_up {
+        true => steps.into_iter().find(|step| *step >= value).unwrap_or(10.0 * power) * 1.02,
+        false => steps.into_iter().rfind(|step| *step <= value).unwrap_or(power) / 1.02,
+    }
+}
+
 /// The vertical position of a value in a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Height {

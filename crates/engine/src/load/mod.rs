@@ -67,7 +67,7 @@ pub use errors::{ErrorCounts, ErrorKind};
 pub use file_limit::{most_clients, most_connections, most_workers};
 pub use fleet::{AgentPhase, AgentSetting, Agents, Fleet};
 pub use interval::{IntervalBuffer, Openings, OperationCounts};
-pub use io::{IoMethod, ParseIoError};
+pub use io::{IoChoice, IoMethod, ParseIoError};
 pub use losses::{LoadEvent, LossReport};
 #[doc(hidden)]
 pub use pacing::PaceStage;

@@ -100,6 +100,11 @@ impl CurvePoint {
         self.measured.arrivals.iter().next()
     }
 
+    /// Returns the p99 of the receivers' times, in nanoseconds; `None` with too few messages.
+    pub fn received_p99(&self) -> Option<u64> {
+        self.received()?.1.times.percentile(0.99)
+    }
+
     /// Returns a percentile of the latencies that count, in microseconds; `None` with too few samples.
     pub fn percentile_us(&self, quantile: f64) -> Option<f64> {
         self.latency().percentile(quantile).map(|ns| ns as f64 / 1e3)

@@ -253,6 +253,9 @@ pub struct Host {
     pub system: String,
     /// The number of cores that this process may use.
     pub cores: usize,
+    /// What `--io auto` has chosen, and the reason; absent without `--io auto`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io: Option<String>,
 }
 
 /// A segment: a part of the session in which the load settings do not change.

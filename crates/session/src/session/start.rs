@@ -1,7 +1,7 @@
 //! Creates the first record of a session: program, target, machine and start.
 
 use super::{Event, Host, Record, SCHEMA, ServerIdentity, SessionStart};
-use crate::{clock::utc_offset_s, events::EventKind};
+use crate::{clock::utc_offset_s, events::EventKind, load::IoChoice};
 
 impl SessionStart {
     /// Returns the first record of a session that begins now, on this machine, with `target`.
@@ -66,6 +66,7 @@ impl Host {
             name: text(system.nodename()),
             system: format!("{} {}", text(system.sysname()), text(system.release())),
             cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            io: IoChoice::made().map(ToString::to_string),
         }
     }
 }

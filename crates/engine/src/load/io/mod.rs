@@ -7,6 +7,7 @@
 //! ```
 //! Without a ring, the poll loop serves all connections.
 
+mod choice;
 #[cfg(target_os = "linux")]
 mod uring;
 
@@ -15,6 +16,7 @@ use std::{io, os::fd::AsRawFd, str::FromStr, time::Duration};
 use mio::{Events, Poll, Registry};
 use thiserror::Error;
 
+pub use choice::IoChoice;
 #[cfg(target_os = "linux")]
 use uring::Uring;
 
@@ -28,23 +30,30 @@ crate::named_values! {
         /// One system call sends many batches and receives many replies. This method exists only on Linux, and does not
         /// work with TLS.
         Uring "uring",
+        /// The one of the other two that a short measurement on this machine chooses, see [`IoChoice`].
+        Auto "auto",
     }
 }
 
 /// The error for a text that is not the name of an [`IoMethod`].
 #[derive(Debug, Error)]
-#[error("'{0}' is no way to read and write; give epoll or uring")]
+#[error("'{0}' is no way to read and write; give epoll, uring or auto")]
 pub struct ParseIoError(String);
 
 impl IoMethod {
+    /// Returns epoll or io_uring: this method, or the method that [`IoChoice`] has chosen.
+    pub fn resolved(self) -> Self {
+        if self == Self::Auto { IoChoice::get().method } else { self }
+    }
+
     /// Checks that this system supports this method.
     ///
     /// # Errors
     /// Fails if the system does not support the method, for example because the kernel is old, or because a container
     /// forbids the system calls.
-    pub(super) fn check(self) -> io::Result<()> {
-        match self {
-            Self::Epoll => Ok(()),
+    pub fn check(self) -> io::Result<()> {
+        match self.resolved() {
+            Self::Epoll | Self::Auto => Ok(()),
             Self::Uring => Uring::new(Poll::new()?.as_raw_fd()).map(drop),
         }
     }

@@ -230,7 +230,7 @@ impl Worker {
     pub(super) fn run(mut self) -> std::io::Result<()> {
         self.own = Some(OwnThread::current());
         self.setup.plan.workers.cores.bind(self.setup.index)?;
-        if self.setup.plan.workers.io == IoMethod::Uring {
+        if self.setup.plan.workers.io.resolved() == IoMethod::Uring {
             self.io.use_ring()?;
         }
         let round = catch_unwind(AssertUnwindSafe(|| self.go_round()));

@@ -3,7 +3,9 @@
 use super::*;
 use crate::{
     experiment::simulated::{SimulatedSession, TICK_S},
+    session::{ReceivedMessages, ReceiverResults},
     stats::{fixture::repeated, simulated::NoiseSource},
+    workload::{Settings, WorkloadChoice},
 };
 
 /// Returns a server that answers at most `capacity` requests per second, each in `service_us` microseconds. At a higher
@@ -51,6 +53,24 @@ fn the_highest_rate_is_found_and_is_the_last_segment() {
         assert_eq!(trials.count(), find.tried.len());
         assert!(find.report().starts_with("p99<1ms is kept up to "), "{}", find.report());
     }
+}
+
+#[test]
+fn a_limit_of_the_delivery_is_kept_by_the_messages_and_not_by_their_senders() {
+    let workload = WorkloadChoice::find("pubsub", &Settings::default()).unwrap().workload;
+    let knobs = Knobs { load: true, workload, ..Knobs::default() };
+    let mut find = Find::new("delivery p99<1s".parse().unwrap(), knobs.clone());
+    let (mut session, mut sent) = (SimulatedSession::new(knobs), server(10_000.0, 400));
+    session.drive(&mut find, |knobs, t_s| {
+        let interval = sent(knobs, t_s);
+        // Above 5000 messages per second, the subscribers are too slow.
+        let took_ns = if interval.ops_per_s > 5000.0 { 2_000_000_000 } else { 20_000_000 };
+        let got = ReceivedMessages { times: repeated(took_ns, interval.ops), ..ReceivedMessages::default() };
+        let arrivals = ReceiverResults { delivery: Some(got.into()), ..ReceiverResults::default() };
+        Interval { arrivals, ..interval }
+    });
+    let found = find.found.as_ref().unwrap();
+    assert!((4850..=5000).contains(&found.value) && found.limit == "delivery p99<1s", "{found:?}");
 }
 
 #[test]

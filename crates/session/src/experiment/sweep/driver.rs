@@ -74,10 +74,9 @@ impl Sweep {
             p99_us: point.percentile_us(0.99),
             p999_us: point.percentile_us(0.999),
             recall: point.recall(),
-            received: point.received().map(|(name, got)| SweptReceivers {
-                of: name.to_owned(),
-                p99_us: got.times.percentile(0.99).map(|ns| ns as f64 / 1e3),
-                lost: got.lost,
+            received: point.received().map(|(of, got)| {
+                let p99_us = point.received_p99().map(|ns| ns as f64 / 1e3);
+                SweptReceivers { of: of.to_owned(), p99_us, lost: got.lost }
             }),
             is_steady,
             client_limit: our_limit(measured),

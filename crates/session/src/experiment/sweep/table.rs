@@ -37,8 +37,7 @@ pub(super) fn written(curve: &Curve, best: Option<&SweepBest>) -> String {
         let levels: String = LEVELS.iter().map(|(_, quantile)| format!(" {:>9}", level(*quantile))).collect();
         let ops = units::rate(point.ops_per_s());
         let recall = recall(&point.recall().map_or_else(|| "-".to_owned(), units::percent));
-        let p99 = point.received().and_then(|(_, got)| got.times.percentile(0.99));
-        let received = received(&p99.map_or_else(|| "-".to_owned(), units::latency));
+        let received = received(&point.received_p99().map_or_else(|| "-".to_owned(), units::latency));
         let remarks = remarks(point, best).join(", ");
         let line = format!("{value:>width$} {ops:>10}{recall}{received}{levels}  {remarks}");
         text += line.trim_end();
