@@ -340,20 +340,20 @@ fn late_for_one(server: &Server) -> u16 {
 fn the_one_subscriber_that_is_slow_is_named_with_its_times() {
     let server = Server::redis().start();
     let port = late_for_one(&server).to_string();
-    let more = ["pubsub", "-n", "1000", "--rate", "500"];
+    let more = ["pubsub", "-n", "2000", "--rate", "500"];
     let outcome = run(&[&["-p", &port], &HEADLESS[..], &more].concat()).expect_code(0);
     let records = outcome.records();
     let (_, got) = received(summary(&records));
-    assert_eq!((got.times.count(), got.lost), (10_000, 0));
+    assert_eq!((got.times.count(), got.lost), (20_000, 0));
     // Another one may be slow for an interval, on a busy machine.
-    let slow: Vec<_> = got.by_receiver.iter().filter(|one| one.received > 500).collect();
+    let slow: Vec<_> = got.by_receiver.iter().filter(|one| one.received > 1000).collect();
     assert_eq!(slow.len(), 1, "{:?}", got.by_receiver);
     let times = slow[0].times.as_ref().unwrap();
     assert!(times.min_ns() >= 20_000_000, "{}", times.min_ns());
     assert!(got.times.value_at_quantile(0.5) < 20_000_000);
     let mut findings = Findings::default();
     let found: Vec<_> = records.iter().flat_map(|record| findings.push(record)).collect();
-    let named = format!("receiver {} of 10 is far slower than the others: p50 2", slow[0].receiver);
+    let named = format!("receiver {} of 10 is far slower than the others: p50 ", slow[0].receiver);
     assert!(found.iter().any(|line| line.contains(&named)), "{found:?}");
 }
 
