@@ -250,7 +250,10 @@ mod tests {
         let full: Vec<_> =
             (0..30).map(|id| (id, 9_000 + id * 100, if id % 3 == 0 { &["GET"] } else { keys })).collect();
         let reported = read(&mut SlowLog::default(), &full);
-        assert_eq!(reported, ["before this session: 20 of the last 30 entries are KEYS; the slowest took 11.9 ms"]);
+        assert_eq!(
+            reported,
+            ["before this session: 20 of the last 30 entries are KEYS; the slowest took 11.9 ms"]
+        );
     }
 
     #[test]
