@@ -65,6 +65,23 @@ fn a_certificate_that_is_not_to_be_trusted_is_told_with_what_to_do() {
     shown(&authority.issue(&HERE, Valid::Future), &["--cacert", &ca], &["is not valid yet", "clocks"]);
 }
 
+/// The load, the probes and the control plane check the certificate of each server against the name of this server.
+#[test]
+fn each_of_several_servers_has_a_certificate_for_its_own_name() {
+    let authority = Authority::new();
+    let servers = HERE.map(|name| {
+        let server = TlsServer::start(&authority, &authority.issue(&[name], Valid::Now), &[]);
+        (format!("rediss://{name}:{}", server.port), server)
+    });
+    let ca = authority.path();
+    let words = [&servers[0].0, &servers[1].0, "--hash", "ketama", "--cacert", &ca, "-n", "400"];
+    let outcome = session(&words).expect_code(0);
+    assert!(outcome.out.contains(r#""errors":{}"#) && !outcome.out.contains("\"tls\":1"), "{}", outcome.out);
+    for (_, server) in &servers {
+        assert!(server.server.calls(&[], "get") > 20, "the load is spread");
+    }
+}
+
 /// A certificate without a name, checked against the CA alone: by an option, and in the modes of other tools, which do
 /// this without being asked.
 #[test]

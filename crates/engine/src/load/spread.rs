@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     endpoint::{
-        Address, Cluster, Endpoint, Endpoints, NodeNumber, Placement, Role, Target, Topology, TopologyError,
+        Cluster, Endpoint, Endpoints, NodeNumber, Placement, Role, Target, Tls, Topology, TopologyError,
         node_address,
     },
     protocol::key_slot,
@@ -32,8 +32,8 @@ pub(super) struct WorkerCluster {
     pub(super) cluster: Arc<Cluster>,
     /// The node that the user gave. All other nodes have the same credentials.
     target: Target,
-    /// The resolved addresses of the nodes, by the number of the node.
-    doors: Vec<Option<Endpoints>>,
+    /// The resolved addresses of the nodes, and their TLS configurations, by the number of the node.
+    doors: Vec<Option<(Endpoints, Option<Tls>)>>,
     /// Waiting parcels. The key of a parcel consists of the time at which its wait ends, and a unique number.
     waiting: BTreeMap<(u64, u64), (Parcel, NodeRefusal)>,
     /// Requests that are generated and not sent.
@@ -166,38 +166,38 @@ impl WorkerCluster {
         address.map(|address| self.cluster.find_or_add(&address)).transpose()
     }
 
-    /// Returns the address of a node for attempt number `attempt`, or `None` while the node's host name is looked up.
+    /// Returns the address of a node for attempt number `attempt` and the node's TLS configuration, or `None` while the
+    /// node's host name is looked up.
     ///
     /// # Errors
-    /// Fails if the host name has no address.
-    pub(super) fn endpoint(
+    /// Fails if the host name has no address, or if TLS cannot be used for the node.
+    pub(super) fn door(
         &mut self,
         node: NodeNumber,
         attempt: usize,
         now_ns: u64,
-    ) -> io::Result<Option<Endpoint>> {
-        let address = self.address(node);
+    ) -> io::Result<Option<(Endpoint, Option<Tls>)>> {
         let place = node.index();
         self.doors.resize_with(self.doors.len().max(place + 1), || None);
-        let target = || Target { address, ..self.target.clone() };
-        let door = self.doors[place].get_or_insert_with(|| Endpoints::begin(&target(), now_ns));
-        let Some(found) = door.current(now_ns) else { return Ok(None) };
+        if self.doors[place].is_none() {
+            let address = self.cluster.topology().node(node).address.clone();
+            let target = self.target.at(address).map_err(io::Error::other)?;
+            self.doors[place] = Some((Endpoints::begin(&target, now_ns), target.tls));
+        }
+        let Some((endpoints, tls)) = &self.doors[place] else { return Ok(None) };
+        let Some(found) = endpoints.current(now_ns) else { return Ok(None) };
         let endpoint = found.get(attempt % found.len().max(1)).cloned();
         let nowhere =
             || io::Error::new(io::ErrorKind::NotFound, "the name of the node's host has no address");
-        endpoint.map(Some).ok_or_else(nowhere)
+        endpoint.map(|endpoint| Some((endpoint, tls.clone()))).ok_or_else(nowhere)
     }
 
     /// Looks up the host name of a node and the topology again, because a connection to the node was lost.
     pub(super) fn look_up_again(&self, node: NodeNumber, now_ns: u64) {
-        if let Some(Some(door)) = self.doors.get(node.index()) {
-            door.mark_stale(now_ns);
+        if let Some(Some((endpoints, _))) = self.doors.get(node.index()) {
+            endpoints.mark_stale(now_ns);
         }
         self.cluster.mark_stale();
-    }
-
-    fn address(&self, node: NodeNumber) -> Address {
-        self.cluster.topology().node(node).address.clone()
     }
 
     /// Keeps a parcel until it may be sent again, at most until `end_ns`. Each pause of a parcel is longer

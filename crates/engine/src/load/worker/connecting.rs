@@ -1,10 +1,12 @@
 //! Opens the connections of clients to a server, and the lanes of clients to the nodes of a cluster.
 
+use std::sync::Arc;
+
 use mio::Token;
 
 use super::{Worker, stopping::WorkerStage};
 use crate::{
-    endpoint::{Endpoint, Transport},
+    endpoint::{Endpoint, Tls, Transport},
     load::{broken::ConnectionFailure, clients::is_extra, connection::LoadConnection},
 };
 
@@ -22,14 +24,15 @@ impl Worker {
             self.awaits_endpoints = true;
             return;
         };
+        let plan = Arc::clone(&self.setup.plan);
         while let Some(i) = self.clients.next_to_open() {
-            self.open(i, &endpoints[self.endpoint % endpoints.len()]);
+            self.open(i, &endpoints[self.endpoint % endpoints.len()], plan.target.tls.as_ref());
         }
     }
 
     /// Begins to open the connection of lane `i`.
-    fn open(&mut self, i: usize, endpoint: &Endpoint) {
-        let (tls, dialect) = (self.setup.plan.target.tls.as_ref(), self.setup.greeting.dialect());
+    fn open(&mut self, i: usize, endpoint: &Endpoint, tls: Option<&Tls>) {
+        let dialect = self.setup.greeting.dialect();
         // Opening takes a while, so each connection has its own timestamp.
         let now_ns = self.setup.clock.now_ns();
         let opened = Transport::connect(endpoint, tls).and_then(|transport| {
@@ -56,9 +59,9 @@ impl Worker {
             if !is_extra(i) {
                 lane.node = spread.own_node(i.wrapping_add(self.endpoint));
             }
-            let door = lane.node.map_or(Ok(None), |node| spread.endpoint(node, self.endpoint, now_ns));
+            let door = lane.node.map_or(Ok(None), |node| spread.door(node, self.endpoint, now_ns));
             match door {
-                Ok(Some(endpoint)) => self.open(i, &endpoint),
+                Ok(Some((endpoint, tls))) => self.open(i, &endpoint, tls.as_ref()),
                 Ok(None) => {
                     self.awaits_endpoints = true;
                     return self.clients.open_later(i);

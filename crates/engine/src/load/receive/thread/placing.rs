@@ -10,7 +10,11 @@ use std::{io, sync::Arc};
 use mio::Token;
 
 use super::{Channel, MessageReceiver, NodeNumber, OPENINGS, ReceiverConnection, ReceiverThread};
-use crate::{endpoint::Endpoint, protocol::key_slot, workload::ReceiverKind};
+use crate::{
+    endpoint::{Endpoint, Tls},
+    protocol::key_slot,
+    workload::ReceiverKind,
+};
 
 impl ReceiverThread {
     /// Returns the node of a cluster that delivers the messages of a channel to a receiver, or `None` if the channel's
@@ -125,9 +129,8 @@ impl ReceiverThread {
                     self.awaits_name = true;
                     return;
                 }
-                Ok(Some(endpoint)) => {
-                    let tls = self.setup.plan.target.tls.as_ref();
-                    ReceiverConnection::open(&endpoint, tls, self.poll.registry(), Token(i))
+                Ok(Some((endpoint, tls))) => {
+                    ReceiverConnection::open(&endpoint, tls.as_ref(), self.poll.registry(), Token(i))
                 }
                 Err(error) => Err(error),
             };
@@ -140,12 +143,13 @@ impl ReceiverThread {
         }
     }
 
-    /// Returns the address to which lane `i` connects, or `None` while the host name is looked up.
-    fn door(&mut self, i: usize, now_ns: u64) -> io::Result<Option<Endpoint>> {
+    /// Returns the address to which lane `i` connects and the TLS configuration of that node, or `None` while the host
+    /// name is looked up.
+    fn door(&mut self, i: usize, now_ns: u64) -> io::Result<Option<(Endpoint, Option<Tls>)>> {
         let Some(receiver) = self.receivers.get(&i) else { return Ok(None) };
         if self.spread.is_none() {
-            let found = self.setup.endpoints.current(now_ns);
-            return Ok(found.map(|found| found[self.endpoint % found.len()].clone()));
+            let (found, tls) = (self.setup.endpoints.current(now_ns), &self.setup.plan.target.tls);
+            return Ok(found.map(|found| (found[self.endpoint % found.len()].clone(), tls.clone())));
         }
         let channel = receiver.dialog.own_channels().next();
         let node = channel.and_then(|channel| self.node(receiver.dialog.number, channel));
@@ -154,6 +158,6 @@ impl ReceiverThread {
             receiver.node = node;
         }
         let (Some(spread), Some(node)) = (&mut self.spread, node) else { return Err(no_owner()) };
-        spread.endpoint(node, self.endpoint, now_ns)
+        spread.door(node, self.endpoint, now_ns)
     }
 }
