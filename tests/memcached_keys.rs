@@ -100,6 +100,28 @@ fn a_record_that_cannot_be_a_key_is_counted_and_not_sent() {
 }
 
 #[test]
+fn such_a_record_is_not_sent_to_any_of_several_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = hostile_records(folder.path());
+    for more in [&["-c", "1"][..], &["-c", "2", "-P", "16"], &["-c", "1", "--rate", "50"]] {
+        let servers = [verbose(), verbose()];
+        let uris = servers.each_ref().map(uri);
+        let usual = ["--hash", "ketama", "--headless", "--json", "--load", "--yes", "--dataset", &file];
+        let load = ["--", "set", "doc:__field:id__", "__field:title__"];
+        let outcome = run(&[&[&*uris[0], &uris[1]], &usual[..], more, &load].concat()).expect_code(0);
+        let records = outcome.records();
+        let told = summary(&records);
+        assert_eq!((told.due, told.ops), (7, 3), "{more:?}: {told:?}");
+        assert_eq!(told.errors.iter().collect::<Vec<_>>(), [(&"bad-key".to_owned(), &4)], "{more:?}");
+        assert_eq!(outcome.out.matches(r#""event":"first_error""#).count(), 1, "{}", outcome.out);
+        let sent = servers.iter().flat_map(commands).filter(|command| !is_a_question(command));
+        let mut stored: Vec<_> = sent.filter(|command| !command.ends_with("quit")).collect();
+        stored.sort_unstable();
+        assert_eq!(stored, ["set doc: 0 0 3", "set doc:c,flush_all 0 0 5", "set doc:good 0 0 3"], "{more:?}");
+    }
+}
+
+#[test]
 fn a_value_in_a_key_breaks_no_connection_and_ends_no_program() {
     for (words, errors, ops) in [
         (&["set", "k:{value json}", "x"][..], 200, 0),

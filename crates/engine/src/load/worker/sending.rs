@@ -19,8 +19,9 @@ const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
 /// How often a worker checks whether a record of the dataset is available: every 1 ms.
 const LOOK_FOR_RECORD_NS: u64 = 1_000_000;
 
-/// The largest number of batches that a client of a closed loop generates to find a batch with a valid request.
-const TRIES: u32 = 100;
+/// The largest number of batches that a client of a closed loop generates to find a batch with a valid request. With
+/// several servers, this is the largest number of requests.
+pub(super) const TRIES: u32 = 100;
 /// How long a client waits after [`TRIES`] batches without a valid request: 1 ms.
 const REFUSED_PAUSE_NS: u64 = 1_000_000;
 /// The largest number of bytes of an invalid key that an error message shows.
@@ -235,7 +236,7 @@ impl Worker {
 
     /// Reports an invalid key or path.
     #[cold]
-    fn report_refused(&mut self) {
+    pub(super) fn report_refused(&mut self) {
         let key = self.out.take_refused().unwrap_or_default();
         let has_keys = self.setup.plan.target.dialect.has_keys();
         let what = match has_keys {

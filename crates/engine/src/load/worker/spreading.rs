@@ -2,7 +2,7 @@
 //! Otherwise, the batch is divided by node, and each part is written on the client's lane to this node. The client is
 //! free again when all parts are answered.
 
-use super::Worker;
+use super::{Worker, sending::TRIES};
 use crate::{
     endpoint::NodeNumber,
     load::{
@@ -76,7 +76,7 @@ impl Worker {
         spread.reads.next_batch();
         let mut complete = spread.gathered.take_complete(own, own, pipeline);
         while complete.is_none()
-            && let Some((request, _)) = self.draw(i)
+            && let Some((request, _)) = self.draw(i, now_ns)
         {
             let Some(spread) = &mut self.spread else { break };
             let to = spread.receiver(&topology, &request, now_ns);
@@ -125,7 +125,7 @@ impl Worker {
         let (mut requests, mut first_due_ns) = (0, None);
         while requests < self.setting.pipeline()
             && self.pace.is_due(now_ns)
-            && let Some((request, number)) = self.draw(i)
+            && let Some((request, number)) = self.draw(i, now_ns)
         {
             requests += 1;
             self.segments.counts().counts[request.op.index()].bytes_out += self.out.length_in_all() as u64;
@@ -146,9 +146,30 @@ impl Worker {
         GeneratedBatch { first_due_ns, parcels: apart }
     }
 
-    /// Generates the next request of client `i` into `out`. In a prefill, also returns the number of the request.
-    /// Returns `None` if the client may send no more, or if the record of the dataset is not available yet.
-    fn draw(&mut self, i: usize) -> Option<(ParcelRequest, Option<NumberedRequest>)> {
+    /// Generates the next valid request of client `i` into `out`. In a prefill, also returns the number of the request.
+    /// Requests with an invalid key are counted as errors. Returns `None` if the client may send no more, if the record
+    /// of the dataset is not available yet, or if no valid request was found among the due ones.
+    fn draw(&mut self, i: usize, now_ns: u64) -> Option<(ParcelRequest, Option<NumberedRequest>)> {
+        for _ in 0..TRIES {
+            let drawn = self.draw_any(i)?;
+            // If a record could not be read, the load ends.
+            if self.out.length_in_all() > 0 || self.out.failure().is_some() {
+                return Some(drawn);
+            }
+            self.segments.counts().counts[drawn.0.op.index()].errors.count(&ErrorKind::Key, 1);
+            self.segments.counts().due += u64::from(self.pace.is_closed());
+            self.report_refused();
+            self.pace.take();
+            if !self.pace.is_due(now_ns) {
+                break;
+            }
+        }
+        self.clients.queue(i);
+        None
+    }
+
+    /// Generates the next request of client `i` into `out`, which stays empty if the key of the request is invalid.
+    fn draw_any(&mut self, i: usize) -> Option<(ParcelRequest, Option<NumberedRequest>)> {
         let client = self.clients.get_mut(i)?;
         let program = &self.setting.program;
         let before = program.has_records().then(|| client.draws.clone());
