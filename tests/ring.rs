@@ -94,6 +94,35 @@ fn the_drop_ins_divide_the_keys_too() {
 }
 
 #[test]
+fn imported_and_recorded_requests_go_to_the_server_of_their_key() {
+    let servers = [(); 3].map(|()| Server::redis().start());
+    let uris: [String; 3] = uris(&servers).try_into().unwrap();
+    let [a, b, c] = uris.each_ref().map(String::as_str);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().to_str().unwrap();
+    let memtier = |text: &str, words: &[&str]| {
+        std::fs::write(file.path(), text).unwrap();
+        let of_three = ["memtier", "--hash", "ketama", "-u", a, "-u", b, "-u", c, "-c", "1", "-t", "1"];
+        run(&[&of_three[..], &["-n", "500", "--hide-histogram"], words].concat())
+    };
+    let rows: String = (0..500).map(|n| format!("0, 0, 0, 1, 0, 0, 0, 1, i{n}, x\n")).collect();
+    let heading = "dumpflags, time, exptime, nbytes, nsuffix, it_flags, clsid, nkey, key, data\n";
+    memtier(&(heading.to_owned() + &rows), &["--data-import", path, "--ratio", "1:0"]).expect_code(0);
+    assert_placed(&servers, "i*");
+    let recorded = |command: &str| format!("1.000000 [0 127.0.0.1:1] {command}\n");
+    let sets: String = (0..500).map(|n| recorded(&format!("\"SET\" \"m{n}\" \"x\""))).collect();
+    let monitored = ["--monitor-input", path, "--command", "__monitor_line@__"];
+    memtier(&sets, &monitored).expect_code(0);
+    assert_placed(&servers, "m*");
+    let several = sets + &recorded("\"DEL\" \"m1\" \"m2\"");
+    let outcome = memtier(&several, &monitored).expect_code(1);
+    assert!(outcome.err.contains("the command 'DEL m1 m2' has several keys, which --hash"), "{outcome:?}");
+    let outcome = run(&[a, b, "--hash", "ketama", "--headless", "--load", "--trace", path]).expect_code(2);
+    assert!(outcome.err.contains("line 501 of the trace, 'DEL m1 m2', has several keys"), "{outcome:?}");
+    assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
+}
+
+#[test]
 fn a_client_of_memtier_replaces_its_connections_to_all_servers_after_its_requests() {
     let servers = [(); 2].map(|()| Server::redis().start());
     let uris: [String; 2] = uris(&servers).try_into().unwrap();

@@ -3,7 +3,7 @@
 //! operation can have only one key.
 
 use super::{
-    Operation, OutgoingRequests, Together, Workload, WorkloadError,
+    Operation, OutgoingRequests, Together, Trace, Workload, WorkloadError,
     command_keys::keys_of,
     compiled::CompiledOperation,
     step::{CommandStep, Fragment},
@@ -29,11 +29,12 @@ pub(super) struct KeyPlaces {
 }
 
 impl KeyPlaces {
-    /// Returns the positions of the keys of `operation`. If the operation consists of raw bytes, its keys are unknown,
-    /// and the result is empty.
+    /// Returns the positions of the keys of `operation`. In a complete request, the key is the word after the command.
+    /// If the operation consists of other raw bytes, its keys are unknown, and the result is empty.
     pub(super) fn of(operation: &Operation, steps: &[CommandStep], dialect: Dialect) -> Self {
         if operation.is_raw {
-            return Self::default();
+            let key = KeyPlace { step: 0, command: 0, word: 1 };
+            return Self { all: operation.ready.iter().map(|_| key).collect(), dialect };
         }
         let place = |n: usize| match operation.together {
             Together::Pipeline => (0, n),
@@ -86,7 +87,7 @@ impl Workload {
     /// Checks that each operation has at most one key, so that one server stores all keys of an operation.
     ///
     /// # Errors
-    /// Fails if an operation has several keys. The error names the first such operation.
+    /// Fails if an operation, or a command of the trace, has several keys. The error names the first one.
     pub fn check_one_key(&self, dialect: Dialect) -> Result<(), WorkloadError> {
         let asked = self.operations.iter().zip(&self.compiled().operations);
         let several = |(operation, compiled): &(&Operation, &CompiledOperation)| {
@@ -98,11 +99,14 @@ impl Workload {
             let is_first = |key: Vec<Fragment>| key.iter().all(is_repeatable) && Some(&key) == first.as_ref();
             operation.weight > 0 && !operation.is_raw && !keys.all(is_first)
         };
+        let places = "has several keys, which --hash may place on different servers";
+        if let Some(command) = self.trace.as_ref().and_then(Trace::several_keys) {
+            return Err(invalid!("{command} {places}; leave such commands out of the file"));
+        }
         match asked.into_iter().find(several) {
             None => Ok(()),
             Some((operation, _)) => Err(invalid!(
-                "the operation '{}' has several keys, which --hash may place on different servers; use operations with one \
-                 key, or repeat the key as {{NAME.same}}",
+                "the operation '{}' {places}; use operations with one key, or repeat the key as {{NAME.same}}",
                 operation.name
             )),
         }
@@ -145,7 +149,7 @@ mod tests {
     use crate::{
         protocol::Dialect,
         workload::{
-            Draws, KeyNames, OutgoingRequests, Program, Values,
+            CompleteRequests, Draws, KeyNames, OutgoingRequests, Program, Values,
             testing::{described, of, program},
         },
     };
@@ -282,10 +286,15 @@ mod tests {
     }
 
     #[test]
-    fn raw_bytes_have_no_slot() {
+    fn raw_bytes_have_no_slot_but_a_complete_request_has_one() {
         let raw = Operation { is_raw: true, ..Operation::command("GET foo\r\n", 1) };
         let steps = [CommandStep::read("GET foo", &described()).unwrap()];
-        assert_eq!(KeyPlaces::of(&raw, &steps, Dialect::Resp2), KeyPlaces::default());
+        let places = KeyPlaces::of(&raw, &steps, Dialect::Resp2);
+        assert!(places.all.is_empty());
+        let set = CompleteRequests::new("row", [b"set k 0 0 1\r\nx\r\n".to_vec()].into_iter());
+        let ready = Operation { ready: Some(set), ..raw };
+        let places = KeyPlaces::of(&ready, &steps, Dialect::Memcached);
+        assert_eq!(places.first(b"set k 0 0 1\r\nx\r\n"), Some(&b"k"[..]));
         assert_eq!(Dialect::Resp2.request_word(&Dialect::Resp2.encode(&[b"GET"]), 0, 1), None);
     }
 }

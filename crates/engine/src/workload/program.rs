@@ -204,10 +204,8 @@ impl Program {
     /// Returns the first key of operation `op` in these bytes. If the operation has no key, returns `None`, and any
     /// node of a cluster can get the operation.
     pub fn first_key<'a>(&self, op: OpId, bytes: &'a [u8]) -> Option<&'a [u8]> {
-        if self.traced.as_ref().is_some_and(|traced| traced.has(op)) {
-            return TraceEncoder::first_key(bytes);
-        }
-        self.templates.keys[op.index()].first(bytes)
+        let of_trace = self.traced.as_ref().and_then(|_| TraceEncoder::first_key(bytes));
+        of_trace.or_else(|| self.templates.keys[op.index()].first(bytes))
     }
 }
 

@@ -11,7 +11,10 @@ use super::{
     KeyNaming, Keyset, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, Trace, TraceOrder, Workload, WorkloadError,
     commands,
     dataset::Input,
-    trace::{Commands, MonitorLine, OTHERS, TraceContent, WordRole, command_of, listed, moved_keys},
+    trace::{
+        Commands, MonitorLine, OTHERS, TraceContent, WordRole, command_of, has_several, listed, moved_keys,
+        shown,
+    },
 };
 use crate::{
     units::{self, count_with_noun},
@@ -47,6 +50,7 @@ struct TraceReader {
     has_lengths: bool,
     written: u64,
     largest: u64,
+    several_keys: Option<String>,
 }
 
 impl Workload {
@@ -120,6 +124,9 @@ impl TraceReader {
             *self.not_sent.entry(name).or_default() += 1;
             return Ok(());
         };
+        if self.several_keys.is_none() && has_several(&words, &keys) {
+            self.several_keys = Some(format!("line {number} of the trace, '{}',", shown(&words)));
+        }
         let operation = self.operation(command);
         let left_out = |word: &Vec<u8>| length_of(word).filter(|_| self.has_lengths);
         let role = |word| left_out(word).map_or(WordRole::Plain, WordRole::LeftOut);
@@ -188,6 +195,7 @@ impl TraceReader {
             senders: (0..asked.len() as u16).collect(),
             written: self.written,
             largest: self.largest,
+            several_keys: self.several_keys,
             not_sent,
             order,
             speed,
@@ -309,6 +317,19 @@ mod tests {
         let last = workload.operations.last().unwrap();
         assert_eq!((last.name.as_str(), last.weight, last.writes), ("other", 15, Some(true)));
         assert_eq!(workload.operations[0].weight, 20);
+    }
+
+    #[test]
+    fn a_command_with_several_keys_cannot_be_divided_among_servers() {
+        let line = |command: &str| format!("1.000000 [0 x] {command}\n");
+        let fine = line("\"MGET\" \"a\" \"a\"") + &line("\"PING\"");
+        assert_eq!(read(&fine).check_one_key(Dialect::Resp2), Ok(()));
+        let several = fine + "# a note\n" + &line("\"DEL\" \"a\" \"b\"") + &line("\"MGET\" \"c\" \"d\"");
+        let error = read(&several).check_one_key(Dialect::Resp2).unwrap_err().to_string();
+        assert!(
+            error.starts_with("line 4 of the trace, 'DEL a b', has several keys, which --hash"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::{
     },
 };
 
+use super::sent::moved_keys;
 use crate::{
     stats::{pack_number, unpack_number},
     units::{self, count_with_noun},
@@ -52,6 +53,8 @@ pub(in crate::workload) struct TraceContent {
     pub(in crate::workload) written: u64,
     /// The number of bytes of the largest command.
     pub(in crate::workload) largest: u64,
+    /// The first command with several different keys.
+    pub(in crate::workload) several_keys: Option<String>,
     /// The number of the next command. This number is not reset after a pass over the file.
     pub(in crate::workload) next: AtomicU64,
 }
@@ -143,6 +146,9 @@ impl Trace {
         let mut recorded = TraceContent { senders, order, speed: 1.0, ..TraceContent::default() };
         for (operation, words) in commands {
             recorded.largest = recorded.largest.max(words.iter().map(|word| word.len() as u64).sum());
+            if recorded.several_keys.is_none() && has_several(words, &moved_keys(words).unwrap_or_default()) {
+                recorded.several_keys = Some(format!("the command '{}'", shown(words)));
+            }
             let words: Vec<_> = words.iter().map(|word| (word.as_slice(), WordRole::Plain)).collect();
             recorded.commands.push(0, operation, words.into_iter());
         }
@@ -184,6 +190,11 @@ impl Trace {
     /// Returns the bytes of the largest command.
     pub fn largest(&self) -> u64 {
         self.0.largest
+    }
+
+    /// Returns the first command with several different keys, for an error message.
+    pub(in crate::workload) fn several_keys(&self) -> Option<&str> {
+        self.0.several_keys.as_deref()
     }
 
     /// Returns the speed relative to the times in the file: 2 means that the trace is sent in half of its time.
@@ -289,6 +300,19 @@ impl fmt::Debug for Trace {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.debug_struct("Trace").field("file", &self.0.file).field("commands", &self.count()).finish()
     }
+}
+
+/// The maximum length of a command in an error message, in characters.
+const LONGEST_SHOWN: usize = 80;
+
+/// Returns whether a command has different words at the positions `keys`.
+pub(in crate::workload) fn has_several(words: &[Vec<u8>], keys: &[usize]) -> bool {
+    keys.iter().any(|key| words[*key] != words[keys[0]])
+}
+
+/// Returns the words of a command for an error message.
+pub(in crate::workload) fn shown(words: &[Vec<u8>]) -> String {
+    untrusted::at_most(&words.join(&b' '), LONGEST_SHOWN)
 }
 
 /// The common name of further commands that are not sent.
