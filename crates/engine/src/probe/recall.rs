@@ -14,7 +14,7 @@ use crate::{
     clock::Clock,
     endpoint::{Talk, Target, talk},
     events::EventKind,
-    protocol::Reply,
+    protocol::{Dialect, Reply},
     untrusted,
     workload::{Draws, VectorQuery, VectorSearch, Workload},
 };
@@ -50,6 +50,9 @@ impl RecallProbe {
         clock: Clock,
         messages: Sender<ProbeMessage>,
     ) -> io::Result<Self> {
+        // In RESP3, FT.SEARCH answers a map, in which the names of the found vectors are nested.
+        let dialect = if target.dialect == Dialect::Resp3 { Dialect::Resp2 } else { target.dialect };
+        let target = Target { dialect, ..target };
         let body = move |stop: StopFlag| {
             let send = |message| drop(messages.send(message)); // the receiver is gone only while the session ends
             let stored = search.stored(|| stop.is_asked());
@@ -125,5 +128,37 @@ impl RecallSums {
         let mean = self.sum / self.searches as f64;
         let (searches, neighbours) = (self.searches, self.neighbours as u64);
         self.least.map(|least| EventKind::RecallMeasured { searches, neighbours, mean, least })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Read, net::TcpListener, sync::mpsc::channel};
+
+    use super::*;
+    use crate::{
+        endpoint::Address,
+        untrusted,
+        workload::{KeyNames, preset},
+    };
+
+    #[test]
+    fn the_probe_of_a_resp3_target_searches_in_resp2() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address =
+            Address::Tcp { host: "127.0.0.1".to_owned(), port: listener.local_addr().unwrap().port() };
+        let target = Target { address, dialect: Dialect::Resp3, ..Target::default() };
+        let workload = preset("vector-set").unwrap();
+        let search = workload.vector_search(target.dialect, 10, &KeyNames::given("k:")).unwrap().unwrap();
+        let (messages, _received) = channel();
+        let probe = RecallProbe::start(target, (search, (workload, 10)), Clock::start(), messages).unwrap();
+        let (mut first, mut stream) = ([0; 64], listener.accept().unwrap().0);
+        let n = stream.read(&mut first).unwrap();
+        assert!(
+            n > 0 && !first[..n].windows(5).any(|word| word == b"HELLO"),
+            "{}",
+            untrusted::bytes(&first[..n])
+        );
+        drop((stream, probe));
     }
 }
