@@ -89,8 +89,8 @@ impl LagProbe {
         let nodes = Arc::new(Mutex::new(nodes));
         let known = Arc::clone(&nodes);
         let body = move |stop: StopFlag| {
-            LagWatch { cluster, names, nodes: known, clock, messages, stop, measured: Mutex::default() }
-                .run();
+            let (run, measured) = (rand::random(), Mutex::default());
+            LagWatch { cluster, names, run, nodes: known, clock, messages, stop, measured }.run();
         };
         Ok(Self { nodes, _thread: ProbeThread::start("lag", body)? })
     }
@@ -105,6 +105,8 @@ impl LagProbe {
 struct LagWatch {
     cluster: Option<Arc<Cluster>>,
     names: KeyNames,
+    /// A random number that begins all markers of this probe, because a server may still have markers of an earlier run.
+    run: u32,
     nodes: Arc<Mutex<Vec<Target>>>,
     clock: Clock,
     messages: Sender<ProbeMessage>,
@@ -198,7 +200,7 @@ impl LagWatch {
             return Err("it is not a replica any more".to_owned());
         }
         let marker = self.clock.now_ns();
-        let value = marker.to_string();
+        let value = format!("{}:{marker}", self.run);
         let set: [&[u8]; 5] = [b"SET", key, value.as_bytes(), b"PX", EXPIRY_MS];
         let reply = lags.at_primary.ask(primary, false, &set).map_err(text)?;
         if let Some(RespValue::Error(line)) = RespValue::read(&reply) {
@@ -212,7 +214,7 @@ impl LagWatch {
             // Another thread may have written a later marker, which counts as well. A replica that hangs or refuses
             // reads shows no marker.
             let reply = lags.at_replica.ask(replica, self.cluster.is_some(), &[b"GET", key]);
-            let shown = reply.ok().and_then(|reply| number(&reply));
+            let shown = reply.ok().and_then(|reply| marker_of(self.run, &reply));
             let is_shown = shown.is_some_and(|shown| shown >= marker);
             if is_shown || asked_ns >= reported_ns + TICK_NS {
                 reported_ns = asked_ns;
@@ -244,8 +246,11 @@ impl LagWatch {
     }
 }
 
-fn number(reply: &[u8]) -> Option<u64> {
-    untrusted::bytes(RespValue::read(reply)?.text()?).parse().ok()
+/// Returns the time in the marker that a reply shows, or `None` if there is no marker of this run.
+fn marker_of(run: u32, reply: &[u8]) -> Option<u64> {
+    let shown = untrusted::bytes(RespValue::read(reply)?.text()?);
+    let (of, marker) = shown.split_once(':')?;
+    if of.parse() == Ok(run) { marker.parse().ok() } else { None }
 }
 
 /// The state of the measurements of one replica, with the connections to the replica and to its primary.
@@ -300,5 +305,17 @@ impl LagLine {
         let replied = talk.reply(words, LIMIT)?;
         self.0 = Some((target.clone(), talk));
         Ok(replied)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_of_an_earlier_run_does_not_count() {
+        let shown = |text: &str| marker_of(7, format!("${}\r\n{text}\r\n", text.len()).as_bytes());
+        assert_eq!(shown("7:120"), Some(120));
+        assert_eq!((shown("8:120"), shown("120"), marker_of(7, b"$-1\r\n")), (None, None, None));
     }
 }
