@@ -4,6 +4,7 @@ use std::process::Command;
 
 use crate::support::{
     Server,
+    nodes::Nodes,
     program::{Running, redyno},
     terminal::Terminal,
 };
@@ -51,4 +52,17 @@ fn a_few_files_are_enough_for_a_client() {
     let outcome = Running::start(with_files(30, &args)).end().expect_code(2);
     assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
     assert!(outcome.err.contains("leaves no room for a client"), "{outcome:?}");
+}
+
+#[test]
+fn clients_that_could_not_reach_all_nodes_are_refused() {
+    let nodes = Nodes::start(Server::redis, false);
+    let port = nodes.0[0].port_text();
+    let args = ["--headless", "--load", "-n", "1000", "--threads", "1", "-p", &port, "-c"];
+    // 40 files are reserved for the session, 10 for each node, and 4 for the thread.
+    Running::start(with_files(100, &[&args[..], &["25"]].concat())).end().expect_code(0);
+    let outcome = Running::start(with_files(100, &[&args[..], &["26"]].concat())).end().expect_code(2);
+    assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
+    let expected = "open files allows 26 connections beside those of the probes, which is less than the 27";
+    assert!(outcome.err.contains(expected), "{outcome:?}");
 }

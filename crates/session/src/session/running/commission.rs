@@ -165,14 +165,20 @@ impl Commission {
     pub(super) fn cluster_plan(&self, number: u16) -> Option<ClusterPlan> {
         let cluster = Arc::clone(self.clusters.get(&number)?);
         let is_ring = cluster.is_ring();
-        let all = || most_connections(self.plan.threads, self.targets().count()) / (1 + self.others.len());
         Some(ClusterPlan {
             retries: None,
             cluster,
-            max_connections: self.max_connections.map_or_else(all, |most| most as usize),
+            max_connections: self.connections_at_most(),
             read_from: if is_ring { ReadFrom::Primary } else { self.read_from },
             pings: self.pings.clone(),
         })
+    }
+
+    /// Returns how many connections to all nodes of a cluster are permitted: what the user gave, or what the limit of open
+    /// files allows.
+    fn connections_at_most(&self) -> usize {
+        let all = || most_connections(self.plan.threads, self.targets().count()) / (1 + self.others.len());
+        self.max_connections.map_or_else(all, |most| most as usize)
     }
 
     /// Returns the session's numbering of the nodes of target `number`'s cluster.
@@ -219,20 +225,30 @@ impl Commission {
         }
     }
 
-    /// Checks that `--max-connections` leaves room for one connection of each client and, with several nodes, for one
+    /// Checks that `--max-connections`, or the limit of open files, leaves room for one connection of each client and, with several nodes, for one
     /// more connection of each worker. A worker without this connection cannot reach all nodes.
     fn check_max_connections(&self, clients: u32) -> Result<(), String> {
         let are_several = self.clusters.values().any(|cluster| cluster.topology().nodes().count() > 1);
         let workers = if are_several { clients.min((self.plan.threads * self.agents) as u32) } else { 0 };
-        let fewest = clients + workers;
-        match self.max_connections {
-            Some(most) if most < fewest => Err(format!(
-                "--max-connections {most} is less than the {fewest} connections that {clients} clients need: one for each \
-                 client{}; give at least {fewest}, or fewer clients (-c)",
-                if are_several { ", and one more for each worker thread to reach all nodes" } else { "" },
-            )),
-            _ => Ok(()),
+        let (fewest, most) = (clients + workers, self.connections_at_most());
+        // Agents check their own limits of open files.
+        let is_limited = self.max_connections.is_some() || are_several && !self.plan.fleet.is_led();
+        if !is_limited || most >= fewest as usize {
+            return Ok(());
         }
+        let needed = format!(
+            "the {fewest} connections that {clients} clients need: one for each client{}",
+            if are_several { ", and one more for each worker thread to reach all nodes" } else { "" },
+        );
+        Err(match self.max_connections {
+            Some(most) => format!(
+                "--max-connections {most} is less than {needed}; give at least {fewest}, or fewer clients (-c)"
+            ),
+            None => format!(
+                "the limit of open files allows {most} connections beside those of the probes, which is less than {needed}; \
+                 raise its hard limit (ulimit -Hn, LimitNOFILE=), or ask for fewer clients (-c)"
+            ),
+        })
     }
 
     /// Checks that these load settings do not need more connections than this process may open, and that the workload
