@@ -21,7 +21,21 @@ impl Model {
         self.playback.is_none() && status.is_none_or(|status| status.body.dialect().has_config())
     }
 
+    /// Returns the present value of a parameter of the first node, or the reason why the parameter cannot be set: the
+    /// server does not report the parameter, or the screen shows another node, with other values.
     pub(super) fn value_now(&self, name: &str) -> Result<&str, String> {
+        match self.node {
+            0 => self.value_of_first(name),
+            node => {
+                let address = self.timeline().address_of(node as u16);
+                let is_plain = self.timeline().session().is_none_or(|session| session.target.tls.is_none());
+                let scheme = if is_plain { "redis" } else { "rediss" };
+                Err(format!("parameters are set on the first node only: run redyno {scheme}://{address}"))
+            }
+        }
+    }
+
+    fn value_of_first(&self, name: &str) -> Result<&str, String> {
         let status = self.timeline().status().map(|status| &status.body);
         let value = status.and_then(|status| status.config.get(name));
         value
@@ -79,7 +93,7 @@ impl Model {
         let mut last = self.segments().iter().rev().filter_map(|segment| segment.start.config.as_ref());
         // The server may write a value in another form.
         let written = last.find(|set| set.name == name).map_or(to, |set| set.to.as_str());
-        match self.value_now(name)? {
+        match self.value_of_first(name)? {
             // The server is asked for its values once a second, so the known value may still be the previous
             // value.
             now if [written, to, from].contains(&now) => Ok(self.setting_of(parameter, now, from.to_owned())),
@@ -140,6 +154,9 @@ impl Model {
     /// these words.
     pub(super) fn type_parameter(&mut self) {
         let parameter = self.config.selected();
+        if let Err(why) = self.value_now(parameter.name) {
+            return self.show_message(Tone::Info, why);
+        }
         match parameter.values {
             ParameterValues::Words(_) => self.open_palette(&format!("config {} ", parameter.name)),
             _ => self.begin_typing(Purpose::Parameter, TextEntry::sentence("")),
@@ -156,7 +173,7 @@ mod tests {
         app::{Delivery, Effect, Msg, Screen, update, update::tests::press},
         knobs::Knobs,
         server::Status,
-        session::{Moment, Record, TimelineOptions},
+        session::{Moment, Record, ServerIdentity, SessionStart, TimelineOptions},
     };
 
     fn report(model: &mut Model, policy: &str) {
@@ -207,6 +224,22 @@ mod tests {
         let mut on = with("100");
         assert_eq!(press(&mut on, "T"), []);
         assert_eq!(on.message().unwrap().text, "the latency monitor is on: it keeps events from 100 ms on");
+    }
+
+    #[test]
+    fn parameters_of_another_node_are_not_set_and_the_reason_has_a_command() {
+        let mut model = set();
+        let at = |address: &str| ServerIdentity { address: address.to_owned(), ..ServerIdentity::default() };
+        model.push(&Record::Session(SessionStart { nodes: vec![at("b:2")], ..SessionStart::now(at("a:1")) }));
+        report(&mut model, "allkeys-lru");
+        model.node = 1;
+        let why = "parameters are set on the first node only: run redyno redis://b:2";
+        for keys in [">", "\n", "T"] {
+            assert_eq!(press(&mut model, keys), [], "{keys:?}");
+            assert_eq!(model.mode, InputMode::Screen, "{keys:?}");
+            assert_eq!(model.message().unwrap().text, why, "{keys:?}");
+        }
+        assert_eq!(press(&mut model, "u"), [order("noeviction")], "a change of the first node is undone");
     }
 
     #[test]

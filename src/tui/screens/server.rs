@@ -120,7 +120,11 @@ fn tables(paint: &mut Paint, area: Rect, reading: &Reading, status: &Status) {
 fn parameters(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     let mut rest = area;
     let height = (CONFIG_ROWS + 1).min(area.height * 3 / 5);
-    let title = if status.dialect().has_config() { "CONFIG" } else { "settings, from the server's start" };
+    let title = match status.dialect().has_config() {
+        true if model.node > 0 => "CONFIG, only shown",
+        true => "CONFIG",
+        false => "settings, from the server's start",
+    };
     let place = section(paint, &mut rest, title, height);
     config_list(paint, place, model, status);
     let height = rest.height;
@@ -309,7 +313,7 @@ pub fn config_line(paint: &mut Paint, area: Rect, model: &Model, status: &Status
 }
 
 fn can_turn(model: &Model) -> bool {
-    model.has_parameters() && model.view == View::Live
+    model.node == 0 && model.has_parameters() && model.view == View::Live
 }
 
 /// Returns the value of a parameter that the server reported, with bytes in a suitable unit.

@@ -97,7 +97,7 @@ pub fn overlay(paint: &mut Paint, area: Rect, model: &Model) {
     }
     match &model.mode {
         InputMode::Screen => {}
-        InputMode::Asking(question) => ask(paint, area, question),
+        InputMode::Asking(question) => ask(paint, area, model, question),
         InputMode::CommandLine(text) => command_line(paint, area, text),
         InputMode::InFull { title, text } => {
             draw(paint, area, &DialogBox { title, text, entry: None, keys: "Esc close" });
@@ -107,22 +107,24 @@ pub fn overlay(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-fn ask(paint: &mut Paint, area: Rect, question: &UserQuestion) {
+fn ask(paint: &mut Paint, area: Rect, model: &Model, question: &UserQuestion) {
     let (title, text) = match question {
         UserQuestion::FirstWrite(question) => ("write to this server?", question.clone()),
         UserQuestion::Danger(question) => ("this may do harm", question.clone()),
         UserQuestion::Monitor(question) => ("sample commands by MONITOR?", question.clone()),
         UserQuestion::Experiment { question, .. } => ("begin this experiment?", question.clone()),
-        UserQuestion::SetConfig(setting) => ("change this server?", change(setting)),
+        UserQuestion::SetConfig(setting) => {
+            ("change this server?", change(&model.timeline().address_of(0), setting))
+        }
     };
     let keys = "y yes    n, Enter: no (default)";
     draw(paint, area, &DialogBox { title, text: &text, entry: None, keys });
 }
 
-fn change(ParameterChange { parameter, from, to, harm }: &ParameterChange) -> String {
+fn change(servers: &str, ParameterChange { parameter, from, to, harm }: &ParameterChange) -> String {
     let harm = harm.as_ref().map(|harm| format!("{harm}. ")).unwrap_or_default();
     format!(
-        "CONFIG SET {} {} ({}; now {}). {harm}A new segment begins. The old value is restored at the end of the \
+        "{servers}: CONFIG SET {} {} ({}; now {}). {harm}A new segment begins. The old value is restored at the end of the \
          session.",
         parameter.name,
         value_words(to),
