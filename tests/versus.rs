@@ -206,6 +206,24 @@ fn a_cluster_is_a_target_as_a_whole_and_left_empty() {
 }
 
 #[test]
+fn the_cluster_of_either_side_is_loaded_as_a_whole_beside_memcached() {
+    let (memcached, nodes) = (Server::memcached().start(), Nodes::start(Server::redis, false));
+    let (one, other) = (format!("memcached://127.0.0.1:{}", memcached.port()), uri(nodes.0[0].port()));
+    for (a, b, cluster) in [(&one, &other, "b"), (&other, &one, "a")] {
+        let before: Vec<_> = nodes.0.iter().map(|node| node.calls(&[], "get")).collect();
+        let (lines, outcome) = some_pairs(start(a, b, &["--json", "--workload", "mixed", "--yes"]));
+        assert!(
+            lines.iter().all(|line| line[cluster]["errors"].as_u64().unwrap_or(0) == 0),
+            "{}",
+            outcome.out
+        );
+        for (node, before) in nodes.0.iter().zip(before) {
+            assert!(node.calls(&[], "get") > before, "each node gets load");
+        }
+    }
+}
+
+#[test]
 fn redis_and_memcached_stand_in_one_table() {
     let servers = [Server::redis().start(), Server::memcached().start()];
     let memcached = format!("memcached://127.0.0.1:{}", servers[1].port());

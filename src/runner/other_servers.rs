@@ -37,11 +37,14 @@ impl SessionPlan {
         if self.commission.cluster().is_some_and(|cluster| cluster.is_ring()) {
             return Ok(());
         }
-        if self.company == OtherServers::TargetOnly || !is_known || !target.dialect.has_databases() {
+        if self.company == OtherServers::TargetOnly || !is_known {
             return Ok(());
         }
         if !self.commission.others.is_empty() {
             return self.find_clusters();
+        }
+        if !target.dialect.has_databases() {
+            return Ok(());
         }
         let commission = &mut self.commission;
         let loads_now = loads_now(commission);
