@@ -104,6 +104,23 @@ fn eight_agents_have_one_account_that_is_the_servers() {
 }
 
 #[test]
+fn agents_speak_resp3_if_the_session_does() {
+    let fleet = Fleet::start();
+    for (more, has_resp3) in [(&["-3"][..], true), (&[], false)] {
+        let load = ["--local", "--load", "--no-prefill", "--rate", "500", "--duration", "600", "-c", "4"];
+        let session = fleet.session(2, &[&load[..], more].concat());
+        session.wait_for_lines(1, r#""1":{"ops""#);
+        let clients = fleet.target.cli(&["CLIENT", "LIST"]);
+        let load: Vec<_> =
+            clients.lines().filter(|it| it.contains("cmd=get") || it.contains("cmd=set")).collect();
+        let spoken = if has_resp3 { "resp=3" } else { "resp=2" };
+        assert!(!load.is_empty() && load.iter().all(|it| it.contains(spoken)), "{spoken}: {clients}");
+        session.signal(Signal::TERM);
+        session.end().expect_code(130);
+    }
+}
+
+#[test]
 fn the_built_in_server_is_a_bus() {
     let target = Server::redis().start();
     let port = target.port_text();

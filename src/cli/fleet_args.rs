@@ -43,11 +43,17 @@ pub struct FleetArgs {
 }
 
 impl FleetArgs {
-    /// Adds the fleet (the agents and their bus) to the plan of a session.
+    /// Adds the fleet (the agents and their bus) to the plan of a session. `threads` is the number of worker threads of
+    /// each agent; if it is `None`, the agents' machines decide.
     ///
     /// # Errors
     /// Fails if options contradict each other, or agents cannot carry out the load.
-    pub(super) fn settle(&self, tls: &TlsArgs, plan: &mut SessionPlan) -> Result<(), UsageError> {
+    pub(super) fn settle(
+        &self,
+        tls: &TlsArgs,
+        threads: Option<usize>,
+        plan: &mut SessionPlan,
+    ) -> Result<(), UsageError> {
         let Some(agents) = self.agents else {
             let flags = [(self.local, "--local"), (self.bus_is_target, "--bus-is-target")];
             let given = flags.into_iter().find(|(is_given, _)| *is_given);
@@ -85,6 +91,7 @@ impl FleetArgs {
             name: name(self.name.as_ref()),
             agents: agents.into(),
             is_local: self.local,
+            threads,
             may_be_target: self.bus_is_target,
         });
         plan.commission.agents = agents.into();

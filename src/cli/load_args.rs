@@ -8,7 +8,7 @@ use super::values::{bytes, count, prefix, requests, seconds, speed, threads};
 use crate::{
     endpoint::ReadFrom,
     knobs::{Arrivals, Backlog, KnobError, Knobs, RandomLength, Rhythm},
-    load::{Cores, IoMethod, WorkerOptions, most_workers},
+    load::{Cores, IoMethod, WorkerOptions, most_workers, usual_workers},
     runner::UsageError,
     units::parse_count,
     untrusted,
@@ -357,9 +357,8 @@ impl LoadArgs {
         if self.trace.is_some() {
             return 1;
         }
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let usual = self.cpus.as_ref().map_or(cores.saturating_sub(1), Cores::count);
-        self.threads.unwrap_or(usual.clamp(1, most_workers()))
+        let given = self.threads.or(self.cpus.as_ref().map(|cores| cores.count().clamp(1, most_workers())));
+        given.unwrap_or_else(usual_workers)
     }
 
     /// Returns how the worker threads run.

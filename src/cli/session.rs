@@ -56,7 +56,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     plan.loads_own &= !line.experiment.is_given();
     plan.fills_own &= !line.experiment.is_given();
     line.nodes.settle(&servers, OtherServers::WithReplicas, &mut plan)?;
-    line.fleet.settle(&line.target.tls, &mut plan)?;
+    line.fleet.settle(&line.target.tls, line.load.threads, &mut plan)?;
     plan.commission.is_attended = !is_headless;
     let knobs = plan.commission.knobs.clone();
     let course = line.experiment.experiment_effect(knobs.clone(), line.session.duration, !is_headless)?;

@@ -4,14 +4,13 @@ use std::time::Duration;
 
 pub use crate::units::parse_seconds as seconds;
 use crate::{
+    load::MOST_THREADS,
     units::{parse_bytes, parse_count, parse_duration},
     workload::KeyNames,
 };
 
 /// The longest prefix of keys, in bytes.
 const LONGEST_PREFIX: usize = 512;
-/// The largest number of worker threads.
-const MAX_THREADS: usize = 512;
 /// The lowest and the highest speed of a trace.
 const MIN_SPEED: f64 = 0.001;
 const MAX_SPEED: f64 = 1000.0;
@@ -41,8 +40,8 @@ pub fn requests(text: &str) -> Result<u64, String> {
 /// Parses a number of worker threads.
 pub fn threads(text: &str) -> Result<usize, String> {
     let threads = parse_count(text).map_err(|error| error.to_string())?;
-    let fitting = usize::try_from(threads).ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
-    fitting.ok_or_else(|| format!("it must be between 1 and {MAX_THREADS}"))
+    let fitting = usize::try_from(threads).ok().filter(|threads| (1..=MOST_THREADS).contains(threads));
+    fitting.ok_or_else(|| format!("it must be between 1 and {MOST_THREADS}"))
 }
 
 /// Parses the speed of a trace: with 2, the trace is sent twice as fast as it was recorded.

@@ -17,6 +17,7 @@ use crate::{
     fleet::{FleetName, LoadLayout, Terms, clear, gather, is_one_of, remove_streams},
     load::{Fleet, RequestLimit},
     print::words::StreamText,
+    protocol::Dialect,
     session::{
         Notice,
         running::{Commission, KeyOwner},
@@ -44,6 +45,8 @@ pub struct FleetPlan {
     pub agents: usize,
     /// Whether the session starts the agents, as processes on this machine.
     pub is_local: bool,
+    /// The number of worker threads of each agent; `None` if the agents' machines decide.
+    pub threads: Option<usize>,
     /// Whether the bus and the target may be the same server.
     pub may_be_target: bool,
 }
@@ -133,12 +136,16 @@ impl FleetPlan {
         let Some(gathered) = gathered else { return Err(Failure::Interrupted) };
         let is_users = matches!(commission.keys, KeyOwner::Users { .. });
         let plan = &mut commission.plan;
+        // Agents on this machine share its cores.
+        let sharing = if self.is_local { self.agents } else { 1 };
+        plan.threads = self.threads.unwrap_or_else(|| (gathered.least_threads() / sharing).max(1));
         let db = if plan.target.db > 0 { format!("/{}", plan.target.db) } else { String::new() };
         let uri = |server: &Address| server.uri(plan.target.dialect) + &db;
         let terms = Terms {
             run: commission.run.to_string(),
             prefix: is_users.then(|| plan.names.prefix().to_owned()),
             targets: servers.iter().map(uri).collect(),
+            has_resp3: plan.target.dialect == Dialect::Resp3,
             layout,
             read_from: commission.read_from,
             max_connections: commission.max_connections,

@@ -54,6 +54,16 @@ pub fn most_workers() -> usize {
     usize::try_from(workers).unwrap_or(usize::MAX).max(1)
 }
 
+/// The largest number of workers of a load.
+pub const MOST_THREADS: usize = 512;
+
+/// Returns the usual number of workers: one less than this machine has cores, at least 1, and not more than the limit of
+/// open files allows.
+pub fn usual_workers() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    cores.saturating_sub(1).clamp(1, most_workers().min(MOST_THREADS))
+}
+
 fn clients_within(files: u64, beside: u64, ends_here: u64) -> u32 {
     let clients = files.saturating_sub(beside) / ends_here;
     clients.min(MAX_CLIENTS.into()).try_into().unwrap_or(MAX_CLIENTS)

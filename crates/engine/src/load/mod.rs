@@ -64,7 +64,7 @@ pub use by_node::{ByNode, NodeCounts};
 pub(crate) use client_counts::ClientCounts;
 pub use engine::{Load, LoadOutput, SettingChange};
 pub use errors::{ErrorCounts, ErrorKind};
-pub use file_limit::{most_clients, most_connections, most_workers};
+pub use file_limit::{MOST_THREADS, most_clients, most_connections, most_workers, usual_workers};
 pub use fleet::{AgentPhase, AgentSetting, Agents, Fleet};
 pub use interval::{IntervalBuffer, Openings, OperationCounts};
 pub use io::{IoChoice, IoMethod, ParseIoError};

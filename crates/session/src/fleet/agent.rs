@@ -23,8 +23,8 @@ use crate::{
     endpoint::Target,
     knobs::Knobs,
     load::{
-        ClusterPlan, FirstCommands, Fleet, LatencyTo, Load, LoadPlan, RequestLimit, WorkerOptions,
-        most_connections,
+        ClusterPlan, FirstCommands, Fleet, LatencyTo, Load, LoadPlan, MOST_THREADS, RequestLimit,
+        WorkerOptions, most_connections, usual_workers,
     },
     session::{Host, Numbering, PauseWatch, Segment, TargetRecords},
     signals::Signal,
@@ -248,11 +248,11 @@ impl<'a> Agent<'a> {
     }
 
     fn begin(&mut self, order: &FleetOrder) -> Result<(), String> {
-        let Terms { targets, layout, read_from, .. } = &order.terms;
-        let targets = self.plan.permit.targets(targets, *layout)?;
+        let Terms { layout, read_from, .. } = &order.terms;
+        let targets = self.plan.permit.targets(&order.terms)?;
         let target = targets.first().ok_or("the order names no target")?.clone();
         let names = self.plan.permit.names(&order.terms)?;
-        if !(1..=64).contains(&order.terms.threads) {
+        if !(1..=MOST_THREADS).contains(&order.terms.threads) {
             return Err(format!("{} worker threads are not possible", order.terms.threads));
         }
         let broken = |error: BusError| error.to_string();
@@ -387,5 +387,6 @@ impl<'a> Agent<'a> {
 fn first_report(plan: &AgentPlan, host: String, process: u64) -> AgentReport {
     let (version, Share { index, of }, most_clients) =
         (VERSION.to_owned(), plan.share, plan.permit.most_clients);
-    AgentReport { version, index, of, host, process, most_clients, ..AgentReport::default() }
+    let threads = usual_workers();
+    AgentReport { version, index, of, host, process, most_clients, threads, ..AgentReport::default() }
 }

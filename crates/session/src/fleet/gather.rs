@@ -9,7 +9,7 @@ use super::{
     bus::{Bus, BusError, BusStream, FleetName},
     messages::{AgentReport, REPEAT_EVERY, VERSION, WAIT, read_order, read_report},
 };
-use crate::{endpoint::Target, signals::Signal, units::count_with_noun, untrusted};
+use crate::{endpoint::Target, load::MOST_THREADS, signals::Signal, units::count_with_noun, untrusted};
 
 /// The time without a report after which a waiting agent is considered gone. A waiting agent reports four times a
 /// second.
@@ -132,6 +132,13 @@ impl GatheredAgents {
     pub fn most_clients(&self) -> u32 {
         let least = self.agents.iter().map(|agent| agent.most_clients).min().unwrap_or(0);
         least.saturating_mul(self.agents.len() as u32)
+    }
+
+    /// Returns the number of workers that suits every agent's machine. All agents have the same number of workers,
+    /// because the load is divided evenly among the workers of all agents.
+    pub fn least_threads(&self) -> usize {
+        let least = self.agents.iter().map(|agent| agent.threads).min().unwrap_or(1);
+        least.clamp(1, MOST_THREADS)
     }
 
     /// Returns the agents and their machines as text, such as `2 agents: 0 on a, 1 on b`.

@@ -31,6 +31,8 @@ pub struct Terms {
     pub prefix: Option<String>,
     /// The servers as URIs without user and password: the target, or nodes of a cluster, or all servers of a ring.
     pub targets: Vec<String>,
+    /// Whether the load uses RESP3; the URIs of RESP2 and RESP3 are equal.
+    pub has_resp3: bool,
     /// How the load is divided among servers.
     pub layout: LoadLayout,
     /// The kind of cluster nodes that get read-only requests.
@@ -100,6 +102,8 @@ pub(super) struct AgentReport {
     pub(super) run: String,
     /// The largest number of clients that the agent permits.
     pub(super) most_clients: u32,
+    /// The number of workers that suits the agent's machine.
+    pub(super) threads: usize,
     /// The URIs of the cluster's nodes. A node's position in this list is its number in the agent's intervals.
     pub(super) nodes: Vec<String>,
     /// The last tick (quarter second) for which all intervals have been reported.

@@ -4,6 +4,7 @@ use super::{LoadLayout, Terms};
 use crate::{
     endpoint::{Address, Target, parse_uri},
     knobs::Knobs,
+    protocol::Dialect,
     workload::{KeyNames, RunId, Share},
 };
 
@@ -24,14 +25,18 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// Returns the targets with these URIs, with the agent's own credentials. For a cluster, one permitted
+    /// Returns the targets of an order, with the agent's own credentials. For a cluster, one permitted
     /// node is enough. For all other layouts, every named server and Sentinel must be permitted.
     ///
     /// # Errors
     /// Fails if a target is not permitted, or a URI is invalid. The error is one line.
-    pub(super) fn targets(&self, uris: &[String], layout: LoadLayout) -> Result<Vec<Target>, String> {
-        let targets: Vec<_> = uris.iter().map(|uri| self.target(uri)).collect();
-        match layout {
+    pub(super) fn targets(&self, terms: &Terms) -> Result<Vec<Target>, String> {
+        let spoken = |target: Target| match terms.has_resp3 {
+            true => Target { dialect: Dialect::Resp3, ..target },
+            false => target,
+        };
+        let targets: Vec<_> = terms.targets.iter().map(|uri| self.target(uri).map(spoken)).collect();
+        match terms.layout {
             LoadLayout::Cluster if targets.iter().any(Result::is_ok) => {
                 Ok(targets.into_iter().flatten().collect())
             }
