@@ -1,12 +1,16 @@
 //! Several servers in one session: the nodes of a cluster, a primary with its replicas, servers side by side.
 
-use std::fs::{DirEntry, read_dir, read_to_string};
+use std::{
+    fs::{DirEntry, read_dir, read_to_string},
+    net::TcpStream,
+};
 
 use redyno::{demo, export::Format, session::Record};
 use rustix::process::Signal;
 
 use crate::{
     cluster::two,
+    metrics::ask,
     support::{
         Server, free_port,
         program::{Running, records, redyno, run},
@@ -120,6 +124,50 @@ fn servers_side_by_side_are_watched_without_load_and_one_that_is_dead_holds_up_n
 }
 
 #[test]
+fn without_a_screen_the_second_server_has_lines_a_row_metrics_and_its_finding_runs_the_command() {
+    let mut servers = [Server::redis().start(), Server::redis().start()];
+    let address = format!("127.0.0.1:{}", servers[1].port());
+    let uris = servers.each_ref().map(|server| uri(server.port()));
+    let folder = tempfile::tempdir().unwrap();
+    let found = folder.path().join("found.jsonl");
+    let (metrics, hook) = (free_port().to_string(), format!("cat >> {}", found.display()));
+    let args = ["--headless", "--metrics", &metrics, "--on-finding", &hook];
+    let running = Running::start(redyno(&[&[&*uris[0], &*uris[1]], &args[..]].concat()));
+    running.wait_for_lines(2, " | ");
+    servers[1].pause();
+    let finding = wait_for("the command for the finding", || {
+        let text = read_to_string(&found).ok()?;
+        text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()).next()
+    });
+    assert_eq!(
+        (finding["node"].as_str(), finding["target"].as_str()),
+        (Some(&*address), Some(&uris[0][8..]))
+    );
+    let rule = finding["rule"].as_str().unwrap();
+    running.wait_for_lines(1, &format!(" s  {address}  {rule}: "));
+    let scraped = wait_for("the finding in the metrics", || {
+        let page = ask(TcpStream::connect(("127.0.0.1", metrics.parse().unwrap())).ok()?, "GET /metrics");
+        let sample = format!("redyno_node_finding{{node=\"{address}\",rule=\"{rule}\"}} 1\n");
+        page.contains(&sample).then_some(page)
+    });
+    for server in &servers {
+        let node = format!("{{node=\"127.0.0.1:{}\"", server.port());
+        for name in ["ping_seconds_count", "server_used_memory_bytes"] {
+            assert!(scraped.contains(&format!("redyno_node_{name}{node}")), "{name} {node}: {scraped}");
+        }
+    }
+    servers[1].kill();
+    running.wait_for_lines(1, &format!(" s  {address}  ping lost: "));
+    running.signal(Signal::TERM);
+    let outcome = running.end().expect_code(130);
+    let summary = outcome.out.rsplit("measured").next().unwrap();
+    let row = summary.lines().find(|line| line.starts_with(&format!("  {address} "))).unwrap();
+    assert!(row.ends_with(rule) || row.contains(&format!("{rule}, ")), "{summary}");
+    let is_found = |line: &str| line.contains(&format!("{address}: ")) && line.contains(rule);
+    assert!(summary.lines().any(is_found), "{summary}");
+}
+
+#[test]
 fn the_screen_lists_the_nodes_and_shows_the_one_that_is_chosen_everywhere() {
     let servers = [Server::redis().start(), Server::valkey().start()];
     let uris = servers.each_ref().map(|server| uri(server.port()));
@@ -135,6 +183,10 @@ fn the_screen_lists_the_nodes_and_shows_the_one_that_is_chosen_everywhere() {
     terminal.wait_for("the chosen node in the header", |screen| {
         screen.lines().next()?.contains(&chosen).then_some(())
     });
+    terminal.press("3");
+    terminal.wait_for_text("CONFIG, only shown");
+    terminal.press("\x1b[C");
+    terminal.wait_for_text(&format!("on the first node only: run redyno redis://{chosen}"));
     terminal.press("1l");
     terminal.wait_for_text("a load needs exactly one server");
     quit(terminal, &servers[0]);

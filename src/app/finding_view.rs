@@ -8,7 +8,7 @@ impl Model {
     /// recording have the findings of the whole segment shown.
     pub fn findings(&self) -> Vec<Finding> {
         if self.is_live() {
-            return self.track().findings.now();
+            return self.track().state.findings.now();
         }
         let session = self.track().timeline.session();
         let shown = self.shown();
@@ -18,7 +18,7 @@ impl Model {
     /// Returns how the time of requests is divided at present; empty in a frozen view and in a recording.
     pub fn spent(&self) -> Vec<TimeSpent> {
         let is_present = self.view == View::Live && self.playback.is_none();
-        if is_present { self.track().findings.spent() } else { Vec::new() }
+        if is_present { self.track().state.findings.spent() } else { Vec::new() }
     }
 
     /// Returns whether the user has folded this finding: a folded finding is shown only in the header.

@@ -7,7 +7,7 @@ use super::{
     Reachability, RecordingState, Screen, SegmentTable, TextEntry, Track, Typing, UserQuestion, View, Zoom,
 };
 use crate::{
-    diagnose::Episodes,
+    diagnose::NodeState,
     experiment::{Dimension, Experiment},
     knobs::Knobs,
     server::KeyReport,
@@ -291,9 +291,9 @@ impl Model {
         }
     }
 
-    /// Returns all findings about the first node so far.
-    pub fn episodes(&self) -> &Episodes {
-        &self.tracks[0].findings.episodes
+    /// Returns all nodes with their findings and the sums of their PINGs, for the summary.
+    pub fn node_states(&self) -> Vec<NodeState> {
+        self.tracks.iter().map(|track| track.state.clone()).collect()
     }
 
     /// Returns the message to show at present.

@@ -41,11 +41,11 @@ impl Model {
             match record {
                 Record::Session(session) => track.push(&Record::Session(session.of_node(node))),
                 // Measurements of this machine are in the first track only, but the findings of each node need them.
-                Record::Wake(_) | Record::Intrinsic(_) if node > 0 => drop(track.findings.push(record)),
+                Record::Wake(_) | Record::Intrinsic(_) if node > 0 => drop(track.state.push(record)),
                 record if record.is_of(node) => track.push(record),
                 // The first node's findings compare all nodes. The others need the settings of the load.
                 record if node == 0 || matches!(record, Record::Segment(_)) => {
-                    track.findings.push_other(record);
+                    track.state.findings.push_other(record);
                 }
                 _ => {}
             }
@@ -131,7 +131,7 @@ impl Model {
             busy_slots: status.and_then(|status| status.slots.as_deref()).unwrap_or_default(),
             event: reading.events().next_back().map(|event| (event.t_s, event.what.to_string())),
             outage,
-            findings: if is_live { track.findings.now() } else { Vec::new() },
+            findings: if is_live { track.state.findings.now() } else { Vec::new() },
         }
     }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::View;
 use crate::{
-    diagnose::Findings,
+    diagnose::NodeState,
     session::{
         Record, Timeline,
         timeline::{ErrorLog, Excerpt, LatestValues, Reading, Segments},
@@ -45,8 +45,8 @@ pub struct Track {
     pub timeline: Timeline,
     /// The state of the node at the moment when the view was frozen; `None` in a live view.
     frozen: Option<Box<LatestValues>>,
-    /// The present findings.
-    pub(super) findings: Findings,
+    /// The findings, with the sums for the summary.
+    pub(super) state: NodeState,
     /// Whether the target answers.
     pub(super) reachability: Reachability,
 }
@@ -54,7 +54,7 @@ pub struct Track {
 impl Track {
     /// Creates a track of `timeline`.
     pub fn new(timeline: Timeline) -> Self {
-        Self { timeline, frozen: None, findings: Findings::default(), reachability: Reachability::default() }
+        Self { timeline, frozen: None, state: NodeState::default(), reachability: Reachability::default() }
     }
 
     /// Adds a record.
@@ -65,7 +65,7 @@ impl Track {
         if answers && self.reachability == Reachability::Unknown {
             self.reachability = Reachability::Up { since_s: 0.0 };
         }
-        self.findings.push(record);
+        self.state.push(record);
         self.timeline.push(record);
     }
 

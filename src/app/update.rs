@@ -290,7 +290,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Report => model.report(),
         Action::Save(picture) => model.request(Effect::Save(picture)),
         Action::CopySummary => {
-            let text = summary(model.timeline(), model.episodes(), &model.files);
+            let text = summary(model.timeline(), &model.node_states(), &model.files);
             model.request(Effect::Copy { what: "the summary", text });
         }
         Action::CopyCommandLine => model.copy_command_line(),

@@ -148,8 +148,7 @@ fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let finished = tui::run(&mut source, options, &signals)?;
     print_errors(&finished.file_errors);
     // The terminal may be gone, and the reader of this message with it.
-    let _ =
-        write!(StreamText::stdout(), "{}", summary(&finished.timeline, &finished.episodes, &finished.files));
+    let _ = write!(StreamText::stdout(), "{}", summary(&finished.timeline, &finished.nodes, &finished.files));
     match finished.outcome {
         tui::ScreenOutcome::Signal(_) => Err(Failure::Interrupted),
         tui::ScreenOutcome::Quit | tui::ScreenOutcome::Ended => Ok(()),

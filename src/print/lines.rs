@@ -6,12 +6,14 @@
 //! ```
 //! The latencies in the columns of a line are service times. In an open loop, further columns show response times. If
 //! clients reconnect, further columns show the times to open connections. All lines are computed from records.
+//!
+//! The lines of figures are about the first node. Events and findings of another node have lines with its address.
 
 mod columns;
 
 use self::columns::{LOAD, cell, columns, heading, more, ping_columns, server_columns};
 use crate::{
-    diagnose::Findings,
+    diagnose::FindingsByNode,
     events::EventKind,
     knobs::Knobs,
     print::summary,
@@ -40,29 +42,27 @@ pub struct Lines {
     since_heading: Option<usize>,
     /// The last reported state of kernel timestamps for PING.
     timing: Option<Timing>,
-    findings: Findings,
+    nodes: FindingsByNode,
     /// Lines about findings that began or ended, to be printed below the line of the present second.
     found: Vec<String>,
 }
 
 impl Sink for Lines {
     fn push(&mut self, record: &Record) -> Vec<String> {
-        // The lines are about the first server only.
-        if !record.is_of(0) {
-            self.findings.push_other(record);
-            return Vec::new();
-        }
-        self.timeline.push(record);
-        self.lines_of(record).into_iter().map(|line| line + "\n").collect()
+        let lines = if record.is_of(0) {
+            self.timeline.push(record);
+            self.lines_of(record)
+        } else {
+            self.lines_of_other(record)
+        };
+        lines.into_iter().map(|line| line + "\n").collect()
     }
 
     fn finish(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         self.complete(None, &mut lines);
         let lines = lines.into_iter().map(|line| line + "\n");
-        lines
-            .chain([format!("\n{}", summary(&self.timeline, &self.findings.episodes, &self.files))])
-            .collect()
+        lines.chain([format!("\n{}", summary(&self.timeline, &self.nodes.nodes, &self.files))]).collect()
     }
 
     fn lost(&self, t_s: f64, pieces: u64) -> String {
@@ -106,8 +106,9 @@ impl Lines {
     fn lines_of(&mut self, record: &Record) -> Vec<String> {
         let mut lines = Vec::new();
         // The `end` record clears these figures, so they are read first.
-        let spent = matches!(record, Record::End(_)).then(|| self.findings.spent()).unwrap_or_default();
-        let mut found = self.findings.push(record);
+        let spent =
+            matches!(record, Record::End(_)).then(|| self.nodes.first().findings.spent()).unwrap_or_default();
+        let mut found = self.nodes.push(record);
         match record {
             Record::Session(session) => lines.push(session_line(session)),
             Record::Segment(segment) => {
@@ -156,6 +157,22 @@ impl Lines {
         lines
     }
 
+    /// Returns the lines about another node than the first: its events and findings, each with the node's address. The
+    /// figures of other nodes are in the summary.
+    fn lines_of_other(&mut self, record: &Record) -> Vec<String> {
+        let found = self.nodes.push(record);
+        let t_s = record.t_s().unwrap_or_default();
+        let event = match record {
+            Record::Segment(_) | Record::End(_) => return Vec::new(),
+            Record::Event(Event { what: EventKind::Stalled { length_s: None, .. }, .. }) => None,
+            Record::Event(Event { node, what, .. }) => {
+                Some(format!("{}  {}: {what}", self.timeline.address_of(*node), what.name()))
+            }
+            _ => None,
+        };
+        event.into_iter().chain(found).map(|line| format!("{t_s:6.1} s  {line}")).collect()
+    }
+
     /// Adds a line with the reason if PING has no kernel timestamps any more.
     fn report_timing(&mut self, ping: &Span<Ping>, lines: &mut Vec<String>) {
         let timing = ping.body.timing.filter(|timing| self.timing != Some(*timing));
@@ -197,199 +214,4 @@ impl Lines {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        knobs::Knobs,
-        session::{Client, Segment, WorkerCost},
-        stats::{Latency, fixture::latency_of},
-    };
-
-    fn latency(n: u64) -> Latency {
-        latency_of(300_000..300_000 + n)
-    }
-
-    fn interval(t_s: f64) -> Record {
-        Record::Interval(Box::new(Interval {
-            t_s,
-            length_s: 1.0,
-            ops_per_s: 121_300.0,
-            service: latency(2000),
-            ..Interval::default()
-        }))
-    }
-
-    fn ping(t_s: f64) -> Record {
-        Record::Ping(Box::new(Span::new(t_s, 1.0, Ping { rtt: latency(100), ..Ping::default() })))
-    }
-
-    #[test]
-    fn records_of_other_nodes_have_no_lines() {
-        let mut lines = Lines::default();
-        let interval = Interval { t_s: 1.0, length_s: 1.0, segment: 1, ops: 77, ..Interval::default() };
-        assert!(lines.push(&Record::Interval(Box::new(interval)).at_node(1)).is_empty());
-        assert_eq!(lines.timeline.summary().ops, 0);
-    }
-
-    #[test]
-    fn a_second_is_one_line_under_its_heading() {
-        let mut lines = Lines::default();
-        let knobs = Knobs { load: true, ..Knobs::default() };
-        let segment = Record::Segment(Segment::new(0.0, 1, knobs));
-        let all: Vec<_> =
-            [segment, interval(1.0), ping(1.0)].iter().flat_map(|r| lines.lines_of(r)).collect();
-        assert_eq!(all[0], "segment 1: 50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys");
-        assert_eq!(
-            all[1],
-            "   time      ops/s      p50      p90      p99    p99.9      max   errors | ping p50   kernel  receive      max | server ops/s  clients"
-        );
-        assert_eq!(
-            all[2],
-            "  1.0 s      121 k   301 µs   302 µs   302 µs        -   302 µs        0 |   300 µs        -        -   300 µs |"
-        );
-        assert_eq!(all.len(), 3);
-    }
-
-    #[test]
-    fn an_open_loop_has_columns_for_response_times_under_their_names() {
-        let mut lines = Lines::default();
-        let knobs = Knobs { load: true, rate: Some(1000), ..Knobs::default() };
-        let segment = Record::Segment(Segment::new(0.0, 1, knobs));
-        let Record::Interval(mut interval) = interval(1.0) else { panic!("an interval") };
-        interval.response = Some(latency(2000));
-        (interval.behind_us, interval.shed) = (1500, 3);
-        let records = [segment, Record::Interval(interval), ping(1.0), ping(2.0)];
-        let all: Vec<_> = records.iter().flat_map(|r| lines.lines_of(r)).collect();
-        assert_eq!(all[1], heading(&Knobs { load: true, rate: Some(1000), ..Knobs::default() }));
-        assert!(
-            all[2].ends_with(
-                "|   301 µs   302 µs   302 µs  1.50 ms        3 |   300 µs        -        -   300 µs |"
-            ),
-            "{}",
-            all[2]
-        );
-        let bars = |line: &str| {
-            line.char_indices()
-                .filter(|(_, c)| *c == '|')
-                .map(|(i, _)| line[..i].chars().count())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(bars(&all[1]), bars(&all[2]));
-        assert_eq!(bars(&all[1]), bars(&all[3]), "without load as well");
-    }
-
-    #[test]
-    fn without_load_a_line_has_only_ping_figures() {
-        let mut lines = Lines::default();
-        let all = lines.lines_of(&ping(1.0));
-        assert!(all[1].starts_with("  1.0 s      ") && all[1].contains("|   300 µs"), "{all:?}");
-    }
-
-    #[test]
-    fn kernel_times_are_beside_the_ping_or_a_line_has_the_reason() {
-        let mut lines = Lines::default();
-        let of = |timing, kernel| {
-            let body = Ping { rtt: latency(100), timing: Some(timing), kernel, ..Ping::default() };
-            Record::Ping(Box::new(Span::new(1.0, 1.0, body)))
-        };
-        let printed: Vec<_> = (0..2).flat_map(|_| lines.lines_of(&of(Timing::UnixSocket, None))).collect();
-        assert_eq!(printed[0], "   1.0 s  ping: no kernel time: unix socket");
-        assert_eq!(printed.iter().filter(|line| line.contains("no kernel time")).count(), 1, "{printed:?}");
-        let stamped = lines.lines_of(&of(Timing::Kernel, Some(latency(30))));
-        assert!(stamped[0].contains("|   300 µs   300 µs        -   300 µs |"), "{stamped:?}");
-    }
-
-    #[test]
-    fn an_outage_is_beside_the_figures_and_not_in_them() {
-        let mut lines = Lines::default();
-        let down = Interval { t_s: 1.0, length_s: 1.0, outage_s: 0.75, ..Interval::default() };
-        let mut all = lines.lines_of(&Record::Interval(Box::new(down)));
-        all.extend(lines.lines_of(&ping(1.0)));
-        assert!(all[1].ends_with("  outage 0.75 s"), "{all:?}");
-        assert_eq!(
-            all[1].split('|').next().unwrap().matches(" -").count(),
-            5,
-            "no latency is made up: {all:?}"
-        );
-    }
-
-    #[test]
-    fn the_start_and_end_of_a_client_limit_are_printed() {
-        let mut lines = Lines::default();
-        let knobs = Knobs { load: true, ..Knobs::default() };
-        let segment = Record::Segment(Segment::new(0.0, 1, knobs));
-        let second = |t_s, cpu| {
-            let client = Some(Client::of(vec![WorkerCost { cpu, ..WorkerCost::default() }]));
-            Record::Interval(Box::new(Interval {
-                t_s,
-                length_s: 1.0,
-                segment: 1,
-                client,
-                ..Interval::default()
-            }))
-        };
-        let seconds = [second(1.0, 0.97), second(2.0, 0.97), second(3.0, 0.2), second(4.0, 0.2)];
-        let seconds = seconds.into_iter().flat_map(|second| [second, ping(0.0)]);
-        let all: Vec<_> =
-            [segment].into_iter().chain(seconds).flat_map(|record| lines.lines_of(&record)).collect();
-        let printed: Vec<_> = all.iter().filter(|line| line.contains("client limit")).collect();
-        let printed: Vec<_> = printed.iter().map(|line| line.split_at(8)).collect();
-        assert_eq!(printed[0].0, "   1.0 s", "{all:?}");
-        assert!(
-            printed[0]
-                .1
-                .starts_with("  client limit: load-0 uses 97 % of a core; run redyno on another host"),
-            "{all:?}"
-        );
-        assert_eq!(printed[1..], [("   3.0 s", "  client limit: no longer")]);
-    }
-
-    #[test]
-    fn a_wait_without_an_end_is_shown_while_it_grows() {
-        let mut lines = Lines::default();
-        let of = |rtt, waiting_us| {
-            let body = Ping { rtt, waiting_us, ..Ping::default() };
-            Record::Ping(Box::new(Span::new(1.0, 1.0, body)))
-        };
-        assert!(lines.lines_of(&of(Latency::default(), 1_980_000))[1].ends_with("  >1.98 s |"));
-        assert!(
-            lines.lines_of(&of(latency(100), 90))[0].ends_with("   300 µs |"),
-            "shorter than those that ended"
-        );
-    }
-
-    #[test]
-    fn the_parts_of_ping_are_blank_if_most_replies_have_none() {
-        let columns = |left_out: u64| {
-            let body = Ping {
-                rtt: latency(100),
-                kernel: Some(latency(100 - left_out)),
-                pickup: Some(latency(100 - left_out)),
-                left_out: [("shared read".to_owned(), left_out)].into(),
-                ..Ping::default()
-            };
-            let record = Record::Ping(Box::new(Span::new(1.0, 1.0, body)));
-            Lines::default().lines_of(&record).pop().unwrap()
-        };
-        assert!(!columns(50).contains(" - "), "{}", columns(50));
-        assert!(columns(51).contains("        -        - "), "{}", columns(51));
-    }
-
-    #[test]
-    fn a_stall_is_one_line_with_its_length() {
-        let mut lines = Lines::default();
-        let stalled =
-            |length_s| Record::Event(Event::new(3.0, EventKind::Stalled { longest_s: 0.3, length_s }));
-        assert!(lines.lines_of(&stalled(None)).is_empty());
-        assert_eq!(lines.lines_of(&stalled(Some(0.3))), ["   3.0 s  stall: no reply to PING for 300 ms"]);
-    }
-
-    #[test]
-    fn a_failing_ping_is_printed() {
-        let mut lines = Lines::default();
-        let errors = [("refused".to_owned(), 100)].into();
-        let body = Ping { errors, ..Ping::default() };
-        let all = lines.lines_of(&Record::Ping(Box::new(Span::new(1.0, 1.0, body))));
-        assert!(all[1].contains("100 failed"), "{all:?}");
-    }
-}
+mod tests;

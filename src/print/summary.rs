@@ -5,7 +5,7 @@ pub(super) mod nodes;
 mod table;
 
 use crate::{
-    diagnose::{Cause, Delay, Episodes, of_session},
+    diagnose::{Cause, Delay, Episodes, NodeState, of_session},
     report::monitored,
     session::{
         Summary, Timeline, WorkerCost,
@@ -18,10 +18,11 @@ use crate::{
 /// The maximum number of receivers that the summary names.
 const MOST_RECEIVERS: usize = 5;
 
-/// Returns the results of the session in a few lines. `files` are the files of the session's recording. Sums are
-/// printed only if the session had a single setting, since sums over several settings have no meaning. Without a load,
-/// the lines are about the server: the findings of `episodes`, PING and the commands of all clients.
-pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> String {
+/// Returns the results of the session in a few lines. `nodes` are all nodes of the session, and `files` are the files of
+/// its recording. Sums are printed only if the session had a single setting, since sums over several settings have no
+/// meaning. Without a load, the lines are about the first server: its findings, PING and the commands of all clients.
+/// Several nodes have a table and their findings.
+pub fn summary(timeline: &Timeline, nodes: &[NodeState], files: &[String]) -> String {
     let sum = timeline.summary();
     let rows = table::rows(timeline);
     let is_one_setting = timeline.segments.forgotten == 0 && rows.iter().skip(1).all(|row| row.is_as_before);
@@ -52,12 +53,16 @@ pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> St
         }
         worst(&mut text, timeline);
     } else if timeline.segments.iter().any(|segment| segment.pings.count() + segment.pings_lost > 0) {
+        let none = Episodes::default();
+        let episodes = nodes.first().map_or(&none, |first| &first.findings.episodes);
         let lines = monitored::lines(timeline, episodes);
         lines.iter().for_each(|(name, what)| line(&mut text, name, what));
     }
     findings(&mut text, timeline, rows.len() > 1);
+    nodes::findings(timeline, nodes).iter().for_each(|(name, what)| line(&mut text, name, what));
     let segments = (rows.len() > 1).then(|| table::table(&rows, timeline.segments.forgotten));
-    let tables: Vec<_> = segments.into_iter().chain(nodes::tables(timeline)).collect();
+    let tables: Vec<_> =
+        segments.into_iter().chain(nodes::tables(timeline)).chain(nodes::watched(nodes)).collect();
     if !tables.is_empty() {
         text += &format!("\n{}\n", tables.join("\n"));
     }

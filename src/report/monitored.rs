@@ -26,21 +26,24 @@ fn table(title: &str, headings: &[&str], words: usize, rows: Vec<Vec<String>>) -
     ReportTable::of(title, headings, words, rows.into_iter().map(TableRow::of).collect())
 }
 
+/// Returns the severity, the start and the length of a finding, and its text.
+pub(crate) fn finding(timeline: &Timeline, episode: &Episode) -> [String; 4] {
+    let lasted = units::elapsed(((episode.until_s - episode.since_s) * 1e9) as u64);
+    let times = if episode.times > 1 { format!(", {} times", episode.times) } else { String::new() };
+    [
+        episode.finding.severity.name().to_owned(),
+        timeline.time_text(episode.since_s),
+        format!("{lasted}{times}"),
+        episode.finding.line(),
+    ]
+}
+
 /// Returns the findings of the session, the worst first. Without findings, the table of a session without
 /// load has one row that says so, and the table of a session under load is empty.
 pub(crate) fn findings(timeline: &Timeline, episodes: &Episodes) -> ReportTable {
     let mut sorted: Vec<_> = episodes.iter().collect();
     sorted.sort_by_key(|episode| std::cmp::Reverse(episode.finding.severity));
-    let row = |episode: &&Episode| {
-        let lasted = units::elapsed(((episode.until_s - episode.since_s) * 1e9) as u64);
-        let times = if episode.times > 1 { format!(", {} times", episode.times) } else { String::new() };
-        vec![
-            episode.finding.severity.name().to_owned(),
-            timeline.time_text(episode.since_s),
-            format!("{lasted}{times}"),
-            episode.finding.line(),
-        ]
-    };
+    let row = |episode: &&Episode| finding(timeline, episode).to_vec();
     let mut table = table(
         "Findings over time",
         &["severity", "since", "lasted", "finding"],

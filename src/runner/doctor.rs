@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BTreeMap, io::Write as _, time::Duration};
 
 use super::{Failure, Listener, Plan, SessionPlan, printed::Printed, running::RunningSession};
 use crate::{
-    diagnose::{Episodes, Findings, Severity},
+    diagnose::{FindingsByNode, Severity},
     export::{JSON, Rows},
     print::{NoticePrinter, words::StreamText},
     report::{Report, ReportForm, ReportSource},
@@ -49,34 +49,35 @@ fn announce(length: Option<Duration>) {
     }
 }
 
-/// The findings, for the exit code. The findings are computed from whole seconds, like the page.
+/// The findings of all nodes, for the exit code. The findings are computed from whole seconds, like the page.
 #[derive(Default)]
 struct DoctorVerdict {
     coalesce: Coalesce,
-    findings: Findings,
+    nodes: FindingsByNode,
 }
 
 impl Listener for DoctorVerdict {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Delivery::Record(record) = delivery {
             let seconds = self.coalesce.push(record);
-            seconds.iter().for_each(|record| drop(self.findings.push(record)));
+            seconds.iter().for_each(|record| drop(self.nodes.push(record)));
         }
         Vec::new()
     }
 
     fn verdict(&mut self) -> Result<(), Failure> {
-        match trouble(&self.findings.episodes) {
+        match trouble(&self.nodes) {
             Some(found) => Err(Failure::Crossed(format!("found {found}"))),
             None => Ok(()),
         }
     }
 }
 
-/// Returns the number of warnings and problems as text, such as `1 problem, 2 warnings`; `None` without any.
-fn trouble(episodes: &Episodes) -> Option<String> {
+/// Returns the number of warnings and problems of all nodes as text, such as `1 problem, 2 warnings`; `None` without any.
+fn trouble(nodes: &FindingsByNode) -> Option<String> {
     let mut counts = BTreeMap::new();
-    let severities = episodes.iter().map(|episode| episode.finding.severity);
+    let episodes = nodes.nodes.iter().flat_map(|node| node.findings.episodes.iter());
+    let severities = episodes.map(|episode| episode.finding.severity);
     for severity in severities.filter(|severity| *severity >= Severity::Warning) {
         *counts.entry(Reverse(severity)).or_insert(0_u64) += 1;
     }

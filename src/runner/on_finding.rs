@@ -23,7 +23,7 @@ use serde::Serialize;
 
 use super::{Failure, listener::record};
 use crate::{
-    diagnose::{Findings, Severity},
+    diagnose::{FindingsByNode, Severity},
     export::FindingRow,
     print::words::StreamText,
     session::{Record, WallClock, running::Peer},
@@ -47,6 +47,8 @@ const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
 struct FindingMessage<'a> {
     kind: &'static str,
     target: &'a str,
+    /// The address of the node that has the finding. In a session with one server, this is the target.
+    node: &'a str,
     /// The start of the session as RFC 3339 in UTC. `since_s` counts from this time.
     started: &'a str,
     t_s: f64,
@@ -54,42 +56,45 @@ struct FindingMessage<'a> {
     finding: FindingRow<'a>,
 }
 
-/// The findings of the session as messages: for each rule, at most one message per minute.
+/// The time of a message, and the start and the count (`times`) of the finding in the message.
+type SentMessage = (f64, (f64, u32));
+
+/// The findings of the session as messages: for each rule and node, at most one message per minute.
 #[derive(Default)]
 struct FindingMessages {
-    findings: Findings,
-    target: String,
+    nodes: FindingsByNode,
     started: String,
     clock: Option<WallClock>,
-    /// The last message of each rule: its time, and the start and the count (`times`) of the finding in the message.
-    sent: BTreeMap<&'static str, (f64, (f64, u32))>,
+    /// The last message of each node and rule.
+    sent: BTreeMap<(usize, &'static str), SentMessage>,
 }
 
 impl FindingMessages {
     /// Adds a record, and returns the messages to send. Each message is a line of JSON.
     fn push(&mut self, record: &Record) -> Vec<String> {
-        if !record.is_of(0) {
-            self.findings.push_other(record);
-            return Vec::new();
-        }
         if let Record::Session(session) = record {
-            self.target.clone_from(&session.target.address);
             self.started.clone_from(&session.started);
             self.clock = session.wall_clock();
         }
-        self.findings.push(record);
+        self.nodes.push(record);
         let Some(t_s) = record.t_s() else { return Vec::new() };
         let mut due = Vec::new();
-        let last: BTreeMap<_, _> = self.findings.episodes.iter().map(|it| (it.finding.rule, it)).collect();
-        for (rule, episode) in last {
-            let begun = (episode.since_s, episode.times);
-            let is_due = |(before_s, known): &(f64, (f64, u32))| *known != begun && t_s - before_s >= FOLD_S;
-            if episode.finding.severity >= Severity::Warning && self.sent.get(rule).is_none_or(is_due) {
-                self.sent.insert(rule, (t_s, begun));
-                let (target, started) = (self.target.as_str(), self.started.as_str());
-                let finding = FindingRow::of(episode, self.clock);
-                let message = FindingMessage { kind: "finding", target, started, t_s, finding };
-                due.extend(serde_json::to_string(&message).ok().map(|line| line + "\n"));
+        let (target, started) = (self.nodes.first().address.as_str(), self.started.as_str());
+        let nodes = self.nodes.nodes.iter().enumerate();
+        for (number, node) in nodes.filter(|(number, _)| record.is_of(*number as u16)) {
+            let episodes = &node.findings.episodes;
+            let last: BTreeMap<_, _> = episodes.iter().map(|it| (it.finding.rule, it)).collect();
+            for (rule, episode) in last {
+                let begun = (episode.since_s, episode.times);
+                let is_due = |(before_s, known): &SentMessage| *known != begun && t_s - before_s >= FOLD_S;
+                let place = (number, rule);
+                if episode.finding.severity >= Severity::Warning && self.sent.get(&place).is_none_or(is_due) {
+                    self.sent.insert(place, (t_s, begun));
+                    let finding = FindingRow::of(episode, self.clock);
+                    let node = node.address.as_str();
+                    let message = FindingMessage { kind: "finding", target, node, started, t_s, finding };
+                    due.extend(serde_json::to_string(&message).ok().map(|line| line + "\n"));
+                }
             }
         }
         due

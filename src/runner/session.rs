@@ -15,7 +15,6 @@ use super::{
 use crate::{
     app::Tour,
     compare::LatencyBound,
-    diagnose::Episodes,
     experiment::Experiment,
     print::{
         NoticeFilter, NoticePrinter, YcsbForm, YcsbStatus, printer::OutputForm, summary, words::StreamText,
@@ -144,12 +143,12 @@ fn on_screen(
     let shown = tui::run(&mut session.peer, options, &stops);
     // The session always ends with the screen, because the keys of the session must be removed.
     session.peer.order(Order::End);
-    let (mut timeline, episodes, files, answer, failure) = match shown {
+    let (mut timeline, nodes, files, answer, failure) = match shown {
         Ok(finished) => {
             print_errors(&finished.file_errors);
-            (finished.timeline, finished.episodes, finished.files, finished.answer, None)
+            (finished.timeline, finished.nodes, finished.files, finished.answer, None)
         }
-        Err(error) => (Timeline::default(), Episodes::default(), Vec::new(), None, Some(error)),
+        Err(error) => (Timeline::default(), Vec::new(), Vec::new(), None, Some(error)),
     };
     // The remaining deliveries are the last records, and notices about undone changes.
     listen(&session.peer, &mut [&mut timeline, &mut NoticePrinter::of(Vec::new(), NoticeFilter::Undone)]);
@@ -159,7 +158,7 @@ fn on_screen(
     // The result of an experiment comes first.
     let answer = answer.map_or_else(String::new, |answer| format!("{}\n\n", answer.trim_end()));
     // The terminal may be gone, and the reader of this message with it.
-    let _ = write!(StreamText::stdout(), "{answer}{}", summary(&timeline, &episodes, &files));
+    let _ = write!(StreamText::stdout(), "{answer}{}", summary(&timeline, &nodes, &files));
     if has_ycsb {
         let _ = write!(StreamText::stdout(), "\n{}", ycsb_summary(&timeline, &YcsbForm::default()));
     }

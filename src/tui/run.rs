@@ -30,7 +30,7 @@ use crate::{
         CommandPrefix, Delivery, Effect, Model, Mouse, Msg, Notice, Playback, SessionPhase, Source, Tone,
         Tour, update,
     },
-    diagnose::Episodes,
+    diagnose::NodeState,
     experiment::Experiment,
     knobs::Knobs,
     session::{SessionRecords, Timeline, TimelineOptions},
@@ -98,8 +98,8 @@ pub struct ScreenResult {
     pub answer: Option<String>,
     /// All measurements of the session, for the summary.
     pub timeline: Timeline,
-    /// The findings of the session.
-    pub episodes: Episodes,
+    /// The nodes of the session, with their findings.
+    pub nodes: Vec<NodeState>,
     /// The files of the session: its recording, exports and reports.
     pub files: Vec<String>,
     /// The error messages for files that could not be written.
@@ -108,11 +108,11 @@ pub struct ScreenResult {
 
 impl ScreenResult {
     fn of(model: Model, outcome: ScreenOutcome) -> Self {
-        let (files, episodes) = (model.files.to_vec(), model.episodes().clone());
+        let (files, nodes) = (model.files.to_vec(), model.node_states());
         let answer = model.experiment().map(|it| (it.title(), it.answer()));
         let answer =
             answer.filter(|(_, text)| !text.is_empty()).map(|(title, text)| format!("{title}: {text}"));
-        Self { outcome, answer, episodes, files, timeline: model.into_timeline(), file_errors: Vec::new() }
+        Self { outcome, answer, nodes, files, timeline: model.into_timeline(), file_errors: Vec::new() }
     }
 
     /// Waits until all files that are being written are complete; adds their paths and errors.

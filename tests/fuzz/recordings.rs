@@ -295,7 +295,7 @@ pub(super) fn print(records: &[Arc<Record>], as_json: bool) {
     }
     print(coalesce.rest());
     lines.finish().iter().flat_map(|piece| piece.lines()).for_each(assert_shown);
-    summary(&timeline, &redyno::diagnose::Episodes::default(), &[]).lines().for_each(assert_shown);
+    summary(&timeline, &[], &[]).lines().for_each(assert_shown);
 }
 
 fn draw(dice: &mut Dice, records: &[Arc<Record>]) {

@@ -112,7 +112,7 @@ mod tests {
             "  errors    timeout 25 of PING",
         ];
         let lines = |timeline: &Timeline| {
-            let text = summary(timeline, &crate::diagnose::Episodes::default(), &[]);
+            let text = summary(timeline, &[], &[]);
             let lines = text.lines().filter(|line| line.starts_with("  errors "));
             lines.map(str::to_owned).collect::<Vec<_>>()
         };

@@ -1,22 +1,31 @@
-//! The table of the nodes of a cluster, or of the agents of a fleet: their share of the load and their results.
+//! The table of the nodes of a cluster, or of the agents of a fleet: their share of the load and their results. Another
+//! table has the PINGs and the last figures of all nodes of a session, with the names of their findings.
 //!
 //! ```text
 //!   node             share    ops/s     p50      p99      max  errors
 //!   10.0.0.5:6379     41 %   50.1 k  292 µs   583 µs  7.70 ms       0
 //!   10.0.0.6:6379     30 %   36.2 k  281 µs   540 µs  6.90 ms       0
+//!
+//!   node           ping p50  ping p99  unanswered   cpu    memory  findings
+//!   10.0.0.5:6379    120 µs    310 µs           0   8 %  13.6 MiB  none
+//!   10.0.0.6:6379    118 µs    301 µs         212     -         -  stall
 //! ```
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use crate::{
+    diagnose::{Episode, NodeState, Severity},
+    gauge::Gauge,
+    report::monitored,
     session::{
         OperationInterval, Timeline,
         figures::{self, Figure, Row},
+        timeline::Level,
     },
     units,
 };
 
-/// The maximum number of rows; the nodes with the most load have a row.
+/// The maximum number of rows; the nodes with the most load, or with the worst findings, have a row.
 const MOST: usize = 12;
 const COLUMNS: [Figure; 5] =
     [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99, figures::SERVICE_MAX, figures::ERRORS];
@@ -58,4 +67,60 @@ pub(crate) fn table(
         text += &format!("  {more} more {heading}s had less load; redyno report lists all\n");
     }
     text
+}
+
+/// Returns the warnings and problems of a node.
+fn warnings(node: &NodeState) -> impl Iterator<Item = &Episode> {
+    node.findings.episodes.iter().filter(|episode| episode.finding.severity >= Severity::Warning)
+}
+
+/// Returns the summary's lines about the warnings and problems of all nodes except the first, the worst first. Each line
+/// has its name, and a text with the node's address.
+pub(super) fn findings(timeline: &Timeline, nodes: &[NodeState]) -> Vec<(String, String)> {
+    let of_node = |node| warnings(node).map(move |episode| (node, episode));
+    let mut all: Vec<_> = nodes.iter().skip(1).flat_map(of_node).collect();
+    all.sort_by_key(|(_, episode)| Reverse(episode.finding.severity));
+    let more = all.len().saturating_sub(MOST);
+    let line = |(node, episode): &(&NodeState, &Episode)| {
+        let [severity, since, lasted, found] = monitored::finding(timeline, episode);
+        (severity, format!("{}: {since} for {lasted}: {found}", node.address))
+    };
+    let lines = all.iter().take(MOST).map(line);
+    let left = (more > 0)
+        .then(|| ("findings".to_owned(), format!("{more} more of other nodes; redyno report lists all")));
+    lines.chain(left).collect()
+}
+
+/// Returns the table of the PINGs, the last figures and the findings of all nodes; `None` for a single node.
+pub(super) fn watched(nodes: &[NodeState]) -> Option<String> {
+    let mut known: Vec<_> = nodes.iter().filter(|node| node.is_known()).collect();
+    if known.len() < 2 {
+        return None;
+    }
+    let more = known.len().saturating_sub(MOST);
+    if more > 0 {
+        let worst = |node: &NodeState| warnings(node).map(|episode| episode.finding.severity).max();
+        known.sort_by_key(|node| Reverse((worst(node), node.pings_lost())));
+    }
+    let row = |node: &&NodeState| {
+        let level = |level: Level| level.of(&node.pings).map_or_else(|| "-".to_owned(), units::latency);
+        let gauge =
+            |gauge: Gauge| node.gauges[gauge].map_or_else(|| "-".to_owned(), |value| gauge.written(value));
+        let mut names: Vec<_> = warnings(node).map(|episode| episode.finding.rule).collect();
+        names.dedup();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let lost = units::grouped(node.pings_lost());
+        let gauges = [gauge(Gauge::Cpu), gauge(Gauge::UsedMemory)];
+        let pings = [node.address.clone(), level(Level::P50), level(Level::P99), lost];
+        pings.into_iter().chain(gauges).chain([names]).collect::<Vec<_>>()
+    };
+    let headings = ["node", "ping p50", "ping p99", "unanswered", "cpu", "memory", "findings"];
+    let mut lines = vec![headings.map(str::to_owned).to_vec()];
+    lines.extend(known.iter().take(MOST).map(row));
+    let aligned = units::aligned(&lines, |n| n != 0 && n != headings.len() - 1);
+    let mut text: String = aligned.lines().map(|line| format!("  {line}\n")).collect();
+    if more > 0 {
+        text += &format!("  {more} more nodes had no worse findings; redyno report lists all\n");
+    }
+    Some(text)
 }

@@ -35,7 +35,7 @@ fn the_summary_has_the_load_and_all_errors() {
   conflicts 7 times another client had stored the key in between
   errors    OOM 3
 ";
-    assert_eq!(summary(&timeline, &Episodes::default(), &[]), expected);
+    assert_eq!(summary(&timeline, &[], &[]), expected);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn requests_connections_and_attempts_to_connect_are_counted_separately() {
         response: Some(repeated(250_000, 150)),
         ..Interval::default()
     })));
-    let text = summary(&timeline, &Episodes::default(), &[]);
+    let text = summary(&timeline, &[], &[]);
     for line in [
         "send lag  at most 0 ns, 7 of 200 requests that were due were given up (shed), 3 of 200 were due and not sent when the load ended (unsent)",
         "errors    reset 40\n",
@@ -82,7 +82,7 @@ fn reconnections_are_reported_by_stage() {
     };
     begin(&mut timeline, 1, of(Some(1)));
     timeline.push(&Record::Interval(Box::new(interval(1))));
-    let text = summary(&timeline, &Episodes::default(), &[]);
+    let text = summary(&timeline, &[], &[]);
     for line in [
         "10 k keys, reconnect 1\n",
         "opened    2000 connections, 200/s\n  connect   p50 45.0 µs  p90 45.0 µs  p99 45.0 µs  max 45.0 µs\n",
@@ -93,7 +93,7 @@ fn reconnections_are_reported_by_stage() {
     let mut kept = Timeline::default();
     begin(&mut kept, 1, of(None));
     kept.push(&Record::Interval(Box::new(interval(1))));
-    assert!(!summary(&kept, &Episodes::default(), &[]).contains("opened"));
+    assert!(!summary(&kept, &[], &[]).contains("opened"));
 }
 
 /// Adds ten seconds of a segment with these knobs.
@@ -119,18 +119,18 @@ fn there_are_sums_for_one_setting_and_a_table_for_several_segments() {
     ten_seconds(&mut timeline, 1, knobs.clone(), 1000);
     ten_seconds(&mut timeline, 2, Knobs { load: false, ..knobs.clone() }, 0);
     ten_seconds(&mut timeline, 3, knobs.clone(), 1000);
-    let text = summary(&timeline, &Episodes::default(), &[]);
+    let text = summary(&timeline, &[], &[]);
     assert!(text.contains("2000 ops in 20.0 s under load, 100/s") && text.contains("  service "), "{text}");
     assert!(text.contains("    3   as before"), "{text}");
     ten_seconds(&mut timeline, 4, Knobs { clients: 200, ..knobs }, 4000);
-    let text = summary(&timeline, &Episodes::default(), &[]);
+    let text = summary(&timeline, &[], &[]);
     assert!(!text.contains("  service ") && !text.contains("under load,"), "{text}");
     assert!(text.contains("10 k keys; later settings: see the table"), "{text}");
 }
 
 #[test]
 fn the_file_of_the_recording_is_named() {
-    let text = summary(&Timeline::default(), &Episodes::default(), &["run.jsonl".to_owned()]);
+    let text = summary(&Timeline::default(), &[], &["run.jsonl".to_owned()]);
     assert_eq!(text, "00:00:00 measured\n  file      run.jsonl\n");
 }
 
@@ -146,7 +146,7 @@ fn a_client_that_was_the_limit_is_reported_with_its_segments() {
     }
     let expected =
         "  finding   seg 2, 3: client limit: load-0 uses 96 % of a core; run redyno on another host";
-    let text = summary(&timeline, &Episodes::default(), &[]);
+    let text = summary(&timeline, &[], &[]);
     assert!(text.contains(expected), "{text}");
 }
 
@@ -158,7 +158,7 @@ fn records_are_reported_as_in_benchmarks_of_search_engines() {
         let mut timeline = Timeline::default();
         let knobs = Knobs { load: true, workload, ..Knobs::default() };
         ten_seconds(&mut timeline, 1, knobs, 5000);
-        let text = summary(&timeline, &Episodes::default(), &[]);
+        let text = summary(&timeline, &[], &[]);
         text.lines().find_map(|line| line.strip_prefix("  dataset   ").map(str::to_owned))
     };
     assert_eq!(
@@ -172,5 +172,5 @@ fn records_are_reported_as_in_benchmarks_of_search_engines() {
 
 #[test]
 fn a_session_without_load_is_one_line() {
-    assert_eq!(summary(&Timeline::default(), &Episodes::default(), &[]), "00:00:00 measured\n");
+    assert_eq!(summary(&Timeline::default(), &[], &[]), "00:00:00 measured\n");
 }

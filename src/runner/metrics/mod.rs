@@ -50,10 +50,9 @@ impl SharedMetrics {
 impl Listener for SharedMetrics {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Some(record) = record(delivery) {
-            // The metrics are those of the first server only.
             self.with(|sums| match record.is_of(0) {
                 true => drop(sums.push(record)),
-                false => sums.push_other(record),
+                false => sums.push_node(record),
             });
         }
         Vec::new()

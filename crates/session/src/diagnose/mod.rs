@@ -12,6 +12,7 @@
 //! and no screen. Each threshold has its reason in a comment.
 
 mod big_reply;
+mod by_node;
 mod cause;
 mod churn;
 mod client_evidence;
@@ -50,6 +51,7 @@ mod tests;
 mod thresholds;
 mod window;
 
+pub use by_node::{FindingsByNode, NodeState};
 pub use cause::{Cause, Delay};
 pub use danger::setting_harm;
 pub use episodes::{Episode, Episodes};

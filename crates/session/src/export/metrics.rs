@@ -3,6 +3,8 @@
 //!
 //! Warm-up and prefill are left out, as in the summary.
 
+mod nodes;
+
 use std::{collections::BTreeMap, fmt};
 
 use prometheus_client::{
@@ -14,10 +16,9 @@ use prometheus_client::{
 
 use super::{Format, FormatContents};
 use crate::{
-    diagnose::Findings,
-    gauge::{self, GaugeGroup, GaugeKind, Gauges},
-    probe::Ping,
-    session::{Interval, OperationInterval, Record, Segment, SessionStart, Sink, Tally, add_counts},
+    diagnose::FindingsByNode,
+    gauge::{self, Gauge, GaugeGroup, GaugeKind},
+    session::{Interval, OperationInterval, Record, Segment, SessionStart, Sink, Tally},
     stats::Latency,
 };
 
@@ -41,43 +42,30 @@ pub struct Metrics {
     nodes: BTreeMap<u16, OperationInterval>,
     clients: u32,
     receivers: u32,
-    ping: Latency,
-    ping_errors: BTreeMap<String, u64>,
-    /// The last gauges of the server. If a gauge reports increments, this is the sum of all its increments.
-    server: Gauges,
+    /// The findings, PINGs and gauges of each node.
+    watched: FindingsByNode,
     events: BTreeMap<String, u64>,
-    findings: Findings,
 }
 
 impl Sink for Metrics {
     fn push(&mut self, record: &Record) -> Vec<String> {
         self.load.push(record);
-        self.findings.push(record);
+        self.watched.push(record);
         match record {
             Record::Session(session) => self.session = Some(session.clone()),
             Record::Segment(segment) => self.segment = Some(segment.clone()),
             Record::Interval(interval) => self.count(interval),
-            Record::Ping(span) => self.count_pings(&span.body),
-            Record::Server(moment) => {
-                for (gauge, value) in moment.body.gauges.iter() {
-                    let before = self.server[gauge].filter(|_| gauge.about().kind == GaugeKind::Added);
-                    self.server.set(gauge, Some(before.unwrap_or(0.0) + value));
-                }
-            }
-            Record::Host(moment) => {
-                moment.body.gauges.iter().for_each(|(gauge, value)| self.server.set(gauge, Some(value)));
-            }
             Record::Event(event) => {
                 *self.events.entry(event.what.name().to_owned()).or_default() += 1;
                 self.session.as_mut().map(|session| session.follow(record));
             }
-            Record::Wake(_) | Record::Intrinsic(_) | Record::Mark(_) | Record::End(_) => {}
+            _ => {}
         }
         Vec::new()
     }
 
     fn push_other(&mut self, record: &Record) {
-        self.findings.push_other(record);
+        self.watched.nodes[0].findings.push_other(record);
     }
 
     fn finish(&mut self) -> Vec<String> {
@@ -86,6 +74,12 @@ impl Sink for Metrics {
 }
 
 impl Metrics {
+    /// Takes a record of another node, which then has its own metrics with the label `node`. An export is about one
+    /// target, and does not call this method.
+    pub fn push_node(&mut self, record: &Record) {
+        self.watched.push(record);
+    }
+
     /// Returns all metrics as OpenMetrics text, with the end marker.
     pub fn text(&self) -> String {
         let mut registry = Registry::with_prefix("redyno");
@@ -108,11 +102,6 @@ impl Metrics {
         for (node, part) in &interval.nodes {
             self.nodes.entry(*node).or_default().merge(part);
         }
-    }
-
-    fn count_pings(&mut self, ping: &Ping) {
-        self.ping.merge(&ping.rtt);
-        add_counts(&mut self.ping_errors, &ping.errors);
     }
 }
 
@@ -155,7 +144,7 @@ impl Metrics {
         out.counters("events", "Events, by name", "name", &self.events)?;
         let help = "Whether the finding is present now, by rule";
         let mut findings = out.0.encode_descriptor("finding", help, None, MetricType::Gauge)?;
-        for (rule, stands) in self.findings.by_rule() {
+        for (rule, stands) in self.watched.first().findings.by_rule() {
             findings.encode_family(&[("rule", rule)])?.encode_gauge(&u32::from(stands))?;
         }
         Ok(())
@@ -217,52 +206,38 @@ impl Metrics {
         Ok(())
     }
 
-    fn write_nodes(&self, out: &mut Writer) -> fmt::Result {
-        let address = |node: u16| {
-            let address = self.session.as_ref().and_then(|session| session.address_of(node));
-            address.map_or_else(|| (node + 1).to_string(), str::to_owned)
-        };
-        let nodes: Vec<_> = self.nodes.iter().map(|(node, part)| (address(*node), part)).collect();
-        if nodes.is_empty() {
-            return Ok(());
-        }
-        let of = |count: fn(&OperationInterval) -> u64| -> BTreeMap<_, _> {
-            nodes.iter().map(|(address, part)| (address.clone(), count(part))).collect()
-        };
-        out.counters("node_ops", "Good replies, by node of the cluster", "node", &of(|part| part.ops))?;
-        let errors = of(|part| part.errors.values().sum());
-        out.counters("node_errors", "Requests that failed, by node of the cluster", "node", &errors)?;
-        let service = "Service time: from the write of a request to the last byte of its reply, by node";
-        let times = nodes.iter().map(|(address, part)| (("node", address.as_str()), &part.service));
-        out.histograms("node_service", service, times)
-    }
-
     fn write_server(&self, out: &mut Writer) -> fmt::Result {
-        if !self.ping.is_empty() {
-            out.histogram("ping", "Round trips of the ping probe", &self.ping)?;
+        let first = self.watched.first();
+        if !first.pings.is_empty() {
+            out.histogram("ping", "Round trips of the ping probe", &first.pings)?;
         }
-        out.counters("ping_errors", "Pings that failed, by kind", "kind", &self.ping_errors)?;
-        for (gauge, value) in self.server.iter() {
-            let about = gauge.about();
-            let (unit, scale) = unit(about.unit);
-            let ending =
-                |name: &'static str| ["_bytes", "_us", "_s"].iter().find_map(|end| name.strip_suffix(end));
-            let name = ending(about.name).filter(|_| unit.is_some()).unwrap_or(about.name);
-            let name = match about.group {
-                GaugeGroup::Host => name.to_owned(),
-                GaugeGroup::Process => format!("process_{}", name.trim_start_matches("server_")),
-                _ => format!("server_{}", name.replace("_per_s", "_per_second")),
-            };
-            let help = about.help.trim_end_matches('.').replace(" since the previous poll", "");
-            match about.kind {
+        out.counters("ping_errors", "Pings that failed, by kind", "kind", &first.ping_errors)?;
+        for (gauge, value) in first.gauges.iter() {
+            let (name, help, unit, scale) = named(gauge);
+            match gauge.about().kind {
                 GaugeKind::Added => out.counter(&name, &help, unit.as_ref(), value * scale)?,
                 GaugeKind::Level | GaugeKind::Share => {
                     out.gauge(&name, &help, unit.as_ref(), value * scale)?;
                 }
             }
         }
-        Ok(())
+        self.write_watched(out)
     }
+}
+
+/// Returns the metric of a gauge: its name, its help, its unit, and the factor that converts to this unit.
+fn named(gauge: Gauge) -> (String, String, Option<Unit>, f64) {
+    let about = gauge.about();
+    let (unit, scale) = unit(about.unit);
+    let ending = |name: &'static str| ["_bytes", "_us", "_s"].iter().find_map(|end| name.strip_suffix(end));
+    let name = ending(about.name).filter(|_| unit.is_some()).unwrap_or(about.name);
+    let name = match about.group {
+        GaugeGroup::Host => name.to_owned(),
+        GaugeGroup::Process => format!("process_{}", name.trim_start_matches("server_")),
+        _ => format!("server_{}", name.replace("_per_s", "_per_second")),
+    };
+    let help = about.help.trim_end_matches('.').replace(" since the previous poll", "");
+    (name, help, unit, scale)
 }
 
 fn ratio() -> Unit {
@@ -385,7 +360,7 @@ mod tests {
     #[test]
     fn every_name_is_unique_and_has_no_short_unit() {
         let mut metrics = Metrics::default();
-        gauge::GAUGES.iter().for_each(|gauge| metrics.server.set(*gauge, Some(1.0)));
+        gauge::GAUGES.iter().for_each(|gauge| metrics.watched.nodes[0].gauges.set(*gauge, Some(1.0)));
         metrics.load.push(&Record::Interval(Box::default()));
         let text = metrics.text();
         let names = || text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());

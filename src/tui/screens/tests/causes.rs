@@ -66,7 +66,7 @@ fn the_longest_latency_has_its_cause_in_the_chart_and_at_the_cursor() {
         }
     }
     assert!(
-        crate::print::summary(model.timeline(), &crate::diagnose::Episodes::default(), &[])
+        crate::print::summary(model.timeline(), &[], &[])
             .contains("  worst     602 ms at 00:07 ← DEBUG sleep 600 ms from 127.0.0.1:5000")
     );
 }
