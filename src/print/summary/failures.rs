@@ -14,11 +14,21 @@ use super::line;
 use crate::{
     events::EventKind,
     report::monitored,
-    session::{Summary, Timeline},
+    session::{Event, Summary, Timeline},
 };
 
-/// The maximum number of listed failovers.
-const MOST_FAILOVERS: usize = 8;
+/// The maximum number of listed failovers, and of listed events of the fleet.
+const MOST_EVENTS: usize = 8;
+
+/// Adds a line for each of these events.
+fn listed(text: &mut String, timeline: &Timeline, name: &str, events: &[&Event]) {
+    for event in events.iter().take(MOST_EVENTS) {
+        line(text, name, &format!("at {}: {}", timeline.time_text(event.t_s), event.what));
+    }
+    if let Some(more) = events.len().checked_sub(MOST_EVENTS).filter(|more| *more > 0) {
+        line(text, name, &format!("and {more} more"));
+    }
+}
 
 /// Adds all errors by kind, and the failovers. The first line of a kind of error has the first message of this kind.
 pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
@@ -38,16 +48,17 @@ pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
         }
     }
     // Without a load, the summary lists all events, including failovers.
-    let failovers: Vec<_> = timeline.failovers().filter(|_| monitored::has_load(timeline)).collect();
-    for event in failovers.iter().take(MOST_FAILOVERS) {
-        line(text, "failover", &format!("at {}: {}", timeline.time_text(event.t_s), event.what));
-    }
-    if let Some(more) = failovers.len().checked_sub(MOST_FAILOVERS).filter(|more| *more > 0) {
-        line(text, "failover", &format!("and {more} more"));
-    }
+    let has_load = monitored::has_load(timeline);
+    let failovers: Vec<_> = timeline.failovers().filter(|_| has_load).collect();
+    listed(text, timeline, "failover", &failovers);
+    let is_of_fleet = |what: &EventKind| {
+        matches!(what, redyno_engine::any_of!(EventKind AgentLost AgentBack ReportsLost BusLost BusBack))
+    };
+    let of_fleet: Vec<_> = timeline.events().filter(|event| is_of_fleet(&event.what) && has_load).collect();
+    listed(text, timeline, "fleet", &of_fleet);
     let is_lag = |what: &EventKind| matches!(what, EventKind::LagMeasured { .. });
-    let lags = timeline.events().filter(|event| is_lag(&event.what) && monitored::has_load(timeline));
-    for event in lags.take(MOST_FAILOVERS) {
+    let lags = timeline.events().filter(|event| is_lag(&event.what) && has_load);
+    for event in lags.take(MOST_EVENTS) {
         line(text, "lag", &event.what.to_string());
     }
     for (name, what, counts) in [
@@ -71,6 +82,27 @@ mod tests {
         probe::Ping,
         session::{Event, Interval, Record, Segment, Span, Tally, Timeline},
     };
+
+    #[test]
+    fn lost_agents_and_reports_of_a_load_have_lines() {
+        let mut timeline = Timeline::default();
+        timeline.push(&Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })));
+        let interval = Interval { t_s: 1.0, length_s: 1.0, segment: 1, ops: 9, ..Interval::default() };
+        timeline.push(&Record::Interval(Box::new(interval)));
+        let host = "load-b".to_owned();
+        for (t_s, what) in [
+            (2.0, EventKind::AgentLost { agent: 1, host: host.clone() }),
+            (3.0, EventKind::ReportsLost { agent: 0, reports: 2 }),
+            (4.0, EventKind::AgentBack { agent: 1, host }),
+        ] {
+            timeline.push(&Record::Event(Event::new(t_s, what)));
+        }
+        let text = summary(&timeline, &[], &[]);
+        let lines: Vec<_> = text.lines().filter(|line| line.starts_with("  fleet")).collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert!(lines[0].contains("agent 1 on load-b does not report"), "{text}");
+        assert!(lines[1].contains("2 reports of agent 0 did not arrive"), "{text}");
+    }
 
     #[test]
     fn errors_of_prefill_warm_up_and_load_have_their_own_lines() {

@@ -10,6 +10,7 @@ use super::{
     headroom::{self, Headroom},
     hit_rate::HitRate,
     hot_slot::HotSlot,
+    lost_agents::LostAgents,
     network,
     now::RecentState,
     overload::Overload,
@@ -62,6 +63,7 @@ fn rules() -> Vec<Box<dyn Rule>> {
     rules.push(Box::<SlowNode>::default());
     rules.push(Box::<SlowServer>::default());
     rules.push(Box::new(Overload));
+    rules.push(Box::<LostAgents>::default());
     for rule in RECEIVERS {
         rules.push(Box::new(rule));
     }

@@ -33,6 +33,7 @@ mod fsync;
 mod headroom;
 mod hit_rate;
 mod hot_slot;
+mod lost_agents;
 mod network;
 mod now;
 mod overload;

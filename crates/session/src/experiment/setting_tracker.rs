@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use super::ExperimentSetting;
 use crate::{
+    events::EventKind,
     knobs::Knobs,
     server::Parameter,
     session::{Delivery, Interval, Notice, Order, Record, Segment},
@@ -26,6 +27,9 @@ pub enum Interruption {
     /// The load is off, for this reason.
     #[error("the load is off: {0}")]
     LoadOff(String),
+    /// A part of the fleet's load is missing, for this reason, so the measurements are not of the requested setting.
+    #[error("{0}")]
+    Fleet(String),
     /// The user or another client of the session changed a knob or a parameter.
     #[error("somebody changed a knob meanwhile")]
     Turned,
@@ -41,7 +45,16 @@ impl Interruption {
     /// Returns the reason why an experiment cannot continue after this delivery; `None` if the experiment can continue.
     pub(super) fn of(delivery: &Delivery) -> Option<Self> {
         match delivery {
-            Delivery::Record(record) => matches!(**record, Record::End(_)).then_some(Self::SessionOver),
+            Delivery::Record(record) => match &**record {
+                Record::End(_) => Some(Self::SessionOver),
+                Record::Event(event) => match &event.what {
+                    what @ (EventKind::AgentLost { .. } | EventKind::ReportsLost { .. }) => {
+                        Some(Self::Fleet(what.to_string()))
+                    }
+                    _ => None,
+                },
+                _ => None,
+            },
             Delivery::Refused(Order::SetKnobs(_) | Order::SetConfig { .. }, why) => {
                 Some(Self::Refused(why.clone()))
             }
@@ -237,7 +250,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::server::ConfigChange;
+    use crate::{server::ConfigChange, session::Event};
 
     fn on() -> Knobs {
         Knobs { load: true, ..Knobs::default() }
@@ -268,6 +281,24 @@ mod tests {
 
     fn set_fsync(to: &str) -> Order {
         Order::SetConfig { parameter: Parameter::named("appendfsync").unwrap(), to: to.to_owned() }
+    }
+
+    #[test]
+    fn a_lost_agent_interrupts_with_its_reason_and_one_that_is_back_does_not() {
+        let mut in_force = SettingTracker::default();
+        let host = || "load-b".to_owned();
+        let mut see = |what| {
+            let delivery = Delivery::Record(Arc::new(Record::Event(Event::new(1.0, what))));
+            match in_force.see(&delivery) {
+                Observed::Lost(why) => Some(why.to_string()),
+                _ => None,
+            }
+        };
+        let lost = see(EventKind::AgentLost { agent: 1, host: host() });
+        let expected = "agent 1 on load-b does not report; its share of the load is missing";
+        assert_eq!(lost.as_deref(), Some(expected));
+        assert!(see(EventKind::ReportsLost { agent: 1, reports: 1 }).is_some());
+        assert_eq!(see(EventKind::AgentBack { agent: 1, host: host() }), None);
     }
 
     #[test]

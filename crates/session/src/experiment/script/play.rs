@@ -90,6 +90,8 @@ impl Script {
         }
         match Interruption::of(delivery)? {
             Interruption::Refused(why) => Some(Interruption::Refused(self.with_line(&why))),
+            // A script only turns knobs. The load that is missing is in the records.
+            Interruption::Fleet(_) => None,
             why => Some(why),
         }
     }
