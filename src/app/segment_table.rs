@@ -1,6 +1,6 @@
 //! The table of the segments: its sort order, the selected row, and the baseline.
 
-use super::{Model, Tone, jump::inside_s, list::moved};
+use super::{Direction, Model, Tone, jump::inside_s, list::moved};
 use crate::session::timeline::SegmentTotal;
 
 impl Model {
@@ -22,6 +22,12 @@ impl Model {
     /// Returns the baseline segment; `None` if no segment is pinned, or the pinned segment is no longer listed.
     pub fn baseline(&self) -> Option<&SegmentTotal> {
         self.segment_table.baseline.and_then(|number| self.segments().numbered(number))
+    }
+
+    /// Sorts by the next column to the left or right.
+    pub(super) fn sort_segments(&mut self, direction: Direction) {
+        let has_receivers = self.segments().iter().any(|segment| !segment.total.arrivals.is_empty());
+        self.segment_table.sort_by_next(direction, has_receivers);
     }
 
     /// Moves the selection by this many rows, at most to the first or last row.
@@ -69,7 +75,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Direction, SegmentTable},
+        app::SegmentTable,
         knobs::Knobs,
         session::{Interval, Record, Segment, TimelineOptions, figures},
     };

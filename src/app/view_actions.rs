@@ -26,11 +26,7 @@ impl Model {
             Action::TurnStretch => self.period = self.period.turned(),
             Action::SortBy(direction) => match self.screen {
                 Screen::Nodes => self.sort_nodes(direction),
-                _ => {
-                    let has_receivers =
-                        self.segments().iter().any(|segment| !segment.total.arrivals.is_empty());
-                    self.segment_table.sort_by_next(direction, has_receivers);
-                }
+                _ => self.sort_segments(direction),
             },
             Action::TurnDimension(direction) => self.turn_dimension(direction),
             Action::ReverseOrder => match self.screen {

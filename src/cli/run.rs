@@ -48,7 +48,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             choose_characters(is_ascii(line.is_ascii()));
             end(plan(line, &given, has_terminal, true).and_then(Plan::run), &args)
         }
-        _ if is_verbose_version(&args) => {
+        _ if args.len() == 3
+            && ["--version", "--verbose"].iter().all(|word| args.iter().any(|arg| arg == word)) =>
+        {
             let _ = writeln!(StreamText::stdout(), "{}", version_with_reasons());
             end_output().map_or_else(|failure| fail(&failure, &args), |()| ExitCode::SUCCESS)
         }
@@ -117,12 +119,6 @@ pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
         Err(error) => UsageError::Line(one_line(&error, args)).into(),
     };
     Some(failure_text(&refused, args))
-}
-
-/// Returns whether the arguments are `--version --verbose`.
-fn is_verbose_version(args: &[OsString]) -> bool {
-    let has = |word: &str| args[1..].iter().any(|arg| arg == word);
-    args.len() == 3 && has("--version") && has("--verbose")
 }
 
 /// Returns the version, the facts of the build, and how the load's threads can read and write on this machine.

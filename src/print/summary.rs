@@ -166,10 +166,8 @@ fn workers(text: &mut String, sum: &Summary) {
         line(text, "workers", &all.join("; "));
     }
     if !client.receive_lag.is_empty() {
-        let lag = client.receive_lag.coarse();
-        let of = |quantile| units::latency(lag.value_at_quantile(quantile));
-        let lag = format!("at most: p50 {}, p99 {}, max {}", of(0.5), of(0.99), units::latency(lag.max_ns()));
-        line(text, "receive lag", &lag);
+        let lag = Level::line(|level| level.of(&client.receive_lag.coarse()));
+        line(text, "receive lag", &format!("at most: {lag}"));
     }
 }
 

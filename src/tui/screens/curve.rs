@@ -30,7 +30,7 @@ use ratatui::layout::Rect;
 use crate::{
     app::Model,
     experiment::{AfterPair, CurvePoint, Pairs},
-    session::{figures, timeline::Level},
+    session::timeline::Level,
     tui::{
         Glyphs, Ink, Paint, Scene, from_column, row,
         widgets::{
@@ -111,16 +111,7 @@ const MARK: u16 = 3;
 
 /// Returns the number of columns of the table of points.
 fn columns(over: &AnnotatedCurve) -> usize {
-    2 + LEVELS.len() + usize::from(over.has_recall()) + usize::from(over.curve.received_name().is_some())
-}
-
-/// Returns the heading of the column with the p99 of the receivers' times.
-fn received_heading(over: &AnnotatedCurve) -> Option<&'static str> {
-    let headings = [figures::DELIVERY_P99, figures::HANDOVER_P99, figures::INVALIDATION_P99];
-    let known = headings
-        .into_iter()
-        .find(|figure| figure.name.starts_with(over.curve.received_name().unwrap_or("-")));
-    known.map(|figure| figure.heading)
+    2 + LEVELS.len() + usize::from(over.has_recall()) + usize::from(over.received_heading().is_some())
 }
 
 /// Draws the heading and the points. If not all points fit, the points around the best point are shown.
@@ -138,7 +129,7 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     let [p50, p99, p999] = LEVELS.map(Level::name);
     let mut headings = vec![over.name(), "ops/s", p50, p99, p999];
     headings.extend(over.has_recall().then_some("recall"));
-    headings.extend(received_heading(over));
+    headings.extend(over.received_heading());
     table.write(paint, 0, |n, _| (headings[n].to_owned(), Ink::Faint));
     let points = &over.curve.points;
     let best = over.best_under_limit().or_else(|| over.best());

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     app::{AxisScale, CurveBounds, Model, ValueAxis},
     experiment::{Curve, CurvePoint, Limit},
-    session::timeline::Level,
+    session::{figures, timeline::Level},
     stats::Usl,
     tui::{Dots, Glyphs, Ink, Paint, linear_top, row},
     units,
@@ -81,6 +81,12 @@ impl<'a> AnnotatedCurve<'a> {
         self.curve.points.iter().any(|point| point.recall().is_some())
     }
 
+    /// Returns the heading of a column with the p99 of the receivers' times: `dlv p99`; `None` without receivers.
+    pub fn received_heading(&self) -> Option<&'static str> {
+        let name = format!("{}_p99_us", self.curve.received_name()?);
+        figures::OF_RECEIVERS.into_iter().find(|figure| figure.name == name).map(|figure| figure.heading)
+    }
+
     /// Returns the mark of a point in the throughput chart.
     pub fn mark(&self, point: &CurvePoint, glyphs: &Glyphs) -> (char, Ink) {
         let is = |best: Option<&CurvePoint>| best.is_some_and(|best| best.segments == point.segments);
@@ -132,8 +138,9 @@ pub fn draw(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
         .map(|(y, height)| Rect { y: area.y + y, height, ..area });
     paint.rule(row(above, 0), &format!("throughput over {name}, replies/s"));
     let of = if over.is_open() { "response" } else { "service" };
-    paint.rule(row(below, 0), &format!("{of} time over {name}"));
-    legend(paint, row(below, 0), over);
+    let title = format!("{of} time over {name}");
+    paint.rule(row(below, 0), &title);
+    legend(paint, row(below, 0), over, title.chars().count() as u16 + 3);
     let plots = [above, below, lowest].map(|chart| Rect {
         x: chart.x + GUTTER,
         y: chart.y + 1,
@@ -154,16 +161,15 @@ pub fn draw(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
 /// The look of the p99 of the receivers' times. The percentiles of the replies do not use it.
 const RECEIVED: Level = Level::P90;
 
-fn legend(paint: &mut Paint, line: Rect, over: &AnnotatedCurve) {
+fn legend(paint: &mut Paint, line: Rect, over: &AnnotatedCurve, title: u16) {
     let glyphs = paint.glyphs();
     let entry =
         |level: Level| (format!(" {} {} ", glyphs.lines[level as usize], level.name()), Ink::Level(level));
     let mark = glyphs.lines[RECEIVED as usize];
-    let received =
-        over.curve.received_name().map(|name| (format!(" {mark} {name} p99 "), Ink::Level(RECEIVED)));
+    let received = over.received_heading().map(|name| (format!(" {mark} {name}"), Ink::Level(RECEIVED)));
     let entries: Vec<_> = LEVELS.map(entry).into_iter().chain(received).collect();
     let length: usize = entries.iter().map(|(text, _)| text.chars().count()).sum();
-    let x = line.right().saturating_sub(length as u16 + 1).max(line.x + line.width / 2);
+    let x = line.right().saturating_sub(length as u16 + 1).max(line.x + title.min(line.width / 2));
     paint.parts(Rect { x, width: line.right().saturating_sub(x), ..line }, &entries);
 }
 

@@ -20,10 +20,9 @@ pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) -> bool {
     };
     let levels = [Level::P50, Level::P99, Level::Max].map(|level| (level.name(), level.of(&got.times)));
     let counts = [(got.lost, "lost"), (got.late, "late")].into_iter().filter(|(n, _)| *n > 0);
-    let (of, ink) = match got.receivers < got.ordered {
-        true => (format!(" of {}", got.ordered), Ink::Warn),
-        false => (String::new(), Ink::Faint),
-    };
+    let is_short = got.receivers < got.ordered;
+    let ink = if is_short { Ink::Warn } else { Ink::Faint };
+    let of = if is_short { format!(" of {}", got.ordered) } else { String::new() };
     let mut parts = vec![(format!(" {name}"), Ink::Level(Level::P50))];
     parts.extend(levels.map(|(name, ns)| (format!("  {name} {}", figure(ns)), Ink::Text)));
     parts.extend(counts.map(|(n, what)| (format!("  {} {what}", units::count(n as f64)), Ink::Warn)));

@@ -86,17 +86,12 @@ impl Limit {
     pub fn check(&self, knobs: &Knobs) -> Result<(), WordsError> {
         let kind =
             knobs.workload.receivers.as_ref().map(|receivers| ReceiverResults::name_of(receivers.kind));
-        match self.received.filter(|name| kind != Some(*name)) {
-            Some(name) => Err(WordsError::of(match kind {
-                Some(kind) => {
-                    format!("the workload has no {name} times; write {kind} {}<{}", self.level, self.below)
-                }
-                None => format!(
-                    "the workload has no receivers, so there are no {name} times; see 'redyno workloads pubsub'"
-                ),
-            })),
-            None => Ok(()),
-        }
+        let has = kind.map_or_else(|| "no receivers".to_owned(), |kind| format!("only {kind} times"));
+        self.received.filter(|name| kind != Some(*name)).map_or(Ok(()), |name| {
+            Err(WordsError::of(format!(
+                "the workload has {has}; leave out '{name}' or give another workload"
+            )))
+        })
     }
 
     /// Returns the latencies of a measurement that the limit is about: the times of the receivers, the response times
@@ -228,7 +223,7 @@ mod tests {
         let queue = Knobs { workload, ..Knobs::default() };
         assert_eq!(
             limit_error("delivery p99<1s", &queue),
-            "the workload has no delivery times; write handover p99<1s"
+            "the workload has only handover times; leave out 'delivery' or give another workload"
         );
     }
 

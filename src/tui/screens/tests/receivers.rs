@@ -58,7 +58,7 @@ fn stats_of(cells: &[(u64, u64)]) -> crate::stats::Latency {
 
 #[test]
 fn the_figures_of_receivers_and_the_slow_one_are_on_the_screens() {
-    for screen in [Screen::Overview, Screen::Latency, Screen::Segments] {
+    for screen in [Screen::Overview, Screen::Latency, Screen::Segments, Screen::Curve] {
         let mut model = one_is_slow();
         press(&mut model, KeyCode::Char(screen.key()));
         let name = format!("receivers_{}", screen.name().to_lowercase());

@@ -51,11 +51,8 @@ impl IoChoice {
     }
 
     fn of(check: io::Result<()>, measured: impl FnOnce() -> io::Result<[f64; 2]>) -> Self {
-        let costs = match check {
-            Ok(()) => measured().map_err(|error| format!("the measurement of io_uring failed ({error})")),
-            Err(error) => Err(format!("the system refuses io_uring ({error})")),
-        };
-        match costs {
+        let costs = check.map_err(|error| format!("the system refuses io_uring ({error})"));
+        match costs.and_then(|()| measured().map_err(|error| format!("the measurement failed ({error})"))) {
             Err(why) => Self { method: IoMethod::Epoll, why },
             Ok([epoll_ns, uring_ns]) => {
                 let saved = 1.0 - uring_ns / epoll_ns;
