@@ -23,7 +23,7 @@ use super::{
     stage::Admission,
     thread::run,
     tuning::{SetOutcome, Wish},
-    undo::undo_writes,
+    undo::{restore_parameters, undo_writes},
 };
 use crate::{
     clock::Clock,
@@ -65,6 +65,20 @@ pub enum StartError {
     /// The engine or a probe cannot be started.
     #[error(transparent)]
     Live(#[from] LiveError),
+    /// The session did not begin. The text is about the server parameters that had been set already.
+    #[error("{0}; {1}")]
+    AfterSettings(#[source] Box<Self>, String),
+}
+
+impl StartError {
+    /// Adds lines about restored parameters.
+    fn with(self, lines: &[String]) -> Self {
+        match self {
+            error if lines.is_empty() => error,
+            Self::Refused(node, why) => Self::Refused(node, format!("{why}; {}", lines.join("; "))),
+            error => Self::AfterSettings(Box::new(error), lines.join("; ")),
+        }
+    }
 }
 
 /// The owner of a running session. The session does not depend on its peers: it continues even when they are
@@ -171,8 +185,7 @@ fn begin(
         set_config(&commission, &mut nodes, &mut peers)?;
         engage((beginning, clock), listener, recordings, files)
     });
-    // A setup may have run, and some workers may have written, even if another worker could not start.
-    let (live, recordings) = begun.inspect_err(|_| drop(undo_writes(&mut nodes, &signals, &mut peers)))?;
+    let (live, recordings) = begun.map_err(|error| give_up(error, &mut nodes, &signals, &mut peers))?;
     let following = NodeSource::begin(&commission);
     let pings = PingMedianWindow::new(&commission);
     Ok(LiveSession {
@@ -188,6 +201,20 @@ fn begin(
         following,
         pings,
     })
+}
+
+/// Undoes what was done before a session failed to start. Returns the error with lines about restored parameters.
+fn give_up(
+    error: StartError,
+    nodes: &mut [SessionNode],
+    signals: &Receiver<Signal>,
+    peers: &mut Peers,
+) -> StartError {
+    let mut lines = Vec::new();
+    restore_parameters(nodes, |_, line| lines.push(line));
+    // A setup may have run, and some workers may have written, even if another worker could not start.
+    undo_writes(nodes, signals, peers);
+    error.with(&lines)
 }
 
 /// Sets the server parameters of the commission on all nodes with load.

@@ -25,7 +25,7 @@ use crate::{
 /// A time limit longer than any session in these tests; a test that reaches it fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn commission(server: &demo::Handle, keys: KeyOwner) -> Commission {
+pub(super) fn commission(server: &demo::Handle, keys: KeyOwner) -> Commission {
     let address = Address::Tcp { host: server.address.ip().to_string(), port: server.address.port() };
     let run = RunId::random();
     let plan = LoadPlan {

@@ -58,19 +58,27 @@ pub(super) fn undo(running: LiveSession) -> CleanupResult {
         }
         peers.record(&record);
     }
-    let mut left = Vec::new();
-    for node in &mut nodes {
-        let report = |line| peers.send(node.number, Notice::Undone(format!("redyno: {line}")));
-        if !node.tuning.restore(&node.control, &node.target.address, report) {
-            left.push(node.number);
-        }
-    }
+    let mut left = restore_parameters(&mut nodes, |number, line| {
+        peers.send(number, Notice::Undone(format!("redyno: {line}")));
+    });
     let undone = undo_writes(&mut nodes, &signals, &mut peers);
     left.extend(undone.left);
     left.sort_unstable();
     let undone = CleanupResult { refused, recorded: recordings.finish().err(), left, ..undone };
     // A panic above must not prevent the cleanup, so the panic continues only now.
     broken.map_or(undone, |panic| resume_unwind(panic))
+}
+
+/// Restores the parameters that were set at all nodes, and calls `report` with the number of the node and a line about
+/// each parameter. Returns the numbers of the nodes at which a parameter could not be restored.
+pub(super) fn restore_parameters(nodes: &mut [SessionNode], mut report: impl FnMut(u16, String)) -> Vec<u16> {
+    let mut left = Vec::new();
+    for SessionNode { number, control, target, tuning, .. } in nodes {
+        if !tuning.restore(control, &target.address, |line| report(*number, line)) {
+            left.push(*number);
+        }
+    }
+    left
 }
 
 /// Undoes setups, and removes the keys of the run. If the keys are kept, reports how to use the keys again. Call this
@@ -171,5 +179,29 @@ fn outcome(ended: &Result<CleaningResult, ServerError>, holders: &Holders) -> St
         Err(error) => {
             format!("redyno's keys may be left on the server ({error}); {}", later("them", holders))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use crate::{
+        demo,
+        server::Parameter,
+        session::running::{Commission, KeyOwner, Session, tests::commission},
+    };
+
+    #[test]
+    fn a_start_that_fails_restores_the_parameters_that_it_has_set() {
+        let server = demo::start(demo::Options::default()).unwrap();
+        let config = [("hz", "20"), ("io-threads", "4")]
+            .map(|(name, to)| (Parameter::named(name).unwrap(), to.to_owned()))
+            .to_vec();
+        let commission = Commission { config, ..commission(&server, KeyOwner::OwnServers) };
+        let Err(error) = Session::start(commission, channel().1, 0) else { panic!("it has begun") };
+        let error = error.to_string();
+        assert!(error.starts_with("io-threads was not set: "), "{error}");
+        assert!(error.ends_with("; hz is restored to 10"), "{error}");
     }
 }
