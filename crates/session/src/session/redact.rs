@@ -54,7 +54,9 @@ impl Record {
     pub fn without_queries(mut self) -> Self {
         if let Self::Segment(segment) = &mut self {
             let mut workload = Workload::clone(&segment.knobs.workload);
-            for step in workload.operations.iter_mut().flat_map(|operation| &mut operation.steps) {
+            let before = workload.setup.steps.iter_mut().chain(&mut workload.prefill.steps);
+            let steps = workload.operations.iter_mut().flat_map(|operation| &mut operation.steps);
+            for step in before.chain(steps) {
                 *step = without_query(step).unwrap_or_else(|| std::mem::take(step));
             }
             segment.knobs.workload = Arc::new(workload);
@@ -169,6 +171,7 @@ mod tests {
             Client, Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionEnd,
             SessionStart, Span, Summary, line,
         },
+        workload::{Operation, Steps},
     };
 
     const PRIVATE: &str = "user bob 10.0.0.9:1 may not read key:7";
@@ -263,6 +266,21 @@ mod tests {
             assert!(!text.contains("bob") && !text.contains("10.0.0.9") && !text.contains("key:7"), "{text}");
             assert_eq!(record.clone().redacted().redacted(), record.redacted());
         }
+    }
+
+    #[test]
+    fn the_queries_of_all_steps_are_removed() {
+        let steps = |step: &str| Steps { steps: vec![step.to_owned()] };
+        let workload = Workload {
+            operations: vec![Operation::command("GET /a?token=7", 1)],
+            setup: steps("PUT /b?token=7 {}"),
+            prefill: steps("PUT /c/{key}?token=7 {value}"),
+            ..Workload::default()
+        };
+        let knobs = Knobs { workload: Arc::new(workload), ..Knobs::default() };
+        let text = line(&Record::Segment(Segment::new(0.0, 1, knobs)).without_queries()).unwrap();
+        assert!(text.contains("/a") && text.contains("/b {}") && text.contains("/c/{key} {value}"), "{text}");
+        assert!(!text.contains("token"), "{text}");
     }
 
     #[test]
