@@ -260,10 +260,11 @@ impl Commission {
     pub fn check_clients(&self, knobs: &Knobs) -> Result<(), String> {
         let (clients, most) = (knobs.clients, self.most_clients);
         self.check_max_connections(clients)?;
-        if knobs.workload.compares_replies() && !self.clusters.is_empty() {
+        if knobs.workload.compares_replies() && (!self.clusters.is_empty() || self.plan.fleet.is_led()) {
             return Err(format!(
                 "the workload '{}' compares replies with the expected ones, which is possible with one server and not \
-                 with a cluster, --hash or --read-from; give one server, or dataintegrity=false",
+                 with a cluster, --hash, --read-from or --agents; give one server without agents, or \
+                 dataintegrity=false",
                 knobs.workload.name
             ));
         }
@@ -313,5 +314,46 @@ impl Commission {
     pub(super) fn pings_per_s(&self) -> NonZeroU32 {
         let nodes = self.targets().count() as u32; // the number fits into 16 bits
         NonZeroU32::new((500 / nodes).clamp(5, 100)).unwrap_or(NonZeroU32::MIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        clock::Clock,
+        demo,
+        load::{AgentSetting, Agents, Fleet},
+        session::running::tests::commission,
+        workload::{Settings, WorkloadChoice},
+    };
+
+    #[derive(Debug)]
+    struct NoAgents;
+
+    impl Agents for NoAgents {
+        fn apply_setting(&self, _: AgentSetting, _: Clock) {}
+
+        fn end(&self) {}
+
+        fn are_done(&self, _: u32) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn replies_that_agents_would_not_compare_are_refused() {
+        let server = demo::start(demo::Options::default()).unwrap();
+        let mut commission = commission(&server, KeyOwner::OwnServers);
+        let settings = ["dataintegrity=true", "writeallfields=true"].map(|set| set.parse().unwrap());
+        let compared = WorkloadChoice::find("ycsb-a", &Settings::from(settings.to_vec())).unwrap();
+        let knobs = Knobs { workload: compared.workload, ..Knobs::default() };
+        assert_eq!(commission.check_clients(&knobs), Ok(()));
+        commission.plan.fleet = Fleet::Led(Arc::new(NoAgents));
+        let refused = commission.check_clients(&knobs).unwrap_err();
+        assert!(refused.contains("compares replies") && refused.contains("agents"), "{refused}");
+        assert_eq!(commission.check_clients(&Knobs::default()), Ok(()));
     }
 }
