@@ -1,10 +1,11 @@
 //! Jumps of the cursor: to the worst moment, from event to event, from segment to segment.
 
 use super::{JumpTarget, Model, View, axis::number_ending};
-use crate::session::timeline::{Measure, SegmentTotal, Worst};
+use crate::session::{
+    Timeline,
+    timeline::{Measure, SegmentTotal, Worst},
+};
 
-/// The length of a minute, in seconds.
-const MINUTE_S: f64 = 60.0;
 /// The maximum number of minutes in the list of the worst minutes.
 const WORST_MINUTES: usize = 10;
 
@@ -60,8 +61,9 @@ impl Model {
             return Vec::new();
         };
         let begins_s = self.begins_s();
-        let minutes = ((self.now_s() - begins_s) / MINUTE_S).ceil().max(1.0);
-        let window = self.track().timeline.window(begins_s, begins_s + minutes * MINUTE_S, minutes as usize);
+        let minute_s = Timeline::minutes_s(self.now_s() - begins_s);
+        let minutes = ((self.now_s() - begins_s) / minute_s).ceil().max(1.0);
+        let window = self.track().timeline.window(begins_s, begins_s + minutes * minute_s, minutes as usize);
         let mut worst: Vec<_> =
             (0..minutes as usize).filter_map(|minute| window.worst(measure, minute)).collect();
         worst.sort_by_key(|worst| std::cmp::Reverse(worst.ns));

@@ -94,7 +94,11 @@ pub(crate) fn pings(timeline: &Timeline) -> ReportTable {
 /// Returns the periods with the slowest PINGs, each with the event that explains it.
 pub(crate) fn worst(timeline: &Timeline) -> ReportTable {
     let stretches = timeline.worst_pings(WORST);
-    let length = if stretches.first().is_some_and(|one| one.length_s > 1.0) { "minutes" } else { "seconds" };
+    let length = match stretches.first().map_or(1.0, |one| one.length_s) {
+        1.0 => "seconds".to_owned(),
+        60.0 => "minutes".to_owned(),
+        length_s => format!("periods of {} minutes", length_s / 60.0),
+    };
     let row = |stretch: &PingStretch| {
         let levels = levels(|level| stretch.levels.get(level));
         [timeline.time_text(stretch.from_s)]

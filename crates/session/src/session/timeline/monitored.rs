@@ -6,10 +6,13 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{CommandCell, Level, Measure, Quantiles, ServerCell, Timeline};
 use crate::{events::EventKind, server::CommandStat};
 
-/// A session of up to this length, in seconds, is divided into single seconds. A longer session is divided
-/// into minutes.
+/// A session of up to this length, in seconds, is divided into single seconds. A longer session is divided into
+/// minutes.
 const BY_SECONDS_S: f64 = 600.0;
 const MINUTE_S: f64 = 60.0;
+/// The largest number of minutes. A longer session is divided into this many periods of several minutes. The number
+/// limits the memory for a recording with invalid times.
+const MOST_MINUTES: f64 = 10_000.0;
 
 /// The pings of one second or one minute.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,11 +55,17 @@ impl CommandCell {
 }
 
 impl Timeline {
+    /// Returns the length of the periods in lists of the worst minutes of a session of `span_s` seconds: one minute,
+    /// or in a session of more than 10 000 minutes, as many whole minutes as give at most 10 000 periods.
+    pub fn minutes_s(span_s: f64) -> f64 {
+        MINUTE_S * (span_s / MINUTE_S / MOST_MINUTES).ceil().max(1.0)
+    }
+
     /// Returns the `most` periods with the slowest PINGs, the worst first. The periods are seconds in a session of up
-    /// to ten minutes, and minutes in a longer session.
+    /// to ten minutes, and [`minutes_s`](Self::minutes_s) long in a longer session.
     pub fn worst_pings(&self, most: usize) -> Vec<PingStretch> {
         let span_s = self.now_s - self.begins_s();
-        let length_s = if span_s <= BY_SECONDS_S { 1.0 } else { MINUTE_S };
+        let length_s = if span_s <= BY_SECONDS_S { 1.0 } else { Self::minutes_s(span_s) };
         let columns = (span_s / length_s).ceil() as usize;
         let begins_s = self.begins_s();
         let window = self.window(begins_s, begins_s + columns as f64 * length_s, columns);
@@ -135,6 +144,17 @@ mod tests {
         assert_eq!(worst[0].levels.get(Level::Max), Some(45 * MS));
         let segment = timeline.segments.current().unwrap();
         assert_eq!((segment.pings.count(), segment.pings_lost, segment.pings.max_ns()), (3000, 2, 45 * MS));
+    }
+
+    #[test]
+    fn the_periods_of_ten_years_are_at_most_ten_thousand() {
+        let mut timeline = Timeline::default();
+        let ping = Ping { rtt: latency_of([MS]), ..Ping::default() };
+        timeline.push(&Record::Ping(Box::new(Span::new(3.1e8, 1.0, ping))));
+        let worst = timeline.worst_pings(1);
+        assert_eq!(worst.len(), 1);
+        assert!(3.1e8 / worst[0].length_s < 10_000.0, "{worst:?}");
+        assert_eq!(worst[0].length_s % MINUTE_S, 0.0);
     }
 
     #[test]
