@@ -6,7 +6,7 @@
 //!   session  0 s   ├──────────┤   gap    ├───────────┤
 //! ```
 //! Times count from the start of the first session. The segments of later sessions get the next free numbers. Files of
-//! one session, written with `--record-rotate`, keep the times and the segment numbers of that session.
+//! one session, written with `--record-rotate` or with the key `r`, keep the times and the segment numbers of that session.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -92,10 +92,15 @@ impl JoinedReader {
             let from_s = glance.session.from_s;
             let mut shift_s = (*started - *first).as_seconds_f64();
             if let Some((ended_s, earlier)) = before {
+                let last = night.parts.last().filter(|last| last.started == glance.session.started);
+                shift_s = last.map_or(shift_s, |last| last.shift_s);
                 if shift_s + from_s < ended_s - ROUNDED_S {
                     return Err(ReadError::Overlap((*path).clone(), earlier.to_owned()));
                 }
-                shift_s = shift_s.max(ended_s - from_s);
+                // Files of one session keep its times: the last records of a file may be later than the next start.
+                if last.is_none() {
+                    shift_s = shift_s.max(ended_s - from_s);
+                }
             }
             before = Some((shift_s + glance.end.t_s, path));
             let (reader, started) = (Reader::open(path)?, glance.session.started.clone());
@@ -270,6 +275,18 @@ mod tests {
         let of_one = |record: &Record| matches!(record, Record::Interval(part) if part.segment == 1);
         assert_eq!((segments, records.iter().filter(|record| of_one(record)).count()), (1, 40));
         assert_eq!(records.last().and_then(Record::t_s), Some(40.0));
+    }
+
+    #[test]
+    fn many_files_of_one_session_keep_their_times_even_if_each_ends_late() {
+        let folder = tempfile::tempdir().unwrap();
+        // Each file ends 60 ms after the start of the next file.
+        let from_s = |n: u32| f64::from(n) * 9.94;
+        let write = |n| file(folder.path(), &format!("{n}.jsonl"), "23:00:00", from_s(n), &[10; 10]);
+        let paths: Vec<_> = (0..60).map(write).collect();
+        let records = read(&mut JoinedReader::open(&paths).unwrap());
+        let latest = records.iter().rfind(|record| matches!(record, Record::Interval(_))).unwrap();
+        assert_eq!((records.len(), latest.t_s()), (1 + 1 + 600 + 1, Some(from_s(59) + 10.0)));
     }
 
     #[test]
