@@ -147,6 +147,17 @@ impl Ledger {
         may_begin
     }
 
+    /// Adds objects that setups have made at another server. This server was its replica, and so has these objects too.
+    pub fn add_made(&self, made: &[SetupObject]) {
+        let mut sheet = self.sheet.lock();
+        for object in made {
+            if !sheet.marker.made.contains(object) {
+                sheet.marker.made.push(object.clone());
+                sheet.is_behind = true;
+            }
+        }
+    }
+
     /// Returns whether this session has made the object or is about to make it.
     pub(super) fn has_made(&self, made: &SetupObject) -> bool {
         self.sheet.lock().marker.made.contains(made)

@@ -5,7 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::holders::{Holder, HolderReplies, Holders};
+use super::{
+    HolderReplies,
+    holders::{Holder, Holders},
+};
 use crate::{
     events::{EventKind, PrefillResult},
     knobs::Knobs,

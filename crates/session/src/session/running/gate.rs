@@ -11,9 +11,9 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use super::{
-    Commission, KeyOwner,
+    Commission, HolderReplies, KeyOwner,
     caution::Caution,
-    holders::{Holder, HolderReplies, Holders},
+    holders::{Holder, Holders},
     stage::{Admission, GateStage, modules, others},
 };
 use crate::{

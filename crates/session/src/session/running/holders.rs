@@ -13,13 +13,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::KeyOwner;
+use super::{HolderReplies, KeyOwner};
 use crate::{
     clock::Clock,
     endpoint::{Address, Cluster, Role, Target, Topology, node_address},
     knobs::Knobs,
     protocol::SLOTS,
-    server::{Answer, ClusterMember, Control, Ledger, Marker, ServerError},
+    server::{Answer, ClusterMember, Control, Ledger, Marker, ServerError, SetupObject},
     session::Numbering,
     workload::KeySpan,
 };
@@ -68,38 +68,11 @@ pub struct Holders {
     every: Duration,
     /// The ledger of the named server.
     ledger: Ledger,
+    /// The objects that setups made at former primaries. A promoted replica has copies of them.
+    made: Vec<SetupObject>,
     /// The key names that the load may write, and whether the keys stay on the server at the end.
     noted: Option<(KeySpan, bool)>,
     numbering: Numbering,
-}
-
-/// The replies of all holders, some of which may not have arrived yet.
-#[derive(Debug)]
-pub struct HolderReplies<T> {
-    awaited: Vec<(u16, Address, Answer<T>)>,
-    arrived: Vec<(u16, T)>,
-    /// Whether errors name the server. They do if there are several servers.
-    is_of_cluster: bool,
-}
-
-impl<T> HolderReplies<T> {
-    /// Returns the replies of all holders with their node numbers; `None` if not all replies arrive within `limit`. The
-    /// replies are returned only once.
-    ///
-    /// # Errors
-    /// Returns the first error of a holder. The error names the server if there are several holders.
-    pub fn wait(&mut self, limit: Duration) -> Option<Result<Vec<(u16, T)>, ServerError>> {
-        let deadline = Instant::now() + limit;
-        while let Some((number, address, answer)) = self.awaited.first() {
-            match answer.wait(deadline.saturating_duration_since(Instant::now()))? {
-                Ok(value) => self.arrived.push((*number, value)),
-                Err(error) if self.is_of_cluster => return Some(Err(error.at(address))),
-                Err(error) => return Some(Err(error)),
-            }
-            self.awaited.remove(0);
-        }
-        Some(Ok(std::mem::take(&mut self.arrived)))
-    }
 }
 
 impl Holders {
@@ -120,6 +93,7 @@ impl Holders {
             controls: BTreeMap::new(),
             every: Duration::ZERO,
             ledger,
+            made: Vec::new(),
             noted: None,
             numbering: Numbering { first: number, step: 1 },
         }
@@ -146,6 +120,7 @@ impl Holders {
             controls,
             every,
             ledger,
+            made: Vec::new(),
             noted: None,
             numbering,
         };
@@ -300,16 +275,22 @@ impl Holders {
             .filter(|(_, node)| node.role == Role::Primary)
             .map(|(number, node)| (self.numbering.of(number.index()), &node.address))
             .collect();
+        self.set_primaries(&primaries)
+    }
+
+    /// Replaces the former primaries with the new primaries of the cluster.
+    fn set_primaries(&mut self, primaries: &BTreeMap<u16, &Address>) -> Result<(), String> {
         self.all.retain(|holder| {
             let is_primary = primaries.contains_key(&holder.number);
             if !is_primary {
                 holder.ledger.drop_keys();
+                self.made.extend(holder.ledger.marker().made);
             }
             is_primary
         });
         for (number, address) in primaries {
-            if !self.has(number) {
-                self.add(number, address)?;
+            if !self.has(*number) {
+                self.add(*number, address)?;
             }
         }
         Ok(())
@@ -340,11 +321,12 @@ impl Holders {
                 Ledger::new(run, owner)
             }
         };
-        let mut marking = Marking::Done;
+        ledger.add_made(&self.made);
         if let Some((span, kept)) = &self.noted {
             ledger.add_keys(span.clone(), *kept);
-            marking = Marking::Sent(control.mark(&ledger));
         }
+        let has_changes = self.noted.is_some() || !self.made.is_empty();
+        let marking = if has_changes { Marking::Sent(control.mark(&ledger)) } else { Marking::Done };
         self.all.push(Holder { number, target, control, ledger, marking });
         Ok(())
     }
@@ -396,3 +378,6 @@ impl Holders {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,10 +7,10 @@ use std::{
 };
 
 use super::{
-    Commission, KeyOwner, Notice, Order,
+    Commission, HolderReplies, KeyOwner, Notice, Order,
     fill::PrefillWatch,
     gate::WriteGate,
-    holders::{HolderReplies, Holders},
+    holders::Holders,
     peer::Peers,
     refusal::Refusals,
     stage::Admission,

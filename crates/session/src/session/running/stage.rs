@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Notice, holders::HolderReplies};
+use super::{HolderReplies, Notice};
 use crate::{
     knobs::Knobs,
     server::{SetUp, Survey},
