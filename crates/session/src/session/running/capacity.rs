@@ -98,8 +98,8 @@ impl CapacityWatch {
         self.rooms = surveys.iter().map(|(number, survey)| (*number, room(survey))).collect();
     }
 
-    /// Adds the next record of node `number`.
-    pub fn push(&mut self, number: u16, record: &Record) {
+    /// Adds the next record of node `number`. `holds` returns whether a node stores keys of the load now.
+    pub fn push(&mut self, number: u16, record: &Record, holds: impl Fn(u16) -> bool) {
         match record {
             Record::Segment(segment) => {
                 self.began_s = segment.t_s;
@@ -107,7 +107,11 @@ impl CapacityWatch {
                     self.ours = segment.knobs.clients.into();
                 }
             }
-            Record::Server(moment) => self.push_status(number, moment),
+            Record::Server(moment) => {
+                // A primary that has become a replica has the keys of another primary.
+                self.rooms.retain(|known, _| holds(*known));
+                self.push_status(number, moment);
+            }
             _ => {}
         }
     }
@@ -136,16 +140,30 @@ mod tests {
     fn room(began_s: f64, clients: u64, limit: f64) -> FreeCapacity {
         let mut watch = CapacityWatch::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
-        watch.push(0, &Record::Segment(Segment::new(began_s, 1, knobs)));
+        watch.push(0, &Record::Segment(Segment::new(began_s, 1, knobs)), |_| true);
+        watch.push(0, &status(clients, limit), |_| true);
+        watch.room()
+    }
+
+    fn status(clients: u64, limit: f64) -> Record {
         let gauges = [
             (Gauge::MaxMemory, limit),
             (Gauge::UsedMemory, 30.0),
             (Gauge::MaxClients, 1000.0),
             (Gauge::Clients, clients as f64),
         ];
-        let body = Status { gauges: gauges.into(), ..Status::default() };
-        watch.push(0, &Record::Server(Box::new(Moment::new(5.0, body))));
-        watch.room()
+        Record::Server(Box::new(Moment::new(5.0, Status { gauges: gauges.into(), ..Status::default() })))
+    }
+
+    #[test]
+    fn a_former_primary_gives_no_room_after_a_failover() {
+        let mut watch = CapacityWatch::default();
+        let memory = |watch: &mut CapacityWatch, number, holders: [u16; 2]| {
+            watch.push(number, &status(0, 100.0), |number| holders.contains(&number));
+            watch.room().memory
+        };
+        assert_eq!([0, 1].map(|number| memory(&mut watch, number, [0, 1])), [Some(70), Some(140)]);
+        assert_eq!([2, 1].map(|number| memory(&mut watch, number, [1, 2])), [Some(140), Some(140)]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::{
     Commission,
     capacity::{CapacityWatch, Demand, HarmCheck, LoadChange},
+    holders::Holders,
 };
 use crate::{knobs::Knobs, load::RequestLimit, server::Survey, session::Record};
 
@@ -59,9 +60,9 @@ impl Caution {
         }
     }
 
-    /// Adds the next record of node `number`.
-    pub fn push(&mut self, number: u16, record: &Record) {
-        self.room.push(number, record);
+    /// Adds the next record of node `number`. `holders` are the servers that store keys of the load now.
+    pub fn push(&mut self, number: u16, record: &Record, holders: &Holders) {
+        self.room.push(number, record, |number| holders.has(number));
     }
 
     /// Adds the results of the survey of the servers' data.

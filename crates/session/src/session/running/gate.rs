@@ -74,9 +74,9 @@ impl WriteGate {
         }
     }
 
-    /// Adds the next record of node `number`, which stores keys of the load.
-    pub fn push(&mut self, number: u16, record: &Record) {
-        self.caution.push(number, record);
+    /// Adds the next record of node `number`, which is one of `holders`.
+    pub fn push(&mut self, number: u16, record: &Record, holders: &Holders) {
+        self.caution.push(number, record, holders);
     }
 
     /// Returns the waiting load settings if they may take effect. Otherwise prepares a question about harm.

@@ -259,14 +259,14 @@ impl SessionNode {
         if let (Record::Server(_), Some(holder)) =
             (record, self.holders.iter().find(|holder| record.is_of(holder.number)))
         {
-            self.gate.push(holder.number, record);
+            self.gate.push(holder.number, record, &self.holders);
         }
         if !record.is_of(self.number) {
             return None;
         }
         let refused = self.refusals.push(record);
         if !matches!(record, Record::Server(_)) {
-            self.gate.push(self.number, record);
+            self.gate.push(self.number, record, &self.holders);
         }
         self.fill.push(record);
         if let Some(notice) = self.notice(record) {
