@@ -188,6 +188,7 @@ impl Collector {
             }
             CollectorMessage::Listen(listener) => self.welcome(listener),
             CollectorMessage::Finish => {}
+                self.targets.iter_mut().for_each(|target| target.hear_segment(segment.t_s));
         }
     }
 

@@ -73,6 +73,8 @@ pub(crate) struct TargetRecords {
     lag_ns: Option<u64>,
     pauses: Pauses,
     watches: FigureWatches,
+    /// Whether the target never gets load, so that its first segment is its only segment.
+    is_watched: bool,
     /// Records that `take` has not returned yet.
     made: Vec<Record>,
 }
@@ -81,6 +83,7 @@ impl TargetRecords {
     /// Returns a maker of records from the reports in `inputs`.
     pub(super) fn new(clock: Clock, inputs: TargetInputs) -> Self {
         let rings = inputs.load.rings;
+        let is_watched = rings.is_empty() && inputs.fleet.is_none();
         Self {
             clock,
             assembly: Assembly::new(rings.len()),
@@ -102,6 +105,7 @@ impl TargetRecords {
             lag_ns: None,
             pauses: Pauses::default(),
             watches: FigureWatches::default(),
+            is_watched,
             made: Vec::new(),
         }
     }
@@ -168,6 +172,14 @@ impl TargetRecords {
     /// Adds a record of this machine's wake probe.
     pub(super) fn hear_wake(&mut self, record: &Record) {
         self.watches.push(record);
+    }
+
+    /// Ends the level shifts of a target that is only watched, because the load of another target has changed at `t_s`.
+    /// A target with load ends its level shifts with each of its own segments.
+    pub(super) fn hear_segment(&mut self, t_s: f64) {
+        if self.is_watched {
+            self.made.extend(self.watches.forget(t_s).into_iter().map(Record::Event));
+        }
     }
 
     /// Adds the recall of a search. `of` is the search's workload and keyspace; the recall is ignored if the present
