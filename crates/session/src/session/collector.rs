@@ -22,6 +22,7 @@ use super::{
     queue::Feed,
     target_records::{TargetInputs, TargetRecords, span},
 };
+    watched::is_of_machine,
 use crate::{
     clock::{Clock, seconds},
     events::EventKind,
@@ -153,7 +154,7 @@ impl Collector {
                     drop(self.emit(Record::Intrinsic(span(report, &self.pauses))));
                 }
                 probe::ProbeMessage::Host { at_ns, server, sample } if server < self.targets.len() => {
-                    self.emit_of(server, Record::Host(Box::new(Moment::new(seconds(at_ns), *sample))));
+                    self.targets[server].make(Record::Host(Box::new(Moment::new(seconds(at_ns), *sample))));
                 }
                 probe::ProbeMessage::Lag { node, lag_ns } if node < self.targets.len() => {
                     self.targets[node].hear_lag(lag_ns);
@@ -170,7 +171,14 @@ impl Collector {
     }
 
     fn take(&mut self, target: usize) {
-        for record in self.targets[target].take() {
+        // The targets on this machine share the machine's figures, and the first target reports the shifts of these.
+        let is_repeated = |record: &Record| match record {
+            Record::Event(Event { what: EventKind::Shifted { shift }, .. }) => {
+                target > 0 && is_of_machine(&shift.figure)
+            }
+            _ => false,
+        };
+        for record in self.targets[target].take().into_iter().filter(|record| !is_repeated(record)) {
             self.emit_of(target, record);
         }
     }

@@ -372,7 +372,8 @@ impl TargetRecords {
         self.make(Record::Event(Event::new(seconds(at_ns), what)));
     }
 
-    fn make(&mut self, record: Record) {
+    /// Adds a record of this target, and the events that the record causes.
+    pub(super) fn make(&mut self, record: Record) {
         let events = self.watches.push(&record);
         for record in std::iter::once(record).chain(events.into_iter().map(Record::Event)) {
             self.tally.push(&record);

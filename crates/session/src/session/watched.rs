@@ -2,7 +2,7 @@
 
 use crate::{
     events::ShiftReport,
-    gauge::{Gauge, GaugeKind, GaugeUnit},
+    gauge::{Gauge, GaugeGroup, GaugeKind, GaugeUnit},
     stats::baseline::{LevelShift, ShiftEnd, ShiftThreshold},
     units,
 };
@@ -103,4 +103,10 @@ impl WatchedFigure {
             given_up: None,
         }
     }
+}
+
+/// Returns whether the figure with this name in files is a gauge of the whole machine, not of a server.
+pub(super) fn is_of_machine(figure: &str) -> bool {
+    let of_machine = |gauge: &Gauge| gauge.about().group == GaugeGroup::Host;
+    Gauge::all_watched().filter(of_machine).any(|gauge| gauge.about().name == figure)
 }
