@@ -20,9 +20,10 @@ use super::{
     Event, Moment, Record, Segment, SessionStart,
     pauses::{PauseWatch, Pauses},
     queue::Feed,
+    recorder::going_on,
     target_records::{TargetInputs, TargetRecords, span},
-};
     watched::is_of_machine,
+};
 use crate::{
     clock::{Clock, seconds},
     events::EventKind,
@@ -40,7 +41,8 @@ pub(super) enum CollectorMessage {
     Join { address: String, inputs: Box<TargetInputs>, first: Box<Segment> },
     /// A user's note, or an event of the session itself.
     Record(Record),
-    /// A new listener, which receives the first record, the records of the current segments, and all later records.
+    /// A new listener, which receives the first record with the present time as its start, the records of the current
+    /// segments, and all later records.
     Listen(Feed<Arc<Record>>),
     /// The workers are about to stop. The collector reads the remaining reports of the workers, and ends.
     Finish,
@@ -186,6 +188,7 @@ impl Collector {
     fn hear(&mut self, message: CollectorMessage) {
         match message {
             CollectorMessage::Segment(target, segment) => {
+                self.targets.iter_mut().for_each(|target| target.hear_segment(segment.t_s));
                 self.targets[target].begin_segment(segment);
                 self.take(target);
             }
@@ -196,7 +199,6 @@ impl Collector {
             }
             CollectorMessage::Listen(listener) => self.welcome(listener),
             CollectorMessage::Finish => {}
-                self.targets.iter_mut().for_each(|target| target.hear_segment(segment.t_s));
         }
     }
 
@@ -210,8 +212,10 @@ impl Collector {
     }
 
     fn welcome(&mut self, mut listener: Feed<Arc<Record>>) {
-        let start = self.start.iter().map(|start| Arc::new(Record::Session(start.clone())));
-        let mut beginning = start.chain(self.segments.iter().flatten().cloned());
+        let from_s = seconds(self.clock.now_ns());
+        let start = self.start.iter().map(|start| Record::Session(SessionStart { from_s, ..start.clone() }));
+        let segments = self.segments.iter().flatten().map(|segment| going_on(segment, from_s));
+        let mut beginning = start.chain(segments).map(Arc::new);
         if beginning.all(|record| listener.record(&record)) {
             self.listeners.push(listener);
         }
@@ -230,5 +234,133 @@ impl Collector {
         self.start.as_mut().map(|start| start.follow(&record));
         self.listeners.retain_mut(|listener| listener.record(&record));
         record
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        path::{Path, PathBuf},
+        sync::mpsc::{Sender, channel},
+    };
+
+    use super::*;
+    use crate::{
+        gauge::Gauge,
+        host::HostSample,
+        knobs::Knobs,
+        load::LoadOutput,
+        probe::{Ping, ServerPid},
+        session::{
+            Interval, JoinedReader, Recording, RecordingSummary, ServerIdentity, SessionEnd, SessionWriter,
+            Span, queue::queue,
+        },
+        stats::fixture::repeated,
+    };
+
+    /// Returns a collector of two targets without workers, and the sender of the probes' reports.
+    fn collector(clock: Clock) -> (Collector, Sender<probe::ProbeMessage>) {
+        let target = || {
+            let load = LoadOutput { rings: Vec::new(), joined: channel().1, events: channel().1 };
+            let (ping, server, pid) = (channel().1, channel().1, ServerPid::default());
+            TargetInputs { load, ping, server, fleet: None, pid, numbers: None }
+        };
+        let (reports, machine) = channel();
+        let inputs = Inputs { targets: vec![target(), target()], machine, session: channel().1 };
+        let mut collector = Collector::new(clock, inputs, Vec::new());
+        collector.begin(SessionStart::now(ServerIdentity::default()));
+        (0..2).for_each(|n| collector.begin_target(n, Segment::new(0.0, 1, Knobs::default()), None));
+        (collector, reports)
+    }
+
+    #[test]
+    fn a_shift_of_a_gauge_of_the_host_is_an_event_and_the_machines_are_reported_once() {
+        let (mut collector, reports) = collector(Clock::start());
+        let (feed, records) = queue::<Arc<Record>>();
+        collector.welcome(feed);
+        for s in 1..=40_u64 {
+            let share = if s > 30 { 0.9 } else { 0.1 };
+            let sample = Box::new(HostSample {
+                gauges: [(Gauge::HostCpu, share), (Gauge::ServerCpu, share)].into(),
+                ..HostSample::default()
+            });
+            for server in 0..2 {
+                let (at_ns, sample) = (s * 1_000_000_000, sample.clone());
+                reports.send(probe::ProbeMessage::Host { at_ns, server, sample }).unwrap();
+            }
+        }
+        collector.take_all();
+        drop(collector);
+        let shift = |record: Arc<Record>| match &*record {
+            Record::Event(Event { node, what: EventKind::Shifted { shift }, .. }) => {
+                Some((*node, shift.figure.clone()))
+            }
+            _ => None,
+        };
+        let mut shifts: Vec<_> = records.rest().filter_map(shift).collect();
+        shifts.sort();
+        let expected = [(0, "host_cpu"), (0, "server_cpu"), (1, "server_cpu")];
+        assert_eq!(shifts, expected.map(|(node, figure)| (node, figure.to_owned())));
+    }
+
+    #[test]
+    fn a_change_of_the_load_is_no_shift_of_a_node_that_is_only_watched() {
+        let (mut collector, _reports) = collector(Clock::start());
+        let (feed, records) = queue::<Arc<Record>>();
+        collector.welcome(feed);
+        for s in 1..=60_u32 {
+            if s == 30 {
+                let segment = Segment::new(29.5, 2, Knobs { load: true, ..Knobs::default() });
+                collector.hear(CollectorMessage::Segment(0, segment));
+            }
+            let rtt = repeated(if s < 30 { 400_000 } else { 4_900_000 }, 25);
+            let ping = Span::new(f64::from(s), 1.0, Ping { rtt, ..Ping::default() });
+            collector.targets[1].make(Record::Ping(Box::new(ping)));
+            collector.take_all();
+        }
+        drop(collector);
+        let is_shift = |record: &Arc<Record>| {
+            matches!(&**record, Record::Event(Event { what: EventKind::Shifted { .. }, .. }))
+        };
+        assert_eq!(records.rest().filter(is_shift).count(), 0);
+    }
+
+    /// Records `ops` requests into a new file that begins now, and returns its path. If `is_last` is true, the session
+    /// ends with the recording.
+    fn record(collector: &mut Collector, folder: &Path, ops: u64, is_last: bool) -> PathBuf {
+        let path = folder.join(format!("{ops}.jsonl"));
+        let (recording, feed) = Recording::start(SessionWriter::create(&path).unwrap()).unwrap();
+        collector.welcome(feed);
+        let t_s = seconds(collector.clock.now_ns());
+        let interval = Interval { t_s, length_s: 0.25, segment: 1, ops, ..Interval::default() };
+        collector.emit(Record::Interval(Box::new(interval)));
+        if is_last {
+            let mut whole = SessionEnd { t_s, ..SessionEnd::default() };
+            whole.summary.ops = 1_000_000;
+            collector.emit(Record::End(Box::new(whole)));
+        }
+        collector.listeners.clear();
+        recording.finish().unwrap();
+        path
+    }
+
+    #[test]
+    fn a_recording_that_begins_later_is_about_its_own_time_and_is_read_with_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut collector, _reports) = collector(Clock::start());
+        let paths = [(7, false), (11, true)].map(|(ops, is_last)| {
+            let before_s = seconds(collector.clock.now_ns());
+            let path = record(&mut collector, folder.path(), ops, is_last);
+            let summary = RecordingSummary::at(&path).unwrap();
+            assert!(summary.session.from_s >= before_s, "{:?}", summary.session);
+            assert_eq!((summary.end.summary.ops, summary.has_end), (ops, is_last));
+            path
+        });
+        let mut both = JoinedReader::open(&paths).unwrap();
+        let records: Vec<_> = std::iter::from_fn(|| both.next_record().unwrap()).collect();
+        let from_s = RecordingSummary::at(&paths[0]).unwrap().session.from_s;
+        assert!(records.iter().filter_map(Record::t_s).all(|t_s| t_s >= from_s), "{records:?}");
+        let Some(Record::End(end)) = records.last() else { panic!("an end") };
+        assert_eq!(end.summary.ops, 7 + 11);
     }
 }

@@ -252,7 +252,8 @@ impl Live {
         self.targets.iter().filter_map(|target| target.load.as_ref())
     }
 
-    /// Adds a listener, which receives the first record, the records of the current segments, and all later records.
+    /// Adds a listener, which receives the first record with the present time as its start, the records of the current
+    /// segments, and all later records.
     pub fn listen(&self, listener: Feed<Arc<Record>>) {
         self.send(CollectorMessage::Listen(listener));
     }

@@ -164,7 +164,7 @@ impl RecordingFile {
                 self.segments.insert(node, Arc::clone(record));
                 Arc::clone(record)
             }
-            Record::End(end) if self.writer.has_rotated() => Arc::new(self.end_of(end)),
+            Record::End(end) if self.is_a_part() => Arc::new(self.end_of(end)),
             other => {
                 self.session.as_mut().map(|session| session.follow(other));
                 Arc::clone(record)
@@ -203,8 +203,13 @@ impl RecordingFile {
         self.write(&rest)
     }
 
-    /// Returns the end record for the last of several files. It has the results of searches and sweeps of the
-    /// session, and the summary of this file alone.
+    /// Returns whether the file begins later than the session.
+    fn is_a_part(&self) -> bool {
+        self.writer.has_rotated() || self.session.as_ref().is_some_and(|session| session.from_s > 0.0)
+    }
+
+    /// Returns the end record for a file that begins later than the session. It has the results of searches and sweeps
+    /// of the session, and the summary of this file alone.
     fn end_of(&self, session: &SessionEnd) -> Record {
         let sum = self.sums.get(&session.node).map_or_else(|| session.clone(), |sum| sum.end(session.t_s));
         let SessionEnd { node, found, best, .. } = session.clone();
@@ -222,8 +227,8 @@ impl RecordingFile {
     }
 }
 
-/// Returns the record of a segment that began in an earlier file, for a file that begins at `from_s`.
-fn going_on(segment: &Record, from_s: f64) -> Record {
+/// Returns the record of a segment that began earlier, for a file that begins at `from_s`.
+pub(super) fn going_on(segment: &Record, from_s: f64) -> Record {
     match segment {
         Record::Segment(segment) => {
             Record::Segment(Segment { t_s: segment.t_s.max(from_s), ..segment.clone() })
