@@ -1,7 +1,11 @@
 //! What redyno has and lacks, as its pages say: each row of docs/peers.md, and each word of the lists of what is not there, is
 //! held against the program.
 
-use std::{collections::BTreeMap, thread, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    thread,
+    time::Duration,
+};
 
 use redyno::{demo, stats::Recorder};
 use serde_json::Value;
@@ -259,9 +263,12 @@ fn what_is_not_there_is_refused_and_said_so() {
         assert!(told.contains(part) && told.contains(option.as_str()), "{option}: {told}");
     }
     let memtier = listed(&page("docs/memtier.md"), "## What is not there\n");
-    assert!(!memtier.is_empty());
-    let others = ["--realtime-latencies", "--miss-rate-threshold"].map(str::to_owned);
-    for option in memtier.iter().chain(&others) {
+    let absent = page("src/compat/memtier/options.txt");
+    let absent = absent.lines().filter_map(|line| line.strip_prefix("absent: "));
+    let values = ["memcache_binary", "--data-size-pattern S"];
+    let absent: BTreeSet<_> = absent.flat_map(|names| names.split(", ")).chain(values).collect();
+    assert_eq!(memtier.iter().map(String::as_str).collect::<BTreeSet<_>>(), absent);
+    for option in &memtier {
         // A value of an option of memtier's that has others.
         let given = if option == "memcache_binary" { "-P memcache_binary" } else { option };
         let outcome = with_option("memtier", given).expect_code(2);

@@ -364,6 +364,7 @@ mod tests {
         let rows = |more: &str| RunRequests::of(&options(&format!("{line} {more}"))).unwrap().rows;
         assert_eq!(rows(""), ["SET", "GET"]);
         assert_eq!(rows("--command-stats-breakdown line"), ["SET", "GET", "SET"]);
+        assert_eq!(rows("--command-stats-breakdown LINE"), ["SET", "GET", "SET"]);
     }
 
     #[test]

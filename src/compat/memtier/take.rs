@@ -63,7 +63,8 @@ impl MemtierOptions {
             }
             "--print-all-runs" => self.prints_all_runs = true,
             "--command-stats-breakdown" => {
-                let breakdown = Breakdown::ALL.into_iter().find(|known| known.name() == text);
+                let breakdown =
+                    Breakdown::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(text));
                 self.breakdown =
                     value_or_refusal(breakdown, "command-stats-breakdown must be 'command' or 'line'.")?;
             }
