@@ -134,6 +134,12 @@ fn files_that_are_not_what_they_should_be_are_named_before_anything_starts() {
     fs::write(&broken, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").unwrap();
     fs::write(&locked, "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")
         .unwrap();
+    let old = authority.file("old");
+    fs::write(
+        &old,
+        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAA==\n-----END RSA PRIVATE KEY-----\n",
+    )
+    .unwrap();
     fs::create_dir(&empty).unwrap();
     let (missing, pipe) = (authority.file("missing"), authority.file("pipe"));
     // Nobody ever writes to it.
@@ -157,6 +163,7 @@ fn files_that_are_not_what_they_should_be_are_named_before_anything_starts() {
         (vec!["--insecure", "--cert", &missing, "--key", &key], vec!["--cert", &missing, "No such file"]),
         (vec!["--insecure", "--cert", &cert, "--key", &text], vec!["--key", &text, "no private key"]),
         (vec!["--insecure", "--cert", &cert, "--key", &locked], vec!["--key", &locked, "is encrypted"]),
+        (vec!["--insecure", "--cert", &cert, "--key", &old], vec!["--key", &old, "is encrypted"]),
         (vec!["--insecure", "--cert", &cert, "--key", &other_key], vec![&other_key, "not the key of", &cert]),
         (
             vec!["--insecure", "--sni", "no name"],

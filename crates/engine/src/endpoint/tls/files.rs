@@ -142,7 +142,11 @@ pub(super) fn identity(
     let chain = certificates("--cert", &client.certificate)?;
     let text = read("--key", &client.key)?;
     let key = PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
-        _ if memchr::memmem::find(&text, b"BEGIN ENCRYPTED PRIVATE KEY").is_some() => {
+        // The form of PKCS #8, and the older form that OpenSSL writes with -traditional.
+        _ if [&b"BEGIN ENCRYPTED PRIVATE KEY"[..], b"Proc-Type: 4,ENCRYPTED"]
+            .iter()
+            .any(|mark| memchr::memmem::find(&text, mark).is_some()) =>
+        {
             TlsError::EncryptedKey(client.key.clone())
         }
         pem::Error::NoItemsFound => TlsError::NoKey(client.key.clone()),
