@@ -45,8 +45,10 @@ struct TraceReader {
     commands: Commands,
     names: Vec<NamedCommand>,
     not_sent: BTreeMap<String, u64>,
-    first_us: Option<u64>,
+    first_us: u64,
     last_us: u64,
+    /// The number of lines whose time is earlier than the time of a line before them.
+    early: u64,
     has_lengths: bool,
     written: u64,
     largest: u64,
@@ -61,7 +63,7 @@ impl Workload {
     /// names the first invalid line.
     pub fn of_trace(file: &Path, speed: f64, order: TraceOrder) -> Result<Self, WorkloadError> {
         let fail = |what: String| invalid!("{}: {what}", untrusted::path(file));
-        let mut reading = TraceReader::default();
+        let mut reading = TraceReader { first_us: u64::MAX, ..TraceReader::default() };
         reading.read(file).map_err(|(line, what)| match line {
             0 => fail(what),
             line => fail(format!("line {line}: {what}")),
@@ -107,16 +109,14 @@ impl TraceReader {
     }
 
     fn take(&mut self, line: &[u8], number: u64) -> Result<(), String> {
-        if line.is_empty() || line.starts_with(b"#") || line == b"OK" && number == 1 {
+        if line.is_empty() || line.starts_with(b"#") || line == b"OK" {
             self.has_lengths |= line == LENGTHS.as_bytes();
             return Ok(());
         }
         let MonitorLine { at_us, words } = MonitorLine::read(line).map_err(str::to_owned)?;
-        if at_us < self.last_us {
-            return Err("its time is earlier than the time of the previous command".to_owned());
-        }
-        self.last_us = at_us;
-        let first_us = *self.first_us.get_or_insert(at_us);
+        self.early += u64::from(at_us < self.last_us);
+        self.last_us = self.last_us.max(at_us);
+        self.first_us = self.first_us.min(at_us);
         let command = command_of(&words);
         let Some(keys) = moved_keys(&words) else {
             let is_full = self.not_sent.len() >= MOST_NAMES && !self.not_sent.contains_key(&command);
@@ -140,7 +140,7 @@ impl TraceReader {
         let bytes = words.iter().map(length).sum();
         self.largest = self.largest.max(bytes);
         self.written += if self.names[operation].writes { bytes } else { 0 };
-        self.commands.push(at_us - first_us, operation as u16, words.into_iter());
+        self.commands.push(at_us, operation as u16, words.into_iter());
         Ok(())
     }
 
@@ -189,6 +189,7 @@ impl TraceReader {
             asked.push(Operation { name: OTHER.to_owned(), ..other.operation(weight(count)) });
         }
         let not_sent = self.sorted();
+        self.commands.sort(self.first_us);
         let recorded = TraceContent {
             file: file.to_owned(),
             commands: self.commands,
@@ -196,6 +197,7 @@ impl TraceReader {
             written: self.written,
             largest: self.largest,
             several_keys: self.several_keys,
+            early: self.early,
             not_sent,
             order,
             speed,
@@ -317,6 +319,18 @@ mod tests {
         let last = workload.operations.last().unwrap();
         assert_eq!((last.name.as_str(), last.weight, last.writes), ("other", 15, Some(true)));
         assert_eq!(workload.operations[0].weight, 20);
+    }
+
+    #[test]
+    fn lines_out_of_order_are_sorted_by_time_and_counted() {
+        let line = |at: &str, key: &str| format!("{at} [0 x] \"GET\" \"{key}\"\nOK\n");
+        let lines = [("3.000000", "c"), ("2.000000", "a"), ("2.000000", "b"), ("9.000000", "d")];
+        let workload = read(&lines.map(|(at, key)| line(at, key)).concat());
+        let expected = ["a", "b", "c", "d"].map(|key| format!("*2\r\n$3\r\nGET\r\n$3\r\np:{key}\r\n"));
+        assert!(sent(&workload, 4).ends_with(&expected.concat()));
+        assert!(
+            workload.about.contains("4 commands in 7") && workload.about.contains("; 2 lines out of order")
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! ```text
 //!  1700000000.123456 [0 127.0.0.1:5000] "SET" "k\x00" "say \"hi\""
 //!  1700000000.123460 [0 lua] "INCR" "n"                                a command of a script
+//!  [ proxy49 ] 1700000000.123460 [0 10.0.0.1:5000] "GET" "k"           the output of several proxies
 //! ```
 
 use crate::protocol::whole_number;
@@ -26,6 +27,8 @@ impl MonitorLine {
     /// Fails if the line is invalid. The error is the reason.
     pub fn read(line: &[u8]) -> Result<Self, &'static str> {
         let line = line.strip_prefix(b"+").unwrap_or(line);
+        let prefix = line.strip_prefix(b"[").and_then(|rest| memchr::memmem::find(rest, b"] "));
+        let line = &line[prefix.map_or(0, |end| end + 3)..];
         let (at_us, rest) = time(line).ok_or(
             "it does not begin with a time and a client such as 1700000000.123456 [0 127.0.0.1:5000]",
         )?;
@@ -123,6 +126,8 @@ mod tests {
         assert_eq!(read.at_us, 1_700_000_000_123_456);
         let expected: [&[u8]; 4] = [b"SET", br#"a "b" \"#, b"\x00\xff\n\r\t\x07\x08", b""];
         assert_eq!(read.words, expected);
+        let of_proxy = MonitorLine::read(b"[ proxy49 ] 1.000001 [0 10.0.0.1:5000] \"GET\" \"k\"").unwrap();
+        assert_eq!((of_proxy.at_us, of_proxy.words.len()), (1_000_001, 2));
         let of_script = MonitorLine::read(b"+1.000001 [7 lua] \"incr\" \"] \\\"x\"").unwrap();
         assert_eq!((of_script.at_us, of_script.words[1].as_slice()), (1_000_001, &b"] \"x"[..]));
     }

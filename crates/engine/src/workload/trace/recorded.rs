@@ -45,6 +45,8 @@ pub(in crate::workload) struct TraceContent {
     pub(in crate::workload) commands: Commands,
     /// The commands that are not sent: their names, and how often each command occurs.
     pub(in crate::workload) not_sent: Vec<(String, u64)>,
+    /// The number of lines whose time is earlier than the time of a line before them.
+    pub(in crate::workload) early: u64,
     /// The operations of the workload that send the commands.
     pub(in crate::workload) senders: Vec<u16>,
     pub(in crate::workload) order: TraceOrder,
@@ -104,6 +106,19 @@ impl Commands {
                 self.bytes.extend_from_slice(word);
             }
         }
+    }
+
+    /// Sorts the commands by time, and subtracts `first_us` from each time. Commands with the same time keep their
+    /// order.
+    pub(in crate::workload) fn sort(&mut self, first_us: u64) {
+        if !self.dues_us.is_sorted() {
+            let mut order: Vec<_> = (0..self.dues_us.len()).collect();
+            order.sort_by_key(|place| self.dues_us[*place]);
+            self.begins = order.iter().map(|place| self.begins[*place]).collect();
+            self.operations = order.iter().map(|place| self.operations[*place]).collect();
+            self.dues_us.sort_unstable();
+        }
+        self.dues_us.iter_mut().for_each(|due_us| *due_us -= first_us);
     }
 
     /// Returns the memory that the commands need, in bytes.
@@ -285,6 +300,9 @@ impl fmt::Display for Trace {
         }
         if self.mean_rate() * self.speed() < 1.0 {
             f.write_str(", below 1 request per second (shown as 1)")?;
+        }
+        if self.0.early > 0 {
+            write!(f, "; {} out of order, sorted by time", count_with_noun(self.0.early, "line"))?;
         }
         f.write_str(&not_sent(self.not_sent(), "sent"))
     }

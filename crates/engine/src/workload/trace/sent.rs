@@ -30,12 +30,15 @@ const ONE: &str = "\
     ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREM ZREMRANGEBYLEX ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE \
     ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE JSON.ARRAPPEND JSON.ARRINDEX JSON.ARRINSERT JSON.ARRLEN \
     JSON.ARRPOP JSON.ARRTRIM JSON.CLEAR JSON.DEL JSON.FORGET JSON.GET JSON.MERGE JSON.NUMINCRBY JSON.NUMMULTBY \
-    JSON.OBJKEYS JSON.OBJLEN JSON.SET JSON.STRAPPEND JSON.STRLEN JSON.TOGGLE JSON.TYPE";
+    JSON.OBJKEYS JSON.OBJLEN JSON.SET JSON.STRAPPEND JSON.STRLEN JSON.TOGGLE JSON.TYPE \
+    BF.ADD BF.CARD BF.EXISTS BF.INFO BF.INSERT BF.MADD BF.MEXISTS BF.RESERVE DELEX TS.ADD TS.ALTER TS.CREATE TS.DECRBY \
+    TS.DEL TS.GET TS.INCRBY TS.INFO TS.RANGE TS.REVRANGE VADD VCARD VDIM VEMB VGETATTR VINFO VISMEMBER VLINKS \
+    VRANDMEMBER VRANGE VREM VSETATTR VSIM XACKDEL XDELEX";
 /// Further commands that are sent. [`keys_of`] finds their keys, although none of the lists of [`keys_of`] contains
 /// these commands.
 const SEVERAL: &str = "\
-    BITOP JSON.MGET JSON.MSET MEMORY|USAGE MSET MSETNX OBJECT|ENCODING OBJECT|FREQ OBJECT|IDLETIME OBJECT|REFCOUNT \
-    XGROUP|CREATE XGROUP|CREATECONSUMER XGROUP|DELCONSUMER XGROUP|DESTROY XGROUP|SETID XINFO|CONSUMERS XINFO|GROUPS \
+    BITOP JSON.MGET JSON.MSET MEMORY|USAGE MSET MSETEX MSETNX OBJECT|ENCODING OBJECT|FREQ OBJECT|IDLETIME OBJECT|REFCOUNT \
+    TS.MADD XGROUP|CREATE XGROUP|CREATECONSUMER XGROUP|DELCONSUMER XGROUP|DESTROY XGROUP|SETID XINFO|CONSUMERS XINFO|GROUPS \
     XINFO|STREAM";
 /// Commands in the lists of [`keys_of`] that are not sent, because they block or belong to transactions.
 const NEVER: &str = "BLMOVE BRPOPLPUSH WATCH";
@@ -110,6 +113,7 @@ pub fn left_out_words(words: &[Vec<u8>], keys: &[usize]) -> Vec<usize> {
         _ if is_key[place] || is_in(WITHOUT_VALUES, &command) => false,
         "SET" if place == 2 => true,
         "MSET" | "MSETNX" => true,
+        "MSETEX" => is_key[place - 1],
         "HSET" | "HMSET" => place % 2 == 1 && place > 1,
         json if json.starts_with("JSON.") && place == 2 => false,
         _ => {
@@ -172,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_keys_of_sent_commands_are_found() {
-        let cases: [(&str, &[usize]); 14] = [
+        let cases: [(&str, &[usize]); 18] = [
             ("get k", &[1]),
             ("SET k v EX 5", &[1]),
             ("PING", &[]),
@@ -187,6 +191,10 @@ mod tests {
             ("BITOP AND d a b", &[2, 3, 4]),
             ("GEORADIUS g 1 2 3 km STORE d", &[1, 7]),
             ("JSON.MGET a b $", &[1, 2]),
+            ("VSIM v ELE e COUNT 5", &[1]),
+            ("XACKDEL s g IDS 1 1-1", &[1]),
+            ("MSETEX 2 a 1 b 2 EX 5", &[2, 4]),
+            ("TS.MADD a 1 2 b 1 2", &[1, 4]),
         ];
         for (text, keys) in cases {
             assert_eq!(moved_keys(&words(text)).as_deref(), Some(keys), "{text}");
@@ -199,6 +207,7 @@ mod tests {
             ("SET k 5 EX 60 NX", "SET k . EX 60 NX"),
             ("SETEX k 60 secret", "SETEX k 60 ."),
             ("MSET a 1 b secret", "MSET a . b ."),
+            ("MSETEX 2 a 1 b secret EX 5", "MSETEX 2 a . b . EX 5"),
             ("HSET k name ann age 7", "HSET k name . age ."),
             ("HGET k name", "HGET k name"),
             ("HINCRBY k age 1", "HINCRBY k age 1"),
