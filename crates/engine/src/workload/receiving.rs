@@ -62,6 +62,12 @@ impl Workload {
         self.operations.iter().any(|operation| operation.expects.is_some())
     }
 
+    /// Returns whether an operation is a scan of YCSB, whose script reads records that are not among its keys.
+    pub fn scans_records(&self) -> bool {
+        let steps = self.operations.iter().flat_map(|operation| &operation.steps);
+        steps.into_iter().any(|step| step.starts_with("EVAL ") && step.contains(" 1 {index} {user.hash} "))
+    }
+
     /// Returns the number of receivers; `None` if the workload has no receivers.
     pub fn receiver_count(&self) -> Option<u32> {
         self.receivers.as_ref().map(|receivers| receivers.count)

@@ -222,6 +222,8 @@ mod tests {
             "{scan}"
         );
         assert!(scan.contains("redis.call('ZRANGE',key,0,-1)"), "{scan}");
+        let scans = |name| made(name, &[]).unwrap().workload.scans_records();
+        assert!(scans("ycsb-e") && !scans("ycsb-a") && !scans("ycsb-load"));
         let f = made("ycsb-f", &[]).unwrap().workload;
         assert_eq!(f.operations[1].together, Together::Sequence);
         let writes = |workload: &Workload, place: usize| workload.compiled().operations[place].writes;

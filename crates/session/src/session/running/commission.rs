@@ -269,6 +269,13 @@ impl Commission {
             ));
         }
         let primaries = self.clusters.values().map(|it| it.topology().primaries().count() as u32).max();
+        if knobs.workload.scans_records() && primaries > Some(1) {
+            return Err(format!(
+                "the workload '{}' scans records, which is possible on one server and not on several, because the script of \
+                 a scan reads the records of other servers; give one server, or scanproportion=0",
+                knobs.workload.name
+            ));
+        }
         let receivers = knobs.workload.receiver_connections(knobs.keyspace, primaries);
         if let Some(who) = self.unfit_for_receivers(knobs).filter(|_| receivers > 0) {
             return Err(format!(
