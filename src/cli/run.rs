@@ -3,6 +3,7 @@
 use std::{
     ffi::OsString,
     io::{self, IsTerminal, Write},
+    path::Path,
     process::ExitCode,
 };
 
@@ -32,9 +33,18 @@ use crate::{
 /// The largest length of the message about a refused command line, in characters.
 const LONGEST_REFUSAL: usize = 1024;
 
+/// Adds the command `ycsb` to a command line that begins with a link named `ycsb` or `go-ycsb`.
+fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
+    let link = args.first().and_then(|program| Path::new(program).file_name());
+    if link.is_some_and(|link| link == "ycsb" || link == "go-ycsb") {
+        args.insert(1, "ycsb".into());
+    }
+    args
+}
+
 /// Runs the program.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let args: Vec<OsString> = args.into_iter().collect();
+    let args = with_command(args.into_iter().collect());
     if let Some(code) = completions::answer(&args, CommandLine::command) {
         return code;
     }
@@ -219,6 +229,8 @@ fn one_line(error: &clap::Error, args: &[OsString]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use clap::Parser;
 
     use super::*;
@@ -227,6 +239,14 @@ mod tests {
         let args: Vec<_> =
             std::iter::once("redyno").chain(args.split_whitespace()).map(OsString::from).collect();
         one_line(&CommandLine::read(&args).unwrap_err(), &args)
+    }
+
+    #[test]
+    fn a_link_with_the_name_of_ycsb_starts_the_command() {
+        let words =
+            |line: &str| with_command(line.split(' ').map(OsString::from).collect()).join(OsStr::new(" "));
+        assert_eq!(words("/bin/go-ycsb load redis"), "/bin/go-ycsb ycsb load redis");
+        assert_eq!(words("redyno ycsb load"), "redyno ycsb load");
     }
 
     #[test]

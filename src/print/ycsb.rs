@@ -3,11 +3,16 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
+    fs::File,
+    io::Write as _,
+    path::PathBuf,
 };
 
 use crate::{
+    print::words::StreamText,
     session::{OperationInterval, Record, Sink, Timeline},
     stats::Latency,
+    untrusted,
 };
 
 redyno_engine::named_values! {
@@ -16,7 +21,7 @@ redyno_engine::named_values! {
     pub enum YcsbInterval {
         /// The service time of each operation.
         Op "op",
-        /// The response time of each operation, from the due time of the request. A closed loop has no response times.
+        /// The response time of each operation, from the due time of the request. In a closed loop, the service time.
         Intended "intended",
         /// Service times and response times.
         Both "both",
@@ -30,12 +35,14 @@ pub struct YcsbForm {
     pub percentiles: Vec<f64>,
     /// The latencies.
     pub interval: YcsbInterval,
+    /// Whether both latencies appear in a closed loop too, as in YCSB.
+    pub falls_back: bool,
 }
 
 impl Default for YcsbForm {
     /// Returns the form with YCSB's default percentiles, and with both latencies.
     fn default() -> Self {
-        Self { percentiles: vec![50.0, 95.0, 99.0], interval: YcsbInterval::Both }
+        Self { percentiles: vec![50.0, 95.0, 99.0], interval: YcsbInterval::Both, falls_back: false }
     }
 }
 
@@ -44,12 +51,14 @@ impl Default for YcsbForm {
 pub struct YcsbText {
     timeline: Timeline,
     form: YcsbForm,
+    /// The file of the text, if it is not printed, with its path.
+    file: Option<(File, PathBuf)>,
 }
 
 impl YcsbText {
-    /// Creates the sink.
-    pub fn new(form: YcsbForm) -> Self {
-        Self { timeline: Timeline::default(), form }
+    /// Creates the sink. With a file, the text is written to it, and nothing is printed.
+    pub fn new(form: YcsbForm, file: Option<(File, PathBuf)>) -> Self {
+        Self { timeline: Timeline::default(), form, file }
     }
 }
 
@@ -62,14 +71,24 @@ impl Sink for YcsbText {
     }
 
     fn finish(&mut self) -> Vec<String> {
-        vec![ycsb_summary(&self.timeline, &self.form)]
+        let text = ycsb_summary(&self.timeline, &self.form);
+        let Some((file, path)) = &mut self.file else { return vec![text] };
+        // If the file cannot be written, the figures are printed, so that they are not lost.
+        file.write_all(text.as_bytes()).map_or_else(
+            |error| {
+                let _ =
+                    writeln!(StreamText::stderr(), "redyno: exportfile={}: {error}", untrusted::path(path));
+                vec![text.clone()]
+            },
+            |()| Vec::new(),
+        )
     }
 }
 
 /// Returns YCSB's text about the session: all operations together, and then each operation.
 ///
 /// The latencies of operations are service times, YCSB's default. In an open loop, the response times of each operation
-/// follow with the prefix `Intended`. As in YCSB, percentiles are computed from any number of samples.
+/// follow with the prefix `Intended`; if only response times are wanted, they have the plain name. As in YCSB, percentiles are computed from any number of samples.
 pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
     let sum = timeline.summary();
     let mut text = String::new();
@@ -78,9 +97,8 @@ pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
     let operations = timeline.operations();
     for (name, operation) in &operations {
         line(&mut text, name, "Operations", &operation.ops.to_string());
-        if form.interval != YcsbInterval::Intended {
-            times(&mut text, name, &operation.service, form);
-        }
+        let is_intended = form.interval == YcsbInterval::Intended;
+        times(&mut text, name, if is_intended { intended(operation) } else { &operation.service }, form);
         // An operation with several replies may have several misses, and may also end in an error.
         let not_found = operation.misses.min(operation.ops);
         line(&mut text, name, "Return=OK", &(operation.ops - not_found).to_string());
@@ -92,13 +110,21 @@ pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
         }
     }
     verified(&mut text, timeline, &operations);
-    for (name, operation) in operations.iter().filter(|_| form.interval != YcsbInterval::Op) {
-        let Some(response) = &operation.response else { continue };
+    let is_open = operations.values().any(|operation| operation.response.is_some());
+    let are_both = form.interval == YcsbInterval::Both && (is_open || form.falls_back);
+    for (name, operation) in operations.iter().filter(|_| are_both) {
+        let response = intended(operation);
         let name = format!("Intended-{name}");
         line(&mut text, &name, "Operations", &response.count().to_string());
         times(&mut text, &name, response, form);
     }
     text
+}
+
+/// Returns the response times of an operation. In a closed loop, a request is due when it is sent, so these are the
+/// service times.
+fn intended(operation: &OperationInterval) -> &Latency {
+    operation.response.as_ref().unwrap_or(&operation.service)
 }
 
 /// Adds the operation VERIFY: how many records were compared after they were read.
@@ -218,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_form_selects_percentiles_and_latencies() {
-        let mut page = YcsbText::new(YcsbForm { percentiles: vec![1.0, 99.9], interval: YcsbInterval::Op });
+        let mut page = YcsbText::new(form_of(YcsbInterval::Op), None);
         for record in [segment(1, false, Some(500)), interval(1, &["READ"], Some(latency_of([7_000_000])))] {
             assert!(page.push(&record).is_empty());
         }
@@ -227,6 +253,40 @@ mod tests {
             text.contains("[READ], 1stPercentileLatency(us), 10\n[READ], 99.9PercentileLatency(us), 999\n")
         );
         assert!(!text.contains("Intended") && !text.contains("95th"), "{text}");
+    }
+
+    fn form_of(interval: YcsbInterval) -> YcsbForm {
+        YcsbForm { percentiles: vec![1.0, 99.9], interval, falls_back: true }
+    }
+
+    #[test]
+    fn as_in_ycsb_intended_alone_has_the_plain_name_and_a_closed_loop_has_it_too() {
+        for (response, mean) in [(Some(latency_of([7_000_000])), "7000.0"), (None, "500.5")] {
+            let rate = response.as_ref().map(|_| 500);
+            let text = |interval| {
+                let mut timeline = Timeline::default();
+                timeline.push(&segment(1, false, rate));
+                timeline.push(&super::tests::interval(1, &["READ"], response.clone()));
+                ycsb_summary(&timeline, &form_of(interval))
+            };
+            let (alone, both) = (text(YcsbInterval::Intended), text(YcsbInterval::Both));
+            assert!(alone.contains(&format!("[READ], AverageLatency(us), {mean}\n")), "{alone}");
+            assert!(!alone.contains("Intended"), "{alone}");
+            assert!(both.contains("[READ], AverageLatency(us), 500.5\n"), "{both}");
+            assert!(both.contains(&format!("[Intended-READ], AverageLatency(us), {mean}\n")), "{both}");
+        }
+    }
+
+    #[test]
+    fn with_a_file_the_text_is_written_and_not_printed() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let written = Some((file.reopen().unwrap(), file.path().to_owned()));
+        let mut page = YcsbText::new(form_of(YcsbInterval::Op), written);
+        [segment(1, false, None), interval(1, &["READ"], None)]
+            .iter()
+            .for_each(|record| drop(page.push(record)));
+        assert!(page.finish().is_empty());
+        assert!(std::fs::read_to_string(file.path()).unwrap().contains("[READ], Operations, 1000\n"));
     }
 
     #[test]

@@ -12,6 +12,8 @@ use crate::{
 /// The writer of a status line for each period.
 #[derive(Debug, Default)]
 pub struct YcsbStatus {
+    /// The text before each line.
+    label: String,
     every_s: f64,
     clock: Option<WallClock>,
     /// The number of operations of the run, if known.
@@ -26,10 +28,10 @@ pub struct YcsbStatus {
 }
 
 impl YcsbStatus {
-    /// Creates the writer of a line every `every_s` seconds. `operations` is the number of operations of the run, if
-    /// known.
-    pub fn new(every_s: f64, operations: Option<u64>) -> Self {
-        Self { every_s, operations, ..Self::default() }
+    /// Creates the writer of a line every `every_s` seconds, which begins with `label`. `operations` is the number of
+    /// operations of the run, if known.
+    pub fn new(label: String, every_s: f64, operations: Option<u64>) -> Self {
+        Self { label, every_s, operations, ..Self::default() }
     }
 
     /// Adds the next record. Returns a line if the record completes a period, or ends the session.
@@ -61,7 +63,8 @@ impl YcsbStatus {
         let ops: u64 = period.values().map(|part| part.ops).sum();
         self.ops += ops;
         let mut line = format!(
-            "{} {} sec: {} operations; {} current ops/sec; ",
+            "{}{} {} sec: {} operations; {} current ops/sec; ",
+            self.label,
             self.clock.and_then(|clock| clock.at(self.now_s)).map(stamp).unwrap_or_default(),
             self.length_s.round(),
             self.ops,
@@ -114,7 +117,7 @@ mod tests {
 
     #[test]
     fn each_period_has_a_line_with_its_operations() {
-        let mut status = YcsbStatus::new(2.0, Some(4000));
+        let mut status = YcsbStatus::new("a ".to_owned(), 2.0, Some(4000));
         let part = OperationInterval {
             ops: 500,
             service: latency_of((1..=500).map(|n| n * 1000)),
@@ -135,7 +138,7 @@ mod tests {
         assert_eq!(status.push(&Record::Session(started)), None);
         assert_eq!(status.push(&second), None);
         let line = status.push(&second).unwrap();
-        let expected = "2020-12-29 17:39:19:271 2 sec: 1000 operations; 500 current ops/sec; est completion in 00:00:06; [READ: Count=1000, \
+        let expected = "a 2020-12-29 17:39:19:271 2 sec: 1000 operations; 500 current ops/sec; est completion in 00:00:06; [READ: Count=1000, \
             Max=500, Min=1, Avg=250.5, 90=450, 99=495, 99.9=500, 99.99=500]";
         assert_eq!(line, expected);
         assert_eq!(status.push(&second), None);
