@@ -263,7 +263,7 @@ fn what_is_not_there_is_refused_and_said_so() {
         assert!(told.contains(part) && told.contains(option.as_str()), "{option}: {told}");
     }
     let memtier = listed(&page("docs/memtier.md"), "## What is not there\n");
-    let absent = page("src/compat/memtier/options.txt");
+    let absent = include_str!("../src/compat/memtier/options.txt");
     let absent = absent.lines().filter_map(|line| line.strip_prefix("absent: "));
     let values = ["memcache_binary", "--data-size-pattern S"];
     let absent: BTreeSet<_> = absent.flat_map(|names| names.split(", ")).chain(values).collect();
