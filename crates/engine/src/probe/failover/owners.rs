@@ -1,9 +1,6 @@
 //! Finds the primaries of a cluster that may be replaced, or were replaced, by another node. This module does no I/O.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     endpoint::{NodeNumber, NodeOutage, NodeOutages, Role, Topology},
@@ -21,13 +18,12 @@ pub(super) struct SuspectPrimary {
 }
 
 impl SuspectPrimary {
-    /// Returns the first slot of the primary. Leaves out slots that now belong to another primary of the
-    /// topology `known`.
+    /// Returns the first slot of the primary. Leaves out slots that have moved to a node that is not the primary's
+    /// successor.
     pub(super) fn slot(&self, topology: &Topology) -> Option<u16> {
-        let primaries: BTreeSet<_> = self.known.primaries().filter(|primary| *primary != self.node).collect();
+        let is_its = |owner| owner == self.node || is_successor(owner, self.node, (&self.known, topology));
         (0..SLOTS).find(|slot| {
-            let is_own = self.known.owner(*slot) == Some(self.node);
-            is_own && topology.owner(*slot).is_none_or(|owner| !primaries.contains(&owner))
+            self.known.owner(*slot) == Some(self.node) && topology.owner(*slot).is_none_or(is_its)
         })
     }
 
@@ -95,8 +91,11 @@ impl Owners {
 /// `owner` is a new node and `node` has no slots left. A new node counts because it may have been a replica
 /// before: CLUSTER SLOTS does not list a replica that has not copied any data yet.
 fn is_successor(owner: NodeNumber, node: NodeNumber, (before, now): (&Topology, &Topology)) -> bool {
-    let known = before.nodes().find(|(number, _)| *number == owner).map(|(_, it)| it.role);
-    known.map_or_else(|| now.primaries().all(|it| it != node), |role| role == Role::Replica(node))
+    match before.nodes().find(|(number, _)| *number == owner).map(|(_, it)| it.role) {
+        // A node that only a redirect has named is new, too.
+        None | Some(Role::Outside) => now.primaries().all(|it| it != node),
+        Some(role) => role == Role::Replica(node),
+    }
 }
 
 /// Returns a key that belongs to a slot. The search tries about 16 384 numbers, which takes about a millisecond.
@@ -183,6 +182,19 @@ mod tests {
         assert_eq!(suspect.slot(&moved), None, "a reshard is no failover");
         let taken = topology(&first, [(30, None), (20, None)]);
         assert_eq!(suspect.slot(&taken), Some(0), "a node that was no primary is a successor");
+    }
+
+    #[test]
+    fn a_short_outage_while_slots_move_to_a_new_node_is_no_failover() {
+        let (mut owners, outages) = (Owners::default(), NodeOutages::default());
+        let one = topology(&Topology::default(), [(10, None), (10, None)]);
+        owners.new_suspects(&one, &outages);
+        outages.lost(0, 70);
+        let suspect = owners.new_suspects(&one, &outages).remove(0);
+        let half = topology(&one, [(30, None), (10, None)]);
+        assert_eq!(suspect.slot(&half), Some(8192), "the suspect is asked for a slot that it still has");
+        let all = topology(&one, [(30, None), (30, None)]);
+        assert_eq!(suspect.slot(&all), Some(0));
     }
 
     #[test]
