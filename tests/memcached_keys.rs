@@ -79,15 +79,15 @@ fn a_record_that_cannot_be_a_key_is_counted_and_not_sent() {
         let load = ["--", "set", "doc:__field:id__", "__field:title__"];
         let outcome = run(&[&["-u", &uri], &usual[..], more, &load].concat()).expect_code(0);
         let records = outcome.records();
-        let told = summary(&records);
-        assert_eq!((told.due, told.ops), (7, 3), "{more:?}: {told:?}");
-        assert_eq!(told.errors.iter().collect::<Vec<_>>(), [(&"bad-key".to_owned(), &4)], "{more:?}");
-        let is_told = records.iter().any(|record| {
+        let sum = summary(&records);
+        assert_eq!((sum.due, sum.ops), (7, 3), "{more:?}: {sum:?}");
+        assert_eq!(sum.errors.iter().collect::<Vec<_>>(), [(&"bad-key".to_owned(), &4)], "{more:?}");
+        let is_reported = records.iter().any(|record| {
             matches!(record, Record::Event(event)
                 if matches!(&event.what, EventKind::FirstError { error, message, .. }
                     if error == "bad-key" && message.contains("is no key of memcached")))
         });
-        assert!(is_told, "{}", outcome.out);
+        assert!(is_reported, "{}", outcome.out);
         assert_eq!(users_item(&server, "get mine\r\n"), "VALUE mine 0 2\r\nhi\r\nEND\r\n", "{more:?}");
         let sent: Vec<_> = commands(&server).into_iter().filter(|command| !is_a_question(command)).collect();
         let mut stored: Vec<_> =
@@ -110,9 +110,9 @@ fn such_a_record_is_not_sent_to_any_of_several_servers() {
         let load = ["--", "set", "doc:__field:id__", "__field:title__"];
         let outcome = run(&[&[&*uris[0], &uris[1]], &usual[..], more, &load].concat()).expect_code(0);
         let records = outcome.records();
-        let told = summary(&records);
-        assert_eq!((told.due, told.ops), (7, 3), "{more:?}: {told:?}");
-        assert_eq!(told.errors.iter().collect::<Vec<_>>(), [(&"bad-key".to_owned(), &4)], "{more:?}");
+        let sum = summary(&records);
+        assert_eq!((sum.due, sum.ops), (7, 3), "{more:?}: {sum:?}");
+        assert_eq!(sum.errors.iter().collect::<Vec<_>>(), [(&"bad-key".to_owned(), &4)], "{more:?}");
         assert_eq!(outcome.out.matches(r#""event":"first_error""#).count(), 1, "{}", outcome.out);
         let sent = servers.iter().flat_map(commands).filter(|command| !is_a_question(command));
         let mut stored: Vec<_> = sent.filter(|command| !command.ends_with("quit")).collect();
@@ -137,10 +137,10 @@ fn a_value_in_a_key_breaks_no_connection_and_ends_no_program() {
             ["-u", &uri, "--headless", "--json", "--load", "--yes", "-d", "40", "-c", "2", "-n", "200", "--"];
         let outcome = run(&[&usual[..], words].concat()).expect_code(0);
         let records = outcome.records();
-        let told = summary(&records);
-        let counted = told.errors.get("bad-key").copied().unwrap_or_default();
-        assert_eq!((told.due, told.ops, counted), (200, ops, errors), "{words:?}: {told:?}");
-        assert!(told.errors.keys().all(|kind| kind == "bad-key"), "{words:?}: {:?}", told.errors);
+        let sum = summary(&records);
+        let counted = sum.errors.get("bad-key").copied().unwrap_or_default();
+        assert_eq!((sum.due, sum.ops, counted), (200, ops, errors), "{words:?}: {sum:?}");
+        assert!(sum.errors.keys().all(|kind| kind == "bad-key"), "{words:?}: {:?}", sum.errors);
         let strange: Vec<_> = commands(&server)
             .into_iter()
             .filter(|command| !is_a_question(command) && (errors > 0 || !command.starts_with("get k:")))
@@ -158,8 +158,8 @@ fn a_key_that_a_script_makes_too_long_is_counted_and_one_that_fits_is_sent() {
     let usual = ["-u", &uri, "--headless", "--json", "--load", "--yes", "-c", "2", "--script", &script, "--"];
     let running = Running::start(redyno(&[&usual[..], &["get", "k:{value}"]].concat()));
     let records = running.end_of_writing().expect_code(0).records();
-    let told = summary(&records);
-    assert!(told.ops > 0 && told.errors["bad-key"] > 0 && told.errors.len() == 1, "{told:?}");
+    let sum = summary(&records);
+    assert!(sum.ops > 0 && sum.errors["bad-key"] > 0 && sum.errors.len() == 1, "{sum:?}");
     assert!(commands(&server).iter().all(|command| command.len() < 250));
 }
 
@@ -176,13 +176,13 @@ fn an_operation_is_sent_as_a_whole_or_not_at_all() {
     let (uri, file) = (uri(&server), file.display().to_string());
     let usual = ["-u", &uri, "--headless", "--json", "--load", "--yes", "-c", "2", "-P", "4", "-n", "400"];
     let records = run(&[&usual[..], &["--workload", &file]].concat()).expect_code(0).records();
-    let told = summary(&records);
-    let refused = told.errors["bad-key"];
-    assert!((100..300).contains(&refused) && told.errors.len() == 1, "{told:?}");
-    assert_eq!(told.ops + refused, 400, "{told:?}");
+    let sum = summary(&records);
+    let refused = sum.errors["bad-key"];
+    assert!((100..300).contains(&refused) && sum.errors.len() == 1, "{sum:?}");
+    assert_eq!(sum.ops + refused, 400, "{sum:?}");
     let count =
         |begin: &str| commands(&server).iter().filter(|command| command.starts_with(begin)).count() as u64;
-    assert_eq!((count("gets "), count("cas "), count("set k:")), (told.ops, told.ops, 0));
+    assert_eq!((count("gets "), count("cas "), count("set k:")), (sum.ops, sum.ops, 0));
 }
 
 #[test]
