@@ -2,18 +2,23 @@
 //! its key.
 
 use super::{
-    Finding, Severity,
+    Finding, Severity, callers,
+    costly_calls::who_sends,
     cpu_bound::{by_time, in_commands},
     now::RecentState,
-    slow_calls::longest,
+    slow_calls::{WINDOW_S, longest},
 };
-use crate::{gauge::Gauge, units};
+use crate::{events::EventKind, gauge::Gauge, units};
 
 /// The smallest mean reply size that is judged, in bytes. Writing such a reply takes longer than running a short
 /// command.
 pub(super) const LARGE_REPLY: f64 = 65_536.0;
 /// The smallest output rate that is reported, in bytes per second: about the capacity of a 1 Gbit/s network.
 const MUCH: f64 = 100e6;
+
+/// The advice if single keys are large.
+const FIND_KEYS: &str =
+    "redis-cli --bigkeys finds the keys; read parts (GETRANGE, HMGET, LRANGE), split or compress the value";
 
 /// From this mean request size on, in bytes, requests are taken to ask for hundreds of keys each.
 const MANY_KEYS: f64 = 4096.0;
@@ -34,21 +39,38 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let request =
         now.gauge(Gauge::BytesIn).zip(now.gauge(Gauge::OpsPerS)).map(|(bytes, ops)| bytes / ops.max(1.0));
     let many = request.filter(|bytes| *bytes >= MANY_KEYS).zip(now.commands().into_iter().next());
-    let (short, long, next) = match many {
-        Some((bytes, command)) => (
-            format!("{} asks for many keys at once: {replies}", command.name),
-            format!("{} asks for many keys at once: {replies} to requests of {}, {sum}/s in all", command.name, units::bytes(bytes as u64)),
-            format!("CLIENT LIST shows who sends it (cmd={}); ask for fewer keys in a request", command.name.to_lowercase()),
-        ),
-        None => (
-            format!("clients read large keys: {replies}"),
-            format!("clients read large keys: {replies}, {sum}/s in all"),
-            "redis-cli --bigkeys finds the keys; read parts (GETRANGE, HMGET, LRANGE), split or compress the value".to_owned(),
-        ),
+    let caller = callers::of_replies(now).or_else(|| callers::with_output(now, LARGE_REPLY));
+    let by = caller.as_ref().map_or_else(String::new, |caller| format!(", most of it to {caller}"));
+    let (short, more, next) = match many {
+        Some((bytes, command)) => {
+            let who = caller.is_none().then(|| who_sends(&command.name));
+            let next = who.into_iter().chain(["ask for fewer keys in a request".to_owned()]);
+            (
+                format!("{} asks for many keys at once: {replies}", command.name),
+                format!(" to requests of {}", units::bytes(bytes as u64)),
+                next.collect::<Vec<_>>().join("; "),
+            )
+        }
+        None => (format!("clients read large keys: {replies}"), String::new(), FIND_KEYS.to_owned()),
     };
+    let long = format!("{short}{more}, {sum}/s in all{by}");
     let finding = Finding::of(Severity::Warning, short, long);
-    let finding = finding.with([longest(now, None), by_time(now), time, now.pings.slowed()], &next);
+    let finding =
+        finding.with([largest(now), longest(now, None), by_time(now), time, now.pings.slowed()], &next);
     Some(Finding { explains: outside.unwrap_or_default(), ..finding })
+}
+
+/// Returns the largest reply in the server's log of large replies (COMMANDLOG) in the last seconds.
+fn largest(now: &RecentState) -> Option<String> {
+    let replies = now.events(WINDOW_S).filter_map(|event| match event {
+        EventKind::LargeCommand { bytes, part, command, client, .. } if part == "reply" => {
+            Some((bytes, command, client))
+        }
+        _ => None,
+    });
+    let (bytes, command, client) = replies.max_by_key(|(bytes, ..)| **bytes)?;
+    let client = client.as_ref().map_or_else(String::new, |client| format!(" to {client}"));
+    Some(format!("largest reply: {} for {command}{client}", units::bytes(*bytes)))
 }
 
 #[cfg(test)]

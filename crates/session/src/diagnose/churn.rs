@@ -1,7 +1,7 @@
 //! Finding: clients open a new connection for each request, or for every few requests. Accepting a connection costs the
 //! server as much as several requests.
 
-use super::{Finding, Severity, cpu_bound::in_commands, now::RecentState};
+use super::{Finding, Severity, callers, cpu_bound::in_commands, now::RecentState};
 use crate::{gauge::Gauge, units};
 
 /// From this number of new connections per second on, the finding is a note.
@@ -30,8 +30,10 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     };
     let before = now.usual(Gauge::NewConnections).filter(|usual| *usual * 3.0 <= per_s);
     let before = before.map_or_else(String::new, |usual| format!(", {} before", units::count(usual)));
+    let from =
+        callers::of_new_connections(now, per_s).map_or_else(String::new, |from| format!(", from {from}"));
     let short = format!("{} new connections", units::rate(per_s));
-    let long = format!("{} new connections a second{before}", units::count(per_s));
+    let long = format!("{} new connections a second{before}{from}", units::count(per_s));
     let ops = each.map(|each| format!("{each:.1} commands for each"));
     let time = (explains >= 0.1)
         .then(|| format!("{} of the main thread's time is outside of commands", units::percent(explains)));

@@ -4,6 +4,7 @@
 use super::{
     Finding, Severity,
     big_reply::LARGE_REPLY,
+    callers,
     now::{CommandUse, RecentState},
     slow_calls::{SLOW_US, advice, longest},
 };
@@ -34,12 +35,21 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let reply = now.gauge(Gauge::BytesOut).map(|bytes| bytes / costly.per_s.max(1.0));
     let reply = reply.filter(|bytes| *bytes >= LARGE_REPLY && costly.share >= LARGE_SHARE);
     let reply = reply.map(|bytes| format!("replies of about {}", units::bytes(bytes as u64)));
-    let long = format!("{short}, though no call is slow by itself");
-    let who = format!("CLIENT LIST shows who sends it (cmd={})", costly.name.to_lowercase());
-    let next = format!("{who}; {}", advice(&costly.name));
+    let caller = callers::of_command(now, &costly.name, costly.per_s);
+    let who = caller.as_ref().map_or_else(String::new, |caller| format!(", called by {caller}"));
+    let long = format!("{short}{who}, though no call is slow by itself");
+    let next = match caller {
+        Some(_) => advice(&costly.name).to_owned(),
+        None => format!("{}; {}", who_sends(&costly.name), advice(&costly.name)),
+    };
     let finding = Finding::of(severity, short, long)
         .with([Some(calls), reply, longest(now, Some(&costly.name)), now.pings.slowed()], &next);
     Some(Finding { explains: costly.share, ..finding })
+}
+
+/// Returns the advice on how to find the clients that send a command.
+pub(super) fn who_sends(name: &str) -> String {
+    format!("CLIENT LIST shows who sends it (cmd={})", name.to_lowercase().replace(' ', "|"))
 }
 
 /// Returns whether a command is judged by the sum of its calls. Commands with longer calls are judged by the slow log.

@@ -13,6 +13,7 @@
 
 mod big_reply;
 mod by_node;
+mod callers;
 mod cause;
 mod churn;
 mod client_evidence;

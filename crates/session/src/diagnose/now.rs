@@ -9,7 +9,7 @@ use crate::{
     host,
     knobs::Knobs,
     protocol::{Dialect, DialectWords},
-    server::{CommandStat, Status},
+    server::{CommandStat, ConnectedClients, Status},
     session::{Interval, OperationInterval, Record, Segment, SessionStart},
 };
 
@@ -22,6 +22,9 @@ const SAMPLES_S: f64 = 15.0;
 pub(super) const COMMANDS_S: f64 = 5.5;
 /// How long an event is kept, in seconds.
 const EVENTS_S: f64 = 30.0;
+/// How long a reply to CLIENT LIST is kept, in seconds. The server is asked for the list every 5 s, and less often if the
+/// list is long.
+const LISTS_S: f64 = 30.0;
 /// The period from which the usual value of a gauge is computed, in seconds.
 const USUAL_S: f64 = 120.0;
 /// The maximum age of a sample that describes the present, in seconds.
@@ -46,6 +49,7 @@ pub(super) struct RecentState {
     /// The pings of the last seconds.
     pub(super) pings: Pings,
     statuses: RecentValues<Status>,
+    lists: RecentValues<ConnectedClients>,
     hosts: RecentValues<host::HostSample>,
     /// The gauges of the server; counters are stored as rates per second.
     earlier: RecentValues<Gauges>,
@@ -85,6 +89,7 @@ impl Default for RecentState {
             parts: Vec::new(),
             pings: Pings::default(),
             statuses: RecentValues::new(COMMANDS_S),
+            lists: RecentValues::new(LISTS_S),
             hosts: RecentValues::new(SAMPLES_S),
             earlier: RecentValues::new(USUAL_S),
             events: RecentValues::new(EVENTS_S),
@@ -112,6 +117,7 @@ impl RecentState {
         if let Some(t_s) = record.t_s().map(|t_s| t_s.max(self.t_s)) {
             self.t_s = t_s;
             self.statuses.forget(t_s);
+            self.lists.forget(t_s);
             self.hosts.forget(t_s);
             self.events.forget(t_s);
         }
@@ -122,7 +128,9 @@ impl RecentState {
             Record::Ping(span) => self.pings.push(span.t_s, &span.body),
             Record::Server(moment) => {
                 self.earlier.push(moment.t_s, moment.body.rates());
-                self.statuses.push(moment.t_s, moment.body.clone());
+                let mut status = moment.body.clone();
+                status.clients.take().into_iter().for_each(|list| self.lists.push(moment.t_s, list));
+                self.statuses.push(moment.t_s, status);
             }
             Record::Host(moment) => self.hosts.push(moment.t_s, moment.body.clone()),
             Record::Event(event) => {
@@ -165,6 +173,16 @@ impl RecentState {
     /// Returns the last status of the server; `None` if it is too old.
     pub(super) fn status(&self) -> Option<&Status> {
         self.statuses.since(self.t_s - FRESH_S).next()
+    }
+
+    /// Returns the last reply to CLIENT LIST; `None` if it is too old.
+    pub(super) fn clients(&self) -> Option<&ConnectedClients> {
+        self.client_lists().next()
+    }
+
+    /// Returns the replies to CLIENT LIST in the last seconds, newest first.
+    pub(super) fn client_lists(&self) -> impl Iterator<Item = &ConnectedClients> {
+        self.lists.since(self.t_s - LISTS_S)
     }
 
     /// Returns the last sample of the host; `None` if it is too old.

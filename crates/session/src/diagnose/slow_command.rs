@@ -6,7 +6,7 @@
 //! ```
 
 use super::{
-    Finding, Severity, costly_calls,
+    Finding, Severity, callers, costly_calls,
     now::{CommandUse, RecentState},
     slow_calls::{Calls, SLOW_US, WINDOW_S, advice, of_slow_log},
 };
@@ -44,24 +44,36 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     let is_slow = longest_us >= ALONE_US || longest_us >= SLOW_US && share >= SHARE;
     is_slow.then(|| {
         let is_long = longest_us >= LONG_US || share >= LARGE_SHARE;
-        finding(&calls, if is_long { Severity::Problem } else { Severity::Warning }, &name, share, known)
+        let severity = if is_long { Severity::Problem } else { Severity::Warning };
+        let caller = caller(now, &calls, &name).map_or_else(String::new, |by| format!(", called by {by}"));
+        finding(&calls, severity, (&name, &caller), share, known)
     })
 }
 
-/// Returns the finding about the slow calls of a command.
-fn finding(calls: &Calls, severity: Severity, name: &str, share: f64, known: Option<&CommandUse>) -> Finding {
+/// Returns the client with most of the slow calls, and the number of other clients.
+fn caller(now: &RecentState, calls: &Calls, name: &str) -> Option<String> {
+    let Some((client, _)) = calls.clients.iter().max_by_key(|(_, n)| **n) else {
+        return callers::of_command(now, name, calls.n as f64 / WINDOW_S);
+    };
+    let client = callers::with_library(now, client);
+    Some(match calls.clients.len() as u64 - 1 {
+        0 => client,
+        others => format!("{client} and {}", units::count_with_noun(others, "other client")),
+    })
+}
+
+/// Returns the finding about the slow calls of a command. `caller` is its client, as the end of a sentence.
+fn finding(
+    calls: &Calls,
+    severity: Severity,
+    (name, caller): (&str, &str),
+    share: f64,
+    known: Option<&CommandUse>,
+) -> Finding {
     let longest = units::latency(calls.longest_us.saturating_mul(1000));
     let takes = match share >= SHARE {
         true => format!("{name} takes {} of the main thread's time", units::percent(share)),
         false => format!("{name} held the server for {longest}"),
-    };
-    let most = calls.clients.iter().max_by_key(|(_, n)| **n);
-    let caller = match (most, calls.clients.len()) {
-        (Some((client, _)), 1) => format!(", called by {client}"),
-        (Some((client, _)), n) => {
-            format!(", called by {client} and {}", units::count_with_noun(n as u64 - 1, "other client"))
-        }
-        (None, _) => String::new(),
     };
     let mean = known.filter(|known| known.per_s > 0.0).map(|known| {
         let mean = units::latency((known.mean_us * 1e3) as u64);
@@ -71,7 +83,7 @@ fn finding(calls: &Calls, severity: Severity, name: &str, share: f64, known: Opt
         1 => format!("slow log: {} {longest}", calls.whole),
         n => format!("slow log: {n} × {}, at most {longest}", calls.whole),
     };
-    let finding = Finding::of(severity, takes.clone(), takes + &caller);
+    let finding = Finding::of(severity, takes.clone(), takes + caller);
     Finding { explains: share, ..finding.with([Some(entries), mean], advice(name)) }
 }
 

@@ -1,6 +1,6 @@
 //! The findings about gauges that stay above a threshold. Tables list the gauges, thresholds and texts.
 
-use super::{Finding, Severity, now::RecentState};
+use super::{Finding, Severity, callers, now::RecentState};
 use crate::gauge::{Gauge, GaugeGroup, GaugeKind};
 
 /// A finding about one gauge.
@@ -280,7 +280,15 @@ pub(super) fn output(now: &RecentState, stands: bool) -> Option<Finding> {
     // If a replica is behind, the longest buffer is that of the replica, which has its own finding.
     let behind = now.gauge(Gauge::ReplicaLag).unwrap_or_default();
     let is_replica = now.gauge(Gauge::OutputBuffer).is_some_and(|bytes| behind >= bytes / 2.0);
-    of(if is_replica && behind > 0.0 { &OUTPUT[..1] } else { &OUTPUT }, now, stands)
+    let mut finding = of(if is_replica && behind > 0.0 { &OUTPUT[..1] } else { &OUTPUT }, now, stands)?;
+    let least = now.gauge(Gauge::OutputBuffer).unwrap_or_default() / 2.0;
+    if let Some(client) = callers::with_output(now, least) {
+        match finding.long.strip_prefix("a client ") {
+            Some(does) => finding.long = format!("the client {client} {does}"),
+            None => finding.evidence.insert(0, format!("the largest buffer is that of {client}")),
+        }
+    }
+    Some(finding)
 }
 
 /// Returns the finding about files that could not be written, or are being loaded.

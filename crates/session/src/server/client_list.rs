@@ -166,7 +166,8 @@ impl ClientRow {
         }
     }
 
-    fn host(&self) -> Option<&str> {
+    /// Returns the address without its port.
+    pub fn host(&self) -> Option<&str> {
         self.address.as_deref().map(|address| address.rsplit_once(':').map_or(address, |(host, _)| host))
     }
 
