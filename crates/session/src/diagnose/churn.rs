@@ -54,14 +54,18 @@ mod tests {
 
     #[test]
     fn a_rush_of_connections_is_compared_with_the_time_before() {
-        let rush = |from| {
-            first(50, move |second| {
+        let rush_of = |from, n| {
+            first(n, move |second| {
                 let new = if second.n >= from { 4800.0 } else { 3.0 };
                 second.status.gauges.set(Gauge::NewConnections, Some(new));
                 second.status.gauges.set(Gauge::OpsPerS, Some(9600.0));
             })
         };
+        let (rush, rushed) = (|from| rush_of(from, 50), |from, n| rush_of(from, n).long);
         assert_eq!(rush(40).long, "4.80 k new connections a second, 3 before");
+        // The time before is neither forgotten while the rush lasts, nor unknown for long after the start.
+        assert_eq!(rushed(40, 150), "4.80 k new connections a second, 3 before");
+        assert_eq!(rushed(12, 18), "4.80 k new connections a second, 3 before");
         assert_eq!((rush(0).long.as_str(), rush(0).rule), ("4.80 k new connections a second", "connections"));
         assert_eq!(rush(0).evidence[0], "2.0 commands for each");
     }

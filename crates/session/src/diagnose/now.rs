@@ -10,7 +10,7 @@ use crate::{
     knobs::Knobs,
     protocol::{Dialect, DialectWords},
     server::{CommandStat, ConnectedClients, Status},
-    session::{Interval, OperationInterval, Record, Segment, SessionStart},
+    session::{FigureWatches, Interval, OperationInterval, Record, Segment, SessionStart, WatchedFigure},
 };
 
 /// The longest time that a rule judges, in seconds.
@@ -25,8 +25,6 @@ const EVENTS_S: f64 = 30.0;
 /// How long a reply to CLIENT LIST is kept, in seconds. The server is asked for the list every 5 s, and less often if the
 /// list is long.
 const LISTS_S: f64 = 30.0;
-/// The period from which the usual value of a gauge is computed, in seconds.
-const USUAL_S: f64 = 120.0;
 /// The maximum age of a sample that describes the present, in seconds.
 const FRESH_S: f64 = 3.5;
 /// A finding begins after this number of samples above the threshold of a gauge, and ends after this number of samples
@@ -52,7 +50,9 @@ pub(super) struct RecentState {
     lists: RecentValues<ConnectedClients>,
     hosts: RecentValues<host::HostSample>,
     /// The gauges of the server; counters are stored as rates per second.
-    earlier: RecentValues<Gauges>,
+    rates: RecentValues<Gauges>,
+    /// The usual level of each gauge.
+    watches: FigureWatches,
     events: RecentValues<EventKind>,
     /// The answered requests of the load.
     answers: RecentValues<AnsweredRequests>,
@@ -91,7 +91,8 @@ impl Default for RecentState {
             statuses: RecentValues::new(COMMANDS_S),
             lists: RecentValues::new(LISTS_S),
             hosts: RecentValues::new(SAMPLES_S),
-            earlier: RecentValues::new(USUAL_S),
+            rates: RecentValues::new(SAMPLES_S),
+            watches: FigureWatches::default(),
             events: RecentValues::new(EVENTS_S),
             answers: RecentValues::new(COMMANDS_S),
         }
@@ -124,10 +125,11 @@ impl RecentState {
         if let Record::Interval(interval) = record {
             self.answers.push(interval.t_s, AnsweredRequests::of(interval));
         }
+        self.watches.push(record);
         match record {
             Record::Ping(span) => self.pings.push(span.t_s, &span.body),
             Record::Server(moment) => {
-                self.earlier.push(moment.t_s, moment.body.rates());
+                self.rates.push(moment.t_s, moment.body.rates());
                 let mut status = moment.body.clone();
                 status.clients.take().into_iter().for_each(|list| self.lists.push(moment.t_s, list));
                 self.statuses.push(moment.t_s, status);
@@ -201,7 +203,7 @@ impl RecentState {
     pub(super) fn gauge(&self, gauge: Gauge) -> Option<f64> {
         match gauge.about().source {
             GaugeSource::Host => self.host()?.gauges[gauge],
-            _ => self.status().and_then(|_| self.earlier.last())?[gauge],
+            _ => self.status().and_then(|_| self.rates.last())?[gauge],
         }
     }
 
@@ -227,16 +229,13 @@ impl RecentState {
     }
 
     fn rates(&self) -> impl Iterator<Item = &Gauges> {
-        self.earlier.since(self.t_s - SAMPLES_S).take(STEADY)
+        self.rates.since(self.t_s - SAMPLES_S).take(STEADY)
     }
 
-    /// Returns the usual value of a gauge of the server: the median of all samples before the last seconds. Counters
-    /// are rates per second. `None` with fewer than five samples.
+    /// Returns the usual value of a watched gauge, before its present level shift; for a counter, the rate per second.
+    /// `None` during the first 10 s.
     pub(super) fn usual(&self, gauge: Gauge) -> Option<f64> {
-        let mut values: Vec<f64> =
-            self.earlier.until(self.t_s - SAMPLES_S).filter_map(|gauges| gauges[gauge]).collect();
-        values.sort_by(f64::total_cmp);
-        (values.len() >= 5).then(|| values[values.len() / 2])
+        self.watches.usual_level(&WatchedFigure::Gauge(gauge)).map(|(_, usual)| usual.level)
     }
 
     /// Returns the events of the last `window_s` seconds, newest first.

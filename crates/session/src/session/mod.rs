@@ -78,3 +78,4 @@ pub use timeline::{Timeline, TimelineOptions};
 pub(crate) use validate::RecordLines;
 pub use wall_clock::{GivenMoment, TimeOfDay, WallClock};
 pub use watched::WatchedFigure;
+pub(crate) use watches::FigureWatches;

@@ -42,7 +42,7 @@ pub(super) type UsualLevels = BTreeMap<WatchedFigure, (f64, UsualLevel)>;
 
 /// The watches of one target.
 #[derive(Debug, Clone, Default)]
-pub(super) struct FigureWatches {
+pub(crate) struct FigureWatches {
     figures: BTreeMap<WatchedFigure, LevelWatch>,
     stalls: StallWatch,
     /// The PINGs of the present second, by tick (quarter second).
@@ -56,7 +56,7 @@ pub(super) struct FigureWatches {
 
 impl FigureWatches {
     /// Adds a record of the target. Returns the events that the record causes.
-    pub(super) fn push(&mut self, record: &Record) -> Vec<Event> {
+    pub(crate) fn push(&mut self, record: &Record) -> Vec<Event> {
         match record {
             Record::Segment(segment) => self.forget(segment.t_s),
             Record::Ping(span) => self.push_ping(span),
@@ -82,7 +82,7 @@ impl FigureWatches {
     }
 
     /// Returns the last value of a figure, and its usual level; `None` while the usual level is unknown.
-    pub(super) fn usual_level(&self, figure: &WatchedFigure) -> Option<(f64, UsualLevel)> {
+    pub(crate) fn usual_level(&self, figure: &WatchedFigure) -> Option<(f64, UsualLevel)> {
         self.figures.get(figure)?.last_and_usual()
     }
 
