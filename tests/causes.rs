@@ -319,7 +319,7 @@ fn a_replica_that_is_behind_is_named_and_its_buffer_is_no_client() {
         thread::sleep(Duration::from_millis(1));
         format!("SET n:{} {value}", n % 100)
     });
-    running.wait_for_lines(1, "replication: a replica is behind");
+    running.wait_for_lines(1, &format!("replication: the replica 127.0.0.1:{} is behind", replica.port()));
     assert!(!running.out().contains("output buffers: "), "{}", running.out());
     replica.resume();
 }

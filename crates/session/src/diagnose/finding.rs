@@ -79,6 +79,16 @@ impl Finding {
         Self { evidence: evidence.into_iter().flatten().collect(), next: next.to_owned(), ..self }
     }
 
+    /// Replaces `a client` or `this client` (with `client` as the noun) by the name of the client, if it is known.
+    #[must_use]
+    pub(super) fn naming(mut self, noun: &str, name: Option<&str>) -> Self {
+        for (name, article) in name.iter().flat_map(|name| [(name, "a"), (name, "this")]) {
+            let named = format!("the {noun} {name} ");
+            self.long = self.long.replacen(&format!("{article} {noun} "), &named, 1);
+        }
+        self
+    }
+
     /// Returns whether the status line can show the finding.
     pub fn is_for_status_line(&self) -> bool {
         self.severity > Severity::Note || self.is_news

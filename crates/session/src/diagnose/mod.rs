@@ -40,6 +40,7 @@ mod now;
 mod overload;
 mod pings;
 mod receivers;
+mod replicas;
 mod rule;
 mod settings;
 mod slow_calls;

@@ -5,19 +5,20 @@ use crate::gauge::{Gauge, GaugeGroup, GaugeKind};
 
 /// A finding about one gauge.
 #[derive(Debug)]
-struct Threshold {
+pub(super) struct Threshold {
     gauge: Gauge,
     /// The finding begins when the gauge has this value or more. The finding ends at half of this value.
     from: f64,
     severity: Severity,
     /// The cause; the value of the gauge follows in the evidence.
-    cause: &'static str,
+    pub(super) cause: &'static str,
     /// A second gauge that is shown as evidence.
     beside: Gauge,
     next: &'static str,
 }
 
-const fn row(
+/// Returns a row of a table; `texts` are the cause, the second gauge and the advice.
+pub(super) const fn row(
     gauge: Gauge,
     from: f64,
     severity: Severity,
@@ -28,7 +29,7 @@ const fn row(
 }
 
 /// Returns the first finding of a table.
-fn of(table: &[Threshold], now: &RecentState, stands: bool) -> Option<Finding> {
+pub(super) fn of(table: &[Threshold], now: &RecentState, stands: bool) -> Option<Finding> {
     table.iter().find_map(|row| row.look(now, stands))
 }
 
@@ -192,40 +193,6 @@ static DATA: [Threshold; 1] = [row(
     ),
 )];
 
-/// Replicas that are behind by 8 MiB or a second, or that received nothing from their master for 10 s.
-static REPLICAS: [Threshold; 3] = [
-    row(
-        Gauge::ReplicaLag,
-        8_388_608.0,
-        Severity::Warning,
-        (
-            "a replica is behind",
-            Gauge::Replicas,
-            "INFO replication shows which; is its host, its disk or the network slow?",
-        ),
-    ),
-    row(
-        Gauge::MeasuredLag,
-        1_000_000.0,
-        Severity::Warning,
-        (
-            "reads from this replica are more than a second old",
-            Gauge::LinkUp,
-            "compare INFO replication on primary and replica; check the replica's host, its disk and the network",
-        ),
-    ),
-    row(
-        Gauge::HeardMaster,
-        10.0,
-        Severity::Warning,
-        (
-            "this replica hears nothing from its master",
-            Gauge::HeardMaster,
-            "INFO replication shows master_link_status; is the master or the network slow?",
-        ),
-    ),
-];
-
 /// Active defragmentation uses a share of the main thread, and is visible in the p99 from 10 % on.
 static DEFRAG: [Threshold; 1] = [row(
     Gauge::Defrag,
@@ -282,13 +249,11 @@ pub(super) fn output(now: &RecentState, stands: bool) -> Option<Finding> {
     let is_replica = now.gauge(Gauge::OutputBuffer).is_some_and(|bytes| behind >= bytes / 2.0);
     let mut finding = of(if is_replica && behind > 0.0 { &OUTPUT[..1] } else { &OUTPUT }, now, stands)?;
     let least = now.gauge(Gauge::OutputBuffer).unwrap_or_default() / 2.0;
-    if let Some(client) = callers::with_output(now, least) {
-        match finding.long.strip_prefix("a client ") {
-            Some(does) => finding.long = format!("the client {client} {does}"),
-            None => finding.evidence.insert(0, format!("the largest buffer is that of {client}")),
-        }
-    }
-    Some(finding)
+    let client = callers::with_output(now, least);
+    // If the server has closed the connection already, another client may have the largest buffer now.
+    let largest = client.as_ref().filter(|_| finding.long == OUTPUT[0].cause);
+    finding.evidence.extend(largest.map(|client| format!("the largest buffer is that of {client}")));
+    Some(finding.naming("client", client.as_deref()))
 }
 
 /// Returns the finding about files that could not be written, or are being loaded.
@@ -303,15 +268,6 @@ pub(super) fn data(now: &RecentState, stands: bool) -> Option<Finding> {
         .or_else(|| failed(Gauge::SavedOk, "the last snapshot failed: the server may refuse writes", space))
 }
 
-/// Returns the finding about replication.
-pub(super) fn replicas(now: &RecentState, stands: bool) -> Option<Finding> {
-    let is_down = now.gauge(Gauge::LinkUp).is_some_and(|up| up == 0.0);
-    let cause = "the link to the master is down";
-    let next = "INFO replication shows since when; the server's log has the reason";
-    let down = is_down.then(|| Finding::of(Severity::Warning, cause, cause).with([], next));
-    down.or_else(|| of(&REPLICAS, now, stands))
-}
-
 /// Returns the finding about active defragmentation.
 pub(super) fn defrag(now: &RecentState, stands: bool) -> Option<Finding> {
     of(&DEFRAG, now, stands)
@@ -321,7 +277,10 @@ pub(super) fn defrag(now: &RecentState, stands: bool) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::{
-        diagnose::fixture::{Second, first, found},
+        diagnose::{
+            fixture::{Second, first, found},
+            replicas::REPLICAS,
+        },
         gauge::GaugeSource,
     };
 

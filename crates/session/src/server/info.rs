@@ -68,6 +68,18 @@ impl<'a> Info<'a> {
         Some(format!("{}:{}", self.text("master_host")?, self.text("master_port")?))
     }
 
+    /// Returns the offset of the furthest replica, and its address as `host:port`.
+    fn furthest_replica(&self) -> Option<(u64, String)> {
+        let replica = |line: &str| {
+            let of = |name: &str| line.split(',').find_map(|part| part.strip_prefix(name));
+            let offset = of("offset=")?.parse().ok().filter(|_| of("state=") == Some("online"))?;
+            Some((offset, format!("{}:{}", of("ip=")?, of("port=")?)))
+        };
+        let replicas = (0..).map_while(|n| self.text(&format!("slave{n}"))).filter_map(replica);
+        // A replica that is still copying the data reports the offset 0.
+        replicas.filter(|(offset, _)| *offset > 0).min()
+    }
+
     /// Returns the server's state at `at_ns` with the differences since `previous`, and the counters for the next call.
     ///
     /// A difference is `None` at the first call, after a restart, and if a counter has decreased (CONFIG RESETSTAT).
@@ -84,6 +96,7 @@ impl<'a> Info<'a> {
             role: self.text("role").unwrap_or_default().to_owned(),
             policy: self.text("maxmemory_policy").map(str::to_owned),
             master: self.master(),
+            furthest_replica: self.furthest_replica().map(|(_, address)| address),
             poll_s,
             gauges,
             ..Status::default()
@@ -143,17 +156,7 @@ impl<'a> Info<'a> {
             }
             Gauge::ReplicaLag => {
                 let own: u64 = self.number("master_repl_offset")?;
-                let replicas = (0..).map_while(|n| self.text(&format!("slave{n}")));
-                // A replica that is still copying the data reports the offset 0.
-                let online = replicas.filter(|line| line.split(',').any(|part| part == "state=online"));
-                let offset = |line: &str| {
-                    line.split(',').find_map(|part| part.strip_prefix("offset="))?.parse::<u64>().ok()
-                };
-                online
-                    .filter_map(offset)
-                    .filter(|offset| *offset > 0)
-                    .min()
-                    .map(|furthest| own.saturating_sub(furthest) as f64)
+                self.furthest_replica().map(|(offset, _)| own.saturating_sub(offset) as f64)
             }
             _ => None,
         }
@@ -296,7 +299,9 @@ mod tests {
                     slave2:ip=10.0.0.3,port=1,state=wait_bgsave,offset=0,lag=0\n\
                     slave3:ip=10.0.0.4,port=1,state=online,offset=0,lag=0\n\
                     slave1:ip=10.0.0.2,port=1,state=online,offset=400,lag=1\n";
-        assert_eq!(Info::parse(text).status(0, None).0.gauges[Gauge::ReplicaLag], Some(600.0));
+        let (primary, _) = Info::parse(text).status(0, None);
+        assert_eq!(primary.gauges[Gauge::ReplicaLag], Some(600.0));
+        assert_eq!(primary.furthest_replica.as_deref(), Some("10.0.0.2:1"));
         let text = "role:slave\nmaster_host:10.0.0.9\nmaster_port:6379\nmaster_link_status:down\n\
                     master_last_io_seconds_ago:-1\n";
         let (replica, _) = Info::parse(text).status(0, None);

@@ -32,6 +32,9 @@ pub struct Status {
     /// The address of a replica's master, as `host:port`.
     #[serde(rename = "replication_master")]
     pub master: Option<String>,
+    /// The address of the replica that is furthest behind, as `host:port`.
+    #[serde(default, rename = "replication_furthest", skip_serializing_if = "Option::is_none")]
+    pub furthest_replica: Option<String>,
     /// Seconds since the previous poll.
     pub poll_s: Option<f64>,
     /// The gauges of the server.

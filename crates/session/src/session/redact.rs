@@ -7,7 +7,7 @@
 //! | address and name of each client in CLIENT LIST | its library, its last command, its figures |
 //! | messages of errors, since they contain keys, names of users and addresses | the error's code: `WRONGTYPE` |
 //! | numbers and names of processes | how much CPU they use |
-//! | the address of a replica's master | that the replica has another master |
+//! | the addresses of a replica's master and of a primary's furthest replica | that the replica has another master |
 //! | the query of a URL path in the workload (only in recordings and JSON lines) | the rest of the workload |
 //!
 //! All other texts from the user are kept, such as the target's address and notes.
@@ -82,6 +82,7 @@ fn status(status: &mut Status) {
     let Status {
         process_id,
         master,
+        furthest_replica,
         errors,
         clients,
         name: _,
@@ -97,7 +98,7 @@ fn status(status: &mut Status) {
         config: _,
         slots: _,
     } = status;
-    (*process_id, *master) = (None, None);
+    (*process_id, *master, *furthest_replica) = (None, None, None);
     let mut coded = BTreeMap::new();
     for (error, count) in std::mem::take(errors) {
         *coded.entry(code(&error)).or_default() += count;
@@ -236,7 +237,13 @@ mod tests {
         let clients =
             ConnectedClients { rows: vec![row], groups: vec![group], ..ConnectedClients::default() };
         let errors = [(PRIVATE.to_owned(), 1)].into();
-        let status = Status { master: text(), errors, clients: Some(clients), ..Status::default() };
+        let status = Status {
+            master: text(),
+            furthest_replica: text(),
+            errors,
+            clients: Some(clients),
+            ..Status::default()
+        };
         let first_errors = [("ERR".to_owned(), PRIVATE.to_owned())].into();
         let summary = Summary { first_errors, ..Summary::default() };
         let end = SessionEnd { t_s: 1.0, summary, ..SessionEnd::default() };
@@ -349,6 +356,7 @@ mod tests {
             "client",
             "master",
             "replication_master",
+            "replication_furthest",
             "message",
             "unseen",
             "why",

@@ -1,0 +1,85 @@
+//! Finding: a replica is behind its master, or does not hear from it.
+
+use super::{
+    Finding, Severity,
+    now::RecentState,
+    thresholds::{Threshold, of, row},
+};
+use crate::gauge::Gauge;
+
+/// Replicas that are behind by 8 MiB or a second, or that received nothing from their master for 10 s.
+pub(super) static REPLICAS: [Threshold; 3] = [
+    row(
+        Gauge::ReplicaLag,
+        8_388_608.0,
+        Severity::Warning,
+        (
+            "a replica is behind",
+            Gauge::Replicas,
+            "INFO replication shows which; is its host, its disk or the network slow?",
+        ),
+    ),
+    row(
+        Gauge::MeasuredLag,
+        1_000_000.0,
+        Severity::Warning,
+        (
+            "reads from this replica are more than a second old",
+            Gauge::LinkUp,
+            "compare INFO replication on primary and replica; check the replica's host, its disk and the network",
+        ),
+    ),
+    row(
+        Gauge::HeardMaster,
+        10.0,
+        Severity::Warning,
+        (
+            "this replica hears nothing from its master",
+            Gauge::HeardMaster,
+            "INFO replication shows master_link_status; is the master or the network slow?",
+        ),
+    ),
+];
+
+/// Returns the current finding, if any.
+pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
+    let is_down = now.gauge(Gauge::LinkUp).is_some_and(|up| up == 0.0);
+    let cause = "this replica has no link to its master";
+    let next = "INFO replication shows since when; the server's log has the reason";
+    let down = is_down.then(|| Finding::of(Severity::Warning, cause, cause).with([], next));
+    let finding = down.or_else(|| of(&REPLICAS, now, stands))?;
+    let replica = match finding.long == REPLICAS[0].cause {
+        true => now.status()?.furthest_replica.as_deref(),
+        false => now.session.as_ref().map(|session| session.target.address.as_str()),
+    };
+    Some(finding.naming("replica", replica.filter(|address| !address.is_empty())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        diagnose::{Findings, fixture::seconds},
+        session::Record,
+    };
+
+    #[test]
+    fn a_replica_is_named_by_its_address() {
+        let long = |gauge, value| {
+            let mut records = seconds(5, |second| {
+                second.status.gauges.set(gauge, Some(value));
+                second.status.furthest_replica = Some("10.0.0.2:6380".to_owned());
+            });
+            let Record::Session(session) = &mut records[0] else { panic!("no session") };
+            "10.0.0.3:6381".clone_into(&mut session.target.address);
+            let mut findings = Findings::default();
+            records.iter().for_each(|record| drop(findings.push(record)));
+            findings.now()[0].long.clone()
+        };
+        assert_eq!(long(Gauge::ReplicaLag, 9e6), "the replica 10.0.0.2:6380 is behind");
+        let this = "the replica 10.0.0.3:6381";
+        assert_eq!(long(Gauge::LinkUp, 0.0), format!("{this} has no link to its master"));
+        assert_eq!(long(Gauge::HeardMaster, 12.0), format!("{this} hears nothing from its master"));
+        assert_eq!(long(Gauge::MeasuredLag, 2e6), format!("reads from {this} are more than a second old"));
+    }
+}
