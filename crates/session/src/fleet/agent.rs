@@ -97,6 +97,8 @@ struct Agent<'a> {
     after: String,
     heard: Instant,
     report: AgentReport,
+    /// Whether a report contains the last refusal. An order that follows a refused one at once must not hide it.
+    is_refusal_reported: bool,
     reported: Option<Instant>,
     measured: Option<Instant>,
     waiting: VecDeque<(AgentReport, Vec<String>)>,
@@ -116,6 +118,7 @@ impl<'a> Agent<'a> {
             after: String::new(),
             heard: Instant::now(),
             report,
+            is_refusal_reported: false,
             reported: None,
             measured: None,
             waiting: VecDeque::new(),
@@ -204,11 +207,14 @@ impl<'a> Agent<'a> {
             }
             self.take(order)
         });
-        let refusal = obeyed.as_ref().err().cloned().unwrap_or_default();
-        if !refusal.is_empty() && refusal != self.report.refusal {
-            say(&format!("refused: {refusal}"));
+        if let Err(refusal) = &obeyed {
+            if *refusal != self.report.refusal {
+                say(&format!("refused: {refusal}"));
+            }
+            (self.report.refusal, self.is_refusal_reported) = (refusal.clone(), false);
+        } else if self.is_refusal_reported {
+            self.report.refusal.clear();
         }
-        self.report.refusal = refusal;
         obeyed.unwrap_or(false)
     }
 
@@ -339,6 +345,7 @@ impl<'a> Agent<'a> {
             self.waiting.pop_front();
         }
         self.waiting.push_back((self.report.clone(), lines));
+        self.is_refusal_reported = true;
         self.report.number += 1;
     }
 
