@@ -27,7 +27,10 @@ use std::{
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::mpsc::Receiver,
+    sync::{
+        atomic::{AtomicU32, Ordering},
+        mpsc::Receiver,
+    },
     time::{Duration, Instant},
 };
 
@@ -37,6 +40,9 @@ use tempfile::TempDir;
 /// How long a test waits before it fails. A condition is awaited, and the limit is only for one that never comes: a
 /// machine on which several suites run at a time may take many times as long as one at rest.
 pub const LIMIT: Duration = Duration::from_secs(180);
+
+/// The pause between two looks for a condition: long enough that a waiting test leaves the cores to the others.
+pub const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -196,7 +202,7 @@ pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
             return found;
         }
         assert!(Instant::now() < deadline, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(LOOK_EVERY);
     }
 }
 
@@ -246,10 +252,16 @@ pub fn cli_at(port: u16, words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
-/// A port that nothing listened on a moment ago.
+/// A port that nothing listened on a moment ago, another one at each call: a client that outlives its server must not
+/// reach the server of the next test. No outgoing connection gets such a port as its own, and the ports of the
+/// cluster buses, 10 000 higher, are free as well.
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("its address").port()
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    // Two runs at a time begin at different ports.
+    let first = std::process::id().wrapping_mul(613);
+    let ports = std::iter::repeat_with(|| CALLS.fetch_add(1, Ordering::Relaxed).wrapping_add(first) % 10_000);
+    let mut ports = ports.take(10_000).map(|n| 10_000 + u16::try_from(n).expect("below 10 000"));
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("a free port")
 }
 
 fn spawn(kind: Kind, args: &[String], port: u16, directory: &Path) -> Child {

@@ -36,6 +36,8 @@ impl Nodes {
         nodes.wait_until_ok();
         for (n, replica) in nodes.0.iter().enumerate().skip(3) {
             replica.cli(&["CLUSTER", "REPLICATE", &nodes.id(n - 3)]);
+        }
+        for replica in nodes.0.iter().skip(3) {
             wait_for("a replica", || {
                 replica.cli(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
             });

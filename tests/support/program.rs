@@ -5,15 +5,13 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
     sync::{Arc, Mutex},
     thread::JoinHandle,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use redyno::session::Record;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{LIMIT, wait_for};
-
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+use super::{LIMIT, LOOK_EVERY, wait_for};
 
 /// A directory without a config file.
 const NO_CONFIG: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/no-config");
@@ -129,8 +127,10 @@ impl Running {
 
     /// Waits until `n` lines of stdout have the text `part`.
     pub fn wait_for_lines(&self, n: usize, part: &str) {
+        let mut seen = 0;
         self.wait_for(&format!("{n} lines with {part}"), |out| {
-            (out.lines().filter(|line| line.contains(part)).count() >= n).then_some(())
+            let is_new = std::mem::replace(&mut seen, out.len()) != out.len();
+            (is_new && out.lines().filter(|line| line.contains(part)).count() >= n).then_some(())
         });
     }
 

@@ -22,10 +22,7 @@ use redyno::{
     workload::{KeyNames, RunId},
 };
 
-use super::LIMIT;
-
-/// A session wants to be looked at ten times a second.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+use super::{LIMIT, LOOK_EVERY};
 
 /// A server on this machine.
 pub fn at_port(port: u16) -> Target {

@@ -9,7 +9,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::JoinHandle,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -19,13 +19,12 @@ use rustix::{
     process::{Pid, Signal, kill_process},
 };
 
-use super::{LIMIT, Server, program::redyno, wait_for};
+use super::{LIMIT, LOOK_EVERY, Server, program::redyno, wait_for};
 
 pub const RIGHT: &str = "\x1b[C";
 pub const LEFT: &str = "\x1b[D";
 pub const DOWN: &str = "\x1b[B";
 
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Lines that the terminal remembers above its screen.
 const SCROLLBACK: usize = 200;
 
