@@ -95,7 +95,7 @@ fn a_batch_of_a_closed_loop_goes_to_one_node() {
 fn the_counts_agree_through_a_live_reshard_and_keys_are_removed_wherever_they_moved() {
     for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
         let nodes = Nodes::start(recipe, false);
-        let running = start(&nodes.0[0], &[]);
+        let running = start(&nodes.0[0], &["--rate", "3000"]);
         running.wait_for_lines(4, r#""kind":"interval""#);
         (0..60).for_each(|slot| nodes.move_slot(slot, 0, 1));
         running.signal(Signal::INT);

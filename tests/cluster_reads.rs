@@ -169,7 +169,7 @@ fn the_counts_agree_through_a_handover_to_a_replica() {
     for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
         let nodes = cluster(recipe);
         reset(&nodes);
-        let running = start(&nodes, &["--read-from", "any"]);
+        let running = start(&nodes, &["--read-from", "any", "--rate", "3000"]);
         running.wait_for_lines(3, r#""kind":"interval""#);
         nodes.hand_over_to(3);
         running.wait_for_lines(1, r#""event":"failover""#);

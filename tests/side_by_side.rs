@@ -142,11 +142,13 @@ fn an_outage_of_one_target_is_none_of_the_other() {
 #[test]
 fn both_targets_are_in_the_recording_by_the_second() {
     let servers = [Server::redis().start(), Server::redis().start()];
-    let mut session = start(&servers, [true, true]);
+    let mut session = start(&servers, [false, false]);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("both.jsonl");
     let (recording, listener) = Recording::start(SessionWriter::create(&path).unwrap()).unwrap();
     session.live().listen(listener);
+    // What was counted before would be in no recording.
+    (0..2).for_each(|target| session.live().set_knobs(target, knobs(true)));
     session.wait_for("two seconds", |records| intervals(records).any(|i| i.t_s > 2.2).then_some(()));
     let past = session.finish();
     recording.finish().unwrap();
