@@ -71,3 +71,11 @@ fn parameters_of_a_server_are_set_with_consent_only() {
     );
     assert!(server.cli(&["CONFIG", "GET", "appendfsync"]).contains("everysec"));
 }
+
+#[test]
+fn agents_carry_out_both_settings() {
+    let server = slow_writes();
+    let fleet = ["--agents", "2", "--local"];
+    let outcome = ab(&server, &[&["--workload", "get", "--to", "workload set"][..], &fleet].concat());
+    assert!(outcome.expect_code(3).out.contains("B is worse: ops/s -"));
+}

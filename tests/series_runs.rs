@@ -122,3 +122,25 @@ fn a_limit_of_this_machine_stops_one_cell_and_is_named() {
     assert!(table.contains("failed: ") && table.contains("open files"), "{table}");
     assert!(server.calls(&[], "ping") >= 100);
 }
+
+#[test]
+fn agents_carry_out_each_cell_that_has_a_client_for_each_of_them() {
+    let server = Server::redis().start();
+    let (_directory, path) = series_file(
+        r#"
+[parameters]
+clients = [1, 4]
+[[run]]
+name = "SET"
+workload = "set"
+load = { requests = 501, clients = "$clients" }
+"#,
+    );
+    let args = ["series", &path, "-p", &server.port_text(), "--yes", "--json", "--agents", "2"];
+    let missing = run(&args).expect_code(2);
+    assert!(missing.err.contains("--agents needs --bus"), "{}", missing.err);
+    let outcome = run(&[&args[..], &["--local"]].concat()).expect_code(1);
+    let [refused, measured] = &cells(&outcome)[..] else { panic!("{outcome:?}") };
+    assert!(refused.to_string().contains("fewer clients than agents"), "{refused}");
+    assert_eq!(measured["ops"], 501, "{measured}");
+}

@@ -7,6 +7,7 @@ use clap::Args;
 use super::{
     command::{Arguments, Invocation, PlanResult},
     config,
+    fleet_args::FleetArgs,
     load_args::LoadArgs,
     nodes_args::RingArgs,
     session_args::SessionArgs,
@@ -67,6 +68,9 @@ pub struct AbArgs {
     /// The load that both settings share.
     #[command(flatten)]
     pub load: LoadArgs,
+    /// The agents that carry the load out.
+    #[command(flatten)]
+    pub fleet: FleetArgs,
 }
 
 impl Arguments for AbArgs {
@@ -96,6 +100,7 @@ impl Arguments for AbArgs {
         }
         self.load.check_rate(from.knobs.rate.or(to.knobs.rate).is_some())?;
         nodes.settle(&servers, OtherServers::Cluster, &mut plan)?;
+        self.fleet.settle(&self.target.tls, self.load.threads, &mut plan)?;
         plan.commission.knobs = from.knobs.clone();
         plan.settings = vec![from.clone(), to.clone()];
         plan.check_clients()?;

@@ -69,9 +69,6 @@ impl FleetArgs {
         }
         let cannot = |what: &str| Err(UsageError::of(format!("--agents cannot be used with {what}")));
         let commission = &plan.commission;
-        if commission.knobs.clients < agents.into() {
-            return cannot("fewer clients than agents; give at least as many (-c)");
-        }
         let is_elsewhere = |workload: &Workload| workload.dataset.is_some() || workload.trace.is_some();
         if is_elsewhere(&commission.knobs.workload) {
             return cannot("a dataset or a trace, whose file the other machines do not have");

@@ -8,6 +8,7 @@ use clap::Args;
 use super::{
     command::{Arguments, Invocation, PlanResult},
     config,
+    fleet_args::FleetArgs,
     load_args::LoadArgs,
     nodes_args::{NodesArgs, RingArgs},
     preview::preview,
@@ -97,6 +98,9 @@ pub struct SeriesArgs {
     /// The servers that share the load of each cell.
     #[command(flatten)]
     pub ring: RingArgs,
+    /// The agents that carry the load of each cell out.
+    #[command(flatten)]
+    pub fleet: FleetArgs,
 }
 
 impl Arguments for SeriesArgs {
@@ -181,6 +185,7 @@ impl SeriesArgs {
         session.end_after_a_pass(&load)?;
         let mut plan = session_plan(&self.target, &load, &session)?;
         nodes.settle(servers, OtherServers::Cluster, &mut plan)?;
+        self.fleet.settle(&self.target.tls, load.threads, &mut plan)?;
         plan.commission.config.clone_from(&cell.config);
         plan.check_config()?;
         plan.check_dialect()?;
