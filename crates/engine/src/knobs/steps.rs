@@ -62,7 +62,9 @@ pub(super) fn turned_rate(rate: Option<u32>, direction: Direction, ops_per_s: Op
             let reached = ops_per_s.map_or(HIGHEST_TURNED_RATE, |ops| ops as u64);
             step_125(reached.clamp(2, HIGHEST_TURNED_RATE + 1), direction)
         }
-        (Some(rate), _) => step_125(rate.into(), direction),
+        (Some(rate), Direction::Up) => step_125(rate.into(), direction),
+        // A typed rate can be higher.
+        (Some(rate), Direction::Down) => step_125(rate.into(), direction).min(HIGHEST_TURNED_RATE),
     };
     u32::try_from(next).ok().filter(|next| u64::from(*next) <= HIGHEST_TURNED_RATE)
 }
@@ -117,6 +119,15 @@ pub(super) fn turned_distribution(drawn: Distribution, direction: Direction) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_step_down_from_any_typed_rate_sets_a_lower_rate() {
+        let down = |rate| turned_rate(Some(rate), Direction::Down, None);
+        assert_eq!([7_000_000, 20_000_000, u32::MAX].map(down), [Some(5_000_000); 3]);
+        assert_eq!(down(5_000_000), Some(2_000_000));
+        let up = |rate| turned_rate(Some(rate), Direction::Up, None);
+        assert_eq!([2_000_000, 5_000_000, 7_000_000].map(up), [Some(5_000_000), None, None]);
+    }
 
     #[test]
     fn steps_go_through_the_distributions_keep_the_exponent_and_stop_at_both_ends() {
