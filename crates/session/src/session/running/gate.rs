@@ -8,6 +8,10 @@
 //! writes to no node before all questions are answered. Load settings wait at the gate if they write, if
 //! their setup was not run, or if they may do harm and the user has not agreed. Other settings apply at once.
 
+mod setup;
+#[cfg(test)]
+mod tests;
+
 use std::{collections::BTreeSet, time::Duration};
 
 use super::{
@@ -19,7 +23,7 @@ use super::{
 use crate::{
     knobs::Knobs,
     probe::lag_keys,
-    server::{Obstacle, ServerError, SetUp, Survey, Writes, with_letters},
+    server::{Obstacle, Survey, Writes, with_letters},
     session::Record,
     workload::{KeyNames, KeySpan, Steps},
 };
@@ -31,6 +35,9 @@ pub(super) struct WriteGate {
     pub stage: GateStage,
     /// The load settings that wait at the gate.
     held: Option<Knobs>,
+    /// Whether other load settings were requested while the marker was written or a setup ran. Such settings were not
+    /// checked yet.
+    is_changed: bool,
     /// Whether the command line allows everything (`--yes`).
     is_allowed: bool,
     /// The check for load settings that may do harm.
@@ -60,6 +67,7 @@ impl WriteGate {
         Self {
             stage: if keys == KeyOwner::OwnServers { GateStage::Open } else { GateStage::Shut },
             held: None,
+            is_changed: false,
             is_allowed,
             caution: Caution::new(commission),
             unsent: None,
@@ -104,6 +112,13 @@ impl WriteGate {
         }
     }
 
+    /// Closes the question about the first write, which is about settings that are no longer requested.
+    fn close_question(&mut self) {
+        if matches!(self.stage, GateStage::Asking) {
+            self.stage = GateStage::Shut;
+        }
+    }
+
     /// Returns whether this run's keys stay at the end; `None` if the run cannot have written to `holders`.
     pub fn leaves_keys(&self, holders: &Holders) -> Option<bool> {
         match self.keys {
@@ -117,17 +132,22 @@ impl WriteGate {
     pub fn request(&mut self, knobs: Knobs, holders: &mut Holders) -> Option<Knobs> {
         self.take_back();
         if let Err(error) = holders.check_keys(&knobs, self.keys) {
+            self.close_question();
             (self.held, self.unsent) = (None, Some(Admission::Refuse(error)));
             return None;
         }
         let others = others(&knobs);
         if !self.writes(&knobs) && (modules(&knobs).is_empty() || self.keys == KeyOwner::OwnServers) {
+            self.close_question();
             self.held = Some(knobs);
             return self.pass();
         }
         let is_agreed = self.keys == KeyOwner::OwnServers
             || self.notifications(&knobs).is_none()
                 && self.agreed.as_ref().is_some_and(|agreed| others.is_subset(agreed));
+        let surveyed = self.held.as_ref().map(|held| self.survey_parts(held));
+        let is_other = self.held.as_ref() != Some(&knobs);
+        let is_surveyed = surveyed.is_some_and(|surveyed| surveyed == self.survey_parts(&knobs));
         self.held = Some(knobs);
         match self.stage {
             GateStage::Open | GateStage::Extending(_) if !is_agreed => {
@@ -137,10 +157,27 @@ impl WriteGate {
                 return self.pass();
             }
             GateStage::Open | GateStage::Extending(_) => return self.advance(holders),
-            GateStage::Shut => self.stage = GateStage::Surveying(self.survey(holders)),
+            // A question is about the settings that it names: other settings need another question.
+            GateStage::Shut | GateStage::Asking => self.stage = GateStage::Surveying(self.survey(holders)),
+            GateStage::Surveying(_) if !is_surveyed => {
+                self.stage = GateStage::Surveying(self.survey(holders));
+            }
+            GateStage::Marking(_) | GateStage::Preparing(..) => self.is_changed |= is_other,
             _ => {}
         }
         None
+    }
+
+    /// Continues after the marker was written or a setup has run.
+    fn proceed(&mut self, holders: &mut Holders) -> Option<Admission> {
+        let passed = if std::mem::take(&mut self.is_changed) {
+            self.stage = GateStage::Open;
+            let knobs = self.held.take()?;
+            self.request(knobs, holders)
+        } else {
+            self.advance(holders)
+        };
+        passed.map(Admission::Pass)
     }
 
     /// Returns the key names that may be written with these load settings.
@@ -165,10 +202,15 @@ impl WriteGate {
         !self.span(knobs).is_empty() || !others(knobs).is_empty() || self.missing_setup(knobs).is_some()
     }
 
-    /// Begins the survey of the servers' data and clients, and of the modules that the waiting workload needs.
+    /// Returns the parts of a survey that depend on the load settings: the modules that their workload needs, and
+    /// whether its setup changes the server's notifications.
+    fn survey_parts(&self, knobs: &Knobs) -> (BTreeSet<String>, bool) {
+        (modules(knobs), self.notifications(knobs).is_some())
+    }
+
+    /// Begins the survey of the servers' data and clients, and of the parts that the waiting settings need.
     fn survey(&self, holders: &Holders) -> HolderReplies<Survey> {
-        let modules = self.held.as_ref().map(modules).unwrap_or_default();
-        let notifies = self.held.as_ref().is_some_and(|knobs| self.notifications(knobs).is_some());
+        let (modules, notifies) = self.held.as_ref().map(|held| self.survey_parts(held)).unwrap_or_default();
         holders.ask(|holder| holder.control.survey_for(modules.clone(), notifies))
     }
 
@@ -203,17 +245,6 @@ impl WriteGate {
         holders.note(span, kept)
     }
 
-    /// Returns the setup that must still run before a load with these settings, if there is one.
-    fn missing_setup<'a>(&self, knobs: &'a Knobs) -> Option<&'a Steps> {
-        let setup = Some(&knobs.workload.setup).filter(|setup| knobs.load && !setup.is_empty());
-        setup.filter(|setup| !self.run.contains(setup))
-    }
-
-    /// Returns the letters that the missing setup will add to `notify-keyspace-events`, if there are any.
-    fn notifications<'a>(&self, knobs: &'a Knobs) -> Option<&'a str> {
-        self.missing_setup(knobs)?.notifications()
-    }
-
     /// Continues with load settings that [are allowed](GateStage::is_allowed).
     pub fn open(&mut self, holders: &mut Holders) -> Option<Admission> {
         if !self.stage.is_allowed() {
@@ -236,8 +267,10 @@ impl WriteGate {
         self.trouble.as_deref()
     }
 
-    /// Discards the waiting load settings.
+    /// Discards the waiting load settings, with the question about them.
     pub fn withdraw(&mut self) {
+        self.take_back();
+        self.close_question();
         self.held = None;
     }
 
@@ -264,7 +297,7 @@ impl WriteGate {
                 }
             },
             GateStage::Marking(answer) => match answer.wait(limit)? {
-                Ok(_) => self.advance(holders).map(Admission::Pass),
+                Ok(_) => self.proceed(holders),
                 Err(error) => {
                     holders.not_marked(&error);
                     Some(self.refuse(error.to_string()))
@@ -285,42 +318,6 @@ impl WriteGate {
             | GateStage::Warning(_)
             | GateStage::Allowed(_)
             | GateStage::Open => None,
-        }
-    }
-
-    /// Handles the result of a setup.
-    fn handle_setup(
-        &mut self,
-        setup: Steps,
-        outcome: Result<Vec<(u16, SetUp)>, ServerError>,
-        holders: &mut Holders,
-    ) -> Option<Admission> {
-        let failed = |outcomes: Vec<(u16, SetUp)>| {
-            outcomes.into_iter().find_map(|(number, it)| Some((number, it.failed?)))
-        };
-        let cause = match outcome.map(failed) {
-            Ok(None) => {
-                self.run.push(setup);
-                return self.advance(holders).map(Admission::Pass);
-            }
-            Ok(Some((number, (step, error)))) => {
-                format!("{}setup step {step}: {}", holders.subject(number), error.cause())
-            }
-            Err(error) => format!("the setup was not run: {error}"),
-        };
-        // Other load settings may have been requested during the setup.
-        if self.held.as_ref().is_some_and(|knobs| knobs.workload.setup != setup) {
-            return self.advance(holders).map(Admission::Pass);
-        }
-        self.stage = GateStage::Open;
-        self.held.take().map(|_| Admission::Refuse(cause))
-    }
-
-    /// Waits at most `limit` until a running setup is done.
-    pub fn await_setup(&mut self, limit: Duration) {
-        if let GateStage::Preparing(_, answer) = &mut self.stage {
-            // The result is not needed: the ledger contains everything that the setup created.
-            drop(answer.wait(limit));
         }
     }
 
@@ -393,7 +390,7 @@ impl WriteGate {
 
     fn refuse(&mut self, cause: String) -> Admission {
         self.stage = GateStage::Shut;
-        self.held = None;
+        (self.held, self.is_changed) = (None, false);
         self.besides_load = KeySpan::default();
         Admission::Refuse(cause)
     }

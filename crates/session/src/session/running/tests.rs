@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// A time limit longer than any session in these tests; a test that reaches it fails.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) fn commission(server: &demo::Handle, keys: KeyOwner) -> Commission {
     let address = Address::Tcp { host: server.address.ip().to_string(), port: server.address.port() };
@@ -181,7 +181,7 @@ fn a_parameter_that_the_server_refuses_is_returned_to_its_peer() {
 }
 
 /// A rule for these tests: load settings that may write more than 1 GiB do harm.
-fn much(turn: &LoadChange<'_>) -> Option<String> {
+pub(super) fn much(turn: &LoadChange<'_>) -> Option<String> {
     let bytes =
         |Demand { knobs, .. }: &Demand| u64::from(knobs.load) * knobs.keyspace * u64::from(knobs.value_size);
     (bytes(&turn.to) > bytes(&turn.from).max(1 << 30)).then(|| "It may fill the memory".to_owned())
@@ -216,7 +216,7 @@ fn begun(peer: &Peer) -> (bool, u64) {
     })
 }
 
-fn of_keys(keyspace: u64) -> Knobs {
+pub(super) fn of_keys(keyspace: u64) -> Knobs {
     Knobs { load: true, clients: 1, value_size: 1024, keyspace, ..Knobs::default() }
 }
 
