@@ -1,6 +1,6 @@
 //! A part of the session, divided into columns of equal length for charts.
 
-use std::{ops::Range, sync::Arc};
+use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use super::{
     ErrorCell, Heat, History, Level, LoadCell, Measure, PingCell, Quantiles, ServerCell, Timed, Timeline,
@@ -71,14 +71,15 @@ impl<'a> Window<'a> {
         self.remembered(&self.timeline.memos.load, |window| window.merged(&window.timeline.load))
     }
 
-    /// Returns the listed events of the whole session, oldest first.
+    /// Returns the listed events of the whole session, oldest first. A part of the recording that was read again adds
+    /// its events that the session no longer lists.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &'a Event> + use<'a> {
-        self.timeline.events.iter()
+        listed(&self.timeline.events, &self.session.events, |event| event.t_s)
     }
 
-    /// Returns the user's listed notes of the whole session, oldest first.
+    /// Returns the user's notes, listed like the [`events`](Self::events).
     pub fn marks(&self) -> impl DoubleEndedIterator<Item = &'a Mark> + use<'a> {
-        self.timeline.marks.iter()
+        listed(&self.timeline.marks, &self.session.marks, |mark| mark.t_s)
     }
 
     /// Returns the end of `column`, in seconds of the session.
@@ -267,6 +268,16 @@ impl<'a> Window<'a> {
         let inside = |column: f64| column.clamp(0.0, self.columns as f64) as usize;
         inside(first)..inside(end)
     }
+}
+
+/// Returns the items of the session, after the items of a part of the session that are earlier than all of these.
+fn listed<'a, T>(
+    part: &'a VecDeque<T>,
+    session: &'a VecDeque<T>,
+    t_s: fn(&T) -> f64,
+) -> impl DoubleEndedIterator<Item = &'a T> + use<'a, T> {
+    let since_s = session.front().map_or(f64::INFINITY, t_s);
+    part.iter().filter(move |item| t_s(item) < since_s).chain(session)
 }
 
 /// Returns the longest latency in these time slots. If several time slots have the same latency, returns the first of
