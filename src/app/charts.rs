@@ -45,7 +45,7 @@ impl Charts {
         for (n, column) in (0..).zip(columns) {
             let Some(column) = column else { continue };
             let middle_s = axis.start_s(n) + axis.step_s / 2.0;
-            let segment = segments.holding_at(middle_s).map_or(0, |segment| segment.start.segment);
+            let segment = segments.start_at(middle_s).map_or(0, |start| start.segment);
             by_segment.entry(segment).or_default().push(column);
             medians.extend(known(column, Level::P50));
         }
@@ -113,14 +113,14 @@ pub(super) fn by_segment(
         let Some((cell, mean)) = column.as_ref().and_then(|cell| Some((cell, cell.ops_per_s()?))) else {
             continue;
         };
-        let segment = segments.holding_at(axis.start_s(n) + axis.step_s / 2.0);
-        let rates = by_segment.entry(segment.map_or(0, |segment| segment.start.segment)).or_default();
+        let segment = segments.start_at(axis.start_s(n) + axis.step_s / 2.0);
+        let rates = by_segment.entry(segment.map_or(0, |start| start.segment)).or_default();
         rates.means.push(mean);
         rates.extremes = [rates.extremes, cell.extremes()].into_iter().flatten().reduce(around);
-        rates.requested = segment.and_then(|segment| segment.start.knobs.rate).map(f64::from);
+        rates.requested = segment.and_then(|start| start.knobs.rate).map(f64::from);
     }
-    let at_cursor = cursor_s.and_then(|cursor_s| segments.holding_at(cursor_s));
-    let last = at_cursor.and_then(|segment| by_segment.remove(&segment.start.segment));
+    let at_cursor = cursor_s.and_then(|cursor_s| segments.start_at(cursor_s));
+    let last = at_cursor.and_then(|segment| by_segment.remove(&segment.segment));
     by_segment.into_values().chain(last).collect()
 }
 

@@ -243,18 +243,18 @@ impl Model {
     pub fn in_force(&self) -> &Knobs {
         let segments = &self.timeline().segments;
         let segment = match self.cursor_s().filter(|_| self.playback.is_some()) {
-            Some(cursor_s) => segments.holding_at(cursor_s),
-            None => segments.current(),
+            Some(cursor_s) => segments.start_at(cursor_s),
+            None => segments.starts().next_back(),
         };
-        segment.map_or(&self.initial, |segment| &segment.start.knobs)
+        segment.map_or(&self.initial, |segment| &segment.knobs)
     }
 
     /// Returns the knobs to show: the knobs that the user wants, or in a frozen view the knobs of the segment at the
     /// cursor.
     pub fn knobs_shown(&self) -> &Knobs {
         let Some(cursor_s) = self.cursor_s() else { return &self.panel.wanted };
-        let segment = self.timeline().segments.holding_at(cursor_s);
-        segment.map_or(&self.initial, |segment| &segment.start.knobs)
+        let segment = self.timeline().segments.start_at(cursor_s);
+        segment.map_or(&self.initial, |segment| &segment.knobs)
     }
 
     /// Returns the state of the load, and pending changes.

@@ -1,6 +1,7 @@
 //! The events that the Overview shows. Each event has a kind, a short label for the row of events, and a sentence for
 //! the text at the cursor.
 
+use super::TimeAxis;
 use crate::{
     diagnose::Cause,
     events::EventKind,
@@ -94,16 +95,18 @@ impl Occurrence {
         Self { t_s, until_s: t_s, kind: OccurrenceKind::Stall, word, sentence }
     }
 
-    /// Returns an event for the beginning of each segment except the first, with the changed knobs.
-    pub fn segments(reading: &Reading) -> Vec<Self> {
-        let segments: Vec<_> = reading.known_segments().iter().map(|segment| &segment.start).collect();
+    /// Returns an event for the beginning of each segment on the axis except the first, with its column and the changed
+    /// knobs.
+    pub fn segments(reading: &Reading, axis: &TimeAxis) -> Vec<(u16, Self)> {
+        let segments: Vec<_> = reading.known_segments().starts().collect();
         let begin = |pair: &[&Segment]| {
+            let column = axis.column(pair[1].t_s)?;
             let (what, number) = (turned(pair[0], pair[1]), pair[1].segment);
             let sentence = format!("segment {number} begins: {what}");
             let (t_s, word) = (pair[1].t_s, format!("seg {number} {what}"));
-            Self { t_s, until_s: t_s, kind: OccurrenceKind::Segment, word, sentence }
+            Some((column, Self { t_s, until_s: t_s, kind: OccurrenceKind::Segment, word, sentence }))
         };
-        segments.windows(2).map(begin).collect()
+        segments.windows(2).filter_map(begin).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 //! with all its clients.
 
 use super::{AxisScale, Model};
-use crate::session::timeline::{SegmentTotal, Timed};
+use crate::session::timeline::Timed;
 
 /// The subject of the Overview's charts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,16 +25,17 @@ impl Model {
     pub fn subject(&self) -> Subject {
         let axis = self.axis(self.columns);
         let (from_s, to_s) = (axis.from_s(), axis.to_s().min(self.ends_s()).min(self.known_s()));
-        let is_on = |segment: &SegmentTotal| segment.start.knobs.load;
         let segments = self.segments();
-        if segments.holding_at(to_s).map_or(self.in_force().load, is_on) {
+        if segments.start_at(to_s).map_or(self.in_force().load, |start| start.knobs.load) {
             return Subject::Load;
         }
-        let of_segment = |segment: &SegmentTotal| {
-            let ended_s = segment.ended_s.unwrap_or(to_s).min(to_s);
-            (ended_s - segment.start.t_s.max(from_s)).max(0.0)
-        };
-        let loaded_s: f64 = segments.iter().filter(|segment| is_on(segment)).map(of_segment).sum();
+        let (mut loaded_s, mut ended_s) = (0.0, to_s);
+        for start in segments.starts().rev() {
+            if start.knobs.load {
+                loaded_s += (ended_s - start.t_s.max(from_s)).max(0.0);
+            }
+            ended_s = start.t_s.min(to_s);
+        }
         if loaded_s > 0.0 && loaded_s >= (to_s - from_s) * LEAST { Subject::Load } else { Subject::Server }
     }
 
@@ -80,6 +81,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
+        app::{Playback, Zoom},
         knobs::Knobs,
         session::{Interval, Record, Segment, TimelineOptions},
     };
@@ -105,6 +107,16 @@ mod tests {
         assert_eq!(model(&[(0.0, false), (9.0, true)], 9.25).subject(), Subject::Load);
         let ended = |to_s| model(&[(0.0, false), (10.0, true), (20.0, false)], to_s).subject();
         assert_eq!((ended(30.0), ended(39.0), ended(41.0)), (Subject::Load, Subject::Load, Subject::Server));
+    }
+
+    #[test]
+    fn parts_before_the_listed_segments_have_their_own_settings() {
+        let turns: Vec<_> = (0..500).map(|n| (f64::from(n) * 10.0, n != 499)).collect();
+        let mut model = Model { playback: Some(Playback::new("x".to_owned())), ..model(&turns, 9000.0) };
+        model.zoom = Zoom::Whole;
+        assert_eq!(model.subject(), Subject::Load, "half of the session");
+        model.put_cursor(55.0);
+        assert!(model.in_force().load && model.knobs_shown().load);
     }
 
     #[test]

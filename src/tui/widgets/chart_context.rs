@@ -144,8 +144,8 @@ impl<'a> ChartContext<'a> {
     fn add_waits_of_load(&mut self) {
         let (axis, timed, segments) = (self.axis, self.timed, self.reading.known_segments());
         let counts_lag = |column| {
-            let segment = segments.holding_at(axis.start_s(column) + axis.step_s / 2.0);
-            timed == Timed::FromDue && segment.is_some_and(|segment| segment.start.knobs.rate.is_some())
+            let start = segments.start_at(axis.start_s(column) + axis.step_s / 2.0);
+            timed == Timed::FromDue && start.is_some_and(|start| start.knobs.rate.is_some())
         };
         waits_of_load(&mut self.latency, &self.load, counts_lag);
     }

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     app::{AxisScale, ValueAxis},
-    session::timeline::{LoadCell, SegmentTotal},
+    session::{Segment, timeline::LoadCell},
     tui::{Dots, Ink, Paint, row},
     units,
 };
@@ -154,8 +154,8 @@ fn draw_clipped(paint: &mut Paint, plot: Rect, lanes: &ChartContext, axis: &Valu
     };
     // The column in which a segment begins also contains measurements of the previous segment, so the border
     // is one column later.
-    let first = |segment: &SegmentTotal| lanes.axis.column_ending(segment.start.t_s).map(|column| column + 1);
-    let borders = lanes.reading.known_segments().iter().filter_map(first).collect();
+    let first = |start: &Segment| lanes.axis.column_ending(start.t_s).map(|column| column + 1);
+    let borders = lanes.reading.known_segments().starts().filter_map(first).collect();
     let words = |rate: u64| vec![trimmed(&units::count(rate as f64))];
     let clipped = ClippedMarks { borders, ink: Ink::Strong, words: Some(&words) };
     clipped.above(paint, plot, &of(Height::Above, |(_, high)| high));
@@ -183,12 +183,12 @@ fn draw_requested_rates(
     means: &MeanHeights,
 ) {
     let to_s = lanes.reading.known_s().min(lanes.to_s);
-    for segment in lanes.reading.known_segments().iter().filter(|segment| segment.start.t_s < to_s) {
-        let knobs = &segment.start.knobs;
+    let mut starts = lanes.reading.known_segments().starts().filter(|start| start.t_s < to_s).peekable();
+    while let Some(Segment { t_s, knobs, .. }) = starts.next() {
         let Some(rate) = knobs.rate.filter(|_| knobs.load) else { continue };
-        let ended_s = segment.ended_s.map_or(to_s, |ended_s| ended_s.min(to_s));
+        let ended_s = starts.peek().map_or(to_s, |next| next.t_s);
         let Some(last) = lanes.axis.column_ending(ended_s) else { continue };
-        let first = lanes.axis.column(segment.start.t_s).unwrap_or(0);
+        let first = lanes.axis.column(*t_s).unwrap_or(0);
         let name = format!("due {}", trimmed(&units::rate(rate.into())));
         let columns = first..(last + 1).min(plot.width);
         let reached = reached(paint, plot, axis, rate.into(), means);

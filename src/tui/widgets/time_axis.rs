@@ -209,9 +209,7 @@ impl ChartContext<'_> {
         for mark in self.window.marks().filter(|mark| mark.t_s <= known_s) {
             occurred.extend(axis.column_ending(mark.t_s).map(|column| (column, Occurrence::mark(mark))));
         }
-        for segment in Occurrence::segments(self.reading) {
-            occurred.extend(axis.column(segment.t_s).map(|column| (column, segment)));
-        }
+        occurred.extend(Occurrence::segments(self.reading, &axis));
         for stall in self.window.stalls(self.levels(Measure::Service)) {
             let column = stall.column as u16;
             let cause = self.longest(column).map(|(_, cause)| cause);

@@ -148,7 +148,7 @@ impl<'a> Reading<'a> {
 
     /// Returns the latencies of `measure` before a moment in the past, from the history.
     fn past(&self, measure: Measure) -> Recent<'a> {
-        let segment = self.timeline.segments.holding_at(self.t_s).map_or(1, |segment| segment.start.segment);
+        let segment = self.timeline.segments.start_at(self.t_s).map_or(1, |start| start.segment);
         let mut blend = Blend::default();
         let cells = &self.cells.lane(measure).cells;
         let mut over =

@@ -9,7 +9,7 @@ use crate::{
     stats::Latency,
 };
 
-/// The largest number of listed segments. Older segments are included only in the sums of the session.
+/// The largest number of listed segments. Of older segments, only the settings and the sum of all figures are kept.
 const KEPT: usize = 200;
 
 /// One segment, and the sum of its intervals.
@@ -53,13 +53,16 @@ pub struct Segments {
     /// The listed segments; copies of the list share the segments that have not changed.
     kept: VecDeque<Arc<SegmentTotal>>,
     older: Summary,
+    /// The settings of the segments that are no longer listed, oldest first.
+    older_starts: Vec<Arc<Segment>>,
     /// The number of segments that are no longer listed.
     pub forgotten: u64,
 }
 
 impl Default for Segments {
     fn default() -> Self {
-        Self { most: KEPT, kept: VecDeque::new(), older: Summary::default(), forgotten: 0 }
+        let (kept, older_starts) = (VecDeque::new(), Vec::new());
+        Self { most: KEPT, kept, older: Summary::default(), older_starts, forgotten: 0 }
     }
 }
 
@@ -74,7 +77,21 @@ impl Segments {
         self.kept.back().map(Arc::as_ref)
     }
 
-    /// Returns the segment at `t_s`. At the border of two segments, returns the earlier segment.
+    /// Returns the settings of all segments, including the segments that are no longer listed, oldest first.
+    pub fn starts(&self) -> impl DoubleEndedIterator<Item = &Segment> {
+        self.older_starts.iter().map(Arc::as_ref).chain(self.iter().map(|segment| &segment.start))
+    }
+
+    /// Returns the settings at `t_s`. At the border of two segments, returns the settings of the earlier segment.
+    pub fn start_at(&self, t_s: f64) -> Option<&Segment> {
+        let listed = self.iter().rev().map(|segment| &segment.start).find(|start| start.t_s < t_s);
+        let older = || self.older_starts[..self.older_starts.partition_point(|start| start.t_s < t_s)].last();
+        let first = || self.starts().next().filter(|start| start.t_s <= t_s);
+        listed.or_else(|| older().map(Arc::as_ref)).or_else(first)
+    }
+
+    /// Returns the segment at `t_s`, if this segment is still listed. At the border of two segments, returns the
+    /// earlier segment.
     pub fn holding_at(&self, t_s: f64) -> Option<&SegmentTotal> {
         let began_before = |segment: &&SegmentTotal| segment.start.t_s < t_s;
         let first = || self.iter().next().filter(|segment| segment.start.t_s <= t_s);
@@ -87,7 +104,7 @@ impl Segments {
     }
 
     /// Returns the listed segments, oldest first: the last 200. Earlier segments are included only in the
-    /// [`summary`](Self::summary).
+    /// [`starts`](Self::starts) and in the [`summary`](Self::summary).
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &SegmentTotal> {
         self.kept.iter().map(Arc::as_ref)
     }
@@ -124,8 +141,20 @@ impl Segments {
             && let Some(oldest) = self.kept.pop_front()
         {
             add(&mut self.older, &oldest);
+            self.keep_start(&oldest.start);
             self.forgotten += 1;
         }
+    }
+
+    /// Keeps the settings of a segment that is no longer listed. Equal workloads are kept once.
+    fn keep_start(&mut self, start: &Segment) {
+        let mut start = start.clone();
+        if let Some(last) = self.older_starts.last()
+            && last.knobs.workload == start.knobs.workload
+        {
+            start.knobs.workload = last.knobs.workload.clone();
+        }
+        self.older_starts.push(Arc::new(start));
     }
 
     /// Returns the segment with this number, if this segment is still listed.
@@ -218,6 +247,12 @@ mod tests {
         }
         assert_eq!(segments.iter().count(), 200);
         assert_eq!(segments.forgotten, 102);
+        let at = |t_s| segments.start_at(t_s).map(|start| start.segment);
+        assert_eq!(
+            [0.5, 1.0, 1.5, 102.5, 103.0, 103.5, 999.0].map(at),
+            [None, Some(1), Some(1), Some(102), Some(102), Some(103), Some(302)]
+        );
+        assert_eq!(segments.starts().count(), 302);
         let summary = segments.summary();
         assert_eq!((summary.ops, summary.length_s), (602, 301.0 * 0.25));
         assert_eq!(summary.ops_per_s, 8.0);
