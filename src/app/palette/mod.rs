@@ -71,7 +71,10 @@ impl Model {
             PaletteCommand::Prefill(knobs) => self.send_order(Order::Prefill(knobs)),
             PaletteCommand::Begin(asked) => self.propose_experiment(asked),
             PaletteCommand::Want(effect) => self.request(effect),
-            PaletteCommand::Go(t_s) => self.put_cursor(t_s),
+            PaletteCommand::Go(t_s) => {
+                self.put_cursor(t_s);
+                self.play_on();
+            }
             PaletteCommand::Show { title, text } => self.mode = InputMode::InFull { title, text },
             PaletteCommand::Configure(setting) => {
                 self.mode = InputMode::Asking(UserQuestion::SetConfig(setting));
@@ -132,8 +135,9 @@ mod tests {
     use super::*;
     use crate::{
         app::{Effect, Playback, Screen, update::tests::press},
+        events::EventKind,
         knobs::{Backlog, Knobs},
-        session::{Mark, Record, TimelineOptions},
+        session::{Event, Mark, Record, TimelineOptions},
         workload::{Workload, preset},
     };
 
@@ -223,6 +227,16 @@ mod tests {
         let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
         press(&mut model, ":faster\n");
         assert_eq!(model.playback.as_ref().map(Playback::speed), Some(2.0));
+    }
+
+    #[test]
+    fn a_recording_that_plays_continues_from_the_moment_of_the_command() {
+        let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
+        model.push(&Record::Event(Event::new(100.0, EventKind::Reachable)));
+        assert_eq!(press(&mut model, ":at 10\n"), [], "it does not play yet");
+        model.playback.as_mut().unwrap().is_playing = true;
+        let play = Effect::Order(Order::Play { from_s: 20.0, speed: 1.0 });
+        assert_eq!(press(&mut model, ":at 20\n"), [play]);
     }
 
     #[test]
