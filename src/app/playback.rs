@@ -15,32 +15,36 @@ pub struct Playback {
     /// The share of the file that has been read, from 0 to 1; `None` after the end of the file.
     pub read: Option<f64>,
     pub(super) reread: RereadState,
-    speed: usize,
+    /// The speed, in seconds of the recording per second.
+    speed: f64,
 }
 
 impl Playback {
     /// Creates the state of a recording that redyno begins to read.
     pub fn new(file: String) -> Self {
-        Self { file, is_playing: false, read: Some(0.0), reread: RereadState::default(), speed: 2 }
+        Self { file, is_playing: false, read: Some(0.0), reread: RereadState::default(), speed: 1.0 }
     }
 
     /// Creates the state of a recording that has been read completely and now plays. The speed is the lowest
-    /// speed that plays the `length_s` seconds of the recording in at most `most_s` seconds. If no speed is
-    /// high enough, the speed is the highest one.
+    /// of the usual speeds that plays the `length_s` seconds of the recording in at most `most_s` seconds. If none is
+    /// high enough, the speed is the lowest whole number that is.
     pub fn all_within(most_s: f64, length_s: f64, file: String) -> Self {
         let fits = |speed: &f64| length_s <= most_s * speed;
-        let speed = SPEEDS.iter().position(fits).unwrap_or(SPEEDS.len() - 1);
+        let speed = SPEEDS.into_iter().find(fits).unwrap_or_else(|| (length_s / most_s).ceil());
         Self { is_playing: true, read: None, speed, ..Self::new(file) }
     }
 
     /// Returns the speed in seconds of the recording per second.
     pub fn speed(&self) -> f64 {
-        SPEEDS[self.speed]
+        self.speed
     }
 
     pub(super) fn change_speed(&mut self, faster: bool) {
-        let next = if faster { self.speed + 1 } else { self.speed.saturating_sub(1) };
-        self.speed = next.min(SPEEDS.len() - 1);
+        let next = match faster {
+            true => SPEEDS.into_iter().find(|next| *next > self.speed),
+            false => SPEEDS.into_iter().rfind(|next| *next < self.speed),
+        };
+        self.speed = next.unwrap_or(self.speed);
     }
 }
 
@@ -54,4 +58,25 @@ pub(super) enum RereadState {
     RequestedLast(Reread),
     /// The recording cannot be read again.
     Impossible,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_of_any_length_plays_within_the_time_and_the_speed_is_changed_by_steps() {
+        let speed = |length_s| Playback::all_within(27.0, length_s, String::new()).speed();
+        assert_eq!([5.0, 30.0, 1728.0, 1729.0, 86_400.0].map(speed), [0.25, 2.0, 64.0, 65.0, 3200.0]);
+        let mut playback = Playback::new(String::new());
+        let mut changed = |faster| {
+            playback.change_speed(faster);
+            playback.speed()
+        };
+        assert_eq!(
+            [true, true, false, false, false, false, false].map(&mut changed),
+            [2.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.25]
+        );
+        assert_eq!([true; 9].map(changed)[7..], [64.0, 64.0]);
+    }
 }
