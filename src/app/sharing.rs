@@ -2,7 +2,7 @@
 
 use super::{
     Effect, FileDestination, FileForm, FileRequest, Model, Order, Purpose, Screen, TextEntry, Tone,
-    WrittenFile,
+    WrittenFile, jump::inside_s,
 };
 use crate::{
     report,
@@ -40,10 +40,19 @@ impl Model {
     }
 
     /// Returns the number of the segment to export: on the Segments screen the selected segment, otherwise the
-    /// segment shown.
+    /// segment shown. An export of a segment contains the first node. If another node is shown, this is the first
+    /// node's segment at the same time.
     pub(super) fn outgoing_segment(&self) -> Option<u32> {
-        let shown = || self.shown().segment().map(|segment| segment.start.segment);
-        if self.screen == Screen::Segments { self.selected_segment() } else { shown() }
+        let first = &self.tracks[0];
+        let segment = match self.screen {
+            Screen::Segments if self.node == 0 => return self.selected_segment(),
+            Screen::Segments => {
+                let selected = self.segments().numbered(self.selected_segment()?)?;
+                first.segments().holding_at(inside_s(selected, self.known_s()))
+            }
+            _ => first.reading(self.view).segment(),
+        };
+        segment.map(|segment| segment.start.segment)
     }
 
     /// Returns the beginning of the names of this session's files: the name of the target, and the number of the
@@ -84,8 +93,9 @@ mod tests {
             Delivery, Effect, InputMode, Msg, Notice, Picture, Playback, RecordingState, update,
             update::tests::press,
         },
+        events::EventKind,
         knobs::Knobs,
-        session::TimelineOptions,
+        session::{Event, Record, Segment, TimelineOptions},
     };
 
     fn live() -> Model {
@@ -104,6 +114,26 @@ mod tests {
         assert_eq!(model.message().unwrap().text, "no mark was set, since there was no text");
         assert_eq!(press(&mut model, "mq\x1b"), []);
         assert_eq!(model.mode, InputMode::Screen);
+    }
+
+    #[test]
+    fn the_segment_of_an_export_is_one_of_the_first_node() {
+        let mut model = live();
+        for (node, t_s, number) in [(0, 0.0, 1), (0, 10.0, 2), (0, 20.0, 3), (1, 0.0, 1), (1, 20.0, 2)] {
+            model.push(&Record::Segment(Segment::new(t_s, number, Knobs::default())).at_node(node));
+        }
+        for node in [0, 1] {
+            model.push(&Record::Event(Event::new(30.0, EventKind::Reachable)).at_node(node));
+        }
+        model.node = 1;
+        assert_eq!(model.outgoing_segment(), Some(3));
+        model.screen = Screen::Segments;
+        model.segment_table.selected = Some(2);
+        assert_eq!(model.outgoing_segment(), Some(3));
+        model.segment_table.selected = Some(1);
+        assert_eq!(model.outgoing_segment(), Some(1));
+        model.node = 0;
+        assert_eq!(model.outgoing_segment(), Some(1));
     }
 
     #[test]

@@ -49,8 +49,10 @@ impl Model {
         };
         let to = file.map_or(FileDestination::Fresh(name), |file| FileDestination::Named(file.to_owned()));
         let outgoing = FileRequest { form, segment, to };
+        let first = self.timeline().address_of(0);
+        let node = if self.node == 0 { String::new() } else { format!(" of {first}") };
         let of = segment
-            .map_or_else(|| "the whole session".to_owned(), |number| format!("segment {number} alone"));
+            .map_or_else(|| "the whole session".to_owned(), |number| format!("segment {number}{node} alone"));
         let help = format!("{of}, {place}: {}", form.about());
         Offer::new(title, help, PaletteCommand::Want(Effect::Write(outgoing)))
     }
@@ -59,7 +61,7 @@ impl Model {
     /// exported.
     fn why_not(&self, form: FileForm, number: u32) -> Option<String> {
         let includes_it = matches!(form, FileForm::Figures(format, _) if format.has_asides());
-        let aside = self.segments().numbered(number)?.start.aside().filter(|_| !includes_it)?;
+        let aside = self.tracks[0].segments().numbered(number)?.start.aside().filter(|_| !includes_it)?;
         Some(format!(
             "segment {number} is a {aside}, which is not part of sums; csv, ndjson, json and hlog contain it"
         ))
