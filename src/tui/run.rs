@@ -35,7 +35,6 @@ use crate::{
     knobs::Knobs,
     session::{SessionRecords, Timeline, TimelineOptions},
     signals::Signal,
-    workload::{Settings, WorkloadChoice},
 };
 
 /// The interval at which the source is polled and pending output is sent. New records arrive four times a second.
@@ -291,9 +290,7 @@ impl<W: Write, E: EventSource> ScreenLoop<W, E> {
                     self.carry_out(effects, model, source)?;
                 }
                 Effect::ReadWorkload(path) => {
-                    let chosen =
-                        WorkloadChoice::find(&path, &Settings::default()).map_err(|error| error.to_string());
-                    let effects = update(model, Msg::Workload(chosen));
+                    let effects = update(model, Msg::Workload(share::workload(&path)));
                     self.carry_out(effects, model, source)?;
                 }
                 Effect::Theme(name) => self.wear(model, name),

@@ -27,7 +27,7 @@ use crate::{
     report::{Report, ReportSource},
     session::{SessionFileError, SessionRecords, SessionWriter, Sink, fresh_file},
     units, untrusted,
-    workload::text_of,
+    workload::{Settings, WorkloadChoice, text_of},
 };
 
 /// The longest text for the clipboard, in bytes. xterm and similar terminals do not accept a longer text.
@@ -90,6 +90,17 @@ pub fn read(path: &Path) -> (String, Result<String, String>) {
 
 /// The error message if the session keeps no records.
 const NO_RECORDS: &str = "this session keeps no records, so nothing can be exported";
+
+/// Returns the workload in a file that the user typed.
+///
+/// # Errors
+/// Fails if the file cannot be read without blocking, or is not a workload.
+pub fn workload(path: &str) -> Result<WorkloadChoice, String> {
+    if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        return Err(format!("{} is not a regular file", untrusted::path(Path::new(path))));
+    }
+    WorkloadChoice::find(path, &Settings::default()).map_err(|error| error.to_string())
+}
 
 /// The result of making a file.
 type FileResult = Result<WrittenFile, String>;
@@ -210,6 +221,9 @@ mod tests {
         assert_eq!(read(folder.path()).1, Err("not a regular file".to_owned()));
         let missing = read(&folder.path().join("b")).1.unwrap_err();
         assert!(missing.starts_with("No such file"), "{missing}");
+        let device = workload("/dev/zero").unwrap_err();
+        assert_eq!(device, "/dev/zero is not a regular file");
+        assert!(workload("/nowhere/a.toml").unwrap_err().contains("No such file"));
     }
 
     #[test]
