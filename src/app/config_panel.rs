@@ -43,7 +43,12 @@ impl Model {
             .ok_or_else(|| format!("the server does not report {name}, so it cannot be set here"))
     }
 
-    fn setting_of(&self, parameter: &'static Parameter, from: &str, to: String) -> ParameterChange {
+    pub(super) fn setting_of(
+        &self,
+        parameter: &'static Parameter,
+        from: &str,
+        to: String,
+    ) -> ParameterChange {
         let status = self.timeline().status().map(|status| &status.body);
         let harm = status.and_then(|status| setting_harm(parameter.name, &to, status));
         ParameterChange { parameter, from: from.to_owned(), to, harm }
@@ -65,7 +70,7 @@ impl Model {
                 match self.parameter_before(parameter, &from, &to) {
                     // Undoing a change may also do harm; in this case, the user is asked first.
                     Ok(setting) if setting.harm.is_some() => {
-                        self.mode = InputMode::Asking(UserQuestion::SetConfig(setting));
+                        self.ask(UserQuestion::SetConfig(setting));
                     }
                     Ok(ParameterChange { parameter, to, .. }) => {
                         self.show_message(
@@ -131,7 +136,7 @@ impl Model {
     /// Asks the user whether to set a parameter, or shows why the parameter cannot be set.
     pub(super) fn ask_to_set(&mut self, wanted: Result<Option<ParameterChange>, String>) {
         match wanted {
-            Ok(Some(setting)) => self.mode = InputMode::Asking(UserQuestion::SetConfig(setting)),
+            Ok(Some(setting)) => self.ask(UserQuestion::SetConfig(setting)),
             Ok(None) => {}
             Err(why) => self.show_message(Tone::Info, why),
         }

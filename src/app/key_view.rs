@@ -67,7 +67,7 @@ impl Model {
                      before and during the sample.",
                     units::rate(ops),
                 );
-                self.mode = InputMode::Asking(UserQuestion::Monitor(question));
+                self.ask(UserQuestion::Monitor(question));
             }
         }
     }

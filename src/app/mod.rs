@@ -31,6 +31,7 @@ mod palette;
 mod panel;
 mod playback;
 mod proposal;
+mod question;
 mod recording;
 mod segment_table;
 mod sharing;

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Charts, ConfigPanel, Effect, InputMode, LogView, Lookback, NodeTable, Pane, Panel, Playback, Purpose,
-    Reachability, RecordingState, Screen, SegmentTable, TextEntry, Track, Typing, UserQuestion, View, Zoom,
+    Charts, ConfigPanel, Effect, InputMode, LogView, Lookback, NodeTable, Order, Pane, Panel, Playback,
+    Purpose, Reachability, RecordingState, Screen, SegmentTable, TextEntry, Track, Typing, UserQuestion,
+    View, Zoom,
 };
 use crate::{
     diagnose::NodeState,
@@ -147,6 +148,8 @@ pub struct Model {
     pub(super) experiment: Option<ExperimentRun>,
     /// The receiver of the keys.
     pub mode: InputMode,
+    /// The question of the session that waits until the screen has the keys.
+    pub(super) pending: Option<UserQuestion>,
     /// Whether the gentle intrinsic probe is on, whose loop is busy for a tenth of the time.
     pub gentle_intrinsic: bool,
     /// The recording in progress.
@@ -268,13 +271,7 @@ impl Model {
                     LoadState::Off
                 }
             }
-            _ if matches!(
-                self.mode,
-                InputMode::Asking(UserQuestion::FirstWrite(_) | UserQuestion::Danger(_))
-            ) =>
-            {
-                LoadState::Asking
-            }
+            _ if self.is_asked() => LoadState::Asking,
             Reachability::Down { .. } => LoadState::Waiting,
             Reachability::Unknown | Reachability::Up { .. } => LoadState::Settling,
         }
@@ -316,7 +313,11 @@ impl Model {
 
     /// Requests an effect.
     pub(super) fn request(&mut self, effect: impl Into<Effect>) {
-        self.effects.push(effect.into());
+        let effect = effect.into();
+        if matches!(effect, Effect::Order(Order::SetKnobs(_) | Order::Prefill(_))) {
+            self.drop_question();
+        }
+        self.effects.push(effect);
     }
 
     /// Returns the text that is being typed for this purpose.

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use super::{
     Action, Context, Delivery, Effect, InputMode, Key, KeyCode, Model, Notice, Order, Purpose, Reachability,
-    SessionPhase, TextEntry, Tone, Typing, UserQuestion, View, WrittenFile, action, playback::RereadState,
+    SessionPhase, TextEntry, Tone, Typing, UserQuestion, View, WrittenFile, action,
+    playback::RereadState,
+    question::{agree, dismiss},
 };
 use crate::{
-    experiment::Interruption,
     knobs::Knobs,
     print::summary,
-    server::{KeyMethod, KeyState},
+    server::KeyState,
     session::{Record, Segment},
     workload::WorkloadChoice,
 };
@@ -86,6 +87,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.request_finer_part();
         }
     }
+    model.ask_pending();
     model.follow_tour();
     std::mem::take(&mut model.effects)
 }
@@ -144,8 +146,8 @@ impl Model {
     /// Handles a notice of the source.
     fn handle_notice(&mut self, node: usize, notice: Notice) {
         match notice {
-            Notice::FirstWrite(question) => self.mode = InputMode::Asking(UserQuestion::FirstWrite(question)),
-            Notice::Danger(question) => self.mode = InputMode::Asking(UserQuestion::Danger(question)),
+            Notice::FirstWrite(question) => self.ask(UserQuestion::FirstWrite(question)),
+            Notice::Danger(question) => self.ask(UserQuestion::Danger(question)),
             Notice::Unreachable { since_s, cause } => {
                 if let Some(track) = self.tracks.get_mut(node) {
                     track.reachability = Reachability::Down { since_s, cause };
@@ -172,6 +174,7 @@ impl Model {
             }
             Notice::LoadStopped(cause) => {
                 self.panel.set_load(false);
+                self.drop_question();
                 self.show_message(Tone::Warning, format!("the load is off: {cause}"));
             }
             Notice::Warning(text) => self.show_message(Tone::Warning, text),
@@ -306,19 +309,6 @@ pub(super) fn act(model: &mut Model, action: Action) {
     }
 }
 
-/// Carries out the action of the open question, after the answer yes.
-fn agree(model: &mut Model) {
-    match std::mem::take(&mut model.mode) {
-        InputMode::Asking(UserQuestion::SetConfig(setting)) => model.set_parameter(setting),
-        InputMode::Asking(UserQuestion::Experiment { asked, .. }) => model.begin_experiment(asked),
-        InputMode::Asking(UserQuestion::FirstWrite(_) | UserQuestion::Danger(_)) => {
-            model.request(Order::AllowWrites(true));
-        }
-        InputMode::Asking(UserQuestion::Monitor(_)) => model.begin_sampling(KeyMethod::Monitor),
-        _ => {}
-    }
-}
-
 fn intrinsic(model: &mut Model) {
     if model.timeline().intrinsic_run().is_some_and(crate::session::timeline::IntrinsicRun::is_running) {
         model.request(Order::StopIntrinsic);
@@ -373,26 +363,6 @@ fn paste(model: &mut Model, text: &str) {
     match model.mode {
         InputMode::Typing(_) => model.edit(|entry| entry.paste(text)),
         _ => model.show_message(Tone::Info, "pasted text ignored: nothing is being typed"),
-    }
-}
-
-fn dismiss(model: &mut Model) {
-    match std::mem::take(&mut model.mode) {
-        InputMode::Asking(UserQuestion::FirstWrite(_)) => {
-            let knobs = model.panel.set_load(false);
-            model.interrupt_experiment(Interruption::LoadOff("nothing may be written".to_owned()));
-            model.show_message(Tone::Info, "nothing was written; the load stays off");
-            model.request(Order::AllowWrites(false));
-            model.request(Order::SetKnobs(knobs));
-        }
-        InputMode::Asking(UserQuestion::SetConfig(_)) => model.show_message(Tone::Info, "nothing was set"),
-        InputMode::Asking(UserQuestion::Experiment { .. }) => {
-            model.show_message(Tone::Info, "the experiment was not begun");
-        }
-        InputMode::Asking(UserQuestion::Danger(_)) => model.drop_proposal(),
-        InputMode::Asking(UserQuestion::Monitor(_)) => model.mode = InputMode::Keys,
-        InputMode::Keys => model.stop_sampling(),
-        InputMode::Screen | InputMode::Typing(_) | InputMode::CommandLine(_) | InputMode::InFull { .. } => {}
     }
 }
 

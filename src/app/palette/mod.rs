@@ -77,7 +77,7 @@ impl Model {
             }
             PaletteCommand::Show { title, text } => self.mode = InputMode::InFull { title, text },
             PaletteCommand::Configure(setting) => {
-                self.mode = InputMode::Asking(UserQuestion::SetConfig(setting));
+                self.ask(UserQuestion::SetConfig(setting));
             }
         }
     }
