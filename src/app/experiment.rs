@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use super::{Delivery, InputMode, Model, Order, Tone, UserQuestion, model::ExperimentRun, value_words};
+use super::{Delivery, Model, Order, Tone, UserQuestion, model::ExperimentRun, value_words};
 use crate::{
     events::EventKind,
     experiment::{Ending, Experiment, ExperimentSpec, Interruption},
@@ -35,7 +35,7 @@ impl Model {
             return self.show_message(Tone::Warning, "an experiment runs; c stops it");
         }
         match self.question_of(&asked) {
-            Some(question) => self.mode = InputMode::Asking(UserQuestion::Experiment { question, asked }),
+            Some(question) => self.ask(UserQuestion::Experiment { question, asked }),
             None => self.begin_experiment(asked),
         }
     }
@@ -55,11 +55,28 @@ impl Model {
     /// Returns the question that the user must answer before the experiment, if there is one.
     fn question_of(&self, asked: &ExperimentSpec) -> Option<String> {
         let set = asked.parameters();
-        set.first().map(|(parameter, to)| {
-            let to = value_words(to);
+        let (mut changes, mut harms) = (Vec::new(), Vec::new());
+        for (parameter, values) in &set {
+            let words: Vec<_> = values.iter().map(|to| value_words(to)).collect();
+            changes.push(format!("{} {}", parameter.name, words.join(", ")));
+            let harm = |to: &&str| self.setting_of(parameter, "", (*to).to_owned()).harm;
+            for harm in values.iter().filter_map(harm).map(|harm| format!("{harm}. ")) {
+                if !harms.contains(&harm) {
+                    harms.push(harm);
+                }
+            }
+        }
+        let and_then = match asked {
+            ExperimentSpec::Ab(_) => " and back, many times",
+            ExperimentSpec::Script(_) => {
+                " by the script; the old values are restored at the end of the session"
+            }
+            ExperimentSpec::Sweep(..) | ExperimentSpec::Find(..) => ", and back at its end",
+        };
+        let (changes, harms) = (changes.join("; "), harms.concat());
+        (!set.is_empty()).then(|| {
             format!(
-                "CONFIG SET {} {to} and back, many times. This affects everybody who uses this server. Begin?",
-                parameter.name
+                "CONFIG SET {changes}{and_then}. {harms}This affects everybody who uses this server. Begin?"
             )
         })
     }
@@ -140,8 +157,10 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Context, Effect, Key, KeyCode, Msg, update},
-        session::{Interval, TimelineOptions},
+        app::{Context, Effect, InputMode, Key, KeyCode, Msg, update},
+        gauge::Gauge,
+        server::Status,
+        session::{Interval, Moment, TimelineOptions},
         stats::fixture::repeated,
     };
 
@@ -333,5 +352,24 @@ mod tests {
         assert!(session.model.experiment().is_none());
         session.press(":ab config appendfsync always\ny");
         assert!(session.is_running());
+    }
+
+    #[test]
+    fn the_question_names_all_parameters_and_the_harm_of_each_value() {
+        let mut session = Session::begun();
+        let status = Status {
+            gauges: [(Gauge::UsedMemory, 5e6), (Gauge::MaxMemory, 0.0)].into(),
+            ..Status::default()
+        };
+        session.feed(Record::Server(Box::new(Moment::new(100.0, status))));
+        let text =
+            "at 0s config hz 20, config maxmemory 1mb\nat 5s config hz 50\nat 9s config hz 20\nat 10s end";
+        let script = ExperimentSpec::script("a", text, &Knobs::default()).unwrap();
+        let question = session.model.question_of(&script).unwrap();
+        assert!(question.starts_with("CONFIG SET hz 20, 50; maxmemory 1mb by the script;"), "{question}");
+        assert!(
+            question.contains("4.77 MiB are used: writes will fail. This affects everybody"),
+            "{question}"
+        );
     }
 }

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     app::CommandPrefix,
+    experiment::ExperimentSetting,
     knobs::{Knobs, MAX_CLIENTS},
     load::most_clients,
     server::value_words,
@@ -210,13 +211,19 @@ impl SessionPlan {
             commission.most_clients = most_clients(commission.plan.threads, 2);
         }
         let needs_consent = commission.keys != KeyOwner::OwnServers && !commission.is_allowed;
-        let mut changes = self.settings.iter().filter_map(|setting| setting.config.first());
-        if let Some((parameter, to)) = changes.next().filter(|_| needs_consent) {
-            return Err(UsageError::asks(format!(
-                "{} of {} would be set to {} and back, which affects all users of the server.",
+        let changes = ExperimentSetting::parameters(&self.settings).into_iter().map(|(parameter, values)| {
+            let values: Vec<_> = values.into_iter().map(value_words).collect();
+            format!(
+                "{} of {} would be set to {}",
                 parameter.name,
                 commission.plan.target.address,
-                value_words(to)
+                values.join(", ")
+            )
+        });
+        let changes = changes.collect::<Vec<_>>().join("; ");
+        if needs_consent && !changes.is_empty() {
+            return Err(UsageError::asks(format!(
+                "{changes}, and back at the end, which affects all users of the server."
             )));
         }
         commission.settings = self.settings.iter().map(|setting| setting.knobs.clone()).collect();

@@ -58,6 +58,19 @@ impl ExperimentSetting {
         Self { words: Self::AS_IT_IS.to_owned(), knobs, node: 0, config: Vec::new() }
     }
 
+    /// Returns the server parameters of these settings, each once with its values, in the order of the settings.
+    pub fn parameters(settings: &[Self]) -> Vec<(&'static Parameter, Vec<&str>)> {
+        let mut all: Vec<(&'static Parameter, Vec<&str>)> = Vec::new();
+        for (parameter, to) in settings.iter().flat_map(|setting| &setting.config) {
+            match all.iter_mut().find(|(known, _)| known == parameter) {
+                Some((_, values)) if values.contains(&to.as_str()) => {}
+                Some((_, values)) => values.push(to),
+                None => all.push((parameter, vec![to])),
+            }
+        }
+        all
+    }
+
     /// Parses a setting: the changes in `text`, separated by commas, are applied to the knobs `base`.
     ///
     /// # Errors

@@ -114,10 +114,9 @@ impl ExperimentSpec {
         Ok(Self::Sweep(plan, settings))
     }
 
-    /// Returns the server parameters that the experiment sets, each with the new value.
-    pub fn parameters(&self) -> Vec<(&'static Parameter, &str)> {
-        let config = self.settings().iter().flat_map(|setting| &setting.config);
-        config.map(|(parameter, value)| (*parameter, value.as_str())).collect()
+    /// Returns the server parameters that the experiment sets, each with its values.
+    pub fn parameters(&self) -> Vec<(&'static Parameter, Vec<&str>)> {
+        ExperimentSetting::parameters(self.settings())
     }
 
     /// Parses the script `text` of the file `name`. The load is on, and knobs that the script does not name come from
@@ -234,10 +233,11 @@ mod tests {
             knobs("ab from clients 50 to clients 100").iter().map(|knobs| knobs.clients).collect::<Vec<_>>();
         assert_eq!(clients, [50, 100]);
         let set = asked("ab config appendfsync always").unwrap().unwrap();
-        assert_eq!(
-            set.parameters().iter().map(|(of, to)| (of.name, *to)).collect::<Vec<_>>(),
-            [("appendfsync", "always")]
-        );
+        assert_eq!(set.parameters(), [(Parameter::named("appendfsync").unwrap(), vec!["always"])]);
+        let script = "at 0s config hz 20, config appendfsync no\nat 1s config hz 50\nat 2s config hz 20";
+        let script = ExperimentSpec::script("a", script, &Knobs::default()).unwrap();
+        let set: Vec<_> = script.parameters().into_iter().map(|(of, to)| (of.name, to)).collect();
+        assert_eq!(set, [("hz", vec!["20", "50"]), ("appendfsync", vec!["no"])]);
         assert!(knobs("ab preset cache").iter().all(|knobs| knobs.load));
     }
 
