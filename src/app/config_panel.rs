@@ -1,8 +1,7 @@
 //! The server's parameters in the panel: the selected parameter, and how the user changes this parameter.
 
 use super::{
-    Direction, InputMode, Model, Order, ParameterChange, Purpose, TextEntry, Tone, UserQuestion,
-    panel::UndoableChange,
+    Direction, Model, Order, ParameterChange, Purpose, TextEntry, Tone, UserQuestion, panel::UndoableChange,
 };
 use crate::{
     diagnose::setting_harm,
@@ -175,7 +174,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        app::{Delivery, Effect, Msg, Screen, update, update::tests::press},
+        app::{Delivery, Effect, InputMode, Msg, Screen, update, update::tests::press},
         knobs::Knobs,
         server::Status,
         session::{Moment, Record, ServerIdentity, SessionStart, TimelineOptions},
