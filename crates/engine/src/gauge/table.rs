@@ -214,6 +214,8 @@ gauges! {
         "Bytes received per second by all network interfaces except loopback.";
     HostNetOut "host_net_out" Host "net out" Bytes, Level Host, 0.0 Never
         "Bytes sent per second by all network interfaces except loopback.";
+    HostNetShare "host_net_share" Host "network" Ratio, Level Host, 1.0 Never
+        "Share of its speed that the busiest network interface uses in one direction, where the kernel knows the speed.";
     HostDrops "host_net_drops" Host "drops" Rate, Level Host, 0.0 Some
         "Packets that network interfaces dropped, per second.";
     HostRetransmits "host_retransmits" Host "retransmits" Rate, Level Host, 0.0 Never
@@ -226,6 +228,8 @@ gauges! {
         "Mean microseconds of a request to the busiest disk.";
     ServerCpu "server_cpu" Process "cpu" Ratio, Level Host, 1.0 Never
         "Share of one core that the busiest thread of the server uses, if the server runs on redyno's machine.";
+    ServerIoCpu "server_io_threads_cpu" Process "i/o threads" Ratio, Level Host, 1.0 Never
+        "Mean share of a core that an I/O thread of the server uses, if the server runs on redyno's machine.";
     ServerRunDelay "server_run_delay" Process "waits for a core" Ratio, Level Host, 1.0 Never
         "Share of the time in which the server's busiest thread was ready to run, but no core was free.";
     ServerPreempted "server_preempted" Process "preempted" Rate, Level Host, 0.0 Never

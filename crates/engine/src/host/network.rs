@@ -1,5 +1,7 @@
 //! Network interfaces, and the kernel's counters of TCP. All figures are those of redyno's network namespace.
 
+use std::collections::HashMap;
+
 use super::{sample_builder::SampleBuilder, tree::Tree};
 use crate::gauge::Gauge;
 
@@ -7,26 +9,58 @@ use crate::gauge::Gauge;
 /// and packets dropped on sending.
 const COLUMNS: [usize; 4] = [0, 3, 8, 11];
 
-/// Reads the network figures of this machine, and adds them to the draft.
-pub(super) fn read(draft: &mut SampleBuilder, tree: &Tree) {
-    if let Some(text) = draft.known("network", tree.read("proc/net/dev")) {
-        let [bytes_in, drops_in, bytes_out, drops_out] = sums(&text, tree);
-        draft.rate(Gauge::HostNetIn, Some(bytes_in));
-        draft.rate(Gauge::HostNetOut, Some(bytes_out));
-        draft.rate(Gauge::HostDrops, Some(drops_in + drops_out));
+/// The received and the sent bytes of each interface at the last reading.
+#[derive(Debug, Default)]
+pub(super) struct Interfaces(HashMap<String, [f64; 2]>);
+
+impl Interfaces {
+    /// Reads the network figures of this machine, and adds them to the draft.
+    pub(super) fn read(&mut self, draft: &mut SampleBuilder, tree: &Tree) {
+        if let Some(text) = draft.known("network", tree.read("proc/net/dev")) {
+            let interfaces = interfaces(&text, tree);
+            let add =
+                |sums: [f64; 4], (_, own): &(String, [f64; 4])| std::array::from_fn(|n| sums[n] + own[n]);
+            let [bytes_in, drops_in, bytes_out, drops_out] = interfaces.iter().fold([0.0; 4], add);
+            draft.rate(Gauge::HostNetIn, Some(bytes_in));
+            draft.rate(Gauge::HostNetOut, Some(bytes_out));
+            draft.rate(Gauge::HostDrops, Some(drops_in + drops_out));
+            let share = draft.sample.sample_s.and_then(|passed_s| {
+                let share =
+                    |(name, now): &(String, _)| Some(self.added(name, *now)? / passed_s / speed(name, tree)?);
+                interfaces.iter().filter_map(share).reduce(f64::max)
+            });
+            draft.level(Gauge::HostNetShare, share.map(|share| share.min(1.0)));
+            self.0 = interfaces.into_iter().map(|(name, [read, _, sent, _])| (name, [read, sent])).collect();
+        }
+        if let Some(text) = draft.known("tcp", tree.read("proc/net/snmp")) {
+            draft.rate(Gauge::HostRetransmits, counter(&text, "Tcp:", "RetransSegs"));
+        }
+        if let Some(text) = draft.known("tcp", tree.read("proc/net/netstat")) {
+            // ListenDrops is not added: it contains these overflows and connections that were dropped for other reasons.
+            draft.rate(Gauge::HostListenOverflows, counter(&text, "TcpExt:", "ListenOverflows"));
+        }
     }
-    if let Some(text) = draft.known("tcp", tree.read("proc/net/snmp")) {
-        draft.rate(Gauge::HostRetransmits, counter(&text, "Tcp:", "RetransSegs"));
-    }
-    if let Some(text) = draft.known("tcp", tree.read("proc/net/netstat")) {
-        // ListenDrops is not added: it contains these overflows and connections that were dropped for other reasons.
-        draft.rate(Gauge::HostListenOverflows, counter(&text, "TcpExt:", "ListenOverflows"));
+
+    /// Returns the bytes that an interface received or sent since the last reading, whichever are more.
+    fn added(&self, name: &str, [read, _, sent, _]: [f64; 4]) -> Option<f64> {
+        let [before_read, before_sent] = self.0.get(name)?;
+        Some((read - before_read).max(sent - before_sent).max(0.0))
     }
 }
 
-/// Returns the sums of [`COLUMNS`] over all interfaces with a device. Interfaces with a device also count the traffic
-/// of bridges and tunnels. In a container no interface has a device, so all interfaces except loopback are counted.
-fn sums(text: &str, tree: &Tree) -> [f64; 4] {
+/// Returns the speed of an interface in bytes per second; `None` if the kernel does not know it, and for interfaces
+/// without a device: the kernel reports an invented speed for those.
+fn speed(name: &str, tree: &Tree) -> Option<f64> {
+    let folder = format!("sys/class/net/{name}");
+    let mbit = tree.read(&format!("{folder}/speed")).ok()?.trim().parse::<f64>().ok();
+    mbit.filter(|mbit| *mbit > 0.0 && tree.path(&format!("{folder}/device")).exists())
+        .map(|mbit| mbit * 1e6 / 8.0)
+}
+
+/// Returns the names of all interfaces with a device, with their [`COLUMNS`]. Interfaces with a device also count the
+/// traffic of bridges and tunnels. In a container no interface has a device, so all interfaces except loopback are
+/// counted.
+fn interfaces(text: &str, tree: &Tree) -> Vec<(String, [f64; 4])> {
     let columns = |line: &str| {
         let (name, numbers) = line.split_once(':')?;
         let numbers: Vec<f64> = numbers.split_whitespace().filter_map(|n| n.parse().ok()).collect();
@@ -38,8 +72,7 @@ fn sums(text: &str, tree: &Tree) -> [f64; 4] {
     if interfaces.iter().any(|(name, _)| has_device(name)) {
         interfaces.retain(|(name, _)| has_device(name));
     }
-    let add = |sums: [f64; 4], (_, own): &(String, [f64; 4])| std::array::from_fn(|n| sums[n] + own[n]);
-    interfaces.iter().fold([0.0; 4], add)
+    interfaces
 }
 
 /// Returns a counter of a file that has a line of names and a line of numbers for each protocol.
@@ -69,12 +102,35 @@ mod tests {
             [Gauge::HostNetIn, Gauge::HostNetOut, Gauge::HostDrops].map(|gauge| sample.gauges[gauge])
         };
         let later = dev(3);
-        let sample = fixture.second(&[("proc/net/dev", &later)], super::read);
+        let mut interfaces = Interfaces::default();
+        let mut second = |draft: &mut SampleBuilder, tree: &Tree| interfaces.read(draft, tree);
+        let sample = fixture.second(&[("proc/net/dev", &later)], &mut second);
         assert_eq!(read(sample), [20.0, 40.0, 4.0].map(Some));
         fixture.remove("sys/class/net");
         fixture.write(&[("proc/net/dev", &dev(1))]);
-        let sample = fixture.second(&[("proc/net/dev", &later)], super::read);
+        let sample = fixture.second(&[("proc/net/dev", &later)], &mut second);
         assert_eq!(read(sample), [22.0, 42.0, 8.0].map(Some));
+    }
+
+    #[test]
+    fn the_busiest_interface_is_compared_with_its_speed() {
+        let dev = |n: u32| {
+            let own = [("eth0", [n * 100_000, 0, n * 90_000_000, 0]), ("eth1", [n * 9_000_000, 0, n, 0])];
+            own.map(|(name, numbers)| interface(name, numbers)).concat()
+        };
+        let share = |speed: &str| {
+            let fixture = Fixture::new(&[("proc/net/dev", &dev(1))]);
+            for name in ["eth0", "eth1"].map(|name| format!("sys/class/net/{name}")) {
+                fixture.write(&[(&format!("{name}/device"), ""), (&format!("{name}/speed"), speed)]);
+            }
+            let mut interfaces = Interfaces::default();
+            let later = dev(2);
+            let sample =
+                fixture.second(&[("proc/net/dev", &later)], |draft, tree| interfaces.read(draft, tree));
+            sample.gauges[Gauge::HostNetShare]
+        };
+        assert_eq!(share("1000\n"), Some(0.72));
+        assert_eq!((share("100\n"), share("-1\n"), share("")), (Some(1.0), None, None));
     }
 
     #[test]
@@ -85,7 +141,8 @@ mod tests {
         };
         let fixture = Fixture::new(&[("proc/net/snmp", &snmp(4)), ("proc/net/netstat", &netstat(1))]);
         let later = [("proc/net/snmp", &*snmp(10)), ("proc/net/netstat", &netstat(8))];
-        let sample = fixture.second(&later, read);
+        let mut interfaces = Interfaces::default();
+        let sample = fixture.second(&later, |draft, tree| interfaces.read(draft, tree));
         let gauges = [Gauge::HostRetransmits, Gauge::HostListenOverflows];
         assert_eq!(gauges.map(|gauge| sample.gauges[gauge]), [6.0, 7.0].map(Some));
         assert_eq!(sample.missing["network"], "this system has no /proc/net/dev");

@@ -6,7 +6,8 @@ use super::{
     HostSample,
     cpu::Cores,
     disks::Disks,
-    memory, network,
+    memory,
+    network::Interfaces,
     processes::Processes,
     sample_builder::SampleBuilder,
     tree::Tree,
@@ -25,6 +26,7 @@ pub struct Sampler {
     counters: Gauges,
     cores: Cores,
     pressures: Pressures,
+    interfaces: Interfaces,
     disks: Disks,
     processes: Processes,
 }
@@ -39,6 +41,7 @@ impl Sampler {
             counters: Gauges::default(),
             cores: Cores::default(),
             pressures: Pressures::default(),
+            interfaces: Interfaces::default(),
             disks: Disks::default(),
             processes: Processes::default(),
         }
@@ -58,7 +61,7 @@ impl Sampler {
         let throttled = draft.known("cgroup", throttled_s(tree, "self"));
         draft.share(Gauge::HostThrottled, throttled);
         memory::read(&mut draft, tree);
-        network::read(&mut draft, tree);
+        self.interfaces.read(&mut draft, tree);
         self.disks.read(&mut draft, tree);
         self.processes.read(at_ns, &mut draft, tree);
         draft.sample

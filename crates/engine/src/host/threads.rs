@@ -10,6 +10,9 @@ use super::{
 };
 use crate::{gauge::Gauge, untrusted};
 
+/// The beginning of the names of I/O threads, in Redis and in Valkey.
+const IO_THREAD: &str = "io_thd_";
+
 /// The last readings of a process.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
@@ -30,6 +33,7 @@ struct ThreadTimes {
     turns: Option<f64>,
     state: char,
     core: Option<u32>,
+    is_io: bool,
 }
 
 impl ThreadTimes {
@@ -47,6 +51,7 @@ impl ThreadTimes {
             state: stat.state,
             preempted: number(&status, "nonvoluntary_ctxt_switches"),
             core: stat.core,
+            is_io: stat.name.starts_with(IO_THREAD),
         })
     }
 
@@ -131,6 +136,9 @@ impl Threads {
             // redyno's clock and the kernel's figures are not read at the same moment.
             let share = |s: f64| (s / passed_s).min(1.0);
             draft.level(Gauge::ServerCpu, Some(share(busiest.cpu_s)));
+            let io: Vec<_> = added.iter().filter(|times| times.is_io).map(|times| times.cpu_s).collect();
+            let io_share = share(io.iter().sum::<f64>() / io.len().max(1) as f64);
+            draft.level(Gauge::ServerIoCpu, Some(io_share).filter(|_| !io.is_empty()));
             draft.level(Gauge::ServerRunDelay, busiest.delay_s.map(share));
             draft.level(Gauge::ServerPreempted, busiest.preempted.map(|n| n / passed_s));
             cpu = added.iter().map(|times| times.cpu_s).sum::<f64>() / passed_s;
@@ -217,6 +225,27 @@ mod tests {
         let server = sample.server.unwrap();
         assert_eq!((server.pid, server.name.as_str(), server.cpu), (7, "redis-server", 0.75));
         assert_eq!((server.core, server.state), (Some(7), Some('R')));
+    }
+
+    #[test]
+    fn io_threads_are_known_by_their_names() {
+        let fixture = Fixture::new(&[("proc/7/task/7/children", "")]);
+        let turn = |n: f64| {
+            for (tid, cpu_s) in [(7, n), (8, n / 2.0), (9, n / 4.0)] {
+                thread(&fixture, tid, [cpu_s, 0.0], 0);
+                let stat = fixture.tree().read(&format!("proc/7/task/{tid}/stat")).unwrap();
+                let named = stat.replace("redis-server", if tid == 7 { "redis-server" } else { "io_thd_1" });
+                fixture.write(&[(&format!("proc/7/task/{tid}/stat"), &named)]);
+            }
+        };
+        turn(8.0);
+        let sample = second(&fixture, || turn(9.0));
+        assert_eq!(
+            [Gauge::ServerCpu, Gauge::ServerIoCpu].map(|gauge| sample.gauges[gauge]),
+            [1.0, 0.375].map(Some)
+        );
+        let alone = second(&Fixture::new(&[]), || {});
+        assert_eq!(alone.gauges[Gauge::ServerIoCpu], None);
     }
 
     #[test]

@@ -10,8 +10,9 @@ use super::{
     headroom::{self, Headroom},
     hit_rate::HitRate,
     hot_slot::HotSlot,
+    io_threads,
     lost_agents::LostAgents,
-    network,
+    misses, network, network_full,
     now::RecentState,
     overload::Overload,
     receivers::RECEIVERS,
@@ -27,7 +28,7 @@ use super::{
 use crate::session::{Interval, Record, Segment, SessionStart, Timeline, running::LoadChange};
 
 /// The rules about server, host and network, the most specific first.
-const CONDITIONS: [ConditionRule; 24] = [
+const CONDITIONS: [ConditionRule; 27] = [
     ConditionRule::new("core taken", core_taken::look),
     ConditionRule::new("slow command", slow_command::look),
     ConditionRule::new("costly calls", costly_calls::look),
@@ -44,9 +45,12 @@ const CONDITIONS: [ConditionRule; 24] = [
     ConditionRule::new("replication", replicas::look),
     ConditionRule::new("steal", thresholds::steal),
     ConditionRule::new("cpu limit", thresholds::throttled),
+    ConditionRule::new("network full", network_full::look),
     ConditionRule::new("lost packets", network::lossy),
     ConditionRule::new("network", network::slower),
     ConditionRule::new("server cpu", cpu_bound::look),
+    ConditionRule::new("io threads", io_threads::look),
+    ConditionRule::new("misses", misses::look),
     ConditionRule::new("memory", eviction::nearly_full),
     ConditionRule::new("settings", settings::look),
     ConditionRule::new("config change", settings::changed),

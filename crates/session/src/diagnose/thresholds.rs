@@ -279,6 +279,7 @@ mod tests {
     use crate::{
         diagnose::{
             fixture::{Second, first, found},
+            network_full::FULL,
             replicas::REPLICAS,
         },
         gauge::GaugeSource,
@@ -294,8 +295,8 @@ mod tests {
 
     #[test]
     fn each_row_has_a_finding_above_its_threshold_and_none_below() {
-        let tables: [&[Threshold]; 8] =
-            [&STEAL, &THROTTLED, &SWAP, &REFUSED, &OUTPUT, &DATA, &REPLICAS, &DEFRAG];
+        let tables: [&[Threshold]; 9] =
+            [&STEAL, &THROTTLED, &SWAP, &REFUSED, &OUTPUT, &DATA, &REPLICAS, &DEFRAG, &FULL];
         for row in tables.into_iter().flatten() {
             let found_at = |value| found(5, move |second| set(second, row.gauge, value));
             let above = found_at(row.from * 1.2);

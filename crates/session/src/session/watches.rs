@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use super::{Event, Moment, Record, Span, stall_watch::StallWatch, watched::WatchedFigure};
 use crate::{
     events::{EventKind, ShiftReport},
-    gauge::{Gauge, GaugeKind, Gauges},
+    gauge::{Gauge, Gauges},
     host::HostSample,
     probe::Ping,
     server::Status,
@@ -138,10 +138,7 @@ impl FigureWatches {
 
     fn push_status(&mut self, moment: &Moment<Status>) -> Vec<Event> {
         let status = &moment.body;
-        let mut gauges = status.gauges.clone();
-        for gauge in Gauge::all_watched().filter(|gauge| gauge.about().kind == GaugeKind::Added) {
-            gauges.set(gauge, gauges[gauge].and_then(|added| status.per_s(added)));
-        }
+        let mut gauges = status.rates();
         let lookups = gauges[Gauge::Hits].unwrap_or(0.0) + gauges[Gauge::Misses].unwrap_or(0.0);
         if lookups < LEAST_LOOKUPS {
             gauges.set(Gauge::HitRate, None);

@@ -1,0 +1,77 @@
+//! Finding: many more lookups than usual find no key, so clients must get the values elsewhere. The finding is about
+//! other clients; the rule `hit rate` judges redyno's own load.
+
+use super::{Finding, now::RecentState};
+use crate::{gauge::Gauge, units};
+
+/// The finding begins when the hit rate is at least this much below its usual value.
+const FALL: f64 = 0.20;
+/// The finding ends when the hit rate is less than this much below its usual value.
+const NEAR: f64 = 0.10;
+/// The smallest number of lookups per second for a verdict. With fewer lookups, the hit rate depends on chance.
+const ENOUGH: f64 = 100.0;
+/// Evictions and expirations from this number of keys per second on are evidence.
+const SOME: f64 = 10.0;
+
+/// Returns the current finding, if any.
+pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
+    let misses = now.gauge(Gauge::Misses)?;
+    let lookups = misses + now.gauge(Gauge::Hits)?;
+    let usual = now.usual(Gauge::HitRate)?;
+    // A low hit rate must last for as many samples as a high one.
+    let rate = now.steady(Gauge::HitRate, !stands)?;
+    if now.is_loaded() || lookups < ENOUGH || usual - rate < if stands { NEAR } else { FALL } {
+        return None;
+    }
+    let short = format!("hit rate {}, {} before", units::percent(rate), units::percent(usual));
+    let long = format!("many lookups find no key: {short}");
+    let lost = [(Gauge::EvictedKeys, "evicted"), (Gauge::ExpiredKeys, "expired")].map(|(gauge, how)| {
+        let per_s = now.gauge(gauge).filter(|per_s| *per_s >= SOME)?;
+        Some(format!("{} keys {how}", units::rate(per_s)))
+    });
+    let missed = Some(format!("{} misses", units::rate(misses)));
+    let next = "were keys deleted, or did they expire? INFO keyspace counts keys, INFO commandstats shows DEL, UNLINK and \
+                FLUSHALL";
+    let finding = Finding::new("", short, long).with([missed].into_iter().chain(lost), next);
+    Some(Finding { is_symptom: true, ..finding })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::fixture::found;
+
+    /// Returns the finding after `n` seconds; from second 20 on, `hits` of 3000 lookups find their key.
+    fn after(n: u32, hits: f64) -> Option<Finding> {
+        let mut found = found(n, |second| {
+            let hits = if second.n < 20 { 2850.0 } else { hits };
+            for (gauge, value) in
+                [(Gauge::Hits, hits), (Gauge::Misses, 3000.0 - hits), (Gauge::HitRate, hits / 3000.0)]
+            {
+                second.status.gauges.set(gauge, Some(value));
+            }
+        });
+        found.pop()
+    }
+
+    #[test]
+    fn a_hit_rate_far_below_its_usual_value_is_a_warning() {
+        let found = after(26, 1200.0).unwrap();
+        assert_eq!(found.rule, "misses");
+        assert_eq!(found.long, "many lookups find no key: hit rate 40 %, 95 % before");
+        assert_eq!(found.evidence, ["1.80 k/s misses", "12/s keys expired"]);
+        assert_eq!(after(19, 1200.0), None);
+        assert_eq!(after(26, 2500.0), None, "a little lower");
+    }
+
+    #[test]
+    fn few_lookups_are_not_judged() {
+        let few = found(30, |second| {
+            let rate = if second.n < 20 { 1.0 } else { 0.0 };
+            for (gauge, value) in [(Gauge::Hits, 9.0 * rate), (Gauge::Misses, 9.0), (Gauge::HitRate, rate)] {
+                second.status.gauges.set(gauge, Some(value));
+            }
+        });
+        assert_eq!(few, []);
+    }
+}
