@@ -19,6 +19,9 @@ const MUCH: f64 = 100e6;
 /// The advice if single keys are large.
 const FIND_KEYS: &str =
     "redis-cli --bigkeys finds the keys; read parts (GETRANGE, HMGET, LRANGE), split or compress the value";
+/// The same advice on the screen.
+const FIND_AT_SCREEN: &str =
+    "press d to find the largest keys; read parts (GETRANGE, HMGET, LRANGE), split or compress the value";
 
 /// From this mean request size on, in bytes, requests are taken to ask for hundreds of keys each.
 const MANY_KEYS: f64 = 4096.0;
@@ -41,13 +44,13 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let many = request.filter(|bytes| *bytes >= MANY_KEYS).zip(now.commands().into_iter().next());
     let caller = callers::of_replies(now).or_else(|| callers::with_output(now, LARGE_REPLY));
     let by = caller.as_ref().map_or_else(String::new, |caller| format!(", most of it to {caller}"));
-    let (short, more, next) = match many {
+    let (short, more, next) = match &many {
         Some((bytes, command)) => {
             let who = caller.is_none().then(|| who_sends(&command.name));
             let next = who.into_iter().chain(["ask for fewer keys in a request".to_owned()]);
             (
                 format!("{} asks for many keys at once: {replies}", command.name),
-                format!(" to requests of {}", units::bytes(bytes as u64)),
+                format!(" to requests of {}", units::bytes(*bytes as u64)),
                 next.collect::<Vec<_>>().join("; "),
             )
         }
@@ -57,7 +60,8 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let finding = Finding::of(Severity::Warning, short, long);
     let finding =
         finding.with([largest(now), longest(now, None), by_time(now), time, now.pings.slowed()], &next);
-    Some(Finding { explains: outside.unwrap_or_default(), ..finding })
+    let next_at_screen = many.is_none().then_some(FIND_AT_SCREEN);
+    Some(Finding { explains: outside.unwrap_or_default(), next_at_screen, ..finding })
 }
 
 /// Returns the largest reply in the server's log of large replies (COMMANDLOG) in the last seconds.
@@ -92,6 +96,7 @@ mod tests {
         let found = &read(1.2e9)[0];
         assert_eq!(found.rule, "big reply");
         assert_eq!(found.long, "clients read large keys: replies of 2.86 MiB on average, 1.12 GiB/s in all");
+        assert!(found.sentence(500, true).contains("; press d to find the largest keys; read parts"));
         assert_eq!(found.evidence[0], "slow log: GET page:1 11.0 ms from 10.0.0.7:5");
         assert!(read(20e6).iter().all(|found| found.rule != "big reply"));
     }

@@ -10,6 +10,9 @@ const FREE: f64 = 0.90;
 /// If commands take less than this share of the main thread's time, the thread mostly reads requests and writes
 /// replies.
 const MOSTLY_IO: f64 = 0.5;
+/// The advice on the screen if commands take most of the time; its keys view finds the hottest keys under any policy.
+const AT_SCREEN: &str =
+    "press d to find the hottest keys; spread the keys over more servers (cluster), or read from replicas";
 /// The largest number of commands that the evidence names.
 const NAMED: usize = 3;
 
@@ -33,11 +36,13 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
             "io-threads 4 in its configuration takes over reading and writing; larger pipelines help, too"
         }
         Some(_) => "larger pipelines, or fewer and larger requests, need less reading and writing",
+        // The hottest keys are then those of redyno's own load.
+        None if now.is_loaded() => "spread the keys over more servers (cluster), or read from replicas",
         None => {
             "spread the keys over more servers (cluster), or read from replicas; redis-cli --hotkeys shows whether few keys take most calls (it needs an LFU policy)"
         }
     };
-    let io = io.map(|share| {
+    let in_io = io.map(|share| {
         format!("only {} of its time is in commands, the rest in reading and writing", units::percent(share))
     });
     let who = if threads > 1.0 { "the server's threads have" } else { "the server's main thread has" };
@@ -45,8 +50,9 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
         format!("server CPU {}", units::percent(cpu)),
         format!("{who} no time left: {} of a core", units::percent(cpu)),
     );
-    let finding = Finding::of(severity, short, long).with([by, io, now.pings.slowed()], next);
-    Some(Finding { is_symptom: true, ..finding })
+    let finding = Finding::of(severity, short, long).with([by, in_io, now.pings.slowed()], next);
+    let next_at_screen = (io.is_none() && threads == 1.0 && !now.is_loaded()).then_some(AT_SCREEN);
+    Some(Finding { is_symptom: true, next_at_screen, ..finding })
 }
 
 /// Returns the commands of other clients that take the most time, as text: `by time: GET 24 %, SET 8.0 %`. `None` if
@@ -86,6 +92,9 @@ mod tests {
         assert_eq!(found.long, "the server's main thread has no time left: 99 % of a core");
         assert!(found.evidence[0].starts_with("by time: GET 24 %"), "{found:?}");
         assert!(found.next.starts_with("io-threads 4"));
-        assert!(full(910_000).next.starts_with("spread the keys"));
+        let commands = full(910_000);
+        assert!(commands.next.starts_with("spread the keys"));
+        assert!(commands.sentence(500, true).contains("; press d to find the hottest keys"));
+        assert_eq!(found.next_at_screen, None);
     }
 }

@@ -32,7 +32,10 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let misses = now.gauge(Gauge::HitRate).map(|rate| format!("hits {}", units::percent(rate)));
     let next = "raise maxmemory (CONFIG SET maxmemory), or write less: redis-cli --memkeys finds large keys";
     let long = format!("each write evicts keys: {short}{before}");
-    Some(Finding::of(severity, short, long).with([memory, policy, misses, slowed], next))
+    let finding = Finding::of(severity, short, long).with([memory, policy, misses, slowed], next);
+    let next_at_screen =
+        Some("raise maxmemory (CONFIG SET maxmemory), or write less; press d to find the largest keys");
+    Some(Finding { next_at_screen, ..finding })
 }
 
 /// Returns the finding about a memory limit that is nearly reached, while the server evicts no keys.
