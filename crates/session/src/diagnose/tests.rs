@@ -1,3 +1,5 @@
+mod causes;
+
 use super::{
     Findings, Severity,
     fixture::{Second, begun, found, seconds},
