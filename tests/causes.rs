@@ -361,6 +361,46 @@ fn share(out: &str, request: &str, part: &str) -> f64 {
 }
 
 #[test]
+#[ignore = "long: needs a core for a loop"]
+fn a_process_on_the_core_of_the_server_is_named() {
+    let server = filled(&[], "100000", "100");
+    let pid = server
+        .cli(&["INFO", "server"])
+        .lines()
+        .find_map(|line| line.strip_prefix("process_id:")?.parse().ok());
+    let pid: u32 = pid.unwrap();
+    assert!(Command::new("taskset").args(["-apc", "0", &pid.to_string()]).output().unwrap().status.success());
+    let running = watch(server.port(), 2);
+    let keys: String = (0..100).map(|n| format!(" key:{n}")).collect();
+    let _client = Nuisance::client(server.port(), move |_| format!("MGET{keys}"));
+    let _loop =
+        Ended(Command::new("taskset").args(["-c", "0", "sh", "-c", "while :; do :; done"]).spawn().unwrap());
+    running.wait_for_lines(1, "core taken: the server waits");
+}
+
+#[test]
+#[ignore = "long: writes to a disk for some seconds"]
+fn writes_that_wait_for_a_busy_disk_are_named() {
+    let server = Server::redis().with_args(&["--appendonly", "yes", "--appendfsync", "always"]).start();
+    let running = watch(server.port(), 2);
+    let _disk = [0, 1].map(|number| {
+        let file = server.directory.path().join(format!("busy{number}"));
+        let block = vec![7; 16 << 20];
+        Nuisance::start(move |_| {
+            let mut file = std::fs::File::create(&file)?;
+            file.write_all(&block)?;
+            file.sync_all()
+        })
+    });
+    let value = "z".repeat(50_000);
+    let _writers = [0; 4].map(|_| {
+        let value = value.clone();
+        Nuisance::client(server.port(), move |n| format!("SET n:{} {value}", n % 100))
+    });
+    running.wait_for_lines(1, "disk: appendfsync always: each write waits for the disk");
+}
+
+#[test]
 #[ignore = "long: three sessions of some seconds"]
 fn five_milliseconds_are_on_the_part_that_spent_them() {
     let server = Server::redis().start();
