@@ -3,10 +3,9 @@
 
 use super::{
     Finding, Severity, callers,
-    costly_calls::who_sends,
     cpu_bound::{by_time, in_commands},
     now::RecentState,
-    slow_calls::{WINDOW_S, longest},
+    slow_calls::{WINDOW_S, longest, who_sends},
 };
 use crate::{events::EventKind, gauge::Gauge, units};
 

@@ -6,7 +6,7 @@ use super::{
     big_reply::LARGE_REPLY,
     callers,
     now::{CommandUse, RecentState},
-    slow_calls::{SLOW_US, advice, longest},
+    slow_calls::{SLOW_US, advice, longest, who_sends},
 };
 use crate::{gauge::Gauge, units};
 
@@ -45,11 +45,6 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let finding = Finding::of(severity, short, long)
         .with([Some(calls), reply, longest(now, Some(&costly.name)), now.pings.slowed()], &next);
     Some(Finding { explains: costly.share, ..finding })
-}
-
-/// Returns the advice on how to find the clients that send a command.
-pub(super) fn who_sends(name: &str) -> String {
-    format!("CLIENT LIST shows who sends it (cmd={})", name.to_lowercase().replace(' ', "|"))
 }
 
 /// Returns whether a command is judged by the sum of its calls. Commands with longer calls are judged by the slow log.

@@ -59,6 +59,11 @@ pub(super) fn of_slow_log(now: &RecentState) -> BTreeMap<String, Calls> {
     found
 }
 
+/// Returns the advice on how to find the clients that send a command.
+pub(super) fn who_sends(name: &str) -> String {
+    format!("CLIENT LIST shows who sends it (cmd={})", name.to_lowercase().replace(' ', "|"))
+}
+
 /// Returns the advice for a slow command.
 pub(super) fn advice(name: &str) -> &'static str {
     match name.split(' ').next().unwrap_or_default() {
