@@ -78,7 +78,7 @@ impl SlotRequests {
             let share = units::percent(*most as f64 / all as f64);
             format!("{address} gets {share} of the requests, an even share is {even}")
         });
-        let long = format!("slot {slot} gets {share} of this load's requests");
+        let long = format!("slot {slot} gets {share} of the load");
         let next = format!(
             "a slot has one node: split its hot keys into several keys, or cache them; CLUSTER GETKEYSINSLOT {slot} 10 lists keys"
         );
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(said.len(), 2, "{said:?}");
         assert!(
             said[0].starts_with(
-                "hot slot: slot 1234 gets 60 % of this load's requests: node 2 gets 73 % of the requests, an even share is 33 %; a slot has"
+                "hot slot: slot 1234 gets 60 % of the load: node 2 gets 73 % of the requests, an even share is 33 %; a slot has"
             ),
             "{said:?}"
         );
