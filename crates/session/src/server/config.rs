@@ -1,7 +1,10 @@
 //! Sets the [`PARAMETERS`] with CONFIG SET, and reads the [`PARAMETERS`] and the [`WATCHED`] parameters with CONFIG
 //! GET. Each parameter is requested by its name, never by a pattern. Redyno never sends CONFIG REWRITE.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
@@ -10,11 +13,16 @@ use super::{ServerError, link::RedisSender, pace::SentCommands, parameter::PARAM
 use crate::events::EventKind;
 
 /// Further parameters that affect latency. None of these parameters is a password, a user or a path. A server
-/// does not report parameters that it does not have. If a parameter has two names, the list contains only one
-/// of them, so that a change causes only one event.
-const WATCHED: [&str; 54] = [
+/// does not report parameters that it does not have. From Redis 7 on, the names with `ziplist` are second names of the
+/// parameters with `listpack`, and are left out of the reply; no other parameter of the list has two names. So a change
+/// causes only one event.
+const WATCHED: [&str; 68] = [
     "active-defrag-cycle-max",
     "active-defrag-cycle-min",
+    "active-defrag-ignore-bytes",
+    "active-defrag-max-scan-fields",
+    "active-defrag-threshold-lower",
+    "active-defrag-threshold-upper",
     "active-expire-effort",
     "activerehashing",
     "aof-rewrite-incremental-fsync",
@@ -32,6 +40,8 @@ const WATCHED: [&str; 54] = [
     "dynamic-hz",
     "hash-max-listpack-entries",
     "hash-max-listpack-value",
+    "hash-max-ziplist-entries",
+    "hash-max-ziplist-value",
     "io-threads-do-reads",
     "jemalloc-bg-thread",
     "latency-tracking",
@@ -40,8 +50,12 @@ const WATCHED: [&str; 54] = [
     "lazyfree-lazy-server-del",
     "lazyfree-lazy-user-del",
     "lazyfree-lazy-user-flush",
+    "lfu-decay-time",
+    "lfu-log-factor",
     "list-compress-depth",
     "list-max-listpack-size",
+    "list-max-ziplist-size",
+    "loglevel",
     "maxclients",
     "maxmemory-clients",
     "maxmemory-eviction-tenacity",
@@ -52,10 +66,12 @@ const WATCHED: [&str; 54] = [
     "rdb-save-incremental-fsync",
     "rdbcompression",
     "repl-backlog-size",
+    "repl-disable-tcp-nodelay",
     "repl-diskless-load",
     "repl-diskless-sync",
     "repl-timeout",
     "replica-lazy-flush",
+    "replica-read-only",
     "set-max-intset-entries",
     "set-max-listpack-entries",
     "set-max-listpack-value",
@@ -67,11 +83,16 @@ const WATCHED: [&str; 54] = [
     "tracking-table-max-keys",
     "zset-max-listpack-entries",
     "zset-max-listpack-value",
+    "zset-max-ziplist-entries",
+    "zset-max-ziplist-value",
 ];
+
+/// The part of a parameter's name that Redis 7 has replaced by `listpack`.
+const OLD: &str = "ziplist";
 
 /// The number of parameters that a poll requests before Redis 7, after the first poll. Each parameter needs its own
 /// CONFIG GET, which takes the server about 4 µs.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 20;
 
 /// A changed parameter, with the values that CONFIG GET returned before and after the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,7 +123,11 @@ impl ConfigValues {
     /// to `sent`.
     pub(super) fn take(&mut self, found: BTreeMap<String, String>, sent: &SentCommands) -> Vec<EventKind> {
         let mut events = Vec::new();
+        let old: BTreeSet<_> = found.keys().filter(|name| is_old_name(name, &found)).cloned().collect();
         for (name, to) in found.into_iter().filter(|(name, _)| names().any(|asked| asked == name)) {
+            if old.contains(&name) {
+                continue;
+            }
             if self.values.get(&name) == Some(&to) {
                 // If redyno has set the present value, a later change is not redyno's.
                 sent.take_set(&name, |value| tuned::same(value, &to));
@@ -149,6 +174,11 @@ fn names() -> impl Iterator<Item = &'static str> + Clone {
     PARAMETERS.iter().map(|parameter| parameter.name).chain(WATCHED)
 }
 
+/// Returns whether `name` is the old name of a parameter that the reply contains under its present name, too.
+fn is_old_name(name: &str, found: &BTreeMap<String, String>) -> bool {
+    name.contains(OLD) && found.contains_key(&name.replace(OLD, "listpack"))
+}
+
 /// Returns whether the server refused several names in one CONFIG GET, as Redis 6 and older versions do.
 fn is_too_many(error: &ServerError) -> bool {
     matches!(error, ServerError::Refused { message, .. }
@@ -171,8 +201,6 @@ pub(super) async fn get(wire: &RedisSender, name: &str) -> Result<String, Server
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
@@ -190,6 +218,22 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_parameter_with_two_names_causes_one_event() {
+        let sent = SentCommands::default();
+        let events = |names: &[&str]| {
+            let mut config = ConfigValues::default();
+            let reply =
+                |value: &str| names.iter().map(|name| ((*name).to_owned(), value.to_owned())).collect();
+            assert!(config.take(reply("128"), &sent).is_empty());
+            config.take(reply("64"), &sent).iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let both = ["hash-max-listpack-entries", "hash-max-ziplist-entries"];
+        assert_eq!(events(&both), ["hash-max-listpack-entries 128 → 64"]);
+        assert_eq!(events(&both[1..]), ["hash-max-ziplist-entries 128 → 64"], "before Redis 7");
+        assert_eq!(events(&["loglevel", "replica-read-only"]).len(), 2);
     }
 
     #[test]
