@@ -1,12 +1,12 @@
 //! Translates the options of another tool into the target of the load. Formats addresses and errors as the imitated
 //! tools do.
 
-use std::{io, path::PathBuf, sync::Arc};
+use std::{io, net::IpAddr, path::PathBuf, sync::Arc};
 
 use crate::{
     endpoint::{
         Address, ClientCertificate, Cluster, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password,
-        Target, Tls, TlsError, TlsSettings, Trust, UriError, parse_uri,
+        Resolver, Target, Tls, TlsError, TlsSettings, Trust, UriError, parse_uri,
     },
     protocol::{Dialect, GreetingCommand},
     untrusted,
@@ -18,6 +18,8 @@ pub struct ServerOptions {
     pub host: Option<String>,
     pub port: Option<u16>,
     pub socket: Option<PathBuf>,
+    /// Whether to use only the IPv6 addresses of the host, or only its IPv4 addresses.
+    pub is_ipv6: Option<bool>,
     pub user: Option<String>,
     pub password: Option<String>,
     pub db: i64,
@@ -69,6 +71,8 @@ impl ServerOptions {
         match option {
             "-h" => self.host = Some(text.to_owned()),
             "-s" | "-S" => self.socket = Some(text.into()),
+            "-4" => self.is_ipv6 = Some(false),
+            "-6" => self.is_ipv6 = Some(true),
             "--user" => self.user = Some(text.to_owned()),
             "--tls" => self.is_tls = true,
             "--hash" if text == "ketama" => self.is_ring = true,
@@ -91,12 +95,20 @@ impl ServerOptions {
         true
     }
 
+    /// Returns whether the host is an IP address of the family that `-4` or `-6` excludes.
+    pub fn is_of_other_family(&self) -> bool {
+        let ip = self.host.as_ref().and_then(|host| host.parse::<IpAddr>().ok());
+        ip.zip(self.is_ipv6).is_some_and(|(ip, is_ipv6)| ip.is_ipv6() != is_ipv6)
+    }
+
     /// Returns the server as a target with this dialect.
     ///
     /// # Errors
     /// Fails if a file for TLS is invalid.
     pub fn target(&self, dialect: Dialect) -> Result<Target, TlsError> {
-        let host = self.host.clone().unwrap_or_else(|| DEFAULT_HOST.to_owned());
+        // The default host is an IPv4 address.
+        let usual = if self.is_ipv6 == Some(true) { "localhost" } else { DEFAULT_HOST };
+        let host = self.host.clone().unwrap_or_else(|| usual.to_owned());
         let tcp = Address::Tcp { host, port: self.port.unwrap_or(DEFAULT_PORT) };
         let address = self.socket.clone().map_or(tcp, Address::Unix);
         let client = self.certificate.clone().zip(self.key.clone());
@@ -108,7 +120,8 @@ impl ServerOptions {
         let credentials = password.map(|password| Credentials { user: self.user.clone(), password });
         // The server will refuse an impossible database number.
         let db = u32::try_from(self.db).unwrap_or(u32::MAX);
-        Ok(Target { address, credentials, db, dialect, tls, ..Target::default() })
+        let resolver = self.is_ipv6.map(Resolver::of_family).unwrap_or_default();
+        Ok(Target { address, credentials, db, dialect, tls, resolver })
     }
 
     /// Returns the servers of all URIs as a ring; `None` without `--hash`. All servers get the other options of

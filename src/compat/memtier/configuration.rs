@@ -96,12 +96,13 @@ fn connection(options: &MemtierOptions, target: &Target) -> ConfigFields {
         Trust::These { file, .. } => file.as_ref(),
         Trust::System | Trust::Anybody => None,
     };
+    let family = options.server.is_ipv6.map(|is_ipv6| if is_ipv6 { "AF_INET6" } else { "AF_INET" });
     vec![
         ("server", server),
         ("port", port.into()),
         ("uri", uri.unwrap_or_default().into()),
         ("unix socket", socket),
-        ("address family", "Unspecified".into()),
+        ("address family", family.unwrap_or("Unspecified").into()),
         ("protocol", options.protocol.name().into()),
         ("out_file", path(options.out_file.as_ref())),
         ("tls", truth(target.tls.is_some())),

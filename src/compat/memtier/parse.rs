@@ -68,6 +68,10 @@ fn check(options: &MemtierOptions) -> Result<(), OptionRefusal> {
         ),
         (options.key_minimum > options.key_maximum, "key-minimum must not be above key-maximum."),
         (options.server.socket.is_some() && has_place, "UNIX domain socket and TCP cannot be used together."),
+        (
+            options.server.is_of_other_family(),
+            "the address of --host does not belong to the family of -4 or -6; leave that option out.",
+        ),
         (options.is_transaction && !has_commands, "--transaction requires at least one --command."),
         (
             options.prometheus.lacks_port(),

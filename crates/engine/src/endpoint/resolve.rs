@@ -26,6 +26,17 @@ impl Resolver {
         Self(Some(Arc::new(look_up)))
     }
 
+    /// Creates a resolver that returns only the IPv6 addresses of a name, or only its IPv4 addresses.
+    pub fn of_family(is_ipv6: bool) -> Self {
+        Self::new(move |host, port| {
+            let all = (host, port).to_socket_addrs()?;
+            let found: Vec<_> = all.filter(|address| address.is_ipv6() == is_ipv6).collect();
+            let family = if is_ipv6 { "IPv6" } else { "IPv4" };
+            let missing = || io::Error::other(format!("the name has no {family} address"));
+            (!found.is_empty()).then_some(found).ok_or_else(missing)
+        })
+    }
+
     /// Begins to resolve `address`. IP addresses and unix sockets need no lookup. A host name is looked up by a thread
     /// named `resolve`. If the answer is no longer needed, this thread is abandoned, because the system's resolver
     /// cannot be interrupted.
