@@ -57,6 +57,9 @@ fn the_biggest_and_the_hottest_keys_are_those_of_redis_cli_in_its_words() {
     }
     let found = Running::start(redyno(&["-p", &server.port_text(), "--bigkeys"])).end().expect_code(0).out;
     assert!(found.contains("Biggest string found '\"odd\\r\\n\\\"\\\\k\\xff\"' has 900 bytes\n"), "{found}");
+    let other =
+        Running::start(redyno(&["-p", &server.port_text(), "--bigkeys", "-n", "1"])).end().expect_code(0);
+    assert!(other.out.contains("Sampled 0 keys in"), "{}", other.out);
     server.cli(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
     let refused = Running::start(redyno(&["-p", &server.port_text(), "--hotkeys"])).end().expect_code(1);
     assert!(refused.err.contains("An LFU maxmemory policy is not selected"), "{}", refused.err);

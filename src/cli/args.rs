@@ -9,7 +9,7 @@ use super::{
     nodes_args::NodesArgs, session_args::SessionArgs, target_args::TargetArgs,
 };
 use crate::{
-    compat::redis_cli::OneshotArgs,
+    compat::redis_cli::{OneshotArgs, OneshotMode},
     runner::UsageError,
     workload::{Suggested, Workload},
 };
@@ -91,7 +91,7 @@ impl CommandLine {
     /// # Errors
     /// Fails if the command line is invalid, or requests the help or the version.
     pub fn read(args: &[OsString]) -> Result<(Self, ArgMatches), clap::Error> {
-        let args = with_named_targets(args);
+        let args = with_database(with_named_targets(args));
         let options = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
         let (before, commands) = args.split_at(options);
         let given = Self::command().try_get_matches_from(before)?;
@@ -141,6 +141,26 @@ impl CommandLine {
         }
         self.load.choose()
     }
+}
+
+/// Replaces `-n` by `--db` in redis-cli's modes: there, `-n` is the database, as in redis-cli. Leaves out
+/// `--no-auth-warning`, because redyno prints no such warning.
+fn with_database(args: Vec<OsString>) -> Vec<OsString> {
+    let options = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
+    let is_mode = |word: &OsString| OneshotMode::OF_SERVERS.iter().any(|mode| word == mode.flag());
+    if !args[..options].iter().any(is_mode) {
+        return args;
+    }
+    let renamed =
+        |(place, word): (usize, OsString)| match word.to_str().and_then(|word| word.strip_prefix("-n")) {
+            Some("") if place < options => "--db".into(),
+            Some(db) if place < options && db.starts_with(|c: char| c.is_ascii_digit()) => {
+                format!("--db={db}").into()
+            }
+            _ => word,
+        };
+    let is_needless = |(place, word): &(usize, OsString)| *place < options && word == "--no-auth-warning";
+    args.into_iter().enumerate().filter(|word| !is_needless(word)).map(renamed).collect()
 }
 
 /// Replaces `@NAME` and `-u @NAME` by `--target=NAME`, and a URI without an option by `--uri=URI`. If the main command

@@ -250,6 +250,18 @@ mod tests {
     }
 
     #[test]
+    fn n_is_the_database_in_the_modes_of_redis_cli() {
+        let db = |line: &str| {
+            let args: Vec<_> = line.split(' ').map(OsString::from).collect();
+            let (line, _) = CommandLine::read(&args).unwrap();
+            (line.target.db, line.session.requests)
+        };
+        assert_eq!(db("redyno --bigkeys -n 0"), (Some(0), None));
+        assert_eq!(db("redyno -n3 --latency-history --no-auth-warning"), (Some(3), None));
+        assert_eq!(db("redyno -n 3"), (None, Some(3)));
+    }
+
+    #[test]
     fn a_wrong_command_line_gets_one_line_with_the_next_step() {
         assert_eq!(complaint("--lod"), "unexpected argument '--lod' found; did you mean '--load'?");
         assert_eq!(

@@ -130,6 +130,18 @@ pub enum PlanError {
 }
 
 impl OneshotMode {
+    /// The modes that need a server.
+    pub const OF_SERVERS: [Self; 8] = [
+        Self::Latency,
+        Self::LatencyHistory,
+        Self::LatencyDist,
+        Self::Stat,
+        Self::BigKeys,
+        Self::MemKeys,
+        Self::KeyStats,
+        Self::HotKeys,
+    ];
+
     /// Returns the option of the mode.
     pub fn flag(self) -> &'static str {
         match self {
