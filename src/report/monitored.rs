@@ -88,7 +88,14 @@ pub(crate) fn pings(timeline: &Timeline) -> ReportTable {
         row(format!("{}: {settings}", it.start.segment), &it.pings, it.pings_lost)
     });
     let headings = ["segment", "answered", "unanswered", "p50", "p90", "p99", "p99.9", "max"];
-    table(timeline.words().ping, &headings, 1, rows.collect())
+    let mut table = table(timeline.words().ping, &headings, 1, rows.collect());
+    if let Some(run) = timeline.latest().intrinsic_run().filter(|run| run.runs > 0) {
+        let (longest, part) = (units::latency(run.gaps.max_ns()), units::elapsed(run.busy_ns));
+        table.note = format!(
+            "The intrinsic probe on redyno's machine was interrupted for up to {longest}, in {part} of measuring."
+        );
+    }
+    table
 }
 
 /// Returns the periods with the slowest PINGs, each with the event that explains it.

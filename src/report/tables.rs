@@ -9,12 +9,13 @@ use super::{
 };
 use crate::{
     diagnose::{Finding, of_session},
+    events::EventKind,
     session::{
         OperationInterval,
         figures::{self, Figure, Row as Figures},
-        timeline::folded,
+        timeline::{FoldedEvents, folded},
     },
-    units,
+    units, untrusted,
 };
 
 /// The figures of a row; figures of receivers follow. A column without any value is left out.
@@ -164,12 +165,24 @@ fn errors(account: &NodeReport) -> ReportTable {
     ReportTable::of("Errors", &["what", "kind", "first message", "count"], 3, rows.collect())
 }
 
+/// Returns the text of an event. If the recording has all arguments of a command in the slow log, these arguments follow.
+fn in_full(line: FoldedEvents) -> String {
+    match &line.last.event.what {
+        EventKind::SlowCommand { arguments, .. } | EventKind::LargeCommand { arguments, .. }
+            if !arguments.is_empty() =>
+        {
+            format!("{}; arguments: {}", line.text, untrusted::text(&arguments.join(" ")))
+        }
+        _ => line.text,
+    }
+}
+
 /// Returns the events and marks.
 fn events(account: &NodeReport) -> ReportTable {
     let timeline = &account.timeline;
     let events = folded(timeline.events())
         .into_iter()
-        .map(|line| (line.last.from_s, line.last.event.what.name().to_owned(), line.text));
+        .map(|line| (line.last.from_s, line.last.event.what.name().to_owned(), in_full(line)));
     let marks = timeline.marks().map(|mark| (mark.t_s, "mark".to_owned(), mark.text.clone()));
     let mut all: Vec<_> = events.chain(marks).collect();
     all.sort_by(|one, other| one.0.total_cmp(&other.0));
