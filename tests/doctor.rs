@@ -81,6 +81,53 @@ fn every_form_is_one_page_and_an_early_end_gives_the_page_so_far() {
 }
 
 #[test]
+fn a_condition_on_ping_ends_the_doctor_or_is_checked_at_the_end() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let doctor = ["doctor", "-p", &port];
+    let ended = run(&[&doctor[..], &["--duration", "600", "--abort-if", "ping_p50 > 1ns"]].concat());
+    let reason = "redyno: --abort-if 'ping_p50 > 1ns' was met for 5 s: ping p50 ";
+    assert!(ended.code() == 3 && ended.err.contains(reason), "{ended:?}");
+    assert!(ended.out.contains("The intrinsic probe on redyno's machine") || cores() < 2, "{}", ended.out);
+    let session = ["-p", &port, "--headless", "--duration", "1"];
+    let checked = run(&[&session[..], &["--fail-if", "ping_max > 1ns"]].concat()).expect_code(3);
+    assert!(checked.err.contains("ping_max > 1ns: ping max "), "{}", checked.err);
+    for (line, expected) in [
+        ([&doctor[..], &["--fail-if", "p99 > 1ms"]].concat(), "the doctor has no load and no base; give a"),
+        ([&doctor[..], &["--abort-if", "ping_p99 > +5%"]].concat(), "the doctor has no load and no base"),
+        (
+            [&session[..], &["--abort-if", "p99 > 1ms"]].concat(),
+            "give a condition on PING, such as 'ping_p99",
+        ),
+        ([&session[..], &["--abort-if", "ping_p99.9 > 1s"]].concat(), "give ping_p99 or ping_max"),
+    ] {
+        let refused = run(&line).expect_code(2);
+        assert!(refused.err.contains(expected), "{line:?}: {}", refused.err);
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().unwrap().get()
+}
+
+#[test]
+fn arguments_of_slow_commands_are_in_the_page_only_on_request() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let pages = [&["--with-arguments"][..], &[]].map(|more| {
+        let args = [&["doctor", "-p", &port, "--duration", "5", "--markdown"], more].concat();
+        Running::start(redyno(&args))
+    });
+    wait_for("the PINGs of both", || (server.calls(&[], "ping") > 60).then_some(()));
+    server.cli(&["CONFIG", "SET", "slowlog-log-slower-than", "0"]);
+    server.cli(&["MSET", "key:1", "one", "key:2", "the last argument"]);
+    server.cli(&["CONFIG", "SET", "slowlog-log-slower-than", "1000000"]);
+    let [all, few] = pages.map(|page| page.end().out);
+    assert!(all.contains("the last argument") && few.contains("MSET key:1"), "{all}\n{few}");
+    assert!(!few.contains("the last argument"), "{few}");
+}
+
+#[test]
 fn a_target_that_is_not_there_or_named_twice_is_an_error() {
     let nobody = format!("redis://127.0.0.1:{}", free_port());
     let outcome = run(&["doctor", &nobody, "--duration", "1"]).expect_code(1);

@@ -13,24 +13,40 @@ use super::{
     target_args::TargetArgs,
     values::seconds,
 };
-use crate::{endpoint::Password, report::ReportForm, runner::DoctorRun};
+use crate::{
+    compare::{Condition, ConditionError},
+    endpoint::Password,
+    report::ReportForm,
+    runner::{Abort, DoctorRun, Gate},
+};
 
 const AFTER: &str = "\
 The doctor generates no load and writes nothing to the server. It reads the server's own figures (INFO, SLOWLOG, LATENCY, CLIENT LIST, \
 CONFIG GET), sends PING 100 times a second, and reads the figures of this machine; run it on the server's machine to include the \
-server's process. Ctrl-C ends the examination early and prints the page.
+server's process. If this machine has two cores or more, the intrinsic probe uses a tenth of a core. Ctrl-C ends the examination early and prints the page.
 
 Examples:
   redyno doctor
   redyno doctor -h 10.0.0.5 -p 6379 --markdown > ticket.md
   redyno doctor @prod --duration 120 --html > doctor.html
   redyno doctor redis://10.0.0.5 --json | jq .findings
+  redyno doctor -p 6379 --fail-if 'ping_p99 > 5ms'
 
-Exit codes: 0 no warning, 3 a warning or a problem was found; 1 failed, 2 bad usage, 130 interrupted.";
+Exit codes: 0 no warning, 3 a warning or a problem was found, or a condition is met; 4 a condition is undecided; 1 failed, \
+2 bad usage, 130 interrupted.";
 
 /// The default length of the examination: long enough for baselines and for each kind of poll, short enough for a
 /// person to wait.
 const USUAL: Duration = Duration::from_secs(30);
+
+/// Reads a condition on PING.
+fn condition_on_ping(text: &str) -> Result<Condition, String> {
+    let condition: Condition = text.parse().map_err(|error: ConditionError| error.to_string())?;
+    if condition.is_of_pings() && !condition.is_relative() {
+        return Ok(condition);
+    }
+    Err("the doctor has no load and no base; give a value of PING, such as 'ping_p99 > 5ms'".to_owned())
+}
 
 /// The arguments of `redyno doctor`.
 #[derive(Args, Debug, Clone)]
@@ -56,9 +72,19 @@ pub struct DoctorArgs {
     /// its input
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     pub on_finding: Option<String>,
+    /// Exit with code 3 if this condition is met at the end, such as 'ping_p99 > 5ms'; can be given several times
+    #[arg(long, value_name = "CONDITION", value_parser = condition_on_ping)]
+    pub fail_if: Vec<Condition>,
+    /// End with exit code 3 when this condition holds in each of 5 consecutive seconds, such as 'ping_p99 > 5ms'; the
+    /// option can be repeated
+    #[arg(long, value_name = "CONDITION", value_parser = condition_on_ping)]
+    pub abort_if: Vec<Condition>,
     /// Leave texts from the server out: arguments and clients of the slow log, error messages, addresses
     #[arg(long)]
     pub redact: bool,
+    /// Also print all arguments of commands in the slow log, as completely as the server kept them
+    #[arg(long, conflicts_with_all = ["redact", "json"])]
+    pub with_arguments: bool,
     /// Use ASCII characters only
     #[arg(long)]
     pub ascii: bool,
@@ -79,6 +105,7 @@ impl Arguments for DoctorArgs {
         let session = SessionArgs {
             duration,
             redact: self.redact,
+            with_arguments: self.with_arguments,
             on_finding: self.on_finding,
             ..SessionArgs::default()
         };
@@ -92,6 +119,7 @@ impl Arguments for DoctorArgs {
             (.., true) => Some(ReportForm::Html),
             _ => Some(ReportForm::Text),
         };
-        Ok(Box::new(DoctorRun { plan, page: form }))
+        let (gate, abort) = (Gate::of(&self.fail_if, None)?, Abort::of(&self.abort_if)?);
+        Ok(Box::new(DoctorRun { plan, page: form, gate, abort }))
     }
 }

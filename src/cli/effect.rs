@@ -14,7 +14,7 @@ use std::fmt;
 use clap::{Arg, ArgMatches, CommandFactory, parser::ValueSource};
 
 use super::args::CommandLine;
-use crate::{compat::redis_cli, knobs::Knobs, runner::UsageError};
+use crate::{compare::Condition, compat::redis_cli, knobs::Knobs, runner::UsageError};
 
 /// The modes of the program without a subcommand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,8 +163,13 @@ pub fn check_load(given: &ArgMatches, line: &CommandLine, knobs: &Knobs) -> Resu
     }
     // Without a screen, knobs do not change.
     let with = if line.load.no_load { "with --no-load" } else { "without load (add --load)" };
-    let is_needless =
-        |option: &&Arg| OptionScope::of(option) == OptionScope::Load || option.get_id() == "abort_if";
+    let of_load = |condition: &Condition| !condition.is_of_pings();
+    if let Some(condition) = line.session.abort_if.iter().find(|condition| of_load(condition)) {
+        return Err(UsageError::of(format!(
+            "--abort-if '{condition}' has no effect {with}; give a condition on PING, such as 'ping_p99 > 5ms'"
+        )));
+    }
+    let is_needless = |option: &&Arg| OptionScope::of(option) == OptionScope::Load;
     options(given).iter().find(is_needless).map_or(Ok(()), |option| Err(refused(option, with)))
 }
 

@@ -1,115 +1,185 @@
 //! `--abort-if CONDITION`: ends a session without a screen when a condition is met for five seconds in a row.
 
-use super::{Failure, Listener, UsageError, listener::record};
+use super::{
+    Failure, Listener, UsageError,
+    listener::record,
+    ping_seconds::{PING_QUANTILE, PingSeconds, SECOND_S, WINDOW},
+};
 use crate::{
-    compare::Condition,
+    compare::{Condition, MetCondition},
     events::EventKind,
     gauge::Gauge,
-    session::{Delivery, Interval, Order, Record, WallClock, figures::Row},
+    probe::Ping,
+    session::{Delivery, Interval, Mark, Order, Record, Segment, Span, WallClock, figures::Row},
     units,
 };
 
 /// The number of seconds in a row for which a condition must be met. A single slow second does not end a run.
 const SECONDS: usize = 5;
-/// The minimum length of a measurement that counts as a second, in seconds.
-const SECOND_S: f64 = 0.99;
 
 /// The conditions that end a session.
 #[derive(Default)]
 pub struct Abort {
-    conditions: Vec<Condition>,
-    /// For each condition, the number of seconds in a row in which it was met.
-    met: Vec<usize>,
+    /// The conditions on the load.
+    load: Streaks,
+    /// The conditions on PING, which need no load.
+    pings: Streaks,
     /// The measurements of the present second.
     second: Interval,
+    windows: PingSeconds,
     /// The share of a core that the server used at the last poll.
     server_cpu: Option<f64>,
-    /// Whether the present segment is left out, because it is a warm-up, a prefill, or a segment without load.
-    is_aside: bool,
+    /// The present segment.
+    segment: Option<Segment>,
     /// The condition that ended the session.
     ended_by: Option<String>,
     /// The wall clock of this machine.
     clock: Option<WallClock>,
 }
 
-impl Abort {
-    /// Returns the listener for these conditions; `None` without conditions.
-    ///
-    /// # Errors
-    /// Fails if a condition is about a relative change: a running session has no base to compare with.
-    pub fn of(conditions: &[Condition]) -> Result<Option<Self>, UsageError> {
-        if let Some(condition) = conditions.iter().find(|condition| condition.is_relative()) {
-            return Err(UsageError::Line(format!(
-                "--abort-if '{condition}' is a condition on a change; give a value such as 'p99 > 50ms'"
-            )));
-        }
-        Ok((!conditions.is_empty()).then(|| Self {
-            conditions: conditions.to_vec(),
-            met: vec![0; conditions.len()],
-            ..Self::default()
-        }))
-    }
+/// Conditions, each with the number of seconds in a row in which it was met.
+#[derive(Default)]
+struct Streaks(Vec<(Condition, usize)>);
 
-    /// Begins a segment. Seconds in a row may belong to several segments, for example during a ramp of a script.
-    fn begin(&mut self, is_aside: bool) {
-        if is_aside || self.is_aside {
-            self.second = Interval::default();
-            self.met.fill(0);
-        }
-        self.is_aside = is_aside;
-    }
-
-    /// Judges a whole second. Returns the reason if a condition ends the session.
-    fn judge(&mut self, second: &Interval) -> Option<String> {
-        let is_open = second.response.is_some();
-        let row = Row { server_cpu: self.server_cpu, ..Row::of_interval(second) };
-        // If all clients think, no request waits.
-        let longest_us = second.waiting_us.max(second.behind_us);
-        let waits = longest_us.max(second.due) > 0 || !second.errors.is_empty() || second.outage_s > 0.0;
+impl Streaks {
+    /// Judges a whole second. Returns the condition that ends the session, with the measured value. `is_silent` means
+    /// that something waits and no reply arrived: latencies then count as longer than any limit.
+    fn judge(
+        &mut self,
+        is_silent: bool,
+        measure: impl Fn(&Condition) -> Option<MetCondition>,
+    ) -> Option<MetCondition> {
         let mut ended_by = None;
-        for (condition, met) in self.conditions.iter().zip(&mut self.met) {
-            let crossed = condition.of_row(&row, is_open);
-            // While requests wait without any reply, latencies count as longer than any limit.
-            let is_silence = second.ops == 0 && waits && condition.is_above;
-            match crossed.filter(|crossed| crossed.is_sure || is_silence) {
+        for (condition, met) in &mut self.0 {
+            let crossed = measure(condition);
+            match crossed.filter(|crossed| crossed.is_sure || is_silent && condition.is_above) {
                 Some(_) if *met + 1 < SECONDS => *met += 1,
                 Some(crossed) => {
                     let measured = if crossed.is_sure { crossed.measured } else { "no reply".to_owned() };
-                    let at =
-                        self.clock.map_or_else(|| units::clock(second.t_s), |clock| clock.time(second.t_s));
-                    ended_by = Some(format!(
-                        "--abort-if '{condition}' was met for {SECONDS} s: {measured} at {at}; the run was ended"
-                    ));
+                    ended_by = Some(MetCondition { measured, ..crossed });
                 }
                 None => *met = 0,
             }
         }
         ended_by
     }
+
+    fn restart(&mut self) {
+        self.0.iter_mut().for_each(|(_, met)| *met = 0);
+    }
+}
+
+impl Abort {
+    /// Returns the listener for these conditions; `None` without conditions.
+    ///
+    /// # Errors
+    /// Fails if a condition is about a relative change: a running session has no base to compare with. Fails also if a
+    /// condition is on a percentile of PING for which there are never enough samples.
+    pub fn of(conditions: &[Condition]) -> Result<Option<Self>, UsageError> {
+        for condition in conditions {
+            if condition.is_relative() {
+                return Err(UsageError::Line(format!(
+                    "--abort-if '{condition}' is a condition on a change; give a value such as 'p99 > 50ms'"
+                )));
+            }
+            let quantile = condition.quantile().filter(|_| condition.is_of_pings());
+            if quantile.is_some_and(|quantile| quantile > PING_QUANTILE && quantile < 1.0) {
+                return Err(UsageError::Line(format!(
+                    "--abort-if '{condition}': {WINDOW} s have too few PINGs for this percentile; give ping_p99 or \
+                     ping_max"
+                )));
+            }
+        }
+        let streaks = conditions.iter().map(|condition| (condition.clone(), 0));
+        let (pings, load) = streaks.partition(|(condition, _)| condition.is_of_pings());
+        let (load, pings) = (Streaks(load), Streaks(pings));
+        Ok((!conditions.is_empty()).then(|| Self { load, pings, ..Self::default() }))
+    }
+
+    /// Returns whether the present segment is left out for conditions on the load, because it is a warm-up, a prefill,
+    /// or a segment without load.
+    fn is_aside(&self) -> bool {
+        self.segment.as_ref().is_some_and(|segment| segment.aside().is_some() || !segment.knobs.load)
+    }
+
+    /// Returns whether the present segment is left out for conditions on PING.
+    fn is_prepared(&self) -> bool {
+        self.segment.as_ref().is_some_and(|segment| segment.aside().is_some())
+    }
+
+    /// Begins a segment. Seconds in a row may belong to several segments, for example during a ramp of a script.
+    fn begin(&mut self, segment: &Segment) {
+        let (was_aside, was_prepared) = (self.is_aside(), self.is_prepared());
+        self.segment = Some(segment.clone());
+        if was_aside || self.is_aside() {
+            self.second = Interval::default();
+            self.load.restart();
+        }
+        if was_prepared || self.is_prepared() {
+            self.windows = PingSeconds::default();
+            self.pings.restart();
+        }
+    }
+
+    /// Judges a whole second of the load.
+    fn judge(&mut self, second: &Interval) -> Vec<Order> {
+        let is_open = second.response.is_some();
+        let row = Row { server_cpu: self.server_cpu, ..Row::of_interval(second) };
+        // If all clients think, no request waits.
+        let longest_us = second.waiting_us.max(second.behind_us);
+        let waits = longest_us.max(second.due) > 0 || !second.errors.is_empty() || second.outage_s > 0.0;
+        let is_silent = second.ops == 0 && waits;
+        let met = self.load.judge(is_silent, |condition| condition.of_row(&row, is_open));
+        self.end(met, second.t_s)
+    }
+
+    /// Ends the session if a condition is met.
+    fn end(&mut self, met: Option<MetCondition>, t_s: f64) -> Vec<Order> {
+        let Some(MetCondition { condition, measured, .. }) = met else { return Vec::new() };
+        let at = self.clock.map_or_else(|| units::clock(t_s), |clock| clock.time(t_s));
+        let cause = format!(
+            "--abort-if '{condition}' was met for {SECONDS} s: {measured} at {at}; the run was ended"
+        );
+        self.ended_by = Some(cause.clone());
+        let has_load = self.segment.as_ref().is_none_or(|segment| segment.knobs.load);
+        let reason = if has_load {
+            Order::Event(EventKind::LoadStopped { cause })
+        } else {
+            Order::Mark(Mark { t_s, text: cause })
+        };
+        vec![reason, Order::End]
+    }
+
+    fn push_interval(&mut self, interval: &Interval) -> Vec<Order> {
+        if self.second.response.is_some() != interval.response.is_some() {
+            self.second = Interval::default();
+        }
+        self.second.add(interval);
+        self.second.t_s = interval.t_s;
+        if self.second.length_s < SECOND_S {
+            return Vec::new();
+        }
+        let second = std::mem::take(&mut self.second);
+        self.judge(&second)
+    }
+
+    fn push_ping(&mut self, span: &Span<Ping>) -> Vec<Order> {
+        let Some(is_silent) = self.windows.push(span) else { return Vec::new() };
+        let met = self.pings.judge(is_silent, |condition| self.windows.check(condition, is_silent));
+        self.end(met, span.t_s)
+    }
 }
 
 impl Listener for Abort {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
-        match record(delivery).filter(|record| record.is_of(0)) {
+        match record(delivery).filter(|record| record.is_of(0) && self.ended_by.is_none()) {
             Some(Record::Session(session)) => self.clock = session.wall_clock(),
-            Some(Record::Segment(segment)) => self.begin(segment.aside().is_some() || !segment.knobs.load),
+            Some(Record::Segment(segment)) => self.begin(segment),
             Some(Record::Server(moment)) => self.server_cpu = moment.body.gauges[Gauge::Cpu],
-            Some(Record::Interval(interval))
-                if !interval.drain && !self.is_aside && self.ended_by.is_none() =>
-            {
-                if self.second.response.is_some() != interval.response.is_some() {
-                    self.second = Interval::default();
-                }
-                self.second.add(interval);
-                self.second.t_s = interval.t_s;
-                if self.second.length_s >= SECOND_S {
-                    let second = std::mem::take(&mut self.second);
-                    self.ended_by = self.judge(&second);
-                    if let Some(cause) = self.ended_by.clone() {
-                        return vec![Order::Event(EventKind::LoadStopped { cause }), Order::End];
-                    }
-                }
+            Some(Record::Interval(interval)) if !interval.drain && !self.is_aside() => {
+                return self.push_interval(interval);
             }
+            Some(Record::Ping(span)) if !self.is_prepared() => return self.push_ping(span),
             _ => {}
         }
         Vec::new()
@@ -128,7 +198,7 @@ mod tests {
     use crate::{
         knobs::Knobs,
         server::Status,
-        session::{Moment, Segment, ServerIdentity, SessionStart},
+        session::{Moment, ServerIdentity, SessionStart},
         stats::fixture::repeated,
     };
 
@@ -229,6 +299,52 @@ mod tests {
             })
         };
         assert_eq!((ended("server_cpu > 0.5"), ended("server_cpu > 0.95")), (Some(5), None));
+    }
+
+    /// Returns the reason for the end of a session without load. `seconds` has the round trip of PING in each second in
+    /// milliseconds; 0 means a second in which a PING waits.
+    fn ended_by_pings(condition: &str, seconds: &[u64]) -> Option<String> {
+        let mut abort = Abort::of(&[condition.parse().unwrap()]).unwrap().unwrap();
+        let mut take = |record: Record| abort.take(&Delivery::Record(Arc::new(record)));
+        take(Record::Segment(Segment::new(0.0, 1, Knobs::default())));
+        seconds.iter().flat_map(|ms| [ms; 4]).enumerate().find_map(|(n, ms)| {
+            let rtt = repeated(ms * 1_000_000, if *ms > 0 { 25 } else { 0 });
+            let waiting_us = if *ms > 0 { 0 } else { 250_000 };
+            let ping = Ping { rtt, waiting_us, ..Ping::default() };
+            let orders = take(Record::Ping(Box::new(Span::new((n + 1) as f64 / 4.0, 0.25, ping))));
+            match &orders[..] {
+                [] => None,
+                [Order::Mark(mark), Order::End] => Some(mark.text.clone()),
+                _ => panic!("{orders:?}"),
+            }
+        })
+    }
+
+    #[test]
+    fn a_condition_on_ping_ends_a_session_without_load() {
+        let text = ended_by_pings("ping_p90 > 5ms", &[1, 9, 9, 9, 9, 1, 9, 9, 9, 9, 9, 9]).unwrap();
+        assert_eq!(
+            text,
+            "--abort-if 'ping_p90 > 5ms' was met for 5 s: ping p90 9.00 ms at 00:11; the run was ended"
+        );
+        assert_eq!(ended_by_pings("ping_max > 5ms", &[1, 9, 9, 9, 9, 1, 1]), None);
+        let silent = ended_by_pings("ping_p50_us > 5ms", &[1, 0, 0, 0, 0, 0]).unwrap();
+        assert!(silent.contains("no reply at 00:06"), "{silent}");
+        assert_eq!(ended_by_pings("ping_p50 < 5ms", &[0; 9]), None);
+    }
+
+    #[test]
+    fn the_p99_of_ping_is_that_of_the_last_15_seconds() {
+        let fast = [1; 30];
+        assert_eq!(ended_by_pings("ping_p99 > 5ms", &fast), None);
+        let slow = [&fast[..], &[9; 5]].concat();
+        assert!(ended_by_pings("ping_p99 > 5ms", &slow).unwrap().contains("ping p99 9.00 ms at 00:35"));
+        assert_eq!(ended_by_pings("ping_p99 > 5ms", &[9; 8]), None, "too few samples");
+        let refused = Abort::of(&["ping_p99.9 > 5ms".parse().unwrap()]).err().unwrap().to_string();
+        assert!(
+            refused.contains("15 s have too few PINGs for this percentile; give ping_p99 or"),
+            "{refused}"
+        );
     }
 
     #[test]

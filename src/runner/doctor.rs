@@ -1,8 +1,10 @@
 //! Carries out `redyno doctor`: watches a server without load, and prints one page.
 
-use std::{cmp::Reverse, collections::BTreeMap, io::Write as _, time::Duration};
+use std::{cmp::Reverse, collections::BTreeMap, io::Write as _, thread, time::Duration};
 
-use super::{Failure, Listener, Plan, SessionPlan, printed::Printed, running::RunningSession};
+use super::{
+    Abort, Failure, Gate, Listener, Plan, SessionPlan, machine, printed::Printed, running::RunningSession,
+};
 use crate::{
     diagnose::{FindingsByNode, Severity},
     export::{JSON, Rows},
@@ -26,16 +28,26 @@ pub struct DoctorRun {
     pub plan: SessionPlan,
     /// The form of the page; `None` means one JSON object.
     pub page: Option<ReportForm>,
+    /// The conditions that are checked at the end.
+    pub gate: Option<Gate>,
+    /// The conditions that end the examination.
+    pub abort: Option<Abort>,
 }
 
 impl Plan for DoctorRun {
     fn run(self: Box<Self>) -> Result<(), Failure> {
-        let Self { plan, page } = *self;
+        let Self { plan, page, mut gate, mut abort } = *self;
+        machine::check_before(&gate.as_ref().map(Gate::bounds).unwrap_or_default());
         let length = plan.commission.plan.length;
         let session = RunningSession::begin(plan)?;
         announce(length);
         let mut printed = Printed::page(sink(page), page == Some(ReportForm::Text));
-        session.run(&mut [&mut printed, &mut NoticePrinter::default(), &mut DoctorVerdict::default()])
+        let (mut said, mut verdict) = (NoticePrinter::default(), DoctorVerdict::default());
+        let mut listeners: Vec<&mut dyn Listener> = vec![&mut printed, &mut said];
+        listeners.extend(abort.as_mut().map(|abort| abort as &mut dyn Listener));
+        listeners.push(&mut verdict);
+        listeners.extend(gate.as_mut().map(|gate| gate as &mut dyn Listener));
+        session.run(&mut listeners)
     }
 }
 
@@ -52,6 +64,7 @@ fn announce(length: Option<Duration>) {
 /// The findings of all nodes, for the exit code. The findings are computed from whole seconds, like the page.
 #[derive(Default)]
 struct DoctorVerdict {
+    has_begun: bool,
     coalesce: Coalesce,
     nodes: FindingsByNode,
 }
@@ -62,7 +75,10 @@ impl Listener for DoctorVerdict {
             let seconds = self.coalesce.push(record);
             seconds.iter().for_each(|record| drop(self.nodes.push(record)));
         }
-        Vec::new()
+        let has_begun = std::mem::replace(&mut self.has_begun, true);
+        // On a single core, the bursts of the intrinsic probe would delay a server on this machine.
+        let has_cores = thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        if has_begun || !has_cores { Vec::new() } else { vec![Order::GentleIntrinsic(true)] }
     }
 
     fn verdict(&mut self) -> Result<(), Failure> {

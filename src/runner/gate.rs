@@ -79,7 +79,8 @@ impl Listener for Gate {
         let crossed: Vec<_> = match &self.base {
             None => {
                 let summary = self.timeline.summary();
-                let (row, is_open) = (Row::of_summary(&summary), summary.response.is_some());
+                let row = Row { pings: Some(&self.machine.pings), ..Row::of_summary(&summary) };
+                let is_open = summary.response.is_some();
                 self.crossed(|condition| condition.of_row(&row, is_open))
             }
             Some(base) => {

@@ -53,13 +53,17 @@ pub(super) fn check_before(bounds: &[LatencyBound]) {
     }
 }
 
-/// The wake delays, latencies and load of the measured segments of a session.
+/// The wake delays, latencies and load of the measured segments of a session: the segments under load, or all segments
+/// of a session without load.
 #[derive(Default)]
 pub(super) struct Machine {
     late: Latency,
     /// The response times in an open loop, or the service times in a closed loop.
     requests: Latency,
+    /// The round trips of PING.
+    pub(super) pings: Latency,
     load: Interval,
+    has_loaded: bool,
     is_aside: bool,
 }
 
@@ -68,8 +72,13 @@ impl Machine {
     pub(super) fn push(&mut self, record: &Record) {
         match record {
             Record::Segment(segment) if segment.node == 0 => {
-                self.is_aside = segment.aside().is_some() || !segment.knobs.load;
+                let is_load = segment.knobs.load && segment.aside().is_none();
+                if is_load && !self.has_loaded {
+                    *self = Self { has_loaded: true, ..Self::default() };
+                }
+                self.is_aside = segment.aside().is_some() || self.has_loaded && !is_load;
             }
+            Record::Ping(span) if !self.is_aside && record.is_of(0) => self.pings.merge(&span.body.rtt),
             Record::Wake(span) if !self.is_aside => self.late.merge(&span.body.late),
             Record::Interval(interval) if !self.is_aside && record.is_of(0) => {
                 self.requests.merge(interval.response.as_ref().unwrap_or(&interval.service));
@@ -83,9 +92,10 @@ impl Machine {
     /// result says nothing about the server. Returns `None` if these delays do not explain the result.
     pub(super) fn explains(&self, bound: &LatencyBound) -> Option<String> {
         let why = obstacle(&self.late, bound)?;
+        let measured = if bound.is_of_pings { &self.pings } else { &self.requests };
         let ((_, late_ns), (_, measured_ns)) =
-            (at(&self.late, bound.quantile)?, at(&self.requests, bound.quantile)?);
-        let is_usual = self.requests.percentile(0.5).is_some_and(|ns| ns > bound.ns);
+            (at(&self.late, bound.quantile)?, at(measured, bound.quantile)?);
+        let is_usual = measured.percentile(0.5).is_some_and(|ns| ns > bound.ns);
         (!is_usual && measured_ns.saturating_sub(late_ns) <= bound.ns).then_some(why)
     }
 
@@ -100,7 +110,7 @@ mod tests {
     use super::*;
     use crate::{
         knobs::Knobs,
-        probe::Wake,
+        probe::{Ping, Wake},
         session::{Segment, Span},
         stats::fixture::repeated,
     };
@@ -119,7 +129,7 @@ mod tests {
     }
 
     fn bound(quantile: f64) -> LatencyBound {
-        LatencyBound { words: "p99 > 2ms".to_owned(), quantile, ns: 2 * MS }
+        LatencyBound { words: "p99 > 2ms".to_owned(), quantile, ns: 2 * MS, is_of_pings: false }
     }
 
     #[test]
@@ -136,6 +146,27 @@ mod tests {
         }
         let usual = LatencyBound { ns: MS / 10, ..bound(0.99) };
         assert_eq!(machine(5, 6).explains(&usual), None, "half of all requests took longer than the limit");
+    }
+
+    #[test]
+    fn a_session_without_load_is_judged_by_ping() {
+        let mut machine = Machine::default();
+        let ping = |ms, n| {
+            let body = Ping { rtt: repeated(ms * MS, n), ..Ping::default() };
+            Record::Ping(Box::new(Span::new(1.0, 1.0, body)))
+        };
+        machine.push(&Record::Segment(Segment::new(0.0, 1, Knobs::default())));
+        machine.push(&Record::Wake(Span::new(1.0, 1.0, Wake { late: repeated(5 * MS, 5000) })));
+        machine.push(&ping(1, 2000));
+        machine.push(&ping(6, 100));
+        let bound = LatencyBound { words: "ping_p99 > 2ms".to_owned(), is_of_pings: true, ..bound(0.99) };
+        assert!(machine.explains(&bound).is_some());
+        machine.push(&Record::Segment(Segment::new(2.0, 2, Knobs { load: true, ..Knobs::default() })));
+        assert!(machine.pings.is_empty(), "under load, only the load is measured");
+        machine.push(&ping(1, 2000));
+        machine.push(&Record::Segment(Segment::new(3.0, 3, Knobs::default())));
+        machine.push(&ping(9, 9));
+        assert_eq!(machine.pings.count(), 2000);
     }
 
     #[test]

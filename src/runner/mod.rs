@@ -22,6 +22,7 @@ mod machine;
 pub mod metrics;
 mod on_finding;
 mod other_servers;
+mod ping_seconds;
 mod plan;
 mod printed;
 pub mod push;

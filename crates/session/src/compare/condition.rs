@@ -1,4 +1,4 @@
-//! Conditions that make a comparison fail: `p99 > +10%`, `ops < -5%`, `p99 > 2ms`, `errors > 0`.
+//! Conditions that make a comparison fail: `p99 > +10%`, `ops < -5%`, `p99 > 2ms`, `ping_p99 > 5ms`, `errors > 0`.
 
 use std::{fmt, str::FromStr};
 
@@ -51,7 +51,7 @@ pub enum ConditionError {
     )]
     Form(String),
     /// No figure has this name.
-    #[error("'{0}' is not a figure; give one of {names}, or of redyno help formats", names = SHORT.map(|(name, ..)| name).join(", "))]
+    #[error("'{0}' is not a figure; give one of {names}, or of redyno help formats", names = names().join(", "))]
     Figure(String),
     /// The bound has the wrong form for the figure.
     #[error("'{bound}' cannot be compared with {figure}; give {expected}")]
@@ -74,6 +74,8 @@ pub struct LatencyBound {
     pub quantile: f64,
     /// The limit, in nanoseconds.
     pub ns: u64,
+    /// Whether the limit is for PING, and not for the requests of the load.
+    pub is_of_pings: bool,
 }
 
 /// A condition that is met, or that may be met.
@@ -123,6 +125,17 @@ const SHORT: [(&str, TestedFigure); 11] = [
     ("max", level(figures::SERVICE_MAX, figures::RESPONSE_MAX)),
 ];
 
+/// Returns the short name of a figure of PING, such as `ping_p99`.
+fn ping_name(figure: &Figure) -> String {
+    figure.heading.replace(' ', "_")
+}
+
+/// Returns all short names.
+fn names() -> Vec<String> {
+    let pings = figures::of_pings().iter().map(ping_name);
+    SHORT.iter().map(|(name, _)| (*name).to_owned()).chain(pings).collect()
+}
+
 impl FromStr for Condition {
     type Err = ConditionError;
 
@@ -135,9 +148,15 @@ impl FromStr for Condition {
             return Err(form());
         }
         let short = SHORT.iter().find(|(short, _)| *short == name).map(|(_, what)| *what);
-        let long =
-            || FIGURES.iter().find(|figure| figure.name == name).map(|figure| TestedFigure::Figure(*figure));
-        let what = short.or_else(long).ok_or_else(|| ConditionError::Figure(name.to_owned()))?;
+        let pings = figures::of_pings();
+        let mut long = FIGURES
+            .iter()
+            .chain(pings)
+            .filter(|figure| figure.name == name)
+            .chain(pings.iter().filter(|figure| ping_name(figure) == name));
+        let what = short
+            .or_else(|| long.next().map(|figure| TestedFigure::Figure(*figure)))
+            .ok_or_else(|| ConditionError::Figure(name.to_owned()))?;
         let bound = what.bound(name, bound)?;
         Ok(Self { text: text.trim().to_owned(), what, is_above, bound })
     }
@@ -181,21 +200,34 @@ impl Condition {
         matches!(self.bound, Bound::Change(_))
     }
 
+    /// Returns the quantile of the latency that the condition tests, from 0 to 1; 1 means the maximum.
+    pub fn quantile(&self) -> Option<f64> {
+        let heading = match self.what {
+            TestedFigure::Level { service, .. } => service.heading,
+            TestedFigure::Figure(figure) => figure.heading.strip_prefix("ping ")?,
+        };
+        let known = PERCENTILES.iter().find(|known| known.name == heading);
+        let max = (heading == figures::SERVICE_MAX.heading).then_some(1.0);
+        known.map(|known| known.quantile).or(max)
+    }
+
     /// Returns the upper limit that the condition sets for a percentile or the maximum of a latency.
     pub fn latency_bound(&self) -> Option<LatencyBound> {
-        let (TestedFigure::Level { service, .. }, Bound::Value(ns)) = (self.what, self.bound) else {
-            return None;
-        };
-        let known = PERCENTILES.iter().find(|known| known.name == service.heading);
-        let max = (service == figures::SERVICE_MAX).then_some(1.0);
-        let quantile = known.map(|known| known.quantile).or(max).filter(|_| self.is_above)?;
-        Some(LatencyBound { words: self.text.clone(), quantile, ns: ns as u64 })
+        let Bound::Value(ns) = self.bound else { return None };
+        let quantile = self.quantile().filter(|_| self.is_above)?;
+        let (words, is_of_pings) = (self.text.clone(), self.is_of_pings());
+        Some(LatencyBound { words, quantile, ns: ns as u64, is_of_pings })
+    }
+
+    /// Returns whether the condition is on PING. Only such a condition has a meaning without load.
+    pub fn is_of_pings(&self) -> bool {
+        matches!(self.what, TestedFigure::Figure(figure) if figures::of_pings().contains(&figure))
     }
 
     /// Returns whether the condition can be met because redyno is slow, even if the server is fast. This is
     /// true for a latency above a bound (`p99 > 2ms`), and for a throughput below a bound (`ops < -5%`).
     pub fn is_of_speed(&self) -> bool {
-        let is_level = matches!(self.what, TestedFigure::Level { .. });
+        let is_level = matches!(self.what, TestedFigure::Level { .. }) || self.is_of_pings();
         is_level && self.is_above || self.what == TestedFigure::Figure(figures::OPS_PER_S) && !self.is_above
     }
 

@@ -147,7 +147,12 @@ impl Limit {
 
     /// Returns the limit as the bound of a latency.
     pub fn bound(&self) -> LatencyBound {
-        LatencyBound { words: self.to_string(), quantile: self.quantile, ns: self.below_ns }
+        LatencyBound {
+            words: self.to_string(),
+            quantile: self.quantile,
+            ns: self.below_ns,
+            is_of_pings: false,
+        }
     }
 
     /// Returns the number of samples that the percentile needs.

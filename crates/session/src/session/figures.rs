@@ -312,6 +312,11 @@ monitored! {
 /// figures are single values or means of gauges: neither lower nor higher values of these are better.
 pub const MONITORED_LEVELS: usize = 4;
 
+/// Returns the figures of PING: the percentiles and the maximum.
+pub fn of_pings() -> &'static [Figure] {
+    &MONITORED[..=MONITORED_LEVELS]
+}
+
 /// The percentiles and the maximum of the service time, for tables.
 pub const SERVICE: [Figure; 5] = [SERVICE_P50, SERVICE_P90, SERVICE_P99, SERVICE_P999, SERVICE_MAX];
 /// The percentiles and the maximum of the response time, for tables.

@@ -31,6 +31,31 @@ fn a_condition_is_on_a_change_or_on_a_value() {
 }
 
 #[test]
+fn a_condition_on_ping_has_the_units_of_other_latencies() {
+    let pings = repeated(3_000_000, 2000);
+    let total = Interval::default();
+    let row = Row { pings: Some(&pings), ..Row::of_interval(&total) };
+    for (text, is_met) in [
+        ("ping_p50 > 2ms", true),
+        ("ping_p99 > 5ms", false),
+        ("ping_p99_us > 2500us", true),
+        ("ping_max < 5ms", true),
+    ] {
+        let condition: Condition = text.parse().unwrap();
+        assert!(condition.is_of_pings(), "{text}");
+        assert_eq!(condition.of_row(&row, true).is_some(), is_met, "{text}");
+    }
+    let few = "ping_p99.9 > 1ms".parse::<Condition>().unwrap();
+    assert_eq!(few.of_row(&row, false).map(|met| met.is_sure), Some(false));
+    let bound = few.latency_bound().unwrap();
+    assert_eq!((bound.quantile, bound.ns, bound.is_of_pings), (0.999, 1_000_000, true));
+    assert!(few.is_of_speed());
+    assert_eq!("ping_max < 1ms".parse::<Condition>().unwrap().latency_bound(), None);
+    let unknown = "ping_p98 > 1ms".parse::<Condition>().unwrap_err().to_string();
+    assert!(unknown.contains(", max, ping_p50, ping_p90, ping_p99, ping_p99.9, ping_max, or"), "{unknown}");
+}
+
+#[test]
 fn a_condition_writes_the_value_as_tables_do() {
     let client = Some(Client { cpu: 0.5, ..Client::default() });
     let total = Interval { length_s: 1.0, bytes_in: 4096, client, ..Interval::default() };
