@@ -57,9 +57,9 @@ impl Engine {
             note_expired(state);
         });
         leave_lost_slots(&mut self.state);
-        for (key, per_s) in self.script.hot_keys(self.state.now_ns) {
+        for (key, reads) in self.script.hot_reads(self.state.now_ns, self.state.config.number("hz")) {
             if self.state.member.as_ref().is_some_and(|member| member.owns(key_slot(key.as_bytes()))) {
-                self.read_often(&key, per_s / self.state.config.number("hz"));
+                self.read_often(&key, reads);
             }
         }
     }
@@ -102,11 +102,13 @@ impl Engine {
                 return RequestFaults::default();
             }
         };
-        if COMMANDS[id].has(WAITS)
-            && is_placed(&mut self.state, (client, id), arguments)
-            && let Some(until_ns) = waits(&mut self.state, client, arguments)
-        {
-            return RequestFaults { waits_until_ns: Some(until_ns), ..RequestFaults::default() };
+        if COMMANDS[id].has(WAITS) && COMMANDS[id].takes(arguments.len()) {
+            let is_placed = is_placed(&mut self.state, (client, id), arguments);
+            let waits_until_ns = if is_placed { waits(&mut self.state, client, arguments) } else { None };
+            self.state.sessions[&client].waits_until_ns = waits_until_ns;
+            if waits_until_ns.is_some() {
+                return RequestFaults { waits_until_ns, ..RequestFaults::default() };
+            }
         }
         let mut treatment = self.treatment(id, position);
         let is_open = self.state.sessions[&client].authenticated;

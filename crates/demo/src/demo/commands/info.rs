@@ -63,7 +63,8 @@ fn server(call: &Call<'_>) -> String {
 
 fn clients(call: &Call<'_>) -> String {
     let (connected, most) = (call.state.sessions.len(), call.state.config.value("maxclients"));
-    format!("connected_clients:{connected}\nmaxclients:{most}\nblocked_clients:0\n")
+    let blocked = call.state.sessions.values().filter(|session| session.waits_until_ns.is_some()).count();
+    format!("connected_clients:{connected}\nmaxclients:{most}\nblocked_clients:{blocked}\n")
 }
 
 /// `used_memory` is the size of the data alone. The server may share its process with the load generator, so
@@ -256,6 +257,22 @@ mod tests {
         }
         server.ask("HELLO 3");
         assert!(server.ask("INFO cpu").starts_with("="));
+    }
+
+    #[test]
+    fn clients_that_wait_are_counted() {
+        let mut server = TestServer::new();
+        let blocked = |server: &mut TestServer, n: usize| {
+            let info = server.ask("INFO clients");
+            assert!(info.contains(&format!("blocked_clients:{n}\n")), "{info}");
+        };
+        let waiting = server.connect();
+        blocked(&mut server, 0);
+        assert_eq!(server.ask_as(waiting, "BLPOP l 0"), "");
+        blocked(&mut server, 1);
+        server.ask("RPUSH l x");
+        assert_eq!(server.ask_as(waiting, "BLPOP l 0"), "*2\n$1\nl\n$1\nx\n");
+        blocked(&mut server, 0);
     }
 
     #[test]

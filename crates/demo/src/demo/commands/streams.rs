@@ -107,9 +107,9 @@ pub fn read(call: &mut Call<'_>) -> CommandResult {
 }
 
 /// Returns the time until which a request waits for entries of streams or elements of lists, in ns since the
-/// server's start. Returns `None` if the request is answered now.
+/// server's start. Returns `None` if the request is answered now. The number of arguments must be valid.
 pub fn waits(state: &mut ServerState, client: usize, arguments: RequestArguments<'_>) -> Option<u64> {
-    let session = &mut state.sessions[&client];
+    let session = &state.sessions[&client];
     if !session.authenticated || session.transaction.is_some() {
         return None;
     }
@@ -125,7 +125,7 @@ pub fn waits(state: &mut ServerState, client: usize, arguments: RequestArguments
         Some(read) => read.block_ms?.saturating_mul(1_000_000),
         None => (float(arguments.get(arguments.len() - 1)?).ok()?.max(0.0) * 1e9) as u64,
     };
-    let until_ns = *session.waits_until_ns.get_or_insert(match length_ns {
+    let until_ns = session.waits_until_ns.unwrap_or(match length_ns {
         0 => u64::MAX,
         length_ns => state.now_ns.saturating_add(length_ns),
     });
@@ -145,7 +145,6 @@ pub fn waits(state: &mut ServerState, client: usize, arguments: RequestArguments
     let waits = has_none && state.now_ns < until_ns;
     let streams = read.iter().flat_map(|read| &read.streams).map(|(key, _)| *key);
     lists.chain(streams).filter(|_| waits).for_each(|key| state.waiting.add(key, client));
-    state.sessions[&client].waits_until_ns = waits.then_some(until_ns);
     waits.then_some(until_ns)
 }
 

@@ -231,6 +231,8 @@ mod tests {
         let (_, end) = two.engine.state.channels.posted.pop().unwrap();
         assert_eq!(end, b"*3\r\n$12\r\nsunsubscribe\r\n$3\r\nfoo\r\n:0\r\n");
         two.expect(&[("BLPOP foo 0", "-MOVED 12182 127.0.0.1:7000")]);
+        assert_eq!(two.engine.state.sessions[&1].waits_until_ns, None, "the next wait has its own end");
+        two.expect(&[("BLPOP", "-ERR wrong number of arguments for 'blpop' command")]);
     }
 
     #[test]

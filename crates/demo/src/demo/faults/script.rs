@@ -50,6 +50,8 @@ struct FaultRule {
     occasions: u64,
     /// The next time at which a timed fault applies; `u64::MAX` means never again.
     due_ns: u64,
+    /// The part of a read of a hot key that is left for the next round of housekeeping, in 1/hz reads.
+    remainder: u64,
 }
 
 impl FaultScript {
@@ -59,8 +61,8 @@ impl FaultScript {
             When::Once(after) | When::Every(after) => after.as_nanos() as u64,
             _ => u64::MAX,
         };
-        let rules =
-            faults.into_iter().map(|fault| FaultRule { due_ns: first(fault.when), fault, occasions: 0 });
+        let rule = |fault: Fault| FaultRule { due_ns: first(fault.when), fault, occasions: 0, remainder: 0 };
+        let rules = faults.into_iter().map(rule);
         Self { rules: rules.collect(), rng: Pcg64Mcg::seed_from_u64(seed) }
     }
 
@@ -96,13 +98,18 @@ impl FaultScript {
         Some(rule.fault.clone())
     }
 
-    /// Returns the keys that are hot now, each with its number of reads per second.
-    pub fn hot_keys(&self, now_ns: u64) -> Vec<(String, u64)> {
-        let hot = |rule: &FaultRule| match &rule.fault.kind {
-            FaultKind::Hot { key, per_s } if rule.due_ns <= now_ns => Some((key.clone(), *per_s)),
+    /// Returns the keys that are hot now, each with its number of reads in a round of housekeeping. There are `hz`
+    /// rounds per second.
+    pub fn hot_reads(&mut self, now_ns: u64, hz: u64) -> Vec<(String, u64)> {
+        let hot = |rule: &mut FaultRule| match &rule.fault.kind {
+            FaultKind::Hot { key, per_s } if rule.due_ns <= now_ns => {
+                let due = rule.remainder + per_s;
+                rule.remainder = due % hz;
+                Some((key.clone(), due / hz))
+            }
             _ => None,
         };
-        self.rules.iter().filter_map(hot).collect()
+        self.rules.iter_mut().filter_map(hot).collect()
     }
 }
 
@@ -211,6 +218,15 @@ mod tests {
         let mut script = script(&["reset 10%"]);
         let struck = (0..10_000).filter(|_| script.faults_of(request("get", 1, 0)).damage.is_some()).count();
         assert!((800..1200).contains(&struck), "{struck} of 10000");
+    }
+
+    #[test]
+    fn a_hot_key_is_read_as_often_as_requested() {
+        for (per_s, expected) in [("9", 9), ("19", 19), ("5k", 5000)] {
+            let mut script = script(&[&format!("hot 866 {per_s}")]);
+            let reads = (0..20).map(|_| script.hot_reads(SECOND_NS, 10)[0].1);
+            assert_eq!(reads.sum::<u64>(), 2 * expected, "in two seconds");
+        }
     }
 
     #[test]
