@@ -70,10 +70,12 @@ pub(super) fn answer(args: &[OsString], line: fn() -> Command) -> Option<ExitCod
     }
 }
 
-/// Returns a function that lists the names which the argument with this id accepts. Some arguments also accept other
+/// Returns a function that lists the names which the argument accepts. Some arguments also accept other
 /// values, such as a file.
-fn names(argument: &str) -> Option<fn() -> Vec<String>> {
-    Some(match argument {
+fn names(argument: &Arg) -> Option<fn() -> Vec<String>> {
+    Some(match argument.get_id().as_str() {
+        // The option `--at` of replay is a time.
+        "at" if !argument.is_positional() => return None,
         "a" | "at" | "b" | "nodes" | "uri" | "@" => config::target_names,
         "arrivals" => || owned(Arrivals::NAMES),
         "backlog" => || owned(&Backlog::ALL.map(Backlog::name)),
@@ -128,7 +130,7 @@ fn with_names(line: Command) -> Command {
 fn with_completions(argument: Arg) -> Arg {
     let is = |of: &str| argument.get_value_names().is_some_and(|names| names == [of]);
     let takes_file = is("NAME|FILE");
-    match names(argument.get_id().as_str()) {
+    match names(&argument) {
         Some(names) => argument.add(ArgValueCompleter::new(move |begun: &OsStr| {
             let begins = |name: &String| begun.to_str().is_some_and(|begun| name.starts_with(begun));
             let mut found: Vec<_> =
@@ -180,9 +182,10 @@ mod tests {
         for command in std::iter::once(&line).chain(line.get_subcommands()) {
             for argument in command.get_arguments().filter(|argument| argument.get_action().takes_values()) {
                 let id = argument.get_id().as_str();
-                let names = names(id).map(|names| names());
+                let names = names(argument).map(|names| names());
                 let Some(names) = names.or((id == "command").then(|| commands.clone())) else { continue };
                 // Without a config file, the list of its targets is empty.
+                assert!(id != "at" || command.get_name() != "replay", "--at of replay is a time");
                 found.insert(id.to_owned());
                 for name in names {
                     let option = argument.get_long().map(|long| format!("--{long}"));

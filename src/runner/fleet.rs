@@ -28,6 +28,8 @@ use crate::{
 
 /// The environment variable with the URI of the bus, for an agent.
 pub const BUS_VARIABLE: &str = "REDYNO_BUS";
+/// The environment variable with the password of the bus.
+pub const BUS_PASSWORD_VARIABLE: &str = "REDYNO_BUS_AUTH";
 /// The maximum number of cluster nodes that an order to an agent names. The agent asks these nodes for all
 /// other nodes of the cluster.
 const MOST_NAMED: usize = 20;

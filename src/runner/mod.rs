@@ -36,7 +36,7 @@ pub use agent::AgentRun;
 pub use capture::CaptureRun;
 pub use doctor::DoctorRun;
 pub use failure::{Failure, UsageError};
-pub use fleet::{BUS_VARIABLE, FleetPlan};
+pub use fleet::{BUS_PASSWORD_VARIABLE, BUS_VARIABLE, FleetPlan};
 pub use gate::{Gate, add_to_job_summary, end as end_gate, named, read, refuse};
 pub use listener::Listener;
 pub use plan::{Export, OtherServers, Outputs, Plan, ProgramWords, SessionPlan, text_plan};

@@ -21,7 +21,7 @@ use anyhow::Context as _;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 
-use super::{Failure, listener::record};
+use super::{BUS_PASSWORD_VARIABLE, BUS_VARIABLE, Failure, listener::record};
 use crate::{
     diagnose::{FindingsByNode, Severity},
     export::FindingRow,
@@ -38,9 +38,9 @@ const LIMIT: Duration = Duration::from_secs(10);
 const LAST: Duration = Duration::from_secs(10);
 /// The time between two checks of a running command.
 const LOOK: Duration = Duration::from_millis(50);
-/// The environment variable with the password of the server. The command does not get this variable, because
-/// it does not need the password.
-const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
+/// The environment variables with passwords. The command does not get these variables, because it does not need the
+/// passwords.
+const SECRETS: [&str; 3] = ["REDISCLI_AUTH", BUS_VARIABLE, BUS_PASSWORD_VARIABLE];
 
 /// The input of the command: one line of JSON.
 #[derive(Serialize)]
@@ -170,16 +170,20 @@ impl Hook {
     }
 }
 
-/// Starts the command in its own process group, with the message as its input.
+/// Returns the command in its own process group, without passwords.
+fn shell(command: &str) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", command]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    SECRETS.iter().for_each(|variable| {
+        shell.env_remove(variable);
+    });
+    shell.process_group(0);
+    shell
+}
+
+/// Starts the command with the message as its input.
 fn start(command: &str, message: &str) -> io::Result<Child> {
-    let mut child = Command::new("/bin/sh")
-        .args(["-c", command])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .env_remove(PASSWORD_VARIABLE)
-        .process_group(0)
-        .spawn()?;
+    let mut child = shell(command).spawn()?;
     if let Some(mut input) = child.stdin.take() {
         // A message is smaller than a pipe's buffer, so writing does not block. A command may ignore its input.
         let _ = input.write_all(message.as_bytes());
@@ -292,6 +296,15 @@ mod tests {
             slow.iter().map(|it| (it.1, it.2)).collect::<Vec<_>>(),
             [(10.0, Some(1)), (70.0, Some(6)), (130.0, Some(12))]
         );
+    }
+
+    #[test]
+    fn the_command_gets_no_password() {
+        let command = shell("true");
+        let removed: Vec<_> =
+            command.get_envs().map(|(name, value)| (name.to_str().unwrap(), value)).collect();
+        let secrets = ["REDISCLI_AUTH", "REDYNO_BUS", "REDYNO_BUS_AUTH"];
+        assert_eq!(removed, secrets.map(|name| (name, None)));
     }
 
     #[test]
