@@ -16,7 +16,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 93] = [
+const WRONG: [(&str, &str); 94] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -58,6 +58,7 @@ const WRONG: [(&str, &str); 93] = [
         "--duration soon",
         "invalid value 'soon' for '--duration <SECONDS>': it must be a number of seconds above 0",
     ),
+    ("--timeout 1e19", "it must be a number of seconds above 0, up to a year"),
     ("--warmup 0", "'--warmup <SECONDS>': it must be a number of seconds above 0"),
     ("--theme solarized", "there is no theme 'solarized'; there are auto, 16, dark, light, mono"),
     ("replay x --theme dim", "there is no theme 'dim'"),

@@ -20,6 +20,7 @@ use crate::{
     print::{YcsbStatus, YcsbText},
     runner::{OtherServers, SessionRun, Shows, UsageError},
     session::{Notice, running::KeyOwner},
+    units::LONGEST,
     untrusted,
 };
 
@@ -61,9 +62,14 @@ impl Arguments for YcsbArgs {
         let (loads, has_status) = (line.loads, line.has_status);
         let (target, timeout) = line.target()?;
         let form = line.form()?;
-        let seconds = |text: &str| text.parse().ok().filter(|s: &u64| *s > 0).map(Duration::from_secs);
-        let duration = line.take("maxexecutiontime", seconds, "a number of seconds above 0")?;
-        let every = line.take("status.interval", seconds, "a number of seconds above 0")?;
+        let seconds = |text: &str| {
+            text.parse()
+                .ok()
+                .map(Duration::from_secs)
+                .filter(|length| !length.is_zero() && *length <= LONGEST)
+        };
+        let duration = line.take("maxexecutiontime", seconds, "a number of seconds above 0, up to a year")?;
+        let every = line.take("status.interval", seconds, "a number of seconds above 0, up to a year")?;
         let clients = line.take("threadcount", |text| text.parse().ok(), "a number of threads")?;
         let is_cluster = line.take("redis.cluster", |text| text.parse().ok(), "true or false")?;
         let label = line.take("label", |text| Some(text.to_owned()), "")?.unwrap_or_default();

@@ -228,13 +228,17 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
     Duration::try_from_secs_f64(number * unit_s).map_err(|_| error())
 }
 
-/// Parses a number of seconds above 0, such as `2.5`.
+/// The longest length of a run, a window or a pause: a year, which fits easily into a count of nanoseconds.
+pub const LONGEST: Duration = Duration::from_secs(365 * 86_400);
+
+/// Parses a number of seconds above 0 and up to [`LONGEST`], such as `2.5`.
 ///
 /// # Errors
-/// Fails if the text is not a number above 0, or is too long for a duration.
+/// Fails if the text is not a number in this range.
 pub fn parse_seconds(text: &str) -> Result<Duration, &'static str> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.filter(|length| !length.is_zero()).ok_or("it must be a number of seconds above 0")
+    let is_possible = |length: &Duration| !length.is_zero() && *length <= LONGEST;
+    seconds.filter(is_possible).ok_or("it must be a number of seconds above 0, up to a year")
 }
 
 fn scaled(text: &str, scales: &[(&str, f64)], expected: &'static str) -> Result<u64, ParseQuantityError> {

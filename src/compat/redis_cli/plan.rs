@@ -5,12 +5,14 @@ use std::{str::FromStr, time::Duration};
 use clap::Args;
 use thiserror::Error;
 
-use crate::{endpoint::Target, stats::quantile_of_percent, units::parse_seconds};
+use crate::{
+    endpoint::Target,
+    stats::quantile_of_percent,
+    units::{LONGEST, parse_seconds},
+};
 
 /// The shortest window: a PING is sent every 10 ms.
 const SHORTEST_WINDOW: Duration = Duration::from_millis(10);
-/// The longest window or run: a year, which fits easily into a count of nanoseconds.
-const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// One of redis-cli's modes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
