@@ -12,7 +12,7 @@ use crate::{
     compat::{numbers::atoi, options::Availability},
     protocol::Dialect,
     untrusted,
-    workload::{Operation, Workload},
+    workload::{MAX_STEPS, Operation, Workload},
 };
 
 /// A row of the table of tests.
@@ -198,29 +198,40 @@ pub(super) fn title(options: &BenchOptions) -> String {
     words.join(" ")
 }
 
-/// Returns the test of the user's commands; `None` if there are only semicolons and no commands.
+/// The error for a sequence that contains only semicolons.
+const NO_COMMAND: &str = "the sequence has no command; give one, such as GET key, before or after the ;";
+
+/// Returns the test of the user's commands.
+///
+/// # Errors
+/// Fails if there are only semicolons and no commands, or too many commands.
 pub(super) fn user_test(
     flavour: Flavour,
     title: &str,
     options: &BenchOptions,
     payload: &mut Payload,
-) -> Option<Test> {
+) -> Result<Test, String> {
     let mut commands = match flavour {
         Flavour::Redis => vec![(1, options.command.clone())],
         Flavour::Redyno | Flavour::Valkey => sequence(&options.command),
     };
+    let all = commands.iter().fold(0_u64, |all, (times, _)| all.saturating_add(*times));
+    match all {
+        0 => return Err(NO_COMMAND.to_owned()),
+        1..=MAX_STEPS => {}
+        all => return Err(format!("the sequence has {all} commands; give at most {MAX_STEPS}")),
+    }
     let mut steps = CommandSteps::new(options, flavour != Flavour::Redis);
-    let (mut all, mut bytes) = (0, 0);
+    let mut bytes = 0;
     for (times, command) in &mut commands {
         if flavour != Flavour::Redis {
             command.iter_mut().for_each(|word| *word = with_data(word, options.data_size, payload));
         }
         let words: Vec<_> = command.iter().map(Vec::as_slice).collect();
-        all += *times;
         bytes += *times * Dialect::Resp2.encode(&words).len() as u64;
         (0..*times).for_each(|_| steps.add(command));
     }
-    (all > 0).then(|| Test::of(title, steps, all, bytes))
+    Ok(Test::of(title, steps, all, bytes))
 }
 
 /// Returns the commands of a sequence, each with its number of repetitions.
@@ -313,6 +324,16 @@ mod tests {
         let options = options("3 set ; __data__");
         let test = self::user_test(Flavour::Redis, "t", &options, &mut Payload::new()).unwrap();
         assert_eq!(test.workload.operations[0].steps, ["\"3\" \"set\" \";\" \"__data__\""]);
-        assert!(self::user_test(Flavour::Valkey, "t", &self::options(";"), &mut Payload::new()).is_none());
+        let refusal = |line| {
+            let options = self::options(line);
+            self::user_test(Flavour::Valkey, "t", &options, &mut Payload::new()).err().unwrap()
+        };
+        assert_eq!(refusal(";"), NO_COMMAND);
+        for (line, all) in [
+            ("1000 SET k v ; GET k", "1001"),
+            ("9223372036854775807 a ; 9223372036854775807 b ; 9 c", "18446744073709551615"),
+        ] {
+            assert_eq!(refusal(line), format!("the sequence has {all} commands; give at most 1000"));
+        }
     }
 }

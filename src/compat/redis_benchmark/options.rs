@@ -1,6 +1,6 @@
 //! The table of options, the handling of each option, and the help, which is generated from the table.
 
-use std::sync::LazyLock;
+use std::{sync::LazyLock, time::Duration};
 
 use super::{
     Flavour,
@@ -13,6 +13,7 @@ use crate::{
     },
     endpoint::ReadFrom,
     load::LatencyTo,
+    units::LONGEST,
 };
 
 /// The options of all flavours.
@@ -22,6 +23,9 @@ pub static OPTIONS: LazyLock<OptionTable> = LazyLock::new(|| OptionTable::read(i
 const MOST_THREADS: i64 = 500;
 /// The largest number of keys; the keys have twelve digits.
 const MOST_KEYS: i64 = 999_999_999_999;
+
+/// The largest number of keys of a command. Redis refuses a command with more words than 1024 × 1024.
+const MOST_KEYS_OF_A_CALL: i64 = 1_000_000;
 
 const NO_EFFECT: &str =
     "WARNING: -e option has no effect. We now immediately exit on error to avoid false results.";
@@ -61,7 +65,12 @@ impl BenchOptions {
             "-x" => self.reads_stdin = true,
             "--seed" => self.seed = Some(atoi(text) as u64),
             "--num-functions" => self.num_functions = atoi(text),
-            "--num-keys-in-fcall" => self.num_keys_in_fcall = atoi(text),
+            "--num-keys-in-fcall" => {
+                self.num_keys_in_fcall = atoi(text);
+                if self.num_keys_in_fcall > MOST_KEYS_OF_A_CALL {
+                    return refused(&format!("{option}: at most {MOST_KEYS_OF_A_CALL} keys are possible"));
+                }
+            }
             "--dataset" => self.dataset = Some(text.into()),
             "--maxdocs" => self.maxdocs = u64::try_from(atoi(text)).ok().filter(|most| *most > 0),
             "-q" => self.form = self.form.max(OutputFormat::Quiet),
@@ -94,11 +103,15 @@ impl BenchOptions {
                 return if self.duration.is_some() { refused(exclusive) } else { Ok(()) };
             }
             "--duration" => {
-                self.duration = seconds(text);
+                self.duration = length(option, text)?;
                 return if self.requests.is_some_and(|n| n > 0) { refused(exclusive) } else { Ok(()) };
             }
-            "--warmup" => self.warmup = seconds(text),
-            _ => self.rps = u32::try_from(atoi(text)).ok().filter(|rps| *rps > 0),
+            "--warmup" => self.warmup = length(option, text)?,
+            _ => {
+                let rps = u32::try_from(atoi(text).max(0));
+                let most = format!("--rps: at most {} requests per second are possible", u32::MAX);
+                self.rps = Some(rps.map_err(|_| OptionRefusal::Message(most))?).filter(|rps| *rps > 0);
+            }
         }
         Ok(())
     }
@@ -124,6 +137,16 @@ impl BenchOptions {
             option => return if server.take(option, text) { Ok(()) } else { Err(invalid(option)) },
         }
         Ok(())
+    }
+}
+
+/// Returns the duration in the value of an option, or `None` for 0.
+fn length(option: &str, text: &str) -> Result<Option<Duration>, OptionRefusal> {
+    let length = seconds(text);
+    let most = LONGEST.as_secs();
+    match length.is_some_and(|length| length > LONGEST) {
+        true => Err(OptionRefusal::Message(format!("{option}: at most {most} seconds are possible"))),
+        false => Ok(length),
     }
 }
 

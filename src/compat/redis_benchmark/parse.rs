@@ -10,6 +10,7 @@ use crate::{
         server::ServerOptions,
     },
     endpoint::ReadFrom,
+    knobs::{MAX_CLIENTS, MAX_PIPELINE},
     load::LatencyTo,
     protocol::Dialect,
 };
@@ -24,14 +25,13 @@ pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions
     let read = OptionReader::new(habit, options::options(flavour), words)
         .read(|given| options.take(given.choice.name(), &given.value));
     let (out, last, code) = match read {
-        Ok(_) if options.server.is_ring && (options.is_cluster || options.is_idle) => {
-            let option = if options.is_cluster { "--cluster" } else { "-I" };
-            (String::new(), Some(format!("{option} does not work with --hash; leave one out")), 1)
-        }
-        Ok(command) => {
-            options.command = command.iter().map(|word| word.as_bytes().to_vec()).collect();
-            return Ok(options);
-        }
+        Ok(command) => match options.check() {
+            Ok(()) => {
+                options.command = command.iter().map(|word| word.as_bytes().to_vec()).collect();
+                return Ok(options);
+            }
+            Err(line) => (String::new(), Some(line), 1),
+        },
         Err(OptionRefusal::Help) => (options::usage(flavour), None, 0),
         Err(OptionRefusal::Version) => (flavour.version(), None, 0),
         Err(OptionRefusal::Message(line)) => (String::new(), Some(line), 1),
@@ -119,6 +119,26 @@ impl BenchOptions {
             num_keys_in_fcall: 1,
             ..Self::default()
         }
+    }
+
+    /// Checks that the options do not contradict each other, and that the amounts are possible.
+    fn check(&self) -> Result<(), String> {
+        let Self { clients, pipeline, .. } = self;
+        if self.server.is_ring && (self.is_cluster || self.is_idle) {
+            let option = if self.is_cluster { "--cluster" } else { "-I" };
+            return Err(format!("{option} does not work with --hash; leave one out"));
+        }
+        if *clients > MAX_CLIENTS.into() && !self.is_idle {
+            return Err(format!(
+                "{clients} clients are too many: redyno opens at most {MAX_CLIENTS} connections; lower -c"
+            ));
+        }
+        if *pipeline > MAX_PIPELINE {
+            return Err(format!(
+                "a pipeline of {pipeline} requests is too deep: at most {MAX_PIPELINE} are possible; lower -P"
+            ));
+        }
+        Ok(())
     }
 
     pub(super) fn dialect(&self) -> Dialect {
@@ -232,6 +252,12 @@ mod tests {
         for (line, expected) in [
             ("--duration 1 -n 5", "Options -n and --duration are mutually exclusive.\n"),
             ("-p 65536", "Invalid server port.\n"),
+            ("-c 18001", "18001 clients are too many: redyno opens at most 18000 connections; lower -c\n"),
+            ("-P 10001", "a pipeline of 10001 requests is too deep: at most 10000 are possible; lower -P\n"),
+            ("--duration 10000000000000000000", "--duration: at most 31536000 seconds are possible\n"),
+            ("--warmup 100000000000000000000", "--warmup: at most 31536000 seconds are possible\n"),
+            ("--rps 4294967296", "--rps: at most 4294967295 requests per second are possible\n"),
+            ("--num-keys-in-fcall 1000001", "--num-keys-in-fcall: at most 1000000 keys are possible\n"),
             ("--mptcp", "--mptcp is not supported by redyno bench yet; leave it out\n"),
         ] {
             let PrintedText { out, err, code } = answer(Flavour::Redyno, line);

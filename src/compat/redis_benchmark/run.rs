@@ -59,9 +59,6 @@ pub(in crate::compat) fn run(flavour: Flavour, words: &[OsString]) -> ExitCode {
     }
 }
 
-/// The error for a sequence that contains only semicolons.
-const NO_COMMAND: &str = "the sequence has no command; give one, such as GET key, before or after the ;";
-
 /// A run of the benchmark.
 struct BenchRun {
     flavour: Flavour,
@@ -99,7 +96,9 @@ impl BenchRun {
         } else if options.is_cluster {
             let found = Masters::find(&target, flavour, options.duration).map_err(EarlyEnd::Message)?;
             complain(&found.warnings());
-            out.write_all(found.head().as_bytes())?;
+            if options.form != OutputFormat::Json {
+                out.write_all(found.head().as_bytes())?;
+            }
             // As in redis-benchmark, there is a thread for each master, unless --threads sets another number.
             options.threads = if options.threads == 0 { found.count() as i64 } else { options.threads };
             masters = Some(found);
@@ -162,7 +161,7 @@ impl BenchRun {
             return Ok(None);
         }
         let mut test = catalogue::user_test(self.flavour, &self.title, &self.options, &mut self.payload)
-            .ok_or_else(|| EarlyEnd::Message(NO_COMMAND.to_owned()))?;
+            .map_err(EarlyEnd::Message)?;
         if let Some(file) = &self.options.dataset {
             let says = |text: String| {
                 if self.options.form == OutputFormat::Normal {
@@ -304,7 +303,8 @@ impl BenchRun {
     fn knobs(&self, test: &Test) -> Knobs {
         Knobs {
             load: true,
-            clients: u32::try_from(self.options.clients.max(1)).unwrap_or(u32::MAX),
+            // `BenchOptions::check` has limited this number.
+            clients: self.options.clients.max(1) as u32,
             pipeline: self.options.pipeline,
             rate: self.options.rps.map(|rps| u64::from(rps).div_ceil(test.commands) as u32),
             // A batch is finished first, so the client reconnects once per batch.

@@ -10,11 +10,9 @@ use crate::{
     compat::server::{address_text, os_error_text},
     endpoint::{ReachError, Talk, TalkError, Target},
     protocol::{Dialect, Reply},
+    units::LONGEST,
     untrusted,
 };
-
-/// The timeout of a connection if no limit is given: a year.
-const UNLIMITED: Duration = Duration::from_secs(365 * 86_400);
 
 /// A connection for requests that are not load.
 pub(super) struct QueryConnection<'a> {
@@ -30,7 +28,7 @@ impl<'a> QueryConnection<'a> {
     /// # Errors
     /// Returns the message to print.
     pub(super) fn open(target: &'a Target, server: &str, limit: Option<Duration>) -> Result<Self, String> {
-        let until = Instant::now() + limit.unwrap_or(UNLIMITED);
+        let until = Instant::now() + limit.unwrap_or(LONGEST);
         let talk = Talk::silent(target, until).map_err(|error| unreachable(target, server, &error))?;
         let mut asking = Self { target, talk, until };
         let Some(credentials) = &target.credentials else { return Ok(asking) };

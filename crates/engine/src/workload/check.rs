@@ -24,7 +24,7 @@ const MAX_VALUE_KINDS: usize = 64;
 /// The maximum length of an operation's name in bytes.
 const LONGEST_NAME: usize = 64;
 /// The maximum number of steps in an operation.
-const MAX_STEPS: usize = 1000;
+pub const MAX_STEPS: u64 = 1000;
 
 impl Workload {
     /// Checks that the workload can be run.
@@ -164,7 +164,7 @@ impl Workload {
         whose: impl Fn() -> String,
         is_bad: impl Fn(&str) -> bool,
     ) -> Result<(), WorkloadError> {
-        if steps.len() > MAX_STEPS {
+        if steps.len() as u64 > MAX_STEPS {
             return Err(invalid!("an operation can have at most {MAX_STEPS} steps; {} has more", whose()));
         }
         let mut drawn = BTreeSet::new();

@@ -72,6 +72,7 @@ mod zipf;
 
 pub use self::check::LONGEST_PREFIX;
 pub use self::check::MAX_OPERATIONS;
+pub use self::check::MAX_STEPS;
 pub(crate) use self::chooser::part_of;
 pub use self::chooser::{Draws, client_seed};
 pub use self::commands::Misses;
