@@ -166,6 +166,37 @@ fn all_records_are_read_back_and_compared() {
     assert!(several.expect_code(2).err.contains(refusal));
 }
 
+/// Each record is compared with its own answers, also after a record that differs, and also if the run wrote only a part
+/// of the file.
+#[test]
+fn records_of_several_steps_are_read_back_one_by_one() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("docs.csv");
+    fs::write(&file, "id,t\na,1\nb,2\nc,3\nd,4\n").unwrap();
+    let workload = directory.path().join("two.toml");
+    let steps = "[[operation]]\nname = \"write\"\nsteps = [\"SET s:__field:id__ __field:t__\", \"HSET h:__field:id__ t __field:t__\"]\n";
+    fs::write(&workload, steps).unwrap();
+    let (port, path, workload) =
+        (server.port_text(), file.display().to_string(), workload.display().to_string());
+    let usual = ["-p", &port, "--dataset", &path, "--workload", &workload];
+    run(&[&usual[..], &["--headless", "--yes", "-n", "3"]].concat()).expect_code(0);
+    let verify = |options: &[&str]| run(&[&usual[..], &["--verify"], options].concat());
+    let part = verify(&["-n", "3"]).expect_code(0);
+    assert!(part.out.starts_with("3 records read back in "), "{}", part.out);
+    server.cli(&["DEL", "s:a"]);
+    server.cli(&["HSET", "h:c", "t", "x"]);
+    let bad = verify(&[]).expect_code(3);
+    let (head, named) = bad.out.split_once('\n').unwrap();
+    assert!(head.starts_with("4 records read back") && head.ends_with(": 2 missing, 1 different"), "{head}");
+    assert_eq!(named, "  record 1, s:a: is missing\n  record 3, h:c: differs\n  record 4, s:d: is missing\n");
+    let refused = verify(&["--duration", "5"]).expect_code(2).err;
+    assert!(
+        refused.contains("--verify cannot know how many records a run with a duration wrote"),
+        "{refused}"
+    );
+}
+
 #[test]
 fn records_on_other_nodes_of_a_cluster_are_not_called_different() {
     let node = Scripted::start(vec![Box::new(|peer| {

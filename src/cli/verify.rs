@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use super::command::PlanResult;
 use crate::{
     endpoint::{Talk, Target, talk},
-    load,
+    load::{LoadPlan, RequestLimit},
     print::words::StreamText,
     protocol::{Dialect, Reply},
     runner::{Failure, SessionPlan, UsageError},
@@ -48,8 +48,16 @@ pub(super) fn plan(plan: SessionPlan) -> PlanResult {
         let text = "--verify reads records back from one server, but --hash divides them among several; leave one of the two out";
         return Err(UsageError::of(text).into());
     }
-    let load::LoadPlan { mut target, timeout, .. } = plan.commission.plan;
-    let records = plan.commission.knobs.workload.read_back().map_err(UsageError::of)?;
+    let LoadPlan { mut target, timeout, requests, length, .. } = plan.commission.plan;
+    if length.is_some() {
+        let text = "--verify cannot know how many records a run with a duration wrote; give -n in place of --duration, or neither";
+        return Err(UsageError::of(text).into());
+    }
+    let most = match requests {
+        Some(RequestLimit::Shared(all) | RequestLimit::PerClient(all)) => all,
+        None => u64::MAX,
+    };
+    let records = plan.commission.knobs.workload.read_back(most).map_err(UsageError::of)?;
     if !target.dialect.has_collections() {
         return Err(UsageError::of(
             "--verify works with Redis and Valkey only; leave it out for other servers",
@@ -104,7 +112,7 @@ fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<Veri
         }
         let mut answers = answers.into_iter();
         for record in &batch {
-            found.take(record, answers.by_ref().take(record.len()));
+            found.take(record, answers.by_ref().take(record.len()).collect());
         }
     }
 }
@@ -143,7 +151,7 @@ impl RecordComparison {
 }
 
 impl VerifyCounts {
-    fn take(&mut self, record: &[RecordCheck], answers: impl Iterator<Item = RecordComparison>) {
+    fn take(&mut self, record: &[RecordCheck], answers: Vec<RecordComparison>) {
         self.records += 1;
         let bad = record.iter().zip(answers).find_map(|(asked, answer)| match answer {
             RecordComparison::Same => None,

@@ -40,11 +40,11 @@ const SEVERAL: &str =
     "--verify needs a workload with one operation; with several, it is unknown which one wrote a record";
 
 impl Workload {
-    /// Returns the commands that read all records of the dataset back.
+    /// Returns the commands that read the first `most` records of the dataset back.
     ///
     /// # Errors
     /// Fails if redyno cannot know how the records were written.
-    pub fn read_back(&self) -> Result<ReadBack, WorkloadError> {
+    pub fn read_back(&self, most: u64) -> Result<ReadBack, WorkloadError> {
         let dataset = self.dataset.as_ref().ok_or_else(|| {
             WorkloadError::of("--verify reads the records of a file back; give the file with --dataset")
         })?;
@@ -61,7 +61,7 @@ impl Workload {
             ));
         }
         let dataset = dataset.first(u64::MAX);
-        Ok(ReadBack { left: dataset.records(), dataset, taken: CurrentRecord::default(), steps })
+        Ok(ReadBack { left: dataset.records().min(most), dataset, taken: CurrentRecord::default(), steps })
     }
 }
 
@@ -143,14 +143,14 @@ mod tests {
 
     fn of(words: &[&str], file: &std::path::Path) -> Result<ReadBack, WorkloadError> {
         let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
-        Workload::of_commands(&words).unwrap().with_dataset(file, None).unwrap().read_back()
+        Workload::of_commands(&words).unwrap().with_dataset(file, None).unwrap().read_back(2)
     }
 
     #[test]
     fn written_records_are_read_back() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("docs.csv");
-        std::fs::write(&file, "id,title\n1,one\n2,\n").unwrap();
+        std::fs::write(&file, "id,title\n1,one\n2,\n3,three\n").unwrap();
         let mut set = of(&["set", "d:__field:id__", "<__field:title__>"], &file).unwrap();
         let asked = set.next_record().unwrap();
         assert_eq!(asked[0].question, b"*2\r\n$3\r\nGET\r\n$3\r\nd:1\r\n");
