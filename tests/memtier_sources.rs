@@ -1,8 +1,14 @@
 //! What `redyno memtier` sends where it comes from somewhere else: from replies to SCAN, and from files.
 
+use rustix::process::Signal;
+
 use crate::{
     memtier_files::run_in,
-    support::{Server, wait_for},
+    support::{
+        Server,
+        program::{Running, redyno},
+        wait_for,
+    },
 };
 
 /// The cursors of the SCANs that the server's slow log has, in the order of their arrival.
@@ -75,6 +81,21 @@ fn records_of_a_file_are_set_in_their_order_by_each_client_and_read_back() {
         .replace("0          keys f", "1          keys f");
     assert_eq!(outcome.out, verified);
     assert!(outcome.err.contains("error: key [a]: it is not as in the file\n"), "{}", outcome.err);
+}
+
+#[test]
+fn the_records_of_an_interrupted_run_are_not_read_back() {
+    let (server, directory) = (Server::redis().start(), tempfile::tempdir().unwrap());
+    let file = directory.path().join("in.csv");
+    std::fs::write(&file, format!("{HEADING}\n0, 0, 0, 5, 0, 0, 0, 1, a, one\n")).unwrap();
+    let mut command = redyno(&["memtier", "-p", &server.port_text(), "--test-time", "600", "--data-verify"]);
+    command.arg("--data-import").arg(&file);
+    let running = Running::start(command);
+    wait_for("a load", || (server.calls(&[], "get") > 0).then_some(()));
+    running.signal(Signal::INT);
+    let outcome = running.end().expect_code(0);
+    let skipped = "The run was interrupted, so the data is not verified.\n";
+    assert!(outcome.err.contains(skipped) && !outcome.out.contains("data verification"), "{outcome:?}");
 }
 
 #[test]

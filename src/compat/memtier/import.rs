@@ -7,13 +7,14 @@
 //! ```
 //! Columns with lengths and flags have no effect: a record is its key, its data and its expiry.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::mpsc::Receiver};
 
-use super::option_values::MemtierOptions;
+use super::{load::FIND_LIMIT, option_values::MemtierOptions};
 use crate::{
     compat::server::os_error_text,
     endpoint::{Target, talk},
     protocol::Dialect,
+    signals::Signal,
     untrusted,
     workload::CompleteRequests,
 };
@@ -102,11 +103,11 @@ impl ImportedRecord {
     /// Returns the expected reply to a GET of the record.
     fn reply(&self, dialect: Dialect) -> Vec<u8> {
         let (head, end) = match dialect {
-            Dialect::Memcached => (format!("VALUE {} 0 ", untrusted::bytes(&self.key)), "END\r\n"),
-            _ => ("$".to_owned(), ""),
+            Dialect::Memcached => ([b"VALUE ", &self.key[..], b" 0 "].concat(), "END\r\n"),
+            _ => (b"$".to_vec(), ""),
         };
         let length = format!("{}\r\n", self.data.len());
-        [head.as_bytes(), length.as_bytes(), &self.data, b"\r\n", end.as_bytes()].concat()
+        [&head[..], length.as_bytes(), &self.data, b"\r\n", end.as_bytes()].concat()
     }
 }
 
@@ -125,6 +126,8 @@ pub(super) fn requests(options: &MemtierOptions) -> [CompleteRequests; 2] {
 pub(super) struct Verification {
     pub(super) good: u64,
     pub(super) bad: u64,
+    /// The number of records that were not read back, because Ctrl-C was pressed.
+    pub(super) left: usize,
     /// A line for each of the first records that differ.
     pub(super) lines: Vec<String>,
 }
@@ -132,28 +135,34 @@ pub(super) struct Verification {
 impl Verification {
     /// Returns the result as memtier_benchmark prints it.
     pub(super) fn text(&self) -> String {
-        let Self { good, bad, .. } = self;
-        format!(
-            "Data verification completed:\n{good:<10} keys verified successfuly.\n{bad:<10} keys failed.\n"
-        )
+        let Self { good, bad, left, .. } = self;
+        let how = match left {
+            0 => "completed:".to_owned(),
+            left => format!("interrupted by user (Ctrl+C), {left} keys were not read back:"),
+        };
+        format!("Data verification {how}\n{good:<10} keys verified successfuly.\n{bad:<10} keys failed.\n")
     }
 }
 
-/// Reads all records back from the server, each once.
+/// Reads all records back from the server, each once, until Ctrl-C is pressed.
 ///
 /// # Errors
 /// Fails if the server cannot be reached.
 pub(super) fn verify(
     options: &MemtierOptions,
     target: &Target,
-    limit: Duration,
+    interrupts: &Receiver<Signal>,
 ) -> Result<Verification, String> {
     let mut verified = Verification::default();
-    let mut talk = talk(target, limit).map_err(|error| error.to_string())?;
+    let mut talk = talk(target, FIND_LIMIT).map_err(|error| error.to_string())?;
     for records in options.import.records.chunks(RECORDS_PER_BATCH) {
+        if interrupts.try_recv().is_ok() {
+            verified.left = options.import.records.len() - (verified.good + verified.bad) as usize;
+            break;
+        }
         let questions: Vec<_> = records.iter().flat_map(|record| record.get(target.dialect)).collect();
         let mut expected = records.iter();
-        let options = talk.ask(&questions, records.len(), limit, |bytes, _| {
+        let heard = talk.ask(&questions, records.len(), FIND_LIMIT, |bytes, _| {
             let Some(record) = expected.next() else { return };
             if bytes == record.reply(target.dialect) {
                 verified.good += 1;
@@ -165,7 +174,7 @@ pub(super) fn verify(
                 verified.lines.push(format!("error: key [{key}]: it is not as in the file"));
             }
         });
-        options.map_err(|error| error.to_string())?;
+        heard.map_err(|error| error.to_string())?;
     }
     Ok(verified)
 }
@@ -245,7 +254,14 @@ fn column(rest: &mut &[u8]) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        io::{BufRead as _, BufReader, Write as _},
+        net::TcpListener,
+        sync::mpsc,
+    };
+
     use super::*;
+    use crate::endpoint::parse_uri;
 
     fn imported(rows: &str) -> Result<Vec<ImportedRecord>, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -273,5 +289,45 @@ mod tests {
             let error = imported(row).unwrap_err();
             assert!(error.starts_with(expected), "{error}");
         }
+    }
+
+    /// Verifies 600 records against a memcached that replies with exactly the records. After the first batch, Ctrl-C is
+    /// pressed if `is_interrupted`.
+    fn verified(key: &[u8], is_interrupted: bool) -> Verification {
+        let record = ImportedRecord { key: key.to_vec(), data: b"data".to_vec(), expiry_s: 0 };
+        let reply = [b"VALUE ", key, b" 0 4\r\ndata\r\nEND\r\n"].concat();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let uri = format!("memcached://{}", listener.local_addr().unwrap());
+        let (sender, interrupts) = mpsc::channel();
+        let server = std::thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            let mut lines = BufReader::new(&stream).split(b'\n');
+            while let Some(Ok(line)) = lines.next() {
+                if !line.starts_with(b"get ") {
+                    (&stream).write_all(b"MN\r\n").unwrap();
+                    continue;
+                }
+                if is_interrupted {
+                    sender.send(Signal::Interrupt).unwrap();
+                }
+                (&stream).write_all(&reply).unwrap();
+            }
+        });
+        let mut options = MemtierOptions::default();
+        options.import.records = vec![record; 600].into();
+        let verified = verify(&options, &parse_uri(&uri).unwrap().target, &interrupts).unwrap();
+        server.join().unwrap();
+        verified
+    }
+
+    #[test]
+    fn keys_of_any_bytes_are_verified_and_ctrl_c_ends_the_verification() {
+        let whole = verified(b"k\xff\xe4", false);
+        assert_eq!((whole.good, whole.bad, whole.left), (600, 0, 0));
+        let part = verified(b"k", true);
+        assert_eq!((part.good, part.bad, part.left), (256, 0, 344));
+        assert!(part.text().starts_with(
+            "Data verification interrupted by user (Ctrl+C), 344 keys were not read back:\n256 "
+        ));
     }
 }

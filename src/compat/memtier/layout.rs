@@ -84,8 +84,9 @@ pub(super) fn json(
     let reports: Vec<_> = reports.iter().map(MemtierReport::exported).collect();
     let mut json = memtier::json(configuration(options, target), information, &reports);
     if let (Some(verified), JsonValue::Object(fields)) = (verified, &mut json) {
-        let counts =
+        let mut counts =
             vec![("keys verified successfuly", verified.good.into()), ("keys failed", verified.bad.into())];
+        counts.extend((verified.left > 0).then(|| ("keys not read back", (verified.left as u64).into())));
         fields.push(("client verifications results".to_owned(), counts.into()));
     }
     json

@@ -14,7 +14,7 @@ use std::{
 use super::{
     configuration, files, import,
     layout::{self, MemtierReport, Progress},
-    load::{FIND_LIMIT, find_nodes, primaries},
+    load::{find_nodes, primaries},
     option_values::{MemtierOptions, RequestCount as Asking},
     parse::{parse, without_effect},
     prometheus::Prometheus,
@@ -185,13 +185,18 @@ impl Memtier {
         self.out.write_all(text.as_bytes())?;
         let mut verified = None;
         if options.import.is_verified && self.loss.is_none() {
-            writeln!(self.out, "\n\nPerforming data verification...")?;
-            let results = import::verify(options, &self.target, FIND_LIMIT).map_err(EarlyEnd::error)?;
-            for line in &results.lines {
-                writeln!(self.err, "{line}")?;
+            if runs.last().is_some_and(|run| run.is_interrupted == Some(true)) {
+                writeln!(self.err, "The run was interrupted, so the data is not verified.")?;
+            } else {
+                writeln!(self.out, "\n\nPerforming data verification...")?;
+                let results =
+                    import::verify(options, &self.target, &self.interrupts).map_err(EarlyEnd::error)?;
+                for line in &results.lines {
+                    writeln!(self.err, "{line}")?;
+                }
+                write!(self.out, "{}", results.text())?;
+                verified = Some(results);
             }
-            write!(self.out, "{}", results.text())?;
-            verified = Some(results);
         }
         self.out.flush()?;
         if let Some((file, name)) = &mut self.json {
