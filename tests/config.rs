@@ -7,6 +7,7 @@ use std::{
     process::Command,
 };
 
+use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::support::{
@@ -232,4 +233,21 @@ fn a_password_is_asked_for_at_the_terminal_and_not_shown() {
     let mut terminal = ask();
     terminal.press("s3\x03");
     assert_eq!(terminal.exit_code(), Some(130));
+    for signal in [Signal::TERM, Signal::HUP] {
+        let mut terminal = ask();
+        terminal.press("s3");
+        assert!(!terminal.shows_keys());
+        terminal.signal(signal);
+        assert_eq!(terminal.exit_code(), Some(130), "{signal:?}");
+        assert!(terminal.shows_keys(), "{signal:?}");
+    }
+    // A signal after the password has its usual effect.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent_port = silent.local_addr().unwrap().port().to_string();
+    let mut terminal = Terminal::start(&redyno(&["clean", "-p", &silent_port, "--askpass"]), 80, 24);
+    terminal.wait_for_text("Please input password:");
+    terminal.press("x\r");
+    let _connection = silent.accept().unwrap();
+    terminal.signal(Signal::TERM);
+    assert_eq!(terminal.exit_code(), None);
 }

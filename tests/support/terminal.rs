@@ -142,6 +142,12 @@ impl Terminal {
         kill_process(self.pid(), signal).expect("the program runs");
     }
 
+    /// Whether the terminal shows the keys that are pressed.
+    pub fn shows_keys(&self) -> bool {
+        let modes = self.master.get_termios().expect("the modes of a terminal").local_flags;
+        modes.iter_names().any(|(name, _)| name == "ECHO")
+    }
+
     /// Its process.
     pub fn pid(&self) -> Pid {
         let pid = self.child.process_id().and_then(|pid| Pid::from_raw(pid.cast_signed()));

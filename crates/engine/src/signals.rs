@@ -105,10 +105,30 @@ pub fn listen(signals: &[Signal]) -> io::Result<Receiver<Signal>> {
             handle
         }
     };
-    let added = signals.iter().flat_map(|signal| signal.numbers()).try_for_each(|n| handle.add_signal(*n));
+    let numbers: Vec<_> = signals.iter().flat_map(|signal| signal.numbers()).collect();
+    let added = numbers.iter().try_for_each(|n| handle.add_signal(**n));
+    let defaults = listeners.defaults.extract_if(.., |(number, _)| numbers.contains(&&*number));
+    for (_, id) in defaults {
+        low_level::unregister(id);
+    }
     listeners.handle = Some(handle);
     listeners.senders.push((signals.to_vec(), sender));
     added.map(|()| receiver)
+}
+
+/// Gives `signals` their default effect again, until the next call of [`listen`] for these signals.
+///
+/// # Errors
+/// Fails if the handlers cannot be set up.
+pub fn restore_default(signals: &[Signal]) -> io::Result<()> {
+    let mut listeners = LISTENERS.lock();
+    // A few signals, such as SIGPWR, have no known default effect.
+    let known = signals.iter().flat_map(|signal| signal.numbers());
+    for number in known.filter(|number| low_level::signal_name(**number).is_some()) {
+        let id = flag::register_conditional_default(*number, Arc::new(AtomicBool::new(true)))?;
+        listeners.defaults.push((*number, id));
+    }
+    Ok(())
 }
 
 /// The receivers of signals in this process.
@@ -116,9 +136,12 @@ struct Listeners {
     /// The handle that adds signals to the waiting thread, or `None` before the thread runs.
     handle: Option<Handle>,
     senders: Vec<(Vec<Signal>, Sender<Signal>)>,
+    /// The signals that have their default effect again, each as its number and the handler with this effect.
+    defaults: Vec<(i32, SigId)>,
 }
 
-static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners { handle: None, senders: Vec::new() });
+static LISTENERS: Mutex<Listeners> =
+    Mutex::new(Listeners { handle: None, senders: Vec::new(), defaults: Vec::new() });
 
 /// Runs the thread: sends each signal to all receivers that have requested the signal and still exist.
 fn hand_on(mut arriving: Signals) {

@@ -3,10 +3,13 @@
 use std::{
     io::{self, IsTerminal, Read as _, Write as _},
     process::{Command, Stdio},
+    sync::mpsc::Receiver,
 };
 
 use anyhow::{Context as _, bail};
 use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
     stdio::stdin,
     termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr},
 };
@@ -14,11 +17,14 @@ use rustix::{
 use crate::{
     endpoint::Password,
     print::words::StreamText,
-    runner::{Failure, UsageError},
+    runner::{Failure, UsageError, end_signals},
+    signals::{Signal, restore_default},
 };
 
 /// The largest number of bytes that are read from the output of a command.
 const LONGEST: u64 = 64 * 1024;
+/// The interval at which signals are handled while the password is typed.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// Runs a shell command, and returns the first line that it prints.
 ///
@@ -66,21 +72,55 @@ impl Drop for HiddenInput {
     }
 }
 
+/// Waits for the next typed byte.
+fn key(signals: &Receiver<Signal>) -> Result<u8, Failure> {
+    let mut key = [0];
+    loop {
+        if signals.try_recv().is_ok() {
+            return Err(Failure::Interrupted);
+        }
+        let input = stdin();
+        let mut polled = [PollFd::new(&input, PollFlags::IN)];
+        match poll(&mut polled, Some(&LOOK)) {
+            Ok(0) | Err(Errno::INTR) => {}
+            // A terminal that is gone has no more bytes, or returns an error.
+            _ => match rustix::io::read(input, &mut key) {
+                Ok(0) | Err(Errno::IO) => return Err(Failure::Interrupted),
+                read => {
+                    read.context("--askpass")?;
+                    return Ok(key[0]);
+                }
+            },
+        }
+    }
+}
+
 /// Asks the user for a password at the terminal.
 ///
 /// # Errors
-/// Fails if standard input is not a terminal, or Ctrl-C is typed.
+/// Fails if standard input is not a terminal, Ctrl-C is typed, or a signal requests the end.
 pub fn ask() -> Result<Password, Failure> {
     if !io::stdin().is_terminal() {
         let text = "--askpass needs a terminal, and standard input is none; give the password in the environment variable REDISCLI_AUTH";
         return Err(UsageError::of(text).into());
     }
+    // Without a handler, a signal would end redyno before the terminal shows typed characters again.
+    let signals = end_signals()?;
+    let typed = typed(&signals);
+    restore_default(&Signal::ENDS).context("--askpass")?;
+    match signals.try_recv() {
+        Ok(_) => Err(Failure::Interrupted),
+        Err(_) => typed,
+    }
+}
+
+fn typed(signals: &Receiver<Signal>) -> Result<Password, Failure> {
     let _unseen = HiddenInput::begin().context("--askpass: cannot hide the typed characters")?;
     let mut err = StreamText::stderr();
     write!(err, "Please input password: ").and_then(|()| err.flush()).context("--askpass")?;
     let mut typed = Vec::new();
-    for key in io::stdin().lock().bytes() {
-        match key.context("--askpass")? {
+    loop {
+        match key(signals)? {
             b'\n' | b'\r' | 0x04 => break,
             0x03 => return Err(Failure::Interrupted),
             // Backspace removes all bytes of the last character.
