@@ -56,6 +56,30 @@ fn local_agents_get_tls_and_credentials_and_no_password_is_on_a_command_line() {
 }
 
 #[test]
+fn the_options_of_tls_are_for_the_bus_if_the_target_has_no_tls() {
+    let authority = Authority::new();
+    let bus = TlsServer::start(&authority, &authority.issue(&HERE, Valid::Now), &[]);
+    let target = Server::redis().start();
+    let (port, ca, uri) = (target.port_text(), authority.path(), format!("rediss://127.0.0.1:{}", bus.port));
+    let agent = |index: &str| {
+        let place = format!("127.0.0.1:{port}");
+        let words = ["agent", "--bus", &uri, "--cacert", &ca, "--target", &place, "--index", index, "--of"];
+        Running::start(redyno(&[&words[..], &["2"]].concat()))
+    };
+    let load = ["--agents", "2", "--load", "--no-prefill", "-n", "3000", "--headless", "--yes"];
+    let session = |more: &[&str]| {
+        run(&[&["-p", &port, "--bus", &uri, "--cacert", &ca], &load[..], more].concat()).expect_code(0)
+    };
+    let agents = ["0", "1"].map(agent);
+    session(&[]);
+    agents.into_iter().for_each(|agent| drop(agent.end().expect_code(0)));
+    session(&["--local"]);
+    let fleet = ["--bus", &uri, "--cacert", &ca, "--agents", "2"];
+    run(&[&["series", "tair-threads", "-p", &port, "--plan"], &fleet[..]].concat()).expect_code(0);
+    assert_eq!(["get", "set"].map(|command| target.calls(&[], command)).iter().sum::<u64>(), 6000);
+}
+
+#[test]
 fn an_agent_that_was_stopped_goes_on_and_its_pause_is_an_event() {
     let fleet = Fleet::start();
     let (agents, session) = fleet.under_load();

@@ -82,8 +82,9 @@ impl Arguments for AbArgs {
         self.load.choose()?;
         self.load.follow_defaults(&config::defaults(given)?.load);
         let nodes = self.ring.nodes();
-        let servers = nodes.targets(&mut self.target, given)?;
+        let mut servers = nodes.targets(&mut self.target, given)?;
         config::resolve(&mut self.target, given, true)?;
+        self.fleet.share_tls(&mut self.target, &mut servers);
         let session = SessionArgs { record: self.record.map(Some), ..SessionArgs::default() };
         let mut plan = session_plan(&self.target, &self.load, &session)?;
         let base = plan.commission.knobs.clone();
@@ -100,7 +101,7 @@ impl Arguments for AbArgs {
         }
         self.load.check_rate(from.knobs.rate.or(to.knobs.rate).is_some())?;
         nodes.settle(&servers, OtherServers::Cluster, &mut plan)?;
-        self.fleet.settle(&self.target.tls, self.load.threads, &mut plan)?;
+        self.fleet.settle(self.load.threads, &mut plan)?;
         plan.commission.knobs = from.knobs.clone();
         plan.settings = vec![from.clone(), to.clone()];
         plan.check_clients()?;

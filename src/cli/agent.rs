@@ -91,8 +91,9 @@ impl Arguments for AgentArgs {
         })?;
         let bus = bus(&uri, &self.tls)?;
         let share = share(self.index, self.of)?;
-        let credentials =
+        let mut credentials =
             TargetArgs { user: self.user, password: self.password, tls: self.tls, ..TargetArgs::default() };
+        credentials.leave_tls_to(Some(&uri));
         // The session supplies the address.
         let credentials = credentials.target()?;
         let all = most_clients(1, 1);

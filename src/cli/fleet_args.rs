@@ -4,17 +4,17 @@ use std::env;
 
 use clap::{Args, value_parser};
 
-use super::{target_args::TargetArgs, tls_args::TlsArgs};
+use super::{
+    target_args::{TargetArgs, has_tls},
+    tls_args::TlsArgs,
+};
 use crate::{
-    endpoint::{Password, Target, parse_uri},
+    endpoint::{Password, Target},
     fleet::FleetName,
     load::WorkerOptions,
-    runner::{FleetPlan, SessionPlan, UsageError},
+    runner::{BUS_PASSWORD_VARIABLE, FleetPlan, SessionPlan, UsageError},
     workload::Workload,
 };
-
-/// The environment variable with the password of the bus.
-const BUS_PASSWORD_VARIABLE: &str = "REDYNO_BUS_AUTH";
 
 /// The largest number of agents.
 const MOST_AGENTS: i64 = 1000;
@@ -40,20 +40,25 @@ pub struct FleetArgs {
     /// Also use the target as the bus, although messages and load then disturb each other
     #[arg(long)]
     pub bus_is_target: bool,
+    /// The TLS options of the bus.
+    #[arg(skip)]
+    tls: TlsArgs,
 }
 
 impl FleetArgs {
+    /// Adopts the TLS options of the target for the bus. If the bus uses TLS and a target does not, removes the options
+    /// from this target.
+    pub(super) fn share_tls(&mut self, target: &mut TargetArgs, servers: &mut [TargetArgs]) {
+        self.tls = target.tls.clone();
+        servers.iter_mut().chain([target]).for_each(|target| target.leave_tls_to(self.bus.as_ref()));
+    }
+
     /// Adds the fleet (the agents and their bus) to the plan of a session. `threads` is the number of worker threads of
     /// each agent; if it is `None`, the agents' machines decide.
     ///
     /// # Errors
     /// Fails if options contradict each other, or agents cannot carry out the load.
-    pub(super) fn settle(
-        &self,
-        tls: &TlsArgs,
-        threads: Option<usize>,
-        plan: &mut SessionPlan,
-    ) -> Result<(), UsageError> {
+    pub(super) fn settle(&self, threads: Option<usize>, plan: &mut SessionPlan) -> Result<(), UsageError> {
         let Some(agents) = self.agents else {
             let flags = [(self.local, "--local"), (self.bus_is_target, "--bus-is-target")];
             let given = flags.into_iter().find(|(is_given, _)| *is_given);
@@ -83,8 +88,12 @@ impl FleetArgs {
             return cannot("servers side by side, which get no load; add --hash ketama");
         }
         plan.fleet = Some(FleetPlan {
-            bus: self.bus.as_ref().map(|uri| bus(uri, tls).map(|bus| (bus, uri.clone()))).transpose()?,
-            tls: TlsArgs { tls: commission.plan.target.tls.is_some(), ..tls.clone() }.words(),
+            bus: self
+                .bus
+                .as_ref()
+                .map(|uri| bus(uri, &self.tls).map(|bus| (bus, uri.clone())))
+                .transpose()?,
+            tls: TlsArgs { tls: commission.plan.target.tls.is_some(), ..self.tls.clone() }.words(),
             name: name(self.name.as_ref()),
             agents: agents.into(),
             is_local: self.local,
@@ -106,8 +115,7 @@ pub(super) fn name(given: Option<&FleetName>) -> FleetName {
 /// # Errors
 /// Fails if the URI or an option is invalid.
 pub(super) fn bus(uri: &Password, tls: &TlsArgs) -> Result<Target, UsageError> {
-    let has_tls = parse_uri(uri.reveal()).is_ok_and(|parsed| parsed.tls);
-    let tls = if has_tls { tls.clone() } else { TlsArgs::default() };
+    let tls = if has_tls(uri) { tls.clone() } else { TlsArgs::default() };
     let password = env::var(BUS_PASSWORD_VARIABLE).ok().map(Password::new);
     let bus = TargetArgs { uri: Some(uri.clone()), tls, ..TargetArgs::default() };
     let bus = bus.target_with(password).map_err(|error| UsageError::of(format!("--bus: {error}")))?;

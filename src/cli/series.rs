@@ -106,8 +106,9 @@ pub struct SeriesArgs {
 impl Arguments for SeriesArgs {
     fn plan(mut self: Box<Self>, given: Invocation) -> PlanResult {
         let nodes = self.ring.nodes();
-        let servers = nodes.targets(&mut self.target, given)?;
+        let mut servers = nodes.targets(&mut self.target, given)?;
         config::resolve(&mut self.target, given, !self.plan)?;
+        self.fleet.share_tls(&mut self.target, &mut servers);
         let target = self.target.target()?;
         let mut series = Series::find(&self.series, &self.set.clone().into()).map_err(UsageError::of)?;
         let scaling = Scaling { amounts: self.scale, clients: self.scale_clients, duration: self.duration };
@@ -185,7 +186,7 @@ impl SeriesArgs {
         session.end_after_a_pass(&load)?;
         let mut plan = session_plan(&self.target, &load, &session)?;
         nodes.settle(servers, OtherServers::Cluster, &mut plan)?;
-        self.fleet.settle(&self.target.tls, load.threads, &mut plan)?;
+        self.fleet.settle(load.threads, &mut plan)?;
         plan.commission.config.clone_from(&cell.config);
         plan.check_config()?;
         plan.check_dialect()?;

@@ -28,8 +28,9 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     effect::check_mode(matches, &line, has_terminal)?;
     let suggested = line.choose()?;
     line.session.follow(&suggested);
-    let servers = line.nodes.targets(&mut line.target, given)?;
+    let mut servers = line.nodes.targets(&mut line.target, given)?;
     config::resolve(&mut line.target, given, !line.session.plan)?;
+    line.fleet.share_tls(&mut line.target, &mut servers);
     // redis-cli checks the CA of a certificate, but not the name in it.
     line.target.tls.tls_ca_only |= line.oneshot.mode().is_some() && line.target.speaks_tls();
     let oneshot = line.oneshot.plan(line.target.target()?, line.session.json).map_err(UsageError::of)?;
@@ -56,7 +57,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     plan.loads_own &= !line.experiment.is_given();
     plan.fills_own &= !line.experiment.is_given();
     line.nodes.settle(&servers, OtherServers::WithReplicas, &mut plan)?;
-    line.fleet.settle(&line.target.tls, line.load.threads, &mut plan)?;
+    line.fleet.settle(line.load.threads, &mut plan)?;
     plan.commission.is_attended = !is_headless;
     let knobs = plan.commission.knobs.clone();
     let course = line.experiment.experiment_effect(knobs.clone(), line.session.duration, !is_headless)?;

@@ -73,6 +73,11 @@ pub struct TargetArgs {
     pub server: Option<Target>,
 }
 
+/// Returns whether a URI requests TLS.
+pub(super) fn has_tls(uri: &Password) -> bool {
+    parse_uri(uri.reveal()).is_ok_and(|parsed| parsed.tls)
+}
+
 impl TargetArgs {
     /// Returns whether the options name a server. If the options name no server, the program may choose a server
     /// without TLS.
@@ -83,7 +88,15 @@ impl TargetArgs {
 
     /// Returns whether an option, the URI or the config file requests TLS.
     pub fn speaks_tls(&self) -> bool {
-        self.tls.tls || self.uri.as_ref().is_some_and(|uri| parse_uri(uri.reveal()).is_ok_and(|it| it.tls))
+        self.tls.tls || self.uri.as_ref().is_some_and(has_tls)
+    }
+
+    /// Drops the TLS options if the target has no TLS and the bus with this URI has TLS: the options are then for the
+    /// bus alone.
+    pub(super) fn leave_tls_to(&mut self, bus: Option<&Password>) {
+        if bus.is_some_and(has_tls) && !self.speaks_tls() {
+            self.tls = TlsArgs::default();
+        }
     }
 
     /// Adopts the server and the options of a target of the config file, unless the command line sets the server or the
