@@ -75,7 +75,12 @@ fn parameters_of_a_server_are_set_with_consent_only() {
 #[test]
 fn agents_carry_out_both_settings() {
     let server = slow_writes();
-    let fleet = ["--agents", "2", "--local"];
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("ab.jsonl");
+    let fleet = ["--agents", "2", "--local", "--record", file.to_str().unwrap()];
     let outcome = ab(&server, &[&["--workload", "get", "--to", "workload set"][..], &fleet].concat());
     assert!(outcome.expect_code(3).out.contains("B is worse: ops/s -"));
+    let recorded = std::fs::read_to_string(&file).unwrap();
+    let has_all = |line: &&str| line.contains(r#""agents":{"0":{"#) && line.contains(r#"},"1":{"#);
+    assert!(recorded.lines().filter(has_all).count() > 9, "{recorded}");
 }

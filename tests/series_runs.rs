@@ -143,4 +143,6 @@ load = { requests = 501, clients = "$clients" }
     let [refused, measured] = &cells(&outcome)[..] else { panic!("{outcome:?}") };
     assert!(refused.to_string().contains("fewer clients than agents"), "{refused}");
     assert_eq!(measured["ops"], 501, "{measured}");
+    assert!(outcome.err.contains("2 agents"), "{}", outcome.err);
+    assert_eq!((server.calls(&[], "set"), server.cli(&["DBSIZE"])), (501, "0".to_owned()));
 }
