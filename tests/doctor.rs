@@ -5,10 +5,13 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::{
-    Server, free_port,
-    program::{Running, redyno, run},
-    wait_for,
+use crate::{
+    support::{
+        Server, free_port,
+        program::{Running, redyno, run},
+        wait_for,
+    },
+    watched_nodes::pair,
 };
 
 /// The page of a short examination, as JSON.
@@ -192,4 +195,29 @@ fn huge_pages_a_nearly_full_memory_and_a_slow_log_of_keys_are_named() {
     {
         assert!(page.contains(words), "{words}: {page}");
     }
+}
+
+#[test]
+fn each_node_has_its_own_part_of_the_page_with_its_name_and_its_findings() {
+    let [primary, mut replica] = pair();
+    let addresses = [&primary, &replica].map(|server| format!("127.0.0.1:{}", server.port()));
+    let port = primary.port_text();
+    let alone = examined(&primary, &["--duration", "1", "--one-node"]);
+    assert_eq!(alone.get("by_node"), None, "{alone}");
+    for form in ["--markdown", "--html", "--ascii"] {
+        let outcome = run(&["doctor", "-p", &port, "--duration", "1", form]);
+        assert!(addresses.iter().all(|address| outcome.out.contains(address)), "{form}: {outcome:?}");
+        assert!(!outcome.out.contains("Not compared"), "{}", outcome.out);
+    }
+    let before = replica.calls(&[], "ping");
+    let doctor = Running::start(redyno(&["doctor", "-p", &port, "--duration", "5", "--json"]));
+    wait_for("PINGs", || (replica.calls(&[], "ping") > before + 150).then_some(()));
+    replica.kill();
+    let page: Value = serde_json::from_str(&doctor.end().expect_code(3).out).unwrap();
+    let nodes = page["by_node"].as_array().unwrap();
+    let named: Vec<_> = nodes.iter().map(|node| node["node"].as_str().unwrap()).collect();
+    assert_eq!(named, addresses);
+    assert_eq!((&nodes[0]["findings"], &nodes[0]["probes"]), (&page["findings"], &page["probes"]));
+    assert!(nodes[1]["findings"].to_string().contains("no reply to PING"), "{page}");
+    assert!(nodes.iter().all(|node| node["server"]["used_memory"].is_number()), "{page}");
 }

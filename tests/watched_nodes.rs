@@ -24,7 +24,7 @@ fn uri(port: u16) -> String {
 }
 
 /// A primary and a replica of it that has its data.
-fn pair() -> [Server; 2] {
+pub fn pair() -> [Server; 2] {
     let servers = [Server::redis().start(), Server::redis().start()];
     servers[1].cli(&["REPLICAOF", "127.0.0.1", &servers[0].port_text()]);
     wait_for("the replica", || {

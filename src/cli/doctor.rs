@@ -8,6 +8,7 @@ use super::{
     command::{Arguments, Invocation, PlanResult},
     config,
     load_args::LoadArgs,
+    nodes_args::OneNodeArgs,
     session_args::SessionArgs,
     session_plan::session_plan,
     target_args::TargetArgs,
@@ -17,13 +18,14 @@ use crate::{
     compare::{Condition, ConditionError},
     endpoint::Password,
     report::ReportForm,
-    runner::{Abort, DoctorRun, Gate},
+    runner::{Abort, DoctorRun, Gate, OtherServers},
 };
 
 const AFTER: &str = "\
 The doctor generates no load and writes nothing to the server. It reads the server's own figures (INFO, SLOWLOG, LATENCY, CLIENT LIST, \
 CONFIG GET), sends PING 100 times a second, and reads the figures of this machine; run it on the server's machine to include the \
-server's process. If this machine has two cores or more, the intrinsic probe uses a tenth of a core. Ctrl-C ends the examination early and prints the page.
+server's process. The page has a part for each node of a cluster, or for a primary and each of its replicas. If this machine has two cores or more, \
+the intrinsic probe uses a tenth of a core. Ctrl-C ends the examination early and prints the page.
 
 Examples:
   redyno doctor
@@ -91,6 +93,9 @@ pub struct DoctorArgs {
     /// The server.
     #[command(flatten)]
     pub target: TargetArgs,
+    /// The option `--one-node`.
+    #[command(flatten)]
+    pub one_node: OneNodeArgs,
 }
 
 impl Arguments for DoctorArgs {
@@ -113,6 +118,7 @@ impl Arguments for DoctorArgs {
         let mut plan = session_plan(&self.target, &load, &session)?;
         // The doctor never starts the built-in server.
         plan.is_named = true;
+        self.one_node.settle(OtherServers::WithReplicas, &mut plan)?;
         let form = match (self.json, self.markdown, self.html) {
             (true, ..) => None,
             (_, true, _) => Some(ReportForm::Markdown),

@@ -2,7 +2,7 @@
 
 use super::{
     chart::Chart,
-    hdr_curves,
+    hdr_curves, monitored,
     node_report::NodeReport,
     table::{ReportTable, TableRow},
 };
@@ -20,7 +20,8 @@ pub(super) struct ReportComparison {
 }
 
 impl ReportComparison {
-    /// Returns the comparison of several sessions or segments. Returns `None` for a single session or segment.
+    /// Returns the comparison of several sessions or segments. Returns `None` for a single session or segment,
+    /// and without any load.
     pub(super) fn of(accounts: &[NodeReport]) -> Option<Self> {
         let named = |account: &NodeReport| match &account.source.segments[..] {
             [] => vec![None],
@@ -28,7 +29,8 @@ impl ReportComparison {
         };
         let all = accounts.iter().flat_map(|account| named(account).into_iter().map(move |n| (account, n)));
         let all: Vec<_> = all.collect();
-        if all.len() < 2 {
+        // Nodes that are only watched have no results to compare.
+        if all.len() < 2 || !accounts.iter().any(|account| monitored::has_load(&account.timeline)) {
             return None;
         }
         let run = |(account, segment): &(&NodeReport, Option<u32>)| {

@@ -71,13 +71,15 @@ impl NodeState {
 #[derive(Debug, Clone)]
 pub struct FindingsByNode {
     session: Option<SessionStart>,
-    /// The nodes; there is always a first node.
+    /// The last segment, for nodes whose first record comes later.
+    segment: Option<Record>,
+    /// The nodes up to the last one with a record; there is always a first node.
     pub nodes: Vec<NodeState>,
 }
 
 impl Default for FindingsByNode {
     fn default() -> Self {
-        Self { session: None, nodes: vec![NodeState::default()] }
+        Self { session: None, segment: None, nodes: vec![NodeState::default()] }
     }
 }
 
@@ -110,20 +112,20 @@ impl FindingsByNode {
         lines
     }
 
-    /// Adds the nodes that `record` names first.
+    /// Adds the nodes up to the node of `record`.
     fn make_room(&mut self, record: &Record) {
-        if let Record::Session(session) = record {
-            self.session = Some(session.clone());
+        match record {
+            Record::Session(session) => self.session = Some(session.clone()),
+            Record::Segment(_) => self.segment = Some(record.clone()),
+            _ => drop(self.session.as_mut().map(|session| session.follow(record))),
         }
-        self.session.as_mut().map(|session| session.follow(record));
-        let listed = self.session.as_ref().map_or(0, |session| session.nodes.len());
-        let wanted = 1 + listed.max(usize::from(record.node().unwrap_or_default()));
+        let wanted = 1 + usize::from(record.node().unwrap_or_default());
         while self.nodes.len() < wanted.min(MOST) {
             let number = self.nodes.len() as u16;
             let mut node = NodeState::default();
-            if let (Some(session), false) = (&self.session, matches!(record, Record::Session(_))) {
-                node.push(&Record::Session(session.of_node(number)));
-            }
+            let session = self.session.as_ref().map(|session| Record::Session(session.of_node(number)));
+            session.iter().for_each(|session| drop(node.push(session)));
+            self.segment.iter().for_each(|segment| node.findings.push_other(segment));
             self.nodes.push(node);
         }
     }

@@ -1,5 +1,7 @@
 //! JSON: the rows as JSON lines, or the whole session as one object.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::{
@@ -8,7 +10,7 @@ use super::{
     sheet::{Rows, Sheet, SheetRow},
 };
 use crate::{
-    diagnose::{Episode, Findings},
+    diagnose::{Episode, FindingsByNode, NodeState},
     session::{Event, Record, SessionStart, Sink, WallClock, timeline::CommandTime},
 };
 
@@ -57,15 +59,17 @@ pub const JSON: Format = Format::new(
 pub(super) struct JsonExport {
     sheet: Sheet,
     besides: ProbeSums,
-    findings: Findings,
+    nodes: FindingsByNode,
+    /// The probes and gauges of the other nodes of the session.
+    others: BTreeMap<u16, ProbeSums>,
 }
 
 #[derive(Serialize)]
 struct SessionJson<'a> {
     session: Option<&'a SessionStart>,
     summary: SheetRow<'a>,
-    errors: &'a std::collections::BTreeMap<String, u64>,
-    first_errors: &'a std::collections::BTreeMap<String, String>,
+    errors: &'a BTreeMap<String, u64>,
+    first_errors: &'a BTreeMap<String, String>,
     operations: Vec<SheetRow<'a>>,
     /// The nodes of a cluster under load; the field is absent without a cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -84,8 +88,21 @@ struct SessionJson<'a> {
     /// The commands of all clients. The command on which the server spent the most time comes first.
     commands: Vec<CommandTimeRow>,
     /// The parts of the server's state that could not be read, each with the reason.
-    unread: std::collections::BTreeMap<String, String>,
+    unread: BTreeMap<String, String>,
     /// The last gauges of the server.
+    server: Option<&'a SampleRow>,
+    /// All nodes of the session; the field is absent for a single node.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    by_node: Vec<NodeRow<'a>>,
+}
+
+/// What was measured at one node of the session, beside the load.
+#[derive(Serialize)]
+struct NodeRow<'a> {
+    /// The address.
+    node: &'a str,
+    probes: Vec<SampleRow>,
+    findings: Vec<FindingRow<'a>>,
     server: Option<&'a SampleRow>,
 }
 
@@ -149,19 +166,20 @@ impl Sink for JsonExport {
     fn push(&mut self, record: &Record) -> Vec<String> {
         self.sheet.push(record, |_| ());
         self.besides.push(record);
-        self.findings.push(record);
+        self.nodes.push(record);
         Vec::new()
     }
 
     fn push_other(&mut self, record: &Record) {
-        self.findings.push_other(record);
+        self.nodes.push(record);
+        let node = record.node().filter(|node| usize::from(*node) < self.nodes.nodes.len());
+        node.into_iter().for_each(|node| self.others.entry(node).or_default().push(record));
     }
 
     fn finish(&mut self) -> Vec<String> {
         let timeline = &self.sheet.timeline;
         let summary = timeline.summary();
         let (operations, nodes, agents) = (timeline.operations(), timeline.nodes(), timeline.agents());
-        let findings = self.findings.episodes.iter();
         let whole = SessionJson {
             session: timeline.session(),
             summary: SheetRow::of_summary(&summary),
@@ -173,7 +191,7 @@ impl Sink for JsonExport {
             segments: self.sheet.segments(),
             probes: self.besides.probes(),
             failovers: timeline.failovers().collect(),
-            findings: findings.map(|episode| FindingRow::of(episode, timeline.wall_clock())).collect(),
+            findings: self.findings(self.nodes.first()),
             commands: timeline
                 .server_whole()
                 .commands
@@ -183,8 +201,28 @@ impl Sink for JsonExport {
                 .collect(),
             unread: timeline.unread(),
             server: self.besides.server.as_ref(),
+            by_node: self.by_node(),
         };
         written(&whole).into_iter().collect()
+    }
+}
+
+impl JsonExport {
+    fn findings<'a>(&self, node: &'a NodeState) -> Vec<FindingRow<'a>> {
+        let clock = self.sheet.timeline.wall_clock();
+        node.findings.episodes.iter().map(|episode| FindingRow::of(episode, clock)).collect()
+    }
+
+    /// Returns a row for each node where anything was measured, if there are several.
+    fn by_node(&self) -> Vec<NodeRow<'_>> {
+        let known = (0..).zip(&self.nodes.nodes).filter(|(_, node)| node.is_known());
+        let rows = known.filter_map(|(number, node)| {
+            let sums = if number == 0 { &self.besides } else { self.others.get(&number)? };
+            let (probes, server) = (sums.probes(), sums.server.as_ref());
+            Some(NodeRow { node: &node.address, probes, findings: self.findings(node), server })
+        });
+        let rows: Vec<_> = rows.collect();
+        if rows.len() > 1 { rows } else { Vec::new() }
     }
 }
 
