@@ -85,6 +85,8 @@ pub struct Timeline {
     pub(super) watches: FigureWatches,
     /// The segments.
     pub segments: Segments,
+    /// The starts and numbers of the segments that another node has begun, for a node that is only watched.
+    pub(super) followed: VecDeque<(f64, u32)>,
     pub(super) pings: PingWindows,
     pub(super) ping_cells: History<PingCell>,
     /// The errors of the load and of PING, by kind.
@@ -142,6 +144,7 @@ impl Timeline {
             host: None,
             watches: FigureWatches::default(),
             segments: Segments::default(),
+            followed: VecDeque::new(),
             pings: PingWindows::new(options.ping_window.as_secs_f64()),
             ping_cells: History::new(tick_s, kept, longest_s),
             errors: ErrorLog::default(),
@@ -238,23 +241,21 @@ impl Timeline {
 
     fn begin_segment(&mut self, segment: &Segment) {
         self.segments.begin(segment);
-        self.recent_ops.clear();
-        let cut = |measure: &Measure| *measure != Measure::Intrinsic;
-        for measure in Measure::ALL.into_iter().filter(cut) {
-            self.lanes[measure as usize].cut();
+        if segment.knobs.load {
+            self.followed.clear();
         }
-        self.pings.cut();
+        self.recent_ops.clear();
+        self.cut_windows();
         self.advance(segment.t_s);
     }
 
-    fn current_segment(&self) -> Option<u32> {
+    pub(super) fn current_segment(&self) -> Option<u32> {
         self.segments.current().map(|segment| segment.start.segment)
     }
 
     /// Adds a probe's measurement to the current segment.
     fn measured(&mut self, measure: Measure, t_s: f64, length_s: f64, latency: &Latency) {
-        let segment = self.current_segment().unwrap_or(1);
-        self.lanes[measure as usize].push(segment, t_s, length_s, latency);
+        self.lanes[measure as usize].push(self.probed_segment(), t_s, length_s, latency);
     }
 
     fn push_interval(&mut self, interval: &Interval) {
@@ -340,7 +341,7 @@ fn changes_since(record: &Record) -> Option<f64> {
 }
 
 /// Adds `item` to the list, and removes the oldest items beyond the limit; returns the number of removed items.
-fn push_bounded<T>(list: &mut VecDeque<T>, item: T) -> u64 {
+pub(super) fn push_bounded<T>(list: &mut VecDeque<T>, item: T) -> u64 {
     list.push_back(item);
     let too_many = list.len().saturating_sub(KEPT_EVENTS);
     list.drain(..too_many);

@@ -27,6 +27,7 @@ mod cells;
 mod errors;
 mod fold;
 mod folded;
+mod followed;
 mod heat;
 mod history;
 mod intrinsic;

@@ -148,7 +148,7 @@ impl<'a> Reading<'a> {
 
     /// Returns the latencies of `measure` before a moment in the past, from the history.
     fn past(&self, measure: Measure) -> Recent<'a> {
-        let segment = self.timeline.segments.start_at(self.t_s).map_or(1, |start| start.segment);
+        let (segment, _) = self.probed_segment();
         let mut blend = Blend::default();
         let cells = &self.cells.lane(measure).cells;
         let mut over =
@@ -182,7 +182,7 @@ impl<'a> Reading<'a> {
 
     fn pings_over(&self, length_s: f64) -> PingCell {
         // The counts are limited to the segment, like the latencies of the pings.
-        let began_s = self.segment().map_or(0.0, |segment| segment.start.t_s);
+        let (_, began_s) = self.probed_segment();
         let mut all = PingCell::default();
         let cells = self.cells.ping_cells.between((self.t_s - length_s).max(began_s), self.t_s);
         cells.for_each(|cell| all.merge(*cell.value));
@@ -279,8 +279,7 @@ impl<'a> Reading<'a> {
     /// Returns the latencies of a probe in the current segment up to this moment, from the history.
     pub fn of_segment(&self, probe: Measure) -> Latency {
         let values = self.with(probe);
-        let (segment, began_s) =
-            values.segment().map_or((1, 0.0), |segment| (segment.start.segment, segment.start.t_s));
+        let (segment, began_s) = values.probed_segment();
         values.timeline.lane(probe).cells.of_segment(segment, began_s, values.t_s, &mut Blend::default())
     }
 

@@ -83,8 +83,10 @@ impl Excerpt {
             return;
         }
         for (node, timeline) in (0..).zip(&mut self.timelines) {
-            if record.is_of(node) {
-                timeline.push(record);
+            match record {
+                record if record.is_of(node) => timeline.push(record),
+                Record::Segment(segment) if segment.node == 0 => timeline.follow_segment(segment),
+                _ => {}
             }
         }
     }
