@@ -13,8 +13,8 @@ use crate::{
 };
 
 /// The gauges in the row of a node.
-pub const NODE_GAUGES: [Gauge; 5] =
-    [Gauge::Cpu, Gauge::UsedMemory, Gauge::Clients, Gauge::ReplicaLag, Gauge::MeasuredLag];
+pub const NODE_GAUGES: [Gauge; 6] =
+    [Gauge::Cpu, Gauge::UsedMemory, Gauge::Clients, Gauge::ReplicaLag, Gauge::MeasuredLag, Gauge::LastAck];
 
 /// A row of the Nodes screen: the figures of one node at the moment shown.
 #[derive(Debug, Clone)]
@@ -43,7 +43,8 @@ pub struct NodeRow<'a> {
     pub ping: Latency,
     /// The counts of the PINGs in the last minute.
     pub pings: PingCell,
-    /// The present values of the gauges in [`NODE_GAUGES`], as text with units.
+    /// The present values of the gauges in [`NODE_GAUGES`], as text with units. A replica has its own distance from its
+    /// primary in place of the distance of its slowest replica.
     pub gauges: [Option<String>; NODE_GAUGES.len()],
     /// The present values of the gauges in [`NODE_GAUGES`], as numbers.
     pub values: [Option<f64>; NODE_GAUGES.len()],
@@ -83,7 +84,7 @@ pub enum NodeColumn {
 use NodeColumn::{Event, Gauge as Of, Load, Node, Ops, Ping, Role, Share, Slots};
 
 /// The columns from left to right.
-pub const NODE_COLUMNS: [NodeColumn; 15] = [
+pub const NODE_COLUMNS: [NodeColumn; 16] = [
     Node,
     Role,
     Slots,
@@ -97,6 +98,7 @@ pub const NODE_COLUMNS: [NodeColumn; 15] = [
     Of(1),
     Of(2),
     Of(3),
+    Of(5),
     Of(4),
     Event,
 ];

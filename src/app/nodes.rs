@@ -44,8 +44,12 @@ impl Model {
                 Record::Wake(_) | Record::Intrinsic(_) if node > 0 => drop(track.state.push(record)),
                 record if record.is_of(node) => track.push(record),
                 // The first node's findings compare all nodes. The others need the settings of the load.
-                record if node == 0 || matches!(record, Record::Segment(_)) => {
+                record if node == 0 => track.state.findings.push_other(record),
+                Record::Segment(segment) => {
                     track.state.findings.push_other(record);
+                    if segment.node == 0 {
+                        track.timeline.follow_segment(segment);
+                    }
                 }
                 _ => {}
             }
@@ -113,6 +117,9 @@ impl Model {
             _ => None,
         };
         let left = reading.events().rev().find_map(membership).filter(|role| !role.is_empty());
+        let is_replica = status.is_some_and(|status| status.gauges[Gauge::Behind].is_some());
+        let own = |gauge| if gauge == Gauge::ReplicaLag && is_replica { Gauge::Behind } else { gauge };
+        let gauges = NODE_GAUGES.map(own);
         let role = || status.map(|status| &*status.role).or(identity.map(|it| &*it.role)).unwrap_or_default();
         NodeRow {
             number,
@@ -126,8 +133,8 @@ impl Model {
             share: None,
             ping: reading.ping().minute.as_ref().clone(),
             pings: reading.pings_minute(),
-            gauges: NODE_GAUGES.map(|gauge| status.and_then(|status| status.text_of(gauge))),
-            values: NODE_GAUGES.map(|gauge| status.and_then(|status| status.gauges[gauge])),
+            gauges: gauges.map(|gauge| status.and_then(|status| status.text_of(gauge))),
+            values: gauges.map(|gauge| status.and_then(|status| status.gauges[gauge])),
             busy_slots: status.and_then(|status| status.slots.as_deref()).unwrap_or_default(),
             event: reading.events().next_back().map(|event| (event.t_s, event.what.to_string())),
             outage,

@@ -8,13 +8,15 @@
 //! Columns that do not fit are left out, the least important first; the sort column stays. Below the rows are details
 //! of the cluster and of the selected node.
 
+use std::cmp::Reverse;
+
 use ratatui::layout::Rect;
 
 use crate::{
     app::{Model, NODE_COLUMNS, NODE_GAUGES, NodeColumn, NodeRow, TimeAxis},
     gauge::Gauge,
     server::SlotUse,
-    session::timeline::{AgentRow, Level, Measure},
+    session::timeline::{AgentRow, Level, Measure, NodeLoad},
     tui::{
         Ink, Paint, Scene,
         dots::LogScale,
@@ -58,7 +60,7 @@ enum NodeTableKey {
 }
 
 /// The columns after the address with their widths, the most important column first.
-const NEEDED: [(NodeColumn, u16); 14] = [
+const NEEDED: [(NodeColumn, u16); 15] = [
     (NodeColumn::Load(Level::P99), 10),
     (NodeColumn::Ping(Level::P99), 10),
     (NodeColumn::Ops, 8),
@@ -72,6 +74,7 @@ const NEEDED: [(NodeColumn, u16); 14] = [
     (NodeColumn::Ping(Level::P50), 10),
     (NodeColumn::Gauge(1), 10),
     (NodeColumn::Gauge(3), 10),
+    (NodeColumn::Gauge(5), 10),
     (NodeColumn::Gauge(2), 9),
     (NodeColumn::Event, 30),
 ];
@@ -81,9 +84,9 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let rows = model.node_rows();
     let details = DETAILS[usize::from(area.height >= HIGH)];
     let below = if area.height > details + 4 { details } else { 0 };
-    let agents = agents_table(model, area.width);
     // The table of the nodes keeps at least two rows.
-    let for_agents = (agents.len() as u16).min((area.height - below).saturating_sub(3));
+    let agents = agents_table(model, area.width, (area.height - below).saturating_sub(3).into());
+    let for_agents = agents.len() as u16; // as many as fit
     let room = area.height - below - for_agents;
     // The table of the agents follows directly below the table of the nodes.
     let height = if for_agents > 0 { room.min(1 + rows.len() as u16 * TALLEST) } else { room };
@@ -129,10 +132,12 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
 const AGENT_COLUMNS: [&str; 11] =
     ["agent", "on", "share", "ops/s", "p50", "p99", "clients", "cpu", "send lag", "max", "clock ±"];
 
-/// Returns the lines about the agents of a fleet: a title, headings, and a line for each agent. Empty without agents.
-fn agents_table(model: &Model, width: u16) -> Vec<String> {
+/// Returns at most `most` lines about the agents of a fleet: a title, headings, and a line for each agent. If there are
+/// more agents than lines, the lost and the slowest agents are first, and the last line has the number of the others.
+/// Empty without agents.
+fn agents_table(model: &Model, width: u16, most: usize) -> Vec<String> {
     let agents = model.agents();
-    if agents.is_empty() {
+    if agents.is_empty() || most < 4 {
         return Vec::new();
     }
     let lost = agents.values().filter(|agent| agent.is_lost).count();
@@ -140,7 +145,15 @@ fn agents_table(model: &Model, width: u16) -> Vec<String> {
     let title =
         format!("{}{lost}: their parts of the load", units::count_with_noun(agents.len() as u64, "agent"));
     let mut rows = vec![AGENT_COLUMNS.map(str::to_owned).to_vec()];
-    rows.extend(agents.iter().map(|(number, agent)| agent_cells(*number, agent)));
+    let mut listed: Vec<_> = agents.iter().collect();
+    let more = (listed.len() + 2).checked_sub(most).filter(|more| *more > 0).map(|more| more + 1);
+    if let Some(more) = more {
+        // An order needs no ten samples above the percentile.
+        let p99 = |load: &NodeLoad| load.service.value_at_quantile(0.99);
+        listed.sort_by_key(|(_, agent)| Reverse((agent.is_lost, agent.load.as_ref().map(p99))));
+        listed.truncate(agents.len() - more);
+    }
+    rows.extend(listed.into_iter().map(|(number, agent)| agent_cells(*number, agent)));
     let table = loop {
         let aligned = units::aligned(&rows, |column| column != 1);
         let is_too_wide = aligned.lines().any(|line| line.chars().count() + 3 > usize::from(width));
@@ -149,7 +162,8 @@ fn agents_table(model: &Model, width: u16) -> Vec<String> {
         }
         rows.iter_mut().for_each(|row| drop(row.pop()));
     };
-    std::iter::once(title).chain(table.lines().map(|line| format!("   {line}"))).collect()
+    let lines = std::iter::once(title).chain(table.lines().map(|line| format!("   {line}")));
+    lines.chain(more.map(|more| format!("   lost and slowest first; {more} more"))).collect()
 }
 
 /// Returns the cells of an agent's row.

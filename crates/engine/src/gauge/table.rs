@@ -176,6 +176,10 @@ gauges! {
         "Replicas connected to the server.";
     ReplicaLag "replication_lag_bytes" Replicas "behind" Bytes, Level Own, 0.0 Never
         "Bytes by which the furthest replica is behind.";
+    Behind "replication_behind_bytes" Replicas "behind primary" Bytes, Level Own, 0.0 Never
+        "Bytes by which this replica is behind, as its primary reports.";
+    LastAck "replication_ack_s" Replicas "last ack" Ago, Level Own, 0.0 Never
+        "Whole seconds since the last acknowledgement of this replica, as its primary reports.";
     MeasuredLag "replication_lag_us" Replicas "lag" Micros, Level Own, 0.0 Never
         "Longest time since the previous poll until a write to the primary was readable from this replica, in microseconds (--probe-lag).";
     Recall "recall" Work "recall" Ratio, Level Own, 1.0 Never

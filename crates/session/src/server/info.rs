@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Status;
+use super::{ReplicaProgress, Status};
 use crate::{
     clock::seconds,
+    endpoint::Address,
     gauge::{GAUGES, Gauge, GaugeKind, GaugeSource, Gauges},
 };
 
@@ -63,21 +64,35 @@ impl<'a> Info<'a> {
         self.fields.iter().filter_map(db).collect()
     }
 
+    /// Returns the replicas that are online. A replica that is still copying the data reports the offset 0, and is left
+    /// out.
+    fn replicas(&self) -> impl Iterator<Item = ReplicaProgress> {
+        let own: Option<u64> = self.number("master_repl_offset");
+        let lines = (0..).map_while(|n| self.text(&format!("slave{n}")));
+        lines.filter_map(move |line| {
+            let field =
+                |name: &str| line.split(',').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+            let offset = field("offset")?
+                .parse()
+                .ok()
+                .filter(|offset| *offset > 0 && field("state") == Some("online"))?;
+            let host = field("ip")?.to_owned();
+            Some(ReplicaProgress {
+                address: Address::Tcp { host, port: field("port")?.parse().ok()? }.to_string(),
+                behind: own?.saturating_sub(offset),
+                ack_s: field("lag").and_then(|lag| lag.parse().ok()),
+            })
+        })
+    }
+
     /// Returns the address of a replica's master, as `host:port`.
     pub(super) fn master(&self) -> Option<String> {
         Some(format!("{}:{}", self.text("master_host")?, self.text("master_port")?))
     }
 
-    /// Returns the offset of the furthest replica, and its address as `host:port`.
-    fn furthest_replica(&self) -> Option<(u64, String)> {
-        let replica = |line: &str| {
-            let of = |name: &str| line.split(',').find_map(|part| part.strip_prefix(name));
-            let offset = of("offset=")?.parse().ok().filter(|_| of("state=") == Some("online"))?;
-            Some((offset, format!("{}:{}", of("ip=")?, of("port=")?)))
-        };
-        let replicas = (0..).map_while(|n| self.text(&format!("slave{n}"))).filter_map(replica);
-        // A replica that is still copying the data reports the offset 0.
-        replicas.filter(|(offset, _)| *offset > 0).min()
+    /// Returns the address of the replica that is furthest behind.
+    fn furthest_replica(&self) -> Option<String> {
+        self.replicas().max_by_key(|replica| replica.behind).map(|replica| replica.address)
     }
 
     /// Returns the server's state at `at_ns` with the differences since `previous`, and the counters for the next call.
@@ -96,7 +111,8 @@ impl<'a> Info<'a> {
             role: self.text("role").unwrap_or_default().to_owned(),
             policy: self.text("maxmemory_policy").map(str::to_owned),
             master: self.master(),
-            furthest_replica: self.furthest_replica().map(|(_, address)| address),
+            furthest_replica: self.furthest_replica(),
+            replicas: self.replicas().collect(),
             poll_s,
             gauges,
             ..Status::default()
@@ -154,10 +170,7 @@ impl<'a> Info<'a> {
             Gauge::Keys => {
                 self.has_keyspace.then(|| self.keys_by_db().into_values().fold(0, u64::saturating_add) as f64)
             }
-            Gauge::ReplicaLag => {
-                let own: u64 = self.number("master_repl_offset")?;
-                self.furthest_replica().map(|(offset, _)| own.saturating_sub(offset) as f64)
-            }
+            Gauge::ReplicaLag => self.replicas().map(|replica| replica.behind as f64).reduce(f64::max),
             _ => None,
         }
     }
@@ -302,6 +315,8 @@ mod tests {
         let (primary, _) = Info::parse(text).status(0, None);
         assert_eq!(primary.gauges[Gauge::ReplicaLag], Some(600.0));
         assert_eq!(primary.furthest_replica.as_deref(), Some("10.0.0.2:1"));
+        let seen = primary.replicas.iter().map(|it| (it.address.as_str(), it.behind, it.ack_s));
+        assert!(seen.eq([("10.0.0.1:1", 10, Some(0)), ("10.0.0.2:1", 600, Some(1))]), "{primary:?}");
         let text = "role:slave\nmaster_host:10.0.0.9\nmaster_port:6379\nmaster_link_status:down\n\
                     master_last_io_seconds_ago:-1\n";
         let (replica, _) = Info::parse(text).status(0, None);

@@ -77,7 +77,7 @@ pub use parameter::{PARAMETERS, Parameter, ParameterValues, value_words};
 pub use place::{ClusterMember, Slots};
 pub use question::{Obstacle, Writes};
 pub(crate) use set_up::SetUp;
-pub use status::{CommandStat, ControlMessage, LatencyEvent, SlotUse, Status};
+pub use status::{CommandStat, ControlMessage, LatencyEvent, ReplicaProgress, SlotUse, Status};
 pub use survey::{Foreign, OtherClients, Survey, leftover_lines};
 pub use tune::{Restored, TuneResult};
 pub use tuned::{TunedParameter, plain as config_word};

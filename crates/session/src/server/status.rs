@@ -62,6 +62,20 @@ pub struct Status {
     /// that did not request slots.
     #[serde(default, rename = "busy_slots", skip_serializing_if = "Option::is_none")]
     pub slots: Option<Vec<SlotUse>>,
+    /// The replicas that are online. A record contains these figures at each replica's own node.
+    #[serde(skip)]
+    pub replicas: Vec<ReplicaProgress>,
+}
+
+/// How far a replica is, as its primary reports.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReplicaProgress {
+    /// The address that the primary knows.
+    pub address: String,
+    /// The number of bytes by which the replica is behind.
+    pub behind: u64,
+    /// Whole seconds since the replica's last acknowledgement.
+    pub ack_s: Option<u64>,
 }
 
 impl Status {

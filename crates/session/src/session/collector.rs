@@ -159,7 +159,7 @@ impl Collector {
                     self.targets[server].make(Record::Host(Box::new(Moment::new(seconds(at_ns), *sample))));
                 }
                 probe::ProbeMessage::Lag { node, lag_ns } if node < self.targets.len() => {
-                    self.targets[node].hear_lag(lag_ns);
+                    self.targets[node].replica.hear_lag(lag_ns);
                 }
                 probe::ProbeMessage::Recall { recall, of } => self.targets[0].hear_recall(recall, &of),
                 probe::ProbeMessage::Event { at_ns, node, what } => {
@@ -181,7 +181,20 @@ impl Collector {
             _ => false,
         };
         for record in self.targets[target].take().into_iter().filter(|record| !is_repeated(record)) {
+            if let Record::Server(moment) = &record {
+                self.hear_replicas(moment);
+            }
             self.emit_of(target, record);
+        }
+    }
+
+    /// Passes the report of a primary to its replicas, as far as the session has targets with the addresses that the
+    /// primary knows.
+    fn hear_replicas(&mut self, report: &Moment<server::Status>) {
+        for replica in &report.body.replicas {
+            let address = |node: usize| self.start.as_ref()?.address_of(node as u16);
+            let node = (0..self.targets.len()).find(|node| address(*node) == Some(&*replica.address));
+            node.into_iter().for_each(|node| self.targets[node].replica.hear_progress(report.t_s, replica));
         }
     }
 

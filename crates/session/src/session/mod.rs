@@ -31,6 +31,7 @@ mod record;
 mod recorder;
 mod recording_summary;
 mod redact;
+mod replica_figures;
 mod row;
 pub mod running;
 mod session_records;

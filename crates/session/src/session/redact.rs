@@ -97,7 +97,9 @@ fn status(status: &mut Status) {
         latency_events: _,
         config: _,
         slots: _,
+        replicas,
     } = status;
+    replicas.clear();
     (*process_id, *master, *furthest_replica) = (None, None, None);
     let mut coded = BTreeMap::new();
     for (error, count) in std::mem::take(errors) {

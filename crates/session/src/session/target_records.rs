@@ -17,7 +17,8 @@ use std::{
 
 use super::{
     Event, Interval, Moment, Numbering, Record, Segment, Span, Summary, Tally, assembly::Assembly,
-    lost_connections::LostConnections, pauses::Pauses, watches::FigureWatches,
+    lost_connections::LostConnections, pauses::Pauses, replica_figures::ReplicaFigures,
+    watches::FigureWatches,
 };
 use crate::{
     clock::{Clock, SECOND_NS, seconds, tick_of},
@@ -69,8 +70,8 @@ pub(crate) struct TargetRecords {
     tally: Tally,
     /// The recalls of vector searches since the last report of the control plane: their sum and their number.
     recalls: (f64, u32),
-    /// The longest measured lag since the last report of the control plane.
-    lag_ns: Option<u64>,
+    /// What is known about the target as a replica, besides its own reports.
+    pub(super) replica: ReplicaFigures,
     pauses: Pauses,
     watches: FigureWatches,
     /// Whether the target never gets load, so that its first segment is its only segment.
@@ -102,7 +103,7 @@ impl TargetRecords {
             knobs: BTreeMap::new(),
             tally: Tally::default(),
             recalls: (0.0, 0),
-            lag_ns: None,
+            replica: ReplicaFigures::default(),
             pauses: Pauses::default(),
             watches: FigureWatches::default(),
             is_watched,
@@ -189,11 +190,6 @@ impl TargetRecords {
         if self.knobs.values().next_back().is_some_and(is_of) {
             self.recalls = (self.recalls.0 + recall, self.recalls.1 + 1);
         }
-    }
-
-    /// Adds a measured lag of the target, which is a replica.
-    pub(super) fn hear_lag(&mut self, lag_ns: u64) {
-        self.lag_ns = self.lag_ns.max(Some(lag_ns));
     }
 
     /// Adds a pause of the process: its start and end, in nanoseconds of the session.
@@ -352,8 +348,7 @@ impl TargetRecords {
     pub(super) fn on_server(&mut self, message: server::ControlMessage) {
         match message {
             server::ControlMessage::Status { at_ns, mut status } => {
-                let lag_us = self.lag_ns.take().map(|lag_ns| lag_ns as f64 / 1e3);
-                status.gauges.set(Gauge::MeasuredLag, lag_us.map(f64::round));
+                self.replica.fill(at_ns, &mut status.gauges);
                 let (sum, searches) = std::mem::take(&mut self.recalls);
                 status.gauges.set(Gauge::Recall, (searches > 0).then(|| sum / f64::from(searches)));
                 status.process_id.into_iter().for_each(|pid| self.pid.set(pid));

@@ -137,11 +137,17 @@ fn nodes_match_their_snapshots() {
     snapshot("nodes_idle", &model, (120, 36));
     let mut model = model_of(12, true);
     for node in (0..12).filter(|node| node % 4 == 3) {
-        let gauges = Gauges::from([(Gauge::MeasuredLag, 350.0 * f64::from(node)), (Gauge::Slots, 0.0)]);
+        let gauges = Gauges::from([
+            (Gauge::MeasuredLag, 350.0 * f64::from(node)),
+            (Gauge::Behind, 14_000.0 * f64::from(node)),
+            (Gauge::LastAck, f64::from(node / 4)),
+            (Gauge::Slots, 0.0),
+        ]);
         let status = Status { role: "slave".to_owned(), gauges, ..Status::default() };
         deliver(&mut model, vec![Record::Server(Box::new(Moment::new(20.5, status))).at_node(node)]);
     }
     snapshot("nodes_lag", &model, (80, 24));
+    snapshot("nodes_lag", &model, (200, 60));
     let at_80x24 = |colours, glyphs| without_tabs(&model_of(12, true), Theme::new(colours, glyphs), (80, 24));
     keep("nodes_12_80x24_ascii", &text_of(&at_80x24(Colours::Ansi16, GlyphSet::Ascii)));
     keep("nodes_12_80x24_mono", &picture(&at_80x24(Colours::Mono, GlyphSet::Unicode)));
@@ -200,4 +206,31 @@ fn the_selected_node_is_always_visible_in_any_order_and_at_any_size() {
             assert!(is_marked, "{key:?} at {width}x{height}:\n{text}");
         }
     }
+}
+
+#[test]
+fn of_more_agents_than_fit_the_lost_and_the_slowest_are_listed_first() {
+    let mut model = model_of(1, true);
+    let host = || "load".to_owned();
+    let joined = (0..40).map(|agent| EventKind::AgentJoined { agent, host: host(), error_us: 57.0 });
+    let lost = EventKind::AgentLost { agent: 31, host: host() };
+    deliver(&mut model, joined.chain([lost]).map(|what| Record::Event(Event::new(20.5, what))).collect());
+    let part = |agent: u16| {
+        let service = around(if agent == 17 { 9_000 } else { 290 }, 300);
+        (agent, OperationInterval { ops: service.count(), service, ..OperationInterval::default() })
+    };
+    let agents: BTreeMap<_, _> = (0..40).filter(|agent| *agent != 31).map(part).collect();
+    let service = Latency::merged(agents.values().map(|part| &part.service));
+    let (t_s, ops) = (21.0, service.count());
+    let interval =
+        Interval { t_s, length_s: 1.0, segment: 1, ops, service, agents, clients: 50, ..Interval::default() };
+    deliver(&mut model, vec![Record::Interval(Box::new(interval))]);
+    press(&mut model, KeyCode::Char('7'));
+    let text = text_of(&drawn(&model, Theme::new(Colours::Mono, GlyphSet::Ascii), 80, 24));
+    let table: Vec<_> = text.lines().skip_while(|line| !line.contains("40 agents, 1 lost")).collect();
+    let number = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    assert_eq!([table[2], table[3]].map(number), ["31", "17"].map(|n| Some(n.to_owned())), "{text}");
+    let listed = table.iter().skip(2).take_while(|line| !line.contains("lost and slowest first")).count();
+    assert!(text.contains(&format!("lost and slowest first; {} more", 40 - listed)), "{text}");
+    assert_eq!(table[1].split_whitespace().next(), Some("agent"));
 }
