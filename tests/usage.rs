@@ -90,7 +90,7 @@ const WRONG: [(&str, &str); 94] = [
     ("--raw", "required arguments were not provided"),
     ("--latency --latency-dist", "cannot be used with"),
     ("--latency -c 5", "-c has no effect with --latency; leave it out"),
-    ("--latency -n 5", "-n has no effect with --latency (a database is --db); leave it out"),
+    ("--latency --requests 5", "--requests has no effect with --latency; leave it out"),
     ("--latency-history --no-mouse", "--no-mouse has no effect with --latency-history"),
     ("--intrinsic-latency 1 -h h", "-h has no effect with --intrinsic-latency"),
     ("--headless --theme dark", "--theme has no effect with --headless"),

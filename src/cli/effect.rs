@@ -148,9 +148,10 @@ pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) ->
     let mode = RunMode::of(line, has_terminal);
     let needless = options(given).into_iter().find(|option| !OptionScope::of(option).includes(mode));
     let Some(option) = needless else { return Ok(()) };
-    // In redis-cli, -n is the database.
+    // In the modes of redis-cli, -n is the database.
     let is_db = option.get_id() == "requests" && mode.is_oneshot();
-    Err(refused(&option, &format!("{mode}{}", if is_db { " (a database is --db)" } else { "" })))
+    let option = if is_db { option.short(None) } else { option };
+    Err(refused(&option, &mode.to_string()))
 }
 
 /// Refuses options that have no effect in a session which has no screen and starts with these knobs.
@@ -367,8 +368,8 @@ mod tests {
     #[test]
     fn an_option_without_effect_is_named_as_the_user_wrote_it() {
         assert_eq!(
-            refusal("--latency -n 5", false).unwrap(),
-            "-n has no effect with --latency (a database is --db); leave it out"
+            refusal("--latency --requests 5", false).unwrap(),
+            "--requests has no effect with --latency; leave it out"
         );
         assert_eq!(
             refusal("--intrinsic-latency 1 --tls", false).unwrap(),
