@@ -313,6 +313,12 @@ fn a_replica_that_is_behind_is_named_and_its_buffer_is_no_client() {
         replica.cli(&["INFO", "replication"]).contains("link_status:up").then_some(())
     });
     let running = watch(server.port(), 2);
+    // A replica whose offset is 0 may still be copying the data.
+    server.cli(&["SET", "first", "value"]);
+    wait_for("the replica's offset", || {
+        let replication = server.cli(&["INFO", "replication"]);
+        (replication.contains("offset=") && !replication.contains("offset=0,")).then_some(())
+    });
     replica.pause();
     let value = "z".repeat(50_000);
     let _writer = Nuisance::client(server.port(), move |n| {
