@@ -28,7 +28,7 @@ fn found(change: impl Fn(&mut Second)) -> (Vec<&'static str>, Option<f64>) {
     };
     for record in seconds(BEGINS + 12, |second| {
         if second.n >= BEGINS {
-            change(second)
+            change(second);
         }
     }) {
         findings.push(&record);

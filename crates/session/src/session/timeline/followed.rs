@@ -41,7 +41,7 @@ impl Reading<'_> {
     /// Returns the number and the start of the segment whose PINGs are shown at this moment.
     pub(super) fn probed_segment(&self) -> (u32, f64) {
         let listed = || self.segment().map(|segment| &segment.start);
-        let own = || listed().or_else(|| self.timeline.segments.start_at(self.t_s));
+        let own = || listed().or_else(|| self.timeline.segments.start_at(self.now_s()));
         let followed = self.timeline.followed_at(self.now_s());
         followed.or_else(|| own().map(|start| (start.segment, start.t_s))).unwrap_or((1, 0.0))
     }
