@@ -22,12 +22,14 @@ const SECONDS: usize = 5;
 pub struct Abort {
     /// The conditions on the load.
     load: Streaks,
+    /// The conditions on the polls of the server. A second without a poll has no effect on them.
+    polls: Streaks,
     /// The conditions on PING, which need no load.
     pings: Streaks,
     /// The measurements of the present second.
     second: Interval,
     windows: PingSeconds,
-    /// The share of a core that the server used at the last poll.
+    /// The share of a core that the server used, if the server was polled in the present second.
     server_cpu: Option<f64>,
     /// The present segment.
     segment: Option<Segment>,
@@ -91,9 +93,10 @@ impl Abort {
             }
         }
         let streaks = conditions.iter().map(|condition| (condition.clone(), 0));
-        let (pings, load) = streaks.partition(|(condition, _)| condition.is_of_pings());
-        let (load, pings) = (Streaks(load), Streaks(pings));
-        Ok((!conditions.is_empty()).then(|| Self { load, pings, ..Self::default() }))
+        let (pings, others): (_, Vec<_>) = streaks.partition(|(condition, _)| condition.is_of_pings());
+        let (polls, load) = others.into_iter().partition(|(condition, _)| condition.is_of_polls());
+        let (load, polls, pings) = (Streaks(load), Streaks(polls), Streaks(pings));
+        Ok((!conditions.is_empty()).then(|| Self { load, polls, pings, ..Self::default() }))
     }
 
     /// Returns whether the present segment is left out for conditions on the load, because it is a warm-up, a prefill,
@@ -112,8 +115,9 @@ impl Abort {
         let (was_aside, was_prepared) = (self.is_aside(), self.is_prepared());
         self.segment = Some(segment.clone());
         if was_aside || self.is_aside() {
-            self.second = Interval::default();
+            (self.second, self.server_cpu) = (Interval::default(), None);
             self.load.restart();
+            self.polls.restart();
         }
         if was_prepared || self.is_prepared() {
             self.windows = PingSeconds::default();
@@ -124,12 +128,15 @@ impl Abort {
     /// Judges a whole second of the load.
     fn judge(&mut self, second: &Interval) -> Vec<Order> {
         let is_open = second.response.is_some();
-        let row = Row { server_cpu: self.server_cpu, ..Row::of_interval(second) };
+        let server_cpu = self.server_cpu.take();
+        let row = Row { server_cpu, ..Row::of_interval(second) };
         // If all clients think, no request waits.
         let longest_us = second.waiting_us.max(second.behind_us);
         let waits = longest_us.max(second.due) > 0 || !second.errors.is_empty() || second.outage_s > 0.0;
         let is_silent = second.ops == 0 && waits;
-        let met = self.load.judge(is_silent, |condition| condition.of_row(&row, is_open));
+        let measure = |condition: &Condition| condition.of_row(&row, is_open);
+        let polled = server_cpu.and_then(|_| self.polls.judge(false, measure));
+        let met = self.load.judge(is_silent, measure).or(polled);
         self.end(met, second.t_s)
     }
 
@@ -286,19 +293,30 @@ mod tests {
 
     #[test]
     fn a_condition_on_the_cpu_of_the_server_ends_a_run_too() {
-        let ended = |condition: &str| {
+        // `is_polled` returns whether the server was polled in a second.
+        let ended_if = |condition: &str, is_polled: fn(u32) -> bool| {
             let mut abort = Abort::of(&[condition.parse().unwrap()]).unwrap().unwrap();
             let mut take = |record: Record| abort.take(&Delivery::Record(Arc::new(record)));
-            take(Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })));
-            (1..=9_u32).find(|n| {
-                let t_s = f64::from(*n);
+            let poll = |t_s| {
                 let status = Status { gauges: [(Gauge::Cpu, 0.9)].into(), ..Status::default() };
-                take(Record::Server(Box::new(Moment::new(t_s - 0.1, status))));
+                Record::Server(Box::new(Moment::new(t_s, status)))
+            };
+            take(Record::Segment(Segment::new(0.0, 1, Knobs::default())));
+            take(poll(0.5));
+            take(Record::Segment(Segment::new(0.6, 1, Knobs { load: true, ..Knobs::default() })));
+            (1..=11_u32).find(|n| {
+                let t_s = f64::from(*n);
+                if is_polled(*n) {
+                    take(poll(t_s - 0.1));
+                }
                 let second = Interval { t_s, length_s: 1.0, segment: 1, ops: 2000, ..Interval::default() };
                 !take(Record::Interval(Box::new(second))).is_empty()
             })
         };
+        let ended = |condition| ended_if(condition, |_| true);
         assert_eq!((ended("server_cpu > 0.5"), ended("server_cpu > 0.95")), (Some(5), None));
+        assert_eq!(ended_if("server_cpu > 0.5", |n| n % 2 == 0), Some(10), "each poll counts once");
+        assert_eq!(ended_if("server_cpu > 0.5", |_| false), None, "a poll before the load does not count");
     }
 
     /// Returns the reason for the end of a session without load. `seconds` has the round trip of PING in each second in

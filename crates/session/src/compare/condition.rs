@@ -224,6 +224,11 @@ impl Condition {
         matches!(self.what, TestedFigure::Figure(figure) if figures::of_pings().contains(&figure))
     }
 
+    /// Returns whether the condition is on a figure that only a poll of the server measures.
+    pub fn is_of_polls(&self) -> bool {
+        self.what == TestedFigure::Figure(figures::SERVER_CPU)
+    }
+
     /// Returns whether the condition can be met because redyno is slow, even if the server is fast. This is
     /// true for a latency above a bound (`p99 > 2ms`), and for a throughput below a bound (`ops < -5%`).
     pub fn is_of_speed(&self) -> bool {
