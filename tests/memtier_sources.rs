@@ -6,6 +6,7 @@ use crate::{
     memtier_files::run_in,
     support::{
         Server,
+        memcached::{asked, memcached},
         program::{Running, redyno},
         wait_for,
     },
@@ -81,6 +82,19 @@ fn records_of_a_file_are_set_in_their_order_by_each_client_and_read_back() {
         .replace("0          keys f", "1          keys f");
     assert_eq!(outcome.out, verified);
     assert!(outcome.err.contains("error: key [a]: it is not as in the file\n"), "{}", outcome.err);
+}
+
+#[test]
+fn records_with_keys_of_any_bytes_are_set_on_memcached_and_read_back() {
+    let (server, directory) = (memcached(&[]), tempfile::tempdir().unwrap());
+    let rows = b"\n0, 0, 0, 5, 0, 0, 0, 1, a, one\n0, 0, 0, 5, 0, 0, 0, 2, k\xff, two\n";
+    std::fs::write(directory.path().join("in.csv"), [HEADING.as_bytes(), rows].concat()).unwrap();
+    let words = "-P memcache_text --data-import in.csv --data-verify -c 2 -t 1 --ratio 1:1 -n 10";
+    let (outcome, json) = run_in(directory.path(), &server, &words.split(' ').collect::<Vec<_>>());
+    assert!(outcome.out.ends_with("2          keys verified successfuly.\n0          keys failed.\n"));
+    let count = |row: &str| json["ALL STATS"][row]["Count"].as_u64();
+    assert_eq!((count("Sets"), count("Gets")), (Some(10), Some(10)));
+    assert_eq!(asked(server.port(), "get a", "END")[1], "one");
 }
 
 #[test]

@@ -78,9 +78,10 @@ impl RunRequests {
         }
         let [sets, gets] = import::requests(options);
         for (turn, times) in request_sequence(options)? {
+            // The steps only name the commands, in a form that each dialect accepts: the requests are complete.
             let (row, step, ready) = match turn {
-                RequestKind::Set => (0, "SET".to_owned(), Some(sets.clone())),
-                RequestKind::Get(_) => (1, "GET".to_owned(), Some(gets.clone())),
+                RequestKind::Set => (0, "SET key value".to_owned(), Some(sets.clone())),
+                RequestKind::Get(_) => (1, "GET key".to_owned(), Some(gets.clone())),
                 RequestKind::Wait => (2, wait(options), None),
             };
             self.add(row, step, times);
