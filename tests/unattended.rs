@@ -100,7 +100,9 @@ fn conditions_that_could_never_end_a_run_are_refused() {
         let outcome = Running::start(redyno(&[&["-p", "1", "--headless"], args].concat())).end();
         outcome.expect_code(2).err
     };
-    assert!(refused(&["--abort-if", "p99 > 1ms"]).contains("--abort-if has no effect without load"));
+    assert!(
+        refused(&["--abort-if", "p99 > 1ms"]).contains("'p99 > 1ms' has no effect without load (add --load)")
+    );
     assert!(refused(&["--load", "--abort-if", "p99 > +10%"]).contains("is a condition on a change"));
     assert!(refused(&["--on-finding", ""]).contains("--on-finding"));
 }
