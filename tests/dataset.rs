@@ -166,8 +166,8 @@ fn all_records_are_read_back_and_compared() {
     assert!(several.expect_code(2).err.contains(refusal));
 }
 
-/// Each record is compared with its own answers, also after a record that differs, and also if the run wrote only a part
-/// of the file.
+/// Each record is compared with its own answers. This is also so after a record that differs, and if the run wrote only
+/// a part of the file.
 #[test]
 fn records_of_several_steps_are_read_back_one_by_one() {
     let server = Server::redis().start();

@@ -96,8 +96,14 @@ fn a_condition_on_ping_ends_the_doctor_or_is_checked_at_the_end() {
     let checked = run(&[&session[..], &["--fail-if", "ping_max > 1ns"]].concat()).expect_code(3);
     assert!(checked.err.contains("ping_max > 1ns: ping max "), "{}", checked.err);
     for (line, expected) in [
-        ([&doctor[..], &["--fail-if", "p99 > 1ms"]].concat(), "the doctor has no load and no base; give a"),
-        ([&doctor[..], &["--abort-if", "ping_p99 > +5%"]].concat(), "the doctor has no load and no base"),
+        (
+            [&doctor[..], &["--fail-if", "p99 > 1ms"]].concat(),
+            "no load, and no recording to compare with; give a",
+        ),
+        (
+            [&doctor[..], &["--abort-if", "ping_p99 > +5%"]].concat(),
+            "no load, and no recording to compare with",
+        ),
         (
             [&session[..], &["--abort-if", "p99 > 1ms"]].concat(),
             "give a condition on PING, such as 'ping_p99",

@@ -145,8 +145,8 @@ fn a_bus_that_loses_its_memory_or_has_garbage_leaves_no_silent_hole() {
     fleet.bus.cli(&["XADD", "redyno:fleet:{redyno}:reports", "*", "report", "{\"half"]);
     session.wait_for_lines(1, "a report on the bus is not readable");
     more("results after the garbage");
-    // An order that is not readable is not carried out, and a part of the load must not look like the whole. The next
-    // order, which is the last one again, may come in the same read.
+    // An agent does not carry out an order that is not readable, and a part of the load must not look like the whole.
+    // After the unreadable order, the last order follows once more. An agent may read both at once.
     let unreadable_and_last = "local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1][2] \
                                redis.call('XADD', KEYS[1], '*', 'order', '[]') \
                                return redis.call('XADD', KEYS[1], '*', unpack(last))";

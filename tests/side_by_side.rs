@@ -147,7 +147,7 @@ fn both_targets_are_in_the_recording_by_the_second() {
     let path = directory.path().join("both.jsonl");
     let (recording, listener) = Recording::start(SessionWriter::create(&path).unwrap()).unwrap();
     session.live().listen(listener);
-    // What was counted before would be in no recording.
+    // The recording contains only the load that begins after this line.
     (0..2).for_each(|target| session.live().set_knobs(target, knobs(true)));
     session.wait_for("two seconds", |records| intervals(records).any(|i| i.t_s > 2.2).then_some(()));
     let past = session.finish();

@@ -71,7 +71,9 @@ impl Model {
             ExperimentSpec::Script(_) => {
                 " by the script; the old values are restored at the end of the session"
             }
-            ExperimentSpec::Sweep(..) | ExperimentSpec::Find(..) => ", and back at its end",
+            ExperimentSpec::Sweep(..) | ExperimentSpec::Find(..) => {
+                "; the old values are restored at the end"
+            }
         };
         let (changes, harms) = (changes.join("; "), harms.concat());
         (!set.is_empty()).then(|| {

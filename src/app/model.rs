@@ -148,7 +148,7 @@ pub struct Model {
     pub(super) experiment: Option<ExperimentRun>,
     /// The receiver of the keys.
     pub mode: InputMode,
-    /// The question of the session that waits until the screen has the keys.
+    /// The question of the session that waits for the end of an entry or of another question.
     pub(super) pending: Option<UserQuestion>,
     /// Whether the gentle intrinsic probe is on, whose loop is busy for a tenth of the time.
     pub gentle_intrinsic: bool,

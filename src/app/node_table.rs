@@ -43,8 +43,8 @@ pub struct NodeRow<'a> {
     pub ping: Latency,
     /// The counts of the PINGs in the last minute.
     pub pings: PingCell,
-    /// The present values of the gauges in [`NODE_GAUGES`], as text with units. A replica has its own distance from its
-    /// primary in place of the distance of its slowest replica.
+    /// The present values of the gauges in [`NODE_GAUGES`], as text with units. In the row of a
+    /// replica, `Behind` takes the place of `ReplicaLag`.
     pub gauges: [Option<String>; NODE_GAUGES.len()],
     /// The present values of the gauges in [`NODE_GAUGES`], as numbers.
     pub values: [Option<f64>; NODE_GAUGES.len()],

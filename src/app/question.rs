@@ -1,13 +1,14 @@
 //! The questions to the user, and what follows from the answers.
 //!
-//! A question of the session can arrive at any moment. It does not take over the keys of an entry or of another
-//! question, because the next letter would answer it. It is shown as soon as the screen has the keys again.
+//! A question of the session can arrive at any moment. If the user types an entry or must answer another question, the
+//! next letter would also answer the new question. The new question is therefore shown when the entry or the other
+//! question has ended.
 
 use super::{InputMode, Model, Order, Tone, UserQuestion};
 use crate::{experiment::Interruption, server::KeyMethod};
 
 impl UserQuestion {
-    /// Returns whether the session asks this question, about load settings.
+    /// Returns whether this is a question of the session. Such questions are about load settings.
     pub(super) fn is_of_session(&self) -> bool {
         matches!(self, Self::FirstWrite(_) | Self::Danger(_))
     }
@@ -29,11 +30,11 @@ impl Model {
             self.mode = InputMode::Asking(question);
         } else {
             self.pending = Some(question);
-            self.show_message(Tone::Warning, "redyno has a question, which is shown after this");
+            self.show_message(Tone::Warning, "redyno has a question; finish or close this to see it");
         }
     }
 
-    /// Asks the question of the session that waits, if the screen has the keys.
+    /// Asks the waiting question of the session, if no entry and no other question is open.
     pub(super) fn ask_pending(&mut self) {
         if self.mode == InputMode::Screen
             && let Some(question) = self.pending.take()

@@ -40,8 +40,8 @@ impl Model {
     }
 
     /// Returns the number of the segment to export: on the Segments screen the selected segment, otherwise the
-    /// segment shown. An export of a segment contains the first node. If another node is shown, this is the first
-    /// node's segment at the same time.
+    /// segment shown. An export of a segment contains the first node. If the screen shows another node, returns
+    /// the first node's segment at the same time.
     pub(super) fn outgoing_segment(&self) -> Option<u32> {
         let first = &self.tracks[0];
         let segment = match self.screen {

@@ -74,7 +74,7 @@ pub(super) fn answer(args: &[OsString], line: fn() -> Command) -> Option<ExitCod
 /// values, such as a file.
 fn names(argument: &Arg) -> Option<fn() -> Vec<String>> {
     Some(match argument.get_id().as_str() {
-        // The option `--at` of replay is a time.
+        // The option `--at` of replay takes a time, and no target.
         "at" if !argument.is_positional() => return None,
         "a" | "at" | "b" | "nodes" | "uri" | "@" => config::target_names,
         "arrivals" => || owned(Arrivals::NAMES),

@@ -34,8 +34,8 @@ Examples:
   redyno doctor redis://10.0.0.5 --json | jq .findings
   redyno doctor -p 6379 --fail-if 'ping_p99 > 5ms'
 
-Exit codes: 0 no warning, 3 a warning or a problem was found, or a condition is met; 4 a condition is undecided; 1 failed, \
-2 bad usage, 130 interrupted.";
+Exit codes: 0 no warning; 3 a warning or a problem was found, or a condition is met; 4 a condition is undecided; 1 failed; \
+2 bad usage; 130 interrupted.";
 
 /// The default length of the examination: long enough for baselines and for each kind of poll, short enough for a
 /// person to wait.
@@ -47,7 +47,8 @@ fn condition_on_ping(text: &str) -> Result<Condition, String> {
     if condition.is_of_pings() && !condition.is_relative() {
         return Ok(condition);
     }
-    Err("the doctor has no load and no base; give a value of PING, such as 'ping_p99 > 5ms'".to_owned())
+    let text = "the doctor has no load, and no recording to compare with; give a value of PING, such as 'ping_p99 > 5ms'";
+    Err(text.to_owned())
 }
 
 /// The arguments of `redyno doctor`.

@@ -98,7 +98,7 @@ pub struct SeriesArgs {
     /// The servers that share the load of each cell.
     #[command(flatten)]
     pub ring: RingArgs,
-    /// The agents that carry the load of each cell out.
+    /// The agents that carry out the load of each cell.
     #[command(flatten)]
     pub fleet: FleetArgs,
 }

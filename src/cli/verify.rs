@@ -50,7 +50,8 @@ pub(super) fn plan(plan: SessionPlan) -> PlanResult {
     }
     let LoadPlan { mut target, timeout, requests, length, .. } = plan.commission.plan;
     if length.is_some() {
-        let text = "--verify cannot know how many records a run with a duration wrote; give -n in place of --duration, or neither";
+        let text = "--verify cannot know how many records a run with a duration wrote; give -n in place of --duration, or \
+                    neither of them";
         return Err(UsageError::of(text).into());
     }
     let most = match requests {

@@ -22,7 +22,7 @@ const SECONDS: usize = 5;
 pub struct Abort {
     /// The conditions on the load.
     load: Streaks,
-    /// The conditions on the polls of the server. A second without a poll has no effect on them.
+    /// The conditions on figures that a poll of the server measures. A second without a poll has no effect on them.
     polls: Streaks,
     /// The conditions on PING, which need no load.
     pings: Streaks,
@@ -45,7 +45,7 @@ struct Streaks(Vec<(Condition, usize)>);
 
 impl Streaks {
     /// Judges a whole second. Returns the condition that ends the session, with the measured value. `is_silent` means
-    /// that something waits and no reply arrived: latencies then count as longer than any limit.
+    /// that requests or PINGs wait and no reply arrived: latencies then count as longer than any limit.
     fn judge(
         &mut self,
         is_silent: bool,
@@ -87,7 +87,7 @@ impl Abort {
             let quantile = condition.quantile().filter(|_| condition.is_of_pings());
             if quantile.is_some_and(|quantile| quantile > PING_QUANTILE && quantile < 1.0) {
                 return Err(UsageError::Line(format!(
-                    "--abort-if '{condition}': {WINDOW} s have too few PINGs for this percentile; give ping_p99 or \
+                    "--abort-if '{condition}': {WINDOW} s contain too few PINGs for this percentile; give ping_p99 or \
                      ping_max"
                 )));
             }
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(ended_by_pings("ping_p99 > 5ms", &[9; 8]), None, "too few samples");
         let refused = Abort::of(&["ping_p99.9 > 5ms".parse().unwrap()]).err().unwrap().to_string();
         assert!(
-            refused.contains("15 s have too few PINGs for this percentile; give ping_p99 or"),
+            refused.contains("15 s contain too few PINGs for this percentile; give ping_p99 or"),
             "{refused}"
         );
     }

@@ -76,8 +76,8 @@ pub struct SessionPlan {
 }
 
 impl SessionPlan {
-    /// Checks that the operating system allows this process to open a connection for each client, and that each agent
-    /// has a client, at least in one of the settings.
+    /// Checks that the operating system allows this process to open a connection for each client, and that at
+    /// least one of the settings has a client for each agent.
     ///
     /// # Errors
     /// Fails if the system allows fewer connections; the error contains the allowed number. Also fails if there are
@@ -85,7 +85,8 @@ impl SessionPlan {
     pub fn check_clients(&self) -> Result<(), UsageError> {
         let agents = self.commission.agents as u32; // at most 1000
         if self.knobs().all(|knobs| knobs.clients < agents) {
-            let text = "--agents cannot be used with fewer clients than agents; give at least as many (-c)";
+            let text =
+                "--agents cannot be used with fewer clients than agents; give at least as many clients (-c)";
             return Err(UsageError::of(text));
         }
         self.knobs().try_for_each(|knobs| self.commission.check_clients(knobs)).map_err(UsageError::Line)

@@ -41,7 +41,7 @@ use tempfile::TempDir;
 /// machine on which several suites run at a time may take many times as long as one at rest.
 pub const LIMIT: Duration = Duration::from_secs(180);
 
-/// The pause between two looks for a condition: long enough that a waiting test leaves the cores to the others.
+/// The pause between two checks of a condition. During the pause, a waiting test leaves the cores to other tests.
 pub const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -252,9 +252,9 @@ pub fn cli_at(port: u16, words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
-/// A port that nothing listened on a moment ago, another one at each call: a client that outlives its server must not
-/// reach the server of the next test. No outgoing connection gets such a port as its own, and the ports of the
-/// cluster buses, 10 000 higher, are free as well.
+/// Returns a port on which nothing listened a moment ago. Each call returns another port, because a client that
+/// outlives its server must not reach the server of the next test. No outgoing connection gets such a port as its own,
+/// and the ports of the cluster buses, 10 000 higher, are free as well.
 pub fn free_port() -> u16 {
     static CALLS: AtomicU32 = AtomicU32::new(0);
     // Two runs at a time begin at different ports.

@@ -136,7 +136,7 @@ struct Listeners {
     /// The handle that adds signals to the waiting thread, or `None` before the thread runs.
     handle: Option<Handle>,
     senders: Vec<(Vec<Signal>, Sender<Signal>)>,
-    /// The signals that have their default effect again, each as its number and the handler with this effect.
+    /// The numbers of the signals that have their default effect again, each with the handler that has this effect.
     defaults: Vec<(i32, SigId)>,
 }
 

@@ -228,7 +228,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
     Duration::try_from_secs_f64(number * unit_s).map_err(|_| error())
 }
 
-/// The longest length of a run, a window or a pause: a year, which fits easily into a count of nanoseconds.
+/// The longest possible run, window or pause: a year, which fits easily into a count of nanoseconds.
 pub const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// Parses a number of seconds above 0 and up to [`LONGEST`], such as `2.5`.

@@ -70,7 +70,7 @@ fn check(options: &MemtierOptions) -> Result<(), OptionRefusal> {
         (options.server.socket.is_some() && has_place, "UNIX domain socket and TCP cannot be used together."),
         (
             options.server.is_of_other_family(),
-            "the address of --host does not belong to the family of -4 or -6; leave that option out.",
+            "--host is an IP address that -4 or -6 excludes; leave -4 or -6 out.",
         ),
         (options.is_transaction && !has_commands, "--transaction requires at least one --command."),
         (

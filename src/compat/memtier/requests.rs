@@ -78,7 +78,7 @@ impl RunRequests {
         }
         let [sets, gets] = import::requests(options);
         for (turn, times) in request_sequence(options)? {
-            // The steps only name the commands, in a form that each dialect accepts: the requests are complete.
+            // The requests are complete. The steps only name their commands, in a form that each dialect accepts.
             let (row, step, ready) = match turn {
                 RequestKind::Set => (0, "SET key value".to_owned(), Some(sets.clone())),
                 RequestKind::Get(_) => (1, "GET key".to_owned(), Some(gets.clone())),

@@ -24,7 +24,7 @@ const MOST_THREADS: i64 = 500;
 /// The largest number of keys; the keys have twelve digits.
 const MOST_KEYS: i64 = 999_999_999_999;
 
-/// The largest number of keys of a command. Redis refuses a command with more words than 1024 × 1024.
+/// The largest number of keys of a command. Redis refuses a command with more than 1024 × 1024 words.
 const MOST_KEYS_OF_A_CALL: i64 = 1_000_000;
 
 const NO_EFFECT: &str =

@@ -148,7 +148,7 @@ fn agents_table(model: &Model, width: u16, most: usize) -> Vec<String> {
     let mut listed: Vec<_> = agents.iter().collect();
     let more = (listed.len() + 2).checked_sub(most).filter(|more| *more > 0).map(|more| more + 1);
     if let Some(more) = more {
-        // An order needs no ten samples above the percentile.
+        // Agents can be sorted by a percentile with fewer than ten samples above it.
         let p99 = |load: &NodeLoad| load.service.value_at_quantile(0.99);
         listed.sort_by_key(|(_, agent)| Reverse((agent.is_lost, agent.load.as_ref().map(p99))));
         listed.truncate(agents.len() - more);

@@ -219,7 +219,7 @@ gauges! {
     HostNetOut "host_net_out" Host "net out" Bytes, Level Host, 0.0 Never
         "Bytes sent per second by all network interfaces except loopback.";
     HostNetShare "host_net_share" Host "network" Ratio, Level Host, 1.0 Never
-        "Share of its speed that the busiest network interface uses in one direction, where the kernel knows the speed.";
+        "Use of the busiest network interface in its busier direction, as a share of its speed, if this is known.";
     HostDrops "host_net_drops" Host "drops" Rate, Level Host, 0.0 Some
         "Packets that network interfaces dropped, per second.";
     HostRetransmits "host_retransmits" Host "retransmits" Rate, Level Host, 0.0 Never

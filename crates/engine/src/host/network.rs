@@ -41,7 +41,7 @@ impl Interfaces {
         }
     }
 
-    /// Returns the bytes that an interface received or sent since the last reading, whichever are more.
+    /// Returns the bytes that an interface received or sent since the last reading, whichever is more.
     fn added(&self, name: &str, [read, _, sent, _]: [f64; 4]) -> Option<f64> {
         let [before_read, before_sent] = self.0.get(name)?;
         Some((read - before_read).max(sent - before_sent).max(0.0))
@@ -49,7 +49,7 @@ impl Interfaces {
 }
 
 /// Returns the speed of an interface in bytes per second; `None` if the kernel does not know it, and for interfaces
-/// without a device: the kernel reports an invented speed for those.
+/// without a device, because the kernel reports an invented speed for those.
 fn speed(name: &str, tree: &Tree) -> Option<f64> {
     let folder = format!("sys/class/net/{name}");
     let mbit = tree.read(&format!("{folder}/speed")).ok()?.trim().parse::<f64>().ok();

@@ -63,7 +63,7 @@ pub(super) fn turned_rate(rate: Option<u32>, direction: Direction, ops_per_s: Op
             step_125(reached.clamp(2, HIGHEST_TURNED_RATE + 1), direction)
         }
         (Some(rate), Direction::Up) => step_125(rate.into(), direction),
-        // A typed rate can be higher.
+        // A rate that the user typed can be higher than all steps.
         (Some(rate), Direction::Down) => step_125(rate.into(), direction).min(HIGHEST_TURNED_RATE),
     };
     u32::try_from(next).ok().filter(|next| u64::from(*next) <= HIGHEST_TURNED_RATE)

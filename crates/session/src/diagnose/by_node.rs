@@ -73,7 +73,7 @@ pub struct FindingsByNode {
     session: Option<SessionStart>,
     /// The last segment, for nodes whose first record comes later.
     segment: Option<Record>,
-    /// The nodes up to the last one with a record; there is always a first node.
+    /// The nodes from the first to the last node that has a record. The list is never empty.
     pub nodes: Vec<NodeState>,
 }
 

@@ -20,7 +20,7 @@ const MAJORITY: f64 = 0.5;
 const ACTIVE_S: u64 = 1;
 /// New connections are judged only if at least this many of them are known.
 const LEAST_NEW: usize = 2;
-/// Of the clients in a list, those that connected within this time before the newest count as the newest, in seconds.
+/// Connections that opened at most this many seconds before the newest connection of a list are new, too.
 const NEWEST_S: f64 = 0.1;
 
 /// The host, the name and the library of a client.
@@ -42,8 +42,8 @@ fn text_of(row: &ClientRow) -> Option<String> {
     text((row.address.as_deref(), row.name.as_deref(), row.library.as_deref()))
 }
 
-/// Returns the client with the weight `least` or more. If no single connection has this weight, returns the host with
-/// name and library whose connections have it together.
+/// Returns the client with the weight `least` or more. If no single connection has this weight, returns the host, the
+/// name and the library of connections that have this weight together.
 fn heaviest(weighted: &[(&ClientRow, f64)], least: f64) -> Option<String> {
     let one = weighted.iter().max_by(|left, right| left.1.total_cmp(&right.1))?;
     if one.1 >= least {
@@ -73,8 +73,8 @@ pub(super) fn of_command(now: &RecentState, name: &str, per_s: f64) -> Option<St
             let all: f64 = counted.iter().map(|(_, n)| n).sum();
             heaviest(&counted, MAJORITY * all.max(per_s * since_s))
         }
-        // Without counts, a client is named only if it is the only caller, and no caller is missing in the list. Redyno's
-        // own connections come last, so the list then contains all others.
+        // Without counts, a client is named only if it is the only caller, and the list contains all callers. This is
+        // the case if the list contains redyno's own connections, which come last, or ends with an idle connection.
         None if list.rows.iter().any(|row| row.is_own) || list.rows.last()?.idle_s > ACTIVE_S => {
             let each: Vec<_> = callers.iter().map(|row| (*row, 1.0)).collect();
             heaviest(&each, each.len() as f64)
@@ -102,7 +102,7 @@ pub(super) fn of_replies(now: &RecentState) -> Option<String> {
 /// Returns where the newest connections come from, if most of them have the same host, name or library. `per_s` is the
 /// number of new connections per second.
 pub(super) fn of_new_connections(now: &RecentState, per_s: f64) -> Option<String> {
-    // A connection in two lists is not one of the many that soon close again.
+    // The connections in question close soon, so a connection that is in two lists is none of them.
     let mut listed: BTreeMap<u64, u32> = BTreeMap::new();
     now.client_lists().flat_map(|list| &list.rows).for_each(|row| *listed.entry(row.id).or_default() += 1);
     let is_newest = |row: &&ClientRow, newest: u64| {

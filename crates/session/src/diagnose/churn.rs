@@ -63,7 +63,7 @@ mod tests {
         };
         let (rush, rushed) = (|from| rush_of(from, 50), |from, n| rush_of(from, n).long);
         assert_eq!(rush(40).long, "4.80 k new connections a second, 3 before");
-        // The time before is neither forgotten while the rush lasts, nor unknown for long after the start.
+        // The usual value stays the same while the rush lasts, and is known soon after the start.
         assert_eq!(rushed(40, 150), "4.80 k new connections a second, 3 before");
         assert_eq!(rushed(12, 18), "4.80 k new connections a second, 3 before");
         assert_eq!((rush(0).long.as_str(), rush(0).rule), ("4.80 k new connections a second", "connections"));

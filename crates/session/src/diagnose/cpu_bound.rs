@@ -10,7 +10,7 @@ const FREE: f64 = 0.90;
 /// If commands take less than this share of the main thread's time, the thread mostly reads requests and writes
 /// replies.
 const MOSTLY_IO: f64 = 0.5;
-/// The advice on the screen if commands take most of the time; its keys view finds the hottest keys under any policy.
+/// The advice on the screen if commands take most of the time. Key `d` finds hot keys under any eviction policy.
 const AT_SCREEN: &str =
     "press d to find the hottest keys; spread the keys over more servers (cluster), or read from replicas";
 /// The largest number of commands that the evidence names.

@@ -1,7 +1,8 @@
 //! Finding: the I/O threads of the server, which read requests and write replies, have no time left.
 //!
-//! Only two figures show this, because most I/O threads wait for work in a busy loop and so always use a whole core: the
-//! time at work that Valkey reports since 9.1, and the CPU time of the threads of Redis since 8.0, which sleep.
+//! Most I/O threads wait for work in a busy loop, so they always use a whole core. Only two figures show whether they
+//! have time left: the time at work, which Valkey reports since 9.1, and the CPU time of the threads of Redis since
+//! 8.0, which sleep while they have no work.
 
 use super::{Finding, Severity, now::RecentState};
 use crate::{gauge::Gauge, units};
@@ -16,7 +17,7 @@ const SLEEPING: u32 = 8;
 /// Returns the current finding, if any.
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let status = now.status()?;
-    // The main thread is one of the number in the configuration.
+    // The number in the configuration includes the main thread.
     let threads = status.config.get("io-threads")?.parse::<u32>().ok()?.checked_sub(1).filter(|n| *n > 0)?;
     let sleeps = || {
         let version = status.version.split('.').next()?.parse::<u32>().ok()?;
@@ -30,11 +31,11 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let have = units::count_with_noun(threads.into(), "I/O thread");
     let have =
         if threads == 1 { format!("the server's {have} has") } else { format!("the server's {have} have") };
-    let long = format!("{have} no time left: {} of a core each", units::percent(share));
+    let long = format!("{have} no time left: {} of a core per thread", units::percent(share));
     let main = now.gauge(Gauge::Cpu).map(|cpu| format!("server CPU {}", units::percent(cpu)));
     let bytes = now.gauge(Gauge::BytesOut).map(|bytes| format!("replies {}/s", units::bytes(bytes as u64)));
-    let next = "give more io-threads in its configuration, if it has free cores; larger pipelines and smaller replies \
-                need less reading and writing";
+    let next = "raise io-threads in the server's configuration, if its machine has free cores; larger pipelines and \
+                smaller replies need less reading and writing";
     let finding = Finding::of(severity, format!("I/O threads {}", units::percent(share)), long);
     Some(Finding { is_symptom: true, ..finding.with([main, bytes, now.pings.slowed()], next) })
 }
@@ -60,7 +61,7 @@ mod tests {
         };
         let found_one = &of_valkey(1.96)[0];
         assert_eq!((found_one.rule, found_one.severity), ("io threads", Severity::Warning));
-        assert_eq!(found_one.long, "the server's 2 I/O threads have no time left: 98 % of a core each");
+        assert_eq!(found_one.long, "the server's 2 I/O threads have no time left: 98 % of a core per thread");
         assert_eq!(found_one.evidence[0], "server CPU 8.0 %");
         assert_eq!(of_valkey(0.9), [], "they wait in a busy loop");
         let of_cpu = |name: &'static str, version: &'static str| {
@@ -72,7 +73,7 @@ mod tests {
         };
         assert_eq!(
             of_cpu("redis", "8.2.1"),
-            ["the server's 1 I/O thread has no time left: 99 % of a core each"]
+            ["the server's 1 I/O thread has no time left: 99 % of a core per thread"]
         );
         assert_eq!((of_cpu("redis", "7.0.15"), of_cpu("valkey", "8.1.0")), (vec![], vec![]));
     }

@@ -25,7 +25,7 @@ pub(super) struct LostAgents {
     knobs: Option<Knobs>,
 }
 
-/// What an agent has of the load.
+/// The part of the load that an agent carries out.
 #[derive(Debug, Clone, Default)]
 struct Agent {
     /// The name of the agent's machine.
@@ -33,9 +33,9 @@ struct Agent {
     is_lost: bool,
     /// The agent's clients in its last report about the present segment.
     clients: Option<u32>,
-    /// The agent's replies in the present segment. A lost agent keeps its replies, and those of all agents until the
-    /// loss.
+    /// The agent's replies in the present segment, or until the agent was lost.
     ops: u64,
+    /// The replies of all agents in the same time.
     ops_of_all: u64,
 }
 
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!((episode.since_s, episode.until_s), (5.0, 7.0));
     }
     #[test]
-    fn the_shortfall_is_what_the_lost_agents_had_of_the_setting() {
+    fn the_shortfall_is_the_part_of_the_load_that_the_lost_agents_had() {
         let mut findings = Findings::default();
         let host = || "load".to_owned();
         let joined = |agent| EventKind::AgentJoined { agent, host: host(), error_us: 1.0 };

@@ -10,7 +10,7 @@ const FALL: f64 = 0.20;
 const NEAR: f64 = 0.10;
 /// The smallest number of lookups per second for a verdict. With fewer lookups, the hit rate depends on chance.
 const ENOUGH: f64 = 100.0;
-/// Evictions and expirations from this number of keys per second on are evidence.
+/// Evictions and expirations are evidence if there are at least this many keys per second.
 const SOME: f64 = 10.0;
 
 /// Returns the current finding, if any.
@@ -18,7 +18,8 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let misses = now.gauge(Gauge::Misses)?;
     let lookups = misses + now.gauge(Gauge::Hits)?;
     let usual = now.usual(Gauge::HitRate)?;
-    // A low hit rate must last for as many samples as a high one.
+    // Low values are the problem here: a finding begins if the highest of the last samples is low, and ends if the
+    // lowest is not.
     let rate = now.steady(Gauge::HitRate, !stands)?;
     if now.is_loaded() || lookups < ENOUGH || usual - rate < if stands { NEAR } else { FALL } {
         return None;

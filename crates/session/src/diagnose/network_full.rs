@@ -8,8 +8,8 @@ use super::{
 };
 use crate::gauge::Gauge;
 
-/// From a use of 90 % on, packets wait: the headers of packets, which the bytes of the interface include only in part,
-/// need the rest.
+/// Packets wait if an interface uses 90 % of its speed or more: the rest is for the headers of packets, which the
+/// counted bytes contain only in part.
 pub(super) static FULL: [Threshold; 1] = [row(
     Gauge::HostNetShare,
     0.9,

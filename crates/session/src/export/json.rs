@@ -96,7 +96,7 @@ struct SessionJson<'a> {
     by_node: Vec<NodeRow<'a>>,
 }
 
-/// What was measured at one node of the session, beside the load.
+/// What was measured at one node of the session, except the load.
 #[derive(Serialize)]
 struct NodeRow<'a> {
     /// The address.
@@ -213,7 +213,7 @@ impl JsonExport {
         node.findings.episodes.iter().map(|episode| FindingRow::of(episode, clock)).collect()
     }
 
-    /// Returns a row for each node where anything was measured, if there are several.
+    /// Returns a row for each node where anything was measured. Returns no rows if there is only one such node.
     fn by_node(&self) -> Vec<NodeRow<'_>> {
         let known = (0..).zip(&self.nodes.nodes).filter(|(_, node)| node.is_known());
         let rows = known.filter_map(|(number, node)| {

@@ -62,15 +62,15 @@ pub struct Status {
     /// that did not request slots.
     #[serde(default, rename = "busy_slots", skip_serializing_if = "Option::is_none")]
     pub slots: Option<Vec<SlotUse>>,
-    /// The replicas that are online. A record contains these figures at each replica's own node.
+    /// The replicas that are online. The records of each replica contain its figures, and this record does not.
     #[serde(skip)]
     pub replicas: Vec<ReplicaProgress>,
 }
 
-/// How far a replica is, as its primary reports.
+/// The progress of a replica, as its primary reports it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReplicaProgress {
-    /// The address that the primary knows.
+    /// The address of the replica that its primary knows.
     pub address: String,
     /// The number of bytes by which the replica is behind.
     pub behind: u64,

@@ -188,8 +188,8 @@ impl Collector {
         }
     }
 
-    /// Passes the report of a primary to its replicas, as far as the session has targets with the addresses that the
-    /// primary knows.
+    /// Passes the report of a primary to each of its replicas that is a target of the session. The primary must know
+    /// this target by the same address.
     fn hear_replicas(&mut self, report: &Moment<server::Status>) {
         for replica in &report.body.replicas {
             let address = |node: usize| self.start.as_ref()?.address_of(node as u16);

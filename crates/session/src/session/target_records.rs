@@ -70,7 +70,7 @@ pub(crate) struct TargetRecords {
     tally: Tally,
     /// The recalls of vector searches since the last report of the control plane: their sum and their number.
     recalls: (f64, u32),
-    /// What is known about the target as a replica, besides its own reports.
+    /// The figures of the target as a replica, which its own reports do not contain.
     pub(super) replica: ReplicaFigures,
     pauses: Pauses,
     watches: FigureWatches,

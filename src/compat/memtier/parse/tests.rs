@@ -87,10 +87,7 @@ fn invalid_options_are_refused_in_a_line() {
             "--expiry-range 1-2 --data-offset 5",
             "error: data-offset can only be used with redis protocol, and cannot be used with expiry.",
         ),
-        (
-            "-6 -h 127.0.0.1",
-            "error: the address of --host does not belong to the family of -4 or -6; leave that option out.",
-        ),
+        ("-6 -h 127.0.0.1", "error: --host is an IP address that -4 or -6 excludes; leave -4 or -6 out."),
         ("--transaction", "error: --transaction requires at least one --command."),
         ("--cluster-mode --multi-key-get 3", "error: cluster mode does not support multi-key-get."),
         (

@@ -209,7 +209,7 @@ fn the_selected_node_is_always_visible_in_any_order_and_at_any_size() {
 }
 
 #[test]
-fn of_more_agents_than_fit_the_lost_and_the_slowest_are_listed_first() {
+fn lost_and_slow_agents_are_listed_first_if_not_all_agents_fit() {
     let mut model = model_of(1, true);
     let host = || "load".to_owned();
     let joined = (0..40).map(|agent| EventKind::AgentJoined { agent, host: host(), error_us: 57.0 });

@@ -50,7 +50,7 @@ struct FaultRule {
     occasions: u64,
     /// The next time at which a timed fault applies; `u64::MAX` means never again.
     due_ns: u64,
-    /// The part of a read of a hot key that is left for the next round of housekeeping, in 1/hz reads.
+    /// The fraction of a read of a hot key that the next round of housekeeping adds to its reads, in 1/hz reads.
     remainder: u64,
 }
 

@@ -92,7 +92,7 @@ impl Owners {
 /// before: CLUSTER SLOTS does not list a replica that has not copied any data yet.
 fn is_successor(owner: NodeNumber, node: NodeNumber, (before, now): (&Topology, &Topology)) -> bool {
     match before.nodes().find(|(number, _)| *number == owner).map(|(_, it)| it.role) {
-        // A node that only a redirect has named is new, too.
+        // A node that was known only from a redirect is new, too.
         None | Some(Role::Outside) => now.primaries().all(|it| it != node),
         Some(role) => role == Role::Replica(node),
     }

@@ -1,12 +1,12 @@
 //! The segments that another node has begun. A node that is only watched has a single segment of its own, but its PINGs
-//! are measured while the load of another node changes: its windows must not mix two settings either.
+//! are measured while the load of another node changes. Its windows must not mix two settings of this load.
 
 use super::{Measure, Reading, Timeline, fold::push_bounded};
 use crate::session::Segment;
 
 impl Timeline {
-    /// Ends the windows of the probes, because another node has begun a segment with new settings of the load. A node
-    /// with a load of its own has its own segments, and is unchanged.
+    /// Empties the windows of the probes, because another node has begun a segment with new settings of the load. A
+    /// node with a load of its own has its own segments, and is unchanged.
     pub fn follow_segment(&mut self, segment: &Segment) {
         if self.segments.iter().any(|own| own.start.knobs.load) {
             return;

@@ -71,8 +71,8 @@ impl<'a> Window<'a> {
         self.remembered(&self.timeline.memos.load, |window| window.merged(&window.timeline.load))
     }
 
-    /// Returns the listed events of the whole session, oldest first. A part of the recording that was read again adds
-    /// its events that the session no longer lists.
+    /// Returns the listed events of the whole session, oldest first. If a part of the recording was read again, the
+    /// events of this part that the session no longer lists come first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &'a Event> + use<'a> {
         listed(&self.timeline.events, &self.session.events, |event| event.t_s)
     }
@@ -270,7 +270,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// Returns the items of the session, after the items of a part of the session that are earlier than all of these.
+/// Returns the items of `part` that are earlier than all items of `session`, and then the items of `session`.
 fn listed<'a, T>(
     part: &'a VecDeque<T>,
     session: &'a VecDeque<T>,

@@ -11,10 +11,10 @@ use crate::{
     workload::RunId,
 };
 
-/// A number of keys of 1 KiB for which [`much`] has a question.
+/// A number of keys of 1 KiB: before so many keys are written, [`much`] asks the user.
 const MANY: u64 = 2 << 20;
 
-/// Returns the gate before a load of a user who can be asked, and the server behind this gate.
+/// Returns the gate of a session whose user can be asked, and the server behind this gate.
 fn gate(server: &demo::Handle) -> (WriteGate, Holders) {
     let commission = Commission {
         knobs: Knobs { load: false, ..of_keys(1000) },
@@ -29,7 +29,7 @@ fn gate(server: &demo::Handle) -> (WriteGate, Holders) {
     (WriteGate::new(&commission), Holders::alone(0, target, Arc::new(control), ledger))
 }
 
-/// Returns whether the gate asks a question as its next result.
+/// Returns whether the next result of the gate is a question.
 fn asks(gate: &mut WriteGate, holders: &mut Holders) -> bool {
     matches!(gate.poll(PATIENCE, holders), Some(Admission::Ask(_) | Admission::Warn(_)))
 }
