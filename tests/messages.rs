@@ -219,7 +219,7 @@ fn another_number_of_receivers_neither_loses_nor_repeats_messages() {
     std::fs::write(&script, "at 500ms receivers 2\nat 1s receivers 7\nat 1500ms end\n").unwrap();
     for workload in ["pubsub", "queue", "stream", "stream kind=stream"] {
         let script = script.to_str().unwrap();
-        let args = session(&port, workload, &["--receivers", "4", "--rate", "4000", "--script", script]);
+        let args = session(&port, workload, &["--receivers", "4", "--rate", "1000", "--script", script]);
         let records = run(&args).expect_code(0).records();
         let sum = summary(&records);
         let (_, got) = received(sum);
