@@ -7,7 +7,7 @@ use redyno::{
 use rustix::process::Signal;
 
 use crate::{
-    causes::proxy,
+    causes_around::proxy,
     cluster_reads::copies,
     fleet::{Fleet, by_node, intervals, ops},
     support::{

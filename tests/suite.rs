@@ -11,6 +11,7 @@ mod bench;
 mod by_node;
 mod capture;
 mod causes;
+mod causes_around;
 mod clean;
 mod cluster;
 mod cluster_keys;
