@@ -50,6 +50,11 @@ impl Outcome {
         assert_eq!(self.code(), code, "stdout:\n{}\nstderr:\n{}", self.out, self.err);
         self
     }
+
+    /// The lines on stderr, without the count of pings that were unanswered at the end: a busy machine has some.
+    pub fn err_without_unanswered(&self) -> Vec<&str> {
+        self.err.lines().filter(|line| !line.contains(" unanswered, the oldest for ")).collect()
+    }
 }
 
 /// Every line of `text` as a record.
