@@ -195,6 +195,11 @@ fn sentinels_name_the_primary_and_load_ping_and_figures_follow_their_failover() 
     });
     let seen = one(&end(running), [old.port(), new.port()]);
     assert!(seen.node == 0 && seen.length_s > 0.4 && seen.epoch.is_some_and(|epoch| epoch > 0), "{seen:?}");
+    let cause = seen.cause.as_deref().unwrap_or_default();
+    assert!(
+        cause.starts_with("the Sentinels agreed that the old primary was down; the Sentinel "),
+        "{seen:?}"
+    );
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub use reach_error::{Party, ReachError};
 pub use read_from::{PingMedians, ReadFrom};
 pub use resolve::{Resolution, Resolver};
 pub use ring::{HashRing, MOST_RING_SERVERS, RingError};
+pub use sentinel::{PrimaryState, SentinelAnswer};
 pub use talk::{Talk, TalkError, TalkStep, talk};
 pub use tls::{
     Ciphers, ClientCertificate, HANDSHAKE_LIMIT, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust,

@@ -27,11 +27,55 @@ const LONGEST: usize = 64 * 1024;
 
 /// The answer of a Sentinel about a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct SentinelAnswer {
-    primary: Address,
+pub struct SentinelAnswer {
+    /// The address of the primary.
+    pub primary: Address,
     /// The number of the failover that promoted the primary, or 0 if there was no failover or if the Sentinel does not
     /// report the number.
-    epoch: u64,
+    pub epoch: u64,
+    /// What the Sentinel thinks about the state of the primary.
+    pub state: PrimaryState,
+}
+
+/// The state of a primary in the opinion of Sentinels.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PrimaryState {
+    /// A Sentinel gets no answer from the primary (`s_down`).
+    is_down: bool,
+    /// As many Sentinels as are required agree that the primary is down (`o_down`).
+    is_agreed: bool,
+    /// The Sentinel that leads the failover (`failover_in_progress`).
+    leader: Option<Address>,
+}
+
+impl PrimaryState {
+    /// Parses the flags in a reply to SENTINEL MASTER of the Sentinel at `asked`.
+    fn read(flags: &[u8], asked: &Address) -> Self {
+        let has = |name: &str| flags.split(|byte| *byte == b',').any(|flag| flag == name.as_bytes());
+        let leader = has("failover_in_progress").then(|| asked.clone());
+        Self { is_down: has("s_down"), is_agreed: has("o_down"), leader }
+    }
+
+    /// Adds what another Sentinel, or a later answer, reports.
+    pub fn add(&mut self, other: Self) {
+        self.is_down |= other.is_down;
+        self.is_agreed |= other.is_agreed;
+        self.leader = other.leader.or(self.leader.take());
+    }
+
+    /// Returns why the primary was replaced and which Sentinel led the failover, or `None` if no Sentinel reported it.
+    pub fn cause(&self) -> Option<String> {
+        let down = match self {
+            Self { is_agreed: true, .. } => {
+                Some("the Sentinels agreed that the old primary was down".to_owned())
+            }
+            Self { is_down: true, .. } => Some("a Sentinel marked the old primary as down".to_owned()),
+            _ => None,
+        };
+        let leader = self.leader.as_ref().map(|leader| format!("the Sentinel {leader} led the failover"));
+        let parts: Vec<_> = down.into_iter().chain(leader).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
 }
 
 impl SentinelAnswer {
@@ -40,12 +84,13 @@ impl SentinelAnswer {
         let number = |value: &RespValue| std::str::from_utf8(value.text()?).ok()?.parse().ok();
         let [host, port] = address.list()? else { return None };
         let primary = node_address(host.text()?, u16::try_from(number(port)?).ok()?, asked)?;
-        let epoch = properties.and_then(|properties| {
-            let properties = properties.list()?;
-            let at = properties.iter().position(|name| name.text() == Some(b"config-epoch"))?;
-            number(properties.get(at + 1)?)
-        });
-        Some(Self { primary, epoch: epoch.unwrap_or_default() })
+        let property = |name: &[u8]| {
+            let properties = properties?.list()?;
+            properties.get(properties.iter().position(|it| it.text() == Some(name))? + 1)
+        };
+        let epoch = property(b"config-epoch").and_then(number).unwrap_or_default();
+        let flags = property(b"flags").and_then(RespValue::text).unwrap_or_default();
+        Some(Self { primary, epoch, state: PrimaryState::read(flags, asked) })
     }
 }
 
@@ -56,18 +101,15 @@ impl Service {
     /// Fails if no Sentinel names the primary. The error contains the message of one of the Sentinels.
     pub(super) fn primary(&self, target: &Target) -> io::Result<VecDeque<Endpoint>> {
         let late = || io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time");
-        target.resolver.start(&self.named(target)?.primary)?.wait(LIMIT)?.ok_or_else(late)
+        target.resolver.start(&self.named(target, 3 * LIMIT)?.primary)?.wait(LIMIT)?.ok_or_else(late)
     }
 
-    /// Returns the number of the failover that promoted the service's present primary, or `None` if no Sentinel names
-    /// the primary.
-    pub fn epoch(&self, target: &Target) -> Option<u64> {
-        self.named(target).ok().map(|named| named.epoch)
-    }
-
-    /// Queries all Sentinels about the service. Among the answers that arrive in time, returns the answer that reports
-    /// the latest failover.
-    fn named(&self, target: &Target) -> io::Result<SentinelAnswer> {
+    /// Queries all Sentinels about the service for at most `limit`. Among the answers that arrive in time, returns the answer that reports
+    /// the latest failover, with the state in the opinion of all Sentinels that answered.
+    ///
+    /// # Errors
+    /// Fails if no Sentinel names the primary. The error contains the message of one of the Sentinels.
+    pub fn named(&self, target: &Target, limit: Duration) -> io::Result<SentinelAnswer> {
         let (answers, answered) = channel();
         for (host, port) in &self.sentinels {
             let (answers, name) = (answers.clone(), self.name.clone());
@@ -80,10 +122,12 @@ impl Service {
         drop(answers);
         let (mut newest, mut why): (Option<SentinelAnswer>, _) =
             (None, "there is no Sentinel to ask".to_owned());
-        let mut deadline = Instant::now() + 3 * LIMIT;
+        let mut state = PrimaryState::default();
+        let mut deadline = Instant::now() + limit;
         while let Ok(answer) = answered.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             match answer {
-                Ok(named) => {
+                Ok(mut named) => {
+                    state.add(std::mem::take(&mut named.state));
                     deadline = deadline.min(Instant::now() + GRACE);
                     if newest.as_ref().is_none_or(|newest| named.epoch > newest.epoch) {
                         newest = Some(named);
@@ -92,7 +136,7 @@ impl Service {
                 Err(error) => why = error,
             }
         }
-        newest.ok_or_else(|| io::Error::other(why))
+        newest.map(|newest| SentinelAnswer { state, ..newest }).ok_or_else(|| io::Error::other(why))
     }
 }
 
@@ -183,8 +227,22 @@ mod tests {
             let found = target.resolve().unwrap().wait(Duration::from_secs(60)).unwrap().unwrap();
             assert_eq!(found, [Endpoint::Tcp("127.0.0.1:7002".parse().unwrap())]);
             let Address::Service(service) = &target.address else { panic!("{target:?}") };
-            assert_eq!(service.epoch(&target), Some(3));
+            assert_eq!(service.named(&target, Duration::from_secs(60)).unwrap().epoch, 3);
         }
+    }
+
+    #[test]
+    fn the_cause_of_a_failover_is_what_sentinels_report_during_it() {
+        let asked = |port| Address::Tcp { host: "10.0.0.1".into(), port };
+        let mut state = PrimaryState::default();
+        assert_eq!(state.cause(), None);
+        state.add(PrimaryState::read(b"master,s_down,disconnected", &asked(1)));
+        assert_eq!(state.cause().unwrap(), "a Sentinel marked the old primary as down");
+        state.add(PrimaryState::read(b"s_down,o_down,master,disconnected,failover_in_progress", &asked(2)));
+        state.add(PrimaryState::read(b"master", &asked(3)));
+        let both =
+            "the Sentinels agreed that the old primary was down; the Sentinel 10.0.0.1:2 led the failover";
+        assert_eq!(state.cause().unwrap(), both);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    endpoint::{Cluster, NodeNumber, NodeOutages, Target},
+    endpoint::{Cluster, NodeNumber, NodeOutages, PrimaryState, Target},
     events::EventKind,
     probe::{
         ProbeMessage,
@@ -120,7 +120,7 @@ fn watch_name(plan: &FailoverPlan, clock: Clock, stop: &StopFlag, messages: &Sen
     let mut done_ns = 0;
     while !stop.is_asked() {
         if named.found.is_empty() {
-            named.found = named.look_up().unwrap_or_default();
+            named.found = named.look_up(&mut PrimaryState::default()).unwrap_or_default();
         }
         let is_new = |since_ns: u64| since_ns > done_ns && clock.now_ns() >= since_ns + SHORTEST_NS;
         if let Some(outage) =

@@ -15,7 +15,9 @@ use super::{
 };
 use crate::{
     clock::{Clock, seconds},
-    endpoint::{Address, Cluster, Endpoint, NodeNumber, NodeOutage, NodeOutages, Talk, Target, talk},
+    endpoint::{
+        Address, Cluster, Endpoint, NodeNumber, NodeOutage, NodeOutages, PrimaryState, Talk, Target, talk,
+    },
     events::EventKind,
     probe::thread::StopFlag,
     protocol::Reply,
@@ -151,9 +153,17 @@ pub(super) struct NamedServer<'a> {
 }
 
 impl NamedServer<'_> {
-    /// Looks up the name, and waits for the result for at most 1 s.
-    pub(super) fn look_up(&self) -> Option<Vec<SocketAddr>> {
-        let found = self.target.resolve().ok()?.wait(LIMIT * 10).ok()??;
+    /// Looks up the name, and waits for the result for at most 1 s. Sentinels also report the `state` of the primary.
+    pub(super) fn look_up(&self, state: &mut PrimaryState) -> Option<Vec<SocketAddr>> {
+        let mut resolution = match &self.target.address {
+            Address::Service(service) => {
+                let answer = service.named(self.target, LIMIT * 10).ok()?;
+                state.add(answer.state);
+                self.target.resolver.start(&answer.primary)
+            }
+            _ => self.target.resolve(),
+        };
+        let found = resolution.as_mut().ok()?.wait(LIMIT * 10).ok()??;
         let address = |endpoint| if let Endpoint::Tcp(address) = endpoint { Some(address) } else { None };
         Some(found.into_iter().filter_map(address).collect())
     }
@@ -168,8 +178,9 @@ impl NamedServer<'_> {
     ) -> Option<(u64, EventKind)> {
         let is_service = matches!(self.target.address, Address::Service(_));
         let mut tries = Tries::begin(clock, if is_service { EVERY } else { LOOK_UP_EVERY });
+        let mut state = PrimaryState::default();
         let (new, good_ns) = tries.until(stop, || {
-            let found = self.look_up()?;
+            let found = self.look_up(&mut state)?;
             let new = found.iter().find(|address| !self.found.contains(address)).copied();
             let address = new.or(found.first().copied())?;
             let (host, port) = (address.ip().to_string(), address.port());
@@ -185,7 +196,9 @@ impl NamedServer<'_> {
         let from = self.found.first().map_or_else(String::new, ToString::to_string);
         self.found = found;
         let (by, epoch) = match &self.target.address {
-            Address::Service(service) => ("sentinel", service.epoch(self.target)),
+            Address::Service(service) => {
+                ("sentinel", service.named(self.target, LIMIT * 10).ok().map(|named| named.epoch))
+            }
             _ => ("name", None),
         };
         // The ping probe itself may have been faster, if the name had changed before.
@@ -193,6 +206,6 @@ impl NamedServer<'_> {
         let (outage, good_ns) = with_load(Some(outage), load_outages.of(0), good_ns);
         let (length_s, error_s) = tries.length_s(outage, good_ns);
         let (to, by) = (to.to_string(), by.to_owned());
-        Some((good_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause: None }))
+        Some((good_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause: state.cause() }))
     }
 }
