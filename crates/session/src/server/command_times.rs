@@ -124,11 +124,12 @@ pub(super) struct RequestedCommands(BTreeMap<String, f64>);
 const DECAY: f64 = 0.9;
 
 impl RequestedCommands {
-    /// Adds the calls of one poll.
-    pub(super) fn learn(&mut self, stats: &BTreeMap<String, CommandStat>) {
+    /// Adds the calls of one poll, without redyno's `own` calls: they must not displace the commands of others.
+    pub(super) fn learn(&mut self, stats: &BTreeMap<String, CommandStat>, own: &BTreeMap<String, u64>) {
         self.0.values_mut().for_each(|calls| *calls *= DECAY);
         for (name, stat) in stats {
-            *self.0.entry(name.clone()).or_default() += stat.calls as f64;
+            let calls = stat.calls.saturating_sub(own.get(name).copied().unwrap_or(0));
+            *self.0.entry(name.clone()).or_default() += calls as f64;
         }
         self.0.retain(|_, calls| *calls >= 1.0);
     }
@@ -216,13 +217,17 @@ mod tests {
         let names: Vec<_> = (0..20).map(|n| (format!("c{n}"), n + 1)).collect();
         let names: Vec<_> = names.iter().map(|(name, calls)| (name.as_str(), *calls)).collect();
         let mut asked = RequestedCommands::default();
-        asked.learn(&stats(&names));
+        let none = BTreeMap::new();
+        asked.learn(&stats(&names), &none);
         let got: Vec<_> = asked.names().map(str::to_owned).collect();
         assert_eq!((got.len(), got[0].as_str(), got[7].as_str()), (ASKED, "c19", "c12"));
-        (0..10).for_each(|_| asked.learn(&stats(&[("get", 4)])));
+        (0..10).for_each(|_| asked.learn(&stats(&[("get", 4)]), &none));
         assert_eq!(asked.names().take(2).collect::<Vec<_>>(), ["get", "c19"]);
-        (0..100).for_each(|_| asked.learn(&stats(&[("get", 4)])));
+        (0..100).for_each(|_| asked.learn(&stats(&[("get", 4)]), &none));
         assert_eq!(asked.names().collect::<Vec<_>>(), ["get"]);
+        let own = BTreeMap::from([("info".to_owned(), 9)]);
+        asked.learn(&stats(&[("get", 4), ("info", 9), ("llen", 1)]), &own);
+        assert_eq!(asked.names().collect::<Vec<_>>(), ["get", "llen"], "redyno's own calls take no place");
     }
 
     #[test]

@@ -190,7 +190,7 @@ impl RedisPoller {
             before = self.commands.replace(now);
         }
         self.paces.learn(&status, self.listed);
-        self.times.asked.learn(&status.command_stats);
+        self.times.asked.learn(&status.command_stats, &status.own);
         let histograms = self.histograms(wire, answers.times).await?;
         self.add_times((histograms, before), answers.since_start, &mut status)?;
         let server_s = info.number::<i64>("server_time_usec").map(|us| us / 1_000_000);
