@@ -9,6 +9,7 @@
 //! A missing program is a failure that says what to install, never a skip.
 
 pub mod certificates;
+pub mod cli;
 pub mod http;
 pub mod memcached;
 pub mod nodes;
@@ -36,6 +37,8 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+
+pub use self::cli::at_port as cli_at;
 
 /// How long a test waits before it fails. A condition is awaited, and the limit is only for one that never comes: a
 /// machine on which several suites run at a time may take many times as long as one at rest.
@@ -136,15 +139,7 @@ impl Server {
 
     /// What redis-cli prints for a command, without the last line feed.
     pub fn cli(&self, words: &[&str]) -> String {
-        let output = Command::new("redis-cli")
-            .arg("-s")
-            .arg(self.socket())
-            .arg("--no-auth-warning")
-            .args(words)
-            .env_remove("REDISCLI_AUTH")
-            .output()
-            .expect("redis-cli is missing: apt-get install redis-tools");
-        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+        cli::at_socket(&self.socket(), words)
     }
 
     /// How often the server says that it carried `command` out, from INFO commandstats; `auth` are words that let
@@ -239,17 +234,6 @@ pub fn calls(commandstats: &str, command: &str) -> u64 {
 pub fn load_ids(list: &str) -> BTreeSet<u64> {
     let loads = list.lines().filter(|line| line.contains(" name=redyno-load "));
     loads.map(|line| line["id=".len()..].split(' ').next().unwrap_or("").parse().expect("an id")).collect()
-}
-
-/// What redis-cli prints for a command to the server on `port`, without the last line feed.
-pub fn cli_at(port: u16, words: &[&str]) -> String {
-    let output = Command::new("redis-cli")
-        .args(["-p", &port.to_string(), "--no-auth-warning"])
-        .args(words)
-        .env_remove("REDISCLI_AUTH")
-        .output()
-        .expect("redis-cli is missing: apt-get install redis-tools");
-    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
 /// Returns a port on which nothing listened a moment ago. Each call returns another port, because a client that
