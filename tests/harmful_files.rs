@@ -16,7 +16,7 @@ use rustix::process::Signal;
 use crate::support::program::{Outcome, Running, redyno};
 
 /// More segments than a recording has at the most.
-const MANY: u32 = 40_000;
+const MANY: u32 = 33_000;
 
 /// The program with `args`, which may take so many KiB of address space.
 fn within(kib: u32, args: &[&str]) -> Command {

@@ -20,26 +20,31 @@ fn with_outage() -> Model {
     model
 }
 
-/// Returns the model on a screen of this size, with the cursor on the column of the moment `t_s`.
-fn frozen_at(find: &str, t_s: f64, width: u16, height: u16) -> Model {
-    let mut model = if find == "outage" { with_outage() } else { model() };
-    let columns = plan(Rect::new(0, 0, width, height), &model).chart_columns();
-    update(&mut model, Msg::Columns(columns));
+/// Returns the session in which the moment `find` is.
+fn session_with(find: &str) -> Model {
+    if find == "outage" { with_outage() } else { model() }
+}
+
+/// Gives the model a screen of this size, and puts the cursor on the column of the moment `t_s`.
+fn freeze_at(model: &mut Model, t_s: f64, (width, height): (u16, u16)) {
+    let columns = plan(Rect::new(0, 0, width, height), model).chart_columns();
+    update(model, Msg::Columns(columns));
     let axis = model.axis(columns);
     let column = axis.column_ending(t_s).unwrap();
     model.put_cursor(axis.start_s(column) + axis.step_s);
-    update(&mut model, Msg::Columns(columns));
-    model
+    update(model, Msg::Columns(columns));
 }
 
 #[test]
 fn the_overview_matches_its_snapshots_at_each_interesting_moment() {
     for (find, t_s, _) in FINDS {
-        let (name, model) = (format!("overview_{find}"), frozen_at(find, t_s, 120, 36));
+        let (name, mut model) = (format!("overview_{find}"), session_with(find));
+        freeze_at(&mut model, t_s, (120, 36));
         // One snapshot of the cursor's colours is enough.
         if find == "stall" {
             snapshot_of_looks(&name, &model);
-            snapshot(&name, &frozen_at(find, t_s, 80, 24), (80, 24));
+            freeze_at(&mut model, t_s, (80, 24));
+            snapshot(&name, &model, (80, 24));
         } else {
             snapshot(&name, &model, (120, 36));
         }
@@ -49,8 +54,9 @@ fn the_overview_matches_its_snapshots_at_each_interesting_moment() {
 #[test]
 fn the_text_at_the_cursor_names_the_event_there() {
     for (find, t_s, words) in FINDS {
+        let mut model = session_with(find);
         for (width, height) in [(200, 60), (120, 36), (80, 24), (60, 15)] {
-            let model = frozen_at(find, t_s, width, height);
+            freeze_at(&mut model, t_s, (width, height));
             let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
             let rows = lines(&drawn(&model, theme, width, height));
             let foot = rows[rows.len() - 3..].join("\n");
