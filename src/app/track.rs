@@ -14,7 +14,7 @@ use crate::{
     diagnose::NodeState,
     session::{
         Record, Timeline,
-        timeline::{ErrorLog, Excerpt, LatestValues, Reading, Segments},
+        timeline::{ErrorLog, Excerpt, Reading, Segments},
     },
 };
 
@@ -43,8 +43,8 @@ pub enum Reachability {
 pub struct Track {
     /// The timeline of the node so far.
     pub timeline: Timeline,
-    /// The state of the node at the moment when the view was frozen; `None` in a live view.
-    frozen: Option<Box<LatestValues>>,
+    /// The latest values at the moment when the view was frozen; `None` in a live view.
+    frozen: Option<Box<Timeline>>,
     /// The findings, with the sums for the summary.
     pub(super) state: NodeState,
     /// Whether the target answers.
@@ -93,25 +93,30 @@ impl Track {
         }
     }
 
+    /// Returns the timeline with the latest values that can be shown.
+    fn shown(&self) -> &Timeline {
+        self.frozen.as_deref().unwrap_or(&self.timeline)
+    }
+
     /// Returns the last moment that can be shown, in seconds of the session. A frozen view shows nothing after the
     /// moment of freezing.
     pub fn known_s(&self) -> f64 {
-        self.frozen.as_deref().map_or(self.timeline.now_s, |held| held.t_s)
+        self.shown().now_s
     }
 
     /// Returns the moment of freezing, in seconds of the session; infinite in a live view.
     pub(super) fn shown_until_s(&self) -> f64 {
-        self.frozen.as_deref().map_or(f64::INFINITY, |held| held.t_s)
+        self.frozen.as_deref().map_or(f64::INFINITY, |held| held.now_s)
     }
 
     /// Returns the segments up to the latest moment, or in a frozen view up to the moment of freezing.
     pub fn segments(&self) -> &Segments {
-        self.frozen.as_deref().map_or(&self.timeline.segments, |held| &held.segments)
+        &self.shown().segments
     }
 
     /// Returns the errors up to the latest moment, or in a frozen view up to the moment of freezing.
     pub(super) fn errors(&self) -> &ErrorLog {
-        self.frozen.as_deref().map_or(&self.timeline.errors, |held| &held.errors)
+        &self.shown().errors
     }
 }
 

@@ -7,7 +7,7 @@
 //!                               cursor               to
 //! ```
 //! The timeline of a track grows during the session. When the user freezes the view, the track keeps the
-//! present state ([`LatestValues`](crate::session::timeline::LatestValues)). A frozen view shows nothing
+//! present state ([`Timeline::freeze`](crate::session::Timeline::freeze)). A frozen view shows nothing
 //! later, until the user moves the cursor to a later moment.
 
 use super::{Model, TimeAxis, Track, View, Zoom, axis::number_ending};

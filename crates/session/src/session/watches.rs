@@ -37,9 +37,6 @@ const KNOWN_S: f64 = 10.0;
 /// PINGs had to wait for the process.
 const AFTER_PAUSE_S: f64 = 0.5;
 
-/// The last value of each figure, and its usual level.
-pub(super) type UsualLevels = BTreeMap<WatchedFigure, (f64, UsualLevel)>;
-
 /// The watches of one target.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FigureWatches {
@@ -84,13 +81,6 @@ impl FigureWatches {
     /// Returns the last value of a figure, and its usual level; `None` while the usual level is unknown.
     pub(crate) fn usual_level(&self, figure: &WatchedFigure) -> Option<(f64, UsualLevel)> {
         self.figures.get(figure)?.last_and_usual()
-    }
-
-    /// Returns the last value and the usual level of each figure that has a usual level.
-    pub(super) fn standings(&self) -> UsualLevels {
-        let standing =
-            |(figure, watch): (&WatchedFigure, &LevelWatch)| Some((figure.clone(), watch.last_and_usual()?));
-        self.figures.iter().filter_map(standing).collect()
     }
 
     /// Drops all baselines and ends all shifts, because the load settings changed at `t_s`.

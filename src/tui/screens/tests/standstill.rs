@@ -108,7 +108,8 @@ fn figures(reading: &Reading) -> String {
     let segments: Vec<_> = reading.segments().map(|s| (s.total.clone(), s.ended_s, s.cpu())).collect();
     let lists = (reading.ping_windows().collect::<Vec<_>>(), reading.events().count(), reading.status());
     let rest = (reading.ops_per_s(), reading.ops_per_s_minute(), reading.ping_tcp(), reading.intrinsic_run());
-    format!("{windows:?} {segments:?} {lists:?} {rest:?} {:?}", reading.errors())
+    let counts = (reading.pings_now(), reading.pings_minute(), reading.commands_minute(), reading.errors());
+    format!("{windows:?} {segments:?} {lists:?} {rest:?} {counts:?}")
 }
 
 fn push_more(timeline: &mut Timeline, made: &mut GeneratedSession) {
@@ -128,11 +129,11 @@ fn a_kept_state_does_not_change_in_any_digit_while_the_session_continues() {
     (0..50).for_each(|_| push_more(&mut timeline, &mut made));
     timeline.push(&made.turn(Knobs { clients: 7, ..knobs }));
     push_more(&mut timeline, &mut made);
-    assert_eq!(figures(&timeline.frozen_at(&held, held.t_s)), latest);
+    assert_eq!(figures(&timeline.frozen_at(&held, held.now_s)), latest);
     assert_ne!(figures(&timeline.latest()), latest);
     // At an earlier moment of the segment, the reading still has the sums of the whole segment up to the moment of
     // freezing.
     let earlier = timeline.frozen_at(&held, 5.0);
     assert_eq!(earlier.segment().map(|s| s.total.ops), held.segments.current().map(|s| s.total.ops));
-    assert_eq!((earlier.now_s(), earlier.known_s()), (5.0, held.t_s));
+    assert_eq!((earlier.now_s(), earlier.known_s()), (5.0, held.now_s));
 }

@@ -144,7 +144,7 @@ impl<T: Default + Merge> History<T> {
         let reach_s = self.longest_s;
         self.levels.iter().enumerate().rev().flat_map(move |(level, slots)| {
             let step_s = self.step_s * 2_f64.powi(level as i32);
-            let first = slots.partition_point(|slot| (slot.index + 1) as f64 * step_s <= from_s + 1e-9);
+            let first = self.first(level, from_s);
             let end = slots.partition_point(|slot| slot.index as f64 * step_s - reach_s < to_s - 1e-9);
             let cells = slots.range(first..end.max(first)).map(move |slot| {
                 let start_s = slot.index as f64 * step_s;
@@ -154,6 +154,24 @@ impl<T: Default + Merge> History<T> {
             });
             cells.filter(move |cell| cell.from_s < to_s - 1e-9)
         })
+    }
+
+    /// Returns a copy of the time slots from `from_s` on.
+    pub fn since(&self, from_s: f64) -> Self
+    where
+        T: Clone,
+    {
+        let levels = self.levels.iter().enumerate();
+        let levels = levels
+            .map(|(level, slots)| slots.range(self.first(level, from_s)..).cloned().collect())
+            .collect();
+        Self { levels, ..*self }
+    }
+
+    /// Returns the place of the first slot of a level that ends after `from_s`.
+    fn first(&self, level: usize, from_s: f64) -> usize {
+        let step_s = self.step_s * 2_f64.powi(level as i32);
+        self.levels[level].partition_point(|slot| (slot.index + 1) as f64 * step_s <= from_s + 1e-9)
     }
 
     /// Returns the number of time slots.

@@ -39,6 +39,12 @@ impl Lane {
         }
     }
 
+    /// Returns a copy of the present windows, without history.
+    pub(super) fn freeze(&self) -> Self {
+        let (now, minute) = (self.now().clone().into(), self.minute().clone().into());
+        Self { now, minute, ..Self::new(0, f64::INFINITY) }
+    }
+
     /// Returns the latencies of the last second that belong to the current segment.
     pub fn now(&self) -> &Latency {
         self.now.get_or_init(|| Latency::merged(self.pieces.iter().map(|(_, latency)| latency)))

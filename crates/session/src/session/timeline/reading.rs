@@ -3,7 +3,7 @@
 use std::{borrow::Cow, cell::OnceCell};
 
 use super::{
-    CommandCell, ErrorLog, IntrinsicRun, LatestValues, Measure, PingCell, PingWindow, SegmentTotal, Segments,
+    CommandCell, ErrorLog, IntrinsicRun, Lane, Measure, PingCell, PingWindow, SegmentTotal, Segments,
     ServerCell, Timeline, history::Merge,
 };
 use crate::{
@@ -34,11 +34,11 @@ pub struct Reading<'a> {
     /// The timeline with the most detail in the last minute: the session's timeline, or the timeline of the part that
     /// was read again.
     pub(super) cells: &'a Timeline,
+    /// The exact values of the latest moment that can be shown: the timeline, or its copy for a frozen screen.
+    exact: &'a Timeline,
     t_s: f64,
     /// Whether `t_s` is the latest moment.
     is_latest: bool,
-    /// The copy of the exact values that a frozen screen shows, if the screen is frozen.
-    held: Option<&'a LatestValues>,
     /// The values of the session's first node: its timeline has the measurements of this machine. `None` if this is the
     /// first node.
     first: Option<Box<Self>>,
@@ -63,9 +63,9 @@ impl Timeline {
         Reading {
             timeline: self,
             cells: self,
+            exact: self,
             t_s: self.now_s,
             is_latest: true,
-            held: None,
             first: None,
             windows,
         }
@@ -80,13 +80,37 @@ impl Timeline {
         Reading { cells, t_s, is_latest: false, ..self.latest() }
     }
 
-    /// Returns the values at `t_s` for a screen that is frozen at the moment of `held`; later records are ignored. If
-    /// `t_s` is later than `held`, returns the values of `held`.
-    pub fn frozen_at<'a>(&'a self, held: &'a LatestValues, t_s: f64) -> Reading<'a> {
-        if t_s < held.t_s {
-            return Reading { held: Some(held), is_latest: false, ..self.at(t_s) };
+    /// Returns a copy of the latest values for a frozen screen. The history has approximate values for every moment, but
+    /// exact values exist only for the latest moment. The copy has the history of the last minute only, and shares the
+    /// memory of all segments that have not changed.
+    pub fn freeze(&self) -> Self {
+        let from_s = self.now_s - MINUTE_S;
+        Self {
+            now_s: self.now_s,
+            load: self.load.since(from_s),
+            recent_ops: self.recent_ops.clone(),
+            lanes: self.lanes.each_ref().map(Lane::freeze),
+            ping_tcp: self.ping_tcp,
+            intrinsic_run: self.intrinsic_run.clone(),
+            server: self.server.since(from_s),
+            status: self.status.clone(),
+            host: self.host.clone(),
+            watches: self.watches.clone(),
+            segments: self.segments.clone(),
+            pings: self.pings.clone(),
+            ping_cells: self.ping_cells.since(from_s),
+            errors: self.errors.clone(),
+            ..Self::default()
         }
-        Reading { t_s: held.t_s, held: Some(held), ..self.latest() }
+    }
+
+    /// Returns the values at `t_s` for a screen that is frozen at the moment of `held`, a copy made by
+    /// [`freeze`](Self::freeze); later records are ignored. If `t_s` is later than `held`, returns the values of `held`.
+    pub fn frozen_at<'a>(&'a self, held: &'a Self, t_s: f64) -> Reading<'a> {
+        if t_s < held.now_s {
+            return Reading { exact: held, is_latest: false, ..self.at(t_s) };
+        }
+        Reading { exact: held, t_s: held.now_s, ..self.latest() }
     }
 }
 
@@ -109,12 +133,12 @@ impl<'a> Reading<'a> {
 
     /// Returns the latest moment that can be shown: the end of the timeline, or the moment of a frozen screen.
     pub fn known_s(&self) -> f64 {
-        self.held.map_or(self.timeline.now_s, |held| held.t_s)
+        self.exact.now_s
     }
 
     /// Returns all listed segments, including segments that began after this moment.
     pub fn known_segments(&self) -> &'a Segments {
-        self.held.map_or(&self.timeline.segments, |held| &held.segments)
+        &self.exact.segments
     }
 
     /// Returns the first record of the session; `None` until this record has arrived.
@@ -134,15 +158,8 @@ impl<'a> Reading<'a> {
             if !values.is_latest {
                 return values.past(measure);
             }
-            let lane = values.timeline.lane(measure);
-            let (now, minute) = match values.held {
-                Some(held) => {
-                    let (now, minute) = &held.windows[measure as usize];
-                    (now, minute)
-                }
-                None => (lane.now(), lane.minute()),
-            };
-            Recent { now: Cow::Borrowed(now), minute: Cow::Borrowed(minute) }
+            let lane = values.exact.lane(measure);
+            Recent { now: Cow::Borrowed(lane.now()), minute: Cow::Borrowed(lane.minute()) }
         })
     }
 
@@ -168,23 +185,24 @@ impl<'a> Reading<'a> {
 
     /// Returns the counts of the pings in the second before the moment.
     pub fn pings_now(&self) -> PingCell {
-        self.held
-            .filter(|_| self.is_latest)
-            .map_or_else(|| self.pings_over(NOW_S), |held| held.recent_pings.0)
+        self.pings_over(NOW_S)
     }
 
     /// Returns the counts of the pings in the 60 s before the moment.
     pub fn pings_minute(&self) -> PingCell {
-        self.held
-            .filter(|_| self.is_latest)
-            .map_or_else(|| self.pings_over(MINUTE_S), |held| held.recent_pings.1)
+        self.pings_over(MINUTE_S)
+    }
+
+    /// Returns the timeline with the time slots of the last minute that do not change while the screen is frozen.
+    fn recent_cells(&self) -> &'a Timeline {
+        if self.is_latest { self.exact } else { self.cells }
     }
 
     fn pings_over(&self, length_s: f64) -> PingCell {
         // The counts are limited to the segment, like the latencies of the pings.
         let (_, began_s) = self.probed_segment();
         let mut all = PingCell::default();
-        let cells = self.cells.ping_cells.between((self.t_s - length_s).max(began_s), self.t_s);
+        let cells = self.recent_cells().ping_cells.between((self.t_s - length_s).max(began_s), self.t_s);
         cells.for_each(|cell| all.merge(*cell.value));
         all
     }
@@ -197,7 +215,7 @@ impl<'a> Reading<'a> {
 
     /// Returns the kernel's figures about the ping connection; `None` at every moment before the latest.
     pub fn ping_tcp(&self) -> Option<TcpRtt> {
-        self.held.map_or(self.timeline.ping_tcp, |held| held.ping_tcp).filter(|_| self.is_latest)
+        self.exact.ping_tcp.filter(|_| self.is_latest)
     }
 
     /// Returns the delays of the wake probe in the last second and the last 60 s.
@@ -207,20 +225,12 @@ impl<'a> Reading<'a> {
 
     /// Returns the good replies per second in the last second of the segment; `None` without measurements.
     pub fn ops_per_s(&self) -> Option<f64> {
-        match self.held {
-            _ if !self.is_latest => self.rate(NOW_S),
-            Some(held) => held.ops_per_s,
-            None => self.timeline.ops_per_s(),
-        }
+        if self.is_latest { self.exact.ops_per_s() } else { self.rate(NOW_S) }
     }
 
     /// Returns the good replies per second in the last 60 s of the segment.
     pub fn ops_per_s_minute(&self) -> Option<f64> {
-        match self.held {
-            _ if !self.is_latest => self.rate(MINUTE_S),
-            Some(held) => held.ops_per_s_minute,
-            None => self.timeline.ops_per_s_minute(),
-        }
+        if self.is_latest { self.exact.ops_per_s_minute() } else { self.rate(MINUTE_S) }
     }
 
     pub(super) fn rate(&self, length_s: f64) -> Option<f64> {
@@ -239,7 +249,7 @@ impl<'a> Reading<'a> {
     /// Returns the last status of the server before the moment.
     pub fn status(&self) -> Option<&'a Moment<Status>> {
         if self.is_latest {
-            return self.held.map_or(&self.timeline.status, |held| &held.status).as_ref();
+            return self.exact.status.as_ref();
         }
         self.last_cell(|cell| cell.last.as_deref())
     }
@@ -247,7 +257,7 @@ impl<'a> Reading<'a> {
     /// Returns the last sample of redyno's machine before the moment.
     pub fn host(&self) -> Option<&'a Moment<HostSample>> {
         if self.is_latest {
-            return self.held.map_or(&self.timeline.host, |held| &held.host).as_ref();
+            return self.exact.host.as_ref();
         }
         self.last_cell(|cell| cell.host.as_deref())
     }
@@ -263,10 +273,7 @@ impl<'a> Reading<'a> {
     /// minutes, without level shifts. The value of a gauge that counts events is a rate per second. Returns `None` in
     /// the first 10 s of a segment, and at every moment before the latest.
     pub fn standing(&self, figure: &WatchedFigure) -> Option<(f64, UsualLevel)> {
-        let of_held = |held: &LatestValues| held.standings.get(figure).copied();
-        self.held
-            .map_or_else(|| self.timeline.watches.usual_level(figure), of_held)
-            .filter(|_| self.is_latest)
+        self.exact.watches.usual_level(figure).filter(|_| self.is_latest)
     }
 
     /// Returns the ratio of a figure to its usual level. Returns `None` if the figure or the usual level is
@@ -286,11 +293,8 @@ impl<'a> Reading<'a> {
     /// Returns the commands that the server ran in the 60 s before this moment, or since the start of a shorter
     /// session.
     pub fn commands_minute(&self) -> CommandCell {
-        if let Some(held) = self.held.filter(|_| self.is_latest) {
-            return held.commands_minute.clone();
-        }
         let mut all = CommandCell::default();
-        let cells = self.cells.server.between((self.t_s - MINUTE_S).max(0.0), self.t_s);
+        let cells = self.recent_cells().server.between((self.t_s - MINUTE_S).max(0.0), self.t_s);
         // A later poll also covers this moment, but was not known then.
         let known = cells.filter(|cell| cell.start_s < self.t_s - seconds(TICK_NS) / 2.0);
         known.for_each(|cell| all.merge(cell.value.commands.clone()));
@@ -327,13 +331,12 @@ impl<'a> Reading<'a> {
     /// Returns the ping windows that began up to this moment, newest first.
     pub fn ping_windows(&self) -> impl Iterator<Item = &'a PingWindow> + use<'a> {
         let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
-        let pings = self.held.map_or(&self.timeline.pings, |held| &held.pings);
-        pings.newest_first().filter(move |window| window.start_s < t_s)
+        self.exact.pings.newest_first().filter(move |window| window.start_s < t_s)
     }
 
     /// Returns the errors up to this moment, by kind.
     pub fn errors(&self) -> Cow<'a, ErrorLog> {
-        let all = self.held.map_or(&self.timeline.errors, |held| &held.errors);
+        let all = &self.exact.errors;
         if self.is_latest {
             return Cow::Borrowed(all);
         }
@@ -344,29 +347,22 @@ impl<'a> Reading<'a> {
         Cow::Owned(log.with_first_messages_of(all))
     }
 
-    /// Returns the time up to which events and notes are shown. At the latest moment this time is infinite, because an
-    /// event can be later than the latest record.
-    fn known_until_s(&self) -> f64 {
-        if self.is_latest && self.held.is_none() { f64::INFINITY } else { self.t_s }
-    }
-
     /// Returns the events up to this moment, oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &'a Event> + use<'a> {
-        let t_s = self.known_until_s();
+        let t_s = self.t_s;
         self.timeline.events.iter().filter(move |event| event.t_s <= t_s)
     }
 
     /// Returns the user's notes up to this moment, oldest first.
     pub fn marks(&self) -> impl DoubleEndedIterator<Item = &'a Mark> + use<'a> {
-        let t_s = self.known_until_s();
+        let t_s = self.t_s;
         self.timeline.marks.iter().filter(move |mark| mark.t_s <= t_s)
     }
 
     /// Returns the last run of the intrinsic probe, if this run began before this moment.
     pub fn intrinsic_run(&self) -> Option<&'a IntrinsicRun> {
         let values = self.with(Measure::Intrinsic);
-        let run = values.held.map_or(&values.timeline.intrinsic_run, |held| &held.intrinsic_run);
-        run.as_ref().filter(|run| values.is_latest || run.began_s <= values.t_s)
+        values.exact.intrinsic_run().filter(|run| values.is_latest || run.began_s <= values.t_s)
     }
 
     /// Returns the start and the cause of an outage of the target at this moment, from the events; `None` if the target
