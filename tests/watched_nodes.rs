@@ -5,7 +5,7 @@ use std::{
     net::TcpStream,
 };
 
-use redyno::{demo, export::Format, session::Record};
+use redyno::{demo, export::Format, server::Status, session::Record};
 use rustix::process::Signal;
 
 use crate::{
@@ -86,6 +86,29 @@ fn all_nodes_of_a_cluster_are_watched_and_nothing_is_written() {
     let ports: Vec<_> = watched(&["-p", &nodes[1].port_text()]).into_iter().map(|(port, _)| port).collect();
     assert_eq!(ports, [nodes[1].port(), nodes[0].port()]);
     assert!(nodes.iter().all(|node| node.cli(&["DBSIZE"]) == "0"));
+}
+
+#[test]
+fn what_is_asked_about_the_cluster_and_by_pings_is_not_taken_for_commands_of_others() {
+    let nodes = two();
+    let running = Running::start(redyno(&["-p", &nodes[0].port_text(), "--headless", "--json"]));
+    // The topology is requested again after three seconds.
+    let statuses = |out: &str| -> Vec<Status> {
+        let all = records(out.rsplit_once('\n').map_or("", |(whole, _)| whole));
+        let status = |record| if let Record::Server(moment) = record { Some(moment.body) } else { None };
+        all.into_iter().filter_map(status).collect()
+    };
+    let is_asked = |status: &Status| status.command_stats.contains_key("cluster|slots");
+    running.wait_for("questions about the cluster", |out| statuses(out).iter().any(is_asked).then_some(()));
+    running.signal(Signal::INT);
+    for status in statuses(&running.end().out) {
+        let others: Vec<_> = status
+            .command_stats
+            .keys()
+            .filter(|name| *name != "ping" && status.of_others(name).is_some())
+            .collect();
+        assert!(others.is_empty(), "{others:?}: {status:?}");
+    }
 }
 
 #[test]

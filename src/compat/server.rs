@@ -121,7 +121,7 @@ impl ServerOptions {
         // The server will refuse an impossible database number.
         let db = u32::try_from(self.db).unwrap_or(u32::MAX);
         let resolver = self.is_ipv6.map(Resolver::of_family).unwrap_or_default();
-        Ok(Target { address, credentials, db, dialect, tls, resolver })
+        Ok(Target { address, credentials, db, dialect, tls, resolver, ..Target::default() })
     }
 
     /// Returns the servers of all URIs as a ring; `None` without `--hash`. All servers get the other options of

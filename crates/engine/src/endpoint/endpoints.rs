@@ -10,7 +10,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 
-use super::{Address, Credentials, Endpoint, Resolution, Resolver, Tls, TlsError};
+use super::{Address, Credentials, Endpoint, Resolution, Resolver, SideCalls, Tls, TlsError};
 use crate::protocol::Dialect;
 
 /// The shortest time between the beginnings of two lookups of a name: 250 ms.
@@ -33,6 +33,8 @@ pub struct Target {
     pub tls: Option<Tls>,
     /// The resolver for the server's host name.
     pub resolver: Resolver,
+    /// The commands of side connections to the server and to its other nodes.
+    pub side_calls: SideCalls,
 }
 
 impl Target {

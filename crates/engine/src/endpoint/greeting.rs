@@ -63,6 +63,13 @@ impl Greeting {
         Self::of(target, commands, false)
     }
 
+    /// Counts the commands of the greeting among redyno's own calls to `target`.
+    pub(crate) fn count(&self, target: &Target) {
+        for name in self.steps.iter().filter_map(|(step, _)| step.command()) {
+            target.side_calls.count(&target.address, &[name.as_bytes()]);
+        }
+    }
+
     /// Returns whether the greeting contains no command.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()

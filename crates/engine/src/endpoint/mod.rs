@@ -16,6 +16,7 @@ mod read_from;
 mod resolve;
 mod ring;
 mod sentinel;
+mod side_calls;
 mod talk;
 mod tls;
 mod topology;
@@ -37,6 +38,7 @@ pub use read_from::{PingMedians, ReadFrom};
 pub use resolve::{Resolution, Resolver};
 pub use ring::{HashRing, MOST_RING_SERVERS, RingError};
 pub use sentinel::{PrimaryState, SentinelAnswer};
+pub use side_calls::SideCalls;
 pub use talk::{Talk, TalkError, TalkStep, talk};
 pub use tls::{
     Ciphers, ClientCertificate, HANDSHAKE_LIMIT, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust,

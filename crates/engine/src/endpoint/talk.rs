@@ -112,6 +112,11 @@ impl Talk {
         Self { line, target, skipper, unsent, failed: None, received, parsed: 0, longest, has_bodies }
     }
 
+    /// Returns the server to which this connection leads.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
     /// Sends the requests in `questions`, waits for this number of `replies`, and calls `take` with the bytes and the
     /// kind of each reply.
     ///
@@ -142,6 +147,7 @@ impl Talk {
     /// Fails in the same cases as [`ask`](Self::ask).
     pub fn reply(&mut self, words: &[&[u8]], limit: Duration) -> Result<Vec<u8>, ReachError> {
         let mut reply = Vec::new();
+        self.target.side_calls.count(&self.target.address, words);
         let question = self.target.dialect.encode(words);
         self.ask(&question, 1, limit, |bytes, _| reply = bytes.to_vec())?;
         Ok(reply)

@@ -105,14 +105,9 @@ impl RedisLink {
             })
             .build()
             .map_err(refused)?;
-        let fred = client.connect();
+        let (fred, sent) = (client.connect(), SentCommands::to(talk.target()));
         let _guard = guard::start_guard(door, talk, Arc::clone(&breach)).await.map_err(broken)?;
-        let wire = RedisSender {
-            client,
-            breach: Arc::clone(&breach),
-            sent: SentCommands::default(),
-            around: CommandFrame::Nothing,
-        };
+        let wire = RedisSender { client, breach: Arc::clone(&breach), sent, around: CommandFrame::Nothing };
         let link = Self { wire, fred, _guard };
         link.wire.client.wait_for_connect().await.map_err(refused)?;
         // If the server does not have or allow CLIENT SETNAME, the connection is used without a name.

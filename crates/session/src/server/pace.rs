@@ -15,7 +15,10 @@ use std::{
 use parking_lot::Mutex;
 
 use super::{CommandStat, ServerError, Status};
-use crate::gauge::Gauge;
+use crate::{
+    endpoint::{Address, SideCalls, Target},
+    gauge::Gauge,
+};
 
 /// The number of latest costs whose median decides how often a request is sent. A single high cost usually
 /// means that the main thread was stopped. In this case, redyno should still poll as often as before.
@@ -64,7 +67,11 @@ const CONTAINERS: [&str; 17] = [
 
 /// The commands that a connection has sent, and the parameters that it has set. Clones share the same state.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SentCommands(Arc<Mutex<SentSoFar>>);
+pub(super) struct SentCommands {
+    so_far: Arc<Mutex<SentSoFar>>,
+    /// The commands of redyno's side connections, and the address of this connection's server.
+    side: (SideCalls, Address),
+}
 
 #[derive(Debug, Default)]
 struct SentSoFar {
@@ -73,36 +80,46 @@ struct SentSoFar {
 }
 
 impl SentCommands {
+    /// Returns the commands of a new connection to `target`, with those of side connections to it from now on.
+    pub(super) fn to(target: &Target) -> Self {
+        Self { side: (target.side_calls.clone(), target.address.clone()), ..Self::default() }
+    }
+
     /// Counts a command with its first argument.
     pub(super) fn count(&self, command: &str, first: Option<&str>) {
         let mut name = command.to_lowercase();
         if let Some(first) = first.filter(|_| CONTAINERS.contains(&name.as_str())) {
             name = format!("{name}|{}", first.to_lowercase());
         }
-        *self.0.lock().calls.entry(name).or_default() += 1;
+        *self.so_far.lock().calls.entry(name).or_default() += 1;
     }
 
     /// Returns the calls since the previous call of this function, by their names in Redis 7.
     pub(super) fn take(&self) -> BTreeMap<String, u64> {
-        std::mem::take(&mut self.0.lock().calls)
+        let mut calls = std::mem::take(&mut self.so_far.lock().calls);
+        let (side, address) = &self.side;
+        for (name, n) in side.take(address) {
+            *calls.entry(name).or_default() += n;
+        }
+        calls
     }
 
     /// Notes that this connection is about to set a parameter.
     pub(super) fn set(&self, name: &str, value: &str) {
-        self.0.lock().parameters.insert(name.to_owned(), value.to_owned());
+        self.so_far.lock().parameters.insert(name.to_owned(), value.to_owned());
     }
 
     /// Forgets the last set of a parameter if the server has refused it: a later change is not redyno's.
     pub(super) fn note_failed_set(&self, name: &str, error: &ServerError) {
         if !error.ends_connection() {
-            self.0.lock().parameters.remove(name);
+            self.so_far.lock().parameters.remove(name);
         }
     }
 
     /// Returns whether this connection has set the parameter to a value for which `is_it` returns true. Each value is
     /// found only once.
     pub(super) fn take_set(&self, name: &str, is_it: impl FnOnce(&str) -> bool) -> bool {
-        let mut sent = self.0.lock();
+        let mut sent = self.so_far.lock();
         let is_own = sent.parameters.get(name).is_some_and(|value| is_it(value));
         if is_own {
             sent.parameters.remove(name);
@@ -326,7 +343,8 @@ mod tests {
 
     #[test]
     fn own_calls_have_the_servers_names_and_are_subtracted_in_proportion() {
-        let sent = SentCommands::default();
+        let target = Target::default();
+        let sent = SentCommands::to(&target);
         sent.count("CONFIG", Some("GET"));
         sent.count("INFO", Some("commandstats"));
         sent.count("PING", None);

@@ -264,6 +264,7 @@ impl PingLink {
             }
             Err(error) => return self.connect(others, deadline_ns, Some(error.into())),
         }
+        self.greeting.count(&self.target);
         let mut line = PingLine::begin(socket, &self.greeting, deadline_ns);
         self.is_renewing = false;
         // A request for each of them would need a connection each, and so become a load.

@@ -1,0 +1,43 @@
+//! Counts the commands of redyno's connections that are neither load nor control plane, so that the figures of other
+//! clients leave them out.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use parking_lot::Mutex;
+
+use super::{Address, MOST_NODES};
+use crate::untrusted;
+
+/// The commands that [`Talk`](super::Talk)s have sent, by server. Clones share their counts, and a target's counts are
+/// no part of its identity: all values are equal.
+#[derive(Debug, Clone, Default)]
+pub struct SideCalls(Arc<Mutex<CallsByServer>>);
+
+type CallsByServer = BTreeMap<String, BTreeMap<String, u64>>;
+
+impl SideCalls {
+    /// Counts a command to the server at `address`.
+    pub(super) fn count(&self, address: &Address, words: &[&[u8]]) {
+        // A word that is no subcommand does no harm: the server's statistics have no such name.
+        let name = words.iter().take(2).map(|word| untrusted::bytes(word).to_lowercase()).collect::<Vec<_>>();
+        let (server, mut calls) = (address.to_string(), self.0.lock());
+        // A cluster whose nodes always have new addresses must not fill the memory.
+        if calls.len() < MOST_NODES || calls.contains_key(&server) {
+            *calls.entry(server).or_default().entry(name.join("|")).or_default() += 1;
+        }
+    }
+
+    /// Returns the calls on the server at `address` since the previous call of this function. A name consists of the
+    /// command and its first argument: `cluster|slots`.
+    pub fn take(&self, address: &Address) -> BTreeMap<String, u64> {
+        self.0.lock().remove(&address.to_string()).unwrap_or_default()
+    }
+}
+
+impl PartialEq for SideCalls {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for SideCalls {}
