@@ -32,14 +32,14 @@ pub use greeting::{Greeter, Greeting, GreetingError, GreetingStep, UNREQUESTED_R
 pub(crate) use line::is_closed;
 pub use neighbours::{RelatedServers, cluster_of, neighbours};
 pub use node_outage::{NodeOutage, NodeOutages};
-pub use reach::reach;
+pub use reach::{reach, talk};
 pub use reach_error::{Party, ReachError};
 pub use read_from::{PingMedians, ReadFrom};
 pub use resolve::{Resolution, Resolver};
 pub use ring::{HashRing, MOST_RING_SERVERS, RingError};
 pub use sentinel::{PrimaryState, SentinelAnswer};
 pub use side_calls::SideCalls;
-pub use talk::{Talk, TalkError, TalkStep, talk};
+pub use talk::{Talk, TalkError, TalkStep};
 pub use tls::{
     Ciphers, ClientCertificate, HANDSHAKE_LIMIT, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust,
     UNVERIFIED, UnknownCipher,

@@ -14,17 +14,14 @@ use std::{
 };
 
 use super::{
-    Greeting, GreetingError, Party, ReachError, Target, TlsFailure, Transport,
-    dial::dial,
-    greeting::{Greeter, GreetingStep},
+    Greeting, GreetingError, Party, ReachError, Talk, Target, TlsFailure, Transport,
+    dial::{dial, left},
+    greeting::GreetingStep,
     line::{TimedStream, is_closed, speaks_tls},
     unknown_server::{self, printable},
 };
-use crate::protocol::{GreetingCommand, GreetingRefusal, ProtocolError};
+use crate::protocol::{GreetingCommand, GreetingRefusal, Reply};
 
-/// The longest accepted reply. A reply to HELLO has a few hundred bytes, or a few thousand if the server has many
-/// modules.
-const MOST_BYTES: usize = 64 * 1024;
 /// How long to wait for the rest of an unknown server's first line.
 const REST_OF_LINE: Duration = Duration::from_millis(200);
 
@@ -35,35 +32,40 @@ const REST_OF_LINE: Duration = Duration::from_millis(200);
 /// # Errors
 /// Returns the diagnosis: what is wrong, and what to do about it.
 pub fn reach(target: &Target, timeout: Duration) -> Result<(), ReachError> {
-    connect_and_greet(target, Instant::now() + timeout).map(drop)
+    talk(target, timeout).map(drop)
 }
 
-/// Connects to `target` by `deadline`, with TLS if required, and authenticates.
-pub(super) fn connect_and_greet(target: &Target, deadline: Instant) -> Result<TimedStream, ReachError> {
+/// Connects to `target`, and authenticates with the target's credentials.
+///
+/// Blocks for at most `timeout`.
+///
+/// # Errors
+/// Returns the diagnosis: what is wrong, and what to do about it.
+pub fn talk(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
+    let deadline = Instant::now() + timeout;
     let mut line = TimedStream(dial(target, target.tls.as_ref(), deadline)?);
     line.secure(target, deadline)?;
-    let mut talk = Conversation { line, target, deadline, received: Vec::new() };
-    talk.greet(&Greeting::stepwise(target))?;
-    Ok(talk.line)
+    let mut talk = Talk::on(line, target);
+    talk.greet(&Greeting::stepwise(target), deadline)?;
+    talk.longest = usize::MAX;
+    Ok(talk)
 }
 
-struct Conversation<'a> {
-    line: TimedStream,
-    target: &'a Target,
-    deadline: Instant,
-    /// The bytes received since the last command was sent.
-    received: Vec<u8>,
-}
-
-impl Conversation<'_> {
-    fn greet(&mut self, greeting: &Greeting) -> Result<(), ReachError> {
+impl Talk {
+    fn greet(&mut self, greeting: &Greeting, deadline: Instant) -> Result<(), ReachError> {
         let (mut greeter, mut words) = greeting.begin();
         let mut is_known = false;
         loop {
-            let turn = self.ask(words, &mut greeter, greeting)?;
+            let (mut answer, mut turn) = (Vec::new(), Ok(GreetingStep::AwaitReply));
+            let take = |bytes: &[u8], reply: Reply| {
+                (answer, turn) = (bytes.to_vec(), greeter.process_reply(reply, greeting));
+            };
+            self.ask(words, 1, left(deadline), take).map_err(|error| self.diagnose(error, deadline))?;
+            let turn = turn.map_err(|turned_down| refusal(&self.target, &turned_down))?;
+            let excess = std::mem::take(&mut self.received);
             // The first reply identifies the server.
-            if !std::mem::replace(&mut is_known, true) && !self.target.dialect.answers_ping(&self.received) {
-                return Err(self.identify());
+            if !std::mem::replace(&mut is_known, true) && !self.target.dialect.answers_ping(&answer) {
+                return Err(self.identify([answer, excess].concat(), deadline));
             }
             match turn {
                 GreetingStep::SendNext(next) => words = next,
@@ -73,108 +75,46 @@ impl Conversation<'_> {
         }
     }
 
-    fn ask<'g>(
-        &mut self,
-        words: &[u8],
-        greeter: &mut Greeter,
-        greeting: &'g Greeting,
-    ) -> Result<GreetingStep<'g>, ReachError> {
-        self.received.clear();
-        let sent = self.line.write_all_until(words, self.deadline);
-        // A server that rejects clients sends the reason and disconnects. This reason is a better message
-        // than the error of the write.
-        match (self.answer(greeter, greeting), sent) {
-            (Err(ReachError::Silent(_)), Err(cause)) if cause.kind() != io::ErrorKind::TimedOut => {
-                Err(self.broken(cause))
-            }
-            (answer, _) => answer,
-        }
-    }
-
-    /// Reads one reply to its end, and processes it.
-    fn answer<'g>(
-        &mut self,
-        greeter: &mut Greeter,
-        greeting: &'g Greeting,
-    ) -> Result<GreetingStep<'g>, ReachError> {
-        let mut skipper = self.target.dialect.skipper();
-        loop {
-            let fresh_from = self.received.len();
-            if fresh_from > MOST_BYTES {
-                return Err(ReachError::Endless(Party::of(self.target)));
-            }
-            if self.read(self.deadline)? == 0 {
-                return Err(self.ended());
-            }
-            match skipper.next(&mut &self.received[fresh_from..]) {
-                Ok(None) => {}
-                Ok(Some(reply)) => {
-                    let turned_down = |turned_down| refusal(self.target, &turned_down);
-                    return greeter.process_reply(reply, greeting).map_err(turned_down);
-                }
-                Err(ProtocolError::LongLine) => {
-                    return Err(ReachError::Endless(Party::of(self.target)));
-                }
-                Err(excess @ ProtocolError::Excess(_)) => {
-                    return Err(self.broken(io::Error::other(format!("the server sent {excess}"))));
-                }
-                Err(_) => return Err(self.identify()),
-            }
-        }
-    }
-
-    /// Reads once, and appends the data to `received`. Returns the number of bytes, which is 0 at the end of the
-    /// stream.
-    fn read(&mut self, until: Instant) -> Result<usize, ReachError> {
-        let mut buffer = [0; 4096];
-        match self.line.read_once(&mut buffer, until) {
-            Ok(None) => Err(self.out_of_time()),
-            Ok(Some(n)) => {
-                self.received.extend_from_slice(&buffer[..n]);
-                Ok(n)
-            }
-            Err(error) if is_closed(&error) => Ok(0),
-            Err(cause) => Err(self.broken(cause)),
-        }
-    }
-
-    /// Returns the diagnosis of a socket's error, which may be a TLS error. In TLS 1.3, a server refuses a
-    /// client certificate only after the handshake.
-    fn broken(&self, cause: io::Error) -> ReachError {
-        let address = self.target.address.clone();
+    /// Returns the meaning of an error before the end of the first contact.
+    fn diagnose(&mut self, error: ReachError, deadline: Instant) -> ReachError {
+        let (address, party) = (self.target.address.clone(), Party::of(&self.target));
+        let received = std::mem::take(&mut self.received);
+        let ReachError::Io { cause, .. } = error else {
+            let is_endless = received.len() > self.longest;
+            return if is_endless { ReachError::Endless(party) } else { self.identify(received, deadline) };
+        };
+        // The system's timeout of a broken connection has an error number.
+        let is_late = cause.kind() == io::ErrorKind::TimedOut && cause.raw_os_error().is_none();
         match TlsFailure::of(&cause) {
+            // In TLS 1.3, a server refuses a client certificate only after the handshake.
             Some(failure) => ReachError::Tls { address, failure: failure.clone() },
-            None => ReachError::Io { address, cause },
+            None if is_late && !received.is_empty() => {
+                ReachError::HalfAnswer { party, bytes: printable(&received) }
+            }
+            None if is_late => match self.failed.take() {
+                Some(cause) => ReachError::Io { address, cause },
+                None => ReachError::Silent(address),
+            },
+            None if !is_closed(&cause) => ReachError::Io { address, cause },
+            None if !received.is_empty() => self.identify(received, deadline),
+            None if matches!(self.line.0, Transport::Plain(_)) && speaks_tls(&self.target, deadline) => {
+                ReachError::SpeaksTls(party)
+            }
+            None => ReachError::Closed(address),
         }
-    }
-
-    fn out_of_time(&self) -> ReachError {
-        if self.received.is_empty() {
-            return ReachError::Silent(self.target.address.clone());
-        }
-        ReachError::HalfAnswer { party: Party::of(self.target), bytes: printable(&self.received) }
-    }
-
-    fn ended(&mut self) -> ReachError {
-        if !self.received.is_empty() {
-            return self.identify();
-        }
-        let may_want_tls = matches!(self.line.0, Transport::Plain(_));
-        if may_want_tls && speaks_tls(self.target, self.deadline) {
-            return ReachError::SpeaksTls(Party::of(self.target));
-        }
-        ReachError::Closed(self.target.address.clone())
     }
 
     /// Identifies an unexpected server by its first line, and waits a short time for the rest of the line.
-    fn identify(&mut self) -> ReachError {
-        let until = self.deadline.min(Instant::now() + REST_OF_LINE);
-        while !self.received.contains(&b'\n') && self.received.len() < 64 {
-            if !matches!(self.read(until), Ok(1..)) {
-                break;
-            }
+    fn identify(&mut self, mut received: Vec<u8>, deadline: Instant) -> ReachError {
+        let until = deadline.min(Instant::now() + REST_OF_LINE);
+        let mut buffer = [0; 4096];
+        while !received.contains(&b'\n')
+            && received.len() < 64
+            && let Ok(Some(n @ 1..)) = self.line.read_once(&mut buffer, until)
+        {
+            received.extend_from_slice(&buffer[..n]);
         }
-        unknown_server::diagnosis(self.target, &self.received)
+        unknown_server::diagnosis(&self.target, &received)
     }
 }
 

@@ -12,12 +12,12 @@ use super::{
     HANDSHAKE_LIMIT, Party, ReachError, Target, TlsFailure,
     dial::{connect_to_any, resolve},
     line::{TimedStream, is_nothing},
-    reach::connect_and_greet,
     unknown_server,
 };
 use crate::protocol::{ProtocolError, Reply, Skipper};
 
-/// The longest accepted reply, in bytes, on a connection without authentication.
+/// The longest accepted reply, in bytes, before authentication. A reply to HELLO has a few hundred bytes, or a few
+/// thousand if the server has many modules.
 const LONGEST_OF_ANYBODY: usize = 64 * 1024;
 
 /// The size of one read.
@@ -25,18 +25,18 @@ const READ_SIZE: usize = 16 * 1024;
 
 /// A connection for requests that are not part of the load.
 pub struct Talk {
-    line: TimedStream,
-    target: Target,
+    pub(super) line: TimedStream,
+    pub(super) target: Target,
     skipper: Skipper,
     unsent: Vec<u8>,
     /// The error of a failed write. A server that rejects clients sends its reason before it disconnects, and this
     /// reason is reported instead of the error.
-    failed: Option<io::Error>,
+    pub(super) failed: Option<io::Error>,
     /// The bytes of the reply in progress, and how many of them were parsed.
-    received: Vec<u8>,
+    pub(super) received: Vec<u8>,
     parsed: usize,
     /// The longest accepted reply, in bytes.
-    longest: usize,
+    pub(super) longest: usize,
     /// Whether replies have bodies. Replies to the HTTP method HEAD have none.
     has_bodies: bool,
 }
@@ -59,16 +59,6 @@ pub enum TalkError {
     Connect(io::Error),
     /// The TLS handshake failed.
     Tls(io::Error),
-}
-
-/// Connects to `target`, and authenticates with the target's credentials.
-///
-/// Blocks for at most `timeout`.
-///
-/// # Errors
-/// Returns the diagnosis: what is wrong, and what to do about it.
-pub fn talk(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
-    Ok(Talk::on(connect_and_greet(target, Instant::now() + timeout)?, target, usize::MAX))
 }
 
 impl Talk {
@@ -97,7 +87,7 @@ impl Talk {
         let mut line = TimedStream(connected.map_err(TalkError::Connect)?);
         let limit = Instant::now() + HANDSHAKE_LIMIT;
         match line.shake_hands(limit, deadline) {
-            Ok(true) => Ok(Self::on(line, target, LONGEST_OF_ANYBODY)),
+            Ok(true) => Ok(Self::on(line, target)),
             Ok(false) if limit <= deadline && line.first_bytes().is_empty() => {
                 Err(TalkError::Tls(TlsFailure::Silent.into()))
             }
@@ -106,8 +96,9 @@ impl Talk {
         }
     }
 
-    fn on(line: TimedStream, target: &Target, longest: usize) -> Self {
-        let (target, skipper) = (target.clone(), target.dialect.skipper());
+    /// Begins a conversation on a new connection.
+    pub(super) fn on(line: TimedStream, target: &Target) -> Self {
+        let (target, skipper, longest) = (target.clone(), target.dialect.skipper(), LONGEST_OF_ANYBODY);
         let (unsent, received, has_bodies) = (Vec::new(), Vec::new(), target.dialect.has_keys());
         Self { line, target, skipper, unsent, failed: None, received, parsed: 0, longest, has_bodies }
     }
