@@ -47,7 +47,7 @@ const OPS: LaneContent = Of(Gauge::OpsPerS);
 
 /// The lanes from top to bottom, each with a short and a long name: lanes for network and server, then for this
 /// machine, then for the server's own figures.
-const LANES: [(LaneContent, &str, &str); 16] = [
+const LANES: &[(LaneContent, &str, &str)] = &[
     (Received, "recv", "receipt"),
     (Ping, "ping", "ping p50"),
     (PingMax, " max", "ping max"),
@@ -112,7 +112,7 @@ impl LaneContent {
 
 /// Returns the long name and the meaning of each lane.
 pub fn about() -> impl Iterator<Item = (&'static str, &'static str)> {
-    LANES.into_iter().map(|(shown, _, name)| (name, shown.about()))
+    LANES.iter().map(|(shown, _, name)| (*name, shown.about()))
 }
 
 /// Draws as many lanes as the plan has room for.
@@ -148,7 +148,7 @@ pub fn gauges(paint: &mut Paint, area: Rect, lanes: &ChartContext, gauges: &[Gau
 /// Draws the lanes `needed`, each with this many rows, in the order of the table of lanes.
 fn stack(paint: &mut Paint, area: Rect, lanes: &ChartContext, needed: &[LaneContent], rows: u16) {
     let scale = lanes.log_scale();
-    let shown = LANES.into_iter().filter(|(shown, ..)| needed.contains(shown));
+    let shown = LANES.iter().copied().filter(|(shown, ..)| needed.contains(shown));
     for (n, (shown, short, long)) in (0..).zip(shown) {
         let place = Rect { y: area.y + n * rows, height: rows, ..area };
         let name = if usize::from(lanes.columns.gutter) > long.len() + 1 { long } else { short };

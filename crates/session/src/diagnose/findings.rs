@@ -28,7 +28,7 @@ use super::{
 use crate::session::{Interval, Record, Segment, SessionStart, Timeline, running::LoadChange};
 
 /// The rules about server, host and network, the most specific first.
-const CONDITIONS: [ConditionRule; 27] = [
+const CONDITIONS: &[ConditionRule] = &[
     ConditionRule::new("core taken", core_taken::look),
     ConditionRule::new("slow command", slow_command::look),
     ConditionRule::new("costly calls", costly_calls::look),
@@ -62,7 +62,7 @@ const CONDITIONS: [ConditionRule; 27] = [
 fn rules() -> Vec<Box<dyn Rule>> {
     let mut rules: Vec<Box<dyn Rule>> = vec![Box::<StallRule>::default()];
     for condition in CONDITIONS {
-        rules.push(Box::new(condition));
+        rules.push(Box::new(condition.clone()));
     }
     rules.push(Box::<HotSlot>::default());
     rules.push(Box::<SlowNode>::default());
