@@ -77,6 +77,10 @@ impl InfoChanges {
                 events.extend(rewrite.map(FileStep::of_rewrite));
             } else {
                 events.push(EventKind::Restarted);
+                let saved = before.save.replaced(&seen.save, at_ns);
+                events.extend(saved.into_iter().flatten().map(FileStep::of_snapshot));
+                let rewrite = before.rewrite.replaced(&seen.rewrite, at_ns);
+                events.extend(rewrite.into_iter().flatten().map(FileStep::of_rewrite));
             }
             events.extend(bursts);
             events.extend(expiry);
@@ -179,6 +183,16 @@ impl Child {
             }
             _ => None,
         }
+    }
+
+    /// Returns the end of this process, and the beginning of the process `now` of a new server, because the server was
+    /// restarted.
+    fn replaced(&self, now: &Self, at_ns: u64) -> [Option<FileStep>; 2] {
+        let ended = self.since_ns.map(|since_ns| FileStep::Ended {
+            length_s: Some(seconds(at_ns - since_ns)),
+            outcome: "the server was restarted".to_owned(),
+        });
+        [ended, now.since_ns.map(|_| FileStep::Began)]
     }
 
     /// Returns whether, between this poll and `now`, a file was completed or could not be written.
@@ -305,6 +319,25 @@ mod tests {
             news(&["run_id:a\nevicted_keys:1\ntotal_forks:1", "run_id:b\nevicted_keys:9\ntotal_forks:4"]),
             expected
         );
+    }
+
+    #[test]
+    fn a_restart_ends_a_save_and_a_rewrite_and_the_new_server_may_save_at_once() {
+        let info = |run: &str, saves, rewrites| {
+            format!("run_id:{run}\nrdb_bgsave_in_progress:{saves}\naof_rewrite_in_progress:{rewrites}\n")
+        };
+        let infos = [info("a", 0, 0), info("a", 1, 1), info("b", 1, 0), info("b", 0, 0)];
+        let infos: Vec<_> = infos.iter().map(String::as_str).collect();
+        let expected = [
+            "save: a snapshot began",
+            "aof rewrite: began",
+            "restart: the server was restarted",
+            "save: a snapshot ended after 1 s: the server was restarted",
+            "save: a snapshot began",
+            "aof rewrite: ended after 1 s: the server was restarted",
+            "save: a snapshot ended after 1 s: ok",
+        ];
+        assert_eq!(news(&infos), expected);
     }
 
     #[test]
