@@ -81,10 +81,10 @@ impl Record {
         of_kinds!(self, |of| of.length_s, Interval Ping Wake Intrinsic, not Session Segment Server Host Event Mark End)
     }
 
-    /// Adds `by_s` seconds to the time of the record.
+    /// Adds `by_s` seconds to the time of the record, and to the tick of a record about a period.
     pub(super) fn shift(&mut self, by_s: f64) {
         of_kinds!(self, |of| of.t_s += by_s, Segment Interval Ping Wake Intrinsic Server Host Event Mark End, not Session);
-        of_kinds!(self, |of| of.tick = tick_at(of.t_s), Ping Wake Intrinsic, not Session Segment Interval Server Host Event Mark End);
+        of_kinds!(self, |of| of.tick = of.tick.saturating_add(tick_at(by_s)), Interval Ping Wake Intrinsic, not Session Segment Server Host Event Mark End);
     }
 
     /// Returns the number of the record's node, from 0; `None` if the record is about the whole session.
@@ -353,6 +353,23 @@ mod tests {
         assert_eq!(of(0), [interval(1), mark(), interval(3)]);
         assert_eq!(of(1), [interval(2).at_node(1), mark()]);
         assert_eq!(of(2), [mark()]);
+    }
+
+    #[test]
+    fn the_ticks_of_an_interval_and_of_a_probe_are_shifted_alike() {
+        let ticks = |by_s| {
+            let interval = Interval { t_s: 1.1, tick: 5, ..Interval::default() };
+            let wake = Record::Wake(Span::new(1.25, 0.25, probe::Wake::default()));
+            [Record::Interval(Box::new(interval)), wake].map(|mut record| {
+                record.shift(by_s);
+                match record {
+                    Record::Interval(interval) => interval.tick,
+                    Record::Wake(span) => span.tick,
+                    other => panic!("{other:?}"),
+                }
+            })
+        };
+        assert_eq!([0.0, 60.0].map(ticks), [[5; 2], [245; 2]]);
     }
 
     #[test]
