@@ -7,6 +7,8 @@
 //! A server that is stopped, or busy with one long command, does not reply to any client. During that time,
 //! the CPU use of redyno's workers does not show whether redyno is the limit.
 
+use std::collections::VecDeque;
+
 use super::{
     Finding, Severity,
     now::RecentState,
@@ -18,6 +20,9 @@ use crate::{session::Record, units};
 const WAITS_NS: u64 = 200_000_000;
 /// The threads of redyno count as waking on time if PING's wait is at least this many times their largest delay.
 const PART: u64 = 5;
+/// The number of wake probe reports that are kept: those of the longest period of the ping probe, one second, and of the
+/// tick (quarter second) before.
+const WAKES: usize = 5;
 
 /// Checks whether the server is slow at present.
 #[derive(Debug, Clone, Default)]
@@ -46,12 +51,13 @@ impl Rule for SlowServer {
 /// The last reports of the ping probe and of the wake probe, and their comparison.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Probes {
-    /// The last report of the ping probe: its tick (the number of the reporting period), and the longest wait
+    /// The last report of the ping probe: its tick (the number of the quarter second), and the longest wait
     /// in nanoseconds.
     ping: Option<(u64, u64)>,
-    /// The last report of the wake probe: its tick (the number of the reporting period), and the largest
-    /// delay in nanoseconds.
-    wake: Option<(u64, u64)>,
+    /// The number of ticks that the last report of the ping probe covers.
+    ping_ticks: u64,
+    /// The last reports of the wake probe: their ticks, and the largest delays in nanoseconds.
+    wakes: VecDeque<(u64, u64)>,
     /// The evidence for a slow server; `None` if the server is not slow.
     slow: Option<String>,
 }
@@ -65,7 +71,7 @@ impl Probes {
     /// Returns the tick (quarter second) up to which both probes have reported; `None` if one probe has not
     /// reported yet.
     pub(super) fn known_until(&self) -> Option<u64> {
-        self.ping.zip(self.wake).map(|((ping, _), (wake, _))| ping.min(wake))
+        self.ping.zip(self.wakes.back()).map(|((ping, _), (wake, _))| ping.min(*wake))
     }
 
     /// Takes the next record.
@@ -80,14 +86,25 @@ impl Probes {
                     waited_ns = waited_ns.max(self.ping.map_or(0, |(_, before_ns)| before_ns));
                 }
                 self.ping = Some((span.tick, waited_ns));
+                self.ping_ticks = (span.length_s * 4.0).round() as u64;
             }
-            Record::Wake(span) => self.wake = Some((span.tick, span.body.late.max_ns())),
+            Record::Wake(span) => {
+                self.wakes.push_back((span.tick, span.body.late.max_ns()));
+                if self.wakes.len() > WAKES {
+                    self.wakes.pop_front();
+                }
+            }
             Record::End(_) => *self = Self::default(),
             _ => return,
         }
         // Reports are compared only if they are about the same time.
-        let Some(((ping_tick, waited_ns), (wake_tick, wake_ns))) = self.ping.zip(self.wake) else { return };
+        let Some(((ping_tick, waited_ns), &(wake_tick, _))) = self.ping.zip(self.wakes.back()) else {
+            return;
+        };
         if ping_tick.abs_diff(wake_tick) <= 1 {
+            // With many nodes, a report of the ping probe covers several reports of the wake probe.
+            let covered = self.wakes.iter().filter(|(tick, _)| tick + self.ping_ticks >= ping_tick);
+            let wake_ns = covered.map(|(_, late_ns)| *late_ns).max().unwrap_or_default();
             let (waited, woke) = (units::latency(waited_ns), units::latency(wake_ns));
             let is_slow = waited_ns >= WAITS_NS && wake_ns < waited_ns / PART;
             self.slow = is_slow.then(|| format!("PING waited {waited}, redyno's threads woke within {woke}"));
@@ -149,6 +166,21 @@ pub(super) mod tests {
     fn reports_about_different_seconds_are_not_compared() {
         let said = said([wake(1.0, 2), ping(2.0, 1, 900), wake(2.0, 700), ping(3.0, 1, 0), wake(3.0, 1)]);
         assert_eq!(said, [const { None }; 5], "redyno's threads were late in the same second as the PING");
+    }
+
+    #[test]
+    fn a_pause_of_redyno_anywhere_in_the_second_of_a_ping_report_is_no_slow_server() {
+        let mut second = ping(2.0, 480, 0);
+        if let Record::Ping(span) = &mut second {
+            span.length_s = 1.0;
+        }
+        let late = |paused| {
+            (5..9).map(move |tick| wake(f64::from(tick) / 4.0, if tick == paused { 480 } else { 1 }))
+        };
+        for paused in 5..9 {
+            assert_eq!(said(late(paused).chain([second.clone()]))[4], None, "tick {paused}");
+        }
+        assert!(said(late(4).chain([second]))[4].is_some());
     }
 
     #[test]
