@@ -164,6 +164,10 @@ impl RecentState {
             && record.is_of(0)
         {
             self.load_elsewhere = Some(segment.knobs.clone()).filter(|knobs| knobs.load);
+            // A node with a load of its own forgets its usual levels with its own segments.
+            if self.segment.as_ref().is_none_or(|own| !own.knobs.load) {
+                self.watches.forget(segment.t_s);
+            }
         }
     }
 
@@ -362,4 +366,22 @@ impl RecentState {
 /// Returns the total length of the intervals, in seconds.
 pub(super) fn length_s(parts: &[Interval]) -> f64 {
     parts.iter().map(|part| part.length_s).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::fixture::seconds;
+
+    #[test]
+    fn a_node_without_load_forgets_its_usual_levels_when_the_load_elsewhere_changes() {
+        let usual = |load| {
+            let mut now = RecentState::default();
+            seconds(20, |_| {}).iter().for_each(|record| now.push(record));
+            now.segment = Some(Segment::new(0.0, 1, Knobs { load, ..Knobs::default() }));
+            now.push_other(&Record::Segment(Segment::new(20.0, 2, Knobs::default())));
+            now.usual(Gauge::NewConnections)
+        };
+        assert_eq!([false, true].map(usual), [None, Some(1.0)]);
+    }
 }

@@ -84,7 +84,7 @@ impl FigureWatches {
     }
 
     /// Drops all baselines and ends all shifts, because the load settings changed at `t_s`.
-    pub(super) fn forget(&mut self, t_s: f64) -> Vec<Event> {
+    pub(crate) fn forget(&mut self, t_s: f64) -> Vec<Event> {
         self.polled_s = None;
         let all = std::mem::take(&mut self.figures).into_iter();
         let shifted = all.filter_map(|(figure, watch)| Some((figure, watch.shift()?)));

@@ -5,13 +5,14 @@ use super::{Measure, Reading, Timeline, fold::push_bounded};
 use crate::session::Segment;
 
 impl Timeline {
-    /// Empties the windows of the probes, because another node has begun a segment with new settings of the load. A
+    /// Empties the windows of the probes and forgets the usual levels, because another node has begun a segment with new settings of the load. A
     /// node with a load of its own has its own segments, and is unchanged.
     pub fn follow_segment(&mut self, segment: &Segment) {
         if self.segments.iter().any(|own| own.start.knobs.load) {
             return;
         }
         push_bounded(&mut self.followed, (segment.t_s, segment.segment));
+        self.watches.forget(segment.t_s);
         self.cut_windows();
     }
 
@@ -53,7 +54,7 @@ mod tests {
     use crate::{
         knobs::Knobs,
         probe::Ping,
-        session::{Record, Span},
+        session::{Record, Span, WatchedFigure},
         stats::fixture::repeated,
     };
 
@@ -74,6 +75,8 @@ mod tests {
             let minute = &reading.ping().minute;
             (minute.count(), minute.min_ns() > 1_000_000, reading.pings_minute().answered)
         };
+        let usual = timeline.watches.usual_level(&WatchedFigure::PingP50).map(|(_, usual)| usual.level);
+        assert!(usual.is_some_and(|us| us > 1000.0), "{usual:?}");
         assert_eq!(seen(timeline.latest()), (400, true, 400));
         assert_eq!(seen(timeline.at(15.0)), (200, true, 200));
         assert_eq!(seen(timeline.at(9.0)), (360, false, 360));
