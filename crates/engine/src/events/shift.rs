@@ -24,11 +24,12 @@ pub struct ShiftReport {
     /// The length of the shift in seconds, or `None` at the beginning of the shift.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length_s: Option<f64>,
-    /// The value after the shift, with its unit. The field is `None` while the shift lasts, or if the new
-    /// level has become the usual level.
+    /// The value after a return to the usual level, with its unit. The field is `None` while the shift lasts, or if
+    /// it has ended in another way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_text: Option<String>,
-    /// The reason why the observation of the shift ended early, such as `the settings of the load changed`.
+    /// What ended the shift if the figure neither returned nor stayed: `the settings of the load changed`, or `40 µs,
+    /// below the usual level`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_up: Option<String>,
 }

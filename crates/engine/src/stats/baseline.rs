@@ -142,6 +142,9 @@ pub enum ShiftEnd {
     /// The figure is at its usual level again. The first number is the time of the return, in seconds of the
     /// session. The second number is the figure's value now.
     Back(f64, f64),
+    /// The figure has left its level for the other side of its usual level, which is a new shift. The numbers are as for
+    /// `Back`.
+    Crossed(f64, f64),
     /// The shift has lasted so long that its level has become the usual level.
     NewLevel,
 }
@@ -222,8 +225,21 @@ impl LevelWatch {
                     self.doubtful_since_s = before_s;
                 }
                 self.doubtful.push((t_s, value));
-                let is_back = t_s - self.doubtful_since_s >= HELD_S;
-                is_back.then(|| self.end(ShiftEnd::Back(self.doubtful_since_s, value))).flatten()
+                if t_s - self.doubtful_since_s < HELD_S {
+                    return None;
+                }
+                let other = -self.side;
+                let is_beyond = |value: f64| self.difference.side(usual, value, 1.0) == other;
+                let beyond = self.doubtful.iter().rev().take_while(|(_, value)| is_beyond(*value)).count();
+                if beyond == 0 {
+                    return self.end(ShiftEnd::Back(self.doubtful_since_s, value));
+                }
+                let ended = self.doubtful_since_s;
+                let kept = self.doubtful.split_off(self.doubtful.len() - beyond);
+                self.doubtful_since_s = self.doubtful.last().map_or(ended, |(t_s, _)| *t_s);
+                let shift = self.end(ShiftEnd::Crossed(ended, value));
+                (self.doubtful, self.side) = (kept, other);
+                shift
             }
         }
     }
@@ -281,6 +297,19 @@ mod tests {
         let Some(ShiftEnd::Back(at_s, value)) = ended.end else { panic!("{ended:?}") };
         assert_eq!((*ended_s, at_s), (53, 50.0));
         assert!(value < 0.5 && (ended.to - 4.9).abs() < 0.5, "{ended:?}");
+    }
+
+    #[test]
+    fn a_jump_to_the_other_side_ends_a_shift_and_begins_another_at_the_same_time() {
+        for between in [0, 1] {
+            let low = around(2.0, between).chain(around(0.05, 20));
+            let found = shifts(around(2.0, 12).chain(around(9.0, 20)).chain(low));
+            let [(15, _), (ended_s, ended), (began_s, began)] = &found[..] else { panic!("{found:?}") };
+            let Some(ShiftEnd::Crossed(at_s, value)) = ended.end else { panic!("{ended:?}") };
+            assert_eq!((*ended_s, at_s, *began_s), (35, 32.0, 36));
+            assert!(value < 0.1 && began.end.is_none() && began.to < 0.1, "{found:?}");
+            assert_eq!(began.since_s, 32.0 + between as f64);
+        }
     }
 
     #[test]

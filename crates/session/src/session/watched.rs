@@ -86,10 +86,14 @@ impl WatchedFigure {
 
     /// Returns the report of a shift of this figure. `now_s` is the present, in seconds of the session.
     pub(super) fn report(&self, shift: &LevelShift, now_s: f64) -> ShiftReport {
-        let (length_s, back_text) = match shift.end {
-            None => (None, None),
-            Some(ShiftEnd::Back(at_s, value)) => (Some(at_s - shift.since_s), Some(self.written(value))),
-            Some(ShiftEnd::NewLevel) => (Some(now_s - shift.since_s), None),
+        let (end_s, back_text, given_up) = match shift.end {
+            None => (None, None, None),
+            Some(ShiftEnd::Back(at_s, value)) => (Some(at_s), Some(self.written(value)), None),
+            Some(ShiftEnd::Crossed(at_s, value)) => {
+                let side = if value < shift.from { "below" } else { "above" };
+                (Some(at_s), None, Some(format!("{}, {side} the usual level", self.written(value))))
+            }
+            Some(ShiftEnd::NewLevel) => (Some(now_s), None, None),
         };
         ShiftReport {
             figure: self.name(),
@@ -98,9 +102,9 @@ impl WatchedFigure {
             to: shift.to,
             from_text: self.written(shift.from),
             to_text: self.written(shift.to),
-            length_s,
+            length_s: end_s.map(|end_s| end_s - shift.since_s),
             back_text,
-            given_up: None,
+            given_up,
         }
     }
 }
