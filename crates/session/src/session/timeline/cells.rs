@@ -79,20 +79,21 @@ impl Merge for LoadCell {
     }
 }
 
-/// The errors of the load and of PING during a time slot, by kind.
+/// The errors of the load and of PING during a time slot: first by the source of errors that are not from the measured
+/// load, such as `warm-up`, and then by kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ErrorCell(pub BTreeMap<String, u64>);
+pub struct ErrorCell(pub BTreeMap<Option<&'static str>, BTreeMap<String, u64>>);
 
 impl ErrorCell {
     /// Returns the number of errors of all kinds.
     pub fn total(&self) -> u64 {
-        self.0.values().sum()
+        self.0.values().flat_map(BTreeMap::values).sum()
     }
 }
 
 impl Merge for ErrorCell {
     fn merge(&mut self, later: Self) {
-        add_counts(&mut self.0, &later.0);
+        later.0.iter().for_each(|(aside, errors)| add_counts(self.0.entry(*aside).or_default(), errors));
     }
 }
 

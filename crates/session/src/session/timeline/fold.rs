@@ -296,7 +296,7 @@ impl Timeline {
     fn count_errors(&mut self, t_s: f64, errors: &BTreeMap<String, u64>, aside: Option<&'static str>) {
         self.errors.count(t_s, errors, aside);
         if errors.values().any(|n| *n > 0) {
-            add_counts(&mut self.error_cells.entry(t_s, 0.0).0, errors);
+            add_counts(self.error_cells.entry(t_s, 0.0).0.entry(aside).or_default(), errors);
         }
     }
 

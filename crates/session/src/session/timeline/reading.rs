@@ -342,7 +342,7 @@ impl<'a> Reading<'a> {
         }
         let mut log = ErrorLog::default();
         for cell in self.timeline.error_cells.between(0.0, self.t_s) {
-            log.count(cell.to_s, &cell.value.0, None);
+            cell.value.0.iter().for_each(|(aside, errors)| log.count(cell.to_s, errors, *aside));
         }
         Cow::Owned(log.with_first_messages_of(all))
     }

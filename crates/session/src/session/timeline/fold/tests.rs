@@ -103,6 +103,9 @@ fn errors_come_from_load_and_ping_with_their_first_message() {
     assert_eq!(errors[0].as_ref().map(ErrorCell::total), Some(28), "those of load and ping");
     let kinds: Vec<_> = timeline.errors.by_count().into_iter().map(|(k, e)| (k, e.count)).collect();
     assert_eq!(kinds, [("timeout", 25), ("OOM", 3)]);
+    let before = timeline.at(0.9).errors().into_owned();
+    let aside = before.by_count().into_iter().map(|(kind, error)| (kind, error.aside.clone()));
+    assert!(aside.eq([("timeout", [("PING", 25)].into()), ("OOM", [].into())]), "{before:?}");
     let summary = timeline.summary();
     assert_eq!(summary.first_errors.get("OOM").map(String::as_str), Some("OOM no memory"));
 }
