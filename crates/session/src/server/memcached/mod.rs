@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!                    ┌─ stats ──────────► Status, events
-//! every second       └─ stats settings ─► Status          (once in a while)
+//! every second       ├─ stats settings ─► Status          (once in a while)
+//!                    └─ stats conns ────► Status          (once for each server process)
 //! before a write     stats, stats conns ► Survey
 //! at the end         delete, in chunks ─► CleaningResult   (by name: there is no SCAN)
 //! ```

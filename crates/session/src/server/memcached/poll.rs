@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     MemcachedSender,
     news::StatsChanges,
-    stats::{StatsReply, called},
+    stats::{LISTENING, StatsReply, called},
 };
 use crate::{
     gauge::Gauge,
@@ -37,6 +37,8 @@ pub(in crate::server) struct MemcachedPoller {
     news: StatsChanges,
     settings: Arc<BTreeMap<String, String>>,
     polls: u32,
+    /// The number of listening sockets of the server.
+    listening: usize,
 }
 
 impl MemcachedPoller {
@@ -51,6 +53,10 @@ impl MemcachedPoller {
     ) -> Result<(u64, Polled), ServerError> {
         let text = wire.text("stats").await?;
         let at_ns = now_ns();
+        if self.polls == 0 {
+            let list = ServerError::optional(wire.text("stats conns").await)?;
+            self.listening = list.map_or(1, |list| listening(&StatsReply::parse(&list)));
+        }
         if self.polls.is_multiple_of(SETTINGS_EVERY) {
             let text = ServerError::optional(wire.text("stats settings").await)?;
             self.settings = Arc::new(settings(&text.unwrap_or_default()));
@@ -62,7 +68,7 @@ impl MemcachedPoller {
     fn read(&mut self, at_ns: u64, stats: &StatsReply) -> Polled {
         let (events, is_other) = self.news.read(at_ns, stats);
         if is_other {
-            (self.counters, self.calls) = (None, None);
+            (self.counters, self.calls, self.polls) = (None, None, 0);
         }
         let counters = GaugeCounters::new(at_ns, String::new(), stats.sources());
         let (mut gauges, poll_s) = counters.since(self.counters.as_ref());
@@ -71,6 +77,9 @@ impl MemcachedPoller {
         let sum = added.values().map(|stat| stat.calls).fold(0, u64::saturating_add);
         let per_s = poll_s.filter(|s| *s > 0.0).map(|s| sum as f64 / s);
         gauges.set(Gauge::OpsPerS, per_s);
+        // `curr_connections` leaves out only one listening socket. A server of IPv4 and IPv6 has two.
+        let beyond = self.listening.saturating_sub(1) as f64;
+        gauges.set(Gauge::Clients, gauges[Gauge::Clients].map(|all| (all - beyond).max(0.0)));
         (self.counters, self.calls) = (Some(counters), Some(calls));
         let status = Status {
             name: "memcached".to_owned(),
@@ -93,9 +102,30 @@ fn policy(settings: &BTreeMap<String, String>) -> Option<String> {
     settings.get("evictions").map(|word| policy(word).to_owned())
 }
 
+/// Returns the number of listening sockets in the reply to `stats conns`.
+fn listening(list: &StatsReply) -> usize {
+    list.iter().filter(|(_, state)| *state == LISTENING).count()
+}
+
 /// Parses the shown settings.
 fn settings(text: &str) -> BTreeMap<String, String> {
     let stats = StatsReply::parse(text);
     let shown = stats.iter().filter(|(name, _)| SETTINGS.contains(name));
     shown.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_with_two_listening_sockets_has_no_client_more() {
+        let conns = "STAT 22:state conn_listening\nSTAT 23:state conn_listening\nSTAT 24:state conn_read";
+        let stats = StatsReply::parse("STAT curr_connections 8");
+        let clients = |listening| {
+            let mut poller = MemcachedPoller { listening, ..MemcachedPoller::default() };
+            poller.read(0, &stats).status.gauges[Gauge::Clients]
+        };
+        assert_eq!([1, listening(&StatsReply::parse(conns))].map(clients), [Some(8.0), Some(7.0)]);
+    }
 }

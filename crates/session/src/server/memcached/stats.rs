@@ -11,6 +11,9 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct StatsReply<'a>(BTreeMap<&'a str, &'a str>);
 
+/// The state of a listening socket in the reply to `stats conns`.
+pub(super) const LISTENING: &str = "conn_listening";
+
 /// The counters in `stats` whose sum is the number of calls of a command. The server counts a `gat` as a `get` and as a
 /// `touch`.
 const COMMANDS: [(&str, &[&str]); 9] = [

@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::{MemcachedSender, stats::StatsReply};
+use super::{
+    MemcachedSender,
+    stats::{LISTENING, StatsReply},
+};
 use crate::{
     endpoint::{Address, Target},
     host::ports_to,
@@ -56,7 +59,7 @@ fn others(list: &str, own: &HashSet<u16>) -> u64 {
             .and_then(|address| address.rsplit_once(':')?.1.parse().ok())
             .is_some_and(|port| own.contains(&port))
     };
-    let clients = stats.iter().filter(|(_, state)| *state != "conn_listening");
+    let clients = stats.iter().filter(|(_, state)| *state != LISTENING);
     let clients: Vec<bool> =
         clients.filter_map(|(name, _)| name.strip_suffix(":state")).map(is_ours).collect();
     let ours = match clients.iter().filter(|is_ours| **is_ours).count() {
