@@ -166,3 +166,13 @@ fn a_slot_with_60_percent_of_the_requests_is_named_and_even_use_is_not() {
     let share = requests as f64 / past.intervals().map(|interval| interval.ops).sum::<u64>() as f64;
     assert!((0.55..0.65).contains(&share), "{share}");
 }
+
+#[test]
+fn a_slot_with_all_requests_is_named_although_only_its_node_has_results() {
+    let nodes = Nodes::start(Server::redis, false);
+    let port = nodes.0[0].port_text();
+    let running = Running::start(redyno(&["-p", &port, "--headless", "--load", "--yes", "-r", "1"]));
+    running.wait_for_lines(1, " gets 100 % of the requests, an even share is 33 %");
+    running.signal(Signal::INT);
+    running.end().expect_code(130);
+}

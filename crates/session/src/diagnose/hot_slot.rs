@@ -63,7 +63,9 @@ impl SlotRequests {
     fn finding(&self, session: Option<&SessionStart>, part: f64) -> Option<Finding> {
         let all: u64 = self.nodes.values().sum();
         let (slot, requests) = self.slots.iter().max_by_key(|(_, requests)| **requests)?;
-        let others = self.nodes.len().checked_sub(1).filter(|others| *others > 0)?;
+        // The results by node contain only nodes that have got requests. One hot key may leave all others without any.
+        let nodes = self.nodes.len().max(session.map_or(0, SessionStart::primaries));
+        let others = nodes.checked_sub(1).filter(|others| *others > 0)?;
         // At this limit, the slot's node has 1.5 times an even share, if all other slots are used evenly.
         let limit = (0.5 / others as f64).clamp(0.1, 0.5);
         let share = *requests as f64 / all.max(1) as f64;
@@ -73,7 +75,7 @@ impl SlotRequests {
         let share = units::percent(share.min(1.0));
         let (node, most) = self.nodes.iter().max_by_key(|(_, requests)| **requests)?;
         let address = name(session, *node);
-        let even = units::percent(1.0 / self.nodes.len() as f64);
+        let even = units::percent(1.0 / nodes as f64);
         let node = (most >= requests).then(|| {
             let share = units::percent(*most as f64 / all as f64);
             format!("{address} gets {share} of the requests, an even share is {even}")
@@ -125,7 +127,7 @@ mod tests {
     use crate::{
         diagnose::{Findings, of_segment},
         knobs::Knobs,
-        session::{OperationInterval, Segment},
+        session::{OperationInterval, Segment, ServerIdentity},
     };
 
     fn second(n: u32, nodes: u16, hot: u64) -> Interval {
@@ -163,6 +165,24 @@ mod tests {
             "{said:?}"
         );
         assert_eq!(said[1], "hot slot: no longer");
+    }
+
+    #[test]
+    fn primaries_without_requests_are_nodes_too() {
+        let of_role = |role: &str| ServerIdentity { role: role.to_owned(), ..ServerIdentity::default() };
+        let found = |primaries, requests: &[u64]| {
+            let mut session = SessionStart::now(of_role("master"));
+            session.nodes = (1..primaries).map(|_| of_role("master")).chain([of_role("slave")]).collect();
+            let part = |ops: &u64| OperationInterval { ops: *ops, ..OperationInterval::default() };
+            let nodes = (0..).zip(requests.iter().map(part)).collect();
+            let total = Interval { nodes, slots: [(1234, requests[0])].into(), ..Interval::default() };
+            of_segment(&segment(), &total, Some(&session)).pop().map(|found| found.evidence.join(", "))
+        };
+        let even = |node, share, even| {
+            Some(format!("node {node} gets {share} % of the requests, an even share is {even} %"))
+        };
+        assert_eq!([1, 3, 5].map(|n| found(n, &[1000])), [None, even(1, 100, 33), even(1, 100, 20)]);
+        assert_eq!([2, 6].map(|n| found(n, &[400, 600])), [None, even(2, 60, 17)]);
     }
 
     #[test]
