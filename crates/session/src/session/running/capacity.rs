@@ -10,7 +10,7 @@ use crate::{
     session::{Moment, Record},
 };
 
-/// The number of redyno's connections that carry no load: one of the ping probe and one of the control plane.
+/// The number of redyno's connections that every session has: one of the ping probe and one of the control plane.
 const OURS_BESIDE_LOAD: u64 = 2;
 /// After redyno has changed its number of clients, the server may report an outdated number for this time, in
 /// seconds.
@@ -79,6 +79,10 @@ pub(super) struct CapacityWatch {
     began_s: f64,
     /// The number of redyno's connections for load. These connections stay open while the load is off.
     ours: u64,
+    /// The number of connections of the workload's receivers, which end with the load.
+    receivers: u64,
+    /// The number of connections of the probe of lag, the probe of recall and the scan of keys.
+    pub besides: u64,
 }
 
 impl CapacityWatch {
@@ -106,6 +110,9 @@ impl CapacityWatch {
                 if segment.knobs.load || self.ours > 0 {
                     self.ours = segment.knobs.clients.into();
                 }
+                let Knobs { load, workload, keyspace, .. } = &segment.knobs;
+                self.receivers =
+                    if *load { workload.receiver_connections(*keyspace, None).into() } else { 0 };
             }
             Record::Server(moment) => {
                 // A primary that has become a replica has the keys of another primary.
@@ -126,7 +133,7 @@ impl CapacityWatch {
         room.memory = limit.zip(used).map(|(limit, used)| limit.saturating_sub(used));
         room.max_clients = whole(Gauge::MaxClients);
         if is_alone && t_s - self.began_s >= COUNT_SETTLES_S {
-            let ours = self.ours + OURS_BESIDE_LOAD;
+            let ours = self.ours + self.receivers + self.besides + OURS_BESIDE_LOAD;
             room.others = whole(Gauge::Clients).map(|clients| clients.saturating_sub(ours));
         }
     }
@@ -135,7 +142,7 @@ impl CapacityWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::Segment;
+    use crate::{session::Segment, workload::preset};
 
     fn room(began_s: f64, clients: u64, limit: f64) -> FreeCapacity {
         let mut watch = CapacityWatch::default();
@@ -181,5 +188,20 @@ mod tests {
         assert_eq!(room(0.0, 59, 100.0), expected);
         assert_eq!(room(0.0, 59, 0.0).memory, None, "it has no limit");
         assert_eq!(room(4.0, 59, 100.0).others, None, "its count is of before");
+    }
+
+    #[test]
+    fn receivers_probes_and_the_scan_of_keys_are_no_other_clients() {
+        let mut watch = CapacityWatch { besides: 3, ..CapacityWatch::default() };
+        let workload = preset("pubsub").unwrap();
+        let receivers = u64::from(workload.receiver_count().unwrap());
+        let mut others = |load, clients| {
+            let knobs = Knobs { load, workload: workload.clone(), ..Knobs::default() };
+            watch.push(0, &Record::Segment(Segment::new(0.0, 1, knobs)), |_| true);
+            watch.push(0, &status(clients, 0.0), |_| true);
+            watch.room().others
+        };
+        assert_eq!(others(true, 50 + receivers + 3 + 2 + 7), Some(7));
+        assert_eq!(others(false, 50 + 3 + 2 + 7), Some(7), "receivers end with the load");
     }
 }

@@ -14,7 +14,7 @@ use crate::{knobs::Knobs, load::RequestLimit, server::Survey, session::Record};
 #[derive(Debug)]
 pub(super) struct Caution {
     danger: HarmCheck,
-    room: CapacityWatch,
+    pub room: CapacityWatch,
     limits: WriteLimits,
     /// Whether the checks are switched off, because the command line allows everything and no user can change
     /// settings later.

@@ -41,7 +41,7 @@ pub(super) struct WriteGate {
     /// Whether the command line allows everything (`--yes`).
     is_allowed: bool,
     /// The check for load settings that may do harm.
-    caution: Caution,
+    pub caution: Caution,
     /// The next message to the peers, if there is one: a question about possible harm, or a refusal.
     unsent: Option<Admission>,
     /// Allowed commands that may write keys of others; `None` until any writes are allowed.
