@@ -15,6 +15,8 @@ const WAITS: f64 = 0.10;
 const WAITS_LONG: f64 = 0.30;
 /// Another process is named as the cause only if it uses at least this share of a core.
 const BUSY: f64 = 0.10;
+/// The advice if it is unknown which process runs on the server's core.
+const TOP: &str = "top -H shows what runs on the server's core";
 
 /// Returns the current finding, if any.
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
@@ -32,18 +34,29 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let evidence = [now.pings.slowed(), cores];
     let on_it = busy().find(|process| process.core.is_some() && process.core == core);
     if let Some(other) = on_it.or_else(|| busy().next()) {
-        let is = if on_it.is_some() { "runs on it" } else { "is the busiest other process" };
+        let is = match on_it {
+            Some(_) => "runs on it",
+            None if other.pid == 0 => "is the busiest",
+            None => "is the busiest other process",
+        };
         let of_server = sample.server.as_ref().is_some_and(|server| server.name == other.name);
         let is_child = of_server && sample.gauges[Gauge::ServerChildCpu].is_some_and(|cpu| cpu >= BUSY);
-        let (name, next) = match is_child {
-            true => ("its own forked child", "save at quiet hours or on a replica".to_owned()),
-            false => {
-                let next = format!("give the server a core of its own: taskset -pc CORE {}", other.pid);
-                (other.name.as_str(), next)
+        let (name, pid, next) = match other.pid {
+            // Redacted records contain neither the number nor the name.
+            0 => ("another process", String::new(), TOP.to_owned()),
+            pid => {
+                let (name, next) = match is_child {
+                    true => ("its own forked child", "save at quiet hours or on a replica".to_owned()),
+                    false => {
+                        let next = format!("give the server a core of its own: taskset -pc CORE {pid}");
+                        (other.name.as_str(), next)
+                    }
+                };
+                (name, format!(" (pid {pid})"), next)
             }
         };
         let used = format!("{name} uses {} of a core", units::percent(other.cpu));
-        let long = format!("{waits}; {name} (pid {}) {is}", other.pid);
+        let long = format!("{waits}; {name}{pid} {is}");
         let finding = Finding::of(severity, waits, long);
         let finding = finding.with([Some(used)].into_iter().chain(evidence), &next);
         return Some(Finding { explains: share, ..finding });
@@ -54,7 +67,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
             "; redyno's own load uses the other cores' time",
             "give redyno its own cores, or run it elsewhere",
         ),
-        false => ("", "top -H shows what runs on the server's core"),
+        false => ("", TOP),
     };
     let finding = Finding::of(severity, waits.clone(), waits + who).with(evidence, next);
     Some(Finding { is_ours, explains: share, ..finding })
@@ -92,6 +105,18 @@ mod tests {
         assert!(long.contains("; its own forked child (pid 70) is"), "{long}");
         assert_eq!(next, "save at quiet hours or on a replica");
         assert!(named(0.0).0.contains("; redis-server (pid 70) is"), "another server is another process");
+    }
+
+    #[test]
+    fn a_redacted_process_is_another_process_and_no_child() {
+        let found = first(6, |second| {
+            second.host.gauges.set(Gauge::ServerRunDelay, Some(0.5));
+            second.host.gauges.set(Gauge::ServerChildCpu, Some(0.4));
+            let process = |cpu| Process { cpu, name: "x".to_owned(), core: Some(3), ..Process::default() };
+            (second.host.server, second.host.busy) = (Some(process(0.1)), vec![process(0.4)]);
+        });
+        assert!(found.long.ends_with("for a core; another process runs on it"), "{}", found.long);
+        assert_eq!(found.next, TOP);
     }
 
     #[test]

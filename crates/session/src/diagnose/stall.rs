@@ -92,16 +92,19 @@ impl StallRule {
         let known_by = format!("no reply to {what} for {for_s:.1} s, although the connections are open");
         let process = now.host().and_then(|host| host.server.as_ref());
         let stopped = process.filter(|process| process.state == Some('T'));
-        let long = match stopped {
-            Some(process) => format!("the server does not answer: its process {} is stopped", process.pid),
-            None => "the server does not answer".to_owned(),
+        // The number is 0 in redacted records. `kill` with 0 would reach the user's own process group.
+        let known = stopped.map(|process| process.pid).filter(|pid| *pid != 0);
+        let long = match (stopped, known) {
+            (Some(_), Some(pid)) => format!("the server does not answer: its process {pid} is stopped"),
+            (Some(_), None) => "the server does not answer: its process is stopped".to_owned(),
+            (None, _) => "the server does not answer".to_owned(),
         };
         let stall = Finding {
             severity: Severity::Problem,
             explains: 1.0,
             since_s,
             evidence: vec![known_by],
-            next: stopped.map_or_else(|| NEXT.to_owned(), |process| format!("kill -CONT {}", process.pid)),
+            next: known.map_or_else(|| NEXT.to_owned(), |pid| format!("kill -CONT {pid}")),
             ..Finding::new("stall", "no answer", long)
         };
         (for_s >= SILENCE_S).then_some(stall)
@@ -112,7 +115,8 @@ impl StallRule {
 mod tests {
     use super::*;
     use crate::{
-        diagnose::Findings,
+        diagnose::{Findings, fixture::Second},
+        host::Process,
         load::Prefilling,
         probe::Ping,
         session::{Interval, Segment, Span},
@@ -151,6 +155,24 @@ mod tests {
             "stall: the server does not answer: no reply to the load for 1.5 s, although the connections are open; {NEXT}"
         );
         assert_eq!(reported, [vec![], vec![], vec![begun], vec!["stall: no longer".to_owned()]]);
+    }
+
+    #[test]
+    fn a_stopped_process_is_named_by_its_number_if_the_number_is_known() {
+        let found = |pid| {
+            let mut second = Second::healthy(1);
+            second.host.server = Some(Process { pid, state: Some('T'), ..Process::default() });
+            let mut findings = begin(loaded());
+            second.records().iter().for_each(|record| drop(findings.push(record)));
+            findings.push(&interval(1.0, 9, 0.0));
+            findings.push(&interval(3.0, 0, 0.0));
+            let stall = findings.now().remove(0);
+            (stall.long, stall.next)
+        };
+        let (long, next) = found(70);
+        assert!(long.ends_with("its process 70 is stopped") && next == "kill -CONT 70", "{long}: {next}");
+        let (long, next) = found(0);
+        assert!(long.ends_with("its process is stopped") && next == NEXT, "{long}: {next}");
     }
 
     #[test]
