@@ -5,8 +5,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use parking_lot::Mutex;
 
-use super::{Address, MOST_NODES};
+use super::Address;
 use crate::untrusted;
+
+/// The largest number of servers whose calls are counted.
+const MOST_SERVERS: usize = 1024;
 
 /// The commands that [`Talk`](super::Talk)s have sent, by server. Clones share their counts, and a target's counts are
 /// no part of its identity: all values are equal.
@@ -22,7 +25,7 @@ impl SideCalls {
         let name = words.iter().take(2).map(|word| untrusted::bytes(word).to_lowercase()).collect::<Vec<_>>();
         let (server, mut calls) = (address.to_string(), self.0.lock());
         // A cluster whose nodes always have new addresses must not fill the memory.
-        if calls.len() < MOST_NODES || calls.contains_key(&server) {
+        if calls.len() < MOST_SERVERS || calls.contains_key(&server) {
             *calls.entry(server).or_default().entry(name.join("|")).or_default() += 1;
         }
     }
