@@ -95,6 +95,7 @@ const WRONG: [(&str, &str); 94] = [
     ("--intrinsic-latency 1 -h h", "-h has no effect with --intrinsic-latency"),
     ("--headless --theme dark", "--theme has no effect with --headless"),
     ("--headless -i 3", "-i has no effect with --headless"),
+    ("--headless --find p99<1ms --fail-if clients>1", "'clients>1' is a condition on a setting, which the"),
     ("--headless --seed 3", "--seed has no effect without load (add --load)"),
     ("-c 5 --no-load", "-c has no effect with --no-load"),
     ("replay x --headless --no-mouse", "cannot be used with"),

@@ -159,6 +159,13 @@ pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) ->
 /// # Errors
 /// Fails if an option has no effect; the error names the option and the mode.
 pub fn check_load(given: &ArgMatches, line: &CommandLine, knobs: &Knobs) -> Result<(), UsageError> {
+    let of_settings = line.session.fail_if.iter().find(|condition| condition.is_of_settings());
+    if let Some(condition) = of_settings.filter(|_| line.experiment.is_given()) {
+        return Err(UsageError::of(format!(
+            "--fail-if '{condition}' is a condition on a setting, which the experiment changes; give a condition on a result, \
+             such as 'errors > 0'"
+        )));
+    }
     if knobs.load {
         return line.load.check_rate(knobs.rate.is_some() || line.experiment.is_given());
     }

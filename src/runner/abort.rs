@@ -129,7 +129,8 @@ impl Abort {
     fn judge(&mut self, second: &Interval) -> Vec<Order> {
         let is_open = second.response.is_some();
         let server_cpu = self.server_cpu.take();
-        let row = Row { server_cpu, ..Row::of_interval(second) };
+        let knobs = self.segment.as_ref().map(|segment| &segment.knobs);
+        let row = Row { server_cpu, knobs, ..Row::of_interval(second) };
         // If all clients think, no request waits.
         let longest_us = second.waiting_us.max(second.behind_us);
         let waits = longest_us.max(second.due) > 0 || !second.errors.is_empty() || second.outage_s > 0.0;

@@ -9,7 +9,7 @@ use super::{Failure, Listener, UsageError, listener::record, machine::Machine};
 use crate::{
     compare::{Condition, LatencyBound, MetCondition, Run, mismatches},
     print::words::StreamText,
-    session::{Delivery, Order, Reader, Timeline, figures::Row},
+    session::{Delivery, Order, Reader, Timeline, figures::Row, timeline::SegmentTotal},
     untrusted,
 };
 
@@ -19,7 +19,8 @@ pub struct Gate {
     /// The recording that is the base of relative changes.
     base: Option<Run>,
     timeline: Timeline,
-    machine: Machine,
+    /// The delays of this machine during the session.
+    pub(super) machine: Machine,
 }
 
 impl Gate {
@@ -79,7 +80,12 @@ impl Listener for Gate {
         let crossed: Vec<_> = match &self.base {
             None => {
                 let summary = self.timeline.summary();
-                let row = Row { pings: Some(&self.machine.pings), ..Row::of_summary(&summary) };
+                let measured = self.timeline.segments.measured();
+                let mut settings = measured.iter().map(|segment| &segment.start.knobs);
+                let knobs = settings.next().filter(|first| settings.all(|knobs| knobs == *first));
+                let server_cpu = SegmentTotal::mean_cpu(&measured);
+                let row = Row::of_summary(&summary);
+                let row = Row { pings: Some(&self.machine.pings), server_cpu, knobs, ..row };
                 let is_open = summary.response.is_some();
                 self.crossed(|condition| condition.of_row(&row, is_open))
             }
@@ -176,5 +182,49 @@ pub fn named(name: &str) -> (&str, Option<u32>) {
     match numbered() {
         Some((file, number)) if !Path::new(name).exists() => (file, Some(number)),
         _ => (name, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        gauge::Gauge,
+        knobs::Knobs,
+        server::Status,
+        session::{Interval, Moment, Record, Segment},
+    };
+
+    /// Returns the verdict about a session whose segments have these numbers of clients. In each segment, the server
+    /// uses a mean of 0.7 cores.
+    fn verdict(condition: &str, clients: &[u32]) -> Result<(), Failure> {
+        let mut gate = Gate::of(&[condition.parse().unwrap()], None).unwrap().unwrap();
+        let poll = |t_s, cpu| {
+            let status = Status { gauges: [(Gauge::Cpu, cpu)].into(), ..Status::default() };
+            Record::Server(Box::new(Moment::new(t_s, status)))
+        };
+        let mut records = vec![Record::Segment(Segment::new(0.0, 0, Knobs::default())), poll(0.5, 5.0)];
+        for (n, clients) in (1..).zip(clients) {
+            let (t_s, knobs) = (f64::from(n) * 10.0, Knobs { load: true, clients: *clients, ..Knobs::default() });
+            records.push(Record::Segment(Segment::new(t_s, n, knobs)));
+            let interval = Interval { t_s: t_s + 9.0, length_s: 9.0, segment: n, ops: 9, ..Interval::default() };
+            records.push(Record::Interval(Box::new(interval)));
+            records.extend([poll(t_s + 1.0, 3.0), poll(t_s + 2.0, 0.4), poll(t_s + 5.0, 0.8)]);
+        }
+        for record in records {
+            gate.take(&Delivery::Record(Arc::new(record)));
+        }
+        gate.verdict()
+    }
+
+    #[test]
+    fn the_cpu_of_the_server_and_a_single_setting_are_judged() {
+        assert!(verdict("server_cpu > 0.75", &[5, 6]).is_ok());
+        for condition in ["server_cpu > 0.65", "clients > 4", "in_flight > 4"] {
+            assert!(matches!(verdict(condition, &[5]), Err(Failure::Crossed(_))), "{condition}");
+        }
+        assert!(matches!(verdict("clients > 4", &[5, 6]), Err(Failure::Undecided(_))));
     }
 }

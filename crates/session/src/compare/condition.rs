@@ -229,6 +229,11 @@ impl Condition {
         self.what == TestedFigure::Figure(figures::SERVER_CPU)
     }
 
+    /// Returns whether the condition is on a setting of the load.
+    pub fn is_of_settings(&self) -> bool {
+        matches!(self.what.figure(false).unit, FigureUnit::Setting | FigureUnit::Shape)
+    }
+
     /// Returns whether the condition can be met because redyno is slow, even if the server is fast. This is
     /// true for a latency above a bound (`p99 > 2ms`), and for a throughput below a bound (`ops < -5%`).
     pub fn is_of_speed(&self) -> bool {

@@ -35,7 +35,13 @@ pub struct SegmentTotal {
 impl SegmentTotal {
     /// Returns the mean share of a core that the server used during this segment, from polls of its CPU time.
     pub fn cpu(&self) -> Option<f64> {
-        let (sum, length_s) = self.cpu;
+        Self::mean_cpu(&[self])
+    }
+
+    /// Returns the mean share of a core that the server used during several segments.
+    pub fn mean_cpu(segments: &[&Self]) -> Option<f64> {
+        let (sum, length_s) =
+            segments.iter().fold((0.0, 0.0), |sum, segment| (sum.0 + segment.cpu.0, sum.1 + segment.cpu.1));
         (length_s > 0.0).then(|| sum / length_s)
     }
 
@@ -107,6 +113,13 @@ impl Segments {
     /// [`starts`](Self::starts) and in the [`summary`](Self::summary).
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &SegmentTotal> {
         self.kept.iter().map(Arc::as_ref)
+    }
+
+    /// Returns the listed segments under load, without prefill and warm-up; if there are none, all listed segments.
+    pub fn measured(&self) -> Vec<&SegmentTotal> {
+        let is_measured = |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none();
+        let measured: Vec<_> = self.iter().filter(is_measured).collect();
+        if measured.is_empty() { self.iter().collect() } else { measured }
     }
 
     /// Returns the sum of all segments except prefill and warm-up. The summary contains no messages of errors.
