@@ -207,9 +207,11 @@ mod tests {
         };
         let mut records = vec![Record::Segment(Segment::new(0.0, 0, Knobs::default())), poll(0.5, 5.0)];
         for (n, clients) in (1..).zip(clients) {
-            let (t_s, knobs) = (f64::from(n) * 10.0, Knobs { load: true, clients: *clients, ..Knobs::default() });
+            let (t_s, knobs) =
+                (f64::from(n) * 10.0, Knobs { load: true, clients: *clients, ..Knobs::default() });
             records.push(Record::Segment(Segment::new(t_s, n, knobs)));
-            let interval = Interval { t_s: t_s + 9.0, length_s: 9.0, segment: n, ops: 9, ..Interval::default() };
+            let interval =
+                Interval { t_s: t_s + 9.0, length_s: 9.0, segment: n, ops: 9, ..Interval::default() };
             records.push(Record::Interval(Box::new(interval)));
             records.extend([poll(t_s + 1.0, 3.0), poll(t_s + 2.0, 0.4), poll(t_s + 5.0, 0.8)]);
         }

@@ -9,7 +9,7 @@
 use std::{io::Write as _, time::Duration};
 
 use crate::{
-    compare::LatencyBound,
+    compare::{BoundedLatency, LatencyBound},
     diagnose::our_limit,
     print::words::StreamText,
     probe::wake_delays,
@@ -58,8 +58,6 @@ pub(super) fn check_before(bounds: &[LatencyBound]) {
 #[derive(Default)]
 pub(super) struct Machine {
     late: Latency,
-    /// The response times in an open loop, or the service times in a closed loop.
-    requests: Latency,
     /// The round trips of PING.
     pub(super) pings: Latency,
     load: Interval,
@@ -81,7 +79,6 @@ impl Machine {
             Record::Ping(span) if !self.is_aside && record.is_of(0) => self.pings.merge(&span.body.rtt),
             Record::Wake(span) if !self.is_aside => self.late.merge(&span.body.late),
             Record::Interval(interval) if !self.is_aside && record.is_of(0) => {
-                self.requests.merge(interval.response.as_ref().unwrap_or(&interval.service));
                 self.load.add(interval);
             }
             _ => {}
@@ -92,7 +89,12 @@ impl Machine {
     /// result says nothing about the server. Returns `None` if these delays do not explain the result.
     pub(super) fn explains(&self, bound: &LatencyBound) -> Option<String> {
         let why = obstacle(&self.late, bound)?;
-        let measured = if bound.is_of_pings { &self.pings } else { &self.requests };
+        let service = &self.load.service;
+        let measured = match bound.of {
+            BoundedLatency::Pings => &self.pings,
+            BoundedLatency::Service => service,
+            BoundedLatency::Requests => self.load.response.as_ref().unwrap_or(service),
+        };
         let ((_, late_ns), (_, measured_ns)) =
             (at(&self.late, bound.quantile)?, at(measured, bound.quantile)?);
         let is_usual = measured.percentile(0.5).is_some_and(|ns| ns > bound.ns);
@@ -129,7 +131,7 @@ mod tests {
     }
 
     fn bound(quantile: f64) -> LatencyBound {
-        LatencyBound { words: "p99 > 2ms".to_owned(), quantile, ns: 2 * MS, is_of_pings: false }
+        LatencyBound { words: "p99 > 2ms".to_owned(), quantile, ns: 2 * MS, of: BoundedLatency::Requests }
     }
 
     #[test]
@@ -159,7 +161,8 @@ mod tests {
         machine.push(&Record::Wake(Span::new(1.0, 1.0, Wake { late: repeated(5 * MS, 5000) })));
         machine.push(&ping(1, 2000));
         machine.push(&ping(6, 100));
-        let bound = LatencyBound { words: "ping_p99 > 2ms".to_owned(), is_of_pings: true, ..bound(0.99) };
+        let bound =
+            LatencyBound { words: "ping_p99 > 2ms".to_owned(), of: BoundedLatency::Pings, ..bound(0.99) };
         assert!(machine.explains(&bound).is_some());
         machine.push(&Record::Segment(Segment::new(2.0, 2, Knobs { load: true, ..Knobs::default() })));
         assert!(machine.pings.is_empty(), "under load, only the load is measured");

@@ -74,8 +74,19 @@ pub struct LatencyBound {
     pub quantile: f64,
     /// The limit, in nanoseconds.
     pub ns: u64,
-    /// Whether the limit is for PING, and not for the requests of the load.
-    pub is_of_pings: bool,
+    /// The latency that has the limit.
+    pub of: BoundedLatency,
+}
+
+/// A latency with a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoundedLatency {
+    /// The round trips of PING.
+    Pings,
+    /// The service times.
+    Service,
+    /// The response times in an open loop, and the service times in a closed loop.
+    Requests,
 }
 
 /// A condition that is met, or that may be met.
@@ -202,10 +213,8 @@ impl Condition {
 
     /// Returns the quantile of the latency that the condition tests, from 0 to 1; 1 means the maximum.
     pub fn quantile(&self) -> Option<f64> {
-        let heading = match self.what {
-            TestedFigure::Level { service, .. } => service.heading,
-            TestedFigure::Figure(figure) => figure.heading.strip_prefix("ping ")?,
-        };
+        let heading = self.what.figure(false).heading;
+        let heading = ["ping ", "resp "].iter().find_map(|of| heading.strip_prefix(of)).unwrap_or(heading);
         let known = PERCENTILES.iter().find(|known| known.name == heading);
         let max = (heading == figures::SERVICE_MAX.heading).then_some(1.0);
         known.map(|known| known.quantile).or(max)
@@ -215,8 +224,12 @@ impl Condition {
     pub fn latency_bound(&self) -> Option<LatencyBound> {
         let Bound::Value(ns) = self.bound else { return None };
         let quantile = self.quantile().filter(|_| self.is_above)?;
-        let (words, is_of_pings) = (self.text.clone(), self.is_of_pings());
-        Some(LatencyBound { words, quantile, ns: ns as u64, is_of_pings })
+        let of = match self.what {
+            _ if self.is_of_pings() => BoundedLatency::Pings,
+            TestedFigure::Figure(figure) if !figure.name.starts_with("response_") => BoundedLatency::Service,
+            _ => BoundedLatency::Requests,
+        };
+        Some(LatencyBound { words: self.text.clone(), quantile, ns: ns as u64, of })
     }
 
     /// Returns whether the condition is on PING. Only such a condition has a meaning without load.
@@ -237,8 +250,8 @@ impl Condition {
     /// Returns whether the condition can be met because redyno is slow, even if the server is fast. This is
     /// true for a latency above a bound (`p99 > 2ms`), and for a throughput below a bound (`ops < -5%`).
     pub fn is_of_speed(&self) -> bool {
-        let is_level = matches!(self.what, TestedFigure::Level { .. }) || self.is_of_pings();
-        is_level && self.is_above || self.what == TestedFigure::Figure(figures::OPS_PER_S) && !self.is_above
+        let is_latency = self.what.figure(false).unit == FigureUnit::Latency;
+        is_latency && self.is_above || self.what == TestedFigure::Figure(figures::OPS_PER_S) && !self.is_above
     }
 
     /// Returns the condition if the measured figure meets it. If the figure was not measured, the condition is returned

@@ -18,7 +18,7 @@ mod table;
 mod tests;
 
 pub use compared::RunComparison;
-pub use condition::{Condition, ConditionError, LatencyBound, MetCondition};
+pub use condition::{BoundedLatency, Condition, ConditionError, LatencyBound, MetCondition};
 pub use difference::Difference;
 pub use fit::mismatches;
 pub use run::{Run, RunError};

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use super::WordsError;
 use crate::{
-    compare::LatencyBound,
+    compare::{BoundedLatency, LatencyBound},
     knobs::Knobs,
     session::{Interval, ReceiverResults},
     stats::{Latency, PERCENTILES},
@@ -151,7 +151,7 @@ impl Limit {
             words: self.to_string(),
             quantile: self.quantile,
             ns: self.below_ns,
-            is_of_pings: false,
+            of: BoundedLatency::Requests,
         }
     }
 

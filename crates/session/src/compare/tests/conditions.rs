@@ -48,8 +48,18 @@ fn a_condition_on_ping_has_the_units_of_other_latencies() {
     let few = "ping_p99.9 > 1ms".parse::<Condition>().unwrap();
     assert_eq!(few.of_row(&row, false).map(|met| met.is_sure), Some(false));
     let bound = few.latency_bound().unwrap();
-    assert_eq!((bound.quantile, bound.ns, bound.is_of_pings), (0.999, 1_000_000, true));
+    assert_eq!((bound.quantile, bound.ns, bound.of), (0.999, 1_000_000, BoundedLatency::Pings));
     assert!(few.is_of_speed());
+    for (text, quantile, of) in [
+        ("p99 > 2ms", 0.99, BoundedLatency::Requests),
+        ("service_p99_us > 2ms", 0.99, BoundedLatency::Service),
+        ("response_max_us > 2ms", 1.0, BoundedLatency::Requests),
+    ] {
+        let condition: Condition = text.parse().unwrap();
+        let bound = condition.latency_bound().map(|bound| (bound.quantile, bound.of));
+        assert_eq!((bound, condition.is_of_speed()), (Some((quantile, of)), true), "{text}");
+    }
+    assert_eq!("connect_p99_us > 2ms".parse::<Condition>().unwrap().latency_bound(), None);
     assert_eq!("ping_max < 1ms".parse::<Condition>().unwrap().latency_bound(), None);
     let unknown = "ping_p98 > 1ms".parse::<Condition>().unwrap_err().to_string();
     assert!(unknown.contains(", max, ping_p50, ping_p90, ping_p99, ping_p99.9, ping_max, or"), "{unknown}");
