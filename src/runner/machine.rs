@@ -8,6 +8,7 @@
 
 use std::{io::Write as _, time::Duration};
 
+use super::FleetPlan;
 use crate::{
     compare::{BoundedLatency, LatencyBound},
     diagnose::our_limit,
@@ -63,16 +64,28 @@ pub(super) struct Machine {
     load: Interval,
     has_loaded: bool,
     is_aside: bool,
+    /// Whether agents on other machines carry the load out. Then only PING depends on the delays of this machine.
+    has_agents: bool,
 }
 
 impl Machine {
+    /// Returns the machine of a session whose load this fleet carries out; `None` means that the session does.
+    pub(super) fn of(fleet: Option<&FleetPlan>) -> Self {
+        Self { has_agents: fleet.is_some_and(|fleet| !fleet.is_local), ..Self::default() }
+    }
+
+    /// Returns whether the latency of a limit is measured on this machine.
+    pub(super) fn measures(&self, bound: &LatencyBound) -> bool {
+        !self.has_agents || bound.of == BoundedLatency::Pings
+    }
+
     /// Adds the next record.
     pub(super) fn push(&mut self, record: &Record) {
         match record {
             Record::Segment(segment) if segment.node == 0 => {
                 let is_load = segment.knobs.load && segment.aside().is_none();
                 if is_load && !self.has_loaded {
-                    *self = Self { has_loaded: true, ..Self::default() };
+                    *self = Self { has_loaded: true, has_agents: self.has_agents, ..Self::default() };
                 }
                 self.is_aside = segment.aside().is_some() || self.has_loaded && !is_load;
             }
@@ -88,7 +101,7 @@ impl Machine {
     /// Returns a text if the delays of this machine may be the only reason why a limit was not kept. Such a
     /// result says nothing about the server. Returns `None` if these delays do not explain the result.
     pub(super) fn explains(&self, bound: &LatencyBound) -> Option<String> {
-        let why = obstacle(&self.late, bound)?;
+        let why = obstacle(&self.late, bound).filter(|_| self.measures(bound))?;
         let service = &self.load.service;
         let measured = match bound.of {
             BoundedLatency::Pings => &self.pings,
@@ -146,6 +159,8 @@ mod tests {
         {
             assert_eq!(machine(late_ms, request_ms).explains(&bound(0.99)), None, "{why}");
         }
+        let with_agents = Machine { has_agents: true, ..machine(5, 6) };
+        assert_eq!(with_agents.explains(&bound(0.99)), None, "other machines have measured the requests");
         let usual = LatencyBound { ns: MS / 10, ..bound(0.99) };
         assert_eq!(machine(5, 6).explains(&usual), None, "half of all requests took longer than the limit");
     }

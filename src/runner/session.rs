@@ -82,10 +82,13 @@ impl Plan for SessionRun {
             has_ycsb,
             mut status,
         } = *self;
+        let machine = Machine::of(plan.fleet.as_ref());
         if !matches!(shows, Shows::Screen(_)) {
             let of_gate = gate.as_ref().map(Gate::bounds).unwrap_or_default();
-            machine::check_before(&limit.iter().cloned().chain(of_gate).collect::<Vec<_>>());
+            let bounds = limit.iter().cloned().chain(of_gate).filter(|bound| machine.measures(bound));
+            machine::check_before(&bounds.collect::<Vec<_>>());
         }
+        gate.iter_mut().for_each(|gate| gate.machine = Machine::of(plan.fleet.as_ref()));
         let redacts = plan.commission.redacts;
         let mut session = RunningSession::begin(plan)?;
         let (form, mut printed) = match shows {
@@ -103,7 +106,7 @@ impl Plan for SessionRun {
             ends: ends_with_experiment,
             form,
             limit,
-            machine: Machine::default(),
+            machine,
             has_ended: false,
         });
         let mut listeners: Vec<&mut dyn Listener> = vec![&mut printed, &mut said];
