@@ -5,6 +5,7 @@ use redyno::{
     events::{EventKind, SweptStep},
     session::Record,
 };
+use rustix::process::Signal;
 
 use crate::support::{
     Server,
@@ -67,4 +68,15 @@ fn parameters_are_swept_with_consent_and_are_as_they_were_at_the_end() {
     }
     assert!(outcome.err.contains("redyno: none of these values of hz keeps p50<1us"), "{}", outcome.err);
     assert!(server.cli(&["CONFIG", "GET", "hz"]).contains("10"));
+}
+
+#[test]
+fn an_interrupted_sweep_prints_the_steps_so_far() {
+    let server = a_thousand();
+    let port = server.address.port().to_string();
+    let sweep = Running::start(redyno(&["-p", &port, "--yes", "--headless", "--sweep", "clients 2,3,4"]));
+    sweep.wait_for_lines(1, "  step: clients 2 ");
+    sweep.signal(Signal::INT);
+    let outcome = sweep.end().expect_code(130);
+    assert!(outcome.out.contains("\nclients "), "{}", outcome.out);
 }

@@ -47,13 +47,17 @@ impl Listener for Driver {
         orders
     }
 
-    /// Prints the result of the experiment in readable output, and returns the result for a script.
-    fn verdict(&mut self) -> Result<(), Failure> {
+    /// Prints the result of the experiment in readable output, even if the session was interrupted or aborted.
+    fn finish(&mut self) -> Result<(), Failure> {
         let report = self.experiment.report();
         if self.form == OutputForm::Lines && !report.is_empty() {
             // The end of the program reports whether the result could be written.
             let _ = write!(StreamText::stdout(), "\n{report}");
         }
+        Ok(())
+    }
+
+    fn verdict(&mut self) -> Result<(), Failure> {
         match (outcome(self.experiment.ending()), &self.limit) {
             (Err(Failure::Crossed(words)), Some(limit)) => Err(match self.machine.explains(limit) {
                 Some(why) => Failure::Undecided(format!("{words}; {why}")),
