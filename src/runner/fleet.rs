@@ -190,6 +190,11 @@ impl FleetPlan {
             if let Some(Credentials { user, password }) = &target.credentials {
                 agent.env("REDISCLI_AUTH", password.reveal());
                 agent.args(user.iter().flat_map(|user| ["--user", user]));
+            } else {
+                agent.env_remove("REDISCLI_AUTH");
+            }
+            if self.bus.is_none() {
+                agent.env_remove(BUS_PASSWORD_VARIABLE);
             }
             agent.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
         };
