@@ -35,6 +35,10 @@ impl Model {
             return self.show_message(Tone::Warning, "an experiment runs; c stops it");
         }
         match self.question_of(&asked) {
+            Some(_) if self.program.is_shared => self.show_message(
+                Tone::Warning,
+                "an experiment sets parameters of one server only, but several servers share the load",
+            ),
             Some(question) => self.ask(UserQuestion::Experiment { question, asked }),
             None => self.begin_experiment(asked),
         }
@@ -354,6 +358,10 @@ mod tests {
         assert!(session.model.experiment().is_none());
         session.press(":ab config appendfsync always\ny");
         assert!(session.is_running());
+        let mut shared = Session::begun();
+        shared.model.program.is_shared = true;
+        shared.press(":ab config appendfsync always\n");
+        assert!(shared.said().contains("several servers share the load"), "{}", shared.said());
     }
 
     #[test]

@@ -101,6 +101,8 @@ pub struct CommandPrefix {
     pub words: String,
     /// Whether the server needs a password.
     pub has_password: bool,
+    /// Whether several servers share the load.
+    pub is_shared: bool,
 }
 
 /// The number of columns before the first picture is drawn.

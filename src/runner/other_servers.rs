@@ -146,12 +146,16 @@ impl SessionPlan {
     /// # Errors
     /// Fails if the plan sets parameters and several servers get the load.
     pub fn check_config(&self) -> Result<(), UsageError> {
-        if self.commission.config.is_empty() || self.commission.clusters.is_empty() {
+        let is_of_series = !self.commission.config.is_empty();
+        let is_set = is_of_series || self.settings.iter().any(|setting| !setting.config.is_empty());
+        if !is_set || self.commission.clusters.is_empty() {
             return Ok(());
         }
-        let text = "the run sets parameters of one server, but several servers get its load; leave the run out (--only), or \
-                    name one server (in a cluster, with --one-node)";
-        Err(UsageError::Line(text.to_owned()))
+        let leave_out = if is_of_series { "leave the run out (--only), or " } else { "" };
+        Err(UsageError::Line(format!(
+            "the run sets parameters of one server, but several servers get its load; {leave_out}name one server (in a \
+             cluster, with --one-node)"
+        )))
     }
 
     /// Checks that the load can read from the nodes of `--read-from`.

@@ -136,7 +136,8 @@ impl ProgramWords {
     pub fn program(&self, is_own: bool) -> CommandPrefix {
         let target = if is_own { &[][..] } else { &self.target };
         let words = ["redyno".to_owned()].iter().chain(target).chain(&self.load).cloned().collect::<Vec<_>>();
-        CommandPrefix { words: words.join(" "), has_password: self.has_password && !is_own }
+        let has_password = self.has_password && !is_own;
+        CommandPrefix { words: words.join(" "), has_password, ..CommandPrefix::default() }
     }
 }
 

@@ -91,6 +91,7 @@ impl RunningSession {
         let SessionPlan { mut commission, words, names, outputs, fleet, .. } = plan;
         let own = fleet.map(|fleet| fleet.begin(&mut commission, &ends)).transpose()?.unwrap_or_default();
         let (knobs, is_attended) = (commission.knobs.clone(), commission.is_attended);
+        let is_shared = !commission.clusters.is_empty();
         let recordings = commission.recordings_in.clone();
         let command = outputs.on_finding;
         let more = [metrics.is_some(), queues.is_some(), command.is_some(), is_attended];
@@ -105,7 +106,7 @@ impl RunningSession {
         let pushing = queues.map(|(queues, peer)| Pushing::start(queues, peer)).transpose()?;
         let on_finding = command.and_then(|command| Some((command, peers.pop()?)));
         let on_finding = on_finding.map(|(command, peer)| OnFinding::start(command, peer)).transpose()?;
-        let program = words.program(destination.built_in.is_some());
+        let program = CommandPrefix { is_shared, ..words.program(destination.built_in.is_some()) };
         let peer = peers.remove(0);
         Ok(Self {
             peer,
