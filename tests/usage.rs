@@ -16,7 +16,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 94] = [
+const WRONG: [(&str, &str); 96] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -79,6 +79,7 @@ const WRONG: [(&str, &str); 94] = [
     ("ab --to preset", "--to: there is no preset ''"),
     ("ab --to pipeline --no-load", "--no-load contradicts ab"),
     ("ab --to pipeline --part 0", "it must be a number of seconds above 0"),
+    ("versus redis://a redis://b --part 84", "the comparison ends after 170 s, without a pair; give at most 83"),
     ("versus redis://a", "required arguments were not provided: <URI>"),
     ("versus redis://a localhost:1", "B: "),
     ("versus redis://a redis://b --no-load", "--no-load contradicts versus"),

@@ -106,8 +106,8 @@ impl Arguments for AbArgs {
         plan.settings = vec![from.clone(), to.clone()];
         plan.check_clients()?;
         plan.check_dialect()?;
-        let ab =
-            Ab::new(from, to, AbPlan { anyway: self.anyway, ..AbPlan::default() }.with_parts_of(self.part));
+        let times = AbPlan { anyway: self.anyway, ..AbPlan::default() }.with_parts_of(self.part);
+        let ab = Ab::new(from, to, times.map_err(UsageError::of)?);
         Ok(Box::new(AbRun { plan, ab, form: OutputForm::of(self.json) }))
     }
 }

@@ -114,6 +114,7 @@ impl Arguments for VersusArgs {
         plan.check_clients()?;
         plan.check_dialect()?;
         let times = AbPlan { anyway: self.anyway, ..AbPlan::default() }.with_parts_of(self.part);
+        let times = times.map_err(UsageError::of)?;
         let ab = Ab::of_targets(&plan.commission.knobs, plan.names.clone(), times);
         Ok(Box::new(AbRun { plan, ab, form: OutputForm::of(self.json) }))
     }

@@ -6,7 +6,10 @@ use std::{collections::BTreeSet, time::Duration};
 use super::pair::{Pair, Side, value};
 use crate::{
     compare::{Difference, DifferenceTable, Sides},
-    experiment::measurement::{ENOUGH_FOR_P99, Measurement},
+    experiment::{
+        WordsError,
+        measurement::{ENOUGH_FOR_P99, Measurement},
+    },
     session::{
         Interval,
         figures::{self, Figure, FigureUnit},
@@ -52,9 +55,21 @@ impl Default for AbPlan {
 
 impl AbPlan {
     /// Returns the plan with parts of this length; `None` keeps the length.
-    pub fn with_parts_of(self, length: Option<Duration>) -> Self {
+    ///
+    /// # Errors
+    /// Fails if the parts are so long that the A/B ends before its first pair.
+    pub fn with_parts_of(self, length: Option<Duration>) -> Result<Self, WordsError> {
         let part_s = length.map_or(self.part_s, |length| length.as_secs_f64());
-        Self { part_s, longest_part_s: self.longest_part_s.max(part_s), ..self }
+        // One second is for the switch.
+        let most_s = self.limit_s / 2.0 - self.settle_s - 1.0;
+        if part_s > most_s {
+            let limit_s = self.limit_s;
+            let text = format!(
+                "--part {part_s} is too long: the comparison ends after {limit_s} s, without a pair; give at most {most_s}"
+            );
+            return Err(WordsError::of(text));
+        }
+        Ok(Self { part_s, longest_part_s: self.longest_part_s.max(part_s), ..self })
     }
 
     /// Returns the time for each further pair, in seconds: two parts, and the time that is left out after a

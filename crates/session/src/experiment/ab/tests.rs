@@ -1,6 +1,6 @@
 //! Tests of an A/B of two targets. The targets are the nodes of a simulated session.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use super::*;
 use crate::{
@@ -149,4 +149,13 @@ fn the_record_of_an_ab_has_the_figures_and_a_sentence() {
     assert_eq!(none.sentence(), "not clear: too little was measured");
     let record = serde_json::to_value(&none).unwrap();
     assert_eq!((&record["verdict"], &record["p99"]), (&"not clear".into(), &serde_json::Value::Null));
+}
+
+#[test]
+fn the_longest_parts_form_a_pair_and_longer_parts_are_refused() {
+    let parts_of = |s| AbPlan::default().with_parts_of(Some(Duration::from_secs(s)));
+    let mut versus = Ab::of_targets(&knobs(), vec!["A".to_owned(), "B".to_owned()], parts_of(83).unwrap());
+    Simulated::run(0.2, &mut versus);
+    assert_eq!(versus.pairs().len(), 1);
+    assert!(parts_of(84).is_err());
 }
