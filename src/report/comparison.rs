@@ -27,10 +27,12 @@ impl ReportComparison {
             [] => vec![None],
             segments => segments.iter().copied().map(Some).collect(),
         };
-        let all = accounts.iter().flat_map(|account| named(account).into_iter().map(move |n| (account, n)));
-        let all: Vec<_> = all.collect();
+        let has_load = |account: &&NodeReport| monitored::has_load(&account.timeline);
         // Nodes that are only watched have no results to compare.
-        if all.len() < 2 || !accounts.iter().any(|account| monitored::has_load(&account.timeline)) {
+        let compared = accounts.iter().filter(|account| account.node == 0 || has_load(account));
+        let all = compared.flat_map(|account| named(account).into_iter().map(move |n| (account, n)));
+        let all: Vec<_> = all.collect();
+        if all.len() < 2 || !accounts.iter().any(|account| has_load(&account)) {
             return None;
         }
         let run = |(account, segment): &(&NodeReport, Option<u32>)| {

@@ -59,7 +59,7 @@ impl Mergeable for Latency {
 /// The data of one node of one session.
 pub(super) struct NodeReport {
     pub(super) source: ReportSource,
-    node: u16,
+    pub(super) node: u16,
     pub(super) timeline: Timeline,
     /// The load over time. No point contains measurements of two segments.
     pub(super) load: PointSeries<Interval>,
