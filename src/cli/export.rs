@@ -39,8 +39,8 @@ pub struct ExportArgs {
     /// Write to a new file [default: standard output]
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// The rows of a table: intervals (one second of one segment), operations, nodes (of a cluster), segments, probes
-    /// or server
+    /// The rows of a table: intervals (one second of one segment), operations, nodes (of a cluster), agents (of a
+    /// fleet), segments, probes or server
     #[arg(long, value_name = "NAME", value_parser = rows)]
     pub rows: Option<Rows>,
     /// The latencies to export as hgrm: response, or the name of an operation [default: service times of all
