@@ -130,8 +130,8 @@ impl FleetPlan {
         let wrong = |why| Failure::Failed(anyhow!("{why}"));
         clear(&bus, &self.name).map_err(wrong)?;
         if self.is_local {
-            own.children = self.start_agents(target, &servers, &bus)?;
             own.place = Some((bus.clone(), self.name.clone()));
+            self.start_agents(&mut own.children, target, &servers, &bus)?;
         }
         let gathered = gather((&bus, &self.name), self.agents, signals, print_line, || own.check());
         let gathered = gathered.map_err(wrong)?;
@@ -165,12 +165,14 @@ impl FleetPlan {
         Ok(own)
     }
 
+    /// Starts the agents, and adds each to `children` at once: if one cannot be started, the others are ended.
     fn start_agents(
         &self,
+        children: &mut Vec<Child>,
         target: &Target,
         servers: &[Address],
         bus: &Target,
-    ) -> Result<Vec<Child>, Failure> {
+    ) -> Result<(), Failure> {
         let program = env::current_exe().context("cannot find this program")?;
         let uri = match &self.bus {
             Some((_, uri)) => uri.clone(),
@@ -198,8 +200,10 @@ impl FleetPlan {
             }
             agent.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
         };
-        let agents = (0..self.agents).map(start).collect::<Result<_, _>>();
-        Ok(agents.context("cannot start an agent")?)
+        for index in 0..self.agents {
+            children.push(start(index).context("cannot start an agent")?);
+        }
+        Ok(())
     }
 }
 
