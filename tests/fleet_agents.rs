@@ -1,7 +1,11 @@
 //! Agents on their own: what they get from their session, that they wait, and that a pause of one is seen.
 
+use std::sync::mpsc::{self, RecvTimeoutError};
+
 use redyno::{
+    endpoint::{ReadFrom, parse_uri},
     events::EventKind,
+    fleet::{FleetName, LoadLayout, Terms, gather},
     session::{Interval, Record},
 };
 use rustix::process::Signal;
@@ -11,7 +15,7 @@ use crate::{
     cluster_reads::copies,
     fleet::{Fleet, by_node, intervals, ops},
     support::{
-        Server,
+        LIMIT, Server,
         certificates::{Authority, HERE, TlsServer, Valid},
         program::{Running, redyno, run},
         wait_for,
@@ -245,4 +249,29 @@ fn an_agent_that_goes_on_after_the_end_of_its_session_ends_too() {
     for agent in agents {
         assert_eq!(agent.end().code(), 0);
     }
+}
+
+#[test]
+fn a_session_that_fails_before_its_load_leaves_no_threads_of_a_fleet() {
+    let bus = Server::redis().start();
+    let target = parse_uri(&format!("redis://127.0.0.1:{}", bus.port())).unwrap().target;
+    let (name, (_signals, received)) = (FleetName::default(), mpsc::channel());
+    let gathered = gather((&target, &name), 0, &received, |_| (), || Ok(())).unwrap().unwrap();
+    let terms = Terms {
+        run: "r".to_owned(),
+        prefix: None,
+        targets: Vec::new(),
+        has_resp3: false,
+        layout: LoadLayout::Server,
+        read_from: ReadFrom::Primary,
+        max_connections: None,
+        threads: 1,
+        seed: 1,
+        timeout: LIMIT,
+        requests: None,
+    };
+    let (agents, records) = gathered.lead(terms, None).unwrap();
+    drop(agents);
+    let end = std::iter::from_fn(|| Some(records.recv_timeout(LIMIT))).find_map(Result::err);
+    assert_eq!(end, Some(RecvTimeoutError::Disconnected));
 }

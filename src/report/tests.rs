@@ -323,7 +323,10 @@ fn each_target_of_a_session_has_its_own_account() {
     assert_eq!(sums, [("v.jsonl, a:1".into(), 1000.into()), ("v.jsonl, b:2".into(), 3000.into())]);
     assert!(page.contains("v.jsonl, b:2 against v.jsonl, a:1"));
     let one_loaded = records.iter().filter(|it| it.node() != Some(1));
-    assert!(!made(ReportForm::Markdown, &["v.jsonl"], one_loaded).contains("## Comparison"), "b is only watched");
+    assert!(
+        !made(ReportForm::Markdown, &["v.jsonl"], one_loaded).contains("## Comparison"),
+        "b is only watched"
+    );
 }
 
 #[test]

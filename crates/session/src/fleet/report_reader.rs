@@ -30,6 +30,8 @@ use crate::{
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
 /// The number of ticks (quarter seconds) by which an interval may be ahead of this machine's clock.
 const SOON_TICKS: u64 = 20;
+/// The number of handles on the session's side of a fleet that its own two threads hold.
+const OWN_HANDLES: usize = 2;
 /// The largest number of messages that are shown about unusable reports.
 const MOST_SHOWN: usize = 20;
 /// A lost agent sends load for at most this long after its last report, because an agent ends its load after
@@ -96,7 +98,7 @@ struct ReportReader {
 }
 
 impl ReportReader {
-    /// Reads reports until the load is over and every agent has ended or is lost.
+    /// Reads reports until the load is over and every agent has ended or is lost, or until the session has failed.
     fn read_all(&mut self, mut bus: Bus) {
         loop {
             let read = bus.read(BusStream::Reports, &mut self.after, WAIT);
@@ -305,7 +307,8 @@ impl ReportReader {
         let has_stopped = |agent: &KnownAgent| agent.state.is_lost && agent.heard.elapsed() > STOPS_AFTER;
         let is_away = |agent: &KnownAgent| agent.state.has_ended || has_stopped(agent);
         let is_given_up = self.bus_lost.is_some_and(|since| since.elapsed() > GIVEN_UP_AFTER);
-        let Some(over_since) = state.over_since else { return false };
+        // If the session failed before its load began, nothing else holds a handle.
+        let Some(over_since) = state.over_since else { return Arc::strong_count(&self.lead) == OWN_HANDLES };
         let is_late = over_since.elapsed() > LAST_REPORTS_LIMIT;
         is_late || is_given_up || self.bus_lost.is_none() && state.agents.iter().all(is_away)
     }
