@@ -3,9 +3,9 @@
 use std::sync::mpsc::{self, RecvTimeoutError};
 
 use redyno::{
-    endpoint::{ReadFrom, parse_uri},
+    endpoint::parse_uri,
     events::EventKind,
-    fleet::{FleetName, LoadLayout, Terms, gather},
+    fleet::{FleetName, Terms, gather},
     session::{Interval, Record},
 };
 use rustix::process::Signal;
@@ -257,20 +257,7 @@ fn a_session_that_fails_before_its_load_leaves_no_threads_of_a_fleet() {
     let target = parse_uri(&format!("redis://127.0.0.1:{}", bus.port())).unwrap().target;
     let (name, (_signals, received)) = (FleetName::default(), mpsc::channel());
     let gathered = gather((&target, &name), 0, &received, |_| (), || Ok(())).unwrap().unwrap();
-    let terms = Terms {
-        run: "r".to_owned(),
-        prefix: None,
-        targets: Vec::new(),
-        has_resp3: false,
-        layout: LoadLayout::Server,
-        read_from: ReadFrom::Primary,
-        max_connections: None,
-        threads: 1,
-        seed: 1,
-        timeout: LIMIT,
-        requests: None,
-    };
-    let (agents, records) = gathered.lead(terms, None).unwrap();
+    let (agents, records) = gathered.lead(Terms::default(), None).unwrap();
     drop(agents);
     let end = std::iter::from_fn(|| Some(records.recv_timeout(LIMIT))).find_map(Result::err);
     assert_eq!(end, Some(RecvTimeoutError::Disconnected));

@@ -182,8 +182,11 @@ mod tests {
 
     #[test]
     fn a_segment_is_written_as_options_with_set_parameters_as_a_comment() {
-        let program =
-            CommandPrefix { words: "redyno -p 6380 --db 3".to_owned(), has_password: true, is_shared: false };
+        let program = CommandPrefix {
+            words: "redyno -p 6380 --db 3".to_owned(),
+            has_password: true,
+            ..CommandPrefix::default()
+        };
         let mut model = Model::new(Knobs::default(), TimelineOptions::default()).of_program(program);
         assert_eq!(copied(&mut model), None);
         assert_eq!(model.message().unwrap().text, "there is no segment yet");

@@ -14,7 +14,7 @@ use std::{
 use super::{
     Permit,
     bus::{Bus, BusError, BusStream, FleetName},
-    clock_offset::{ClockOffset, MEASURE_EVERY},
+    clock_offset::{ClockOffset, MEASURE_EVERY, SessionTime},
     follower::{Follower, find_cluster},
     messages::{AgentReport, FleetOrder, RECORD, REPORT, Terms, VERSION, WAIT, read_order},
 };
@@ -244,7 +244,7 @@ impl<'a> Agent<'a> {
             self.begin(&order)?;
         }
         let Some(running) = &mut self.running else { return Ok(false) };
-        running.zero_ns = order.zero_ns;
+        running.time.begun_at(order.zero_ns, running.clock.now_ns());
         let followed = running.follow(order.turn, &self.plan.permit, self.plan.share);
         if order.is_over {
             running.await_end();
@@ -295,11 +295,10 @@ impl<'a> Agent<'a> {
         let mut records =
             TargetRecords::of_load(clock, output, cluster.as_ref().map(|_| Numbering::OF_CLUSTER));
         records.begin_segment(Segment::new(0.0, 0, knobs));
-        let (zero_ns, threads) = (order.zero_ns, order.terms.threads);
+        let (time, threads) = (SessionTime::new(axis, order.zero_ns), order.terms.threads);
         self.running = Some(Follower {
             clock,
-            axis,
-            zero_ns,
+            time,
             load,
             records,
             names,
@@ -325,8 +324,7 @@ impl<'a> Agent<'a> {
         let Some(running) = &mut self.running else { return };
         if self.measured.is_none_or(|measured| measured.elapsed() >= MEASURE_EVERY) {
             self.measured = Some(Instant::now());
-            // If the bus does not answer, the earlier samples remain.
-            drop(running.axis.measure(&mut self.bus, running.clock));
+            running.time.measure(&mut self.bus, running.clock);
         }
     }
 
@@ -337,7 +335,7 @@ impl<'a> Agent<'a> {
             let (generation, is_done) = running.load.progress();
             self.report.nodes = running.nodes();
             self.report.closed_tick = running.closed_tick;
-            self.report.error_ns = running.axis.offset().map_or(0, |(_, error_ns)| error_ns);
+            self.report.error_ns = running.time.offset.offset().map_or(0, |(_, error_ns)| error_ns);
             (self.report.generation, self.report.is_done) = (generation, is_done);
         }
         self.report.is_last = is_last;

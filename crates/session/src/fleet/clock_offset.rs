@@ -60,6 +60,67 @@ impl ClockOffset {
     }
 }
 
+/// The largest change of a correction that is believed at once, in nanoseconds.
+const STEP_NS: u64 = 100_000_000;
+/// If the clock of the bus is set, session and agent notice within this time, in nanoseconds: each measures the clock
+/// at least once a second.
+const NOTICED_WITHIN_NS: u64 = 2_500_000_000;
+
+/// An agent's conversion of its own clock to times of the session. The conversion needs two values that are measured
+/// with the clock of the bus: the start of the session, and the offset of the agent's own clock. If that clock is set,
+/// the two values change at different moments, and fit again as soon as both are new.
+#[derive(Debug)]
+pub(super) struct SessionTime {
+    pub(super) offset: ClockOffset,
+    /// The start of the session by the clock of the bus, in nanoseconds since 1970.
+    zero_ns: u64,
+    correction_ns: i64,
+    /// The time since which the two values do not fit to the correction, by the agent's own clock.
+    differs_since_ns: Option<u64>,
+}
+
+impl SessionTime {
+    /// Returns the conversion with the measured offset, for a session that began at `zero_ns`.
+    pub(super) fn new(offset: ClockOffset, zero_ns: u64) -> Self {
+        let mut time = Self { offset, zero_ns, correction_ns: 0, differs_since_ns: None };
+        time.correction_ns = time.measured_ns();
+        time
+    }
+
+    /// Returns the difference between two clocks, in nanoseconds: the time since the start of the session,
+    /// minus the time of this process's clock.
+    pub(super) fn correction_ns(&self) -> i64 {
+        self.correction_ns
+    }
+
+    /// Queries the time of the bus. If the bus does not answer, the earlier samples remain.
+    pub(super) fn measure(&mut self, bus: &mut Bus, clock: Clock) {
+        drop(self.offset.measure(bus, clock));
+        self.renew(clock.now_ns());
+    }
+
+    /// Takes the start of the session from an order.
+    pub(super) fn begun_at(&mut self, zero_ns: u64, now_ns: u64) {
+        self.zero_ns = zero_ns;
+        self.renew(now_ns);
+    }
+
+    fn measured_ns(&self) -> i64 {
+        self.offset.offset().map_or(0, |(offset_ns, _)| offset_ns.wrapping_sub(self.zero_ns as i64))
+    }
+
+    fn renew(&mut self, now_ns: u64) {
+        let measured_ns = self.measured_ns();
+        if measured_ns.abs_diff(self.correction_ns) > STEP_NS {
+            let since_ns = *self.differs_since_ns.get_or_insert(now_ns);
+            if now_ns.saturating_sub(since_ns) < NOTICED_WITHIN_NS {
+                return;
+            }
+        }
+        (self.correction_ns, self.differs_since_ns) = (measured_ns, None);
+    }
+}
+
 /// A sample of the bus's clock.
 #[derive(Debug)]
 struct ClockSample {
@@ -101,6 +162,47 @@ mod tests {
         (0..5).for_each(|n| axis.push(n * SECOND_NS, n * SECOND_NS + 50, n * SECOND_NS + 100));
         axis.push(5 * SECOND_NS, 65 * SECOND_NS + 500_000, 5 * SECOND_NS + 1_000_000);
         assert_eq!(axis.offset(), Some((60 * SECOND_NS as i64, 600_000)));
+    }
+
+    #[test]
+    fn a_clock_of_the_bus_that_is_set_changes_no_time_of_the_session() {
+        for step_ns in [3600 * SECOND_NS as i64, -60 * SECOND_NS as i64] {
+            for order_comes_first in [true, false] {
+                let zero_ns = 1_700_000_000 * SECOND_NS;
+                let stepped_ns = zero_ns.wrapping_add_signed(step_ns);
+                let mut offset = ClockOffset::default();
+                offset.push(0, zero_ns + 50, 100);
+                let mut time = SessionTime::new(offset, zero_ns);
+                let measure = |time: &mut SessionTime| {
+                    time.offset.push(SECOND_NS, stepped_ns + SECOND_NS + 50, SECOND_NS + 100);
+                    time.renew(SECOND_NS);
+                };
+                if !order_comes_first {
+                    measure(&mut time);
+                    assert_eq!(time.correction_ns(), 0);
+                }
+                time.begun_at(stepped_ns, SECOND_NS * 3 / 2);
+                assert_eq!(time.correction_ns(), 0);
+                if order_comes_first {
+                    measure(&mut time);
+                }
+                assert_eq!((time.correction_ns(), time.differs_since_ns), (0, None));
+            }
+        }
+    }
+
+    #[test]
+    fn a_difference_that_stays_is_believed() {
+        let mut offset = ClockOffset::default();
+        offset.push(0, 50, 100);
+        let mut time = SessionTime::new(offset, 0);
+        let corrections = [1, 2, 3, 4].map(|second| {
+            let now_ns = second * SECOND_NS;
+            time.offset.push(now_ns, now_ns + 9 * SECOND_NS + 50, now_ns + 100);
+            time.renew(now_ns);
+            time.correction_ns()
+        });
+        assert_eq!(corrections, [0, 0, 0, 9 * SECOND_NS as i64], "this process was suspended for 9 s");
     }
 
     /// The clocks are 3 s apart and drift by 100 ppm in both directions. A round trip to the bus takes 0.1 to 3 ms, and

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{LoadLayout, Permit, clock_offset::ClockOffset};
+use super::{LoadLayout, Permit, clock_offset::SessionTime};
 use crate::{
     clock::{Clock, SECOND_NS, TICK_NS, seconds},
     endpoint::{Cluster, Target},
@@ -19,9 +19,7 @@ const FIND_LIMIT: Duration = Duration::from_secs(1);
 /// An agent's part in a running session.
 pub(super) struct Follower {
     pub(super) clock: Clock,
-    pub(super) axis: ClockOffset,
-    /// The start of the session by the clock of the bus, in nanoseconds since 1970.
-    pub(super) zero_ns: u64,
+    pub(super) time: SessionTime,
     pub(super) load: Load,
     pub(super) records: TargetRecords,
     pub(super) pauses: PauseWatch,
@@ -37,12 +35,6 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    /// Returns the difference between two clocks, in nanoseconds: the time since the start of the session,
-    /// minus the time of this process's clock.
-    fn correction_ns(&self) -> i64 {
-        self.axis.offset().map_or(0, |(offset_ns, _)| offset_ns.wrapping_sub(self.zero_ns as i64))
-    }
-
     /// Returns the nodes of the cluster as URIs.
     pub(super) fn nodes(&self) -> Vec<String> {
         let topology = self.cluster.as_ref().map(|cluster| cluster.topology());
@@ -64,7 +56,7 @@ impl Follower {
         }
         let checked = permit.check(&turn.knobs, &self.names, &self.target, (share, self.threads));
         let permitted = if checked.is_ok() { turn.clone() } else { self.without_load(&turn) };
-        let own = permitted.later_by(-self.correction_ns());
+        let own = permitted.later_by(-self.time.correction_ns());
         if own.since_ns > self.clock.now_ns() + SECOND_NS {
             return Err("the setting begins more than a second from now".to_owned());
         }
@@ -108,7 +100,7 @@ impl Follower {
 
     /// Returns the new intervals and events as JSON lines. Their times are converted to times of the session.
     pub(super) fn take_lines(&mut self) -> Vec<String> {
-        let correction_ns = self.correction_ns();
+        let correction_ns = self.time.correction_ns();
         let shift = |t_s: &mut f64| *t_s = (*t_s + correction_ns as f64 / SECOND_NS as f64).max(0.0);
         let ticks = (correction_ns as f64 / TICK_NS as f64).round() as i64;
         let mut lines = Vec::new();

@@ -23,7 +23,7 @@ pub(super) const REPEAT_EVERY: Duration = Duration::from_millis(500);
 pub(super) const WAIT: Duration = Duration::from_millis(100);
 
 /// The constant settings of a session for its agents. Every order contains the constant settings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
     /// The identifier of the run, which is part of the names of its keys.
     pub run: String,

@@ -1,7 +1,7 @@
 //! Reads the reports of a fleet's agents, and joins them to the records of the session.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc,
         mpsc::{Receiver, Sender, channel},
@@ -62,9 +62,9 @@ impl GatheredAgents {
         let orders = Some(orders.spawn(move || leading.give_orders(to))?);
         let join = IntervalJoin::new(lead.state().agents.len());
         let lines = RecordLines::default();
-        let (bus_lost, shown, reader) = (None, BTreeSet::new(), Arc::clone(&lead));
+        let (bus_lost, shown, discarded) = (None, BTreeSet::new(), BTreeMap::new());
         let mut reading = ReportReader {
-            lead: reader,
+            lead: Arc::clone(&lead),
             orders,
             records,
             join,
@@ -72,6 +72,7 @@ impl GatheredAgents {
             after,
             bus_lost,
             shown,
+            discarded,
             is_forsaken: false,
         };
         let bus = Bus::new(&bus, &name);
@@ -93,6 +94,8 @@ struct ReportReader {
     bus_lost: Option<Instant>,
     /// The messages that were shown about unusable reports. Each message is shown once.
     shown: BTreeSet<String>,
+    /// For each agent, the number of reports with records that could not be used.
+    discarded: BTreeMap<usize, u64>,
     /// Whether all agents ended or were lost before the end of the load.
     is_forsaken: bool,
 }
@@ -192,10 +195,11 @@ impl ReportReader {
     }
 
     fn take_records(&mut self, report: &AgentReport, fields: &MessageFields) {
+        let mut refusal = None;
         for (_, text) in fields.iter().filter(|(name, _)| name == RECORD) {
             match self.lines.read(text) {
                 Ok(Record::Interval(interval)) if !self.can_be(&interval) => {
-                    self.refuse(format!("an interval of agent {} is of another time", report.index));
+                    refusal = Some(format!("an interval of agent {} is of another time", report.index));
                 }
                 Ok(Record::Interval(mut interval)) => {
                     self.renumber(report, &mut interval);
@@ -204,14 +208,20 @@ impl ReportReader {
                     }
                 }
                 Ok(Record::Event(event)) if !self.is_time(event.t_s) => {
-                    self.refuse(format!("an event of agent {} is of another time", report.index));
+                    refusal = Some(format!("an event of agent {} is of another time", report.index));
                 }
                 Ok(Record::Event(event)) => {
                     self.send(Record::Event(self.named(event, report.index)).at_node(0));
                 }
                 Ok(_) => {}
-                Err(why) => self.refuse(format!("a record of agent {} is not readable: {why}", report.index)),
+                Err(why) => {
+                    refusal = Some(format!("a record of agent {} is not readable: {why}", report.index));
+                }
             }
+        }
+        if let Some(cause) = refusal {
+            *self.discarded.entry(report.index).or_default() += 1;
+            self.refuse(cause);
         }
     }
 
@@ -313,7 +323,8 @@ impl ReportReader {
         is_late || is_given_up || self.bus_lost.is_none() && state.agents.iter().all(is_away)
     }
 
-    /// Sends the remaining intervals at the end, and reports the agents without a last report as lost.
+    /// Sends the remaining intervals at the end, and reports the agents without a last report as lost, and the number
+    /// of reports that could not be used.
     fn close(&mut self) {
         let away: Vec<_> =
             self.lead.state().agents.iter().map(|agent| (agent.state.clone(), agent.host())).collect();
@@ -324,6 +335,9 @@ impl ReportReader {
             }
         }
         self.pass_on();
+        for (agent, reports) in std::mem::take(&mut self.discarded) {
+            self.event(EventKind::ReportsLost { agent, reports });
+        }
     }
 
     fn event(&self, what: EventKind) {
@@ -334,5 +348,40 @@ impl ReportReader {
     fn send(&self, record: Record) {
         // The receiver is gone only while the session ends.
         drop(self.records.send(record));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::messages::{REPORT, VERSION};
+
+    #[test]
+    fn reports_that_cannot_be_used_are_counted() {
+        let terms = Terms { run: "r".to_owned(), ..Terms::default() };
+        let report =
+            AgentReport { version: VERSION.to_owned(), of: 1, run: "r".to_owned(), ..AgentReport::default() };
+        let (records, received) = channel();
+        let mut reading = ReportReader {
+            lead: Arc::new(FleetLead::new(terms, None, vec![report.clone()])),
+            orders: None,
+            records,
+            join: IntervalJoin::new(1),
+            lines: RecordLines::default(),
+            after: String::new(),
+            bus_lost: None,
+            shown: BTreeSet::new(),
+            discarded: BTreeMap::new(),
+            is_forsaken: false,
+        };
+        for number in 0..2 {
+            let head = serde_json::to_vec(&AgentReport { number, ..report.clone() }).unwrap();
+            let garbage = (RECORD.to_owned(), b"{}".to_vec());
+            reading.take(&vec![(REPORT.to_owned(), head), garbage.clone(), garbage]);
+        }
+        reading.close();
+        let lost = EventKind::ReportsLost { agent: 0, reports: 2 };
+        let is_lost = |record: &Record| matches!(record, Record::Event(event) if event.what == lost);
+        assert_eq!(received.try_iter().filter(is_lost).count(), 1);
     }
 }
