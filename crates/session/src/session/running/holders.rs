@@ -76,27 +76,27 @@ pub struct Holders {
 }
 
 impl Holders {
-    /// Returns the server at `target`, node `number`, as the only holder.
-    pub fn alone(number: u16, target: &Target, control: Arc<Control>, ledger: Ledger) -> Self {
-        let holder = Holder {
-            number,
-            target: target.clone(),
-            control,
-            ledger: ledger.clone(),
-            marking: Marking::Done,
-        };
+    /// Returns no holders.
+    fn none(target: &Target, ledger: Ledger, numbering: Numbering) -> Self {
         Self {
             target: target.clone(),
             cluster: None,
             seen: None,
-            all: vec![holder],
+            all: Vec::new(),
             controls: BTreeMap::new(),
             every: Duration::ZERO,
             ledger,
             made: Vec::new(),
             noted: None,
-            numbering: Numbering { first: number, step: 1 },
+            numbering,
         }
+    }
+
+    /// Returns the server at `target`, node `number`, as the only holder.
+    pub fn alone(number: u16, target: &Target, control: Arc<Control>, ledger: Ledger) -> Self {
+        let mut holders = Self::none(target, ledger.clone(), Numbering { first: number, step: 1 });
+        holders.all.push(Holder { number, target: target.clone(), control, ledger, marking: Marking::Done });
+        holders
     }
 
     /// Returns all primaries of a cluster as holders. `target` is node 0 of the cluster. `controls` are the control
@@ -112,18 +112,8 @@ impl Holders {
         every: Duration,
         ledger: Ledger,
     ) -> Result<Self, String> {
-        let mut holders = Self {
-            target: target.clone(),
-            cluster: Some(cluster),
-            seen: None,
-            all: Vec::new(),
-            controls,
-            every,
-            ledger,
-            made: Vec::new(),
-            noted: None,
-            numbering,
-        };
+        let none = Self::none(target, ledger, numbering);
+        let mut holders = Self { cluster: Some(cluster), controls, every, ..none };
         holders.follow()?;
         Ok(holders)
     }
