@@ -26,7 +26,7 @@ use super::{Failure, Plan, UsageError, end_signals};
 use crate::{
     endpoint::{ReachError, Talk, Target, talk},
     print::words::StreamText,
-    protocol::{Dialect, Reply},
+    protocol::RespValue,
     server::{Info, MOST_COMMANDS_PER_S},
     signals::Signal,
     units::{count_with_noun, grouped},
@@ -100,10 +100,8 @@ impl Plan for CaptureRun {
 
 /// Returns the server's commands per second.
 fn ops_per_s(talk: &mut Talk) -> Result<u64, Failure> {
-    let mut text = String::new();
-    let asked = Dialect::Resp2.encode(&[b"INFO", b"stats"]);
-    talk.ask(&asked, 1, LIMIT, |reply, _| text = untrusted::lines(reply)).map_err(anyhow::Error::from)?;
-    Ok(Info::parse(&text).number("instantaneous_ops_per_sec").unwrap_or(0))
+    let reply = talk.reply(&[b"INFO", b"stats"], LIMIT).map_err(anyhow::Error::from)?;
+    Ok(Info::parse(&untrusted::lines(&reply)).number("instantaneous_ops_per_sec").unwrap_or(0))
 }
 
 impl CaptureRun {
@@ -134,17 +132,14 @@ impl CaptureRun {
 
     /// Sends MONITOR.
     fn begin(&self, talk: &mut Talk) -> Result<(), Failure> {
-        let mut refused = None;
-        let asked = talk.ask(&Dialect::Resp2.encode(&[b"MONITOR"]), 1, LIMIT, |_, reply| {
-            if let Reply::Error(line) = reply {
-                refused = Some(untrusted::bytes(line));
+        let reply = talk.reply(&[b"MONITOR"], LIMIT).map_err(anyhow::Error::from)?;
+        match RespValue::read(&reply) {
+            Some(RespValue::Error(line)) => {
+                let message = untrusted::bytes(line);
+                Err(anyhow!("{} refuses MONITOR: {message}", self.target.address).into())
             }
-        });
-        asked.map_err(anyhow::Error::from)?;
-        if let Some(message) = refused {
-            return Err(anyhow!("{} refuses MONITOR: {message}", self.target.address).into());
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Reads lines until the duration is over, a signal arrives, or the writer is too far behind.

@@ -9,7 +9,7 @@ use std::{
 use crate::{
     compat::server::{address_text, os_error_text},
     endpoint::{ReachError, Talk, TalkError, Target},
-    protocol::{Dialect, Reply},
+    protocol::RespValue,
     units::LONGEST,
     untrusted,
 };
@@ -46,15 +46,11 @@ impl<'a> QueryConnection<'a> {
     /// # Errors
     /// Fails if there is no reply.
     pub(super) fn ask(&mut self, words: &[&[u8]]) -> Result<Result<Vec<u8>, String>, ReachError> {
-        let mut answer = Ok(Vec::new());
-        let left = self.until.saturating_duration_since(Instant::now());
-        self.talk.ask(&Dialect::Resp2.encode(words), 1, left, |bytes, reply| {
-            answer = match reply {
-                Reply::Error(line) => Err(untrusted::bytes(line)),
-                _ => Ok(bytes.to_vec()),
-            };
-        })?;
-        Ok(answer)
+        let answer = self.talk.reply(words, self.until.saturating_duration_since(Instant::now()))?;
+        match RespValue::read(&answer) {
+            Some(RespValue::Error(line)) => Ok(Err(untrusted::bytes(line))),
+            _ => Ok(Ok(answer)),
+        }
     }
 
     /// Returns the message about an error reply before the run.

@@ -122,16 +122,12 @@ pub(super) fn for_slots(
     })?;
     let (node, good_ns) = found.filter(|(node, _)| *node != suspect.node)?;
     let [from, to] = [suspect.node, node].map(|node| cluster.topology().node(node).address.to_string());
-    let mut reply = NodesReply::default();
-    if let Some(talk) = talks.get_mut(&node) {
-        let question = target.dialect.encode(&[b"CLUSTER", b"NODES"]);
-        let read = |bytes: &[u8], _: Reply| reply = NodesReply::read(bytes, &from).unwrap_or_default();
-        // Without a reply, the event has no epoch and no cause.
-        let _ = talk.ask(&question, 1, LIMIT, read);
-    }
+    // Without a reply, the event has no epoch and no cause.
+    let nodes = talks.get_mut(&node).and_then(|talk| talk.reply(&[b"CLUSTER", b"NODES"], LIMIT).ok());
+    let NodesReply { epoch, cause } =
+        nodes.and_then(|nodes| NodesReply::read(&nodes, &from)).unwrap_or_default();
     let (outage, good_ns) = with_load(suspect.outage, plan.load_outages.of(suspect.node.index()), good_ns);
     let (length_s, error_s) = tries.length_s(outage, good_ns);
-    let NodesReply { epoch, cause } = reply;
     let by = "cluster".to_owned();
     Some((node, (good_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause })))
 }

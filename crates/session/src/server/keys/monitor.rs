@@ -9,7 +9,7 @@ use super::{ExaminationState, HotUnit, connection::KeyConnection, tally::Top};
 use crate::{
     endpoint::ReachError,
     gauge::Gauge,
-    protocol::{Dialect, Reply},
+    protocol::RespValue,
     server::{Info, ServerError, link::RedisSender},
     untrusted,
 };
@@ -52,16 +52,10 @@ pub(super) struct MonitorSample {
 pub(super) fn sample(mut line: KeyConnection) -> Result<MonitorSample, ServerError> {
     let lost =
         |error: ReachError| ServerError::Lost { command: "MONITOR".to_owned(), cause: error.to_string() };
-    let mut refused = None;
-    let accepted = line.talk.ask(&Dialect::Resp2.encode(&[b"MONITOR"]), 1, LENGTH, |_, reply| {
-        if let Reply::Error(line) = reply {
-            let message = untrusted::bytes(line);
-            refused = Some(ServerError::Refused { command: "MONITOR".to_owned(), message });
-        }
-    });
-    accepted.map_err(lost)?;
-    if let Some(refused) = refused {
-        return Err(refused);
+    let accepted = line.talk.reply(&[b"MONITOR"], LENGTH).map_err(lost)?;
+    if let Some(RespValue::Error(line)) = RespValue::read(&accepted) {
+        let message = untrusted::bytes(line);
+        return Err(ServerError::Refused { command: "MONITOR".to_owned(), message });
     }
     let mut sample = MonitorSample::default();
     match line.talk.ask(b"", MOST_LINES, LENGTH, |line, _| sample.add(line)) {
