@@ -149,7 +149,9 @@ impl Workload {
         }
         let is_bare = self.keys.get(&keys).is_some_and(|keys| keys.bare);
         let is_whole = |step: &CommandStep| {
-            step.0.iter().any(|word| matches!(word.as_slice(), [one] if one.draws().is_some_and(is_of_these)))
+            step.0
+                .iter()
+                .any(|word| matches!(word.as_slice(), [one] if one.whole_key().is_some_and(is_of_these)))
         };
         if is_bare || !reading.into_iter().all(is_whole) {
             return Err(unknown("as parts of other names", "these"));
@@ -236,6 +238,8 @@ mod tests {
         assert_eq!(made(twice), Ok(vec!["SET {a} x".to_owned()]), "two sets that are the same keys");
         let parts = made(of(&["GET app:{a}"], &[])).unwrap_err().to_string();
         assert!(parts.contains("reads its keys 'a' as parts of other names"), "{parts}");
+        let derived = made(of(&["GET {a.hash}"], &[])).unwrap_err().to_string();
+        assert!(derived.contains("reads its keys 'a' as parts of other names"), "{derived}");
         let numbers = of(&["GET key:__rand_int__"], &[]).with_step_definitions();
         let error = made(numbers).unwrap_err().to_string();
         assert!(

@@ -62,6 +62,14 @@ impl Fragment {
         if let Self::Key(set) | Self::New(set) | Self::SameSlot(set) = self.key() { Some(*set) } else { None }
     }
 
+    /// Returns the set to which the sent bytes belong, if they are exactly the name of a key.
+    pub(super) fn whole_key(&self) -> Option<u16> {
+        match self {
+            Self::Key(set) | Self::New(set) | Self::Same(set) | Self::SameSlot(set) => Some(*set),
+            _ => None,
+        }
+    }
+
     /// Returns the set into which the fragment inserts a key.
     pub(super) fn inserts(&self) -> Option<u16> {
         if let Self::New(set) = self.key() { Some(*set) } else { None }
@@ -126,7 +134,7 @@ impl CommandStep {
         // A key with text around it belongs to no set, so redyno would not find the key when it removes the
         // keys of the run.
         let is_own = |place: &&usize| match self.0[**place].as_slice() {
-            [fragment] => fragment.draws().or(fragment.repeats()).is_some_and(|set| !is_bare(set)),
+            [fragment] => fragment.whole_key().is_some_and(|set| !is_bare(set)),
             _ => false,
         };
         let others = keys.iter().filter(|place| !is_own(place));
@@ -261,6 +269,8 @@ mod tests {
             ("SET {zz_bare} x", vec!["SET \u{2026}"]),
             ("SET {key}:{zz_bare} x", vec!["SET \u{2026}"]),
             ("SET {key}:x x", vec!["SET \u{2026}"]),
+            ("SET {key.hash} {key.same}", vec!["SET \u{2026}"]),
+            ("DEL {key} {vector key.same 4}", vec!["DEL \u{2026}"]),
             ("HSET doc:__field:id__ title __field:title__", vec!["HSET doc:"]),
             ("HSET __field:id__ title x", vec!["HSET __field:id__"]),
             ("HSET {key}:__field:id__ title x", vec!["HSET \u{2026}"]),
