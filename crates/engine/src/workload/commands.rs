@@ -155,6 +155,9 @@ pub(super) fn written_keys(
 ) -> Vec<usize> {
     let is_number = |place| text(place).is_some_and(|number| number.parse::<usize>().is_ok());
     let keys = match command {
+        // The key is in another database, where the run does not remove it.
+        "MOVE" => Vec::new(),
+        "COPY" if (3..words).any(|place| text(place).is_some_and(|word| word == "DB")) => Vec::new(),
         "DEL" | "UNLINK" | "PFMERGE" => (1..words).collect(),
         "GAT" | "GATS" => (2..words).collect(),
         "RENAME" | "RENAMENX" | "COPY" | "SMOVE" | "LMOVE" | "BLMOVE" | "RPOPLPUSH" | "BRPOPLPUSH"
