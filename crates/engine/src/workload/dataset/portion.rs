@@ -162,11 +162,6 @@ impl CurrentRecord {
         self.failed.as_ref()
     }
 
-    /// Sets whether the next record is needed but has not been read yet.
-    pub(super) fn await_next(&mut self, is_awaited: bool) {
-        self.is_awaited = is_awaited;
-    }
-
     /// Continues with the next record of the same batch. Returns false if the batch has no further record.
     pub(super) fn advance(&mut self) -> bool {
         let next = self.batch.as_ref().and_then(|batch| batch.take());

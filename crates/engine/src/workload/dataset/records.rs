@@ -109,12 +109,12 @@ impl Dataset {
                 Some(batch) => taken.follow(batch),
                 None if self.0.waits => std::thread::sleep(LOOK_EVERY),
                 None => {
-                    taken.await_next(true);
+                    taken.is_awaited = true;
                     return false;
                 }
             }
         }
-        taken.await_next(false);
+        taken.is_awaited = false;
         true
     }
 

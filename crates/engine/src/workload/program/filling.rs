@@ -105,7 +105,11 @@ impl Program {
     /// Takes the next record if the operation uses records. Returns false if the next record has not been read yet.
     #[inline]
     fn has_record(&self, op: OpId, taken: &mut CurrentRecord) -> bool {
-        self.dataset.as_ref().is_none_or(|all| !self.templates.of_records.contains(&op) || all.take(taken))
+        let Some(dataset) = self.dataset.as_ref().filter(|_| self.templates.of_records.contains(&op)) else {
+            taken.is_awaited = false;
+            return true;
+        };
+        dataset.take(taken)
     }
 
     /// Appends the steps of an operation that must wait for replies. All steps are drawn at once, and can repeat the
@@ -137,7 +141,7 @@ impl Program {
 #[cfg(test)]
 mod tests {
     use crate::workload::{
-        Draws, OpId, Operation, OutgoingRequests, preset,
+        Draws, OpId, Operation, OperationOrder, OutgoingRequests, Workload, preset,
         testing::{of, program},
     };
 
@@ -160,5 +164,20 @@ mod tests {
             assert_eq!(program(workload, 10).append_alike(5, &mut draws, &mut out), None);
         }
         assert!(out.bytes.is_empty());
+    }
+
+    #[test]
+    fn an_operation_without_a_record_does_not_wait_for_the_record_of_another_operation() {
+        let file = tempfile::NamedTempFile::with_suffix(".csv").unwrap();
+        std::fs::write(&file, "id\n1\n").unwrap();
+        let steps = ["SET __field:id__ x", "INCR {key.new}"].map(|step| Operation::command(step, 1));
+        let workload = Workload { order: OperationOrder::InTurn, ..of(steps.into()) };
+        let workload = workload.with_dataset(file.path(), None).unwrap();
+        let (dataset, _reader) = workload.dataset.as_ref().unwrap().with_hanging_reader();
+        let program = program(&Workload { dataset: Some(dataset), ..workload }, 10);
+        let (mut draws, mut out) = (Draws::new(3), OutgoingRequests::default());
+        let seen = [(); 3].map(|()| (program.append(&mut draws, &mut out).index(), out.awaits_record()));
+        assert_eq!(seen, [(0, true), (1, false), (0, true)]);
+        assert!(out.bytes.starts_with(b"*2\r\n$4\r\nINCR") && out.appended == 1);
     }
 }
