@@ -28,7 +28,9 @@ impl Worker {
         self.until_ns = phase.load_ends_ns();
         self.is_filling = phase.prefill().is_some();
         let is_refilled = self.filling.follow(phase.prefill().map(|filling| &filling.quota));
-        let is_another_quota = self.allowance.follow(phase.quota());
+        let is_ended = matches!(phase, phase::Phase::Ended { .. });
+        // What was due before the end still counts against the limit.
+        let is_another_quota = !is_ended && self.allowance.follow(phase.quota());
         if is_another_quota {
             self.part_requests();
         }
@@ -38,8 +40,7 @@ impl Worker {
             let generation = self.segments.generation();
             self.spread.iter_mut().for_each(|spread| spread.gives_back_after = generation);
         }
-        let goes_on = is_another && !matches!(phase, phase::Phase::Ended { .. });
-        goes_on && self.send_again()
+        is_another && !is_ended && self.send_again()
     }
 
     /// Sets how many requests each client may send, if the requests are divided among the clients.
@@ -269,5 +270,26 @@ mod tests {
         });
         let [all, late] = [all, late].map(AtomicU64::into_inner);
         assert_eq!((all, late), (30, 0), "20 of the prefill and 10 of the load");
+    }
+
+    #[test]
+    fn a_load_that_is_ended_by_hand_has_no_more_due_requests_than_its_limit() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let uri = format!("redis://127.0.0.1:{}", server.local_addr().unwrap().port());
+        let (target, first_words) = (parse_uri(&uri).unwrap().target, FirstCommands::Bare { tracks: false });
+        let requests = Some(RequestLimit::Shared(100));
+        let plan = LoadPlan { target, requests, first_words, ..LoadPlan::fixture() };
+        let workload = Workload::ratio(0, 1);
+        let knobs = Knobs { load: true, clients: 1, rate: Some(100_000), workload, ..Knobs::default() };
+        let (mut load, mut output) = Load::start(&plan, knobs, None, Clock::start()).unwrap();
+        let (mut stream, _) = server.accept().unwrap();
+        assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
+        // More than 100 requests come due, and the server never replies.
+        std::thread::sleep(Duration::from_millis(20));
+        load.end();
+        let buffers = std::iter::from_fn(|| output.rings[0].intervals.pop().ok());
+        let counts = buffers.map(|buffer| (buffer.due, buffer.unsent));
+        let sums = counts.fold((0, 0), |sums, counts| (sums.0 + counts.0, sums.1 + counts.1));
+        assert_eq!(sums, (100, 99), "one request was sent");
     }
 }
