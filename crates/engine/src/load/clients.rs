@@ -220,8 +220,11 @@ impl WorkerClients {
     }
 
     /// Closes the connection of client `i` on purpose and schedules a new connection. The closed connection does not
-    /// count as a loss.
+    /// count as a loss. A client that lost its own connection already waits for a new one.
     pub(super) fn renew(&mut self, i: usize) {
+        if self.all[i].is_lost {
+            return;
+        }
         self.take_connection(i);
         self.close_others(i);
         let client = &mut self.all[i];
@@ -381,6 +384,7 @@ mod tests {
         assert_eq!((clients.connected(), clients.how_many_lost()), (2, 0));
         assert_eq!((clients.next_to_open(), clients.next_retry_ns()), (Some(0), None), "no back-off");
         clients.lost(0, 0);
+        clients.renew(0); // The client's other lanes are answered.
         assert_eq!((clients.connected(), clients.how_many_lost()), (1, 1), "connecting again failed");
         clients.close(1);
         assert_eq!(clients.connected(), 0);
