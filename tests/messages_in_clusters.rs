@@ -54,6 +54,20 @@ fn every_message_is_received_from_the_node_of_its_slot() {
 }
 
 #[test]
+fn messages_of_a_pipelined_closed_loop_are_all_sent() {
+    let nodes = Nodes::start(Server::redis, false);
+    let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    let workload = "[keys.c]\ncount = 30\n[receivers]\nkind = 'sharded-pubsub'\nkeys = 'c'\ncount = 2\n\
+        [[operation]]\nname = 'publish'\nsteps = ['SPUBLISH {c} {stamp}']\n";
+    std::fs::write(&file, workload).unwrap();
+    let (port, path) = (nodes.0[1].port_text(), file.path().to_str().unwrap());
+    let args = session(&port, path, &["--duration", "1", "-c", "1", "-P", "16"]);
+    let records = run(&args).expect_code(0).records();
+    let (sum, (_, got)) = (summary(&records), received(summary(&records)));
+    assert_eq!((got.times.count(), got.lost), (sum.ops, 0), "none is dropped at the end: {got:?}");
+}
+
+#[test]
 fn a_receiver_follows_its_channel_to_another_node_and_what_it_misses_is_counted() {
     let nodes = Nodes::start(Server::redis, false);
     let running = sharded(&nodes.0[0].port_text(), "6000");

@@ -57,12 +57,14 @@ impl Worker {
         }
     }
 
-    /// Returns whether requests are gathered by node until a batch is complete.
+    /// Returns whether requests are gathered by node until a batch is complete. Messages are not gathered, because each
+    /// message has its number and its time of sending when it is generated.
     fn gathers(&self) -> bool {
         self.pace.is_closed()
             && !self.is_filling
             && self.setting.pipeline() > 1
             && self.setting.program.is_sent_at_once()
+            && self.setting.program.messages().is_none()
             && self.spread.as_ref().is_some_and(|spread| spread.gathered.is_possible())
     }
 
