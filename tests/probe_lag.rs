@@ -140,6 +140,18 @@ fn a_replica_whose_link_takes_a_second_has_a_lag_of_a_second() {
 }
 
 #[test]
+fn the_replicas_of_a_primary_have_markers_of_their_own() {
+    let (primary, _replica) = pair();
+    let second = Server::redis().start();
+    second.cli(&["REPLICAOF", "127.0.0.1", &primary.port_text()]);
+    wait_for_link(&second);
+    let running = start(&primary);
+    wait_for("a key for each", || (primary.cli(&["KEYS", "*"]).lines().count() == 2).then_some(()));
+    end(running);
+    assert_eq!(primary.cli(&["KEYS", "*"]), "");
+}
+
+#[test]
 fn a_replica_that_shows_no_marker_is_reported_and_is_measured_again_when_it_follows() {
     let (primary, replica) = pair();
     let running = start(&primary);

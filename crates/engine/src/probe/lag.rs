@@ -142,7 +142,8 @@ impl LagWatch {
         });
     }
 
-    /// Returns a replica and its primary, or `None` if the node is not a replica.
+    /// Returns a replica and its primary, or `None` if the node is not a replica. Each replica of a primary has its own
+    /// key, if the primary has enough of the keys.
     fn pair(&self, node: usize) -> Option<ReplicaPair> {
         let nodes = self.nodes.lock();
         let replica = nodes.get(node)?.clone();
@@ -150,14 +151,15 @@ impl LagWatch {
             |number: u64| format!("{}{PREFIX}{}", self.names.prefix(), KeyForm::default().write(number));
         let Some(cluster) = &self.cluster else {
             let primary = nodes.first().filter(|_| node > 0)?.clone();
-            return Some(ReplicaPair { primary, replica, key: Ok(key(0)) });
+            return Some(ReplicaPair { primary, replica, key: Ok(key(node as u64 % NAMES)) });
         };
         let topology = cluster.topology();
         let Role::Replica(primary) = topology.nodes().nth(node)?.1.role else { return None };
         let is_there = |key: &String| topology.owner(key_slot(key.as_bytes())) == Some(primary);
+        let siblings = topology.nodes().take(node).filter(|(_, node)| node.role == Role::Replica(primary));
         let address = topology.node(primary).address.clone();
         let none = || format!("{address} has too few slots for one of the probe's keys");
-        let key = (0..NAMES).map(key).find(is_there).ok_or_else(none);
+        let key = (0..NAMES).map(key).filter(is_there).take(siblings.count() + 1).last().ok_or_else(none);
         Some(ReplicaPair { primary: replica.at(address).ok()?, replica, key })
     }
 
@@ -211,8 +213,8 @@ impl LagWatch {
         let (mut reported_ns, mut asked_ns) = (acknowledged_ns, acknowledged_ns);
         while !self.stop.is_asked() {
             let lag_ns = asked_ns - acknowledged_ns;
-            // Another thread may have written a later marker, which counts as well. A replica that hangs or refuses
-            // reads shows no marker.
+            // If replicas share a key, a later marker counts as well. A replica that hangs or refuses reads shows no
+            // marker.
             let reply = lags.at_replica.ask(replica, self.cluster.is_some(), &[b"GET", key]);
             let shown = reply.ok().and_then(|reply| marker_of(self.run, &reply));
             let is_shown = shown.is_some_and(|shown| shown >= marker);
