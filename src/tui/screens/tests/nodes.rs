@@ -17,12 +17,22 @@ fn around(us: u64, n: u64) -> Latency {
     all
 }
 
-/// Returns the records of one node in second `n`. Every fourth node is a replica. Node 2 takes 5 ms longer from
+/// Returns whether the node is a replica, as every fourth node is.
+fn is_replica(node: u16) -> bool {
+    node % 4 == 3
+}
+
+/// Returns the role of the node.
+fn role(node: u16) -> String {
+    if is_replica(node) { "slave" } else { "master" }.to_owned()
+}
+
+/// Returns the records of one node in second `n`. Node 2 takes 5 ms longer from
 /// second 10 on.
 fn second_of(node: u16, n: u32) -> Vec<Record> {
     let t_s = f64::from(n) + 1.0;
     let is_slow = node == 2 && n >= 10;
-    let is_replica = node % 4 == 3;
+    let is_replica = is_replica(node);
     let rtt = around(if is_slow { 5_090 } else { 80 + u64::from(node % 7) }, 100);
     let gauges = Gauges::from([
         (Gauge::Cpu, 0.21 + f64::from(node % 5) / 10.0),
@@ -35,7 +45,7 @@ fn second_of(node: u16, n: u32) -> Vec<Record> {
         name: "valkey".to_owned(),
         version: "9.1.0".to_owned(),
         mode: "cluster".to_owned(),
-        role: if is_replica { "slave" } else { "master" }.to_owned(),
+        role: role(node),
         gauges,
         slots: (node == 1).then(|| {
             let slot = |slot, cpu| SlotUse { slot, cpu, ..SlotUse::default() };
@@ -65,7 +75,7 @@ fn model_of(nodes: u16, has_load: bool) -> Model {
         address: format!("10.0.{}.{}:6379", node / 50, node % 50 + 5),
         server: "valkey 9.1.0".to_owned(),
         mode: "cluster".to_owned(),
-        role: "master".to_owned(),
+        role: role(node),
         ..ServerIdentity::default()
     };
     let knobs = Knobs { load: has_load, ..Knobs::default() };
