@@ -6,7 +6,7 @@
 //! ```
 
 use super::{
-    Misses, Together, Workload, WorkloadError, commands,
+    Misses, Together, Workload, WorkloadError, command_traits,
     step::{CommandStep, Fragment},
 };
 use crate::protocol::Dialect;
@@ -93,7 +93,7 @@ pub(super) fn misses(step: &CommandStep) -> Misses {
     match step.command().as_deref() {
         Some("CAS") => Misses::NullOrConflict,
         Some("MS" | "MD" | "MA") if has_flag(step, COMPARES) => Misses::NullOrConflict,
-        Some(command) if commands::finds_on_memcached(command) => Misses::Null,
+        Some(command) if command_traits(command).memcached => Misses::Null,
         _ => Misses::Never,
     }
 }

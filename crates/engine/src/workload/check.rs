@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Keyset, MAX_VALUE_SIZE, MAX_WEIGHT, Workload, WorkloadError,
-    commands::{begins_transaction, changes_connection},
+    Keyset, MAX_VALUE_SIZE, MAX_WEIGHT, Workload, WorkloadError, command_traits,
+    commands::begins_transaction,
     compiled::Compiled,
     key_form::MAX_DIGITS,
     same_slot::FEWEST_KEYS,
@@ -46,6 +46,7 @@ impl Workload {
         self.check_operations().map_err(|(_, error)| error)?;
         let Compiled { setup, prefill, .. } = self.compiled();
         // The setup shares its connection with other commands.
+        let changes_connection = |command: &str| command_traits(command).connection;
         let is_bad = |command: &str| changes_connection(command) || begins_transaction(command);
         self.check_steps((&self.setup.steps, setup), || "the setup".to_owned(), is_bad)?;
         self.check_steps((&self.prefill.steps, prefill), || "the prefill".to_owned(), changes_connection)?;
@@ -107,7 +108,7 @@ impl Workload {
             return Err(no_step(&whose()));
         }
         let steps = &self.compiled().operations[place].steps;
-        self.check_steps((&operation.steps, steps), whose, changes_connection)?;
+        self.check_steps((&operation.steps, steps), whose, |command| command_traits(command).connection)?;
         if self.operations[..place].iter().any(|other| other.name == *name) {
             return Err(invalid!("two operations are called '{name}'; rename one of them"));
         }

@@ -7,8 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Distribution, Keyset, Operation, Workload,
-    commands::is_of_module,
+    Distribution, Keyset, Operation, Workload, command_traits,
     compiled::{Compiled, CompiledKeyset, CompiledOperation},
     inline::is_drawn_once,
     step::{CommandStep, Fragment},
@@ -163,7 +162,7 @@ impl Workload {
     pub fn commands_of_modules(&self) -> BTreeSet<String> {
         let Compiled { setup, prefill, .. } = self.compiled();
         let names = self.active_steps().chain(setup).chain(prefill).filter_map(CommandStep::command);
-        names.filter(|name| is_of_module(name)).collect()
+        names.filter(|name| name.contains('.') || command_traits(name).vectors).collect()
     }
 }
 

@@ -4,8 +4,7 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use super::{
-    KeySpan, NameSet, Operation, Steps, Workload, WorkloadError,
-    commands::{keeps_keys, only_reads, reads_strings},
+    KeySpan, NameSet, Operation, Steps, Workload, WorkloadError, command_traits,
     step::{CommandStep, Fragment},
 };
 
@@ -103,7 +102,7 @@ impl Workload {
             let fragments = self.active_steps().filter(is_wanted).flat_map(CommandStep::fragments);
             fragments.filter_map(Fragment::draws).map(|set| self.first_of(set)).collect()
         };
-        let read = drawn(|step| step.command().is_some_and(|command| only_reads(&command)));
+        let read = drawn(|step| step.command().is_some_and(|command| command_traits(&command).reads));
         let sets = if read.is_empty() { drawn(|_| true) } else { read };
         if sets.is_empty() {
             return Err(invalid!(
@@ -125,7 +124,8 @@ impl Workload {
         let is_of_these = |set_of_step: u16| self.first_of(set_of_step) == set;
         let makes = |(_, step): &(&String, &CommandStep)| {
             let repeats = step.fragments().any(|fragment| fragment.repeats().is_some());
-            let makes = step.command().is_some_and(|command| !only_reads(&command) && !keeps_keys(&command));
+            let traits = step.command().map(|command| command_traits(&command));
+            let makes = traits.is_some_and(|traits| !traits.reads && !traits.keeps);
             makes && !repeats && self.prefill_keyset(step).is_some_and(is_of_these)
         };
         let mut steps =
@@ -143,7 +143,7 @@ impl Workload {
         let draws = |step: &&CommandStep| step.fragments().filter_map(Fragment::draws).any(is_of_these);
         let reading: Vec<_> = self.active_steps().filter(draws).collect();
         let command =
-            reading.iter().filter_map(|step| step.command()).find(|command| !reads_strings(command));
+            reading.iter().filter_map(|step| step.command()).find(|command| !command_traits(command).strings);
         if let Some(command) = command {
             return Err(unknown(&format!("by {command}"), "them"));
         }

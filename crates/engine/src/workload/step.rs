@@ -1,6 +1,6 @@
 //! A step of an operation: a command with placeholders in its words.
 
-use super::{Portion, commands};
+use super::{Portion, command_traits, commands};
 use crate::{protocol::Derived, untrusted};
 
 /// A command as a list of words. Each word is a list of fragments.
@@ -104,7 +104,7 @@ impl CommandStep {
     /// no command, or if its name contains a placeholder.
     pub(super) fn command(&self) -> Option<String> {
         let name = self.fixed_word(0)?;
-        match self.fixed_word(1).filter(|_| commands::has_subcommands(&name)) {
+        match self.fixed_word(1).filter(|_| command_traits(&name).group) {
             Some(sub) => Some(format!("{name}|{sub}")),
             None => Some(name),
         }
@@ -165,7 +165,7 @@ impl CommandStep {
         };
         match self.command() {
             Some(command) if command == "MG" => !self.0.iter().skip(2).any(changes),
-            command => command.is_some_and(|command| commands::only_reads(&command)),
+            command => command.is_some_and(|command| command_traits(&command).reads),
         }
     }
 

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     KeyNaming, Keyset, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, Trace, TraceOrder, Workload, WorkloadError,
-    commands,
+    command_traits,
     dataset::Input,
     trace::{
         Commands, MonitorLine, OTHERS, TraceContent, WordRole, command_of, has_several, listed, moved_keys,
@@ -148,7 +148,7 @@ impl TraceReader {
     fn operation(&mut self, name: String) -> usize {
         let place = self.names.iter().position(|known| known.name == name);
         let place = place.unwrap_or_else(|| {
-            let writes = !commands::only_reads(&name);
+            let writes = !command_traits(&name).reads;
             self.names.push(NamedCommand { name, writes, count: 0 });
             self.names.len() - 1
         });

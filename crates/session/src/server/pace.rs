@@ -18,6 +18,7 @@ use super::{CommandStat, ServerError, Status};
 use crate::{
     endpoint::{Address, SideCalls, Target},
     gauge::Gauge,
+    workload::command_traits,
 };
 
 /// The number of latest costs whose median decides how often a request is sent. A single high cost usually
@@ -44,26 +45,8 @@ const LISTING_US: f64 = 1e-2;
 /// The commands of a key scan that the server counts as hits.
 const LOOKUPS: [&str; 3] = ["object|freq", "pttl", "type"];
 
-/// The commands with subcommands. Since Redis 7, the server's statistics count each subcommand separately.
-const CONTAINERS: [&str; 17] = [
-    "acl",
-    "client",
-    "cluster",
-    "command",
-    "commandlog",
-    "config",
-    "function",
-    "hotkeys",
-    "latency",
-    "memory",
-    "module",
-    "object",
-    "pubsub",
-    "script",
-    "slowlog",
-    "xgroup",
-    "xinfo",
-];
+/// Newer commands with subcommands, which the table of commands does not divide.
+const NEWER_GROUPS: [&str; 2] = ["commandlog", "hotkeys"];
 
 /// The commands that a connection has sent, and the parameters that it has set. Clones share the same state.
 #[derive(Debug, Clone, Default)]
@@ -88,7 +71,9 @@ impl SentCommands {
     /// Counts a command with its first argument.
     pub(super) fn count(&self, command: &str, first: Option<&str>) {
         let mut name = command.to_lowercase();
-        if let Some(first) = first.filter(|_| CONTAINERS.contains(&name.as_str())) {
+        // Since Redis 7, the server's statistics count each subcommand separately.
+        let is_group = command_traits(&command.to_uppercase()).group || NEWER_GROUPS.contains(&name.as_str());
+        if let Some(first) = first.filter(|_| is_group) {
             name = format!("{name}|{}", first.to_lowercase());
         }
         *self.so_far.lock().calls.entry(name).or_default() += 1;

@@ -5,61 +5,15 @@
 //! scripts, Pub/Sub and the connection, and commands that block or name another database. MONITOR also shows the
 //! commands within a transaction or a script, and these are sent.
 
-use std::{collections::HashSet, sync::LazyLock};
-
 use crate::{
     untrusted,
-    workload::{
-        command_keys::{ALL, COUNTED_FIRST, OF_STREAMS, STORING, TWO, is_in, keys_of},
-        commands,
-    },
+    workload::{command_keys::keys_of, command_traits},
 };
 
-/// The commands without keys that are sent.
-const KEYLESS: &str = "DBSIZE ECHO LOLWUT PING RANDOMKEY SCAN TIME";
-/// The commands that are sent and have exactly one key, word 1.
-const ONE: &str = "\
-    APPEND BITCOUNT BITFIELD BITFIELD_RO BITPOS DECR DECRBY DELIFEQ DUMP EXPIRE EXPIREAT EXPIRETIME GEOADD GEODIST \
-    GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GET GETBIT GETDEL GETEX \
-    GETRANGE GETSET HDEL HEXISTS HEXPIRE HEXPIREAT HEXPIRETIME HGET HGETALL HGETDEL HGETEX HINCRBY HINCRBYFLOAT HKEYS \
-    HLEN HMGET HMSET HPERSIST HPEXPIRE HPEXPIREAT HPEXPIRETIME HPTTL HRANDFIELD HSCAN HSET HSETEX HSETNX HSTRLEN HTTL \
-    HVALS INCR INCRBY INCRBYFLOAT LINDEX LINSERT LLEN LPOP LPOS LPUSH LPUSHX LRANGE LREM LSET LTRIM PERSIST PEXPIRE \
-    PEXPIREAT PEXPIRETIME PFADD PSETEX PTTL RPOP RPUSH RPUSHX SADD SCARD SET SETBIT SETEX SETNX SETRANGE SISMEMBER \
-    SMEMBERS SMISMEMBER SPOP SRANDMEMBER SREM SSCAN STRLEN SUBSTR TTL TYPE XACK XADD XAUTOCLAIM XCLAIM XDEL XLEN \
-    XPENDING XRANGE XREVRANGE XSETID XTRIM ZADD ZCARD ZCOUNT ZINCRBY ZLEXCOUNT ZMSCORE ZPOPMAX ZPOPMIN ZRANDMEMBER \
-    ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREM ZREMRANGEBYLEX ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE \
-    ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE JSON.ARRAPPEND JSON.ARRINDEX JSON.ARRINSERT JSON.ARRLEN \
-    JSON.ARRPOP JSON.ARRTRIM JSON.CLEAR JSON.DEL JSON.FORGET JSON.GET JSON.MERGE JSON.NUMINCRBY JSON.NUMMULTBY \
-    JSON.OBJKEYS JSON.OBJLEN JSON.SET JSON.STRAPPEND JSON.STRLEN JSON.TOGGLE JSON.TYPE \
-    BF.ADD BF.CARD BF.EXISTS BF.INFO BF.INSERT BF.MADD BF.MEXISTS BF.RESERVE DELEX TS.ADD TS.ALTER TS.CREATE TS.DECRBY \
-    TS.DEL TS.GET TS.INCRBY TS.INFO TS.RANGE TS.REVRANGE VADD VCARD VDIM VEMB VGETATTR VINFO VISMEMBER VLINKS \
-    VRANDMEMBER VRANGE VREM VSETATTR VSIM XACKDEL XDELEX";
-/// Further commands that are sent. [`keys_of`] finds their keys, although none of the lists of [`keys_of`] contains
-/// these commands.
-const SEVERAL: &str = "\
-    BITOP JSON.MGET JSON.MSET MEMORY|USAGE MSET MSETEX MSETNX OBJECT|ENCODING OBJECT|FREQ OBJECT|IDLETIME OBJECT|REFCOUNT \
-    TS.MADD XGROUP|CREATE XGROUP|CREATECONSUMER XGROUP|DELCONSUMER XGROUP|DESTROY XGROUP|SETID XINFO|CONSUMERS XINFO|GROUPS \
-    XINFO|STREAM";
-/// Commands in the lists of [`keys_of`] that are not sent, because they block or belong to transactions.
-const NEVER: &str = "BLMOVE BRPOPLPUSH WATCH";
-/// The names of all commands that are sent.
-static SENT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    let lists = [KEYLESS, ONE, SEVERAL, ALL, COUNTED_FIRST, OF_STREAMS, STORING, TWO];
-    let names = lists.iter().flat_map(|list| list.split(' '));
-    names.filter(|name| !NEVER.split(' ').any(|never| never == *name)).collect()
-});
 /// Commands, each with an option. A command with this option is not sent, because it would block or write to
 /// another database.
 const OPTIONS: &[(&str, &str)] = &[("XREAD", "BLOCK"), ("XREADGROUP", "BLOCK"), ("COPY", "DB")];
 
-/// Commands whose values begin at this word. The words before this word are the key, numbers and names.
-const VALUES_FROM: &[(&str, usize)] = &[
-    ("APPEND LPUSH LPUSHX PFADD RPUSH RPUSHX SADD SETNX SISMEMBER SMISMEMBER SREM GETSET", 2),
-    ("HSETNX LINSERT LREM LSET PSETEX SETEX SETRANGE SMOVE", 3),
-];
-/// Commands without values: the arguments after the key are names of fields, numbers and options.
-const WITHOUT_VALUES: &str =
-    "HDEL HEXISTS HEXPIRE HGET HINCRBY HINCRBYFLOAT HMGET HPERSIST HSTRLEN HTTL OBJECT|* XGROUP|* XINFO|*";
 /// The words of options, which a capture never treats as values.
 const OPTION_WORDS: &str = "\
     + - +INF -INF INF $ > * ~ = ABSTTL AFTER AGGREGATE ANY ASC BEFORE BIT BY BYBOX BYLEX BYRADIUS BYSCORE BYTE CH COUNT \
@@ -70,14 +24,14 @@ const OPTION_WORDS: &str = "\
 /// Returns the names of the commands that are sent, in alphabetic order.
 #[cfg(test)]
 pub(in crate::workload) fn names() -> impl Iterator<Item = &'static str> {
-    SENT.iter().copied().collect::<std::collections::BTreeSet<_>>().into_iter()
+    command_traits::names().filter(|name| command_traits(name).sent)
 }
 
 /// Returns the name of the command in the server's statistics: `GET`, `OBJECT|ENCODING`.
 pub fn command_of(words: &[Vec<u8>]) -> String {
     let upper = |word: &Vec<u8>| untrusted::bytes(word).to_ascii_uppercase();
     let name = words.first().map(upper).unwrap_or_default();
-    match words.get(1).filter(|_| commands::has_subcommands(&name)) {
+    match words.get(1).filter(|_| command_traits(&name).group) {
         Some(sub) => format!("{name}|{}", upper(sub)),
         None => name,
     }
@@ -86,7 +40,7 @@ pub fn command_of(words: &[Vec<u8>]) -> String {
 /// Returns whether a trace would send the command with this name and these words. A trace sends no command that
 /// administers the server, runs a script or blocks.
 pub(in crate::workload) fn is_harmless(command: &str, has_word: impl Fn(&str) -> bool) -> bool {
-    SENT.contains(command) && !OPTIONS.iter().any(|(name, option)| *name == command && has_word(option))
+    command_traits(command).sent && !OPTIONS.iter().any(|(name, option)| *name == command && has_word(option))
 }
 
 /// Returns the positions of the keys of a command that is sent, or `None` if the command is not sent.
@@ -101,7 +55,7 @@ pub fn moved_keys(words: &[Vec<u8>]) -> Option<Vec<usize>> {
 /// except keys, names of fields, numbers and options. `keys` are the positions of the keys.
 pub fn left_out_words(words: &[Vec<u8>], keys: &[usize]) -> Vec<usize> {
     let command = command_of(words);
-    let from = VALUES_FROM.iter().find(|(list, _)| is_in(list, &command)).map(|(_, from)| *from);
+    let traits = command_traits(&command);
     let is_name = |word: &[u8]| {
         let text = untrusted::bytes(word).to_ascii_uppercase();
         OPTION_WORDS.split(' ').any(|option| option == text)
@@ -110,23 +64,18 @@ pub fn left_out_words(words: &[Vec<u8>], keys: &[usize]) -> Vec<usize> {
     let mut is_key = vec![false; words.len()];
     keys.iter().for_each(|place| is_key[*place] = true);
     let is_value = |place: usize| match command.as_str() {
-        _ if is_key[place] || is_in(WITHOUT_VALUES, &command) => false,
+        _ if is_key[place] || traits.no_values => false,
         "SET" if place == 2 => true,
         "MSET" | "MSETNX" => true,
         "MSETEX" => is_key[place - 1],
         "HSET" | "HMSET" => place % 2 == 1 && place > 1,
         json if json.starts_with("JSON.") && place == 2 => false,
-        _ => {
-            from.map_or_else(|| !is_name(&words[place]), |from| place >= from && !is_of_list(&command, place))
-        }
+        _ if traits.values_2 => place >= 2,
+        _ if traits.values_3 => place >= 3,
+        _ => !is_name(&words[place]),
     };
     let first = 1 + usize::from(command.contains('|'));
     (first..words.len()).filter(|place| is_value(*place)).collect()
-}
-
-/// Returns whether the word belongs to an option of a list command: the count of LREM, or the position of LINSERT.
-fn is_of_list(command: &str, place: usize) -> bool {
-    ["LINSERT", "LREM"].contains(&command) && place == 2
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::{
     protocol::RespValue,
     server::{Info, ServerError, link::RedisSender},
     untrusted,
+    workload::command_traits,
 };
 
 /// The length of a sample.
@@ -23,15 +24,6 @@ const MOST_LINES: usize = 20_000;
 pub const MOST_COMMANDS_PER_S: u64 = 20_000;
 const TOO_BUSY: &str =
     "no sample: the server runs more than 20 000 commands a second, and MONITOR would slow them down";
-/// The commands whose first two arguments are a script and the number of keys.
-const SCRIPTS: &str = "EVAL EVALSHA EVALSHA_RO EVAL_RO FCALL FCALL_RO";
-/// The commands whose first argument is not a key. Some of these commands have passwords as arguments.
-const WITHOUT_KEY: &str = "ACL AUTH BGREWRITEAOF BGSAVE CLIENT CLUSTER COMMAND COMMANDLOG CONFIG DBSIZE DEBUG DISCARD \
-    ECHO EXEC FAILOVER FLUSHALL FLUSHDB FUNCTION HELLO HOTKEYS INFO KEYS \
-    LASTSAVE LATENCY MEMORY MIGRATE MODULE MONITOR MULTI OBJECT PING PSUBSCRIBE PUBLISH PUBSUB QUIT RANDOMKEY REPLCONF \
-    RESET ROLE SAVE SCAN SCRIPT SELECT SENTINEL SLOWLOG SPUBLISH SSUBSCRIBE SUBSCRIBE SWAPDB SYNC TIME UNSUBSCRIBE \
-    UNWATCH WAIT WAITAOF XGROUP XINFO XREAD XREADGROUP ASKING BITOP BLMPOP BZMPOP LMPOP PSYNC PUNSUBSCRIBE READONLY \
-    READWRITE REPLICAOF SHUTDOWN SINTERCARD SLAVEOF SUNSUBSCRIBE ZDIFF ZINTER ZINTERCARD ZMPOP ZUNION";
 
 /// Checks in the server's INFO that a sample may be taken.
 pub(super) fn check(info: &Info) -> Result<(), ServerError> {
@@ -101,14 +93,14 @@ pub(super) async fn busy<T>(
 fn used(line: &[u8]) -> Option<Vec<u8>> {
     let mut words = quoted(&line[memchr::memmem::find(line, b"] \"")? + 2..]);
     let name = words.next()?.to_ascii_uppercase();
-    let is_in = |list: &str| list.split_whitespace().any(|known| known.as_bytes() == name);
-    let key = match () {
-        () if is_in(SCRIPTS) => {
+    let traits = command_traits(&String::from_utf8_lossy(&name));
+    let key = match traits.keys {
+        _ if traits.no_sample => None,
+        "counted-2" => {
             let keys = words.nth(1)?;
             if keys == b"0" { None } else { words.next() }
         }
-        () if is_in(WITHOUT_KEY) => None,
-        () => words.next(),
+        _ => words.next(),
     };
     Some([&name, &b" "[..], key?].concat())
 }

@@ -1,0 +1,111 @@
+//! The table of commands, `commands.txt`: where the keys of each command are, and what is known of the command.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+/// Declares the traits of a command. A word in the table sets the field with the same name.
+macro_rules! traits {
+    ($($(#[$doc:meta])* $name:ident)*) => {
+        /// What is known of a command. A command that is not in the table has no traits.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct CommandTraits {
+            /// Where the keys are, as the table says it.
+            pub keys: &'static str,
+            $($(#[$doc])* pub $name: bool,)*
+        }
+
+        impl CommandTraits {
+            const UNKNOWN: Self = Self { keys: "1", $($name: false,)* };
+
+            /// Reads the words of a row after its name.
+            fn read(mut row: impl Iterator<Item = &'static str>) -> Self {
+                let mut traits = Self { keys: row.next().unwrap_or("1"), ..Self::UNKNOWN };
+                row.for_each(|word| match word {
+                    $(stringify!($name) => traits.$name = true,)*
+                    unknown => unreachable!("'{unknown}' is no trait of a command"),
+                });
+                traits
+            }
+        }
+    };
+}
+
+traits! {
+    /// The command changes no data. A command without this trait is assumed to write.
+    reads
+    /// The command replies with null or an empty list only if the key or the element does not exist.
+    finds
+    /// The command reads a range of a value, and replies with an empty list if the key does not exist.
+    finds_range
+    /// The command can read keys which SET has created.
+    strings
+    /// The command changes or removes existing keys, but never creates a key.
+    keeps
+    /// The command may write all its keys; other commands write the key in word 1 only.
+    writes_all
+    /// memcached's reply to the command shows whether the key was found. The replies EN, NF, NOT_FOUND, and END without
+    /// a value mean that the key is missing.
+    memcached
+    /// The command is of vector sets, which are a module of Redis 8. Unlike the names of other module commands, these
+    /// names have no dot.
+    vectors
+    /// The second word of the command is a subcommand. The server counts each subcommand separately.
+    group
+    /// The command changes the connection itself, such as its database, its user, its name, or the number of replies to
+    /// a request. After such a command, redyno would leave keys behind, or assign replies to the wrong requests.
+    connection
+    /// A trace sends the command, because it changes only its keys and does not block.
+    sent
+    /// The values of the command begin at word 2. The words before it are the key, numbers and names.
+    values_2
+    /// The values of the command begin at word 3.
+    values_3
+    /// The command has no values: the arguments after the key are names of fields, numbers and options.
+    no_values
+    /// A sample of commands shows no key of the command. The arguments of some of these commands are passwords.
+    no_sample
+}
+
+/// The rows by name. The name of a row for a group ends with the separator before the `*`.
+static TABLE: LazyLock<HashMap<&str, CommandTraits>> = LazyLock::new(|| {
+    let rows = include_str!("commands.txt").lines().filter(|row| !row.starts_with('#'));
+    let row = |row: &'static str| {
+        let mut words = row.split_whitespace();
+        Some((words.next()?.trim_end_matches('*'), CommandTraits::read(words)))
+    };
+    rows.filter_map(row).collect()
+});
+
+/// Returns what is known of a command. The name is in upper case, as in the server's statistics: `GET`,
+/// `OBJECT|ENCODING`.
+pub fn command_traits(command: &str) -> CommandTraits {
+    let of_group = || TABLE.get(&command[..=command.find(['|', '.'])?]);
+    *TABLE.get(command).or_else(of_group).unwrap_or(&CommandTraits::UNKNOWN)
+}
+
+/// Returns the names of all commands in the table, with `*` for groups, in alphabetic order.
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.keys().copied().collect::<std::collections::BTreeSet<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_has_one_row() {
+        let rows =
+            include_str!("commands.txt").lines().filter(|row| !row.starts_with('#') && !row.is_empty());
+        assert_eq!(rows.count(), TABLE.len());
+    }
+
+    #[test]
+    fn a_subcommand_without_a_row_has_the_traits_of_its_group() {
+        let keys = |command| command_traits(command).keys;
+        assert_eq!(
+            [keys("OBJECT|HELP"), keys("OBJECT"), keys("FT.NEW"), keys("NEW")],
+            ["2", "1", "none", "1"]
+        );
+        assert_eq!((command_traits("SCRIPT|NEW").sent, command_traits("NEW").reads), (false, false));
+    }
+}
