@@ -109,8 +109,9 @@ fn the_counts_agree_through_a_live_reshard_and_keys_are_removed_wherever_they_mo
 #[test]
 fn there_is_one_question_about_all_primaries_and_without_an_answer_nothing_is_written() {
     let nodes = Nodes::start(Server::redis, false);
-    for key in ["{1}", "{2}", "{3}"] {
-        assert!(nodes.0.iter().any(|node| cli_at(node.port(), &["SET", key, "a user's"]) == "OK"));
+    for (node, key) in nodes.0.iter().zip(["{1}", "{2}", "{3}"]) {
+        // Whatever node a key belongs to, `redis-cli -c` finds it.
+        assert_eq!(cli_at(node.port(), &["-c", "SET", key, "a user's"]), "OK");
     }
     let args = ["-p", &nodes.0[2].port_text(), "--headless", "--load", "-n", "10"];
     let outcome = run(&args).expect_code(2);

@@ -13,8 +13,18 @@ pub fn at_socket(socket: &Path, words: &[&str]) -> String {
 }
 
 /// What `redis-cli -p PORT` prints for these words, without the last line feed.
+/// As there, `-c` follows the node of a cluster to the one that has the key.
 pub fn at_port(port: u16, words: &[&str]) -> String {
-    TcpStream::connect(("127.0.0.1", port)).ok().and_then(|stream| printed(stream, words)).unwrap_or_default()
+    let at = |port: u16, words: &[&str]| {
+        TcpStream::connect(("127.0.0.1", port))
+            .ok()
+            .and_then(|stream| printed(stream, words))
+            .unwrap_or_default()
+    };
+    let ["-c", words @ ..] = words else { return at(port, words) };
+    let reply = at(port, words);
+    let moved = reply.strip_prefix("MOVED ").and_then(|rest| rest.rsplit(':').next()?.parse().ok());
+    moved.map_or(reply, |port| at(port, words))
 }
 
 /// As a pipe gets it: an error is its text, a list its parts in a line each, and nil an empty line. `None` if the
