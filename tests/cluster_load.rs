@@ -98,6 +98,7 @@ fn the_counts_agree_through_a_live_reshard_and_keys_are_removed_wherever_they_mo
         let running = start(&nodes.0[0], &["--rate", "3000"]);
         running.wait_for_lines(4, r#""kind":"interval""#);
         (0..60).for_each(|slot| nodes.move_slot(slot, 0, 1));
+        running.wait_for("a redirect", |out| out.contains(r#""MOVED":"#).then_some(()));
         running.signal(Signal::INT);
         let outcome = running.end();
         let redirects = assert_agreement(&outcome, &nodes);
