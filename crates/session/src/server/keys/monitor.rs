@@ -93,7 +93,7 @@ pub(super) async fn busy<T>(
 fn used(line: &[u8]) -> Option<Vec<u8>> {
     let mut words = quoted(&line[memchr::memmem::find(line, b"] \"")? + 2..]);
     let name = words.next()?.to_ascii_uppercase();
-    let traits = command_traits(&String::from_utf8_lossy(&name));
+    let traits = command_traits(&untrusted::bytes(&name));
     let key = match traits.keys {
         _ if traits.no_sample => None,
         "counted-2" => {
