@@ -190,15 +190,32 @@ impl Drop for Server {
 }
 
 /// Waits until `condition` gives something, and fails the test with `what` after half a minute.
-pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+pub fn wait_for<T>(what: &str, condition: impl FnMut() -> Option<T>) -> T {
+    wait_or(|| what.to_owned(), condition)
+}
+
+/// Waits as [`wait_for`] does; `what` is made when the wait was in vain.
+fn wait_or<T>(what: impl FnOnce() -> String, mut condition: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + LIMIT;
     loop {
         if let Some(found) = condition() {
             return found;
         }
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        assert!(Instant::now() < deadline, "waited in vain for {}", what());
         std::thread::sleep(LOOK_EVERY);
     }
+}
+
+/// What each thread of a process does that does not end: its name, its system call and where it waits in the kernel.
+pub fn threads(pid: Pid) -> String {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero()));
+    let read = |task: &std::fs::DirEntry, file: &str| {
+        std::fs::read_to_string(task.path().join(file)).unwrap_or_default().trim_end().replace('\n', " ")
+    };
+    let line = |task: std::fs::DirEntry| {
+        format!("{}: {} {}\n", read(&task, "comm"), read(&task, "syscall"), read(&task, "stack"))
+    };
+    tasks.into_iter().flatten().flatten().map(line).collect()
 }
 
 /// Takes messages until `found` makes something of one; fails the test with `what` after [`LIMIT`], however many

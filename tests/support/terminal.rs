@@ -19,7 +19,7 @@ use rustix::{
     process::{Pid, Signal, kill_process},
 };
 
-use super::{LIMIT, LOOK_EVERY, Server, program::redyno, wait_for};
+use super::{LIMIT, LOOK_EVERY, Server, program::redyno, threads, wait_for, wait_or};
 
 pub const RIGHT: &str = "\x1b[C";
 pub const LEFT: &str = "\x1b[D";
@@ -133,7 +133,9 @@ impl Terminal {
 
     /// Waits for the program's end; its exit code, none after a signal. Does not look at the screen.
     pub fn exit_code(&mut self) -> Option<i32> {
-        let status = super::wait_for("the program's end", || self.child.try_wait().expect("its state"));
+        let pid = self.pid();
+        let what = || format!("the program's end; its threads:\n{}", threads(pid));
+        let status = wait_or(what, || self.child.try_wait().expect("its state"));
         status.signal().is_none().then(|| status.exit_code().cast_signed())
     }
 
@@ -199,7 +201,9 @@ impl Terminal {
 
     /// Waits for the program's end: its exit code, none after a signal, and what is left on the terminal.
     pub fn end(mut self) -> (Option<i32>, String) {
-        let status = super::wait_for("the program's end", || self.child.try_wait().expect("its state"));
+        let pid = self.pid();
+        let what = || format!("the program's end; its threads:\n{}", threads(pid));
+        let status = wait_or(what, || self.child.try_wait().expect("its state"));
         super::wait_for("the last bytes", || self.reader.is_finished().then_some(()));
         let code = status.signal().is_none().then(|| status.exit_code().cast_signed());
         (code, self.text())
