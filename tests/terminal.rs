@@ -58,7 +58,6 @@ fn ctrl_z_gives_the_terminal_back_until_the_process_goes_on() {
             terminal.signal(Signal::TSTP);
         }
         terminal.wait_for("the stop", |_| (terminal.is_stopped() && terminal.is_given_back()).then_some(()));
-        terminal.signal(Signal::CONT);
         terminal.wait_for("the screen again", |screen| {
             (!terminal.is_given_back() && screen.contains("● LOAD")).then_some(())
         });
@@ -121,6 +120,21 @@ fn a_key_whose_sequence_breaks_off_does_not_stop_the_screen() {
     terminal.wait_for_time("00:00:03");
     terminal.press("5C");
     quit(terminal, &server);
+}
+
+#[test]
+fn a_key_and_a_new_size_that_come_at_once_both_count() {
+    let mut terminal = Terminal::start(&redyno(&["-p", "1"]), 120, 36);
+    terminal.wait_for_text("127.0.0.1:1");
+    for round in 0..200 {
+        let (width, is_open) = (100 + round % 2, round % 2 == 0);
+        terminal.resize(width, 36);
+        terminal.press("?");
+        terminal.wait_for("both", |screen| {
+            let has_size = screen.lines().any(|line| line.chars().count() == usize::from(width));
+            (has_size && screen.contains("redyno 0.1.0: help") == is_open).then_some(())
+        });
+    }
 }
 
 /// The numbers in a colour command that name a colour.

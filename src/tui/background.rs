@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     stdio::stdin,

@@ -11,15 +11,12 @@ use std::{
     ops::Range,
 };
 
-use ratatui::{
-    buffer::Buffer,
-    crossterm::{
-        cursor, queue,
-        style::Print,
-        terminal::{BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen},
-    },
-    layout::Rect,
+use crossterm::{
+    cursor, queue,
+    style::Print,
+    terminal::{BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen},
 };
+use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
     encode::encode,

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ratatui::crossterm::event::{
+use crossterm::event::{
     self, Event as Raw, KeyCode as RawCode, KeyEvent, KeyModifiers, MouseButton, MouseEventKind,
 };
 use rustix::{
@@ -207,7 +207,7 @@ fn decode_key(key: &KeyEvent) -> Option<Key> {
 
 #[cfg(test)]
 mod tests {
-    use ratatui::crossterm::event::KeyEventKind;
+    use crossterm::event::KeyEventKind;
 
     use super::*;
 

@@ -9,15 +9,13 @@ use std::{
     thread,
 };
 
-use parking_lot::Mutex;
-use ratatui::{
-    crossterm::{
-        cursor, queue,
-        style::{Attribute, Print, SetAttribute},
-        terminal::{self, EndSynchronizedUpdate, LeaveAlternateScreen},
-    },
-    layout::Rect,
+use crossterm::{
+    cursor, queue,
+    style::{Attribute, Print, SetAttribute},
+    terminal::{self, EndSynchronizedUpdate, LeaveAlternateScreen},
 };
+use parking_lot::Mutex;
+use ratatui::layout::Rect;
 
 use super::output::TerminalOutput;
 
