@@ -50,8 +50,10 @@ fn plan_those(names: impl IntoIterator<Item = String>) {
     for name in names {
         let dataset =
             if name.contains("search") { vec!["--dataset", docs.to_str().unwrap()] } else { Vec::new() };
+        let scheme = if name == "opensearch-search" { "http" } else { "redis" };
+        let uri = format!("{scheme}://127.0.0.1:{port}/");
         let plan = |series: &str| {
-            let args = ["series", series, "-p", &port, "--plan", "--scale", "0.001", "--seed", "7"];
+            let args = ["series", series, &uri, "--plan", "--scale", "0.001", "--seed", "7"];
             run(&[&args[..], &dataset].concat()).expect_code(0)
         };
         let told = plan(&name);
