@@ -66,7 +66,7 @@ macro_rules! event_kinds {
         /// to show.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "event", rename_all = "snake_case")]
-        #[expect(missing_docs, reason = "the fields are named as what they are, with their unit")]
+        #[expect(missing_docs, reason = "the name of each field says what it is, and its unit")]
         pub enum EventKind {
             $(#[doc = $what] $event $({ $($(#[$serde])? $field: $of),* })?,)*
         }
@@ -174,7 +174,7 @@ event_kinds! {
         format!("{} {} in a blocking command", count_with_noun(*clients, "client"), if *clients == 1 { "waits" } else { "wait" });
     /// No client waits in a blocking command any more; at most `clients` waited at the same time.
     BlockingEnded { clients: u64, length_s: f64 } "blocked"
-        format!("over: {} at the most, for {length_s:.0} s", count_with_noun(*clients, "client"));
+        format!("over: at most {} waited, for {length_s:.0} s", count_with_noun(*clients, "client"));
     /// The server has another role, or another master.
     RoleChanged { from: String, to: String, master: Option<String> } "role"
         format!("{from} is now {to}{}", after(" of ", master));
@@ -221,7 +221,7 @@ event_kinds! {
     /// The measured lag of a replica: the number of markers that the replica showed, the number that it did not show, and the delays.
     LagMeasured { replica: String, markers: u64, unseen: u64, p50_us: f64, max_us: f64 } "lag" {
         let unseen = if *unseen > 0 { format!("; {unseen} not shown in time") } else { String::new() };
-        let after = |us: &f64| if *us > 0.0 { format!("after {}", latency_s(us / 1e6)) } else { "at once".to_owned() };
+        let after = |us: &f64| if *us > 0.0 { format!("within {}", latency_s(us / 1e6)) } else { "at once".to_owned() };
         let (half, all, markers) = (after(p50_us), after(max_us), count_with_noun(*markers, "marker"));
         format!("{replica} showed {markers}: half of them {half}, all {all}{unseen}")
     };
@@ -229,7 +229,7 @@ event_kinds! {
     RecallUnmeasured { cause: String } "recall" format!("not measured: {cause}");
     /// The measured recall of searches for the `neighbours` nearest vectors, from 0 to 1: the mean, and the recall of the worst search.
     RecallMeasured { searches: u64, neighbours: u64, mean: f64, least: f64 } "recall"
-        format!("{mean:.4} of the {neighbours} nearest vectors, mean of {}, at least {least:.2}", count_with_noun(*searches, "sample"));
+        format!("{mean:.4} of the {neighbours} nearest vectors were found (mean of {}; the worst {least:.2})", count_with_noun(*searches, "sample"));
     /// A replica's link to its master went up or down.
     LinkTurned { state: String } "replication" format!("the link to the master is {state}");
     /// Replicas connected or disconnected.
@@ -240,7 +240,7 @@ event_kinds! {
     MarkerRenewed { run: String } "marker" format!("the server lost the marker of run {run}; it is written again");
     /// The marker of this run, a hash on the server, cannot be written.
     MarkerRefused { cause: String } "marker"
-        format!("{cause}; after a kill, redyno clean would not find this run");
+        format!("{cause}; after a kill, `redyno clean` would not find this run");
     /// Connections of the load were lost; `untold` is the number of earlier losses without a report.
     ConnectionsLost { lost: u64, clients: u64, cause: String, untold: u64 } "load lost" {
         let of = if lost <= clients { "of" } else { "times among" };
@@ -288,7 +288,7 @@ event_kinds! {
         let level = limit.split('<').next().unwrap_or_default();
         let reached_level = level_us.map(|us| format!("{level} {}", units::latency((us * 1e3) as u64)));
         let (rate, reached) = (units::setting((*rate).into()), units::rate(*ops_per_s));
-        let disturbed = after("; disturbed, it does not count: ", disturbed);
+        let disturbed = after("; not counted, because it was disturbed: ", disturbed);
         format!("rate {rate}/s for {length_s:.1} s: {limit} {held}{}, {reached}{disturbed}", after(", ", &reached_level))
     };
     /// A search has a result: the highest value of the setting at which the limit is kept.

@@ -39,7 +39,7 @@ const UP_DOWN: GaugeUnit = Flag("down", "up");
 
 gauges! {
     Cpu "cpu" Work "cpu" Ratio, Share Own, 1.0 Never
-        "Share of one core that the server's main thread uses, or its process if the server does not report threads.";
+        "Share of one core that the server's main thread uses, or that its whole process uses if the server does not report threads.";
     Active "active" Work "active" Ratio, Share Info("used_active_time_main_thread"), 1.0 Never
         "Share of the time in which the main thread was at work (Valkey 9.1).";
     CpuUser "cpu_user" Work "user" Ratio, Share Stat("rusage_user"), 1.0 Never
@@ -135,7 +135,7 @@ gauges! {
     EvictedKeys "evicted_keys" Keys "evicted" Count, Added InfoOrStat("evicted_keys", "evictions"), 0.0 Some
         "Keys evicted since the previous poll.";
     EvictedUnfetched "evicted_unfetched" Keys "never read" Count, Added Stat("evicted_unfetched"), 0.0 Never
-        "Keys evicted since the previous poll that had never been read (memcached).";
+        "Keys evicted since the previous poll without a single read (memcached).";
     ExpiredKeys "expired_keys" Keys "expired" Count, Added Info("expired_keys"), 0.0 Never
         "Keys expired since the previous poll.";
     ExpireCpu "expire_cpu" Keys "expiring" Ratio, Share Own, 0.0 Never
@@ -161,7 +161,7 @@ gauges! {
     AofOk "persistence_aof_ok" Saving "" YES_NO, Level InfoWord("aof_last_write_status", "ok"), 1.0 Zero
         "Whether the last write to the append-only file succeeded.";
     AofDelayed "persistence_aof_delayed" Saving "delayed fsync" Count, Added Info("aof_delayed_fsync"), 0.0 Some
-        "Writes to the append-only file since the previous poll that waited for an fsync.";
+        "Writes to the append-only file that waited for an fsync, since the previous poll.";
     AofPending "persistence_aof_pending" Saving "fsync pending" Count, Level Info("aof_pending_bio_fsync"), 0.0 Never
         "Calls of fsync that wait in the background.";
     Unsaved "persistence_unsaved_changes" Saving "unsaved" Count, Level Info("rdb_changes_since_last_save"), 0.0 Never
@@ -181,7 +181,7 @@ gauges! {
     LastAck "replication_ack_s" Replicas "last ack" Ago, Level Own, 0.0 Never
         "Whole seconds since the last acknowledgement of this replica, as its primary reports.";
     MeasuredLag "replication_lag_us" Replicas "lag" Micros, Level Own, 0.0 Never
-        "Longest time since the previous poll until a write to the primary was readable from this replica, in microseconds (--probe-lag).";
+        "Longest delay until a write to the primary was readable from this replica, since the previous poll, in microseconds (--probe-lag).";
     Recall "recall" Work "recall" Ratio, Level Own, 1.0 Never
         "Mean share of the exact nearest vectors that redyno's own searches found since the previous poll.";
     Slots "cluster_slots" Replicas "slots" Count, Level Own, 0.0 Never
@@ -257,7 +257,7 @@ gauges! {
     Unsent "server_unsent" Process "unacknowledged" Bytes, Level Host, 0.0 Never
         "Bytes of replies in the server's sockets that clients have not acknowledged.";
     WireRtt "server_tcp_rtt_us" Process "tcp rtt" Micros, Level Host, 0.0 Never
-        "Median TCP round trip of connections with requests in the last 2 s, smoothed by the server's kernel and with delayed acknowledgements.";
+        "Median TCP round trip, smoothed by the server's kernel, of connections with requests in the last 2 s; it includes delays of acknowledgements.";
     WireRetransmits "server_tcp_retransmits" Process "sent again" Rate, Level Host, 0.0 Some
         "TCP segments retransmitted per second on the server's connections.";
 }

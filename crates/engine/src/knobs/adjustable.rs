@@ -130,13 +130,13 @@ impl Adjustable {
             Self::Knob(Knob::Rate) => "requests a second, or max",
             Self::Knob(Knob::Reads) => "percent",
             Self::Knob(Knob::ValueSize) => "bytes: 100, 4k, 1M",
-            Self::Knob(Knob::Arrivals) => "constant, poisson, bursty 10x 1s/10s, or trace with a trace",
+            Self::Knob(Knob::Arrivals) => "constant, poisson, bursty 10x 1s/10s, or trace (--trace)",
             Self::Knob(Knob::Distribution) => {
                 "a distribution with its parameters: zipfian 1.1, hotspot 0.2 0.8"
             }
             Self::Knob(Knob::Exponent) => "a number above 0, up to 10",
-            Self::Knob(Knob::Weight(_)) => "a number; 0 switches it off",
-            Self::Weight => "an operation and a number: GET 5; 0 switches it off",
+            Self::Knob(Knob::Weight(_)) => "a number; 0 switches the operation off",
+            Self::Weight => "an operation and its weight: GET 5, or GET 0 to switch it off",
             Self::Backlog => "queue or shed",
             Self::Rhythm => "grouped or spread",
             Self::Reconnect => "a number of replies after which clients reconnect, or never",
@@ -234,8 +234,8 @@ mod tests {
             assert_eq!(set(text), Ok("SET:GET 1:5".to_owned()), "{text}");
         }
         for (text, error) in [
-            ("INCR 5", "'INCR 5' is not an operation and its weight; write for example weight GET 5"),
-            ("GET", "'GET' is not an operation and its weight; write for example weight GET 5"),
+            ("INCR 5", "'INCR 5' is not an operation with a weight; write for example weight GET 5"),
+            ("GET", "'GET' is not an operation with a weight; write for example weight GET 5"),
             ("GET x", "'x' is not a count such as 50, 100k or 1.5M"),
         ] {
             assert_eq!(set(text).unwrap_err().to_string(), error);

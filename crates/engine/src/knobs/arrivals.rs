@@ -142,7 +142,8 @@ pub enum ParseArrivalsError {
     /// The bursts are not well-formed or not possible.
     #[error(
         "'{0}' is no burst such as 'bursty 10x 1s/10s': a rate of 2 to 1000 times the rate between bursts, \
-         the length of a burst, and the longer period of at most 1h; both times in whole milliseconds"
+         the length of a burst, and the longer time from one burst to the next, at most 1h; both times in whole \
+         milliseconds"
     )]
     Bursts(String),
 }

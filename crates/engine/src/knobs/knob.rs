@@ -74,20 +74,20 @@ pub enum KnobChangeError {
     Several,
     /// No set of keys has a distribution with an exponent, or the exponents differ.
     #[error(
-        "the keys of this workload have no exponent in common; first choose a distribution with an exponent, such as zipfian 0.99"
+        "the keys of this workload have no exponent, or several; first choose a distribution with an exponent, such as zipfian 0.99"
     )]
     NoExponent,
     /// The change would leave no operation with a weight.
     #[error("{0} is the only operation with a weight; first give a weight to another operation")]
     LastOperation(String),
     /// The operation is unknown.
-    #[error("'{0}' is not an operation and its weight; write for example {1} 5")]
+    #[error("'{0}' is not an operation with a weight; write for example {1} 5")]
     NoOperation(String, String),
     /// The typed exponent is not a number.
     #[error("'{0}' is not an exponent such as 0.99 or 1.2")]
     Exponent(String),
     /// The loop is closed, so requests have no due times.
-    #[error("the loop is closed: first set a rate, then requests have due times")]
+    #[error("the loop is closed, so requests are not due at set times; first set a rate")]
     Closed,
     /// The typed word is not a value of the setting.
     #[error(transparent)]

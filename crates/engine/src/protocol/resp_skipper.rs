@@ -249,7 +249,7 @@ impl RespSkipper {
                 Ok(false)
             }
             Header::Push(_) | Header::Attribute(_) if self.bounds.is_some() => {
-                Err(ProtocolError::Excess("of RESP3 with something beside it"))
+                Err(ProtocolError::Excess("with a push message or an attribute of RESP3"))
             }
             Header::Aggregate(n) | Header::Push(n) => {
                 if let Some(bounds) = &mut self.bounds {

@@ -54,7 +54,7 @@ pub(super) static MEMCACHED: DialectWords = DialectWords {
     pong: "MN",
     figures: "stats",
     questions: "mn, version and stats",
-    no_commands: "stats has counted none in this minute",
+    no_commands: "stats counted no command in this minute",
     socket: "-s",
     socket_rights: "-a",
     most_clients: "-c",

@@ -80,7 +80,7 @@ impl Verdict {
             }
             Self::NotClear(Reason::Drift) => "drift is possible; alternate the sides".to_owned(),
             Self::NotClear(Reason::SingleSeconds { low, high }) => format!(
-                "single seconds decide; a usual second changes by {} to {}",
+                "a few seconds decide; a usual second changes by {} to {}",
                 units::change(low),
                 units::change(high)
             ),

@@ -194,7 +194,7 @@ impl CellLayout {
         let (digits, lowest, highest) = (word(12), long(16), long(24));
         let is_known = (1..=u64::from(SIGNIFICANT_DIGITS)).contains(&digits);
         if !is_known || lowest == 0 || highest > HIGHEST_NS || lowest > highest / 2 {
-            return Err(DecodeError::Damaged("redyno records no histograms with its digits or range"));
+            return Err(DecodeError::Damaged("redyno never records with its number of digits or its range"));
         }
         Ok((Self::new(digits as u32, lowest, highest), counts))
     }
@@ -315,7 +315,10 @@ mod tests {
             [(5, 1, u64::MAX), (5, 1, HIGHEST_NS), (4, 1, 1000), (0, 1, 1000), (3, 1, u64::MAX), (3, 0, 1000)]
         {
             let refused = refusal(&text(digits, lowest, highest, 0, &[]));
-            assert!(refused.contains("its digits or range"), "{digits} {lowest} {highest}: {refused}");
+            assert!(
+                refused.contains("its number of digits or its range"),
+                "{digits} {lowest} {highest}: {refused}"
+            );
         }
         // Half a gigabyte of zeros compressed to half a megabyte; each zero is an empty cell.
         let zeros = text(3, 1, HIGHEST_NS, 64 << 20, &vec![0; 64 << 20]);

@@ -24,7 +24,7 @@ impl Workload {
             let steps = &compiled.steps;
             let whose = format!("the operation '{}'", operation.name);
             if !dialect.has_cas() && steps.iter().any(CommandStep::awaits_cas) {
-                return unspoken(&whose, "is memcached's number of an item, which Redis does not have");
+                return unspoken(&whose, "stands for an item's CAS number, which only memcached has");
             }
             check_steps(steps, operation.together).or_else(|why| unspoken(&whose, why))?;
         }

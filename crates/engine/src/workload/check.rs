@@ -52,14 +52,12 @@ impl Workload {
         self.check_steps((&self.prefill.steps, prefill), || "the prefill".to_owned(), changes_connection)?;
         for (whose, steps) in [("setup", setup), ("prefill", prefill)] {
             if let Some(portion) = steps.iter().flat_map(CommandStep::portions).next() {
-                return Err(invalid!(
-                    "the {whose} sends {portion} of a record, which only operations can do"
-                ));
+                return Err(invalid!("the {whose} cannot send {portion} of a record; only operations can"));
             }
             let new = steps.iter().flat_map(CommandStep::fragments).find_map(Fragment::inserts);
             if let Some(set) = new {
                 let keys = self.keyset(set).0;
-                return Err(invalid!("the {whose} inserts {{{keys}.new}}, which only operations can do"));
+                return Err(invalid!("the {whose} cannot insert {{{keys}.new}}; only operations can"));
             }
         }
         let draws = |step: &CommandStep| step.fragments().any(|fragment| fragment.draws().is_some());
@@ -101,7 +99,7 @@ impl Workload {
         if !(1..=LONGEST_NAME).contains(&name.len()) || name.chars().any(is_interpreted) {
             let has = format!("must have 1 to {LONGEST_NAME} bytes and no control characters");
             let name = name.escape_debug();
-            return Err(invalid!("the name of an operation {has}, unlike '{name}'"));
+            return Err(invalid!("the operation name '{name}' {has}"));
         }
         let whose = || format!("the operation '{name}'");
         if operation.steps.is_empty() {
@@ -207,13 +205,11 @@ impl Keyset {
     pub(super) fn check(&self, name: &str, keyspace: u64) -> Result<(), WorkloadError> {
         if self.prefix.len() > LONGEST_PREFIX || self.prefix.chars().any(is_interpreted) {
             let has = format!("must have at most {LONGEST_PREFIX} bytes and no control characters");
-            return Err(invalid!("the prefix of keys {has}, unlike that of '{name}'"));
+            return Err(invalid!("the prefix of the keys '{name}' {has}"));
         }
         let (first, count, digits) = (self.first, self.count.unwrap_or(keyspace), self.digits);
         if digits > MAX_DIGITS {
-            return Err(invalid!(
-                "the numbers of keys can have at most {MAX_DIGITS} digits, unlike those of '{name}'"
-            ));
+            return Err(invalid!("the numbers of the keys '{name}' can have at most {MAX_DIGITS} digits"));
         }
         if count == 0 || first.checked_add(count).is_none_or(|end| end - 1 > self.form().highest()) {
             let wrong = format!("of at most {digits} digits, not {count} numbers from {first} on");
@@ -275,7 +271,7 @@ mod tests {
         );
         assert!(of(0, Number, 2, u64::MAX).is_some() && of(12, Number, 0, 0).is_some());
         assert!(of(0, Nothing, 0, 1).is_none() && of(0, Nothing, 0, 2).is_some());
-        let error = "the numbers of keys can have at most 20 digits, unlike those of 'key'";
+        let error = "the numbers of the keys 'key' can have at most 20 digits";
         assert_eq!(of(21, Number, 0, 1).as_deref(), Some(error));
     }
 

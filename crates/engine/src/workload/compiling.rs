@@ -50,7 +50,7 @@ fn same_keys(workload: &Workload) -> Vec<usize> {
     let is_same =
         |one: &Keyset, other: &Keyset| Keyset { distribution: other.distribution, ..one.clone() } == *other;
     let first = |keys| workload.keys.values().position(|first| is_same(first, keys));
-    workload.keys.values().map(|keys| first(keys).expect("each set is the same keys as itself")).collect()
+    workload.keys.values().map(|keys| first(keys).expect("each set has the same keys as itself")).collect()
 }
 
 impl Workload {
@@ -63,15 +63,14 @@ impl Workload {
                 && (compiled.setup.len(), compiled.prefill.len())
                     == (self.setup.steps.len(), self.prefill.steps.len())
                 && compiled.keysets.len() == self.keys.len(),
-            "a workload is changed in a copy"
+            "only a copy of a workload is changed"
         );
         compiled
     }
 
     /// Returns the name and the definition of set number `set`.
     pub(super) fn keyset(&self, set: u16) -> (&str, &Keyset) {
-        let (name, keys) =
-            self.keys.iter().nth(set.into()).expect("a step has the sets of its workload only");
+        let (name, keys) = self.keys.iter().nth(set.into()).expect("a step uses only sets of its workload");
         (name, keys)
     }
 

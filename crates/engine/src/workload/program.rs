@@ -378,7 +378,7 @@ mod tests {
         );
         assert_eq!(
             workload.check().unwrap_err().to_string(),
-            "the setup inserts {key.new}, which only operations can do"
+            "the setup cannot insert {key.new}; only operations can"
         );
     }
 }

@@ -111,6 +111,6 @@ mod tests {
         let mut workload = of(&["PING"]);
         workload.setup.steps.push("SET x __field:id__".to_owned());
         let error = workload.check().unwrap_err().to_string();
-        assert_eq!(error, "the setup sends __field:id__ of a record, which only operations can do");
+        assert_eq!(error, "the setup cannot send __field:id__ of a record; only operations can");
     }
 }

@@ -351,7 +351,7 @@ mod tests {
         ];
         let expected = [
             "blocked: 2 clients wait in a blocking command",
-            "blocked: over: 3 clients at the most, for 1 s",
+            "blocked: over: at most 3 clients waited, for 1 s",
         ];
         assert_eq!(news(&waiting), expected);
     }

@@ -27,7 +27,7 @@ pub fn add_entry(call: &mut Call<'_>) -> CommandResult {
         _ => usize::MAX,
     };
     if call.argument(at)? != b"*" {
-        return Err(ReplyError::other("ERR the built-in server knows no ID of a stream but *"));
+        return Err(ReplyError::other("ERR the built-in server accepts no entry ID other than *"));
     }
     let fields = call.arguments.from(at + 1);
     if fields.len() == 0 || !fields.len().is_multiple_of(2) {
@@ -199,7 +199,7 @@ impl<'a> StreamRead<'a> {
         let (ms, sequence) = match (last, self.group) {
             (Some(last), None) => last,
             (None, Some((group, _))) => stream.and_then(|it| it.groups.get(group)).ok_or(NO_GROUP)?.last,
-            _ => return Err(ReplyError::other("ERR the built-in server knows only the ID > in a group")),
+            _ => return Err(ReplyError::other("ERR the built-in server accepts only the ID > in a group")),
         };
         Ok((ms, sequence.saturating_add(1)))
     }
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn unsupported_arguments_are_refused() {
         TestServer::new().expect(&[
-            ("XADD t 5-3 f v", "-ERR the built-in server knows no ID of a stream but *"),
+            ("XADD t 5-3 f v", "-ERR the built-in server accepts no entry ID other than *"),
             ("XADD t * f v g", "-ERR wrong number of arguments for 'xadd' command"),
             ("XADD t *", "-ERR wrong number of arguments for 'xadd' command"),
             ("XADD t MAXLEN 5 *", "-ERR wrong number of arguments for 'xadd' command"),
@@ -273,7 +273,7 @@ mod tests {
                 "XREAD STREAMS a b 0",
                 "-ERR Unbalanced list of streams: for each stream key an ID or '>' must be specified.",
             ),
-            ("XREAD STREAMS a >", "-ERR the built-in server knows only the ID > in a group"),
+            ("XREAD STREAMS a >", "-ERR the built-in server accepts only the ID > in a group"),
             ("XREAD STREAMS a $", "-ERR Invalid stream ID specified as stream command argument"),
             ("XREAD BLOCK x STREAMS a 0", "-ERR value is not an integer or out of range"),
             ("XREAD WRONG 5 STREAMS a 0", "-ERR syntax error"),
