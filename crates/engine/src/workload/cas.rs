@@ -149,7 +149,7 @@ mod tests {
             );
         }
         let mut at_once = sequence(&["gets {key}", "cas {key.same} {cas} {value}"]);
-        assert!(error(&at_once, Dialect::Resp2).ends_with("Redis does not have"));
+        assert!(error(&at_once, Dialect::Resp2).ends_with("which only memcached has"));
         at_once.operations[0].together = Together::Pipeline;
         assert!(error(&at_once, Dialect::Memcached).starts_with(expected));
     }
