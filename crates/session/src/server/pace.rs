@@ -52,7 +52,7 @@ const NEWER_GROUPS: [&str; 2] = ["commandlog", "hotkeys"];
 #[derive(Debug, Clone, Default)]
 pub(super) struct SentCommands {
     so_far: Arc<Mutex<SentSoFar>>,
-    /// The commands of redyno's side connections, and the address of this connection's server.
+    /// The counts of the commands of redyno's side connections, and the address of this connection's server.
     side: (SideCalls, Address),
 }
 

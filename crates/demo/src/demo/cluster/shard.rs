@@ -7,7 +7,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use super::layout::ClusterLayout;
 use crate::demo::store::{Database, databases};
 
-/// The number of keys that a move of slots checks at a time. Both shards wait meanwhile.
+/// The number of keys that a move of slots checks before it unlocks both shards for a moment.
 const CHECKED_AT_ONCE: usize = 1000;
 
 /// The state that all nodes of a cluster share.
@@ -62,7 +62,8 @@ impl ClusterData {
         self.change().moving.extend(slots.iter().map(|slot| (*slot, to)));
     }
 
-    /// Moves the keys of announced slots, a few at a time, and then the slots.
+    /// Moves the keys of slots that `begin_move` has announced, a few at a time. Then makes the shard `to` the owner of
+    /// these slots.
     pub fn finish_move(&self, slots: &[u16], from: usize, to: usize) {
         let mut cursor = 0;
         loop {

@@ -129,8 +129,7 @@ pub fn nodes(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// Returns the slots that move from or to a shard, in the format of CLUSTER NODES, as the shard's primary
-/// lists these slots.
+/// Returns the slots that move from or to a shard, as the line of the shard's primary in CLUSTER NODES lists them.
 fn on_the_move(layout: &ClusterLayout, shard: usize) -> String {
     let moving = layout.moving.iter().map(|(slot, to)| (slot, layout.owner(*slot), *to));
     moving

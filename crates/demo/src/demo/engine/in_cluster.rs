@@ -54,7 +54,7 @@ pub fn answer_in_cluster(
     }
 }
 
-/// Returns whether this server is not in a cluster, or is the node that may answer the request.
+/// Returns true if this server is the node that may answer the request. A server outside a cluster may always answer.
 pub fn is_placed(
     state: &mut ServerState,
     client: (usize, CommandId),

@@ -50,7 +50,7 @@ struct FaultRule {
     occasions: u64,
     /// The next time at which a timed fault applies; `u64::MAX` means never again.
     due_ns: u64,
-    /// The fraction of a read of a hot key that the next round of housekeeping adds to its reads, in 1/hz reads.
+    /// The fraction of a read of a hot key that is still due after a round of housekeeping, in units of 1/`hz`.
     remainder: u64,
 }
 
@@ -66,7 +66,7 @@ impl FaultScript {
         Self { rules: rules.collect(), rng: Pcg64Mcg::seed_from_u64(seed) }
     }
 
-    /// Returns whether the script has no faults of requests.
+    /// Returns whether the script has no faults that apply to requests.
     pub fn is_quiet(&self) -> bool {
         !self.rules.iter().any(|rule| rule.fault.kind.is_of_requests())
     }
@@ -139,7 +139,8 @@ impl FaultRule {
         }
     }
 
-    /// Sets the next due time to the first multiple of the period after `now_ns`. Periods without requests are skipped.
+    /// Makes a periodic fault due again at the end of the period that contains `now_ns`, and any other fault never
+    /// again. Earlier periods without requests are skipped.
     fn schedule(&mut self, now_ns: u64) {
         self.due_ns = match self.fault.when {
             When::Every(period) => {

@@ -116,9 +116,9 @@ pub struct DurationCounts {
 /// The number of buckets, which cover durations from 1 µs to more than an hour.
 const BUCKETS: usize = 32;
 
-/// Returns the longest duration in bucket `index`, in ns. Redis reports the counts of its HDR histogram up to
-/// 1024 ns × 2^n. The histogram has two significant digits, so such a value represents all values up to 1032
-/// × 2^n − 1.
+/// Returns the longest duration in bucket `index`, in ns. Redis counts durations in an HDR histogram with two
+/// significant digits, and reports the counts up to 1024 ns × 2^n. With two digits, all durations up to
+/// 1032 ns × 2^n − 1 ns count as at most 1024 ns × 2^n.
 fn border_ns(index: usize) -> u64 {
     (1032 << index) - 1
 }
