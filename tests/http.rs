@@ -229,9 +229,9 @@ fn a_workload_file_gives_header_fields_and_a_recording_does_not_contain_them() {
     assert!(!fs::read_to_string(&recording).unwrap().contains("s3cret"));
     for (field, expected) in [
         ("Content-Length = \"5\"", "redyno sets 'Content-Length' itself"),
-        ("expect = \"100-continue\"", "redyno does not read what 'expect' asks for"),
-        ("Upgrade = \"h2c\"", "redyno does not read what 'Upgrade' asks for"),
-        ("TE = \"trailers\"", "redyno does not read what 'TE' asks for"),
+        ("expect = \"100-continue\"", "redyno does not support what 'expect' asks for"),
+        ("Upgrade = \"h2c\"", "redyno does not support what 'Upgrade' asks for"),
+        ("TE = \"trailers\"", "redyno does not support what 'TE' asks for"),
         ("a = \"s3\", A = \"s3\"", "'A' is there twice"),
         ("'a b' = \"5\"", "'a b' is no name of a header field"),
         ("A = \"s3\\r\\nB: c\"", "the value of 'A' has characters other than plain ASCII"),

@@ -110,7 +110,7 @@ impl Distribution {
         }
         let bad = deviation.filter(|deviation| !is_wide(deviation));
         bad.map_or(Ok(()), |deviation| {
-            let lies = format!("must be above 0 and at most its {keys} keys");
+            let lies = format!("must be above 0 and at most {keys}, the number of keys");
             Err(invalid!("the deviation of a gaussian distribution {lies}, not {deviation}"))
         })
     }
@@ -291,8 +291,7 @@ mod tests {
         assert_eq!(check(Some(100.0), Some(100.0)), None);
         let median = "the median of a gaussian distribution must be among the numbers of its keys, 100 to 199, not 200";
         assert_eq!(check(Some(200.0), None).as_deref(), Some(median));
-        let deviation =
-            "the deviation of a gaussian distribution must be above 0 and at most its 100 keys, not 0";
+        let deviation = "the deviation of a gaussian distribution must be above 0 and at most 100, the number of keys, not 0";
         assert_eq!(check(None, Some(0.0)).as_deref(), Some(deviation));
         assert!(check(None, Some(100.5)).is_some() && check(Some(f64::NAN), None).is_some());
     }

@@ -54,7 +54,7 @@ impl HttpFields {
             }
             if UNREAD.iter().any(|unread| unread.eq_ignore_ascii_case(name)) {
                 return Err(invalid!(
-                    "[http] headers: redyno does not read what '{shown}' asks for; remove it"
+                    "[http] headers: redyno does not support what '{shown}' asks for; remove it"
                 ));
             }
             if self.headers.keys().any(|other| other != name && other.eq_ignore_ascii_case(name)) {

@@ -32,7 +32,7 @@ pub struct RunId([u8; RUN_LETTERS]);
 
 /// The error for a text that is not the name of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the name of a run is {RUN_LETTERS} of the characters 0 to 9 and a to z without i, l, o, u")]
+#[error("the name of a run has {RUN_LETTERS} characters, each 0 to 9 or a to z, but not i, l, o or u")]
 pub struct NoRunId;
 
 impl RunId {

@@ -231,7 +231,11 @@ steps = ["PUBLISH {channel} {stamp}{value}"]
                 "receivers wait for 'a', which is no set of numbered keys; add [keys.a]",
             ),
             ("count = 3", "count = 0", "there can be 1 to 20000 receivers, not 0"),
-            ("pubsub", "move", "receivers of the kind 'move' need 'to': a set of keys to which they move"),
+            (
+                "pubsub",
+                "move",
+                "receivers of the kind 'move' need 'to': a set of keys to which they move messages",
+            ),
             (
                 "PUBLISH {channel} ",
                 "PUBLISH c ",

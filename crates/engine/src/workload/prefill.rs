@@ -154,7 +154,7 @@ impl Workload {
                 .any(|word| matches!(word.as_slice(), [one] if one.whole_key().is_some_and(is_of_these)))
         };
         if is_bare || !reading.into_iter().all(is_whole) {
-            return Err(unknown("as parts of other names", "these"));
+            return Err(unknown("as parts of other names", "such names"));
         }
         Ok(format!("SET {{{keys}}} {{value}}"))
     }
@@ -243,7 +243,7 @@ mod tests {
         let numbers = of(&["GET key:__rand_int__"], &[]).with_step_definitions();
         let error = made(numbers).unwrap_err().to_string();
         assert!(
-            error.contains(" as parts of other names, but none of its operations makes these: "),
+            error.contains(" as parts of other names, but none of its operations makes such names: "),
             "{error}"
         );
         let written = of(&["GET app:{a}", "SET app:{a} x"], &[]).with_prefill().unwrap();

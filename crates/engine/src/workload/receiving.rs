@@ -33,7 +33,8 @@ impl Workload {
         }
         if to.is_none() && *kind == ReceiverKind::Move {
             return wrong(
-                "receivers of the kind 'move' need 'to': a set of keys to which they move".to_owned(),
+                "receivers of the kind 'move' need 'to': a set of keys to which they move messages"
+                    .to_owned(),
             );
         }
         if let Some(to) = to

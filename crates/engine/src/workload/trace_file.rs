@@ -70,9 +70,8 @@ impl Workload {
         })?;
         if reading.commands.count() == 0 {
             return Err(fail(match reading.not_sent.values().sum::<u64>() {
-                0 => {
-                    "it has no commands; write one with redyno capture, or with redis-cli MONITOR".to_owned()
-                }
+                0 => "it has no commands; record a trace with `redyno capture` or `redis-cli MONITOR`"
+                    .to_owned(),
                 n => format!(
                     "none of its {} is sent: {}",
                     count_with_noun(n, "command"),

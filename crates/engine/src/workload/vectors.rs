@@ -95,7 +95,10 @@ impl Workload {
 pub(super) fn check_size(count: u64, dimensions: usize) -> Result<(), String> {
     let bytes = count.saturating_mul((dimensions * size_of::<f32>()) as u64);
     if bytes > MOST_BYTES {
-        return Err(format!("exact neighbours of {count} vectors need {} MiB, at most 512", bytes >> 20));
+        return Err(format!(
+            "exact neighbours of {count} vectors need {} MiB, more than the limit of 512",
+            bytes >> 20
+        ));
     }
     Ok(())
 }
@@ -247,6 +250,6 @@ mod tests {
         assert!(search(&TEXT.replace("vector query", "vector doc"), 7).unwrap().is_none());
         assert!(search(TEXT.split("[prefill]").next().unwrap(), 7).unwrap().is_none());
         let error = search(&TEXT.replace("count = 50", "count = 50000000"), 7).unwrap_err();
-        assert_eq!(error, "exact neighbours of 50000000 vectors need 3051 MiB, at most 512");
+        assert_eq!(error, "exact neighbours of 50000000 vectors need 3051 MiB, more than the limit of 512");
     }
 }

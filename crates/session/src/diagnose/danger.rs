@@ -105,7 +105,7 @@ fn too_many_clients(LoadChange { from, to, room }: &LoadChange<'_>) -> Option<St
     let left = most.saturating_sub(others);
     (wanted > before && u64::from(wanted) > left).then(|| {
         format!(
-            "the server accepts {most} clients and has {others} others, so only {left} of {wanted} can connect; it will \
+            "the server accepts {most} clients and already has {others}, so only {left} of {wanted} can connect; it will \
              refuse all further clients, including those of others"
         )
     })
@@ -275,7 +275,7 @@ mod tests {
         let more = Knobs { clients: 100, ..loaded() };
         let question = danger(&loaded(), &more, room).unwrap();
         assert!(
-            question.contains("accepts 128 clients and has 60 others, so only 68 of 100 can connect"),
+            question.contains("accepts 128 clients and already has 60, so only 68 of 100 can connect"),
             "{question}"
         );
         assert_eq!(danger(&loaded(), &more, FreeCapacity { others: Some(2), ..room }), None);

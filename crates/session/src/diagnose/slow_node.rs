@@ -142,11 +142,11 @@ fn finding(
     ping: Option<&NodeComparison>,
 ) -> Finding {
     let next = match ping.map(|ping| ping.is_slow(true)) {
-        Some(false) => "its commands are slow, not the network: key 7 and Enter show its slow log",
+        Some(false) => "its commands are slow, not the network: press 7 and Enter to see its slow log",
         Some(true) => {
-            "its process or the network is slow: check its host and the distance; key 7 and Enter show the node"
+            "its process or the network is slow: check its host and the distance; press 7 and Enter to see the node"
         }
-        None => "key 7 and Enter show its PINGs, its CPU and its slow log",
+        None => "press 7 and Enter to see its PINGs, its CPU and its slow log",
     };
     let long = format!("{} is slower than the other nodes of the cluster", name(session, node));
     let evidence = [load.map(|load| load.text("requests")), ping.map(|ping| ping.text("PING"))];

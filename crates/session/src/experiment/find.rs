@@ -213,7 +213,7 @@ impl Find {
             Some(last) => {
                 let (n, rate) = (self.disturbed, units::rate(rate.into()));
                 self.give_up(&format!(
-                    "{n} trials of {rate} in a row were disturbed; in the last one, {last}"
+                    "{n} trials in a row at {rate} were disturbed; in the last one, {last}"
                 ))
             }
             None => self.next(),
@@ -366,7 +366,7 @@ impl Experiment for Find {
             let rate = |rate: u32| units::rate(rate.into());
             let up_to = if self.found.is_some() { " up to" } else { " at" };
             text += &format!(
-                "{} is kept{up_to} {}{}; there it was kept in {:.0} of {:.0} s of full trials\n",
+                "{} is kept{up_to} {}{}; full trials at the kept rate kept the limit for {:.0} of {:.0} s\n",
                 self.limit,
                 lower.map(rate).unwrap_or_default(),
                 upper.map_or_else(String::new, |upper| format!(", but not at {}", rate(upper))),

@@ -48,7 +48,7 @@ impl FromStr for Limit {
             Some((name, level)) => {
                 let known = Self::RECEIVED.into_iter().find(|known| *known == name).ok_or_else(|| {
                     WordsError::of(format!(
-                        "'{name}' is not a time of receivers; give one of {}",
+                        "'{name}' is not a time that receivers measure; give one of {}",
                         Self::RECEIVED.join(", ")
                     ))
                 })?;
@@ -221,7 +221,7 @@ mod tests {
         let refused = |text: &str| limit_error(text, &Knobs::default());
         assert_eq!(
             refused("receipt p99<1s"),
-            "'receipt' is not a time of receivers; give one of delivery, handover, invalidation"
+            "'receipt' is not a time that receivers measure; give one of delivery, handover, invalidation"
         );
         assert!(refused("delivery p99<1s").starts_with("the workload has no receivers"));
         let workload = WorkloadChoice::find("queue", &Settings::default()).unwrap().workload;

@@ -26,7 +26,7 @@ impl ExperimentSpec {
         (
             "find",
             "p99<1ms",
-            "Find the highest rate at which the response time keeps a limit, within three minutes.",
+            "Find, within three minutes, the highest rate at which the response time keeps a limit.",
         ),
         (
             "sweep",
@@ -36,7 +36,7 @@ impl ExperimentSpec {
         (
             "ab",
             "pipeline 16",
-            "Compare a setting with the present one, or two settings: from clients 50 to clients 100; within three minutes.",
+            "Compare, within three minutes, a setting with the present one, or two settings: from clients 50 to clients 100.",
         ),
     ];
 

@@ -60,9 +60,15 @@ impl fmt::Display for Disturbance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Silence => f.write_str("no request succeeded"),
-            Self::ShortFor(parts) => write!(f, "too few replies came, but in only {parts} of {PARTS} parts"),
+            Self::ShortFor(parts) => {
+                write!(f, "too few replies came, but only in {parts} of {PARTS} parts of the trial")
+            }
             Self::Uneven(share) => {
-                write!(f, "the best of {PARTS} parts was {} above the average", units::percent(*share))
+                write!(
+                    f,
+                    "the best of {PARTS} parts of the trial had {} more replies than the average",
+                    units::percent(*share)
+                )
             }
             Self::BelowPeak(ops_per_s, peak) => write!(
                 f,

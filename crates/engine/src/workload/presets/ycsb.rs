@@ -59,7 +59,7 @@ impl Mix {
     }
 
     fn load() -> Self {
-        let about = "YCSB's load: each record once".to_owned();
+        let about = "YCSB's load phase: inserts each record once".to_owned();
         Self { name: "load", about, percent: [0, 0, 100, 0, 0], drawn: Distribution::Sequential }
     }
 

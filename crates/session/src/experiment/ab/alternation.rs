@@ -41,7 +41,7 @@ pub struct AbPlan {
     pub longest_part_s: f64,
     /// The time after which the A/B ends even if the result is not clear, in seconds.
     pub limit_s: f64,
-    /// Whether the A/B continues even if redyno itself is the limit on both sides.
+    /// Whether the A/B continues even if redyno itself is the limit for both A and B.
     pub anyway: bool,
 }
 
@@ -87,8 +87,8 @@ impl AbPlan {
     }
 }
 
-/// The A/B ends early if redyno was the limit on both sides of the first three pairs. A short disturbance of this
-/// machine seldom lasts for three pairs.
+/// The A/B ends early if redyno was the limit for both A and B in each of the first three pairs. A short disturbance
+/// of this machine seldom lasts for three pairs.
 const LIMITED_PAIRS: usize = 3;
 
 /// The state of an A/B: the side that is being measured, and the measurements of both sides.
@@ -187,7 +187,7 @@ impl Alternation {
         self.since_s.is_some_and(|since_s| now_s > since_s + self.plan.limit_s)
     }
 
-    /// Returns the reason why redyno itself was the limit on both sides of all pairs so far. More pairs would
+    /// Returns the reason why redyno itself was the limit for both A and B in all pairs so far. More pairs would
     /// then only compare redyno with itself. Returns `None` if redyno was not the limit, if there are fewer
     /// than three pairs, or if the A/B is to continue anyway.
     pub fn client_limit(&self) -> Option<String> {

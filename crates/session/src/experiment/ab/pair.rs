@@ -92,7 +92,7 @@ impl Pair {
         self.parts.iter().find_map(our_limit)
     }
 
-    /// Returns whether redyno itself was the limit on both sides.
+    /// Returns whether redyno itself was the limit for both A and B.
     pub(super) fn is_limited(&self) -> bool {
         self.parts.iter().all(|part| our_limit(part).is_some())
     }

@@ -176,7 +176,7 @@ impl RunSpec {
             },
             None if self.commands.is_empty() => Err("a run needs a workload or commands".to_owned()),
             None if !settings.is_empty() => {
-                Err("commands have no parameters; write $name into them".to_owned())
+                Err("'set' is only for a workload; write $name into the commands instead".to_owned())
             }
             None => {
                 let workload = Workload::of_steps(&self.commands);
@@ -188,7 +188,7 @@ impl RunSpec {
     /// Returns the workload of the run.
     fn shaped(&self, workload: &Workload) -> Result<Arc<Workload>, String> {
         if !(1..=MAX_BATCH).contains(&self.batching) || self.each == 0 {
-            return Err(format!("batching must be between 1 and {MAX_BATCH}, and each at least 1"));
+            return Err(format!("'batching' must be between 1 and {MAX_BATCH}, and 'each' at least 1"));
         }
         let mut shaped = workload.clone();
         if !self.operations.is_empty() {

@@ -107,7 +107,10 @@ fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Resul
         let over = axes(&over, &first.written.together).map_err(|cause| first.wrong(n, cause))?;
         for at in combinations(&over) {
             if cells.len() == MAX_CELLS {
-                return Err(first.wrong(n, format!("a series has at most {MAX_CELLS} cells")));
+                return Err(first.wrong(
+                    n,
+                    format!("a series has at most {MAX_CELLS} runs, counting each value of a list"),
+                ));
             }
             let mut values = first_values(&parameters);
             values.extend(at.iter().map(|(name, value)| (name.as_str(), value.clone())));

@@ -62,10 +62,10 @@ pub(super) fn check_together(parameters: &[SeriesParameter], together: &[Vec<Str
     let mut named = BTreeSet::new();
     for name in together.iter().flatten() {
         if !parameters.iter().any(|parameter| parameter.name == *name && parameter.is_list) {
-            return Err(format!("together names '{name}', which is not a list of [parameters]"));
+            return Err(format!("'together' names '{name}', which is not a list of [parameters]"));
         }
         if !named.insert(name) {
-            return Err(format!("together names the list '{name}' twice; a list can be in one group only"));
+            return Err(format!("'together' names the list '{name}' twice; a list can be in one group only"));
         }
     }
     Ok(())

@@ -76,7 +76,7 @@ impl Published {
                 [&published.within].into_iter().chain(published.operations.values().map(|of| &of.within));
             if all.into_iter().any(|within| within.len() > layout.within_ms.len()) {
                 return Err(format!(
-                    "[[published]] has more shares for the run '{run}' than within-ms has limits"
+                    "[[published]] has more shares for the run '{run}' than 'within-ms' has limits"
                 ));
             }
         }

@@ -82,7 +82,7 @@ impl Scaling {
             match (was, is) {
                 (Some(was), Some(is)) if was != is => Some(format!("{seconds} {was} to {is}")),
                 (None, Some(is)) => Some(format!("{seconds} {is}")),
-                (Some(was), None) => Some(format!("no limit of {was} {seconds}")),
+                (Some(was), None) => Some(format!("{seconds} not limited to {was} any more")),
                 _ => None,
             }
         };
@@ -162,7 +162,7 @@ pause = 60
         let (titles, loads, effect) = changed(Scaling { duration: Some(5), ..Scaling::default() });
         assert_eq!((loads[0].requests, loads[0].duration), (None, Some(5)));
         assert_eq!(titles[0], "GET, size 64, records 3M, clients 256");
-        assert_eq!(effect.as_deref(), Some("changed: no limit of 7..3 M requests, seconds 5"));
+        assert_eq!(effect.as_deref(), Some("changed: requests not limited to 7..3 M any more, seconds 5"));
         assert_eq!(changed(Scaling::default()).2, None);
         for bad in ["0", "-1", "1.5", "nan", "x"] {
             assert!(bad.parse::<ScaleFactor>().is_err(), "{bad}");

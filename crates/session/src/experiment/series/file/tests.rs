@@ -119,7 +119,7 @@ fn errors_are_reported_with_their_line() {
         (format!("{run}workload = \"get\""), "mine.toml:1: the run 'a' would not end; give it requests"),
         (
             with(&format!("{run}workload = \"get\"\nbatching = 0")),
-            "mine.toml:3: batching must be between 1 and 1000",
+            "mine.toml:3: 'batching' must be between 1 and 1000",
         ),
         (
             with(&format!("[parameters]\nx = 1\n{run}workload = \"get\"")),
@@ -155,7 +155,7 @@ fn too_many_cells_are_refused() {
     let lists: String = ["a", "b", "c", "d", "e", "f"].map(list).concat();
     let run = "[load]\nrequests = 5\n[[run]]\nname = \"x\"\ncommands = [\"ECHO $a$b$c$d$e$f\"]";
     let found = read(&format!("[parameters]\n{lists}{run}"), &[]).unwrap_err();
-    assert_eq!(found, "mine.toml:10: a series has at most 1000 cells");
+    assert_eq!(found, "mine.toml:10: a series has at most 1000 runs, counting each value of a list");
 }
 
 #[test]
@@ -176,8 +176,8 @@ fn lists_that_advance_together_exist_and_are_in_one_group() {
         read(&format!("together = {together}\n{lists}\n{run}"), &[]).err()
     };
     assert_eq!(error(r#"[["a", "b"]]"#), None);
-    let unknown = "mine.toml: together names 'paralel', which is not a list of [parameters]";
+    let unknown = "mine.toml: 'together' names 'paralel', which is not a list of [parameters]";
     assert_eq!(error(r#"[["a", "paralel"]]"#).as_deref(), Some(unknown));
-    let twice = "mine.toml: together names the list 'a' twice; a list can be in one group only";
+    let twice = "mine.toml: 'together' names the list 'a' twice; a list can be in one group only";
     assert_eq!(error(r#"[["a", "b"], ["a"]]"#).as_deref(), Some(twice));
 }
