@@ -33,7 +33,7 @@ Examples:
 The first second after a switch is not counted. The setting with the higher throughput is better; with --rate, the setting with \
 the lower p99 of the response time.
 After nine pairs, about 70 s, the comparison ends as soon as the verdict is clear. After three minutes it ends in any case; the \
-verdict may then be 'not clear'. It ends after three pairs if redyno itself was the limit on both sides of all three.
+verdict may then be 'not clear'. It ends after three pairs if redyno itself was the limit for both A and B in all three.
 Exit codes: 0 B is the same or better, 3 B is worse, 4 not clear; 1 failed, 2 bad usage, 130 interrupted.";
 
 /// The arguments of `redyno ab`.
@@ -50,7 +50,7 @@ pub struct AbArgs {
     /// Seconds for which each setting is measured; a pair is one measurement of A and one of B [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
-    /// Continue even if redyno itself limits the results of both sides in the first three pairs
+    /// Continue even if redyno itself is the limit for both A and B in the first three pairs
     #[arg(long)]
     pub anyway: bool,
     /// Print JSON lines: one object for each pair, then the verdict
