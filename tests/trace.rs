@@ -131,7 +131,7 @@ fn a_file_that_is_no_trace_is_refused_in_one_line() {
         ("\0\u{1b}[2J\n".to_owned(), "line 1: it does not begin with a time"),
         (set.clone() + "SET k v\n", "line 2: it does not begin with a time"),
         (set.clone() + &line("1700000000.999999", "\"GET\" k"), "line 2: a word of its command is not"),
-        (line("1700000000.000000", "\"FLUSHALL\""), "none of its 1 command is sent: FLUSHALL 1"),
+        (line("1700000000.000000", "\"FLUSHALL\""), "of its 1 command, none is sent: FLUSHALL 1"),
         ("x".repeat(17 << 20), "line 1: a record has more than 16 MiB"),
         (line("1700000000.000000", "\"SET\" \"k"), "line 1: the quotes of a word are not closed"),
     ] {

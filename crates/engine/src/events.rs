@@ -188,7 +188,7 @@ event_kinds! {
     NodeBack { address: String } "joined" format!("{address} has a part in the cluster again");
     /// An agent of the fleet takes part in the load; its clock is known with an error of at most `error_us` microseconds.
     AgentJoined { agent: usize, host: String, error_us: f64 } "agent joined"
-        format!("agent {agent} on {host} takes part; its times are right to ± {error_us:.0} µs");
+        format!("agent {agent} on {host} takes part; its clock is known to ± {error_us:.0} µs");
     /// Agent number `agent` of the fleet does not report any more.
     AgentLost { agent: usize, host: String } "agent lost"
         format!("agent {agent} on {host} does not report; its share of the load is missing");

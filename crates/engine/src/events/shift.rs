@@ -64,7 +64,7 @@ impl fmt::Display for ShiftReport {
         match (&self.back_text, &self.given_up) {
             (Some(back), _) => write!(f, ", back to {back} after {length}"),
             (None, Some(why)) => write!(f, " for {length}, then {why}"),
-            (None, None) => write!(f, " for {length}, which is the usual level from now on"),
+            (None, None) => write!(f, " for {length}; this level is the usual one from now on"),
         }
     }
 }
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(back.to_string(), "p50 of PING ×12: 402 µs → 4.90 ms, back to 410 µs after 38 s");
         let stays = ShiftReport { length_s: Some(180.0), back_text: None, ..shift() };
         assert!(
-            stays.to_string().ends_with("4.90 ms for 3 min, which is the usual level from now on"),
+            stays.to_string().ends_with("4.90 ms for 3 min; this level is the usual one from now on"),
             "{stays}"
         );
         let from_nothing = ShiftReport { from: 0.0, ..shift() };

@@ -50,8 +50,8 @@ impl Workload {
         self.http.check(dialect)?;
         if !dialect.has_keys() && self.setup.is_empty() != names.prefix().is_empty() {
             return Err(WorkloadError::of(
-                "by HTTP, one run cannot use both workloads with [setup] and workloads without: start redyno \
-                 with this workload",
+                "by HTTP, a run cannot change between a workload with [setup] and one without; start redyno with this \
+                 workload",
             ));
         }
         let methods =

@@ -223,7 +223,7 @@ steps = ["PUBLISH {channel} {stamp}{value}"]
             (
                 "{stamp}{value}",
                 "x",
-                "receivers find only messages with a stamp; send {stamp} after {channel}",
+                "receivers recognize only messages with a stamp; send {stamp} after {channel}",
             ),
             (
                 "keys = \"channel\"",

@@ -52,7 +52,7 @@ impl Workload {
         let is_stamp = |fragment: &Fragment| matches!(fragment, Fragment::Stamp(..));
         if !self.active_steps().flat_map(CommandStep::fragments).any(is_stamp) {
             return wrong(format!(
-                "receivers find only messages with a stamp; send {{stamp}} after {{{keys}}}"
+                "receivers recognize only messages with a stamp; send {{stamp}} after {{{keys}}}"
             ));
         }
         Ok(())

@@ -73,7 +73,7 @@ impl Workload {
                 0 => "it has no commands; record a trace with `redyno capture` or `redis-cli MONITOR`"
                     .to_owned(),
                 n => format!(
-                    "none of its {} is sent: {}",
+                    "of its {}, none is sent: {}",
                     count_with_noun(n, "command"),
                     listed(&reading.sorted())
                 ),

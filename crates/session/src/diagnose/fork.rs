@@ -23,8 +23,8 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     let is_on = |gauge| now.gauge(gauge).is_some_and(|on| on > 0.0);
     let (saves, rewrites) = (is_on(Gauge::Saving), is_on(Gauge::Rewriting));
     let copied = now.gauge(Gauge::CopyOnWrite).filter(|bytes| *bytes > 0.0);
-    let copied =
-        copied.map(|bytes| format!("{} copied because clients changed them", units::bytes(bytes as u64)));
+    let copied = copied
+        .map(|bytes| format!("{} of memory copied because clients changed it", units::bytes(bytes as u64)));
     let slowed = now.pings.slowed();
     let size = now
         .status()
@@ -66,7 +66,7 @@ mod tests {
             }
         });
         assert_eq!(found.long, "a fork held the server for 38.0 ms, to write a snapshot");
-        assert_eq!(found.evidence[1], "2.86 MiB copied because clients changed them");
+        assert_eq!(found.evidence[1], "2.86 MiB of memory copied because clients changed it");
     }
 
     #[test]

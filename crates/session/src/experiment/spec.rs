@@ -60,8 +60,8 @@ impl ExperimentSpec {
     pub fn check(knobs: &Knobs) -> Result<(), WordsError> {
         match knobs.arrivals {
             Arrivals::Bursty(_) => Err(WordsError::of(
-                "an experiment needs arrivals without bursts, since its parts may be shorter than their period; give arrivals \
-                 constant or poisson",
+                "an experiment needs arrivals without bursts, since its parts may be shorter than the time between \
+                 two bursts; give arrivals constant or poisson",
             )),
             _ => Ok(()),
         }
@@ -143,17 +143,17 @@ impl ExperimentSpec {
         match self {
             Self::Find(limit, _) => format!(
                 "Looks for the highest rate at which the response time keeps {limit}: first a closed loop, then trials of \
-                 rates. The knobs keep the result."
+                 rates. At the end, the rate is set to the result."
             ),
             Self::Sweep(plan, _) => {
                 let (name, steps) = (plan.dimension.name(), plan.values.len());
                 let limit = plan
                     .limit
                     .as_ref()
-                    .map_or_else(String::new, |limit| format!(" of those that keep {limit}"));
+                    .map_or_else(String::new, |limit| format!(" among those that keep {limit}"));
                 format!(
-                    "Measures {steps} values of {name}, 3 to 10 s each, for the most throughput{limit}. The knobs are \
-                     restored at the end."
+                    "Measures {steps} values of {name}, 3 to 10 s each, to find the value with the most throughput{limit}. \
+                     The knobs are restored at the end."
                 )
             }
             Self::Ab(settings) => {

@@ -50,7 +50,7 @@ pub enum TlsFailure {
     NotYetValid,
     /// The certificate is not a server's certificate, but that of a CA or of a client.
     #[error(
-        "the server's certificate is not one for a server ({0}); give the server one of its own that the CA signs, or \
+        "the server's certificate is not one for a server ({0}); give the server its own certificate, signed by the CA, or \
          trust any server with --insecure"
     )]
     WrongPurpose(String),

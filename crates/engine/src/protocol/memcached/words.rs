@@ -102,7 +102,8 @@ pub(super) fn is_plain(part: &ArgumentPart) -> bool {
 pub(super) fn check_flag(flag: &Word) -> Result<(), UnsupportedCommand> {
     match flag.first() {
         Some(ArgumentPart::Text(text)) if text.starts_with(b"q") => Err(UnsupportedCommand(
-            "the quiet flag q of memcached leaves out replies, and each request is to have one".to_owned(),
+            "the quiet flag q of memcached leaves out replies, but redyno needs a reply to each request"
+                .to_owned(),
         )),
         Some(_) if flag.iter().all(is_plain) => Ok(()),
         _ => Err(UnsupportedCommand("a flag of memcached has no spaces and no value".to_owned())),
