@@ -165,7 +165,7 @@ fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
     let mut missing = 0;
     let mut at = 0;
     for &(value_ns, n) in from {
-        at += into[at..].partition_point(|cell| cell.0 < value_ns);
+        at = first_from(into, at, value_ns);
         match into.get_mut(at) {
             Some(cell) if cell.0 == value_ns => cell.1 += n,
             _ => missing += 1,
@@ -191,6 +191,18 @@ fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
         };
         into[old + missing] = cell;
     }
+}
+
+/// Returns the index of the first cell of at least `value_ns`, from the index `at` on. The steps of the search double,
+/// because the cell is near in most cases.
+fn first_from(cells: &[(u64, u64)], mut at: usize, value_ns: u64) -> usize {
+    let mut step = 1;
+    while cells.get(at + step - 1).is_some_and(|cell| cell.0 < value_ns) {
+        at += step;
+        step *= 2;
+    }
+    let end = cells.len().min(at + step - 1);
+    at + cells[at..end].partition_point(|cell| cell.0 < value_ns)
 }
 
 /// Returns a percentile in percent as a share. The decimal point is shifted in the text. A division would be inexact:
