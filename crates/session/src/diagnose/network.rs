@@ -30,8 +30,8 @@ const RESENT: f64 = 1.0;
 
 /// Returns the current finding about a slow network path, if any.
 pub(super) fn slower(now: &RecentState, _: bool) -> Option<Finding> {
-    let times = now.pings.now()?;
-    let usual = now.pings.usual().filter(|usual| {
+    let times = now.pings.now?;
+    let usual = now.pings.usual.filter(|usual| {
         times.min_ns >= usual.min_ns.saturating_mul(TIMES) && times.min_ns - usual.min_ns >= RISE_NS
     });
     // A server that is busy answers some PINGs at once, and others late.
@@ -68,6 +68,11 @@ pub(super) fn slower(now: &RecentState, _: bool) -> Option<Finding> {
 /// Returns the current finding about lost packets, if any.
 pub(super) fn lossy(now: &RecentState, stands: bool) -> Option<Finding> {
     let resent = now.steady(Gauge::WireRetransmits, stands).filter(|per_s| *per_s >= RESENT);
+    // Both kinds of loss have a late PING.
+    let reports = now.pings.late_reports(LOSS_S, RESENT_NS);
+    if reports == 0 {
+        return None;
+    }
     let all = now.pings.all(LOSS_S);
     let late = all.count_from(RESENT_NS);
     let held_long = |event: &EventKind| match event {
@@ -77,9 +82,8 @@ pub(super) fn lossy(now: &RecentState, stands: bool) -> Option<Finding> {
         EventKind::PingLost { .. } | EventKind::Unreachable { .. } | EventKind::Paused { .. } => true,
         _ => false,
     };
-    let median_ns = now.pings.now().map(|times| times.p50_ns)?;
+    let median_ns = now.pings.now.map(|times| times.p50_ns)?;
     // A stopped server delays many PINGs at once; a lost packet delays one.
-    let reports = now.pings.late_reports(LOSS_S, RESENT_NS);
     let are_single = reports >= LATE && late * 10 <= all.count() && median_ns < RESENT_NS / 4;
     // A single wait of 180 ms for a core exceeds this share of a sample, but it is too short for the finding
     // `core taken`.

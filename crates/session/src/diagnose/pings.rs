@@ -42,13 +42,24 @@ pub(super) struct Pings {
     t_s: f64,
     recent: RecentValues<probe::Ping>,
     /// The times of each earlier second in which PING was not slow.
-    usual: RecentValues<PingTimes>,
+    earlier: RecentValues<PingTimes>,
     noted_s: f64,
+    /// The PING times of the last seconds; `None` without a reply.
+    pub(super) now: Option<PingTimes>,
+    /// The usual PING times: the medians of earlier seconds. `None` if there are too few seconds.
+    pub(super) usual: Option<PingTimes>,
 }
 
 impl Default for Pings {
     fn default() -> Self {
-        Self { t_s: 0.0, recent: RecentValues::new(10.0), usual: RecentValues::new(USUAL_S), noted_s: 0.0 }
+        Self {
+            t_s: 0.0,
+            recent: RecentValues::new(10.0),
+            earlier: RecentValues::new(USUAL_S),
+            noted_s: 0.0,
+            now: None,
+            usual: None,
+        }
     }
 }
 
@@ -67,12 +78,14 @@ impl Pings {
     pub(super) fn push(&mut self, t_s: f64, ping: &probe::Ping) {
         self.t_s = t_s;
         self.recent.push(t_s, ping.clone());
+        self.now = PingTimes::of(&self.all(WINDOW_S));
+        self.usual = self.medians();
         let is_due = t_s - self.noted_s >= 1.0;
-        if let Some(now) = self.now().filter(|_| is_due) {
+        if let Some(now) = self.now.filter(|_| is_due) {
             self.noted_s = t_s;
-            let is_slow = self.usual().is_some_and(|usual| is_slower(now, usual));
+            let is_slow = self.usual.is_some_and(|usual| is_slower(now, usual));
             if !is_slow {
-                self.usual.push(t_s, now);
+                self.earlier.push(t_s, now);
             }
         }
     }
@@ -101,14 +114,9 @@ impl Pings {
         self.recent.since(self.t_s - window_s).filter(|ping| ping.rtt.max_ns() >= ns).count()
     }
 
-    /// Returns the PING times of the last seconds; `None` without a reply.
-    pub(super) fn now(&self) -> Option<PingTimes> {
-        PingTimes::of(&self.all(WINDOW_S))
-    }
-
-    /// Returns the usual PING times: the medians of earlier seconds. `None` if there are too few seconds.
-    pub(super) fn usual(&self) -> Option<PingTimes> {
-        let before: Vec<&PingTimes> = self.usual.until(self.t_s - WINDOW_S).collect();
+    /// Returns the medians of earlier seconds; `None` if there are too few seconds.
+    fn medians(&self) -> Option<PingTimes> {
+        let before: Vec<&PingTimes> = self.earlier.until(self.t_s - WINDOW_S).collect();
         let median = |part: fn(&PingTimes) -> u64| middle(before.iter().map(|times| part(times)).collect());
         let usual = PingTimes {
             min_ns: median(|times| times.min_ns)?,
@@ -121,9 +129,9 @@ impl Pings {
     /// Returns the evidence that PING is slow, compared with its usual time or with the fastest PING; `None` if PING is
     /// not slow.
     pub(super) fn slowed(&self) -> Option<String> {
-        let now = self.now()?;
+        let now = self.now?;
         let p99 = units::latency(now.p99_ns);
-        match self.usual().filter(|usual| is_slower(now, *usual)) {
+        match self.usual.filter(|usual| is_slower(now, *usual)) {
             Some(usual) => Some(format!("PING p99 {p99}, {} before", units::latency(usual.p99_ns))),
             None if now.p99_ns >= now.min_ns + WAITS_NS => {
                 Some(format!("PING p99 {p99}, the fastest {}", units::latency(now.min_ns)))

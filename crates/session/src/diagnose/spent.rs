@@ -101,7 +101,7 @@ impl PingPath {
     fn of(now: &RecentState) -> Option<Self> {
         let (send_us, kernel_us, pickup_us) = now.pings.mean_parts_us(COMMANDS_S)?;
         let wire_us = now.pings.all(COMMANDS_S).min_ns() as f64 / 1e3;
-        let error_us = (now.pings.now()?.p50_ns as f64 / 1e3 - wire_us).max(0.0);
+        let error_us = (now.pings.now?.p50_ns as f64 / 1e3 - wire_us).max(0.0);
         Some(Self { send_us, kernel_us, pickup_us, wire_us, error_us })
     }
 
