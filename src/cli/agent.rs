@@ -55,8 +55,8 @@ pub struct AgentArgs {
     /// At the end of a session, wait for the next session
     #[arg(long)]
     pub stay: bool,
-    /// Permit more to sessions: commands that administer the server, run code, block, or write keys by name;
-    /// keys without the run's prefix (--key-prefix, --own-names)
+    /// Also permit commands that administer the server, run code, block, or write keys by name, and keys without
+    /// the run's prefix (--key-prefix, --own-names)
     #[arg(long)]
     pub allow: bool,
     /// Maximum number of operations per second of this agent; with this option, the agent refuses sessions

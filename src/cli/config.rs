@@ -34,7 +34,7 @@ use crate::{
 };
 
 const AFTER: &str = "\
-[defaults] sets the look of the screen and the sizes of a load, by the long names of options. [targets.NAME] \
+[defaults] sets the look of the screen and the sizes of a load; its keys are long names of options. [targets.NAME] \
 defines the target @NAME:
   [defaults]
   theme = \"dark\"

@@ -40,7 +40,8 @@ pub struct DemoArgs {
     #[arg(short, long, default_value_t = 6379, default_value_if("bus", ArgPredicate::IsPresent, "6380"))]
     port: u16,
 
-    /// Run a bus for a fleet on this machine, and print the command lines of an agent and of a session
+    /// Run a bus (the server through which a session and its agents communicate), and print the command lines of an
+    /// agent and of a session
     #[arg(long, conflicts_with = "nodes")]
     bus: bool,
 

@@ -23,8 +23,8 @@ const MOST_AGENTS: i64 = 1000;
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Fleet")]
 pub struct FleetArgs {
-    /// Divide the load among this many agents, which redyno agent starts on other machines; -c, --rate and -n are
-    /// totals of all agents
+    /// Divide the load among this many agents, which you start with 'redyno agent' on other machines; -c, --rate and
+    /// -n are totals of all agents
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=MOST_AGENTS))]
     pub agents: Option<u16>,
     /// URI of the Redis or Valkey server through which session and agents communicate; the password of the bus may also
@@ -37,7 +37,7 @@ pub struct FleetArgs {
     /// Start the agents as processes on this machine
     #[arg(long)]
     pub local: bool,
-    /// Also use the target as the bus, although messages and load then disturb each other
+    /// Also use the target as the bus, although the bus's messages and the load then disturb each other
     #[arg(long)]
     pub bus_is_target: bool,
     /// The TLS options of the bus.

@@ -74,7 +74,7 @@ pub struct LoadArgs {
     /// [default: connections are kept]
     #[arg(long, value_name = "T")]
     pub session_length: Option<RandomLength>,
-    /// Workload: a preset (redyno workloads lists them) or a TOML file [default: cache, SET:GET 1:10]
+    /// Workload: a preset ('redyno workloads' lists them) or a TOML file [default: cache, SET:GET 1:10]
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "ratio")]
     pub workload: Option<String>,
     /// Set a parameter of the workload; can be given several times
@@ -117,8 +117,8 @@ pub struct LoadArgs {
     /// the workload sets]
     #[arg(long, value_name = "NAME")]
     pub distribution: Option<Distribution>,
-    /// Before measuring, write the keys that the workload reads, even if the workload defines no prefill; redyno then
-    /// uses the workload's operation that writes these keys, or SET
+    /// Before measuring, write the keys that the workload reads, even if the workload defines no prefill; redyno
+    /// then writes them with the workload's own write operation, or with SET if the workload has none
     #[arg(long, conflicts_with = "no_prefill")]
     pub prefill: bool,
     /// Skip the workload's prefill
@@ -127,8 +127,9 @@ pub struct LoadArgs {
     /// Worker threads [default: one per core of --cpus; without --cpus, one less than the machine's cores, at least 1]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// How worker threads read and write: epoll, uring (Linux's io_uring: fewer system calls; connections with TLS use
-    /// epoll), or auto (the cheaper of the two in a measurement of a quarter of a second) [default: epoll]
+    /// How worker threads read and write: epoll, uring (Linux's io_uring: fewer system calls; connections with TLS
+    /// use epoll), or auto (redyno first measures both for a quarter of a second, and uses the cheaper one)
+    /// [default: epoll]
     #[arg(long, value_name = "METHOD")]
     pub io: Option<IoMethod>,
     /// Cores of the worker threads, such as 1 or 0,2-4: the first thread runs on the first core, and so on [default:
@@ -158,7 +159,7 @@ pub struct LoadArgs {
     /// Random seed: the same seed gives the same requests at the same times [default: random]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Start with the load on; this is the default if an option describes the load
+    /// Start with the load on; this is the default with options such as -c, --rate or --workload
     #[arg(long, conflicts_with = "no_load")]
     pub load: bool,
     /// Start with the load off

@@ -21,7 +21,7 @@ The page works without network and is interactive: you can zoom into the charts,
 and without JavaScript, the page shows pictures of the charts.
 
 Several recordings are compared with the first one. Name a segment of a recording by its number: \
-tuning.jsonl#3. A report of one named segment contains only this segment.
+tuning.jsonl#3. If you name one segment, the report contains only this segment.
 
 Examples:
   redyno report tuning.jsonl -o tuning.html

@@ -29,7 +29,7 @@ use crate::{
 };
 
 const AFTER: &str = "\
-A series is a list of runs with one table of results; redyno workloads lists the presets, and prints one as a file to start \
+A series is a list of runs with one table of results; 'redyno workloads' lists the presets, and prints one as a file to start \
 from. For each cell (one test with one set of parameters), redyno runs a session without a screen. redyno asks before it \
 writes, creates the keys that the cell's workload reads, and removes the keys of the session when the session ends. --set limits \
 a list to one or more of its values: --set size=64,1024.
@@ -48,7 +48,7 @@ pub struct SeriesArgs {
     /// The series: a preset, or a TOML file
     #[arg(value_name = "NAME|FILE")]
     pub series: String,
-    /// Set a parameter of the series; for a list, one or more values, separated by commas
+    /// Set a parameter of the series; a parameter that is a list takes one or more values, separated by commas
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<ParameterValue>,

@@ -32,7 +32,7 @@ pub struct SessionArgs {
     #[arg(short = 'n', long, value_name = "REQUESTS", value_parser = requests)]
     pub requests: Option<u64>,
     /// Record to this new file, as JSON lines; the file is compressed if its name ends in .zst [default: a file that
-    /// redyno sessions lists]
+    /// 'redyno sessions' lists]
     #[arg(long, value_name = "FILE")]
     pub record: Option<Option<PathBuf>>,
     /// Begin a new file of the recording after this time, such as 30m or 1h; each file can be opened by itself, and its
@@ -50,14 +50,14 @@ pub struct SessionArgs {
     /// server kept them; without this option, only the screen shows all arguments
     #[arg(long, conflicts_with = "redact")]
     pub with_arguments: bool,
-    /// Also write the figures in another tool's format, as redyno export does; can be given several times
+    /// Also write the figures in another tool's format, as 'redyno export' does; can be given several times
     #[arg(long, value_name = "FORMAT:FILE")]
     pub export: Vec<Export>,
     /// Without a screen: exit with code 3 if this condition is met at the end of the run. Examples: 'p99 > 2ms',
     /// 'errors > 0', and with --base also 'ops < -5%'. Can be given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
-    /// The baseline recording for --fail-if with a condition on a change, such as 'ops < -5%'
+    /// The baseline recording, for conditions of --fail-if on a change, such as 'ops < -5%'
     #[arg(long, value_name = "FILE", requires = "fail_if")]
     pub base: Option<String>,
     /// Without a screen: end the run with exit code 3 when this condition holds in each of 5 consecutive seconds, such
