@@ -272,7 +272,7 @@ impl Commission {
         if knobs.workload.scans_records() && primaries > Some(1) {
             return Err(format!(
                 "the workload '{}' scans records, which is possible on one server and not on several, because the script of \
-                 a scan reads the records of other servers; give one server, or scanproportion=0",
+                 a scan would also need the records of other servers; give one server, or scanproportion=0",
                 knobs.workload.name
             ));
         }
