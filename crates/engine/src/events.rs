@@ -13,7 +13,7 @@
 //! | `aof rewrite` | a rewrite of the append-only file begins, ends, or did both between two polls |
 //! | `eviction` | keys are evicted; a second event when no key was evicted for 3 s |
 //! | `expiry` | far more keys expire than usual; a second event when the number was usual for 3 s |
-//! | `loading` | the server begins to load its data, and ends |
+//! | `loading` | the server begins or has finished loading its data |
 //! | `config` | a client other than this session has changed a parameter |
 //! | `blocked` | clients wait in a blocking command; a second event when no client waited for 3 s |
 //! | `maxclients` | connections are rejected; a second event when no connection was rejected for 3 s |
@@ -36,8 +36,8 @@
 //! | `stall` | PINGs wait much longer than usual; a second event when they are answered in time again |
 //! | `shift` | a figure left its usual level for 3 s; a second event at its return, or after minutes at the new level |
 //! | `error` | the first error of its kind |
-//! | `trial`, `found` | a search measured whether the limit is kept at a rate, or has a result |
-//! | `step`, `best` | a sweep measured a value of its knob, or found the value with the most throughput |
+//! | `trial`, `found` | `--find` tried whether one rate keeps the limit (such as `p99<1ms`), or has its result |
+//! | `step`, `best` | `--sweep` measured one value of its setting, or found the value with the most throughput |
 //! | `experiment` | an experiment was interrupted, or has no result |
 //! | `recording`, `recording failed`, `output lost` | data cannot be read, or could not be written |
 //!
@@ -139,12 +139,12 @@ event_kinds! {
         held_us.map_or("a fork".to_owned(), |us| format!("a fork held the server for {}", micros(us)));
     /// A child process began to write a snapshot.
     SnapshotBegan "save" "a snapshot began";
-    /// A snapshot ended. There is no length if the snapshot also began after the last poll.
+    /// A snapshot ended. The length is unknown if the whole snapshot took place between two polls.
     SnapshotEnded { length_s: Option<f64>, outcome: String } "save"
         format!("a snapshot {}", ended(*length_s, outcome));
     /// A child process began to rewrite the append-only file.
     RewriteBegan "aof rewrite" "began";
-    /// A rewrite of the append-only file ended. There is no length if the rewrite also began after the last poll.
+    /// A rewrite of the append-only file ended. The length is unknown if it took place wholly between two polls.
     RewriteEnded { length_s: Option<f64>, outcome: String } "aof rewrite" ended(*length_s, outcome);
     /// Keys are evicted; `keys` is the number of keys that were evicted in the first second.
     EvictionBegan { keys: u64 } "eviction" format!("{} evicted in a second", count_with_noun(*keys, "key"));
@@ -218,7 +218,7 @@ event_kinds! {
     };
     /// The lag of this replica cannot be measured now, because of `cause`.
     LagUnmeasured { replica: String, cause: String } "lag" format!("{replica}: {cause}");
-    /// The measured lag of a replica: the number of markers that the replica showed, the number that it did not show, and the delays.
+    /// The measured lag of a replica: how many markers (redyno's test values) it received in time, how many not, and the delays.
     LagMeasured { replica: String, markers: u64, unseen: u64, p50_us: f64, max_us: f64 } "lag" {
         let unseen = if *unseen > 0 { format!("; {unseen} not shown in time") } else { String::new() };
         let after = |us: &f64| if *us > 0.0 { format!("within {}", latency_s(us / 1e6)) } else { "at once".to_owned() };

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::after;
 use crate::units;
 
-/// The result of a search for the highest value of a knob at which a limit is kept.
+/// The result of a search for the highest value of a knob (a setting of the load) at which a limit is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchResult {
     /// The knob.
     pub knob: String,
-    /// The setting that the search found, which is the same as `lower`.
+    /// The value of the knob that the search found, which is the same as `lower`.
     pub value: u64,
     /// Lower bound: the highest tested value of the knob at which the limit is kept.
     pub lower: u64,
@@ -32,7 +32,7 @@ impl fmt::Display for SearchResult {
     }
 }
 
-/// The measurements of a sweep at one value of its knob.
+/// The measurements of a sweep at one value of its knob (the setting that it varies).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweptStep {
     /// The knob.
@@ -48,14 +48,14 @@ pub struct SweptStep {
     /// The p50 of the response time, or of the service time if the load has no rate. The value is `None` if there are
     /// too few requests.
     pub p50_us: Option<f64>,
-    /// The p99 of the same time as in `p50_us`.
+    /// The p99 of the response time or the service time, as for `p50_us`.
     pub p99_us: Option<f64>,
-    /// The p99.9 of the same time as in `p50_us`.
+    /// The p99.9 of the response time or the service time, as for `p50_us`.
     pub p999_us: Option<f64>,
     /// The mean recall of searches for nearest vectors, 0 to 1, or `None` if the recall was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recall: Option<f64>,
-    /// The times of the workload's receivers, or `None` without receivers.
+    /// The results of the workload's receivers (clients that wait for messages), or `None` without receivers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received: Option<SweptReceivers>,
     /// Whether the figures became steady before the end of the step.

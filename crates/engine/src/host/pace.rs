@@ -1,4 +1,4 @@
-//! The schedule of a costly reading, which limits the reading to a given share of a core.
+//! The schedule of a regular reading of `/proc` that is costly. The schedule limits the CPU time of the readings.
 
 use super::own_thread;
 use crate::clock::SECOND_NS;
@@ -7,13 +7,13 @@ use crate::clock::SECOND_NS;
 /// of a core.
 const REST: u64 = 250;
 
-/// The schedule of a costly reading.
+/// The schedule of a regular reading that is costly.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadingSchedule {
     every_ns: u64,
     due_ns: u64,
     began_cpu_ns: u64,
-    /// The number of readings that together may use as much CPU time as one reading.
+    /// The number of schedules that together may use as much CPU time as one schedule alone.
     sharers: u64,
     /// The CPU time of the last reading, in ns.
     pub(super) cost_ns: u64,
@@ -25,7 +25,7 @@ impl ReadingSchedule {
         Self { every_ns, due_ns: 0, began_cpu_ns: 0, sharers: 1, cost_ns: 0 }
     }
 
-    /// Sets the number of readings that together may use as much CPU time as one reading.
+    /// Sets the number of schedules that together may use as much CPU time as one schedule alone.
     pub(super) fn set_sharers(&mut self, sharers: u64) {
         self.sharers = sharers.max(1);
     }

@@ -180,8 +180,7 @@ impl Knob {
         }
     }
 
-    /// Returns whether a sweep can vary the knob. This is possible if the values of the knob are always whole
-    /// numbers.
+    /// Returns whether the values of the knob are always whole numbers. Only such a knob can be varied by a sweep.
     pub fn is_whole_number(self) -> bool {
         !matches!(self, Self::Arrivals | Self::Distribution | Self::Exponent | Self::Weight(_))
     }

@@ -58,7 +58,7 @@ pub(super) struct WorkerClients {
     to_open: VecDeque<usize>,
     retries: BinaryHeap<Reverse<(u64, usize)>>,
     ready: VecDeque<usize>,
-    /// Clients whose socket still contains data after the few reads of their turn.
+    /// Clients whose socket still contains data, although the client was just served with a few reads.
     unread: VecDeque<usize>,
     /// Connections of the io_uring ring that are to be closed.
     closing: Vec<LoadConnection>,
@@ -220,7 +220,7 @@ impl WorkerClients {
     }
 
     /// Closes the connection of client `i` on purpose and schedules a new connection. The closed connection does not
-    /// count as a loss. A client that lost its own connection already waits for a new one.
+    /// count as a loss. Does nothing if the client has lost its connection, because it waits for a new one already.
     pub(super) fn renew(&mut self, i: usize) {
         if self.all[i].is_lost {
             return;
@@ -233,7 +233,7 @@ impl WorkerClients {
         self.to_open.push_back(i);
     }
 
-    /// Notes that client `i` is no longer replacing its connection on purpose.
+    /// Notes that an intended change of the connection of client `i` is over: it succeeded, failed or was given up.
     fn arrive(&mut self, i: usize) {
         self.between -= usize::from(std::mem::take(&mut self.all[i].is_between));
     }

@@ -30,9 +30,9 @@ pub(super) struct WorkerPace {
     /// Whether the schedule has begun, so that requests can be due. Requests are due from the moment when the
     /// worker first has a connection under this load, or fails to open one.
     begun: bool,
-    /// How many due requests of earlier schedules [`take_due`](Self::take_due) has not returned yet.
+    /// The number of due requests of earlier schedules that [`take_due`](Self::take_due) has not counted yet.
     uncounted: u64,
-    /// The position in the current schedule from which [`take_due`](Self::take_due) has not returned requests yet.
+    /// The position in the current schedule up to which [`take_due`](Self::take_due) has counted the requests.
     counted: u64,
 }
 

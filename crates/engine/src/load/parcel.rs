@@ -64,8 +64,8 @@ pub(super) struct ParcelRequest {
     pub(super) op: OpId,
     /// The slot of the first key of the request, or `None` if any node can get the request.
     pub(super) slot: Option<u16>,
-    /// Whether a replica may get the request, because the request only reads and reads are divided over the
-    /// nodes of a shard.
+    /// Whether a replica may get the request. This is so if the request does not write, and the nodes of a shard share
+    /// such requests.
     pub(super) reads: bool,
     /// The end of the request's bytes, as an index in the bytes of the parcel.
     pub(super) end: usize,
@@ -113,7 +113,7 @@ impl Parcel {
         self.dues.get(place).copied().unwrap_or(self.since_ns)
     }
 
-    /// Divides the parcel into one parcel for each different `key` of its requests.
+    /// Divides the parcel by the result of `key` for each request: requests with equal results form a new parcel.
     pub(super) fn divide<K: PartialEq>(
         mut self,
         mut key: impl FnMut(usize, &ParcelRequest) -> K,
@@ -173,7 +173,7 @@ impl Flight {
         true
     }
 
-    /// Returns whether the node refused a read that it cannot serve now, on any connection.
+    /// Returns whether the node refused a read, and would now refuse the read on every other connection, too.
     pub(super) fn refuses_reads(&self) -> bool {
         let is_of_reads = |refusal: &NodeRefusal| match refusal {
             // Without READONLY, a replica redirects reads that it could serve.

@@ -33,7 +33,7 @@ impl ReplyResult {
     }
 }
 
-/// How often a single read of a socket completed an operation without an error. The other fields are the
+/// The counts of one operation without an error in a single read of a socket. The fields from `replies` on are the
 /// rules for counting the operation's replies.
 #[derive(Debug)]
 pub(super) struct ReadCounts {

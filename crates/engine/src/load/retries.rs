@@ -42,7 +42,7 @@ pub struct Retries {
     /// The beginnings of the error lines after which a request is sent again. An empty list means all error
     /// lines except permanent errors.
     pub only: Vec<String>,
-    /// Receives the requests that fail in the end. A full channel delays the load.
+    /// The sender for the requests that fail in the end. If its channel is full, the load is delayed.
     pub failed: Option<SyncSender<FailedRequest>>,
     /// The number of different requests that were sent again. The load counts these requests.
     pub requests: AtomicU64,

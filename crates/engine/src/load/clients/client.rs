@@ -20,7 +20,8 @@ pub(in crate::load) struct Client {
     pub(in crate::load) draws: Draws,
     /// How many requests the client may still send.
     pub(in crate::load) left: u64,
-    /// The numbers of the requests in the client's batch, if every request has to be answered.
+    /// The requests of the client's batch by number, so that lost requests can be sent again. The list is empty unless
+    /// every request has to be answered, as in a prefill.
     pub(in crate::load) numbers: Vec<NumberedRequest>,
     /// Whether the client is in the queue of clients that may write.
     pub(super) queued: bool,
@@ -30,7 +31,7 @@ pub(in crate::load) struct Client {
     pub(super) is_lost: bool,
     /// The number of requests that were answered on the current connection, counted in whole batches.
     pub(super) served: u32,
-    /// Whether the session on the current connection is over.
+    /// Whether the client's session (see `session_length`) on the current connection is over.
     pub(super) has_ended: bool,
     /// Whether the connection was closed on purpose and the next connection is not open yet.
     pub(super) is_between: bool,

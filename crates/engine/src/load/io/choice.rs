@@ -93,11 +93,11 @@ fn measured() -> io::Result<[f64; 2]> {
     }))
 }
 
-/// Connections to the other ends in the same thread.
+/// Connections whose two ends are both in this thread.
 struct Connections {
     io: Io,
     events: Events,
-    /// The end of each connection that a worker has, and its tag in the ring.
+    /// For each connection, the end that takes the place of a worker's end, and the tag of this end in the ring.
     near: Vec<(UnixStream, Option<Tag>)>,
     far: Vec<UnixStream>,
 }

@@ -30,7 +30,7 @@ crate::named_values! {
         /// One system call sends many batches and receives many replies. This method exists only on Linux, and does not
         /// work with TLS.
         Uring "uring",
-        /// The one of the other two that a short measurement on this machine chooses, see [`IoChoice`].
+        /// `epoll` or `uring`, as a short measurement on this machine decides, see [`IoChoice`].
         Auto "auto",
     }
 }

@@ -54,7 +54,7 @@ enum PendingReply {
 pub(super) struct MessageContext<'a> {
     pub(super) messages: &'a Messages,
     pub(super) now_ns: u64,
-    /// For each channel, the number of the first message for these receivers.
+    /// For each channel, the sequence number of the first message that these receivers are to get.
     pub(super) first: &'a [u64],
     /// The time at which the current segment began, in ns.
     pub(super) since_ns: u64,
@@ -81,7 +81,7 @@ impl MessageContext<'_> {
     }
 }
 
-/// How many messages have not arrived by the end.
+/// How many messages have not arrived when their receivers end.
 #[derive(Debug, Default)]
 pub(super) struct MissingMessages {
     pub(super) lost: u64,
@@ -128,7 +128,7 @@ pub(super) struct ReceiverDialog {
     awaited: VecDeque<PendingReply>,
     subscribed: usize,
     claims_at_ns: u64,
-    /// The channels and ids of messages in the last reply that are to be acknowledged or removed.
+    /// The messages of the last reply that are to be acknowledged or removed, each as its channel and its id.
     found: Vec<(usize, Vec<u8>)>,
     /// Whether the server has answered the first commands, so that messages can arrive.
     pub(super) is_ready: bool,

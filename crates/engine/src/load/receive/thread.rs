@@ -39,7 +39,8 @@ use crate::{
 const OPENINGS: usize = 200;
 /// How long the thread waits at the end of the load for the next missing message: 1 s.
 const LAST_MESSAGES_NS: u64 = 1_000_000_000;
-/// How long the thread waits at the end of the load for all missing messages together: 5 s.
+/// How long the thread waits at the end of the load for all missing messages together: 5 s. If the server stores the
+/// messages (queues and streams), the limit is 1 s.
 const MOST_LAST_NS: u64 = 5_000_000_000;
 /// How often the thread checks whether a host name is resolved or the topology of the cluster is renewed: 10 ms.
 const LOOK_EVERY_NS: u64 = 10_000_000;
@@ -74,13 +75,14 @@ pub(super) struct ReceiverThread {
     ring: WorkerRing,
     order: Arc<ReceiverOrder>,
     greeting: Greeting,
-    /// The receivers. A key is the number of the receiver, plus the number of receivers times the number of the lane.
+    /// The receivers, by `receiver + lane * receivers`: the number of the receiver, the number of the lane (the
+    /// receiver's connection), and how many receivers there are.
     receivers: BTreeMap<usize, MessageReceiver>,
     /// The counts of each receiver.
     own_counts: Vec<ReceiverCounts>,
     /// The state of a cluster, or `None` without a cluster.
     spread: Option<WorkerCluster>,
-    /// The topology by which a node refused a channel. The channel gets another node after a change of the topology.
+    /// The topology at the time when a node refused a channel. The receivers react when the topology has changed.
     outdated: Option<Arc<Topology>>,
     /// Whether a connection waits until a host name is resolved.
     awaits_name: bool,
@@ -88,7 +90,7 @@ pub(super) struct ReceiverThread {
     /// The receivers that are to be connected, each with the earliest time at which its connection may be opened.
     to_open: BTreeSet<(u64, usize)>,
     unread: Vec<usize>,
-    /// For each channel, the number of the first message for these receivers.
+    /// For each channel, the sequence number of the first message that these receivers are to get.
     first: Vec<u64>,
     /// The number of the segment in which messages are counted.
     segment: u32,
