@@ -55,7 +55,7 @@ pub struct AgentArgs {
     /// At the end of a session, wait for the next session
     #[arg(long)]
     pub stay: bool,
-    /// Also permit commands that administer the server, run code, block, or write keys by name, and keys without
+    /// Also permit commands that administer the server, run code, block, or write a fixed key, and keys without
     /// the run's prefix (--key-prefix, --own-names)
     #[arg(long)]
     pub allow: bool,
