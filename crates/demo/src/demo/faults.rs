@@ -127,8 +127,8 @@ pub enum Damage {
 /// The commands to which a fault applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// The commands that load generators send: PING, ECHO, and every command with keys. Commands such as HELLO, INFO
-    /// and CONFIG have no faults, so that the server can still be observed.
+    /// The commands that load generators send: PING, ECHO, and every command with keys. Commands such as
+    /// HELLO, INFO and CONFIG have no faults, so that the server can still be observed.
     Load,
     /// The fault applies to every command.
     Any,

@@ -155,8 +155,8 @@ impl ServerState {
         self.spending.end();
     }
 
-    /// Calls `act`, which finds the data in `databases`. In a cluster, the nodes of a shard share their data, so
-    /// `databases` contains the data only during this call, and the data is locked meanwhile.
+    /// Calls `act`, which finds the data in `databases`. In a cluster, the nodes of a shard share their data,
+    /// so `databases` contains the data only during this call, and the data is locked meanwhile.
     pub fn with_data<R>(&mut self, act: impl FnOnce(&mut Self) -> R) -> R {
         let Some(member) = self.member.clone() else { return act(self) };
         let mut data = member.shared.databases(member.shard);

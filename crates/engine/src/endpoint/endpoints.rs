@@ -33,7 +33,8 @@ pub struct Target {
     pub tls: Option<Tls>,
     /// The resolver for the server's host name.
     pub resolver: Resolver,
-    /// The counts of the commands that redyno's side connections send to the server and to other nodes of its cluster.
+    /// The counts of the commands that redyno's side connections send to the server and to other nodes of its
+    /// cluster.
     pub side_calls: SideCalls,
 }
 

@@ -1,5 +1,6 @@
-//! Counts the commands of redyno's side connections, which belong neither to the load nor to the control plane (the
-//! part that polls the server's own figures). The figures of other clients leave these commands out.
+//! Counts the commands of redyno's side connections, which belong neither to the load nor to the control
+//! plane (the part that polls the server's own figures). The figures of other clients leave these commands
+//! out.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,8 +12,8 @@ use crate::untrusted;
 /// The largest number of servers whose calls are counted.
 const MOST_SERVERS: usize = 1024;
 
-/// The commands that [`Talk`](super::Talk)s have sent, by server. Clones share their counts. Any two values compare as
-/// equal, so that two targets which differ only in these counts are the same target.
+/// The commands that [`Talk`](super::Talk)s have sent, by server. Clones share their counts. Any two values
+/// compare as equal, so that two targets which differ only in these counts are the same target.
 #[derive(Debug, Clone, Default)]
 pub struct SideCalls(Arc<Mutex<CallsByServer>>);
 

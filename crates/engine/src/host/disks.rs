@@ -25,7 +25,8 @@ struct DiskCounters {
 impl DiskCounters {
     /// Parses the numbers after the name. First come four numbers for reads (requests, merged requests,
     /// sectors, ms), and the same four numbers for writes. Then come requests in flight, ms with requests in
-    /// flight, and weighted ms. Last come four such numbers for discards, and two numbers for flushes (requests, ms).
+    /// flight, and weighted ms. Last come four such numbers for discards, and two numbers for flushes
+    /// (requests, ms).
     fn of(numbers: &[u64]) -> Option<Self> {
         let [reads, _, _, read_ms, writes, _, _, written_ms, _, busy_ms, _, rest @ ..] = numbers else {
             return None;

@@ -1,4 +1,5 @@
-//! The schedule of a regular reading of `/proc` that is costly. The schedule limits the CPU time of the readings.
+//! The schedule of a regular reading of `/proc` that is costly. The schedule limits the CPU time of the
+//! readings.
 
 use super::own_thread;
 use crate::clock::SECOND_NS;

@@ -43,8 +43,8 @@ impl<'a> SampleBuilder<'a> {
     }
 
     /// Sets a gauge to the increase of `counter_s`, in seconds, divided by the time since the previous
-    /// sample. The share is limited to 1. The quotient can be above 1, because the counter and redyno's clock are not
-    /// read at the same moment, or because the counter adds up the times of several cores.
+    /// sample. The share is limited to 1. The quotient can be above 1, because the counter and redyno's clock
+    /// are not read at the same moment, or because the counter adds up the times of several cores.
     pub(super) fn share(&mut self, gauge: Gauge, counter_s: Option<f64>) {
         self.rate(gauge, counter_s);
         let share = self.sample.gauges[gauge].map(|share| share.min(1.0));

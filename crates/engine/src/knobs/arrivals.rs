@@ -57,8 +57,8 @@ impl Bursts {
         self.moved(due_ns, (time, requests))
     }
 
-    /// Moves a time within its period. The first part of the period, which takes the share `from` of the period, is
-    /// stretched or shortened to the share `to`. The rest of the period takes the remaining share.
+    /// Moves a time within its period. The first part of the period, which takes the share `from` of the
+    /// period, is stretched or shortened to the share `to`. The rest of the period takes the remaining share.
     fn moved(self, at_ns: f64, (from, to): (f64, f64)) -> f64 {
         let period_ns = f64::from(self.period_ms) * 1e6;
         let periods = (at_ns / period_ns).floor();
@@ -112,8 +112,8 @@ crate::named_values! {
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Rhythm {
-        /// Before a client sends, redyno reads all replies that have arrived, including those to other clients. The
-        /// server then receives many requests at a time, as from other load generators.
+        /// Before a client sends, redyno reads all replies that have arrived, including those to other
+        /// clients. The server then receives many requests at a time, as from other load generators.
         #[default]
         Grouped "grouped",
         /// A client sends as soon as its own replies have arrived, as independent clients do.

@@ -180,7 +180,8 @@ impl Knob {
         }
     }
 
-    /// Returns whether the values of the knob are always whole numbers. Only such a knob can be varied by a sweep.
+    /// Returns whether the values of the knob are always whole numbers. Only such a knob can be varied by a
+    /// sweep.
     pub fn is_whole_number(self) -> bool {
         !matches!(self, Self::Arrivals | Self::Distribution | Self::Exponent | Self::Weight(_))
     }

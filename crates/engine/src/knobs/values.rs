@@ -18,7 +18,8 @@ pub const MAX_PIPELINE: u32 = 10_000;
 /// The largest number of keys, so that the number of a key has at most twelve digits.
 pub const MAX_KEYSPACE: u64 = 999_999_999_999;
 
-/// The settings of the load at one moment. A change of these settings begins a new segment of redyno's session.
+/// The settings of the load at one moment. A change of these settings begins a new segment of redyno's
+/// session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Knobs {
     /// Whether requests are sent.
@@ -45,8 +46,9 @@ pub struct Knobs {
     /// How long a client of a closed loop pauses after the replies to a batch, before it sends the next batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<RandomLength>,
-    /// The length of a client's session, after which the client opens a new connection. The client first waits for all
-    /// replies to its pipeline. If a connection is lost earlier, the session continues on a new connection.
+    /// The length of a client's session, after which the client opens a new connection. The client first
+    /// waits for all replies to its pipeline. If a connection is lost earlier, the session continues on a new
+    /// connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_length: Option<RandomLength>,
     /// The operations and their weights. Clones of the knobs share the workload.

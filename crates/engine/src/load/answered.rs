@@ -21,8 +21,9 @@ pub(super) struct BatchProgress {
     pub(super) replies: u16,
     /// Whether the first incomplete operation has received an error.
     pub(super) has_failed: bool,
-    /// Whether the server refused a request only for now, for example because it loads its data. If operations have
-    /// several steps (requests that follow each other's replies), only the last written step counts.
+    /// Whether the server refused a request only for now, for example because it loads its data. If
+    /// operations have several steps (requests that follow each other's replies), only the last written step
+    /// counts.
     pub(super) is_refused: bool,
 }
 

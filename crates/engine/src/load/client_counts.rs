@@ -22,9 +22,9 @@ pub struct ClientCounts {
     /// For each readable connection, the time from the return of poll until the worker had processed the replies of
     /// the connection.
     pub read_wait: Recorder,
-    /// For each round of the poll loop with a read, the time from the return of a wait to the start of the next wait. A
-    /// reply that arrives in this time gets its timestamp only when the next wait returns, which it does at once. So
-    /// this time is the largest delay of a timestamp.
+    /// For each round of the poll loop with a read, the time from the return of a wait to the start of the
+    /// next wait. A reply that arrives in this time gets its timestamp only when the next wait returns, which
+    /// it does at once. So this time is the largest delay of a timestamp.
     pub receive_lag: Recorder,
     /// How late the worker wrote batches in an open loop. The time counts from the moment when a batch was due and a
     /// client was free.

@@ -219,8 +219,9 @@ impl WorkerClients {
         self.forget_loss(i)
     }
 
-    /// Closes the connection of client `i` on purpose and schedules a new connection. The closed connection does not
-    /// count as a loss. Does nothing if the client has lost its connection, because it waits for a new one already.
+    /// Closes the connection of client `i` on purpose and schedules a new connection. The closed connection
+    /// does not count as a loss. Does nothing if the client has lost its connection, because it waits for a
+    /// new one already.
     pub(super) fn renew(&mut self, i: usize) {
         if self.all[i].is_lost {
             return;
@@ -233,7 +234,8 @@ impl WorkerClients {
         self.to_open.push_back(i);
     }
 
-    /// Notes that an intended change of the connection of client `i` is over: it succeeded, failed or was given up.
+    /// Notes that an intended change of the connection of client `i` is over: it succeeded, failed or was
+    /// given up.
     fn arrive(&mut self, i: usize) {
         self.between -= usize::from(std::mem::take(&mut self.all[i].is_between));
     }

@@ -61,8 +61,8 @@ pub(super) enum ConnectionPhase {
     Idle,
     /// The connection waits for the replies to its batch.
     Busy,
-    /// The batch has operations of several steps: the replies to one step have arrived, and the next step is to be
-    /// written.
+    /// The batch has operations of several steps: the replies to one step have arrived, and the next step is
+    /// to be written.
     Between,
 }
 
@@ -106,7 +106,8 @@ pub(super) struct LoadConnection {
     is_closing: bool,
     /// Whether the socket is connected.
     is_connected: bool,
-    /// The node of a cluster that got the last parcel (group of requests for a node), or `None` without a cluster.
+    /// The node of a cluster that got the last parcel (group of requests for a node), or `None` without a
+    /// cluster.
     node: Option<NodeNumber>,
     /// Whether READONLY was sent.
     is_readonly: bool,

@@ -33,8 +33,8 @@ use crate::{
     workload::{Program, Values},
 };
 
-/// The longest time that the build of a setting (what the workers need to know about the knobs) may take, in ns. After
-/// a longer build, the setting is built again. A build usually takes one or two microseconds.
+/// The longest time that the build of a setting (what the workers need to know about the knobs) may take, in
+/// ns. After a longer build, the setting is built again. A build usually takes one or two microseconds.
 const AT_ONCE_NS: u64 = 10_000;
 
 /// A change of the knobs that is in effect.
@@ -263,8 +263,8 @@ impl Load {
         });
     }
 
-    /// Returns the number of the last segment, and whether the prefill is done or the load is over. A prefill is
-    /// done when each of its requests is answered or given up.
+    /// Returns the number of the last segment, and whether the prefill is done or the load is over. A prefill
+    /// is done when each of its requests is answered or given up.
     pub fn progress(&self) -> (u32, bool) {
         (self.last_change().segment, self.is_prefill_done() || self.is_over())
     }

@@ -32,7 +32,8 @@ pub(super) struct WorkerPace {
     begun: bool,
     /// The number of due requests of earlier schedules that [`take_due`](Self::take_due) has not counted yet.
     uncounted: u64,
-    /// The position in the current schedule up to which [`take_due`](Self::take_due) has counted the requests.
+    /// The position in the current schedule up to which [`take_due`](Self::take_due) has counted the
+    /// requests.
     counted: u64,
 }
 

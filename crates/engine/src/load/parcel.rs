@@ -64,8 +64,8 @@ pub(super) struct ParcelRequest {
     pub(super) op: OpId,
     /// The slot of the first key of the request, or `None` if any node can get the request.
     pub(super) slot: Option<u16>,
-    /// Whether a replica may get the request. This is so if the request does not write, and the nodes of a shard share
-    /// such requests.
+    /// Whether a replica may get the request. This is so if the request does not write, and the nodes of a
+    /// shard share such requests.
     pub(super) reads: bool,
     /// The end of the request's bytes, as an index in the bytes of the parcel.
     pub(super) end: usize,
@@ -113,7 +113,8 @@ impl Parcel {
         self.dues.get(place).copied().unwrap_or(self.since_ns)
     }
 
-    /// Divides the parcel by the result of `key` for each request: requests with equal results form a new parcel.
+    /// Divides the parcel by the result of `key` for each request: requests with equal results form a new
+    /// parcel.
     pub(super) fn divide<K: PartialEq>(
         mut self,
         mut key: impl FnMut(usize, &ParcelRequest) -> K,

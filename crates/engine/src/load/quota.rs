@@ -43,8 +43,8 @@ const LEFT_FOR_OTHERS: u64 = 64;
 /// The largest number of times that one operation is sent.
 const MOST_ATTEMPTS: u8 = 5;
 
-/// A request with its number, under which it is sent again if it is lost. Requests have numbers only if the quota
-/// requires an answer to each of them.
+/// A request with its number, under which it is sent again if it is lost. Requests have numbers only if the
+/// quota requires an answer to each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NumberedRequest {
     /// The request's number, from 0.

@@ -1,4 +1,5 @@
-//! Timers with a random duration for each client: the pause between two batches, or the length of the client's session.
+//! Timers with a random duration for each client: the pause between two batches, or the length of the
+//! client's session.
 //!
 //! ```text
 //!  first   ├─ a part ─┤              so that clients do not all end at the same time

@@ -33,8 +33,8 @@ impl ReplyResult {
     }
 }
 
-/// The counts of one operation without an error in a single read of a socket. The fields from `replies` on are the
-/// rules for counting the operation's replies.
+/// The counts of one operation without an error in a single read of a socket. The fields from `replies` on
+/// are the rules for counting the operation's replies.
 #[derive(Debug)]
 pub(super) struct ReadCounts {
     good: u32,

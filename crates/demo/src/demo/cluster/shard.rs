@@ -62,8 +62,8 @@ impl ClusterData {
         self.change().moving.extend(slots.iter().map(|slot| (*slot, to)));
     }
 
-    /// Moves the keys of slots that `begin_move` has announced, a few at a time. Then makes the shard `to` the owner of
-    /// these slots.
+    /// Moves the keys of slots that `begin_move` has announced, a few at a time. Then makes the shard `to`
+    /// the owner of these slots.
     pub fn finish_move(&self, slots: &[u16], from: usize, to: usize) {
         let mut cursor = 0;
         loop {

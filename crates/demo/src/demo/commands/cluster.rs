@@ -129,7 +129,7 @@ pub fn nodes(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// Returns the slots that move from or to a shard, as the line of the shard's primary in CLUSTER NODES lists them.
+/// Returns the slots that move from or to a shard, as the shard's primary lists them in CLUSTER NODES.
 fn on_the_move(layout: &ClusterLayout, shard: usize) -> String {
     let moving = layout.moving.iter().map(|(slot, to)| (slot, layout.owner(*slot), *to));
     moving

@@ -36,8 +36,8 @@ pub fn publish(call: &mut Call<'_>, is_sharded: bool) -> CommandResult {
     Ok(())
 }
 
-/// Posts a message about a channel to a client. The message consists of `kind`, the channel's `name`, and the value
-/// that `write` writes.
+/// Posts a message about a channel to a client. The message consists of `kind`, the channel's `name`, and the
+/// value that `write` writes.
 fn post(
     state: &mut ServerState,
     client: usize,

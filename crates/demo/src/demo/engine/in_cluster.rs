@@ -54,7 +54,7 @@ pub fn answer_in_cluster(
     }
 }
 
-/// Returns true if this server is the node that may answer the request. A server outside a cluster may always answer.
+/// Returns true if this server is the node that may answer the request, or if it is not in a cluster.
 pub fn is_placed(
     state: &mut ServerState,
     client: (usize, CommandId),

@@ -50,7 +50,8 @@ struct FaultRule {
     occasions: u64,
     /// The next time at which a timed fault applies; `u64::MAX` means never again.
     due_ns: u64,
-    /// The fraction of a read of a hot key that is still due after a round of housekeeping, in units of 1/`hz`.
+    /// The fraction of a read of a hot key that is still due after a round of housekeeping, in units of
+    /// 1/`hz`.
     remainder: u64,
 }
 
@@ -139,8 +140,8 @@ impl FaultRule {
         }
     }
 
-    /// Makes a periodic fault due again at the end of the period that contains `now_ns`, and any other fault never
-    /// again. Earlier periods without requests are skipped.
+    /// Makes a periodic fault due again at the end of the period that contains `now_ns`, and any other fault
+    /// never again. Earlier periods without requests are skipped.
     fn schedule(&mut self, now_ns: u64) {
         self.due_ns = match self.fault.when {
             When::Every(period) => {

@@ -20,8 +20,8 @@ pub(in crate::load) struct Client {
     pub(in crate::load) draws: Draws,
     /// How many requests the client may still send.
     pub(in crate::load) left: u64,
-    /// The requests of the client's batch by number, so that lost requests can be sent again. The list is empty unless
-    /// every request has to be answered, as in a prefill.
+    /// The requests of the client's batch by number, so that lost requests can be sent again. The list is
+    /// empty unless every request has to be answered, as in a prefill.
     pub(in crate::load) numbers: Vec<NumberedRequest>,
     /// Whether the client is in the queue of clients that may write.
     pub(super) queued: bool,

@@ -28,9 +28,9 @@ const MIN_ROOM: usize = 64;
 pub(super) const READS: usize = 4;
 
 impl LoadConnection {
-    /// Reads from a readable socket until the socket is empty, but at most [`READS`] times. A read that does not fill
-    /// `buffer` shows that the socket is empty, also with TLS. If the server has closed the connection, reads on even
-    /// after such a read.
+    /// Reads from a readable socket until the socket is empty, but at most [`READS`] times. A read that does
+    /// not fill `buffer` shows that the socket is empty, also with TLS. If the server has closed the
+    /// connection, reads on even after such a read.
     ///
     /// The timestamp of the first read is the time of the event. Each later read has its own timestamp.
     #[inline]

@@ -39,8 +39,8 @@ use crate::{
 const OPENINGS: usize = 200;
 /// How long the thread waits at the end of the load for the next missing message: 1 s.
 const LAST_MESSAGES_NS: u64 = 1_000_000_000;
-/// How long the thread waits at the end of the load for all missing messages together: 5 s. If the server stores the
-/// messages (queues and streams), the limit is 1 s.
+/// How long the thread waits at the end of the load for all missing messages together: 5 s. If the server
+/// stores the messages (queues and streams), the limit is 1 s.
 const MOST_LAST_NS: u64 = 5_000_000_000;
 /// How often the thread checks whether a host name is resolved or the topology of the cluster is renewed: 10 ms.
 const LOOK_EVERY_NS: u64 = 10_000_000;
@@ -75,14 +75,15 @@ pub(super) struct ReceiverThread {
     ring: WorkerRing,
     order: Arc<ReceiverOrder>,
     greeting: Greeting,
-    /// The receivers, by `receiver + lane * receivers`: the number of the receiver, the number of the lane (the
-    /// receiver's connection), and how many receivers there are.
+    /// The receivers, by `receiver + lane * receivers`: the number of the receiver, the number of the lane
+    /// (the receiver's connection), and how many receivers there are.
     receivers: BTreeMap<usize, MessageReceiver>,
     /// The counts of each receiver.
     own_counts: Vec<ReceiverCounts>,
     /// The state of a cluster, or `None` without a cluster.
     spread: Option<WorkerCluster>,
-    /// The topology at the time when a node refused a channel. The receivers react when the topology has changed.
+    /// The topology at the time when a node refused a channel. The receivers react when the topology has
+    /// changed.
     outdated: Option<Arc<Topology>>,
     /// Whether a connection waits until a host name is resolved.
     awaits_name: bool,
