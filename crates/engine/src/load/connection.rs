@@ -100,7 +100,7 @@ pub(super) struct LoadConnection {
     /// byte arrives. This field is used only if latencies end at the first byte. Otherwise, the time is
     /// always 0.
     first_ns: u64,
-    /// Whether the last turn of reading ended before the socket was empty.
+    /// Whether the socket may contain more data, because the last time it was read only a few times.
     has_more: bool,
     /// Whether the server has closed the connection.
     is_closing: bool,

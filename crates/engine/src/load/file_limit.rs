@@ -8,8 +8,8 @@ use crate::knobs::MAX_CLIENTS;
 /// session with a recording had 20 open files in total. A session on the screen with the built-in server had
 /// 30. The first contact, name lookups, system figures and pictures open some more files for a short time.
 const BESIDE_THE_LOAD: u64 = 40;
-/// The number of open files for each further observed node: PING, the control plane's connection, and the poll loop of
-/// the node's thread.
+/// The number of open files for each further observed node: the connections of PING and of the control plane
+/// (which polls the server's figures), and the poll loop of the node's thread.
 const OF_A_NODE: u64 = 10;
 /// The number of open files of each worker: the poll loop, the waker, the timer, and the system's statistics of the
 /// worker's thread.

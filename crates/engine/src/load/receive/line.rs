@@ -46,7 +46,7 @@ pub(super) struct ReceiverConnection {
     out: Vec<u8>,
     /// The received bytes of an incomplete frame.
     inbox: Vec<u8>,
-    /// Whether the last turn of reading ended before the socket was empty.
+    /// Whether the socket may contain more data, because the last time it was read only [`READS`] times.
     pub(super) has_more: bool,
 }
 
