@@ -342,7 +342,9 @@ fn a_bus_that_stalls_ends_the_load_and_every_request_is_counted_once() {
     let (agents, session) = fleet.under_load();
     fleet.bus.pause();
     for agent in &agents {
-        wait_for("the silence", || agent.said().contains("no order for 4 s").then_some(()));
+        wait_for("the silence", || {
+            agent.said().contains("no message from the session for 4 s").then_some(())
+        });
     }
     fleet.bus.resume();
     // Without an agent there is no load to go on with.

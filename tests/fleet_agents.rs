@@ -156,7 +156,7 @@ fn a_bus_that_loses_its_memory_or_has_garbage_leaves_no_silent_hole() {
                                return redis.call('XADD', KEYS[1], '*', unpack(last))";
     fleet.bus.cli(&["EVAL", unreadable_and_last, "1", "redyno:fleet:{redyno}:orders"]);
     let outcome = session.end().expect_code(1);
-    assert!(outcome.err.contains("an order is not readable"), "{}", outcome.err);
+    assert!(outcome.err.contains("a message from the session is not readable"), "{}", outcome.err);
     let lost = outcome.out.lines().filter(|line| line.contains("reports_lost")).count();
     let (counted, server) = (ops(&intervals(&outcome)), fleet.calls());
     assert!(lost > 0 || counted == server, "{counted:?} of {server:?}");

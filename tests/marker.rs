@@ -277,7 +277,8 @@ fn clean_sets_back_what_may_have_been_set_and_nothing_implausible() {
     let note = r#"{"from":"1","to":["0"]}"#;
     for _ in 0..2 {
         let cleaned = run(&["clean", "-p", &port, "--yes"]).expect_code(1);
-        let reported = format!("redyno did not write this note of maxmemory and keeps it: {note}");
+        let reported =
+            format!("redyno did not write this note about maxmemory and does not delete it: {note}");
         assert!(
             cleaned.err.contains(&reported) && cleaned.err.contains("config:maxmemory"),
             "{}",

@@ -261,7 +261,7 @@ fn a_setup_makes_and_changes_only_what_bears_the_runs_name() {
     };
     for path in ["/theirs", "/{index},theirs", "/*", "/redyno-00000000-x", "/_all/_close", "/x/{index}"] {
         let refused = begin(&format!("\"PUT /{{index}}\", \"PUT {path}\"")).expect_code(1);
-        assert!(refused.err.contains("which does not have the name of this run"), "{path}: {}", refused.err);
+        assert!(refused.err.contains("its first part must be a key of this run"), "{path}: {}", refused.err);
         assert_eq!(names(&indices), THEIRS, "what the first step made is gone");
     }
     let failed = begin("\"PUT /{index}\", \"POST /{index}/_nothing x\"").expect_code(1);

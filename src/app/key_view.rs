@@ -63,8 +63,8 @@ impl Model {
             ops => {
                 let question = format!(
                     "MONITOR for 1 s or 20 000 lines: the server copies each command to redyno ({} now), which may halve \
-                     the server's throughput. redyno keeps only the command and the key. It shows the main thread's time \
-                     before and during the sample.",
+                     the server's throughput. redyno keeps only the command and the key, and shows the main thread's \
+                     time before and during the sample.",
                     units::rate(ops),
                 );
                 self.ask(UserQuestion::Monitor(question));

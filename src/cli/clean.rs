@@ -242,8 +242,8 @@ fn undo(
     let place = place(target, marker.db);
     for InvalidField { of, field, note } in &marker.invalid {
         stays.push(format!(
-            "{place}: redyno did not write this note of {of} and keeps it: {note}; look at {of} yourself, and then remove \
-             the field {field} of redyno:{}",
+            "{place}: redyno did not write this note about {of} and does not delete it: {note}; look at {of} yourself, \
+             and then remove the field {field} of the key redyno:{}",
             marker.run
         ));
     }
@@ -273,7 +273,7 @@ fn left_behind_text(marker: &Marker) -> String {
     let keys = format!("{keys} under {}", KeyNames::of_run(marker.run).prefix());
     let made = format!("made {}", names(&marker.made));
     let strange = names(&marker.invalid.iter().map(|strange| strange.of).collect::<Vec<_>>());
-    let strange = format!("left an unknown note, {strange}");
+    let strange = format!("left an invalid note about {strange}");
     let parts = [
         (marker.has_keys(), keys.as_str()),
         (!marker.tuned.is_empty(), "set parameters of the server"),

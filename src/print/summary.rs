@@ -31,8 +31,10 @@ pub fn summary(timeline: &Timeline, nodes: &[NodeState], files: &[String]) -> St
     if monitored::has_load(timeline) {
         load(&mut text, &sum, &rows, is_one_setting);
         if sum.outage_s > 0.0 {
-            let outage =
-                format!("{:.2} s of this time without a connection; no latency includes it", sum.outage_s);
+            let outage = format!(
+                "{:.2} s of this time without a connection; latencies exclude these seconds",
+                sum.outage_s
+            );
             line(&mut text, "outage", &outage);
         }
         if is_one_setting {

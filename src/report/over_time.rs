@@ -252,7 +252,7 @@ fn together(one: (Vec<f64>, ChartLine), other: (Vec<f64>, ChartLine)) -> (Vec<f6
 fn exactness(course: &PointSeries<Interval>) -> String {
     let (points, records) = (course.points.len() as u64, course.records);
     let what = format!(
-        "{} in {}. A point is at most about {} long and has only one setting. It is an exact sum, with percentiles from its histogram.",
+        "{} in {}. A point covers at most about {} and only one setting. Its sums are exact, and its percentiles come from its histogram.",
         units::count_with_noun(records, "record"),
         units::count_with_noun(points, "point"),
         units::count_with_noun(course.step_s as u64, "second"),

@@ -37,7 +37,10 @@ fn at(latency: &Latency, quantile: f64) -> Option<(&'static str, u64)> {
 fn obstacle(late: &Latency, bound: &LatencyBound) -> Option<String> {
     let (level, ns) = at(late, bound.quantile).filter(|(_, ns)| ns.saturating_mul(PART) >= bound.ns)?;
     let words = &bound.words;
-    Some(format!("this machine wakes {} late at {level}; it cannot judge {words}", units::latency(ns)))
+    Some(format!(
+        "this machine wakes threads {} late at {level}, too late to judge {words}",
+        units::latency(ns)
+    ))
 }
 
 /// Measures the wake delays of this machine before a session, and warns on stderr about limits that this machine cannot
@@ -151,8 +154,8 @@ mod tests {
     fn a_machine_that_wakes_late_cannot_judge_a_limit_that_its_delay_explains() {
         let why = machine(5, 6).explains(&bound(0.99)).unwrap();
         assert!(
-            why.starts_with("this machine wakes 5.0")
-                && why.ends_with("late at p99; it cannot judge p99 > 2ms")
+            why.starts_with("this machine wakes threads 5.0")
+                && why.ends_with("late at p99, too late to judge p99 > 2ms")
         );
         assert!(machine(5, 6).explains(&bound(1.0)).unwrap().contains("late at the maximum"));
         for (late_ms, request_ms, why) in [(0, 6, "it wakes on time"), (5, 90, "its delay is much too short")]

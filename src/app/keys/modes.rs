@@ -90,7 +90,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
     &[(key(KeyCode::Esc), Action::Dismiss), (key(KeyCode::Enter), Action::Dismiss), (key(KeyCode::F1), Action::Dismiss),
         (on('?'), Action::CloseHelp), (on('q'), Action::CloseHelp)],
         "Esc, Enter or F1; also ? or q while nothing is typed", Some(("Esc, Enter", "close", 0)),
-        "Close the help. To search the help, type a key, a sign, a lane or a word.";
+        "Close the help. To search the help, type a key, a sign, a lane (a small chart) or a word.";
     &[(key(KeyCode::Up), Action::Scroll(-1)), (key(KeyCode::Down), Action::Scroll(1)),
         (key(KeyCode::PageUp), Action::Scroll(-10)), (key(KeyCode::PageDown), Action::Scroll(10))],
         "↑, ↓, PgUp, PgDn", Some(("↑↓", "scroll", 0)),
@@ -106,9 +106,9 @@ pub(super) const KEYS: &[Binding] = key_table! {
         "Sample the keys with SCAN, MEMORY USAGE and PTTL, and with OBJECT FREQ if the eviction policy is LFU. This uses \
          at most 2 % of the server's main thread.";
     &[(on('m'), Action::LookAtKeys(KeyMethod::Monitor))], "m", Some(("m", "MONITOR", 0)),
-        "Sample the commands of one second with MONITOR, after a question. Not above 20 000 commands/s.";
+        "Sample the commands of one second with MONITOR. redyno asks first, and refuses above 20 000 commands/s.";
     &[(on('h'), Action::LookAtKeys(KeyMethod::HotKeys))], "h", Some(("h", "HOTKEYS", 0)),
-        "For 5 s, let the server add up its time for each key, with HOTKEYS. Needs Redis 8.6 or later.";
+        "For 5 s, let the server measure its time for each key (HOTKEYS). Needs Redis 8.6 or later.";
     &[(on('x'), Action::StopKeys)], "x", Some(("x", "stop", 0)),
         "Stop sampling. The results so far remain.";
     &[(key(KeyCode::Esc), Action::Dismiss), (on('d'), Action::Dismiss), (on('q'), Action::Dismiss)],
@@ -158,7 +158,7 @@ pub(super) const STEER: &[Binding] = key_table! {
         "Jump to the longest service time of the session (without load, the longest ping) and freeze there.";
     &[(on('a'), Action::FoldFinding)], "a", Some(("a", "fold finding", 9)),
         "Acknowledge the finding in the status line. The line then shows the next finding or the load, and the \
-         header keeps the sign. The finding is shown again if it ends and returns. After the last finding, press a to \
+         header still names it. The finding is shown again if it ends and returns. After the last finding, press a to \
          show all again.";
     &[(on('d'), Action::Keys)], "d", Some(("d", "keys", 9)),
         "Look at the server's keys: number, memory and missing TTLs by prefix, the largest keys and the hottest keys. \
@@ -167,7 +167,7 @@ pub(super) const STEER: &[Binding] = key_table! {
         "List the entries of the slow log and the clients. Select one with the arrow keys, or type a part of its text. \
          Enter shows an entry with all arguments that the server kept, or a client with its library, age and buffers.";
     &[(on('T'), Action::WatchLatency)], "T", None,
-        "Turn the server's latency monitor on (latency-monitor-threshold 10), after a question. The old value is restored \
+        "Turn the server's latency monitor on (latency-monitor-threshold 10). redyno asks first. The old value is restored \
          at the end of the session.";
     &[(on('i'), Action::Intrinsic)], "i", Some(("i", "intrinsic", 6)),
         "Measure the intrinsic latency of this machine: a busy loop that uses a whole core for the time that \
@@ -191,11 +191,11 @@ pub(super) const KEEP: &[Binding] = key_table! {
     &[(on('m'), Action::Mark)], "m", Some(("m", "mark", 7)),
         "Add a mark: a note on the time axis, at the moment of the key press.";
     &[(on('r'), Action::Record)], "r", Some(("r", "record", 7)),
-        "Record everything from now on to a new file, and show its path (redyno sessions lists recordings). \
+        "Record everything from now on to a new file, and show its path (`redyno sessions` lists recordings). \
          Press r again to stop.";
     &[(on('x'), Action::Export)], "x", Some(("x", "export", 7)),
         "Export the figures of the segment shown, or of the session, to a new file in this directory. Choose a format; \
-         to name the file yourself, add: to NAME. The path is copied (OSC 52).";
+         to name the file yourself, add 'to NAME'. The path is copied (OSC 52).";
     &[(on('X'), Action::Report)], "X", Some(("X", "report", 9)),
         "Make a report of the session so far: one page with charts for any browser, in a new file in this directory. \
          The path is copied (OSC 52).";

@@ -94,7 +94,7 @@ const SERVER: ScreenRow = ScreenRow {
             "Select a parameter of the server.";
         &[(key(KeyCode::Left), Action::TurnParameter(Down)), (key(KeyCode::Right), Action::TurnParameter(Up))],
             "←, →", Some(("←→", "set", 2)),
-            "Set the selected parameter a step lower or higher, after a question. A new segment begins. The old value is \
+            "Set the selected parameter a step lower or higher. redyno asks first. A new segment begins. The old value is \
              restored at the end of the session.";
         &[(key(KeyCode::Enter), Action::TypeParameter)], "Enter", Some(("Enter", "type", 4)),
             "Type a value for the selected parameter, such as 100mb, 1.5 GiB or 5ms, or choose a value from its list.";

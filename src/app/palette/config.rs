@@ -88,8 +88,9 @@ impl Model {
         };
         let can = made.map(|workload| {
             let requests = count_with_noun(workload.prefill_requests(wanted.keyspace), "request");
-            let help =
-                format!("Writes all keys that the load reads: {requests}, not counted in its figures.");
+            let help = format!(
+                "Writes all keys that the load reads: {requests}, not counted in the load's figures."
+            );
             (help, PaletteCommand::Prefill(Knobs { workload: Arc::new(workload), ..wanted.clone() }))
         });
         self.playback.is_none().then(|| Offer::or_refusal("prefill the keys".to_owned(), can))

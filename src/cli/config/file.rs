@@ -105,7 +105,8 @@ impl ConfigFile {
                     let found = options(
                         table,
                         &DEFAULTS,
-                        "looks and sizes; options that write, keep keys or skip questions belong on the command line",
+                        "the look of the screen and the sizes of the load; options that write, keep keys or skip questions belong \
+                         on the command line",
                     );
                     self.defaults = found.map_err(|cause| format!("[defaults]: {cause}"))?;
                 }

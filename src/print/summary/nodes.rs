@@ -64,7 +64,7 @@ pub(crate) fn table(
     let aligned = units::aligned(&lines, |n| n != 0);
     let mut text: String = aligned.lines().map(|line| format!("  {line}\n")).collect();
     if let Some(more) = busiest.len().checked_sub(MOST).filter(|more| *more > 0) {
-        text += &format!("  {more} more {heading}s had less load; redyno report lists all\n");
+        text += &format!("  {more} more {heading}s had less load; `redyno report` lists all\n");
     }
     text
 }
@@ -86,8 +86,9 @@ pub(super) fn findings(timeline: &Timeline, nodes: &[NodeState]) -> Vec<(String,
         (severity, format!("{}: {since} for {lasted}: {found}", node.address))
     };
     let lines = all.iter().take(MOST).map(line);
-    let left = (more > 0)
-        .then(|| ("findings".to_owned(), format!("{more} more of other nodes; redyno report lists all")));
+    let left = (more > 0).then(|| {
+        ("findings".to_owned(), format!("further findings of other nodes: {more}; `redyno report` lists all"))
+    });
     lines.chain(left).collect()
 }
 
@@ -120,7 +121,8 @@ pub(super) fn watched(nodes: &[NodeState]) -> Option<String> {
     let aligned = units::aligned(&lines, |n| n != 0 && n != headings.len() - 1);
     let mut text: String = aligned.lines().map(|line| format!("  {line}\n")).collect();
     if more > 0 {
-        text += &format!("  {more} more nodes had no worse findings; redyno report lists all\n");
+        text +=
+            &format!("  more nodes: {more}, with no worse findings than these; `redyno report` lists all\n");
     }
     Some(text)
 }

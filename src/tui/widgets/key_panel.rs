@@ -29,8 +29,8 @@ const WIDEST: u16 = 100;
 const OFFER: &str = "Enter samples the keys with SCAN, MEMORY USAGE and PTTL, and with OBJECT FREQ under an LFU policy. This \
     uses at most 2 % of the main thread's time, until all keys are seen or you press x. The server counts up to three hits \
     for each sampled key.\n\
-    m shows the commands and keys that are used most, by MONITOR for 1 s, after a question.\n\
-    h makes the server add up its time for each key during 5 s (HOTKEYS, from Redis 8.6 on). Nothing is written to keys or parameters.";
+    m shows the commands and keys that are used most, by MONITOR for 1 s; redyno asks first.\n\
+    h makes the server measure its time for each key during 5 s (HOTKEYS, from Redis 8.6 on). Nothing is written to keys or parameters.";
 const KEYS: &str = " Enter sample  m MONITOR  h HOTKEYS  x stop  Esc close ";
 
 /// Draws the view of the keys over a screen with this `area`.

@@ -162,7 +162,7 @@ impl<'a> Agent<'a> {
                 }
             }
             if self.running.is_some() && self.heard.elapsed() > SILENCE {
-                say("no order for 4 s: the load is ended");
+                say("no message from the session for 4 s: the load is ended");
                 self.finish(signals, say);
                 return AgentEnd::Silence;
             }
@@ -220,11 +220,14 @@ impl<'a> Agent<'a> {
 
     fn take(&mut self, order: FleetOrder) -> Result<bool, String> {
         if order.version != VERSION {
-            return Err(format!("the session is of redyno {}, this agent of {VERSION}", order.version));
+            return Err(format!("the session runs redyno {}, this agent runs {VERSION}", order.version));
         }
         let Share { index, of } = self.plan.share;
         if order.processes.len() != of {
-            return Err(format!("the session has {} agents, this is one of {of}", order.processes.len()));
+            return Err(format!(
+                "the session has {} agents, but this agent expects {of}",
+                order.processes.len()
+            ));
         }
         if self.running.is_some() && order.terms.run != self.report.run {
             // The agent's own session was killed, and another has begun.
@@ -256,7 +259,7 @@ impl<'a> Agent<'a> {
     fn begin(&mut self, order: &FleetOrder) -> Result<(), String> {
         let Terms { layout, read_from, .. } = &order.terms;
         let targets = self.plan.permit.targets(&order.terms)?;
-        let target = targets.first().ok_or("the order names no target")?.clone();
+        let target = targets.first().ok_or("the session's message names no target")?.clone();
         let names = self.plan.permit.names(&order.terms)?;
         if !(1..=MOST_THREADS).contains(&order.terms.threads) {
             return Err(format!("{} worker threads are not possible", order.terms.threads));
@@ -264,7 +267,7 @@ impl<'a> Agent<'a> {
         let broken = |error: BusError| error.to_string();
         let now_ns = self.bus.time_ns().map_err(broken)?;
         let clock = Clock::started_ago(Duration::from_nanos(now_ns.saturating_sub(order.zero_ns)))
-            .ok_or("the session began before this machine")?;
+            .ok_or("the session began before this machine was booted")?;
         let mut axis = ClockOffset::default();
         for _ in 0..5 {
             axis.measure(&mut self.bus, clock).map_err(broken)?;

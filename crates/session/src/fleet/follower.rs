@@ -47,7 +47,10 @@ impl Follower {
     pub(super) fn follow(&mut self, turn: AgentSetting, permit: &Permit, share: Share) -> Result<(), String> {
         let now = self.load.last_change().segment;
         if turn.generation < now {
-            return Err(format!("setting {} comes after setting {now}", turn.generation));
+            return Err(format!(
+                "setting {} of the session arrived after its later setting {now}",
+                turn.generation
+            ));
         }
         if let Some((last, followed)) = &self.turn
             && *last == turn

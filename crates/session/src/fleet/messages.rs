@@ -128,7 +128,7 @@ pub(super) struct AgentReport {
 pub(super) fn read_order(fields: &MessageFields) -> Result<FleetOrder, String> {
     let text = fields.iter().find(|(name, _)| name == ORDER).map(|(_, text)| text.as_slice());
     serde_json::from_slice(text.unwrap_or_default())
-        .map_err(|error| format!("an order is not readable: {error}"))
+        .map_err(|error| format!("a message from the session is not readable: {error}"))
 }
 
 /// Returns the report in a message; `None` if the message is not a report.

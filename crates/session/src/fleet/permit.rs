@@ -56,7 +56,8 @@ impl Permit {
                 Err("keys without the run's prefix need --allow on the agent's command line".to_owned())
             }
             None => {
-                let run: RunId = terms.run.parse().map_err(|_| "the order names no run".to_owned())?;
+                let run: RunId =
+                    terms.run.parse().map_err(|_| "the session's message names no valid run".to_owned())?;
                 Ok(KeyNames::of_run(run))
             }
         }

@@ -168,7 +168,8 @@ impl ReportReader {
             if !agent.state.is_lost {
                 let (index, host) = (report.index, untrusted::text(&report.host));
                 drop(state);
-                let cause = format!("the number {index} of an agent that is there is also used on {host}");
+                let cause =
+                    format!("agent {index} is here already, and an agent on {host} has the same number");
                 return self.refuse(cause);
             }
             // The agent was started again: its reports are numbered from 0.
@@ -199,7 +200,7 @@ impl ReportReader {
         for (_, text) in fields.iter().filter(|(name, _)| name == RECORD) {
             match self.lines.read(text) {
                 Ok(Record::Interval(interval)) if !self.can_be(&interval) => {
-                    refusal = Some(format!("an interval of agent {} is of another time", report.index));
+                    refusal = Some(format!("an interval of agent {} has an impossible time", report.index));
                 }
                 Ok(Record::Interval(mut interval)) => {
                     self.renumber(report, &mut interval);
@@ -208,7 +209,7 @@ impl ReportReader {
                     }
                 }
                 Ok(Record::Event(event)) if !self.is_time(event.t_s) => {
-                    refusal = Some(format!("an event of agent {} is of another time", report.index));
+                    refusal = Some(format!("an event of agent {} has an impossible time", report.index));
                 }
                 Ok(Record::Event(event)) => {
                     self.send(Record::Event(self.named(event, report.index)).at_node(0));

@@ -81,7 +81,7 @@ pub enum ServerError {
     },
     /// A setup by HTTP has a path without the name of the run.
     #[error(
-        "redyno sends no setup request for '{path}', which does not have the name of this run; write /{{NAME}} \
+        "redyno sends no setup request for '{path}': its first part must be a key of this run; write /{{NAME}} \
          with the NAME of a key of the workload"
     )]
     NotOfRun {
@@ -93,8 +93,8 @@ pub enum ServerError {
     Missing(&'static str, &'static str),
     /// The key of a marker, or of the list of runs, has an unexpected type, so it belongs to another client.
     #[error(
-        "the key {key} on this server has another type than redyno's key of this name, so it belongs to another client; \
-         redyno did not change it, and cannot record its run there"
+        "the key {key} on this server does not have the type that redyno gives it, so it belongs to another client; \
+         redyno did not change it, and cannot record this run there"
     )]
     ForeignKey {
         /// The key.

@@ -122,7 +122,7 @@ pub static PARAMETERS: [Parameter; 10] = [
 pub(super) static NOTIFICATIONS: Parameter = Parameter {
     name: "notify-keyspace-events",
     values: ParameterValues::Words(&[""]),
-    about: "the changes of keys that are published",
+    about: "which changes of keys are published",
     usual: "",
 };
 /// The letters in values of `notify-keyspace-events`, in lower case.

@@ -83,7 +83,8 @@ impl TunedParameter {
         if !parameter.is_plausible(&self.from) {
             let from = value_words(&self.from);
             return Err(format!(
-                "the present value is {from}, and after a kill `redyno clean` restores only {known}; set it by hand"
+                "the present value is {from}, which `redyno clean` could not restore after a kill (it takes {known}); \
+                 set the parameter by hand"
             ));
         }
         // A typed value may have another form than the server's value.

@@ -28,7 +28,7 @@ const MOST_BYTES: u64 = 1 << 30;
 #[derive(Debug, Error)]
 pub enum SessionRecordsError {
     /// Not all records were kept.
-    #[error("not all records of this session are kept for exports ({0}); r records from now on")]
+    #[error("not all records of this session are kept for exports ({0}); press r to record from now on")]
     Lost(String),
     /// The recording comes from a pipe, which can be read only once.
     #[error("{0} is no file, so it cannot be read a second time; replay a file")]

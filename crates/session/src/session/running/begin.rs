@@ -374,7 +374,7 @@ fn not_begun(node: &SessionNode, admission: Option<Admission>) -> StartError {
         Some(Admission::Refuse(cause)) => StartError::Refused(node.number, cause),
         Some(Admission::Pass(_)) | None => {
             let address = &node.target.address;
-            let slow = || format!("not all questions were answered within {} s", GATE_LIMIT.as_secs());
+            let slow = || format!("it did not answer all requests within {} s", GATE_LIMIT.as_secs());
             let cause = node.gate.trouble().map_or_else(slow, str::to_owned);
             let text = format!(
                 "{address} does not report its keys and clients, so nothing is written there: {cause}"

@@ -299,7 +299,7 @@ impl Holders {
                 let (other, news) = (self.controls.values().next().map(Arc::as_ref), channel().0);
                 let control = Control::beside(other, target.clone(), Clock::start(), self.every, news);
                 let control =
-                    Arc::new(control.map_err(|error| format!("cannot start a control plane: {error}"))?);
+                    Arc::new(control.map_err(|error| format!("cannot start the control thread: {error}"))?);
                 self.controls.insert(number, Arc::clone(&control));
                 control
             }

@@ -99,7 +99,7 @@ impl Recordings {
         for ended in ended {
             let (path, size) = (untrusted::path(&ended.path()), units::bytes(ended.written()));
             notices.push(match ended.finish() {
-                Ok(()) => Notice::Info(format!("recorded {size} to {path}; redyno replay shows it")),
+                Ok(()) => Notice::Info(format!("recorded {size} to {path}; `redyno replay` shows it")),
                 Err(error) => {
                     let is_whole =
                         !matches!(error, SessionFileError::Removed(_) | SessionFileError::Changed(_));
@@ -130,7 +130,7 @@ impl Recordings {
         for recording in self.exports.iter().chain(&self.current).chain(&self.ending) {
             let path = recording.path();
             if recording.lost() > 0 && !self.behind.contains(&path) {
-                let text = format!("{} accepts no data: measurements are left out of it", path.display());
+                let text = format!("{} accepts no data: some measurements will not be in it", path.display());
                 notices.push(Notice::Warning(text));
                 self.behind.push(path);
             }

@@ -81,7 +81,7 @@ impl Tuning {
                     outcomes.extend([SetOutcome::Set(change), SetOutcome::Note(Notice::Info(text))]);
                     outcomes.extend(unmarked.map(|cause| {
                         SetOutcome::Note(Notice::Warning(format!(
-                            "no marker can be set ({cause}): after a kill, the old value of {name} will be unknown"
+                            "redyno cannot note the old value of {name} on the server ({cause}), so a kill would lose this value"
                         )))
                     }));
                 }
