@@ -9,7 +9,10 @@ use super::{
     AxisScale, TimeAxis, ValueAxis,
     axis::{ValueRanges, at},
 };
-use crate::session::timeline::{Level, LoadCell, Quantiles, Segments, Timed};
+use crate::session::{
+    Segment,
+    timeline::{Level, LoadCell, Quantiles, Segments, Timed},
+};
 
 /// The content of the charts, and the axes of the last drawn picture.
 #[derive(Debug, Clone, Copy, Default)]
@@ -117,7 +120,7 @@ pub(super) fn by_segment(
         let rates = by_segment.entry(segment.map_or(0, |start| start.segment)).or_default();
         rates.means.push(mean);
         rates.extremes = [rates.extremes, cell.extremes()].into_iter().flatten().reduce(around);
-        rates.requested = segment.and_then(|start| start.knobs.rate).map(f64::from);
+        rates.requested = segment.and_then(Segment::rate_due).map(f64::from);
     }
     let at_cursor = cursor_s.and_then(|cursor_s| segments.start_at(cursor_s));
     let last = at_cursor.and_then(|segment| by_segment.remove(&segment.segment));

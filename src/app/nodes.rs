@@ -37,7 +37,11 @@ impl Model {
         {
             self.tracks[next].push(&Record::Session(session.of_node(next as u16)));
         }
+        let load = self.tracks[0].timeline.load_of_nodes(record);
         for (node, track) in (0..).zip(&mut self.tracks) {
+            if let (Some((interval, start)), true) = (&load, node > 0) {
+                track.timeline.push_part(node, interval, start);
+            }
             match record {
                 Record::Session(session) => track.push(&Record::Session(session.of_node(node))),
                 // Measurements of this machine are in the first track only, but the findings of each node need them.

@@ -145,7 +145,7 @@ impl<'a> ChartContext<'a> {
         let (axis, timed, segments) = (self.axis, self.timed, self.reading.known_segments());
         let counts_lag = |column| {
             let start = segments.start_at(axis.start_s(column) + axis.step_s / 2.0);
-            timed == Timed::FromDue && start.is_some_and(|start| start.knobs.rate.is_some())
+            timed == Timed::FromDue && start.is_some_and(|start| start.rate_due().is_some())
         };
         waits_of_load(&mut self.latency, &self.load, counts_lag);
     }
@@ -186,10 +186,14 @@ impl<'a> ChartContext<'a> {
         self.pings.get(self.column_shown()).copied().flatten().unwrap_or_default()
     }
 
+    /// Returns whether the charts show the part of the load that one node gets.
+    pub fn is_part(&self) -> bool {
+        self.reading.segment().is_some_and(|segment| segment.start.is_part)
+    }
+
     /// Returns the requested rate of the segment shown, or `None` in a closed loop.
     pub fn rate_due(&self) -> Option<u32> {
-        let knobs = &self.reading.segment()?.start.knobs;
-        knobs.rate.filter(|_| knobs.load)
+        self.reading.segment()?.start.rate_due()
     }
 
     /// Returns whether the segment shown has receivers for the messages of the load.

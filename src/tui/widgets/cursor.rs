@@ -149,7 +149,7 @@ fn longest(lanes: &ChartContext, column: u16) -> Option<StyledText> {
 /// Returns the figures of the cursor's column.
 pub fn figures(lanes: &ChartContext) -> Vec<StyledText> {
     let mut pieces = Vec::new();
-    let rate = lanes.reading.segment().and_then(|s| s.start.knobs.rate.filter(|_| s.start.knobs.load));
+    let rate = lanes.rate_due();
     if let Some(load) = lanes.load_shown() {
         let ops = load.ops_per_s().map(units::rate);
         let due = rate.map(|rate| format!(" of {} due", units::rate(rate.into())));

@@ -149,8 +149,8 @@ impl KnobRow {
 /// ```
 pub fn lines(paint: &mut Paint, area: Rect, model: &Model) {
     let mut first = row(area, 0);
-    if model.subject() == Subject::Server && model.course == SessionPhase::Running && model.playback.is_none()
-    {
+    let is_idle = model.subject() == Subject::Server && !model.in_force().load;
+    if is_idle && model.course == SessionPhase::Running && model.playback.is_none() {
         let x = paint.parts(first, &[(" l", Ink::Strong), (" starts the load with", Ink::Faint)]);
         first = from_column(first, x);
     }

@@ -72,6 +72,7 @@ fn title(context: &ChartContext) -> String {
     let title = match (context.has_open_loop(), context.timed) {
         (true, Timed::FromDue) => "response time; v: service time",
         (true, Timed::FromWrite) => "service time; v: response time",
+        (false, _) if context.is_part() => "service time of this node",
         (false, _) => "latency",
     };
     if context.subject == Subject::Load {

@@ -195,7 +195,7 @@ fn send_lag(lanes: &ChartContext, scale: LogScale, rows: u16) -> ProbeLane {
     let segments = lanes.reading.known_segments();
     let cell = |(column, load): (usize, &Option<LoadCell>)| {
         let end_s = lanes.axis.start_s(column as u16) + lanes.axis.step_s;
-        let is_open = segments.start_at(end_s - 1e-6).is_some_and(|start| start.knobs.rate.is_some());
+        let is_open = segments.start_at(end_s - 1e-6).is_some_and(|start| start.rate_due().is_some());
         match load.as_ref().filter(|_| is_open) {
             Some(load) => LaneCell::Step(scale.step(load.behind_us.saturating_mul(1000), steps(rows))),
             None => LaneCell::Gap,

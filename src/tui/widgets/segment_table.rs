@@ -114,7 +114,7 @@ fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> ScreenTable<Segme
     let sorted_by = model.segment_table.sorted_by();
     let now_s = model.known_s();
     let is_known = |figure: &Figure| rows.iter().any(|s| figure.value(&Row::of_segment(s, now_s)).is_some());
-    let is_open = is_known(&figures::RATE);
+    let is_open = is_known(&figures::RATE) && rows.iter().any(|segment| !segment.start.is_part);
     let response = [figures::RESPONSE_P50, figures::RESPONSE_P99, figures::RESPONSE_P999];
     let only_open = [figures::RATE, figures::SEND_LAG, figures::SHED];
     let only_open = [&response[..], &only_open[..]].concat();

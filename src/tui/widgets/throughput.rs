@@ -37,11 +37,16 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &ChartContext) {
     if area.height < 2 {
         return;
     }
-    let title = match lanes.throughput_scale {
-        AxisScale::Linear => "throughput, replies/s; L: log axis",
-        AxisScale::Log => "throughput, replies/s, log axis; L: linear",
+    let scope = match lanes.reading.segment() {
+        _ if lanes.is_part() => " of this node",
+        Some(segment) if !segment.total.nodes.is_empty() => " of all nodes",
+        _ => "",
     };
-    paint.rule(row(area, 0), title);
+    let (unit, key) = match lanes.throughput_scale {
+        AxisScale::Linear => ("replies/s", "log axis"),
+        AxisScale::Log => ("replies/s, log axis", "linear"),
+    };
+    paint.rule(row(area, 0), &format!("throughput{scope}, {unit}; L: {key}"));
     let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
     figures(paint, chart, lanes);
     let plot = lanes.plot(chart);
@@ -184,11 +189,11 @@ fn draw_requested_rates(
 ) {
     let to_s = lanes.reading.known_s().min(lanes.to_s);
     let mut starts = lanes.reading.known_segments().starts().filter(|start| start.t_s < to_s).peekable();
-    while let Some(Segment { t_s, knobs, .. }) = starts.next() {
-        let Some(rate) = knobs.rate.filter(|_| knobs.load) else { continue };
+    while let Some(start) = starts.next() {
+        let Some(rate) = start.rate_due() else { continue };
         let ended_s = starts.peek().map_or(to_s, |next| next.t_s);
         let Some(last) = lanes.axis.column_ending(ended_s) else { continue };
-        let first = lanes.axis.column(*t_s).unwrap_or(0);
+        let first = lanes.axis.column(start.t_s).unwrap_or(0);
         let name = format!("due {}", trimmed(&units::rate(rate.into())));
         let columns = first..(last + 1).min(plot.width);
         let reached = reached(paint, plot, axis, rate.into(), means);

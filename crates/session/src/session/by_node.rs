@@ -86,6 +86,32 @@ impl Interval {
         self.ops_per_s = per_s(self.ops as f64, length_s);
     }
 
+    /// Returns the results of one node, without the fields that are measured for the whole load only. In an open loop,
+    /// drained replies belong to the rate.
+    pub(super) fn of_node(&self, node: u16, is_open: bool) -> Self {
+        let part = self.nodes.get(&node).cloned().unwrap_or_default();
+        let &Self { t_s, length_s, drain, paused_s, tick, segment, .. } = self;
+        let drained = if is_open { 0 } else { part.drained };
+        let mut own = Self {
+            t_s,
+            node,
+            length_s,
+            drain,
+            paused_s,
+            tick,
+            segment,
+            drained,
+            ops: part.ops,
+            bytes_in: part.bytes_in,
+            bytes_out: part.bytes_out,
+            errors: part.errors,
+            service: part.service,
+            ..Self::default()
+        };
+        own.ops_per_s = per_s(own.in_rate() as f64, length_s);
+        own
+    }
+
     /// Returns the results of all operations together.
     pub fn of_all(&self) -> OperationInterval {
         OperationInterval::sum(self.commands.values())

@@ -280,13 +280,21 @@ pub struct Segment {
     /// The server parameter whose change began this segment; `None` if a change of load settings began the segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<server::ConfigChange>,
+    /// Whether this is the segment of one node that gets a part of the load. The knobs are those of the whole load.
+    #[serde(skip)]
+    pub is_part: bool,
 }
 
 impl Segment {
+    /// Returns the requested rate of this load; `None` in a closed loop, without load, and for a part of the load.
+    pub fn rate_due(&self) -> Option<u32> {
+        self.knobs.rate.filter(|_| self.knobs.load && !self.is_part)
+    }
+
     /// Returns a segment that begins with a change of load settings, without a warm-up, a prefill or a changed
     /// parameter.
     pub fn new(t_s: f64, segment: u32, knobs: Knobs) -> Self {
-        Self { t_s, node: 0, segment, knobs, warmup: false, prefill: None, config: None }
+        Self { t_s, node: 0, segment, knobs, warmup: false, prefill: None, config: None, is_part: false }
     }
 
     /// Returns the segment that the load engine has begun with these load settings. If the change of a server

@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::{
+    app::Screen,
     events::EventKind,
     gauge::{Gauge, Gauges},
     probe::Ping,
     server::{SlotUse, Status},
-    session::{AgentState, Event, Moment, OperationInterval, ServerIdentity, SessionStart, Span},
+    session::{AgentState, Event, Moment, OperationInterval, Segment, ServerIdentity, SessionStart, Span},
     stats::{Latency, fixture::repeated},
 };
 
@@ -95,6 +96,8 @@ fn model_of(nodes: u16, has_load: bool) -> Model {
             })
             .collect(),
     );
+    let own = |node| Record::Segment(Segment::new(0.0, 1, Knobs::default())).at_node(node);
+    deliver(&mut model, (1..nodes).map(own).collect());
     for n in 0..20 {
         for node in (0..nodes).rev() {
             deliver(&mut model, second_of(node, n));
@@ -199,6 +202,29 @@ fn agents_of_a_fleet_have_a_table_below_their_target() {
     press(&mut model, KeyCode::Char('7'));
     snapshot("nodes_agents", &model, (80, 24));
     snapshot("nodes_agents", &model, (120, 36));
+}
+
+#[test]
+fn the_screens_of_a_selected_node_show_its_part_of_the_load() {
+    let mut model = model_of(4, true);
+    press(&mut model, KeyCode::Down);
+    press(&mut model, KeyCode::Enter);
+    for (key, name) in [('1', "node_overview"), ('2', "node_latency"), ('4', "node_segments")] {
+        press(&mut model, KeyCode::Char(key));
+        snapshot(name, &model, (80, 24));
+        snapshot(name, &model, (120, 36));
+    }
+    let shown = model.shown();
+    let segment = shown.segment().unwrap();
+    assert_eq!((segment.start.segment, segment.total.ops, shown.ops_per_s()), (1, 72_000, Some(3600.0)));
+    drop(shown);
+    let text_of_node = |model: &mut Model, node| {
+        (model.node, model.screen) = (node, Screen::Overview);
+        text_of(&drawn(model, Theme::new(Colours::Mono, GlyphSet::Ascii), 80, 24))
+    };
+    assert!(text_of_node(&mut model, 0).contains("throughput of all nodes"));
+    let replica = text_of_node(&mut model, 3);
+    assert!(replica.contains("commands on the server") && !replica.contains("starts the load"), "{replica}");
 }
 
 #[test]

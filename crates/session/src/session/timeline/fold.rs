@@ -241,7 +241,7 @@ impl Timeline {
 
     fn begin_segment(&mut self, segment: &Segment) {
         self.segments.begin(segment);
-        if segment.knobs.load {
+        if segment.knobs.load && !segment.is_part {
             self.followed.clear();
         }
         self.recent_ops.clear();

@@ -2,18 +2,50 @@
 //! are measured while the load of another node changes. Its windows must not mix two settings of this load.
 
 use super::{Measure, Reading, Timeline, fold::push_bounded};
-use crate::session::Segment;
+use crate::session::{Interval, Record, Segment};
 
 impl Timeline {
-    /// Empties the windows of the probes and forgets the usual levels, because another node has begun a segment with new settings of the load. A
-    /// node with a load of its own has its own segments, and is unchanged.
+    /// Returns the results of a load that several nodes share, with their segment; `None` for another record. This is
+    /// the timeline of the first node.
+    pub fn load_of_nodes<'a>(&self, record: &'a Record) -> Option<(&'a Interval, Segment)> {
+        let Record::Interval(interval) = record else { return None };
+        let segment = || self.segments.numbered(interval.segment);
+        (interval.node == 0 && !interval.nodes.is_empty())
+            .then(segment)?
+            .map(|of| (&**interval, of.start.clone()))
+    }
+
+    /// Adds the results of node `node` in an interval of the whole load. `start` is the interval's segment. The node's
+    /// own segment without load ends when the node first gets a part of the load.
+    pub fn push_part(&mut self, node: u16, interval: &Interval, start: &Segment) {
+        if !self.has_part() {
+            if !interval.nodes.contains_key(&node) {
+                return;
+            }
+            self.segments.begin(&Segment { is_part: true, ..start.clone() });
+        }
+        self.push(&Record::Interval(Box::new(interval.of_node(node, start.knobs.rate.is_some()))));
+    }
+
+    /// Returns whether the node gets or got a part of the load of all nodes.
+    fn has_part(&self) -> bool {
+        self.segments.iter().any(|own| own.start.is_part)
+    }
+
+    /// Empties the windows of the probes and forgets the usual levels, because another node has begun a segment with
+    /// new settings of the load. For a node that gets a part of this load, the segment is the node's own. A node with a
+    /// load of its own has its own segments, and is unchanged.
     pub fn follow_segment(&mut self, segment: &Segment) {
-        if self.segments.iter().any(|own| own.start.knobs.load) {
+        if self.segments.iter().any(|own| own.start.knobs.load && !own.start.is_part) {
             return;
         }
         push_bounded(&mut self.followed, (segment.t_s, segment.segment));
-        self.watches.forget(segment.t_s);
-        self.cut_windows();
+        if self.has_part() {
+            self.push(&Record::Segment(Segment { is_part: true, ..segment.clone() }));
+        } else {
+            self.watches.forget(segment.t_s);
+            self.cut_windows();
+        }
     }
 
     /// Returns the number and the start of the last segment that another node has begun up to `t_s`.
@@ -54,7 +86,7 @@ mod tests {
     use crate::{
         knobs::Knobs,
         probe::Ping,
-        session::{Record, Span, WatchedFigure},
+        session::{OperationInterval, Span, WatchedFigure},
         stats::fixture::repeated,
     };
 
@@ -80,5 +112,35 @@ mod tests {
         assert_eq!(seen(timeline.latest()), (400, true, 400));
         assert_eq!(seen(timeline.at(15.0)), (200, true, 200));
         assert_eq!(seen(timeline.at(9.0)), (360, false, 360));
+    }
+
+    #[test]
+    fn a_node_has_the_segments_of_a_load_from_its_first_part_of_the_load_on() {
+        let start = |t_s, number, load| {
+            Segment::new(t_s, number, Knobs { load, rate: Some(900), ..Knobs::default() })
+        };
+        let interval = |t_s, segment, parts: &[(u16, u64)]| {
+            let part = |ops| OperationInterval { ops, service: repeated(9000, ops), ..Default::default() };
+            let nodes = parts.iter().map(|(node, ops)| (*node, part(*ops))).collect();
+            Interval { t_s, length_s: 0.25, segment, ops: 300, nodes, ..Interval::default() }
+        };
+        let mut timeline = Timeline::default();
+        let ping = Ping { rtt: repeated(9000, 7), ..Ping::default() };
+        timeline.push(&Record::Segment(Segment::new(0.0, 1, Knobs::default())));
+        timeline.push(&Record::Ping(Box::new(Span::new(0.2, 0.2, ping))));
+        let of_all = [start(0.1, 1, true), start(5.0, 2, true), start(9.0, 3, false)];
+        timeline.follow_segment(&of_all[0]);
+        timeline.push_part(1, &interval(0.25, 1, &[(0, 300)]), &of_all[0]);
+        assert!(!timeline.has_part());
+        timeline.push_part(1, &interval(0.5, 1, &[(0, 200), (1, 100)]), &of_all[0]);
+        timeline.follow_segment(&of_all[1]);
+        timeline.push_part(1, &interval(5.25, 2, &[(1, 50)]), &of_all[1]);
+        timeline.push_part(1, &interval(5.5, 2, &[(0, 300)]), &of_all[1]);
+        timeline.follow_segment(&of_all[2]);
+        let seen = timeline.segments.iter().map(|of| (of.start.segment, of.total.ops, of.total.length_s));
+        assert_eq!(seen.collect::<Vec<_>>(), [(1, 100, 0.25), (2, 50, 0.5), (3, 0, 0.0)]);
+        let first = timeline.segments.iter().next().unwrap();
+        assert_eq!((first.pings.count(), first.start.rate_due()), (7, None), "its PINGs are kept");
+        assert_eq!(timeline.lane(Measure::Ping).minute().count(), 0);
     }
 }

@@ -130,6 +130,15 @@ impl Segments {
     }
 
     pub(super) fn begin(&mut self, start: &Segment) {
+        // The load has begun no later than this node's segment without load.
+        if let Some(current) = self.kept.back_mut().filter(|_| start.is_part)
+            && (current.start.segment == start.segment || current.start.t_s >= start.t_s)
+        {
+            let current = Arc::make_mut(current);
+            current.total.segment = start.segment;
+            current.start = Segment { t_s: current.start.t_s.max(start.t_s), ..start.clone() };
+            return;
+        }
         if let Some(current) = self.kept.back_mut() {
             let current = Arc::make_mut(current);
             current.ended_s = Some(start.t_s);

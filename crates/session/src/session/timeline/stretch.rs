@@ -82,10 +82,12 @@ impl Excerpt {
         if t_s < from_s && !matches!(record, Record::Segment(_)) {
             return;
         }
+        let part = self.timelines[0].load_of_nodes(record);
         for (node, timeline) in (0..).zip(&mut self.timelines) {
-            match record {
-                record if record.is_of(node) => timeline.push(record),
-                Record::Segment(segment) if segment.node == 0 => timeline.follow_segment(segment),
+            match (record, &part) {
+                (record, _) if record.is_of(node) => timeline.push(record),
+                (Record::Segment(segment), _) if segment.node == 0 => timeline.follow_segment(segment),
+                (_, Some((interval, start))) => timeline.push_part(node, interval, start),
                 _ => {}
             }
         }
