@@ -81,7 +81,10 @@ fn what_somebody_else_set_meanwhile_is_left() {
     server.cli(&["CONFIG", "SET", "hz", "77"]);
     terminal.press("q");
     let (_, text) = terminal.end();
-    assert!(text.contains("hz was 10, but somebody else has set it to 77, so it was left"), "{text}");
+    assert!(
+        text.contains("hz was 10, but somebody else has set it to 77, so redyno did not change it"),
+        "{text}"
+    );
     assert_eq!((value(&server, "maxmemory"), value(&server, "hz")), ("0".to_owned(), "77".to_owned()));
 }
 
@@ -166,7 +169,7 @@ fn clean_leaves_what_somebody_else_set_after_the_kill_and_removes_the_keys() {
         );
         server.cli(&["CONFIG", "SET", "hz", "77"]);
         let cleaned = run(&["clean", "-p", &server.port_text(), "--yes"]).expect_code(0);
-        let left = "hz was 10, but somebody else has set it to 77, so it was left";
+        let left = "hz was 10, but somebody else has set it to 77, so redyno did not change it";
         assert!(cleaned.out.contains(left) && cleaned.out.contains(" keys in "), "{}", cleaned.out);
         assert_eq!((value(&server, "maxmemory"), value(&server, "hz")), ("0".to_owned(), "77".to_owned()));
         assert_eq!(server.cli(&["DBSIZE"]), "0");

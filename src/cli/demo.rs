@@ -65,6 +65,7 @@ pub struct DemoArgs {
     /// A fault to simulate; can be given several times: 'stall 500ms every 5s', 'slow GET 2ms',
     /// 'delay GET 2ms nth 10', 'error LOADING 1%', 'cut every 10000', 'reset every 20s', 'garbage every 30s';
     /// for a cluster also 'slow load 5ms node 2', 'reshard 1000 every 10s', 'failover after 30s', 'hot 866 5k'
+    /// (slot 866 gets 5000 reads per second)
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<Fault>,
 }

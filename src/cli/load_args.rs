@@ -113,8 +113,8 @@ pub struct LoadArgs {
     pub keys: Option<u64>,
     /// How keys are drawn: uniform, sequential, partitioned (each client has a part of its own), zipfian,
     /// zipfian-in-order (the lowest number is the hottest), ycsb-zipfian, latest, hotspot, exponential, gaussian; with
-    /// parameters in quotes: 'zipfian 1.1', 'latest 1.1', 'hotspot 0.2 0.8', 'gaussian MEDIAN DEVIATION' [default: as
-    /// the workload sets]
+    /// parameters in quotes: 'zipfian 1.1', 'latest 1.1', 'hotspot 0.2 0.8' (80 % of the requests go to 20 % of the
+    /// keys), 'gaussian MEDIAN DEVIATION' [default: as the workload sets]
     #[arg(long, value_name = "NAME")]
     pub distribution: Option<Distribution>,
     /// Before measuring, write the keys that the workload reads, even if the workload defines no prefill; redyno

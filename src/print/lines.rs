@@ -177,7 +177,7 @@ impl Lines {
     fn report_timing(&mut self, ping: &Span<Ping>, lines: &mut Vec<String>) {
         let timing = ping.body.timing.filter(|timing| self.timing != Some(*timing));
         if let Some(obstacle) = timing.and_then(Timing::obstacle) {
-            lines.push(format!("{:6.1} s  ping: no kernel time: {obstacle}", ping.t_s));
+            lines.push(format!("{:6.1} s  ping: no kernel time stamps: {obstacle}", ping.t_s));
         }
         self.timing = ping.body.timing.or(self.timing);
     }

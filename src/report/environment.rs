@@ -7,7 +7,7 @@ use super::{
 use crate::{gauge::Gauge, server::Parameter, session::Encryption};
 
 /// The note about facts that are not in the records.
-const UNKNOWN: &str = "Not recorded: the server's cores and kernel, and other CONFIG parameters, since these may contain secrets.";
+const UNKNOWN: &str = "Not recorded: the server's cores and kernel. Also not recorded: other CONFIG parameters, which may contain secrets.";
 
 /// Returns two tables: facts about the measuring machine and the server, and the server's parameters.
 pub(super) fn tables(account: &NodeReport) -> Vec<ReportTable> {

@@ -126,8 +126,9 @@ fn clean_ends_whatever_a_marker_says_and_forgets_no_note_that_it_did_not_carry_o
             let was_set = done.set.iter().any(|set| set == name);
             // The value may be as before, or somebody else's by now: then it says so.
             let lines = || outcome.out.lines().chain(outcome.err.lines()).filter(|line| line.contains(name));
-            let is_settled =
-                lines().any(|line| line.contains(" is restored to 1") || line.contains("so it was left"));
+            let is_settled = lines().any(|line| {
+                line.contains(" is restored to 1") || line.contains("so redyno did not change it")
+            });
             assert!(
                 !was_forgotten || was_set || is_settled || (lines().count() > 0 && outcome.code() != 0),
                 "case {case}: {marker:#?}: {outcome:?}"

@@ -121,7 +121,7 @@ actions! {
         Turn(to: Direction) either(to, "turn the knob up", "turn the knob down"),
         /// Select the next or previous parameter of the server.
         SelectParameter(to: Direction) either(to, "parameter, previous", "parameter, next"),
-        /// Change the selected parameter by a step, after a question.
+        /// Change the selected parameter by a step; redyno asks first.
         TurnParameter(to: Direction) either(to, "set the parameter a step up", "set the parameter a step down"),
         /// Sample the server's keys in this way.
         LookAtKeys(way: KeyMethod) match way {

@@ -45,7 +45,7 @@ impl Model {
         let name = self.name_of_files(segment);
         let place = match file {
             Some(file) => format!("into {file}"),
-            None => format!("into {name}-TIME.{}, or add{TO}FILE", form.extension()),
+            None => format!("into {name}-TIME.{} (for another name, type{TO}FILE)", form.extension()),
         };
         let to = file.map_or(FileDestination::Fresh(name), |file| FileDestination::Named(file.to_owned()));
         let outgoing = FileRequest { form, segment, to };

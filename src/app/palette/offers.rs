@@ -23,7 +23,7 @@ pub enum PaletteCommand {
     Begin(ExperimentSpec),
     /// Requests an effect outside of the model: to read or write a file, or to change the theme.
     Want(Effect),
-    /// Sets a parameter of the server, after a question.
+    /// Sets a parameter of the server; redyno asks first.
     Configure(ParameterChange),
     /// Moves the cursor to this moment, in seconds of the session.
     Go(f64),

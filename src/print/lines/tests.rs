@@ -98,7 +98,7 @@ fn kernel_times_are_beside_the_ping_or_a_line_has_the_reason() {
         Record::Ping(Box::new(Span::new(1.0, 1.0, body)))
     };
     let printed: Vec<_> = (0..2).flat_map(|_| lines.lines_of(&of(Timing::UnixSocket, None))).collect();
-    assert_eq!(printed[0], "   1.0 s  ping: no kernel time: unix socket");
+    assert_eq!(printed[0], "   1.0 s  ping: no kernel time stamps: unix socket");
     assert_eq!(printed.iter().filter(|line| line.contains("no kernel time")).count(), 1, "{printed:?}");
     let stamped = lines.lines_of(&of(Timing::Kernel, Some(latency(30))));
     assert!(stamped[0].contains("|   300 µs   300 µs        -   300 µs |"), "{stamped:?}");

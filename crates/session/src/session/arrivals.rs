@@ -179,7 +179,7 @@ impl ReceivedMessages {
             (self.lost, "lost"),
             (self.left, "left in the server"),
             (self.foreign, "of other sessions"),
-            (self.late, "of the lost came late"),
+            (self.late, "of the lost arrived later"),
             (self.doubled, "doubled"),
             (self.unclear, "unclear"),
             (self.claimed, "taken over"),

@@ -31,7 +31,9 @@ pub fn restore_parameter(
         Some(Ok(Restored::Restored)) => return Ok(format!("{name} is restored to {from}")),
         Some(Ok(Restored::ChangedByOthers(now))) => {
             let now = value_words(&now);
-            return Ok(format!("{name} was {from}, but somebody else has set it to {now}, so it was left"));
+            return Ok(format!(
+                "{name} was {from}, but somebody else has set it to {now}, so redyno did not change it"
+            ));
         }
         Some(Err(error)) => error.to_string(),
         None => format!("no answer for {} s", LIMIT.as_secs()),
