@@ -91,7 +91,10 @@ const COMMANDS: &[CommandRow] = &[
     ),
     row::<WorkloadsArgs>("workloads", "List workloads and series, or print one as a file to start from"),
     row::<ConfigArgs>("config", "Show the defaults and named targets in use, and where each comes from"),
-    row::<HelpArgs>("help", "Describe every field of an export or a recording: help formats, help records"),
+    row::<HelpArgs>(
+        "help",
+        "Describe every field of an export or a recording: 'help formats', 'help records'",
+    ),
     row::<CompletionsArgs>(
         "completions",
         "Print the completion script for bash, elvish, fish, powershell or zsh",

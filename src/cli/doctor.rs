@@ -62,7 +62,7 @@ pub struct DoctorArgs {
     /// The length of the examination in seconds [default: 30]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<Duration>,
-    /// Print one JSON object, as redyno export --format json does
+    /// Print one JSON object, as 'redyno export --format json' does
     #[arg(long, conflicts_with_all = ["markdown", "html"])]
     pub json: bool,
     /// Print Markdown, for a ticket

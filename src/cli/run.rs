@@ -223,7 +223,7 @@ fn one_line(error: &clap::Error, args: &[OsString]) -> String {
         Some(suggestion) => format!("{what}; did you mean '{suggestion}'?"),
         // The message about an invalid value includes the valid ones.
         None if error.kind() == ErrorKind::ValueValidation => what.to_owned(),
-        None => format!("{what}; redyno --help lists the options and commands"),
+        None => format!("{what}; `redyno --help` lists the options and commands"),
     }
 }
 
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(complaint("--lod"), "unexpected argument '--lod' found; did you mean '--load'?");
         assert_eq!(
             complaint("-p"),
-            "a value is required for '--port <PORT>' but none was supplied; redyno --help lists the options and commands"
+            "a value is required for '--port <PORT>' but none was supplied; `redyno --help` lists the options and commands"
         );
         for line in
             ["--load --no-load", "--ratio 1:1 --workload get", "-p x", "demo --load", "--raw", "nonsense"]

@@ -10,7 +10,7 @@ use crate::{
 };
 
 const AFTER: &str = "\
-Run a workload with --workload NAME, or your own with --workload FILE. Run a series with redyno series NAME or FILE.
+Run a workload with --workload NAME, or your own with --workload FILE. Run a series with 'redyno series NAME', or your own with 'redyno series FILE'.
 
 Examples:
   redyno workloads

@@ -19,7 +19,7 @@ Examples:
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct HelpArgs {
-    /// The topic: formats (the output of redyno export) or records (the lines of a recording) [default: help
+    /// The topic: formats (the output of 'redyno export') or records (the lines of a recording) [default: help
     /// on the options]
     #[arg(value_name = "TOPIC", value_parser = topic)]
     pub topic: Option<Topic>,
@@ -39,7 +39,7 @@ pub(super) const TOPICS: [(&str, Topic); 2] = [("formats", Topic::Formats), ("re
 
 fn topic(name: &str) -> Result<Topic, &'static str> {
     let found = TOPICS.into_iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
-    let none = "the topics are formats and records; for a command, see redyno COMMAND --help";
+    let none = "the topics are formats and records; for a command, see `redyno COMMAND --help`";
     found.map(|(_, topic)| topic).ok_or(none)
 }
 
@@ -80,7 +80,7 @@ fn formats() -> String {
          its name; empty for all operations together\n{figures}\n\
          Rows of probes (in json for the whole session): kind is ping, a part of ping (ping_send, ping_kernel, ping_pickup), wake or \
          intrinsic; samples and lost are counts; min_us, mean_us, p50_us and so on describe the measured times.\n\
-         Rows of server (in json the last row) contain each figure of the server, named as in redyno help records.\n"
+         Rows of server (in json the last row) contain each figure of the server, named as in `redyno help records`.\n"
     )
 }
 
