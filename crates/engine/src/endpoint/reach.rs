@@ -54,6 +54,7 @@ pub fn talk(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
 impl Talk {
     fn greet(&mut self, greeting: &Greeting, deadline: Instant) -> Result<(), ReachError> {
         let (mut greeter, mut words) = greeting.begin();
+        greeting.count(&self.target);
         let mut is_known = false;
         loop {
             let (mut answer, mut turn) = (Vec::new(), Ok(GreetingStep::AwaitReply));

@@ -8,7 +8,7 @@
 //! ```
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
 };
 
@@ -79,14 +79,16 @@ impl SentCommands {
         *self.so_far.lock().calls.entry(name).or_default() += 1;
     }
 
-    /// Returns the calls since the previous call of this function, by their names in Redis 7.
+    /// Returns the calls since the previous call of this function, by their names in Redis 7, without those of side
+    /// connections.
     pub(super) fn take(&self) -> BTreeMap<String, u64> {
-        let mut calls = std::mem::take(&mut self.so_far.lock().calls);
+        std::mem::take(&mut self.so_far.lock().calls)
+    }
+
+    /// Returns the calls on side connections since the previous call of this function, in the same way.
+    pub(super) fn take_side(&self) -> BTreeMap<String, u64> {
         let (side, address) = &self.side;
-        for (name, n) in side.take(address) {
-            *calls.entry(name).or_default() += n;
-        }
-        calls
+        side.take(address)
     }
 
     /// Notes that this connection is about to set a parameter.
@@ -113,34 +115,36 @@ impl SentCommands {
     }
 }
 
-/// Renames redyno's own calls to the names in `stats`. Before Redis 7, subcommands are counted under the name of their
-/// command. Commands without statistics are left out.
-pub(super) fn named(
-    calls: BTreeMap<String, u64>,
+/// Returns redyno's own calls among those in `stats`, under the names that they have there. Before Redis 7, subcommands
+/// are counted under the name of their command.
+///
+/// `fresh` contains the calls since the previous poll. A call on another connection than the poll's may be executed
+/// after the poll. Such calls wait in `unseen` for the next poll, but no longer: they may never have been executed.
+pub(super) fn own_calls(
+    fresh: &BTreeMap<String, u64>,
+    unseen: &mut BTreeMap<String, u64>,
     stats: &BTreeMap<String, CommandStat>,
 ) -> BTreeMap<String, u64> {
-    let mut own = BTreeMap::new();
-    for (name, calls) in calls {
+    let (mut own, before) = (BTreeMap::new(), std::mem::take(unseen));
+    let names: BTreeSet<_> = fresh.keys().chain(before.keys()).collect();
+    for name in names {
+        let calls = |calls: &BTreeMap<String, u64>| calls.get(name).copied().unwrap_or(0);
+        let (fresh, all) = (calls(fresh), calls(fresh) + calls(&before));
         let command = name.split('|').next().unwrap_or_default();
-        if let Some((name, _)) = stats.get_key_value(&name).or_else(|| stats.get_key_value(command)) {
-            *own.entry(name.clone()).or_default() += calls;
+        let counted = stats.get_key_value(name).or_else(|| stats.get_key_value(command));
+        let seen = counted.map_or(0, |(name, stat)| {
+            let of_command = own.entry(name.clone()).or_insert(0);
+            let seen = all.min(stat.calls.saturating_sub(*of_command));
+            *of_command += seen;
+            seen
+        });
+        let late = (all - seen).min(fresh);
+        if late > 0 {
+            unseen.insert(name.clone(), late);
         }
     }
+    own.retain(|_, calls| *calls > 0);
     own
-}
-
-/// Limits redyno's own calls to the calls that the server has counted, and returns the calls that the server has not
-/// counted yet. A key scan has its own connection, so a poll may overtake the commands of the scan.
-pub(super) fn take_unseen(status: &mut Status) -> BTreeMap<String, u64> {
-    let mut unseen = BTreeMap::new();
-    for (name, own) in &mut status.own {
-        let counted = status.command_stats.get(name).map_or(0, |stat| stat.calls);
-        if *own > counted {
-            unseen.insert(name.clone(), *own - counted);
-            *own = counted;
-        }
-    }
-    unseen
 }
 
 /// Subtracts the commands of redyno's key scans from the server's commands per second and from its keyspace
@@ -263,12 +267,16 @@ mod tests {
     use super::*;
     use crate::server::command_stats::CommandCounters;
 
+    fn calls(calls: &[(&str, u64)]) -> BTreeMap<String, u64> {
+        calls.iter().map(|(name, calls)| ((*name).to_owned(), *calls)).collect()
+    }
+
     /// Returns the statistics between two recorded replies; redyno made `own` calls.
     fn status(before: &str, now: &str, own: &[(&str, u64)]) -> Status {
         let [before, now] = [before, now].map(CommandCounters::parse);
         let command_stats = now.since(&before).unwrap();
-        let own = own.iter().map(|(name, calls)| ((*name).to_owned(), *calls)).collect();
-        let own = named(own, &command_stats);
+        let own = calls(own);
+        let own = own_calls(&own, &mut BTreeMap::new(), &command_stats);
         Status { poll_s: Some(1.0), command_stats, own, ..Status::default() }
     }
 
@@ -333,23 +341,31 @@ mod tests {
         sent.count("CONFIG", Some("GET"));
         sent.count("INFO", Some("commandstats"));
         sent.count("PING", None);
-        let calls = sent.take();
+        let own = sent.take();
         assert!(sent.take().is_empty());
         let now = "cmdstat_config:calls=4,usec=100\r\ncmdstat_info:calls=1,usec=70\r\n";
         let mut status = status("", now, &[]);
-        status.own = named(calls, &status.command_stats);
-        assert_eq!(status.own, [("config".to_owned(), 1), ("info".to_owned(), 1)].into());
-        assert!(take_unseen(&mut status).is_empty());
+        status.own = own_calls(&own, &mut BTreeMap::new(), &status.command_stats);
+        assert_eq!(status.own, calls(&[("config", 1), ("info", 1)]));
         let config = status.of_others("config").unwrap();
         assert_eq!((config.calls, config.usec, status.of_others("info")), (3, 75, None));
         assert_eq!((status.own_us("config"), status.own_us("info")), (25.0, 70.0));
     }
 
     #[test]
-    fn own_calls_that_a_poll_has_overtaken_belong_to_the_next_poll() {
-        let mut status = status("", "cmdstat_scan:calls=2,usec=8\r\n", &[("scan", 3)]);
-        assert_eq!(take_unseen(&mut status), [("scan".to_owned(), 1)].into());
-        assert_eq!((status.own["scan"], status.of_others("scan")), (2, None));
+    fn own_calls_that_a_poll_has_overtaken_belong_to_the_next_poll_only() {
+        let mut unseen = BTreeMap::new();
+        let mut own = |fresh: &[_], now| {
+            let status = status("", now, &[]);
+            own_calls(&calls(fresh), &mut unseen, &status.command_stats)
+        };
+        let (scan, hello) = ("cmdstat_scan:calls=2,usec=8\r\n", "cmdstat_hello:calls=7,usec=8\r\n");
+        assert_eq!(own(&[("scan", 3), ("cluster|slots", 1)], scan), calls(&[("scan", 2)]));
+        let next = format!("{}cmdstat_cluster:calls=4,usec=1\r\n", scan.replace('2', "1"));
+        assert_eq!(own(&[], &next), calls(&[("cluster", 1), ("scan", 1)]));
+        assert_eq!(own(&[("hello", 9)], ""), calls(&[]), "the server was full");
+        assert_eq!(own(&[], ""), calls(&[]));
+        assert_eq!(own(&[], hello), calls(&[]), "these are of others");
     }
 
     #[test]

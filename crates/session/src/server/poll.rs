@@ -32,7 +32,7 @@ use super::{
     link::Datum,
     link::RedisSender,
     news::InfoChanges,
-    pace::{Paces, named, subtract_key_scans, take_unseen},
+    pace::{Paces, own_calls, subtract_key_scans},
     questions::{command_log, command_stats, has_command_log},
     slot_stats::SlotStats,
     slow_log::{self, CommandLog, SlowLog},
@@ -174,15 +174,18 @@ impl RedisPoller {
         let (mut own, commands) =
             answers.commands.map_or((BTreeMap::new(), None), |(own, text)| (own, Some(text)));
         subtract_key_scans(&own, &mut status);
-        for (name, calls) in std::mem::take(&mut self.unseen) {
+        if self.commands.is_none() {
+            // The statistics that the next poll is compared with contain these calls.
+            own.clear();
+        }
+        for (name, calls) in wire.sent.take_side() {
             *own.entry(name).or_default() += calls;
         }
         if let Some(text) = self.accepted(PollRequest::CommandStats, commands, &mut events)? {
             let now = CommandCounters::parse(&text);
             let added = self.commands.as_ref().and_then(|before| now.since(before));
             status.command_stats = added.unwrap_or_default();
-            status.own = named(own, &status.command_stats);
-            self.unseen = take_unseen(&mut status);
+            status.own = own_calls(&own, &mut self.unseen, &status.command_stats);
             let errors = errors(&text);
             status.errors =
                 self.errors.as_ref().map_or_else(BTreeMap::new, |then| errors_since(&errors, then));

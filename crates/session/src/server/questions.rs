@@ -9,7 +9,8 @@ use super::{
     slow_log::{self, PARTS},
 };
 
-/// Requests the statistics of commands and errors. Returns the commands that redyno had sent before, and the reply.
+/// Requests the statistics of commands and errors. Returns the commands that this connection had sent before, and the
+/// reply.
 pub(super) async fn command_stats(
     wire: &RedisSender,
     are_apart: &mut bool,
