@@ -85,12 +85,14 @@ enum OptionScope {
     Experiment,
     /// The option has an effect on the screen.
     Look,
-    /// The option has an effect in modes with time windows.
+    /// The option has an effect in modes that show results at intervals, such as `--latency-history` and the
+    /// screen.
     Windows,
-    /// The option has an effect in some of redis-cli's modes; the plan of a mode refuses an option without effect.
+    /// The option has an effect in some of redis-cli's modes; the code that plans such a mode refuses the
+    /// option if it has no effect there.
     Oneshot,
-    /// The option has an effect in redis-cli's modes and in sessions; the plan of a mode or session refuses an option
-    /// without effect.
+    /// The option has an effect in some of redis-cli's modes and in some sessions; the code that plans the
+    /// mode or session refuses the option if it has no effect there.
     Form,
 }
 

@@ -51,8 +51,8 @@ pub struct LoadArgs {
     /// [default: constant; trace if --trace is given]
     #[arg(long, value_name = "NAME")]
     pub arrivals: Option<Arrivals>,
-    /// What to do with a request that is due while no connection is free: queue sends the request late; shed drops and
-    /// counts the request when it is 10 ms late [default: queue]
+    /// What to do with a request that is due while no connection is free: 'queue' (send it late) or 'shed'
+    /// (drop and count it when it is 10 ms late) [default: queue]
     #[arg(long, value_name = "NAME")]
     pub backlog: Option<Backlog>,
     /// When a client sends again: grouped (after redyno has read all replies that have arrived, so that many
@@ -85,18 +85,18 @@ pub struct LoadArgs {
     #[arg(long, value_name = "N", value_parser = count, requires = "workload")]
     pub receivers: Option<u32>,
     /// Fill the placeholders __field:NAME__ and __record__ from this file: each operation takes the next
-    /// record, and the first record follows the last one. Formats: CSV, TSV, JSON lines, XML like Wikipedia's
-    /// abstracts, fvecs, bvecs and npy, also with gzip. A run without a screen ends after one pass over the file,
-    /// unless -n or --duration is given
+    /// record, and the first record follows the last one. Formats, each also with gzip: CSV, TSV, JSON lines,
+    /// fvecs, bvecs, npy, and XML in the form of Wikipedia's abstracts. A run without a screen ends after one
+    /// pass over the file, unless -n or --duration is given
     #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
     /// Use only the first N records of the dataset
     #[arg(long, value_name = "N", value_parser = requests, requires = "dataset")]
     pub maxdocs: Option<u64>,
-    /// Send the commands of this file at their recorded times; the file is the output of MONITOR, from redyno capture
-    /// or redis-cli. Keys get the prefix of this run. Administrative and dangerous commands, transactions, scripts and
-    /// commands that block are counted, but not sent. A run without a screen ends after one pass over the file, unless
-    /// -n or --duration is given
+    /// Send the commands of this file at their recorded times; the file is the output of MONITOR, from
+    /// 'redyno capture' or redis-cli. Keys get the prefix of this run. Administrative and dangerous commands,
+    /// transactions, scripts and commands that block are counted, but not sent. A run without a screen ends
+    /// after one pass over the file, unless -n or --duration is given
     #[arg(long, value_name = "FILE", conflicts_with_all = CONFLICTS_WITH_TRACE)]
     pub trace: Option<PathBuf>,
     /// Speed of --trace: 2 is twice the recorded speed, 0.5 is half of it [default: 1]
@@ -253,7 +253,7 @@ impl LoadArgs {
         self.timeout = self.timeout.or(file.timeout);
     }
 
-    /// Checks that the options about due requests are given only for a load with a rate.
+    /// Checks that `--arrivals` and `--backlog` are given only for a load with a rate.
     ///
     /// # Errors
     /// Fails if such an option has no effect because the load has no rate; the error names the option.
@@ -301,8 +301,8 @@ impl LoadArgs {
         self.chosen.is_none() && self.ratio.is_none() && !self.no_prefill
     }
 
-    /// Returns the knobs at the start. If no option turns the load on or off, `by_default` decides whether it
-    /// is on.
+    /// Returns the knobs at the start. If no option turns the load on or off, `by_default` decides whether
+    /// the load is on.
     ///
     /// # Errors
     /// Fails if a knob is out of range; the error names the first such knob.

@@ -55,7 +55,7 @@ pub struct NodesArgs {
     /// The option `--one-node`.
     #[command(flatten)]
     pub one_node: OneNodeArgs,
-    /// Servers to watch side by side, without load; written without the option: redyno URI URI
+    /// Servers to watch side by side, without load; 'redyno URI URI' has the same meaning
     #[arg(long = "node", value_name = "URI", hide = true, conflicts_with_all = ["host", "port", "socket", "uri", "named", "user", "password", "askpass", "db", "resp3", "one_node"])]
     pub nodes: Vec<Password>,
     /// Divide the keys of one load among several servers, named as URIs, by consistent hash; ketama places keys as
@@ -64,11 +64,11 @@ pub struct NodesArgs {
     pub hash: Option<HashMethod>,
 }
 
-/// RING: the servers that share the load of a command.
+/// RING: the servers among which a subcommand of redyno divides its load.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Target")]
 pub struct RingArgs {
-    /// The server. With --hash, give several servers; they share the load
+    /// The server. With --hash, give several servers, among which the load is divided
     #[arg(value_name = "URI", conflicts_with_all = ["host", "port", "socket", "uri", "named", "user", "password", "askpass", "db", "resp3"])]
     pub nodes: Vec<Password>,
     /// Divide the keys among several servers, named as URIs, by consistent hash; ketama places keys as libmemcached does
@@ -118,8 +118,8 @@ impl NodesArgs {
         Ok(servers)
     }
 
-    /// Adds the servers that are watched, or that share the load, to the plan of a session. If fewer than two servers
-    /// are given, adds the servers in `all`, which belong to the target.
+    /// Adds the servers that are watched, or that share the load, to the plan of a session. If fewer than two
+    /// servers are given, adds `all`: the other servers of the target, such as its replicas.
     ///
     /// # Errors
     /// Fails if a server's options are wrong, or if the plan has a load on servers that are only watched.

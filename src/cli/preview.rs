@@ -63,7 +63,8 @@ fn head(knobs: &Knobs, dialect: Dialect) -> String {
     format!("{title}\n{spoken}, {clients}, pipeline {}{rests}\n", knobs.pipeline)
 }
 
-/// Returns the line about connections to a cluster; an empty text without a limit.
+/// Returns the line about connections to a cluster, or an empty text if the plan does not limit these
+/// connections.
 fn connections(plan: &SessionPlan) -> String {
     let most = plan.commission.max_connections.map(|most| count_with_noun(most.into(), "connection"));
     most.map_or_else(String::new, |most| format!("on a cluster: at most {most} to all nodes together\n"))

@@ -115,7 +115,7 @@ pub(super) fn write_all(
 }
 
 /// Prints the output of a printer for `records`, as fast as the reader of this output accepts it. No
-/// measurement runs at the same time, so a slow reader of the lines loses nothing.
+/// measurement runs at the same time, so nothing is lost if this reader is slow.
 ///
 /// # Errors
 /// Fails if a record is invalid, if the output cannot be written, or if a signal arrives. It is no error if

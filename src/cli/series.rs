@@ -1,5 +1,6 @@
-//! `redyno series`: runs series of measurements, either published series or the user's own series. Each cell is a
-//! session, and all cells share one table. With `--plan`, the command only prints the requests of each cell.
+//! `redyno series`: runs series of measurements, either published series or the user's own series. Each cell
+//! (one test with one set of parameters) is a session; one table lists all cells. With `--plan`, the command
+//! only prints the requests of each cell.
 
 use std::path::PathBuf;
 

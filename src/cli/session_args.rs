@@ -79,8 +79,8 @@ pub struct SessionArgs {
     /// The interval of --push, in seconds [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "push")]
     pub push_every: Option<Duration>,
-    /// Send the headers in this file with each push, one per line, such as Authorization: Bearer TOKEN. To OTLP, redyno
-    /// also sends the headers in the variable OTEL_EXPORTER_OTLP_HEADERS
+    /// Send the headers in this file with each push, one per line, such as 'Authorization: Bearer TOKEN'. To
+    /// OTLP, redyno also sends the headers in the variable OTEL_EXPORTER_OTLP_HEADERS
     #[arg(long, value_name = "FILE", requires = "push")]
     pub push_headers: Option<PathBuf>,
     /// No screen: print a line per second; this is the default when stdout is not a terminal

@@ -1,7 +1,7 @@
 //! `--verify`: reads back the records that a load wrote from a file, and compares them with the file; writes nothing.
 //!
 //! ```text
-//!  file ─► questions and answers ─► batches ─► the server's answers ─► as they are in the file? missing? different?
+//!  file ─► requests and expected replies ─► batches ─► the server's replies ─► as in the file? missing? different?
 //! ```
 
 use std::{io::Write, time::Duration};
@@ -24,7 +24,7 @@ use crate::{
 const REQUESTS_PER_BATCH: usize = 256;
 /// When the expected replies of a batch have this many bytes, the batch gets no more requests.
 const BYTES: usize = 256 * 1024;
-/// The largest number of records with a difference that the output names.
+/// The largest number of differing records that the output names.
 const NAMED: usize = 5;
 /// The largest length of a server error in the output, in characters.
 const LONGEST_ERROR: usize = 120;

@@ -3,7 +3,8 @@
 //! ```text
 //! workload files (-P), -p NAME=VALUE, -threads, -target ──► properties ──► parameters of the workload, target, session
 //! ```
-//! Keys have YCSB's own names and stay on the server. Nothing else is written: there is no marker and no prefill.
+//! Keys have YCSB's own names and stay on the server. Nothing else is written: no marker key, and no keys
+//! before the measurement (prefill).
 
 use std::{fs::File, path::PathBuf, time::Duration};
 

@@ -13,7 +13,7 @@ use super::{
 /// The arguments after `bench`.
 #[derive(Args, Debug, Clone)]
 pub struct BenchArgs {
-    /// Options, then a command of your own, if any; see redyno bench --help
+    /// Options, then a command of your own, if any; see 'redyno bench --help'
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS] [COMMAND ARGS")]
     pub words: Vec<OsString>,
 }
@@ -21,7 +21,7 @@ pub struct BenchArgs {
 /// The arguments after `memtier`.
 #[derive(Args, Debug, Clone)]
 pub struct MemtierArgs {
-    /// memtier_benchmark's options; see redyno memtier --help
+    /// memtier_benchmark's options; see 'redyno memtier --help'
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
     pub words: Vec<OsString>,
 }

@@ -1,5 +1,6 @@
-//! Parses numbers as other tools do. C reads the number at the beginning of a text; memtier_benchmark accepts
-//! a text only if the whole text is a number. Also writes bytes as a word of a workload's step.
+//! Parses numbers as other tools do. C's functions read the number at the beginning of a text;
+//! memtier_benchmark accepts a text only if the whole text is a number. Also writes bytes as a word of a step
+//! (a command in a workload).
 
 use std::{str::FromStr, time::Duration};
 
@@ -81,8 +82,8 @@ pub fn number<N: FromStr>(text: &str) -> Option<N> {
     text.parse().ok()
 }
 
-/// Returns bytes as text for a step, to be put between double quotes. Letters, digits, the usual signs and the bytes in
-/// `plain` are unchanged; all other bytes become `\x` escapes.
+/// Returns bytes as text for a step, to be put between double quotes. Letters, digits, spaces, most
+/// punctuation and the bytes in `plain` are unchanged; all other bytes become `\x` escapes.
 pub fn escaped(bytes: &[u8], plain: &[u8]) -> String {
     let is_plain = |byte: &u8| {
         byte.is_ascii_alphanumeric() || b" ;<=>?@[].,/+-*()'!#$%&".contains(byte) || plain.contains(byte)

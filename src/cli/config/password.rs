@@ -1,4 +1,5 @@
-//! Passwords that no file contains: a command prints the password, or a person types the password without echo.
+//! Passwords that are in no file: a command prints the password, or a person types it and the terminal does
+//! not show it.
 
 use std::{
     io::{self, IsTerminal, Read as _, Write as _},

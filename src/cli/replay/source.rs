@@ -49,7 +49,7 @@ pub struct ReplaySource {
     again: Sender<Reread>,
     is_read: bool,
     playing: Option<PlaybackClock>,
-    /// Orders that this recording refuses, each with the reason.
+    /// Orders (requests of the screen to a session) that a replay cannot carry out, each with the reason.
     refused: Vec<Delivery>,
 }
 
@@ -125,7 +125,7 @@ fn read_all(
     }
 }
 
-/// Returns the delivery for the result of reading a period again.
+/// Returns the message to the screen about the period that was read again: the period, or the refusal.
 pub(super) fn excerpt_delivery(asked: Reread, result: Result<Excerpt, ReadError>) -> Delivery {
     match result {
         Ok(stretch) => Delivery::Stretch(Arc::new(stretch)),

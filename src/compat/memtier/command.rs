@@ -1,4 +1,5 @@
-//! A command given by the user: how the text of the command is parsed, and how the command becomes a step.
+//! A command given by the user: how the text of the command is parsed, and how the command becomes a step (a
+//! command in a workload).
 
 use super::option_values::{KeyOrder, UserCommand};
 use crate::{compat::numbers::escaped, untrusted, workload::plain_words};
@@ -28,8 +29,9 @@ impl UserCommand {
         self.words.iter().map(|word| memchr::memmem::find_iter(word, KEY).count()).sum()
     }
 
-    /// Returns the words of the command. Each `__key__` is replaced by a key of the set `keys`, and
-    /// `__data__` by a value `data`. Returns `None` if `__data__` is only a part of a word.
+    /// Returns the command as a step of a workload. `__key__` becomes a placeholder for a key of the set
+    /// `keys`, and `__data__` becomes the placeholder of the value `data`. Returns `None` if `__data__` is
+    /// only a part of a word.
     pub(super) fn step(&self, keys: &str) -> Option<String> {
         let word = |word: &Vec<u8>| match word.as_slice() {
             DATA => Some("\"{data}\"".to_owned()),

@@ -92,7 +92,8 @@ impl MemtierOptions {
 
 impl RunRequests {
     /// Adds an operation that sends `times` commands of the file, one after the other, and returns the index
-    /// of this operation. The requests are counted in other operations.
+    /// of this operation. Its requests are counted in the operations that
+    /// [`add_monitored`](Self::add_monitored) adds.
     pub(super) fn add_sender(&mut self, times: u32) -> u16 {
         let operations = &mut self.workload.operations;
         let (name, steps) = (format!("MONITOR {}", operations.len() + 1), vec!["PING".to_owned()]);

@@ -119,7 +119,8 @@ impl RunRequests {
         Ok(())
     }
 
-    /// Returns the row of a command. As in memtier_benchmark, rows by line may have the same name.
+    /// Returns the row of a command. With one row for each command (`--command-stats-breakdown line`),
+    /// several rows may have the same name, as in memtier_benchmark.
     pub(super) fn row_for(&mut self, command: &UserCommand, options: &MemtierOptions) -> usize {
         let name = command.name();
         let known = self.rows.iter().position(|row| *row == name && options.breakdown == Breakdown::Command);
@@ -204,8 +205,8 @@ enum RequestKind {
 /// The largest number of entries in the sequence of requests that a client repeats.
 const MAX_SEQUENCE_LENGTH: usize = crate::workload::MAX_OPERATIONS;
 
-/// Returns the sequence of requests that a client repeats, each kind with the number of its requests: SETs, then GETs,
-/// and WAITs before SETs.
+/// Returns the sequence of requests that a client repeats, each kind with the number of its requests. SETs
+/// come first, then GETs; some SETs have a WAIT before them.
 fn request_sequence(options: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
     let Ratio { a: sets, b: gets } = options.ratio();
     let gets = || {

@@ -274,7 +274,8 @@ impl Memtier {
         Ok(results)
     }
 
-    /// Returns the results before the first request. The results of several servers have columns for redirects.
+    /// Returns the results before the first request. On several servers, the results have columns for
+    /// redirects (MOVED and ASK).
     fn no_results(&self) -> Results {
         let has_redirects = self.cluster.as_ref().is_some_and(|cluster| !cluster.is_replication());
         let mut results = Results::none(self.requests.rows.len(), clock::unix_ms());

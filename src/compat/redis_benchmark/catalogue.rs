@@ -148,7 +148,8 @@ impl WordReplacer<'_> {
     }
 }
 
-/// Returns the code of a library with this many functions; fewer if the code would exceed 64 KiB.
+/// Returns the code of a library for FUNCTION LOAD with this many functions; fewer if the code would exceed
+/// 64 KiB.
 fn library(functions: i64, with_keys: bool) -> String {
     const ROOM: usize = 64 * 1024;
     let mut script = "#!lua name=benchlib\n".to_owned();

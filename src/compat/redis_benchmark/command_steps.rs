@@ -39,7 +39,7 @@ pub(super) struct CommandSteps {
 }
 
 impl CommandSteps {
-    /// Creates an empty list of steps. `__rand_int__` becomes a number, as the options in `asked` require; if
+    /// Creates an empty list of steps. `__rand_int__` becomes a number, as `options` require; if
     /// `has_ordinals`, `__rand_1st__` to `__rand_9th__` become numbers, too.
     pub(super) fn new(options: &BenchOptions, has_ordinals: bool) -> Self {
         let distribution =

@@ -19,7 +19,7 @@ use crate::{
 /// limit.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The primaries of a cluster, or the servers of a ring.
+/// The primaries of a cluster, or the servers of a consistent-hash ring (`--hash`).
 pub(super) struct Masters {
     /// The cluster; the load follows its changes.
     pub(super) cluster: Arc<Cluster>,
@@ -113,7 +113,7 @@ impl Masters {
         format!("Cluster has {} {role} nodes:\n\n{lines}\n", self.all.len())
     }
 
-    /// Returns the lines about the servers in the head of a test.
+    /// Returns the lines about the servers that are printed at the top of each test.
     pub(super) fn settings(&self) -> String {
         // valkey-benchmark has no plural here.
         let role = if self.flavour == Flavour::Valkey { "primary" } else { "masters" };

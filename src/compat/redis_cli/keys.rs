@@ -17,7 +17,7 @@ use crate::{
     untrusted, workload,
 };
 
-/// The number of SCANs after which `-i` pauses.
+/// The number of SCANs between two pauses, if `-i` is given.
 const SCANS: u64 = 100;
 /// The number of keys between two progress lines.
 const PROGRESS: u64 = 1_000_000;
@@ -45,8 +45,8 @@ pub(super) type SizedKey<'a> = (&'a [u8], usize, u64);
 
 /// The results of a walk over all keys.
 pub(super) trait KeyWalk {
-    /// Takes the next keys, when `percent` of the walk is done, and queries the server about these keys. Returns the
-    /// lines about the results.
+    /// Queries the server about the next keys of the walk, of which `percent` is done. Returns the lines
+    /// about the results.
     fn take(
         &mut self,
         connection: &mut DirectConnection,
