@@ -62,7 +62,7 @@ pub fn lines(bytes: &[u8]) -> String {
     bytes.split_inclusive(|byte| *byte == b'\n').map(line).collect()
 }
 
-/// The replacement for a redacted text without a code.
+/// The replacement for a redacted text that does not begin with an error code.
 pub const REDACTED: &str = "left out (--redact)";
 
 /// Returns the part of a server's error that `--redact` keeps: the code at the beginning of the error.

@@ -8,12 +8,13 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::interval::IntervalBuffer;
 
-/// The number of full buffers that fit into the ring. This number is enough for a minute without the collector, and for
-/// one tick with more open segments than a user can create.
+/// The number of full buffers that fit into the ring. This number is enough for a minute in which the
+/// collector reads nothing. It is also enough for one tick (250 ms) with more open segments than a user can
+/// create.
 const SLOTS: usize = 256;
 
-/// The number of buffers that are created in advance. This number is enough for two changes of the knobs within one
-/// round of the collector.
+/// The number of buffers that are created in advance. This number is enough for two changes of the knobs
+/// between two rounds of the collector.
 const SPARE: usize = 4;
 
 /// The worker's end of the rings.

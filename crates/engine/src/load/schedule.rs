@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  start        k=0     k=1     k=2     k=3         constant, two workers: worker 0 has the even k,
-//!    ├───────────●───────○───────●───────○──►       worker 1 the odd k; together one even grid
+//!    ├───────────●───────○───────●───────○──►       worker 1 the odd k; together equal gaps
 //! ```
 //! The due time of request k depends only on k and, for Poisson arrivals, on the seed. The server has no influence on
 //! due times. So a backlog needs no memory, because its length is the time from the due time of the next unsent request
@@ -37,13 +37,13 @@ enum Gaps {
     /// The next request is due `after_ns` after the start. The Poisson processes of all workers together form one
     /// Poisson process, whose rate is the sum of the workers' rates.
     Poisson { after_ns: f64, later: Poisson },
-    /// The next request is the next command of the trace. At the start, the trace had reached the time `base_us`. One
-    /// worker sends all commands.
+    /// The next request is the next command of the trace. `base_us` is the time within the trace that
+    /// corresponds to the start. One worker sends all commands.
     Trace { trace: Trace, base_us: u64, speed: f64 },
 }
 
 impl Schedule {
-    /// Creates one worker's `share` of a schedule from `start_ns` on. All workers with clients together send
+    /// Creates one worker's `share` of a schedule from `start_ns` on. The sum of all workers' shares is
     /// `per_second` requests a second.
     pub(super) fn new(arrivals: Arrivals, per_second: f64, share: Share, start_ns: u64, seed: u64) -> Self {
         let interval_ns = SECOND_NS as f64 / per_second;
@@ -66,8 +66,8 @@ impl Schedule {
         schedule
     }
 
-    /// Creates the schedule of a trace from `start_ns` on, for this mean rate. The gap between the start and the next
-    /// command is the gap before this command in the trace.
+    /// Creates the schedule of a trace from `start_ns` on, for this mean rate. The time from the start to the
+    /// first command is the gap before this command in the trace, scaled to `rate`.
     pub(super) fn of_trace(trace: Trace, rate: u32, start_ns: u64) -> Self {
         let next = trace.position();
         let base_us = trace.due_us(next.saturating_sub(1));

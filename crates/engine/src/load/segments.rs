@@ -8,10 +8,10 @@
 //! A request belongs to the segment in which it was written, so a percentile never mixes two settings. After a
 //! change of the knobs, the old segment stays open until its last reply arrives.
 //!
-//! The length of an interval is its time under load. Time under load begins with the first connection or the first
-//! failure to connect, and stops at the end of the load. An interval before the first connection has length 0. Replies
-//! after the end of a segment or of the load belong to its drain. The drain is a separate interval that ends with the
-//! last reply.
+//! The length of an interval is its time under load. Time under load begins with the first connection or the
+//! first failure to connect, and stops at the end of the load. An interval before the first connection has
+//! length 0. Replies that arrive after the end of their segment, or after the end of the load, belong to the
+//! drain of the segment. The drain is a separate interval that ends with the segment's last reply.
 
 use std::sync::Arc;
 
@@ -32,8 +32,7 @@ pub(super) struct WorkerSegments {
     #[allow(clippy::vec_box, reason = "a buffer travels in its box, through the ring and back")]
     ended: Vec<Box<IntervalBuffer>>,
     ring: WorkerRing,
-    /// Whether the load has begun, and whether it has ended. The time from the beginning to the end is the time under
-    /// load.
+    /// Whether the time under load has begun. `is_over` says whether this time has ended.
     has_begun: bool,
     is_over: bool,
 }

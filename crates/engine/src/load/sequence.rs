@@ -1,4 +1,4 @@
-//! Operations with several steps. Each step is written after the reply to the previous step.
+//! Operations that consist of several requests (steps). Each step is written after the reply to the step before it.
 //!
 //! ```text
 //!  A1 B C1 ──► all replies ──► A2 C2 ──► all replies ──► idle        a batch: A and C have two steps, B has one

@@ -129,8 +129,8 @@ impl LoadSetting {
         }
     }
 
-    /// Returns the phase of an agent after the agent has changed from this setting to `turn`. `share` is the agent's
-    /// share of the load.
+    /// Returns the phase of an agent after the agent has changed from this setting to the new setting `turn`.
+    /// `share` is the agent's share of the load.
     pub(super) fn followed_by(&self, turn: &AgentSetting, share: Share, stops: &Stops) -> Phase {
         let quota = stops.quota.clone();
         match turn.phase {

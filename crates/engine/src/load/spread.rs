@@ -24,7 +24,8 @@ use crate::{
 pub(super) const MOST_HOPS: u32 = 6;
 /// The first pause before a request is sent again: 2 ms. Each further pause of the request is twice as long.
 const FIRST_PAUSE_NS: u64 = 2_000_000;
-/// The longest pause before a request is sent again: 100 ms. After this time, the topology is requested again.
+/// The longest pause before a request is sent again: 100 ms. This is also the shortest time between two
+/// requests for the topology.
 const LONGEST_PAUSE_NS: u64 = 100_000_000;
 
 /// The state that a worker needs for a cluster.
@@ -34,7 +35,8 @@ pub(super) struct WorkerCluster {
     target: Target,
     /// The resolved addresses of the nodes, and their TLS configurations, by the number of the node.
     doors: Vec<Option<(Endpoints, Option<Tls>)>>,
-    /// Waiting parcels. The key of a parcel consists of the time at which its wait ends, and a unique number.
+    /// Waiting parcels. The map's key for a parcel consists of the time at which the parcel's wait ends, and
+    /// a unique number.
     waiting: BTreeMap<(u64, u64), (Parcel, NodeRefusal)>,
     /// Requests that are generated and not sent.
     pub(super) gathered: GatheredRequests,
@@ -53,8 +55,8 @@ pub(super) struct WorkerCluster {
     max_connections: usize,
     /// The largest number of connections of this worker.
     pub(super) most_lanes: usize,
-    /// The number of a segment. Lost requests of a prefill are sent again only if they belong to a later
-    /// segment than this one.
+    /// The number of the last segment before the current prefill. Lost requests of the prefill are sent again
+    /// only if they belong to a later segment.
     pub(super) gives_back_after: u32,
 }
 

@@ -1,8 +1,9 @@
-//! The times at which connections are checked for having waited too long.
+//! The times at which redyno checks whether connections have waited too long.
 //!
 //! All connections have the same timeout, and a deadline never moves to an earlier time. So each client needs
-//! only one entry: the deadline that its connection had at the last check. A request costs no more than a
-//! comparison, and each client is checked once per timeout. This module does no I/O and reads no clock.
+//! only one entry, which is the deadline that its connection had at the last check. A request costs no more
+//! than a comparison, and each client is checked once per timeout. This module does no I/O and reads no
+//! clock.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 

@@ -9,7 +9,7 @@ use super::IoMethod;
 /// The highest valid number of a core.
 const MAX_CORE: usize = 1023;
 
-/// Options of the worker threads, without their number.
+/// Options of the worker threads, except the number of threads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkerOptions {
     /// The method by which the workers read and write.

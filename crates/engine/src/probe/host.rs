@@ -51,7 +51,8 @@ pub struct WatchedServer {
     pub pid: ServerPid,
 }
 
-/// The process ID of a server, which the server reports to another thread. Clones share their state.
+/// The process ID of a server. The control plane reads it from the server, and the host probe uses it. Clones
+/// share their state.
 #[derive(Debug, Clone, Default)]
 pub struct ServerPid(Arc<AtomicU32>);
 
@@ -166,7 +167,8 @@ impl<'a> LocatedServer<'a> {
         Self { root, server, place, pid: None, retry_ns: u64::MAX }
     }
 
-    /// Searches for the server again if another process reports to be the server, or if the address is unknown.
+    /// Looks for the place of the server again if the server reports another process ID, or if the server's
+    /// address is unknown.
     fn follow(&mut self, at_ns: u64) {
         let pid = self.server.pid.get();
         let is_other = self.pid.is_some() && pid.is_some() && pid != self.pid;

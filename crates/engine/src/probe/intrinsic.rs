@@ -83,7 +83,8 @@ impl IntrinsicProbe {
         self.send(IntrinsicCommand::Stop);
     }
 
-    /// Turns the gentle form on or off. If a run on demand is in progress, the change takes effect after the run.
+    /// Turns the gentle form (5 ms of measuring in every 50 ms) on or off. If a run on demand is in progress,
+    /// the change takes effect after the run.
     pub fn gentle(&self, on: bool) {
         self.send(IntrinsicCommand::Gentle(on));
     }
@@ -125,7 +126,7 @@ struct Loop {
     turn: Shuffle,
     gaps: Recorder,
     mode: Mode,
-    /// Whether the gentle form is on while there is no run on demand.
+    /// Whether the loop measures in bursts (the gentle form) while there is no run on demand.
     gentle: bool,
 }
 

@@ -142,8 +142,8 @@ impl LagWatch {
         });
     }
 
-    /// Returns a replica and its primary, or `None` if the node is not a replica. Each replica of a primary has its own
-    /// key, if the primary has enough of the keys.
+    /// Returns a replica and its primary, or `None` if the node is not a replica. Each replica of a primary
+    /// has its own key, if enough of the possible keys belong to the primary's slots.
     fn pair(&self, node: usize) -> Option<ReplicaPair> {
         let nodes = self.nodes.lock();
         let replica = nodes.get(node)?.clone();

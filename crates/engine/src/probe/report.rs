@@ -19,14 +19,15 @@ pub struct ProbeReport<T> {
 
 /// The results of the ping probe, which sends PINGs on a schedule, on its own connection.
 ///
-/// If the kernel timestamps the connection, each round trip is the sum of three parts: `send`, `kernel` and `pickup`.
-/// Each round trip in `rtt` is then counted either in all three parts, or in `left_out`.
+/// If the kernel takes timestamps for the connection, each round trip is the sum of three parts: `send`,
+/// `kernel` and `pickup`. Each round trip in `rtt` is then counted either in all three parts, or in
+/// `left_out`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ping {
     /// The round trips: the time from when a PING was due to the last byte of its PONG. Only good replies are included.
     pub rtt: Latency,
-    /// Whether the kernel timestamped the connection, and the reason if not. The field is `None` before the first
-    /// connection.
+    /// Whether the kernel took timestamps for the connection, and if not, why. The field is `None` before the
+    /// first connection.
     pub timing: Option<Timing>,
     /// The time from the due time of each PING until the PING left the host: the client's delay in sending. `None`
     /// without timestamps.
@@ -57,10 +58,10 @@ pub struct Ping {
     pub unanswered: Latency,
 }
 
-/// Whether the kernel timestamps the ping connection, and the reason if not.
+/// Whether the kernel takes timestamps for the ping connection, and if not, why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Timing {
-    /// The kernel timestamps the connection.
+    /// The kernel takes timestamps for the connection.
     #[serde(rename = "kernel")]
     Kernel,
     /// The connection is a unix socket, which has no timestamps.
@@ -90,9 +91,10 @@ impl Timing {
     }
 }
 
-/// The round trip of a TCP connection as the kernel measures it (TCP_INFO): the time from sending a TCP segment to its
-/// acknowledgement. If the acknowledgement comes with the server's reply, the round trip includes the server's time.
-/// The minimum is therefore the round trip of the network alone.
+/// The round trip of a TCP connection as the kernel measures it (TCP_INFO): the time from sending a TCP
+/// segment to its acknowledgement. If the acknowledgement comes with the server's reply, the round trip
+/// includes the server's time. The shortest round trip usually belongs to an acknowledgement without a reply,
+/// so it is that of the network alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpRtt {
     /// The smoothed round trip, in microseconds.
@@ -118,7 +120,7 @@ pub struct Intrinsic {
     pub gentle: bool,
     /// The time that the loop ran in this interval, in nanoseconds.
     pub busy_ns: u64,
-    /// The number of turns of the loop.
+    /// The number of turns (repetitions) of the loop.
     pub runs: u64,
     /// The duration of each turn. The longest duration is the figure that redis-cli prints.
     pub gaps: Latency,

@@ -3,7 +3,7 @@
 //! | system | sleeps until | with |
 //! |---|---|---|
 //! | Linux | an absolute time of the monotonic clock | `clock_nanosleep`, timer slack of 1 ns |
-//! | others | a relative delay, which a preemption before the call lengthens | the standard library |
+//! | others | a delay from now on, too long after a preemption before the call | the standard library |
 
 #[cfg(not(target_os = "linux"))]
 pub(super) use relative::Sleeper;

@@ -20,7 +20,7 @@ pub(super) struct ProbeThread {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The request to a thread to end.
+/// A flag by which a thread is asked to end.
 #[derive(Debug)]
 pub(super) struct StopFlag(Arc<AtomicBool>);
 

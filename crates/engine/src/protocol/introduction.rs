@@ -28,7 +28,7 @@ pub enum GreetingCommand {
     Select,
     /// Sets the name in `CLIENT LIST`.
     SetName,
-    /// Stands for no command: the server sent a message about the connection itself.
+    /// Not a command, but a message that the server sent about the connection itself.
     Connection,
 }
 

@@ -34,7 +34,7 @@ struct TemplatePiece {
     /// The bytes, padded to whole blocks.
     blocks: Vec<[u8; BLOCK]>,
     length: usize,
-    /// The position of each slot of digits in the bytes, and the source of its number.
+    /// The position of each slot of digits in the bytes, and the index of the source that supplies its numbers.
     digits: Vec<(usize, u16)>,
     then: NextSlot,
 }
@@ -44,7 +44,7 @@ struct TemplatePiece {
 enum NextSlot {
     /// There is no slot. The next piece or the end of the template follows.
     Piece,
-    /// A value of this kind. The bytes of the piece contain the length of the value.
+    /// A value of the kind with this index. The bytes of the piece contain the length of the value.
     Value(u16),
     /// Any other kind of slot.
     Slot(Box<RareSlot>),
@@ -146,8 +146,8 @@ impl Template {
         Self { pieces: making.pieces }
     }
 
-    /// Returns whether all slots are slots of digits from the first `sources` sources. All requests then have the same
-    /// length.
+    /// Returns whether all slots are slots of digits whose numbers come from the first `sources` sources. All
+    /// requests then have the same length.
     pub fn has_only_digits(&self, sources: usize) -> bool {
         let [only] = self.pieces.as_slice() else { return false };
         let digits = only.digits.iter().all(|(_, source)| usize::from(*source) < sources);
@@ -237,7 +237,7 @@ impl ArgumentHead<SlotPart> {
 }
 
 impl SlotPart {
-    /// Appends the fragment. Returns how many bytes of the fragment are not in `out`, because they are sent from the
+    /// Appends the part. Returns how many bytes of the part are not in `out`, because they are sent from the
     /// pool of values.
     fn append(&self, fill: &mut impl FillSlots, out: &mut Vec<u8>) -> usize {
         match self {

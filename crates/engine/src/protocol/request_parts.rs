@@ -14,7 +14,8 @@ pub struct UnsupportedCommand(pub(super) String);
 pub enum ArgumentPart<'a> {
     /// Literal bytes.
     Text(&'a [u8]),
-    /// A number from this source with [`KEY_DIGITS`] digits.
+    /// A number with [`KEY_DIGITS`] digits, from the source with this index. A source supplies a new number
+    /// for each request.
     Digits(u16),
     /// A number from this source without leading zeros.
     Number(u16),
@@ -40,7 +41,8 @@ pub enum Derived<F> {
     JavaHash,
     /// The value that YCSB derives for this field, with this length in bytes.
     Value(F, usize),
-    /// The [vector](super::append_vector) of the key's number: the number of its set, and its dimensions.
+    /// The [vector](super::append_vector) of the key's number. The fields are the vector's set and its number
+    /// of dimensions.
     Vector(u16, usize),
 }
 

@@ -142,8 +142,8 @@ pub enum ShiftEnd {
     /// The figure is at its usual level again. The first number is the time of the return, in seconds of the
     /// session. The second number is the figure's value now.
     Back(f64, f64),
-    /// The figure has left its level for the other side of its usual level, which is a new shift. The numbers are as for
-    /// `Back`.
+    /// The figure has moved to the other side of its usual level, where a new shift begins. The numbers are
+    /// as for `Back`.
     Crossed(f64, f64),
     /// The shift has lasted so long that its level has become the usual level.
     NewLevel,

@@ -106,8 +106,8 @@ pub enum Reason {
     },
     /// Noise alone does not explain the difference, but a drift of the machine may explain the difference.
     Drift,
-    /// The figure of the whole measurement changed by another amount than its value in a usual second, so a few seconds
-    /// decide the change.
+    /// The change of the figure over the whole measurement lies outside the confidence interval of its change
+    /// in a usual second. So a few unusual seconds cause the change.
     SingleSeconds {
         /// The lower end of the confidence interval for a usual second, as a share of the first side.
         low: f64,
@@ -142,9 +142,10 @@ impl Comparison {
 }
 
 impl Comparison {
-    /// Returns the result for a figure of whole measurements that changed by `change`, a share of the first side. This
-    /// comparison is one of the figure's values in each second. If the change lies outside of its confidence interval
-    /// by at least the smallest reported difference, it says nothing about the change.
+    /// Returns the result for a figure of whole measurements that changed by `change`, a share of the first
+    /// side. `self` compares the figure's values second by second. If `change` lies outside the interval of
+    /// `self` by more than the smallest reported difference, the seconds do not explain the change, so the
+    /// verdict is not clear.
     #[must_use]
     pub fn of_change(self, change: Option<f64>) -> Self {
         match change.zip(self.interval) {

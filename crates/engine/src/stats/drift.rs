@@ -27,9 +27,9 @@ pub const BLOCKS: usize = 10;
 /// The degrees of freedom of two series, each with an unknown level.
 const FREEDOM: u32 = 2 * BLOCKS as u32 - 2;
 
-/// The assumed ratios of the walk to the noise, each with its prior weight. A ratio is a quotient of two variances of
-/// the difference of adjacent series: the variance from the walk divided by the variance from the noise. The first
-/// ratio means that there is no walk.
+/// The assumed ratios of the walk to the noise, each with its prior weight. The difference between two
+/// adjacent series varies because of the walk and because of the noise. A ratio is the variance from the walk
+/// divided by the variance from the noise. The first ratio means that there is no walk.
 const RATIOS: [(f64, f64); 7] = [
     (0.0, 0.6),
     (0.25, 0.4 / 6.0),

@@ -21,7 +21,7 @@ pub const FULL_S: f64 = 3.0;
 /// The largest relative distance between the final bounds. The first value is the usual one, and the second value
 /// applies after [`Search::close`].
 const WIDTH: (f64, f64) = (0.02, 0.05);
-/// The first load of a search, as a share of the guess.
+/// The first load of a search, as a share of the guess (a load that is assumed to exceed the limit).
 const FIRST: f64 = 0.9;
 /// The share of the guess below which a search ends without a result.
 const LEAST: f64 = 0.01;

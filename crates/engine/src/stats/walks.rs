@@ -1,4 +1,4 @@
-//! HdrHistogram's two ways to iterate over a distribution, which redis-benchmark prints.
+//! HdrHistogram's two ways to iterate over a distribution, by percentiles and by values. redis-benchmark prints both.
 
 use super::{Latency, recorder::cell_end};
 

@@ -53,7 +53,7 @@ traits! {
     /// The command changes the connection itself, such as its database, its user, its name, or the number of replies to
     /// a request. After such a command, redyno would leave keys behind, or assign replies to the wrong requests.
     connection
-    /// A trace sends the command, because it changes only its keys and does not block.
+    /// A replayed trace sends this command, because it changes only its own keys and does not block.
     sent
     /// The values of the command begin at word 2. The words before it are the key, numbers and names.
     values_2
@@ -65,7 +65,8 @@ traits! {
     no_sample
 }
 
-/// The rows by name. The name of a row for a group ends with the separator before the `*`.
+/// The rows of the table by name. A row such as `CLIENT|*` stands for a group, and is stored as `CLIENT|`
+/// without the `*`.
 static TABLE: LazyLock<HashMap<&str, CommandTraits>> = LazyLock::new(|| {
     let rows = include_str!("commands.txt").lines().filter(|row| !row.starts_with('#'));
     let row = |row: &'static str| {

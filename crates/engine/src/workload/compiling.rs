@@ -137,8 +137,10 @@ impl Workload {
         sets.filter(|(_, (keys, _))| !keys.bare).map(|(_, (keys, compiled))| (keys, compiled.grows))
     }
 
-    /// Returns the commands that may write keys that do not belong to the run: a literal key (`SET foo`), or unknown
-    /// keys (`FLUSHALL`), and the messages to channels that do not belong to the run (`PUBLISH foo`). The commands of the prefill, and of operations with a weight above 0, are checked.
+    /// Returns the commands that may write keys that do not belong to the run, because a key is literal (`SET
+    /// foo`) or the keys are unknown (`FLUSHALL`). Commands that send messages to channels outside the run
+    /// (`PUBLISH foo`) are included. The commands of the prefill, and of operations with a weight above 0,
+    /// are checked.
     pub fn literal_writes(&self) -> BTreeSet<String> {
         // A message changes no data, so its operation does not count as writing.
         let messages = self.active_steps().filter(|step| step.sends_messages());

@@ -124,7 +124,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Returns whether the setup has no commands.
+    /// Returns whether there are no commands.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
@@ -166,8 +166,8 @@ pub struct Operation {
     /// The way in which the operation's steps are combined.
     #[serde(default, skip_serializing_if = "is_default")]
     pub together: Together,
-    /// Whether the operation changes the server's data. `None` means that the commands show this. With `false`, a null
-    /// reply to EVAL counts as a miss.
+    /// Whether the operation changes the server's data. With `None`, this follows from the operation's
+    /// commands. With `false`, a null reply to EVAL counts as a miss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
     /// The operation's commands, at least one, with placeholders and with the quotes of redis-cli: `SET {key}
@@ -175,8 +175,8 @@ pub struct Operation {
     /// `{now}` is the time in milliseconds since 1970. `{cas}` is memcached's CAS number from the reply to
     /// the previous step. Braces with an unknown name are sent unchanged.
     pub steps: Vec<String>,
-    /// The expected replies to the first step, as a list of texts of equal length. Any other reply counts as an error.
-    /// On a cluster, every reply counts as an error. Workload files never contain this setting.
+    /// The expected replies to the first step, as a list of texts of equal length. Any other reply counts as
+    /// an error. redyno refuses such a workload on a cluster. Workload files never contain this setting.
     #[serde(skip)]
     pub expects: Option<String>,
     /// Whether each step is sent byte for byte as one request. This setting is for inline commands, which contain their

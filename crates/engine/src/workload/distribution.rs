@@ -119,8 +119,8 @@ impl Distribution {
 impl FromStr for Distribution {
     type Err = WorkloadError;
 
-    /// Parses the name of a distribution, with all of its parameters or none: `zipfian 1.1`, `hotspot 0.2 0.8`,
-    /// `gaussian`, `gaussian - 100`. The parameter `-` means its default.
+    /// Parses the name of a distribution, with all of its parameters or none: `zipfian 1.1`, `hotspot 0.2
+    /// 0.8`, `gaussian`, `gaussian - 100`. A `-` in the place of a parameter selects the parameter's default.
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         let unknown = || invalid!("'{text}' is not a distribution of keys; give one of {DISTRIBUTIONS}");
         let mut words = text.split_whitespace();

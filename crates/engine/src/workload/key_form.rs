@@ -29,11 +29,11 @@ pub enum KeyNaming {
     Number,
     /// YCSB's hash of the number: `user6284781860667377211`.
     Ycsb,
-    /// The hash of go-ycsb: YCSB's hash of the number whose bytes are in reverse order.
+    /// The hash of go-ycsb: YCSB's hash, computed from the number's bytes in reverse order.
     GoYcsb,
     /// No text, so the set has one key.
     Nothing,
-    /// Any text, for the names of a trace.
+    /// Any text, for the key names in a trace.
     Anything,
 }
 

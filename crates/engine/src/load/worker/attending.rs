@@ -1,4 +1,4 @@
-//! Handles the events of the poll loop and of the ring.
+//! Handles the events of the poll loop and of the io_uring ring.
 
 use mio::{Token, event::Event};
 
@@ -15,7 +15,7 @@ impl Worker {
     /// Handles all events of a call of poll that returned at `now_ns`.
     ///
     /// # Errors
-    /// Fails if the system refuses a send of the ring.
+    /// Fails if the system refuses a send of the io_uring ring.
     pub(super) fn attend_all(&mut self, events: &Events, asleep_ns: u64, now_ns: u64) -> std::io::Result<()> {
         let mut reads = 0;
         let mut arrival = ArrivalStamps::at(now_ns);

@@ -1,4 +1,4 @@
-//! Opens the connections of clients to a server, and the lanes of clients to the nodes of a cluster.
+//! Opens the connections of clients to a server, and the clients' lanes (their connections to the nodes of a cluster).
 
 use std::sync::Arc;
 

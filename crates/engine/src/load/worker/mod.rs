@@ -84,7 +84,7 @@ pub(super) struct WorkerSetup {
     pub(super) greeting: Greeting,
     pub(super) clock: Clock,
     pub(super) settings: Arc<ArcSwap<LoadSetting>>,
-    /// The periods in which no request got a reply without an error, by node.
+    /// For each node, the last period in which none of its requests succeeded.
     pub(super) outages: NodeOutages,
     pub(super) events: Sender<LoadEvent>,
 }
@@ -104,7 +104,8 @@ pub(super) struct Worker {
     alarm: WakeTimer,
     /// How long a connection may wait for its next reply.
     timeout_ns: u64,
-    /// The number of the current endpoint. The index of the endpoint is this number modulo the number of endpoints.
+    /// How many attempts to connect have failed. This number, modulo the number of endpoints, is the index of
+    /// the current endpoint.
     endpoint: usize,
     /// Whether the worker waits until the server's host name is resolved.
     awaits_endpoints: bool,
@@ -120,7 +121,7 @@ pub(super) struct Worker {
     segments: WorkerSegments,
     pace: WorkerPace,
     allowance: Allowance,
-    /// The allowance for the requests of a prefill.
+    /// The requests of a prefill that this worker may send.
     filling: Allowance,
     is_filling: bool,
     /// The time since which at least one client has been free to write, in ns.
@@ -291,7 +292,7 @@ impl Worker {
         }
     }
 
-    /// Waits for events. Returns the time of the return.
+    /// Waits for events. Returns the time at which the wait ended.
     fn wait(&mut self, events: &mut Events, asleep_ns: u64, timeout: Duration) -> std::io::Result<u64> {
         self.io.wait(events, timeout)?;
         let now_ns = self.setup.clock.now_ns();
@@ -318,8 +319,8 @@ impl Worker {
         self.next_tick_ns = self.next_tick_after(now_ns);
     }
 
-    /// Returns the time at which the next tick ends, in ns. The last tick is extended to the end of the load,
-    /// because a separate tick of a few milliseconds would be too short to compute a rate.
+    /// Returns the time at which the next tick (250 ms) ends, in ns. The last tick is extended to the end of
+    /// the load, because a separate tick of a few milliseconds would be too short to compute a rate.
     fn next_tick_after(&self, now_ns: u64) -> u64 {
         let tick_ns = next_tick_ns(now_ns);
         let is_last = tick_ns < self.until_ns && self.until_ns < tick_ns + TICK_NS / 2;

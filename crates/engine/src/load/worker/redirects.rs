@@ -23,7 +23,8 @@ use crate::{
     untrusted,
 };
 
-/// The parcels on a lane whose connection was lost.
+/// The parcels (groups of requests for one node) on a lane (a client's connection to this node) whose
+/// connection was lost.
 #[derive(Default)]
 pub(super) struct Remains {
     node: Option<NodeNumber>,
@@ -197,8 +198,8 @@ impl Worker {
         }
     }
 
-    /// Gives the lost requests of a prefill back to the allowance. All requests of the parcel after the first
-    /// `answered` requests are lost.
+    /// Gives the lost requests of a prefill back to the allowance, so that they are sent again. All requests
+    /// of the parcel after the first `answered` requests are lost.
     fn give_back(&mut self, parcel: &Parcel, answered: usize) {
         let is_current =
             self.spread.as_ref().is_some_and(|spread| parcel.generation > spread.gives_back_after);

@@ -10,9 +10,9 @@ use std::ops::RangeInclusive;
 use super::{RandomTimers, Worker, WorkerSetup, is_opening, stopping::WorkerStage};
 use crate::load::{alarm::window, clients::is_extra};
 
-/// A change of the seed, so that pauses do not use the same random numbers as requests.
+/// A number that changes the seed, so that pauses do not use the same random numbers as requests.
 pub(super) const THINKING: u64 = 0x7417_4B1D;
-/// A change of the seed, so that sessions do not use the same random numbers as requests.
+/// A number that changes the seed, so that sessions do not use the same random numbers as requests.
 pub(super) const SESSIONS: u64 = 0x5E55_1045;
 
 impl WorkerSetup {

@@ -19,8 +19,8 @@ const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
 /// How often a worker checks whether a record of the dataset is available: every 1 ms.
 const LOOK_FOR_RECORD_NS: u64 = 1_000_000;
 
-/// The largest number of batches that a client of a closed loop generates to find a batch with a valid request. With
-/// several servers, this is the largest number of requests.
+/// The largest number of batches that a client of a closed loop generates to find a batch with a valid
+/// request. With several servers, the number limits requests instead of batches.
 pub(super) const TRIES: u32 = 100;
 /// How long a client waits after [`TRIES`] batches without a valid request: 1 ms.
 const REFUSED_PAUSE_NS: u64 = 1_000_000;
@@ -283,7 +283,7 @@ impl Worker {
     /// Writes the next requests of a client whose replies were just read, if the rhythm is [`Rhythm::Spread`].
     ///
     /// # Errors
-    /// Fails if the system refuses a send of the ring.
+    /// Fails if the system refuses a send of the io_uring ring.
     #[inline]
     pub(super) fn send_within_round(&mut self) -> std::io::Result<()> {
         if self.setting.knobs.rhythm == Rhythm::Grouped {
@@ -331,7 +331,8 @@ impl Worker {
         }
     }
 
-    /// Returns how many of `passed` skipped requests count as due. The limit on requests restricts this number.
+    /// Returns how many of `passed` skipped requests are within the limit on requests. Only these requests
+    /// count as due.
     pub(super) fn lost_within_limit(&mut self, passed: u64) -> u64 {
         if passed == 0 || self.is_filling {
             return passed;
@@ -342,8 +343,8 @@ impl Worker {
     }
 }
 
-/// Removes the requests at these indices from a batch, and counts them as errors. In a prefill, also removes their
-/// numbers. Returns the number of remaining requests.
+/// Removes the requests at these indices from a batch, and counts them as errors. In a prefill, also removes
+/// the numbers of these requests. Returns the number of remaining requests.
 #[cold]
 fn take_out(
     places: &[usize],

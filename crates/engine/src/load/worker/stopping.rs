@@ -23,7 +23,8 @@ pub(super) enum WorkerStage {
 }
 
 impl Worker {
-    /// Switches to `phase`. Returns true if the worker had sent all requests of the old phase, and now resumes sending.
+    /// Switches to `phase`. Returns true if the worker resumes sending, because it had sent all its requests
+    /// of the old phase.
     pub(super) fn follow_phase(&mut self, phase: &phase::Phase) -> bool {
         self.until_ns = phase.load_ends_ns();
         self.is_filling = phase.prefill().is_some();
@@ -53,7 +54,7 @@ impl Worker {
         }
     }
 
-    /// Returns the allowance of the current phase.
+    /// Returns the requests that this worker may send in the current phase.
     fn may_be_sent(&self) -> &Allowance {
         if self.is_filling { &self.filling } else { &self.allowance }
     }

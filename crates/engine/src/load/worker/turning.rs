@@ -101,5 +101,5 @@ impl Worker {
     }
 }
 
-/// A change of the seed, so that arrivals do not use the same random numbers as clients.
+/// A number that changes the seed, so that arrivals do not use the same random numbers as clients.
 const ARRIVALS: u64 = 0xA881_7A15;

@@ -1,5 +1,5 @@
-//! Work for which poll returns no event: sockets that still contain data after the few reads of their turn,
-//! connections that have waited too long, and the time spent waiting for dataset records.
+//! Work for which poll returns no event: sockets that still contain data after the few reads that a round
+//! allows, connections that have waited too long, and the time spent waiting for dataset records.
 
 use super::Worker;
 use crate::{

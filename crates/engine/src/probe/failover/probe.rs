@@ -40,7 +40,7 @@ pub struct FailoverPlan {
 
 /// How often the thread looks for suspects: every 50 ms.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// The length of an outage after which the search begins for a server with a name: 30 ms.
+/// How long an outage of a server that is addressed by name must last before the search begins: 30 ms.
 const SHORTEST_NS: u64 = 30_000_000;
 
 /// A running failover probe. Dropping this value ends the threads of the probe.

@@ -34,12 +34,13 @@ pub struct PingedNode {
 /// The longest wait for the reply to a PING: 100 ms. If there is no reply by then, the node has an outage.
 const UNANSWERED_NS: u64 = 100_000_000;
 
-/// The state of the link at the end of a tick (the interval between two reports).
+/// The state of the link (the probe's connection) at the end of a tick (the interval between two reports).
 #[derive(Debug)]
 pub(super) struct LinkState {
     /// How long each unanswered PING has been waiting.
     pub unanswered: Latency,
-    /// Whether the kernel timestamps the connection, and the reason if not. The field is `None` without a connection.
+    /// Whether the kernel takes timestamps for the connection, and if not, why. The field is `None` without a
+    /// connection.
     pub timing: Option<Timing>,
     /// The kernel's own round-trip figures.
     pub tcp: Option<TcpRtt>,
@@ -74,7 +75,8 @@ pub(super) struct PingAccount {
     messages: Sender<ProbeMessage>,
     rtt: Recorder,
     parts: PartsBook,
-    /// Whether the kernel timestamps the connection, or timestamped the last connection if there is none now.
+    /// Whether the kernel takes timestamps for the connection. Without a connection, whether it took them for
+    /// the last one.
     timing: Option<Timing>,
     errors: BTreeMap<String, u64>,
     outage: Option<ConnectionLoss>,

@@ -89,8 +89,8 @@ impl PingLink {
         self.line().is_some_and(PingLine::is_quiet)
     }
 
-    /// Returns whether the kernel timestamps the connection, and the reason if not. Returns `None` without a
-    /// connection.
+    /// Returns whether the kernel takes timestamps for the connection, and if not, why. Returns `None`
+    /// without a connection.
     pub(super) fn timing(&self) -> Option<Timing> {
         self.line().and_then(|line| line.socket.timing())
     }

@@ -17,10 +17,10 @@
 //! | `tls` | TLS failed: a certificate, the handshake, a broken record |
 //! | `missed` | for more than the timeout, this process itself did not run, and the PING was dropped |
 //!
-//! If the kernel timestamps the connection (TCP on Linux), each sample has three parts. The first part is the
-//! client's delay in sending. The second part is the time between the kernel's timestamps of departure and
-//! arrival. The third part is the client's delay in reading. A round trip without exact parts is counted in
-//! `left_out`.
+//! If the kernel takes timestamps for the connection (TCP on Linux), each sample has three parts. The first
+//! part is the client's delay in sending. The second part is the time between the kernel's timestamps of
+//! departure and arrival. The third part is the client's delay in reading. A round trip without exact parts
+//! is counted in `left_out`.
 //!
 //! The thread begins its schedule when the first attempt to connect has ended, successfully or not. When the probe is
 //! dropped, its last report contains the PINGs without a reply, and the time for which each of these PINGs has waited.

@@ -112,8 +112,8 @@ pub(super) struct RoundTripParts {
 /// The reason why the parts of a round trip are unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartsUnknown {
-    /// The read also returned bytes after the reply. The kernel timestamps the last byte of a read, so the reply has no
-    /// timestamp of its own.
+    /// The read also returned bytes after the reply. The kernel's timestamp belongs to the last byte of a
+    /// read, so the reply has no timestamp of its own.
     SharedRead,
     /// The kernel has no timestamp for the PING or for its reply.
     NoStamp,

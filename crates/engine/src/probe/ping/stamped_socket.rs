@@ -51,8 +51,8 @@ pub(super) struct StampedSocket {
     /// Whether the socket is connected. Even then, a TLS handshake may still be in progress.
     is_open: bool,
     unsent: Vec<u8>,
-    /// The end of each unwritten message, as a number of bytes since the connection was opened. Each message is a
-    /// separate write, because the kernel timestamps each write.
+    /// The end of each unwritten message, as a number of bytes since the connection was opened. Each message
+    /// is a separate write, because the kernel takes one timestamp for each write.
     ends: VecDeque<u64>,
     queued: u64,
     written: u64,
@@ -94,8 +94,8 @@ impl StampedSocket {
         });
     }
 
-    /// Returns whether the kernel timestamps the connection, and the reason if not. Returns `None` before this is
-    /// known.
+    /// Returns whether the kernel takes timestamps for the connection, and if not, why. Returns `None` before
+    /// this is known.
     pub(super) fn timing(&self) -> Option<Timing> {
         self.stamper.as_ref().map(|stamper| stamper.as_ref().err().copied().unwrap_or(Timing::Kernel))
     }

@@ -1,11 +1,12 @@
 //! The kernel's timestamps of a TCP connection: the times at which writes left the host, and at which received data
 //! arrived.
 //!
-//! Timestamps need no privileges on Linux (SO_TIMESTAMPING). Other systems have no such timestamps. The kernel
-//! identifies a write by the number of bytes that were written up to the end of this write. The timestamp of a read
-//! belongs to the last byte of the read. All timestamps come from the wall clock, in nanoseconds since 1970. The device
-//! driver timestamps the departure. So the timestamp is taken after every delay within this host, including the
-//! device's queue, and before any delay of the network or the server.
+//! Timestamps need no privileges on Linux (SO_TIMESTAMPING). Other systems have no such timestamps. The
+//! kernel identifies a write by the number of bytes that were written up to the end of this write. The
+//! timestamp of a read belongs to the last byte of the read. All timestamps come from the wall clock, in
+//! nanoseconds since 1970. The timestamp of a departure comes from the device driver. So the timestamp is
+//! taken after every delay within this host, including the device's queue, and before any delay of the
+//! network or the server.
 
 use socket2::Socket;
 

@@ -13,7 +13,7 @@ const LONGEST_TTL: u64 = 30 * 24 * 60 * 60;
 /// A word of a command, as a list of parts.
 pub(in crate::protocol) type Word<'a> = Vec<ArgumentPart<'a>>;
 
-/// Returns the text of a word without slots, or `None` for any other word.
+/// Returns the text of a word without slots (places that are filled for each request), or `None` for any other word.
 pub(in crate::protocol) fn text<'a>(word: &Word<'a>) -> Option<&'a [u8]> {
     match word.as_slice() {
         [ArgumentPart::Text(text)] => Some(text),
