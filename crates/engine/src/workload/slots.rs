@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{clock, protocol::FillSlots};
 
-/// The source of the number in a slot. The sets of keys are separate sources.
+/// The source of the number in a slot. Each set of keys is a source too, which is not in this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberSource {
     /// A random whole number in this range, including both ends.

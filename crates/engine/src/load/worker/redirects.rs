@@ -5,7 +5,7 @@
 //! ```text
 //! MOVED, ASK                                    ──► to the named node, at most 6 times
 //! TRYAGAIN, CLUSTERDOWN, LOADING, …             ──► after a pause, to the owner of the slot, until the timeout
-//! a lane that cannot be opened, no owner        ──► as above
+//! no connection to the node, no owner           ──► as above
 //! ```
 //! With [`Retries`], a request is also sent again after any other error reply, and after the loss of its connection.
 

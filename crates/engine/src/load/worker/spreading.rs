@@ -98,7 +98,8 @@ impl Worker {
         }
     }
 
-    /// Assigns a gathered parcel to client `i`, as if this client had generated it at `now_ns`.
+    /// Assigns a gathered parcel (a group of requests for one node) to client `i`, as if this client had
+    /// generated it at `now_ns`.
     fn drawn_by(&mut self, i: usize, parcel: Parcel, now_ns: u64) -> Parcel {
         let mut begin = 0;
         for request in &parcel.requests {

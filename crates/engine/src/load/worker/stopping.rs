@@ -69,7 +69,8 @@ impl Worker {
         was_spent
     }
 
-    /// Gives the lost requests of client `i` back to the allowance, if every request has to be answered.
+    /// Gives the lost requests of client `i` back to the allowance (the requests that the worker may still
+    /// send), if every request has to be answered.
     pub(super) fn take_back(&mut self, i: usize) {
         if self.clients.give_back(i, &mut self.filling) {
             self.resume_prefill();

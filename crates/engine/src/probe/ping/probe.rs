@@ -1,4 +1,4 @@
-//! The thread of the ping probe: a loop that sends due PINGs, waits for replies, and reports every tick.
+//! The thread of the ping probe: a loop that sends due PINGs, waits for replies, and reports every tick (250 ms).
 
 use std::{
     io,
