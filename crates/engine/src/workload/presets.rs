@@ -9,30 +9,32 @@ pub use ycsb_properties::ycsb_parameters;
 use std::{
     path::Path,
     str::FromStr,
-    sync::{Arc, LazyLock},
+    sync::{Arc, LazyLock, OnceLock},
 };
 
 use super::{Keyset, MAX_WEIGHT, Operation, Settings, Workload, WorkloadChoice, WorkloadError};
 
 /// A built-in workload.
 struct BuiltInWorkload {
-    /// The workload with the default values of its parameters.
-    usual: WorkloadChoice,
     source: PresetText,
+    /// The workload with the default values of its parameters. Each is made only if it is used, because all of them
+    /// would take half of the time in which the program starts.
+    usual: OnceLock<WorkloadChoice>,
 }
 
 /// How a preset is defined.
 enum PresetText {
-    /// The text of a workload file that is compiled into the program.
-    File(&'static str),
+    /// The name and the text of a workload file that is compiled into the program.
+    File(&'static str, &'static str),
     /// A function that creates the workload from its parameters.
     Made(ycsb::Make),
 }
 
 /// All presets, in the order in which they are listed.
 static PRESETS: LazyLock<Vec<BuiltInWorkload>> = LazyLock::new(|| {
-    let files = FILES.iter().map(|(name, text)| of_file(name, text));
-    files.chain(ycsb::ALL.into_iter().map(made)).collect()
+    let files = FILES.iter().map(|(name, text)| PresetText::File(name, text));
+    let all = files.chain(ycsb::ALL.into_iter().map(PresetText::Made));
+    all.map(|source| BuiltInWorkload { source, usual: OnceLock::new() }).collect()
 });
 
 /// Includes the files of presets with their names.
@@ -72,17 +74,29 @@ files!(
     "timeline-cas"
 );
 
-fn of_file(name: &'static str, text: &'static str) -> BuiltInWorkload {
-    let usual = WorkloadChoice::parse(text, (name, name), &Settings::default());
-    BuiltInWorkload {
-        usual: usual.expect("a test reads every preset's file"),
-        source: PresetText::File(text),
+impl BuiltInWorkload {
+    fn usual(&self) -> &WorkloadChoice {
+        self.usual.get_or_init(|| self.with(&Settings::default()).expect("a test makes every preset"))
     }
-}
 
-fn made(make: ycsb::Make) -> BuiltInWorkload {
-    let usual = make(&Settings::default()).expect("a test makes every preset");
-    BuiltInWorkload { usual, source: PresetText::Made(make) }
+    fn with(&self, settings: &Settings) -> Result<WorkloadChoice, WorkloadError> {
+        match &self.source {
+            PresetText::File(name, text) => {
+                if !text.contains("[parameters]") {
+                    settings.only([])?;
+                }
+                WorkloadChoice::parse(text, (name, name), settings).map_err(WorkloadError::of)
+            }
+            PresetText::Made(make) => make(settings),
+        }
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        match &self.source {
+            PresetText::File(own, _) => *own == name,
+            PresetText::Made(_) => self.usual().workload.name == name,
+        }
+    }
 }
 
 impl WorkloadChoice {
@@ -106,15 +120,7 @@ impl WorkloadChoice {
         }
         let preset =
             found(text).map_err(|error| invalid!("{error}, or a file by its path, such as ./mine.toml"))?;
-        match &preset.source {
-            PresetText::File(file) => {
-                if !file.contains("[parameters]") {
-                    settings.only([])?;
-                }
-                Self::parse(file, (text, text), settings).map_err(WorkloadError::of)
-            }
-            PresetText::Made(make) => make(settings),
-        }
+        preset.with(settings)
     }
 
     /// Returns the preset called `name`, and the load that it suggests.
@@ -122,7 +128,7 @@ impl WorkloadChoice {
     /// # Errors
     /// Fails if there is no preset with this name.
     pub fn of_preset(name: &str) -> Result<Self, WorkloadError> {
-        found(name).map(|preset| preset.usual.clone())
+        found(name).map(|preset| preset.usual().clone())
     }
 
     /// Returns the preset called `name` as the text of a workload file.
@@ -131,7 +137,7 @@ impl WorkloadChoice {
     /// The errors are the same as for [`find`](Self::find).
     pub fn preset_file(name: &str, settings: &Settings) -> Result<String, WorkloadError> {
         match found(name)?.source {
-            PresetText::File(text) if settings.is_empty() => Ok(text.to_owned()),
+            PresetText::File(_, text) if settings.is_empty() => Ok(text.to_owned()),
             _ => Ok(Self::find(name, settings)?.to_string()),
         }
     }
@@ -145,7 +151,7 @@ pub fn is_path(text: &str) -> bool {
 fn found(name: &str) -> Result<&'static BuiltInWorkload, WorkloadError> {
     PRESETS
         .iter()
-        .find(|preset| preset.usual.workload.name == name)
+        .find(|preset| preset.is_called(name))
         .ok_or_else(|| invalid!("there is no workload '{name}'; give one of {}", preset_names()))
 }
 
@@ -156,12 +162,12 @@ const NO_RATIO: &str = "--ratio 0:0 sends nothing; give at least one side a weig
 /// # Errors
 /// Fails if there is no preset with this name. The message lists all presets.
 pub fn preset(name: &str) -> Result<Arc<Workload>, WorkloadError> {
-    found(name).map(|preset| Arc::clone(&preset.usual.workload))
+    found(name).map(|preset| Arc::clone(&preset.usual().workload))
 }
 
 /// Returns all presets.
 pub fn presets() -> impl Iterator<Item = &'static Arc<Workload>> {
-    PRESETS.iter().map(|preset| &preset.usual.workload)
+    PRESETS.iter().map(|preset| &preset.usual().workload)
 }
 
 /// Returns the names of all presets, as a list for messages and help texts.
@@ -171,7 +177,7 @@ pub fn preset_names() -> String {
 
 /// Returns the default workload: one SET for every ten GETs, as in memtier_benchmark.
 pub fn default_workload() -> Arc<Workload> {
-    Arc::clone(&PRESETS[0].usual.workload)
+    Arc::clone(&PRESETS[0].usual().workload)
 }
 
 impl Workload {
