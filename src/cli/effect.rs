@@ -335,12 +335,14 @@ mod tests {
         // The tests below cover the options that turn the load off; --headless, --plan and --verify are modes.
         let other = ["no_load", "headless", "load", "plan", "verify"];
         let named = |list: &[&str], name: &str| list.contains(&name);
+        let lines = LINES.map(|(line, has_terminal)| {
+            let words = std::iter::once("redyno").chain(line.split_whitespace());
+            (line, has_terminal, RunMode::of(&CommandLine::try_parse_from(words).unwrap(), has_terminal))
+        });
         for (name, place) in
             all_options().into_iter().filter(|(name, _)| !named(&modes, name) && !named(&other, name))
         {
-            for (line, has_terminal) in LINES {
-                let words = std::iter::once("redyno").chain(line.split_whitespace());
-                let mode = RunMode::of(&CommandLine::try_parse_from(words).unwrap(), has_terminal);
+            for (line, has_terminal, mode) in lines {
                 let needs_a_mode = matches!(name.as_str(), "raw" | "csv" | "latency_percentiles" | "mono");
                 if needs_a_mode && !mode.is_oneshot() {
                     continue;

@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_compression_bomb_is_refused() {
-        let bomb = zstd::encode_all(io::repeat(b'\n').take(4 << 30), 1).unwrap();
+        let bomb = zstd::encode_all(io::repeat(b'\n').take(1 << 30), 1).unwrap();
         assert!(bomb.len() < 1 << 20, "{}", bomb.len());
         let mut input = opened(&bomb).unwrap();
         let unpacked = io::copy(&mut input, &mut io::sink()).unwrap();
