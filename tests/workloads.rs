@@ -30,14 +30,17 @@ const OF_HTTP: [&str; 1] = ["opensearch"];
 const OF_BOTH: [&str; 8] =
     ["cache", "mixed", "get", "set", "incr", "ping", "alibaba-cluster", "alibaba-threads"];
 
-fn runs_without_an_error(server: &Server) {
-    let port = server.port_text();
-    let names = listed();
+/// Those of Redis and Valkey.
+fn of_redis() -> Vec<String> {
+    let mut names = listed();
     assert!(names.len() > 10 && names.iter().any(|name| name == OF_MEMCACHED[0]), "{names:?}");
-    for name in names.into_iter().filter(|name| !OF_MEMCACHED.contains(&name.as_str())) {
-        if OF_HTTP.contains(&name.as_str()) {
-            continue;
-        }
+    names.retain(|name| ![OF_MEMCACHED, OF_HTTP].concat().contains(&name.as_str()));
+    names
+}
+
+fn run_without_an_error(names: impl IntoIterator<Item = String>, server: &Server) {
+    let port = server.port_text();
+    for name in names {
         let args = ["-p", &port, "--headless", "--json", "--yes", "--workload", &name];
         let load = ["-c", "5", "-r", "200", "-n", "2000"];
         let outcome = run(&[&args[..], &load].concat());
@@ -54,21 +57,27 @@ fn runs_without_an_error(server: &Server) {
     }
 }
 
+// Every preset, in two tests at a time: these are the last tests of the suite.
 #[test]
-fn every_preset_runs_on_redis() {
-    runs_without_an_error(&Server::redis().start());
+fn every_preset_of_an_even_number_runs_on_redis() {
+    run_without_an_error(of_redis().into_iter().step_by(2), &Server::redis().start());
+}
+
+#[test]
+fn every_preset_of_an_odd_number_runs_on_redis() {
+    run_without_an_error(of_redis().into_iter().skip(1).step_by(2), &Server::redis().start());
 }
 
 #[test]
 #[ignore = "long: every preset on another server"]
 fn every_preset_runs_on_valkey() {
-    runs_without_an_error(&with_search().start());
+    run_without_an_error(of_redis(), &with_search().start());
 }
 
 #[test]
 #[ignore = "long: every preset on another server"]
 fn every_preset_runs_on_redis_8() {
-    runs_without_an_error(&Server::redis8().start());
+    run_without_an_error(of_redis(), &Server::redis8().start());
 }
 
 /// Valkey with the search module that tests/long installs.
