@@ -54,14 +54,15 @@
 //! 1. `Worker::attend` (load/worker): a socket is ready to read.
 //! 2. `LoadConnection::readable` (load/connection): the bytes are divided into replies, each for the oldest open
 //!    operation.
-//! 3. `Replies::settle` (load/segments): the replies of one read are counted in the buffer of their segment.
+//! 3. `Replies::settle` (load/segments): the replies that one `read` returned are counted in the buffer of
+//! their segment.
 //! 4. `WorkerSegments::close_tick`: four times per second the buffer goes to the collector, through a ring buffer.
 //! 5. `TargetRecords::take` (session): the workers' buffers of the same quarter of a second become one
 //!    [`Interval`](session::Interval).
 //! 6. [`Timeline::push`](session::timeline::Timeline::push): the interval is added to the timeline, which the screens
 //!    read. A [`Sink`](session::Sink) turns the interval into printed lines.
 //!
-//! A knob, from the key to the first request with the new value:
+//! A knob, from the key press to the first request with the new value:
 //! 1. [`update`](app::update()): a key becomes an order with the wanted knobs.
 //! 2. `LiveSession::set_knobs` (session/running): the limits of knobs are applied, and the user is asked before the
 //!    first write.

@@ -31,12 +31,12 @@ pub struct PrintedText {
 }
 
 impl PrintedText {
-    /// Creates the answer for a text that the user requested, such as the help.
+    /// Creates the printed text for a request of the user, such as `--help`.
     pub fn of(out: String) -> Self {
         Self { out, err: String::new(), code: 0 }
     }
 
-    /// Creates the answer with the reason for a refusal.
+    /// Creates the printed text for a refused command line, with the reason.
     pub fn refusal(line: &str, code: u8) -> Self {
         Self { out: String::new(), err: format!("{line}\n"), code }
     }

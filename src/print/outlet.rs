@@ -28,7 +28,7 @@ use rustix::{
     stdio::{stderr, stdout},
 };
 
-/// The time that a reader has at the end of the program.
+/// The time that a reader has at the end of the program to read the rest of the output.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The escape sequence that clears a line of the terminal, so that another text can replace it.
@@ -37,7 +37,7 @@ pub const CLEAR: &str = "\x1b[0G\x1b[2K";
 /// The limits of an outlet's queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The maximum number of pieces.
+    /// The maximum number of pieces, each of which is one or more whole lines.
     pub pieces: usize,
     /// The maximum number of bytes, which the last piece may exceed.
     pub bytes: usize,

@@ -18,10 +18,10 @@ use crate::{
 /// The maximum number of receivers that the summary names.
 const MOST_RECEIVERS: usize = 5;
 
-/// Returns the results of the session in a few lines. `nodes` are all nodes of the session, and `files` are the files of
-/// its recording. Sums are printed only if the session had a single setting, since sums over several settings have no
-/// meaning. Without a load, the lines are about the first server: its findings, PING and the commands of all clients.
-/// Several nodes have a table and their findings.
+/// Returns the results of the session in a few lines. `nodes` are all nodes of the session, and `files` are
+/// the files of its recording. Sums are printed only if the load settings (knobs) never changed, since sums
+/// over several settings have no meaning. Without a load, the lines are about the first server: its findings,
+/// PING and the commands of all clients. For several nodes, a table of the nodes and their findings follow.
 pub fn summary(timeline: &Timeline, nodes: &[NodeState], files: &[String]) -> String {
     let sum = timeline.summary();
     let rows = table::rows(timeline);
@@ -173,7 +173,8 @@ fn workers(text: &mut String, sum: &Summary) {
     }
 }
 
-/// Adds the latencies and counts for each kind of receipt by receivers.
+/// Adds the latencies and counts of what receivers got: pub/sub deliveries, messages handed over by a queue
+/// or stream, and invalidations.
 fn received(text: &mut String, sum: &Summary) {
     for (name, received) in sum.arrivals.iter() {
         line(text, name, &Level::line(|level| level.of(&received.times)));
@@ -209,7 +210,8 @@ fn records(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_
     line(text, "dataset", &text_of_records);
 }
 
-/// Adds the number of opened connections and, if the session had a single setting, the time of each stage.
+/// Adds the number of opened connections and, if the session had a single setting, the time of each stage of
+/// opening, such as the TLS handshake.
 fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
     let row = Row::of_summary(sum);
     let pace = figures::OPENED_PER_S.value(&row).filter(|_| is_one_setting);

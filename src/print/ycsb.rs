@@ -87,8 +87,9 @@ impl Sink for YcsbText {
 
 /// Returns YCSB's text about the session: all operations together, and then each operation.
 ///
-/// The latencies of operations are service times, YCSB's default. In an open loop, the response times of each operation
-/// follow with the prefix `Intended`; if only response times are wanted, they have the plain name. As in YCSB, percentiles are computed from any number of samples.
+/// The latencies of operations are service times, YCSB's default. In an open loop, the response times of each
+/// operation follow with the prefix `Intended`; if only response times are wanted, their names have no
+/// prefix. As in YCSB, percentiles are computed from any number of samples.
 pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
     let sum = timeline.summary();
     let mut text = String::new();

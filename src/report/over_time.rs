@@ -248,7 +248,7 @@ fn together(one: (Vec<f64>, ChartLine), other: (Vec<f64>, ChartLine)) -> (Vec<f6
     (xs, vec![one, other])
 }
 
-/// Returns the note below a chart about its points.
+/// Returns the note that is shown below a chart and describes the chart's points.
 fn exactness(course: &PointSeries<Interval>) -> String {
     let (points, records) = (course.points.len() as u64, course.records);
     let what = format!(

@@ -105,7 +105,8 @@ impl Abort {
         self.segment.as_ref().is_some_and(|segment| segment.aside().is_some() || !segment.knobs.load)
     }
 
-    /// Returns whether the present segment is left out for conditions on PING.
+    /// Returns whether the present segment is left out for conditions on PING, because it is a warm-up or a
+    /// prefill.
     fn is_prepared(&self) -> bool {
         self.segment.as_ref().is_some_and(|segment| segment.aside().is_some())
     }

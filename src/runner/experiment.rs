@@ -19,7 +19,7 @@ pub(super) struct Driver {
     pub(super) form: OutputForm,
     /// The latency limit of the experiment, if there is one.
     pub(super) limit: Option<LatencyBound>,
-    /// The delays of this machine during the experiment.
+    /// The wake delays of this machine during the experiment.
     pub(super) machine: Machine,
     /// Whether the end of the experiment was handled.
     pub(super) has_ended: bool,
@@ -68,7 +68,7 @@ impl Listener for Driver {
     }
 }
 
-/// Returns the result of an experiment for a script.
+/// Returns the result of an experiment, from which the program's exit code follows.
 ///
 /// # Errors
 /// Fails if the experiment has no result, or if its result is unclear or is not the required result.

@@ -207,7 +207,7 @@ impl FleetPlan {
     }
 }
 
-/// Returns the servers that an order names, and how the load is divided among these servers.
+/// Returns the servers that an order to an agent names, and how the load is divided among these servers.
 fn servers(target: &Target, cluster: Option<&Cluster>) -> (Vec<Address>, LoadLayout) {
     let Some(cluster) = cluster else { return (vec![target.address.clone()], LoadLayout::Server) };
     let topology = cluster.topology();

@@ -19,7 +19,7 @@ pub struct Gate {
     /// The recording that is the base of relative changes.
     base: Option<Run>,
     timeline: Timeline,
-    /// The delays of this machine during the session.
+    /// The wake delays of this machine during the session.
     pub(super) machine: Machine,
 }
 

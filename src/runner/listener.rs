@@ -1,4 +1,4 @@
-//! The loop that passes a session's deliveries to its listeners.
+//! The loop that passes a session's deliveries (such as records and notices) to its listeners.
 //!
 //! ```text
 //!                      ┌─► printed lines ─┐
@@ -27,7 +27,7 @@ pub trait Listener {
         Ok(())
     }
 
-    /// Returns the result for a script, after a session that ended without a failure.
+    /// Returns the result that decides the exit code, after a session that ended without a failure.
     ///
     /// # Errors
     /// Fails if the result is not the required result.

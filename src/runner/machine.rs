@@ -72,7 +72,8 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Returns the machine of a session whose load this fleet carries out; `None` means that the session does.
+    /// Returns the machine of a session, before any measurement. `fleet` carries out the session's load;
+    /// without a fleet, this process does.
     pub(super) fn of(fleet: Option<&FleetPlan>) -> Self {
         Self { has_agents: fleet.is_some_and(|fleet| !fleet.is_local), ..Self::default() }
     }

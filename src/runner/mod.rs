@@ -1,4 +1,5 @@
-//! Carries out plans. A plan becomes a session with listeners, and ends with a result for scripts.
+//! Carries out plans. A plan becomes a session with listeners, and ends with a result that decides the exit
+//! code.
 //!
 //! ```text
 //! Plan ─► nodes or built-in server, reachable? ─► session, on a thread of its own ◄── orders ──┐

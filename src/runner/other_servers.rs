@@ -15,7 +15,7 @@ use crate::{
 const FIND_LIMIT: Duration = Duration::from_secs(1);
 /// The maximum number of other servers that a line lists.
 const MOST_LISTED: usize = 8;
-/// The maximum number of primaries that are tried before a load.
+/// The maximum number of primaries to which a connection is tried before a load begins.
 const MOST_TRIED: usize = 5;
 /// The maximum number of watched servers, in addition to the target.
 const MOST_WATCHED: usize = 127;
@@ -235,7 +235,7 @@ impl SessionPlan {
     }
 }
 
-/// Makes the cluster the target of the load, and returns its other nodes.
+/// Makes `cluster` the target of the load, and returns the nodes of the cluster other than `target`.
 fn watched_of(
     commission: &mut Commission,
     target: &Target,

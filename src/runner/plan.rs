@@ -63,7 +63,7 @@ pub struct SessionPlan {
     pub fills_own: bool,
     /// The settings of the experiment, as far as they are known in advance.
     pub settings: Vec<ExperimentSetting>,
-    /// The options that are common to the command lines of all segments.
+    /// The options that are common to the command lines with which the user can repeat the segments.
     pub words: ProgramWords,
     /// The outputs of the session.
     pub outputs: Outputs,
@@ -119,8 +119,8 @@ impl SessionPlan {
     }
 }
 
-/// The common start of the command lines of all segments: options that do not depend on knobs. These options never
-/// contain a password.
+/// The common start of the command lines with which the user can repeat segments: options that do not depend
+/// on knobs. These options never contain a password.
 #[derive(Debug, Clone, Default)]
 pub struct ProgramWords {
     /// The options of the target.

@@ -102,8 +102,8 @@ const LANES_WITHOUT_RULE: u16 = 2;
 const PANEL_MIN_WIDTH: u16 = 106;
 /// The minimum height of a screen with a panel. On a screen with fewer rows, the knobs alone would fill the panel.
 const PANEL_MIN_HEIGHT: u16 = 18;
-/// The minimum width and height of a screen with charts. The charts need rules, five rows for latency, two rows for
-/// throughput, and one row each for ping, axis and knobs.
+/// The minimum width and height of a screen with charts. The charts need their horizontal rules, five rows
+/// for latency, two rows for throughput, and one row each for ping, axis and knobs.
 const COMPACT_MIN: (u16, u16) = (46, 14);
 /// The minimum width and height of a screen with numbers: a header, and four rows of two figures with their names.
 const NUMBERS_MIN: (u16, u16) = (24, 5);

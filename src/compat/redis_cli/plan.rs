@@ -29,9 +29,9 @@ pub enum OneshotMode {
     IntrinsicLatency(Duration),
     /// `--stat`: a line with figures of INFO, every second or at the interval of `-i`.
     Stat,
-    /// `--bigkeys`: the key of each type with the most elements.
+    /// `--bigkeys`: for each type, the key with the most elements.
     BigKeys,
-    /// `--memkeys`: the key of each type with the most memory.
+    /// `--memkeys`: for each type, the key with the most memory.
     MemKeys,
     /// `--keystats`: memory and elements of all keys, and their distributions.
     KeyStats,
@@ -232,10 +232,10 @@ pub struct OneshotArgs {
     /// Print the server's figures, a line every second
     #[arg(long, group = "mode")]
     pub stat: bool,
-    /// Find the key of each type with the most elements
+    /// Find the key with the most elements, for each type
     #[arg(long, group = "mode")]
     pub bigkeys: bool,
-    /// Find the key of each type with the most memory
+    /// Find the key with the most memory, for each type
     #[arg(long, group = "mode")]
     pub memkeys: bool,
     /// Print memory and elements of all keys: the biggest keys, and the distributions

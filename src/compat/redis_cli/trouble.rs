@@ -18,7 +18,7 @@ use super::run::Streams;
 #[derive(Debug, Default)]
 pub(super) struct PingErrors {
     address: String,
-    /// The server's name for the reply to a PING.
+    /// The server's name for the reply to a PING, such as `PONG` or memcached's `MN`.
     pong: &'static str,
     errors: BTreeMap<String, u64>,
     /// The time at which the connection was lost, in nanoseconds; `None` while connected.

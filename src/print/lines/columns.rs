@@ -42,7 +42,8 @@ const OPENED: [(Figure, usize); 7] = [
     (figures::GREETING_P50, 9),
     (figures::GREETING_P99, 9),
 ];
-/// The further columns of workloads with receivers, for each kind of receipt.
+/// The further columns of workloads with receivers: for pub/sub deliveries, for messages handed over by a
+/// queue or stream, or for invalidations.
 const DELIVERY: [(Figure, usize); 5] =
     of_receivers([figures::DELIVERY_P50, figures::DELIVERY_P99, figures::DELIVERY_MAX]);
 const HANDOVER: [(Figure, usize); 5] =

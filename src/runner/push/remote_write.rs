@@ -11,7 +11,7 @@ pub(super) struct WriteRequest {
     timeseries: Vec<RemoteSeries>,
 }
 
-/// `RemoteSeries` of Prometheus: labels in the order of their names, and samples.
+/// Prometheus' message `TimeSeries`: labels in the order of their names, and samples.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct RemoteSeries {
     #[prost(message, repeated, tag = "1")]
@@ -29,7 +29,7 @@ pub(super) struct Label {
     value: String,
 }
 
-/// `RemoteSample` of Prometheus, with its time in ms since 1970.
+/// Prometheus' message `Sample`, with its time in ms since 1970.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub(super) struct RemoteSample {
     #[prost(double, tag = "1")]
