@@ -74,24 +74,30 @@ fn wait_for_link(replica: &Server) {
 #[test]
 fn each_replica_of_a_cluster_has_a_lag_and_no_marker_is_left() {
     for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
-        let nodes = Nodes::start(recipe, true);
+        // The first primary has two replicas.
+        let mut nodes = Nodes::start(recipe, true);
+        nodes.join(recipe());
+        nodes.0[6].cli(&["CLUSTER", "REPLICATE", &nodes.id(0)]);
+        wait_for_link(&nodes.0[6]);
+        let second = nodes.0[6].port_text();
+        wait_for("both replicas", || nodes.0[0].cli(&["CLUSTER", "SLOTS"]).contains(&second).then_some(()));
         let (began, running) = (Instant::now(), start(&nodes.0[0]));
         for replica in &nodes.0[3..] {
             wait_for("markers on each", || (replica.calls(&[], "get") > 8).then_some(()));
         }
-        running.wait_for_lines(6, r#""replication_lag_us":"#);
+        running.wait_for_lines(8, r#""replication_lag_us":"#);
         let outcome = end(running);
         let markers: u64 = nodes.0[..3].iter().map(|node| node.calls(&[], "set")).sum();
         assert!(markers as f64 <= 10.0 * began.elapsed().as_secs_f64() + 3.0, "{markers} markers");
         let results = results(&outcome);
         let shown: u64 = results.iter().map(|(_, markers, _)| markers).sum();
-        assert!(results.len() == 3 && shown <= markers && shown + 3 >= markers, "{results:?} of {markers}");
+        assert!(results.len() == 4 && shown <= markers && shown + 4 >= markers, "{results:?} of {markers}");
         for (n, node) in nodes.0.iter().enumerate() {
             let is_replica = results.iter().any(|(address, ..)| address.ends_with(&node.port_text()));
             assert_eq!(is_replica, n >= 3, "{results:?}");
             assert_eq!(node.cli(&["KEYS", "*"]), "", "{}", outcome.err);
         }
-        assert_eq!(lags(&outcome).len(), 3);
+        assert_eq!(lags(&outcome).len(), 4);
         assert!(!outcome.err.contains("lag:"), "{}", outcome.err);
     }
 }
