@@ -13,6 +13,7 @@
 use serde::Serialize;
 
 use crate::{
+    events::EventKind,
     experiment::{Ab, Experiment, Pair, Side},
     print::{
         lines::{server_line, session_line},
@@ -20,7 +21,7 @@ use crate::{
         summary::nodes,
     },
     session::{
-        Interval, Record, SessionStart,
+        Event, Interval, Record, SessionStart,
         figures::{self, Figure, Row},
     },
     units, untrusted,
@@ -35,6 +36,8 @@ pub(crate) struct AbLines {
     printed: usize,
     /// The session, for the addresses of its nodes.
     session: Option<SessionStart>,
+    /// The failovers of all servers.
+    failovers: Vec<Event>,
 }
 
 /// A line of JSON.
@@ -50,6 +53,8 @@ enum AbJson<'a> {
         /// The results by node, for each side with several nodes.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         nodes: Vec<NodeFigures>,
+        #[serde(skip_serializing_if = "<[Event]>::is_empty")]
+        failovers: &'a [Event],
     },
 }
 
@@ -75,7 +80,7 @@ impl AbJson<'_> {
 
 impl AbLines {
     pub(crate) fn new(form: OutputForm) -> Self {
-        Self { form, sides: Default::default(), printed: 0, session: None }
+        Self { form, sides: Default::default(), printed: 0, session: None, failovers: Vec::new() }
     }
 
     /// Returns the start of the output: the server of the session, and the settings of both sides.
@@ -114,15 +119,29 @@ impl AbLines {
         let [from, to] = self.sides.clone();
         match self.form {
             OutputForm::Json => {
-                AbJson::Verdict { from, to, verdict: ab, nodes: self.node_figures(ab) }.line()
+                let (nodes, failovers) = (self.node_figures(ab), &*self.failovers);
+                AbJson::Verdict { from, to, verdict: ab, nodes, failovers }.line()
             }
-            OutputForm::Lines => format!("\n{}{}", ab.report(), self.node_tables(ab)),
+            OutputForm::Lines => {
+                format!("\n{}{}{}", ab.report(), self.node_tables(ab), self.failover_lines())
+            }
         }
     }
 
-    /// Adds a node that has joined.
+    /// Adds a node that has joined, or a failover.
     pub(crate) fn follow(&mut self, record: &Record) {
+        if let Record::Event(event @ Event { what: EventKind::Failover { .. }, .. }) = record {
+            self.failovers.push(event.clone());
+        }
         self.session.as_mut().map(|session| session.follow(record));
+    }
+
+    fn failover_lines(&self) -> String {
+        let line = |event: &Event| {
+            let what = untrusted::lines(event.what.to_string().as_bytes());
+            format!("failover at {:.1} s: {what}\n", event.t_s)
+        };
+        self.failovers.iter().map(line).collect()
     }
 
     fn name(&self, node: u16) -> String {
@@ -227,5 +246,21 @@ mod tests {
             (&line["kind"], &line["first"], &line["b"]["p50_us"]),
             (&"pair".into(), &"A".into(), &587.0.into())
         );
+    }
+
+    #[test]
+    fn failovers_of_both_targets_are_in_text_and_json() {
+        let mut lines = AbLines::new(OutputForm::Lines);
+        for (node, t_s) in [(0, 3.0), (1, 14.83)] {
+            let (from, to, by) = ("a:1".to_owned(), "b:2".to_owned(), "name".to_owned());
+            let what =
+                EventKind::Failover { from, to, length_s: 2.4, error_s: 0.02, by, epoch: None, cause: None };
+            lines.follow(&Record::Event(Event::new(t_s, what)).at_node(node));
+        }
+        let text = lines.failover_lines();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(text.lines().last().unwrap().starts_with("failover at 14.8 s: "), "{text}");
+        let json = serde_json::to_value(&lines.failovers).unwrap();
+        assert_eq!((&json[1]["node"], &json[1]["event"]), (&1.into(), &"failover".into()));
     }
 }

@@ -42,8 +42,8 @@ pub struct Live {
     outages: NodeOutages,
     wake: WakeProbe,
     host: HostProbe,
-    /// The probe that notices failovers; it exists if the targets are a cluster, or the first target has a host name.
-    failover: Option<FailoverProbe>,
+    /// The probes that notice failovers: of the cluster of the targets, or of each loaded target with a host name.
+    failovers: Vec<FailoverProbe>,
     /// The load settings of the last call of `look_at_recall`, and the recall probe, if the workload of these settings
     /// has vector searches.
     recall: Option<(Knobs, Option<RecallProbe>)>,
@@ -110,14 +110,18 @@ impl Live {
         }
         let collector = std::thread::Builder::new().name("collector".to_owned()).spawn(|| collector.run())?;
         let wake = WakeProbe::start(tick, clock, machine_up.clone())?;
-        let target = plan.servers[0].target.clone();
         let cluster = cluster.filter(|cluster| !cluster.is_ring());
-        let load_outages = targets[0].load.as_ref().map(|load| load.outages().clone()).unwrap_or_default();
-        let watched = FailoverPlan { target, cluster, outages: outages.clone(), load_outages };
-        let failover = match watched.cluster.is_some() || watched.target.address.is_name() {
-            true => Some(FailoverProbe::start(watched, clock, machine_up.clone())?),
-            false => None,
-        };
+        let watched = targets.iter().enumerate().filter(|(node, of)| *node == 0 || of.load.is_some());
+        let mut failovers = Vec::new();
+        for (node, of) in watched {
+            let target = plan.servers[node].target.clone();
+            let cluster = cluster.clone().filter(|_| node == 0);
+            let load_outages = of.load.as_ref().map(|load| load.outages().clone()).unwrap_or_default();
+            let watched = FailoverPlan { node, target, cluster, outages: outages.clone(), load_outages };
+            if watched.cluster.is_some() || watched.target.address.is_name() {
+                failovers.push(FailoverProbe::start(watched, clock, machine_up.clone())?);
+            }
+        }
         let host = HostProbe::start(plan, clock, machine_up.clone())?;
         let intrinsic = IntrinsicProbe::start(tick, clock, machine_up.clone())?;
         let (lag, recall, machine) = (None, None, machine_up);
@@ -127,7 +131,7 @@ impl Live {
             outages,
             wake,
             host,
-            failover,
+            failovers,
             lag,
             recall,
             machine,
@@ -291,10 +295,10 @@ impl Live {
     /// Ends the session: ends the load, waits for the last replies, and ends the probes and the collector.
     pub fn finish(mut self) {
         self.end_load();
-        let Self { targets, wake, host, failover, lag, recall, intrinsic, to_collector, collector, .. } =
+        let Self { targets, wake, host, failovers, lag, recall, intrinsic, to_collector, collector, .. } =
             self;
         targets.iter().for_each(|target| target.ping.stop());
-        drop((targets, wake, host, failover, lag, recall, intrinsic));
+        drop((targets, wake, host, failovers, lag, recall, intrinsic));
         drop(to_collector.send(CollectorMessage::Finish));
         collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     }

@@ -27,6 +27,8 @@ use crate::{
 /// The settings of the failover probe.
 #[derive(Debug, Clone)]
 pub struct FailoverPlan {
+    /// The number of the server in the session; with a cluster, the numbers are those of the cluster's nodes.
+    pub node: usize,
     /// The server that the user named.
     pub target: Target,
     /// The cluster of the server. With `None`, the probe watches the server itself, because the server's name may lead
@@ -124,10 +126,10 @@ fn watch_name(plan: &FailoverPlan, clock: Clock, stop: &StopFlag, messages: &Sen
         }
         let is_new = |since_ns: u64| since_ns > done_ns && clock.now_ns() >= since_ns + SHORTEST_NS;
         if let Some(outage) =
-            plan.outages.of(0).filter(|outage| is_new(outage.since_ns) && !named.found.is_empty())
+            plan.outages.of(plan.node).filter(|outage| is_new(outage.since_ns) && !named.found.is_empty())
         {
             done_ns = outage.since_ns;
-            report(0, named.search(outage, &plan.load_outages, (clock, stop)), messages);
+            report(plan.node, named.search(outage, &plan.load_outages, (clock, stop)), messages);
         }
         stop.pause_until(Instant::now() + LOOK_EVERY);
     }
@@ -182,6 +184,7 @@ mod tests {
         let (clock, outages, (sender, messages)) = (Clock::start(), NodeOutages::default(), channel());
         let load_outages = NodeOutages::default();
         let plan = FailoverPlan {
+            node: 1,
             target,
             cluster: None,
             outages: outages.clone(),
@@ -196,17 +199,17 @@ mod tests {
         wait_for_lookup(1);
         // The same server answers again, so this is not a failover.
         let due_ns = clock.now_ns() + 1;
-        outages.lost(0, due_ns);
+        outages.lost(1, due_ns);
         wait_for_lookup(2);
-        outages.answered(0, due_ns + 1);
+        outages.answered(1, due_ns + 1);
         present.store(1, Ordering::SeqCst);
         let due_ns = clock.now_ns();
-        outages.lost(0, due_ns);
-        outages.last_before(0, due_ns - 5_000_000);
+        outages.lost(1, due_ns);
+        outages.last_before(1, due_ns - 5_000_000);
         // A request of the load was due before the first PING that was lost.
         let due_ns = due_ns - 4_000_000;
         load_outages.lost(0, due_ns);
-        let ProbeMessage::Event { at_ns, node: 0, what } =
+        let ProbeMessage::Event { at_ns, node: 1, what } =
             messages.recv_timeout(Duration::from_secs(60)).unwrap()
         else {
             panic!("an event")
