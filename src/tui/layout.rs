@@ -70,7 +70,8 @@ pub struct ScreenPlan {
     pub commands: Rect,
     /// The latency: a horizontal rule and the chart.
     pub latency: Rect,
-    /// The lanes of the probes and of the server. Above them is a horizontal rule if there is room.
+    /// The lanes (charts of one or more rows) of the probes and of the server. Above them is a horizontal
+    /// rule if there is room.
     pub probes: Rect,
     /// The height of each lane, in rows.
     pub probe_rows: u16,

@@ -1,4 +1,5 @@
-//! [`Paint`] draws text and rules into a frame, in the theme's colours. Everything outside of the frame is clipped.
+//! [`Paint`] draws text and horizontal rules into a frame, in the theme's colours. Everything outside of the
+//! frame is clipped.
 //!
 //! [`Spots`] maps positions of the mouse to meanings. Drawing registers an area and its meaning; where areas overlap,
 //! the topmost area counts.

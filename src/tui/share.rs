@@ -4,7 +4,7 @@
 //! screen nor the session waits.
 //!
 //! ```text
-//! Effect::Write ─► begin ─► thread: records so far ─► segment? ─► sink ─► new file ─► look ─► a message, and the path is copied
+//! Effect::Write ─► begin ─► thread: records so far ─► segment? ─► sink ─► new file ─► poll ─► a message, and the path is copied
 //! ```
 
 use std::{

@@ -4,8 +4,9 @@
 //! colour alone. The theme `mono` uses only the terminal's default colour, so that no colour command is sent. If
 //! `NO_COLOR` is set, crossterm turns each colour command into a reset, which would remove bold and underline.
 //!
-//! [`colours`] defines the colours of each ink, and the shades behind a chart's lines: `Theme::ground(step)` for
-//! `step` in `0..colours::STEPS`. A [`GlyphSet`] defines the drawing characters.
+//! [`colours`] defines the colours of each ink (the meaning of a text or line, such as p99), and the shades
+//! behind a chart's lines: `Theme::ground(step)` for `step` in `0..colours::STEPS`. A [`GlyphSet`] defines
+//! the drawing characters.
 //!
 //! The option `--theme` names the palette. Without this option, the palette is chosen by the environment variables
 //! that describe the terminal.

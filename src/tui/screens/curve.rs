@@ -45,7 +45,8 @@ use crate::{
 
 /// From this width on, there is room for the points as a table.
 const ROOM_FOR_POINTS: u16 = 104;
-/// The minimum height of the two charts. Each chart needs a rule and two rows, and both charts share an axis.
+/// The minimum height of the two charts. Each chart needs a horizontal rule and two rows, and both charts
+/// share an axis.
 const LEAST_CHARTS: u16 = 8;
 
 /// Draws the Curve screen, without header and footer.

@@ -37,7 +37,7 @@ use crate::{
 
 /// The minimum width of the curve next to a table.
 const LEAST_CURVE: u16 = 34;
-/// The minimum height of the distribution as bars: a rule and some bars.
+/// The minimum height of the distribution as bars: a horizontal rule and some bars.
 const LEAST_BARS: u16 = 5;
 
 /// Draws the Latency screen, without header and footer.

@@ -31,7 +31,7 @@ use crate::{
     units::{self, count_with_noun},
 };
 
-/// The minimum height of the table of segments above the details, with rule and heading.
+/// The minimum height of the table of segments above the details, with its horizontal rule and its heading.
 const LEAST_TABLE: u16 = 6;
 
 /// Draws the Segments screen, without header and footer.
@@ -66,7 +66,8 @@ fn curve(paint: &mut Paint, area: Rect, rows: usize, model: &Model) -> u16 {
     room
 }
 
-/// The minimum height of the curve: a rule, four rows of a chart, the axis, its labels, and a blank row.
+/// The minimum height of the curve: a horizontal rule, four rows of a chart, the axis, its labels, and a
+/// blank row.
 const LEAST_ROWS: u16 = 8;
 
 /// Returns the figure that the curve shows. This is the sort column `sorted_by` if this figure is a result,

@@ -54,7 +54,8 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
     parameters(paint, Rect { x: left.right(), width: right, ..area }, model, &moment.body);
 }
 
-/// Returns the area of the charts at the bottom of `area`: a heading, some lanes, and a time axis if there is room.
+/// Returns the area of the charts at the bottom of `area`: a heading, some lanes (charts of one or more
+/// rows), and a time axis if there is room.
 fn charts(area: Rect) -> Rect {
     let rows = match area.height {
         0..16 => 0,
@@ -68,7 +69,7 @@ fn charts(area: Rect) -> Rect {
     Rect { y: area.bottom() - rows, height: rows, ..area }
 }
 
-/// The height of the time axis: a rule with events, and a row of times.
+/// The height of the time axis: a horizontal rule with events, and a row of times.
 const AXIS: u16 = 2;
 
 /// The gauges of the server that are drawn over time, the most important first.

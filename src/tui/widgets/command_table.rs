@@ -178,7 +178,7 @@ fn has_means_only(commands: &CommandCell) -> bool {
     commands.length_s > SOON_S && commands.stats.values().all(has_none)
 }
 
-/// The width of `commands by time, 60 s` in a rule.
+/// The width of `commands by time, 60 s` in a horizontal rule.
 const ROOM_FOR_TITLE: u16 = 25;
 
 fn title(commands: &CommandCell, width: u16) -> String {

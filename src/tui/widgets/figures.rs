@@ -35,7 +35,8 @@ pub fn ping_figure(level: Level, rtt: &Latency, pings: PingCell) -> String {
     }
 }
 
-/// Returns the median of a part of the pings as text, or a sign if the parts of most pings are unknown.
+/// Returns the median of one part of a ping's time (such as the receive delay) as text, or a sign if the
+/// parts of most pings are unknown.
 pub fn part_figure(part: &Latency, pings: PingCell) -> String {
     figure(Level::P50.of(part).filter(|_| !pings.lacks_parts()))
 }

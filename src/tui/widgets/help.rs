@@ -1,5 +1,5 @@
-//! The help: the keys of the present screen, the signs, the lanes, a guide to the screen, and all other keys. Typed
-//! text filters the help.
+//! The help: the keys of the present screen, the signs, the lanes (charts of the probes and the server), a
+//! guide to the screen, and all other keys. Typed text filters the help.
 //!
 //! ```text
 //! ┌─ redyno 0.1.0: help ────────┐

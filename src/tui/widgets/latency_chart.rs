@@ -8,8 +8,9 @@
 //!   1 ms┤▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ p90      812 µs
 //!       │⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠔⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒ p50      583 µs
 //! ```
-//! The axis extends from p50 to most p99.9 values in the period shown. Values outside the axis are drawn at the edge of
-//! the axis. The largest of several neighbouring values outside the axis has a mark with its number.
+//! The axis extends from p50 to most p99.9 values in the period shown. Values outside the axis are drawn at
+//! the edge of the axis. The largest of several neighbouring values outside the axis has a mark and its value
+//! as text.
 //!
 //! The background of the latency chart is denser where there are more requests. Even a single request in a cell is
 //! visible. Latencies above the axis are counted in the top row.

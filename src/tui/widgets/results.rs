@@ -133,7 +133,8 @@ pub fn operations(paint: &mut Paint, area: Rect, reading: &Reading) {
     operation_rows(paint, area, reading, 0);
 }
 
-/// Draws a rule with the range of operations shown, and below the rule the operations from position `first` on.
+/// Draws a horizontal rule with the range of operations shown, and below it the operations from position
+/// `first` on.
 pub fn operations_from(paint: &mut Paint, area: Rect, reading: &Reading, first: usize) {
     if area.height == 0 {
         return;
