@@ -8,7 +8,7 @@
 //! ```
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, VecDeque},
     sync::Arc,
 };
 
@@ -115,36 +115,44 @@ impl SentCommands {
     }
 }
 
-/// Returns redyno's own calls among those in `stats`, under the names that they have there. Before Redis 7, subcommands
-/// are counted under the name of their command.
-///
-/// `fresh` contains the calls since the previous poll. A call on another connection than the poll's may be executed
-/// after the poll. Such calls wait in `unseen` for the next poll, but no longer: they may never have been executed.
-pub(super) fn own_calls(
-    fresh: &BTreeMap<String, u64>,
-    unseen: &mut BTreeMap<String, u64>,
-    stats: &BTreeMap<String, CommandStat>,
-) -> BTreeMap<String, u64> {
-    let (mut own, before) = (BTreeMap::new(), std::mem::take(unseen));
-    let names: BTreeSet<_> = fresh.keys().chain(before.keys()).collect();
-    for name in names {
-        let calls = |calls: &BTreeMap<String, u64>| calls.get(name).copied().unwrap_or(0);
-        let (fresh, all) = (calls(fresh), calls(fresh) + calls(&before));
-        let command = name.split('|').next().unwrap_or_default();
-        let counted = stats.get_key_value(name).or_else(|| stats.get_key_value(command));
-        let seen = counted.map_or(0, |(name, stat)| {
-            let of_command = own.entry(name.clone()).or_insert(0);
-            let seen = all.min(stat.calls.saturating_sub(*of_command));
-            *of_command += seen;
-            seen
-        });
-        let late = (all - seen).min(fresh);
-        if late > 0 {
-            unseen.insert(name.clone(), late);
+/// Finds redyno's own calls in the server's statistics. A call on another connection than the poll's may be executed
+/// after the poll, and is then found by a later poll.
+#[derive(Debug, Default)]
+pub(super) struct OwnCalls {
+    /// The calls that no poll has found yet.
+    unseen: BTreeMap<String, u64>,
+    /// The calls that were sent before each of the last [`REMEMBERED`] polls. No earlier call is still expected: the
+    /// server may have had no room for its connection.
+    recent: VecDeque<BTreeMap<String, u64>>,
+}
+
+impl OwnCalls {
+    /// Returns redyno's own calls among those in `stats`, under the names that they have there. Before Redis 7,
+    /// subcommands are counted under the name of their command. `sent` contains the calls since the previous poll.
+    pub(super) fn find(
+        &mut self,
+        sent: BTreeMap<String, u64>,
+        stats: &BTreeMap<String, CommandStat>,
+    ) -> BTreeMap<String, u64> {
+        let (mut own, mut expected) = (BTreeMap::new(), std::mem::take(&mut self.unseen));
+        sent.iter().for_each(|(name, calls)| *expected.entry(name.clone()).or_default() += calls);
+        self.recent.push_back(sent);
+        self.recent.drain(..self.recent.len().saturating_sub(REMEMBERED));
+        for (name, mut calls) in expected {
+            let command = name.split('|').next().unwrap_or_default();
+            if let Some((known, stat)) = stats.get_key_value(&name).or_else(|| stats.get_key_value(command)) {
+                let of_command = own.entry(known.clone()).or_insert(0);
+                let seen = calls.min(stat.calls - *of_command);
+                (*of_command, calls) = (*of_command + seen, calls - seen);
+            }
+            let recent = self.recent.iter().filter_map(|sent| sent.get(&name)).sum();
+            if calls.min(recent) > 0 {
+                self.unseen.insert(name, calls.min(recent));
+            }
         }
+        own.retain(|_, calls| *calls > 0);
+        own
     }
-    own.retain(|_, calls| *calls > 0);
-    own
 }
 
 /// Subtracts the commands of redyno's key scans from the server's commands per second and from its keyspace
@@ -275,8 +283,7 @@ mod tests {
     fn status(before: &str, now: &str, own: &[(&str, u64)]) -> Status {
         let [before, now] = [before, now].map(CommandCounters::parse);
         let command_stats = now.since(&before).unwrap();
-        let own = calls(own);
-        let own = own_calls(&own, &mut BTreeMap::new(), &command_stats);
+        let own = OwnCalls::default().find(calls(own), &command_stats);
         Status { poll_s: Some(1.0), command_stats, own, ..Status::default() }
     }
 
@@ -345,7 +352,7 @@ mod tests {
         assert!(sent.take().is_empty());
         let now = "cmdstat_config:calls=4,usec=100\r\ncmdstat_info:calls=1,usec=70\r\n";
         let mut status = status("", now, &[]);
-        status.own = own_calls(&own, &mut BTreeMap::new(), &status.command_stats);
+        status.own = OwnCalls::default().find(own, &status.command_stats);
         assert_eq!(status.own, calls(&[("config", 1), ("info", 1)]));
         let config = status.of_others("config").unwrap();
         assert_eq!((config.calls, config.usec, status.of_others("info")), (3, 75, None));
@@ -353,19 +360,18 @@ mod tests {
     }
 
     #[test]
-    fn own_calls_that_a_poll_has_overtaken_belong_to_the_next_poll_only() {
-        let mut unseen = BTreeMap::new();
-        let mut own = |fresh: &[_], now| {
-            let status = status("", now, &[]);
-            own_calls(&calls(fresh), &mut unseen, &status.command_stats)
-        };
-        let (scan, hello) = ("cmdstat_scan:calls=2,usec=8\r\n", "cmdstat_hello:calls=7,usec=8\r\n");
+    fn own_calls_that_a_poll_has_overtaken_belong_to_one_of_the_next_polls() {
+        let mut all = OwnCalls::default();
+        let mut own = |sent: &[_], now| all.find(calls(sent), &status("", now, &[]).command_stats);
+        let scan = "cmdstat_scan:calls=2,usec=8\r\n";
         assert_eq!(own(&[("scan", 3), ("cluster|slots", 1)], scan), calls(&[("scan", 2)]));
-        let next = format!("{}cmdstat_cluster:calls=4,usec=1\r\n", scan.replace('2', "1"));
+        let next = format!("{scan}cmdstat_cluster:calls=4,usec=1\r\n");
         assert_eq!(own(&[], &next), calls(&[("cluster", 1), ("scan", 1)]));
-        assert_eq!(own(&[("hello", 9)], ""), calls(&[]), "the server was full");
-        assert_eq!(own(&[], ""), calls(&[]));
-        assert_eq!(own(&[], hello), calls(&[]), "these are of others");
+        let hello = "cmdstat_hello:calls=7,usec=8\r\n";
+        assert_eq!(own(&[("hello", 9)], ""), calls(&[]));
+        assert_eq!(own(&[], hello), calls(&[("hello", 7)]));
+        (0..REMEMBERED).for_each(|_| assert_eq!(own(&[], ""), calls(&[])));
+        assert_eq!(own(&[], hello), calls(&[]), "two found no place, so these are of others");
     }
 
     #[test]

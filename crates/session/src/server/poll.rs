@@ -32,7 +32,7 @@ use super::{
     link::Datum,
     link::RedisSender,
     news::InfoChanges,
-    pace::{Paces, own_calls, subtract_key_scans},
+    pace::{OwnCalls, Paces, subtract_key_scans},
     questions::{command_log, command_stats, has_command_log},
     slot_stats::SlotStats,
     slow_log::{self, CommandLog, SlowLog},
@@ -77,8 +77,7 @@ pub(super) struct RedisPoller {
     commands: Option<CommandCounters>,
     times: CommandTimes,
     news: InfoChanges,
-    /// Redyno's own commands that were sent before a poll, and that the server counts in the next poll.
-    unseen: BTreeMap<String, u64>,
+    own: OwnCalls,
     errors: Option<BTreeMap<String, u64>>,
     slow_log: SlowLog,
     /// Whether the server has COMMANDLOG, with logs of large requests and of large replies.
@@ -185,7 +184,7 @@ impl RedisPoller {
             let now = CommandCounters::parse(&text);
             let added = self.commands.as_ref().and_then(|before| now.since(before));
             status.command_stats = added.unwrap_or_default();
-            status.own = own_calls(&own, &mut self.unseen, &status.command_stats);
+            status.own = self.own.find(own, &status.command_stats);
             let errors = errors(&text);
             status.errors =
                 self.errors.as_ref().map_or_else(BTreeMap::new, |then| errors_since(&errors, then));
