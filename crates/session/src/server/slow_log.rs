@@ -45,7 +45,7 @@ pub(super) struct SlowLog {
     part: Option<&'static str>,
 }
 
-/// COMMANDLOG's logs of large requests and of large replies, in the order of [`PARTS`].
+/// COMMANDLOG's logs of large requests and of large replies, with requests first, as in [`PARTS`].
 pub(super) struct CommandLog(pub(super) [SlowLog; 2]);
 
 impl Default for CommandLog {

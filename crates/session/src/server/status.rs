@@ -62,7 +62,7 @@ pub struct Status {
     /// that did not request slots.
     #[serde(default, rename = "busy_slots", skip_serializing_if = "Option::is_none")]
     pub slots: Option<Vec<SlotUse>>,
-    /// The replicas that are online. The records of each replica contain its figures, and this record does not.
+    /// The replicas that are online. This record does not contain them: each replica has records of its own.
     #[serde(skip)]
     pub replicas: Vec<ReplicaProgress>,
 }
@@ -117,8 +117,8 @@ impl Status {
         (others.calls > 0 || others.rejected.is_some_and(|n| n > 0)).then_some(others)
     }
 
-    /// Returns the time of the main thread that redyno's calls of a command used, in microseconds. The time is
-    /// estimated as in [`of_others`](Self::of_others).
+    /// Returns how long redyno's calls of a command occupied the server's main thread, in microseconds. The
+    /// time is estimated as in [`of_others`](Self::of_others).
     pub fn own_us(&self, name: &str) -> f64 {
         let Some(stat) = self.command_stats.get(name).filter(|stat| stat.calls > 0) else { return 0.0 };
         let own = self.own.get(name).copied().unwrap_or(0).min(stat.calls);
@@ -152,9 +152,9 @@ pub struct CommandStat {
     pub failed: Option<u64>,
     /// Calls that were refused before execution (wrong arguments, OOM, ACL); `None` before Redis 6.2.
     pub rejected: Option<u64>,
-    /// The histogram of the execution times since the previous histogram, usually from the previous poll. Each bucket
-    /// has an upper limit in microseconds and a number of calls. The histogram is present for the commands with the
-    /// most calls, on servers that have LATENCY HISTOGRAM.
+    /// The histogram of the execution times since the last poll that read a histogram, usually the previous
+    /// poll. Each bucket has an upper limit in microseconds and a number of calls. The histogram is present
+    /// for the commands with the most calls, on servers that have LATENCY HISTOGRAM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<Buckets>,
     /// The percentiles of the execution times since the server's start or CONFIG RESETSTAT, in microseconds by name
@@ -209,7 +209,8 @@ pub enum ControlMessage {
         /// The content of the reply.
         status: Box<Status>,
     },
-    /// A setup has sent commands to the server. The commands of a setup are not operations of the load.
+    /// redyno has sent commands that prepare the server for the load. These commands are not operations of
+    /// the load.
     SetupRequests {
         /// The time when the last reply arrived.
         at_ns: u64,

@@ -1,5 +1,5 @@
-//! The survey of a server before the first write: its keys, clients and runs. The survey writes nothing, and sends a
-//! limited number of commands.
+//! The survey of a server before the first write: its keys, its clients, and earlier runs of redyno. The
+//! survey writes nothing, and sends a limited number of commands.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -22,8 +22,8 @@ use crate::{
 const LOOK_THROUGH_KEYS: u64 = 5_000;
 /// The number of keys that each SCAN of the survey requests.
 const SCAN_COUNT: u32 = 500;
-/// The largest number of SCANs in a check of all keys. If more SCANs are needed, keys are added faster than redyno
-/// checks them.
+/// The largest number of SCANs in a check of all keys. A check that needs more SCANs stops, because keys are
+/// added faster than redyno can check them.
 const LOOK_THROUGH_STEPS: u32 = 40;
 
 /// The results of a survey.
@@ -31,7 +31,8 @@ const LOOK_THROUGH_STEPS: u32 = 40;
 pub struct Survey {
     /// The address of the server.
     pub address: Address,
-    /// The number of servers to which these results belong: 1, all primaries of a cluster, or all servers of a load.
+    /// The number of servers that were surveyed: one server, all primaries of a cluster, or all servers under
+    /// load.
     pub primaries: u64,
     /// Whether the server is a node of a cluster.
     pub in_cluster: bool,
@@ -118,12 +119,13 @@ impl Foreign {
 /// The other connected clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherClients {
-    /// The number of clients of other programs, without replicas and clients in MONITOR.
+    /// The number of clients of other programs; replicas and clients that use MONITOR are not counted.
     pub clients: u64,
     /// The number of connected replicas.
     pub replicas: u64,
-    /// The number of load connections of all sessions of redyno, recognised by their names. `None` if CLIENT LIST is
-    /// not permitted; then `clients` counts all connections except one, and `replicas` is from INFO.
+    /// The number of load connections of all sessions of redyno, recognised by their names. `None` if CLIENT
+    /// LIST is not permitted; then `clients` counts all connections except the survey's own, and `replicas`
+    /// is from INFO.
     pub load: Option<u64>,
     /// The number of other sessions of redyno, with or without load. `None` if CLIENT LIST is not permitted.
     pub sessions: Option<u64>,
@@ -272,9 +274,9 @@ async fn unfit(wire: &RedisSender, info: &Info<'_>) -> Result<Option<String>, Se
     Ok(cluster.text("cluster_state").filter(|state| *state != "ok").map(broken))
 }
 
-/// Returns the markers of sessions that kept their keys, or that were killed before they could clean up. Markers of
-/// sessions that may still be running are not included. From other databases, only markers with changes of the whole
-/// server are included.
+/// Returns the markers of sessions that kept their keys, or that were killed before they could clean up.
+/// Markers of sessions that may still be running are not included. Markers in other databases are included
+/// only if their session has changed the whole server, for example a parameter.
 pub(super) async fn leftovers(wire: &RedisSender, target: &Target) -> Result<Vec<Marker>, ServerError> {
     // A node that replies CLUSTERDOWN serves no keys, and fred would drop the other requests.
     if let Ok(text) = wire.info().await
@@ -297,7 +299,8 @@ pub(super) async fn leftovers(wire: &RedisSender, target: &Target) -> Result<Vec
     Ok(markers)
 }
 
-/// The keys of redyno: the listed runs, and the names of the lists and the markers.
+/// Recognises redyno's keys: the keys of listed runs, and the lists and markers that redyno stores on the
+/// server.
 struct RedynoKeys<'a> {
     runs: HashMap<RunId, &'a Marker>,
     notes: HashSet<Vec<u8>>,

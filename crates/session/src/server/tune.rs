@@ -1,13 +1,13 @@
-//! Sets a parameter of the server, and restores it. Before a parameter is set, the value to restore is written to the
-//! ledger and the marker. So the session can always restore the parameter, and the parameters of a killed session can
-//! be found.
+//! Sets a parameter of the server, and restores it. Before a parameter is set, its old value is written to
+//! the ledger (in redyno's memory) and to the marker (a key on the server). The session restores parameters
+//! from its ledger; if the session is killed, a later redyno restores them from the marker.
 //!
 //! ```text
 //! GET, note, other sessions? ─► CONFIG SET ─► GET, note the new value     restore: GET, CONFIG SET, remove from ledger
 //!                       └────────┴ refused: the note is removed                    and marker
 //! ```
-//! If the new value is a lower memory limit, the server may refuse to write the new value to the marker. In this case,
-//! the earlier content of the marker is sufficient.
+//! If the new value is a lower memory limit, the server may refuse to write the new value to the marker. The
+//! parameter can be restored even then, because the marker already contains the old value.
 
 use super::{
     ConfigChange, Ledger, Parameter, ServerError, TunedParameter, config::get, link::RedisSender,
@@ -161,8 +161,8 @@ async fn write_marker(wire: &RedisSender, ledger: &Ledger, name: &str) -> Result
     })
 }
 
-/// Ignores a refusal by the server. If the server accepts no keys, either there is no marker, or the marker keeps its
-/// previous content.
+/// Returns `Ok` if the server refused to write a marker. A server that accepts no writes has no marker, or
+/// keeps the marker's previous content.
 pub(super) fn ignore_refusal(answer: Result<(), ServerError>) -> Result<(), ServerError> {
     answer.or_else(|error| if error.is_refused() { Ok(()) } else { Err(error) })
 }

@@ -33,8 +33,8 @@ struct Note {
 
 impl TunedParameter {
     /// Returns the entry for setting `name` from the value `from` to `to`. `knows` is the session's earlier
-    /// entry for the parameter, if there is one. The old value in `knows` is kept. If another client has
-    /// changed the parameter since then, the value of that client is the one to restore.
+    /// entry for the parameter, if there is one. The value to restore is then the old value in `knows`. If
+    /// another client has changed the parameter since that entry, the value to restore is `from`.
     pub fn with_change(knows: Option<&Self>, name: &str, from: &str, to: &str) -> Self {
         let fresh = || Self { name: name.to_owned(), from: from.to_owned(), to: Vec::new() };
         let mut tuned = knows.filter(|tuned| tuned.is_ours(from)).cloned().unwrap_or_else(fresh);
@@ -60,8 +60,8 @@ impl TunedParameter {
         serde_json::to_string(&note).expect("texts can be written as JSON")
     }
 
-    /// Parses a [`note`](Self::note). Returns `None` for a note that no session writes, for example with an old value
-    /// that is not [plausible](Parameter::is_plausible) for the parameter.
+    /// Parses a [`note`](Self::note). The result is `None` for a note that no session writes, for example one
+    /// with an old value that is not [plausible](Parameter::is_plausible) for the parameter.
     pub(super) fn read(parameter: &Parameter, note: &str) -> Option<Self> {
         if note.len() > LONGEST_NOTE {
             return None;
@@ -73,11 +73,11 @@ impl TunedParameter {
         is_believed.then(|| Self { name: parameter.name.to_owned(), from, to })
     }
 
-    /// Checks that [`read`](Self::read) will accept the [`note`](Self::note) and recognise its values, so that the
-    /// parameter can be restored after the session is killed.
+    /// Checks that the parameter can be restored from the [`note`](Self::note) after the session is killed:
+    /// [`read`](Self::read) must accept the note and recognise its values.
     ///
     /// # Errors
-    /// The error is a message with the value that will not be accepted, and the accepted range.
+    /// Fails with a message that contains the unacceptable value and the accepted range.
     pub(super) fn check(&self, parameter: &Parameter) -> Result<(), String> {
         let known = parameter.plausible_words();
         if !parameter.is_plausible(&self.from) {

@@ -1,4 +1,5 @@
-//! The main loop of the control plane: connects, polls, carries out orders, and reconnects after a loss.
+//! The main loop of the control plane: connects, polls, carries out the session's orders (such as CONFIG
+//! SET), and reconnects after a loss.
 //!
 //! ```text
 //! ┌► greet ─► open link ─► poll every second, carry out orders ─┐ lost
@@ -55,7 +56,8 @@ impl ConnectFailure {
 
 /// The end of a connection.
 enum ConnectionEnd {
-    /// The connection was lost. The next attempt to connect shows whether the server can be reached.
+    /// The connection was lost. Whether the server can still be reached is known only after the next attempt
+    /// to connect.
     Broken(String),
     /// The server does not reply on this connection any more.
     Hung(String),

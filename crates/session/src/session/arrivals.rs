@@ -16,13 +16,15 @@ const MOST_NAMED: usize = 64;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReceiverResults {
-    /// The times are from PUBLISH to the receipt by each subscriber.
+    /// Messages to subscribers; their times are from PUBLISH to the receipt by each subscriber.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Box<ReceivedMessages>>,
-    /// The times are from the sending by a producer to the receipt by a consumer of a queue or a stream.
+    /// Messages of queues and streams; their times are from the sending by a producer to the receipt by a
+    /// consumer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handover: Option<Box<ReceivedMessages>>,
-    /// The times are from a write to the invalidation of the written key.
+    /// Invalidations of cached keys; their times are from the write of a key to the receipt of its
+    /// invalidation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invalidation: Option<Box<ReceivedMessages>>,
 }
@@ -90,7 +92,7 @@ pub struct OneReceiver {
 }
 
 impl ReceiverResults {
-    /// Returns the results of each kind of time, with the name of the kind in records.
+    /// Returns the results of each kind of time, with the name that the kind has in records (`delivery`).
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &ReceivedMessages)> {
         let all = [
             ("delivery", &self.delivery),

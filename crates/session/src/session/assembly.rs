@@ -1,4 +1,5 @@
-//! Merges the results that the workers report into one interval record for each tick (quarter second) and segment.
+//! Merges the results that the workers report into one interval record for each tick (quarter second) and
+//! segment (time with the same load settings).
 //!
 //! ```text
 //! load-0  ──[17: seg 1]─[17: seg 2, closes it]──►┐
@@ -6,8 +7,9 @@
 //! ```
 //! All workers count ticks from the start of the session. A tick is complete when every worker has reported
 //! it or a later tick. If a worker is [`PATIENCE`] ticks behind, the tick is completed without this worker.
-//! Its late results become an interval with length 0, so no reply is lost. Replies after the end of a segment
-//! form one interval, the drain. The drain is complete when no worker waits for such a reply.
+//! Results that this worker reports later become an interval with length 0, so no reply is lost. Replies
+//! after the end of a segment form one interval, the drain. The drain is complete when no worker waits for
+//! replies of the segment any more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +53,8 @@ struct WorkerState {
 #[derive(Default)]
 struct Pending {
     interval: Interval,
-    /// The start of the first report with a length, and the end of the last report.
+    /// The earliest start of these reports; `None` if they contain only late replies, whose reports have no
+    /// length.
     start_ns: Option<u64>,
     end_ns: u64,
     /// The number of connections of each worker that has reported.
@@ -119,7 +122,8 @@ impl Assembly {
         }
     }
 
-    /// Returns the earliest tick's intervals if this tick (quarter second) is complete, then complete drains.
+    /// Returns the intervals of the earliest tick (quarter second) if it is complete, followed by the
+    /// intervals of complete drains.
     pub(super) fn take(&mut self) -> Option<Vec<Interval>> {
         let first =
             self.ticks.first_key_value().map(|(tick, _)| *tick).filter(|tick| self.is_complete(*tick));
@@ -141,7 +145,8 @@ impl Assembly {
         tick <= self.complete_tick()
     }
 
-    /// Returns the last complete tick (quarter second), which gets no more results with a length.
+    /// Returns the last complete tick (quarter second). Results that arrive for it later are reported with
+    /// length 0.
     pub(super) fn complete_tick(&self) -> u64 {
         let closed = self.workers.iter().map(|worker| worker.closed).min().unwrap_or(u64::MAX);
         closed.max(self.newest.saturating_sub(PATIENCE))

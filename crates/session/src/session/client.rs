@@ -17,23 +17,24 @@ use crate::stats::{Latency, coarse};
 pub struct Client {
     /// The share of a core that redyno's busiest worker used, user and system time, 0 to 1.
     pub cpu: f64,
-    /// How long a worker was ready to run but had no core, as a share of the time, 0 to 1. The value is of
-    /// the worker that waited longest; `null` except on Linux.
+    /// How long a worker was ready to run but had no core, as a share of the time, 0 to 1. This is the
+    /// largest share of all workers; `null` except on Linux.
     pub run_delay: Option<f64>,
     /// The cost of each worker, `load-0` first; the cost of the receivers' thread is last.
     pub workers: Vec<WorkerCost>,
-    /// How long clients could have sent requests but waited for records of the dataset, as a share of the
-    /// time, 0 to 1. The value is of the worker that waited longest; absent if no client waited.
+    /// The share of the time in which clients could not send requests because the next records of the dataset
+    /// were not read yet, 0 to 1. This is the largest share of all workers; absent if no client waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_wait: Option<f64>,
     /// How long replies waited in redyno: the time from the return of `poll` to the read, one sample for each
-    /// connection that `poll` reported as readable. A service time ends at a timestamp. redyno takes this
-    /// timestamp when `poll` returns, and takes a new timestamp after each 32 connections. Service times
-    /// therefore include a part of the wait in redyno.
+    /// connection that `poll` reported as readable. redyno takes the timestamp that ends a service time when
+    /// `poll` returns, and takes a new one after each 32 connections. Service times therefore include a part
+    /// of the wait in redyno.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
-    /// By how much the timestamps of replies can be late: for each round with a read, the time between the waits of the
-    /// poll loop. A reply that arrives while a worker handles other replies gets the timestamp of the next wait.
+    /// By how much the timestamps of replies can be late: the time from the return of `poll` to its next
+    /// call, one sample for each such time with a read. A reply that arrives in this time gets its timestamp
+    /// when that next call returns.
     #[serde(default, skip_serializing_if = "Latency::is_empty", serialize_with = "coarse::serialize")]
     pub receive_lag: Latency,
     /// How late requests were sent: the time from the moment when a batch of requests was due until it was

@@ -40,7 +40,7 @@ impl Coalesce {
         self.nodes.entry(record.node().unwrap_or_default()).or_default().push(record)
     }
 
-    /// Returns all kept records, for a session that ends without an end record.
+    /// Returns all records that are still kept; needed if a session ends without an end record.
     pub fn rest(&mut self) -> Vec<Arc<Record>> {
         let mut out = Vec::new();
         self.nodes.values_mut().for_each(|sum| sum.flush(&mut out));
@@ -108,8 +108,8 @@ fn hold_span<T: Clone>(sum: &mut Option<Span<T>>, span: &Span<T>, merge: impl Fn
     }
 }
 
-/// Adds the ping record `new` to the earlier ping record `held`. Fields that describe the end of the period are taken
-/// from `new`.
+/// Adds the ping record `new` to `sum`, which contains the earlier ping records. Fields that describe the end
+/// of the period are taken from `new`.
 fn merge_pings(sum: &mut probe::Ping, new: &probe::Ping) {
     sum.rtt.merge(&new.rtt);
     sum.timing = new.timing.or(sum.timing);

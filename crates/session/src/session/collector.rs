@@ -33,7 +33,7 @@ use crate::{
 /// The longest time between two reads of the collector's inputs: a fifth of the delay that a person notices.
 const ROUND: Duration = Duration::from_millis(20);
 
-/// The messages of the session to the collector.
+/// The messages that the session sends to the collector.
 pub(super) enum CollectorMessage {
     /// The load settings of a target have changed. The number of the target counts from 0.
     Segment(usize, Segment),
@@ -41,8 +41,8 @@ pub(super) enum CollectorMessage {
     Join { address: String, inputs: Box<TargetInputs>, first: Box<Segment> },
     /// A user's note, or an event of the session itself.
     Record(Record),
-    /// A new listener, which receives the first record with the present time as its start, the records of the current
-    /// segments, and all later records.
+    /// A new listener. It receives the session's first record, whose start is set to the present time, the
+    /// records of the current segments, and all later records.
     Listen(Feed<Arc<Record>>),
     /// The workers are about to stop. The collector reads the remaining reports of the workers, and ends.
     Finish,
@@ -100,8 +100,8 @@ impl Collector {
         self.start = Some(session);
     }
 
-    /// Sends the first segment of a target, and the report that the target's control plane made before the
-    /// session began.
+    /// Sends the record of a target's first segment, and records of the report that the target's control
+    /// plane made before the session began.
     pub(super) fn begin_target(
         &mut self,
         target: usize,
@@ -188,8 +188,8 @@ impl Collector {
         }
     }
 
-    /// Passes the report of a primary to each of its replicas that is a target of the session. The primary must know
-    /// this target by the same address.
+    /// Passes what a primary reports about its replicas to those replicas that are targets of the session. A
+    /// replica is found only if its address in the report equals its address in the session.
     fn hear_replicas(&mut self, report: &Moment<server::Status>) {
         for replica in &report.body.replicas {
             let address = |node: usize| self.start.as_ref()?.address_of(node as u16);

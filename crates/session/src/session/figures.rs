@@ -164,7 +164,7 @@ figures! {
     };
     /// Good replies.
     OPS "ops" "ops" Count |row| Some(row.ops as f64);
-    /// Good replies that arrived after the end of the load or segment; in closed loop, rates exclude these replies.
+    /// Good replies that arrived after the end of the load or segment; in closed loop, they do not count in rates.
     DRAINED "drained" "drained" Count |row| Some(row.drained as f64);
     /// Good replies per second.
     OPS_PER_S "ops_per_s" "ops/s" Count |row| row.ops_per_s;
@@ -272,7 +272,8 @@ figures! {
     INVALIDATION_MAX "invalidation_max_us" "inval max" Latency |row| arrived(row, Level::Max, |all| &all.invalidation);
 }
 
-/// Defines the figures that compare sessions without load. In exports these figures have rows of their own.
+/// Defines the figures for comparisons of sessions without load. Exports write these figures in separate
+/// rows.
 macro_rules! monitored {
     ($($name:literal $heading:literal $unit:ident $about:literal $of:expr;)*) => {
         /// The figures for comparisons of sessions without load: first PING, then means of gauges.
@@ -309,7 +310,7 @@ monitored! {
 }
 
 /// The number of PING percentiles, which come first in [`MONITORED`]. Lower percentiles are better. The other
-/// figures are single values or means of gauges: neither lower nor higher values of these are better.
+/// figures are single values or means of gauges: for these, a higher or lower value is not better or worse.
 pub const MONITORED_LEVELS: usize = 4;
 
 /// Returns the figures of PING: the percentiles and the maximum.

@@ -148,9 +148,10 @@ of_the_load! {
         /// Requests by hash slot of a cluster, for the busiest slots only. The counts are lower bounds.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub slots: BTreeMap<u16, u64>,
-        /// Answered requests by command, as the server's statistics count them. An operation may consist of several
-        /// requests. The counts exclude MULTI and EXEC around an operation, the greeting of connections (`AUTH`,
-        /// `HELLO`, `SELECT`, `CLIENT|SETNAME`), and the commands of a setup.
+        /// Answered requests by command, as the server's statistics count them. An operation may consist of
+        /// several requests. The counts exclude MULTI and EXEC around an operation, the greeting of
+        /// connections (`AUTH`, `HELLO`, `SELECT`, `CLIENT|SETNAME`), and the commands that prepare the
+        /// server before the load.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub requests: BTreeMap<String, u64>,
     }
@@ -195,7 +196,7 @@ pub struct OperationInterval {
     /// Good replies that arrived after the end of the load or segment. `ops` includes these replies.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub drained: u64,
-    /// Drained replies in closed loop, which are in no rate. Only sums of intervals have this count.
+    /// Drained replies in closed loop, which do not count in rates. Only sums of intervals have this count.
     #[serde(skip)]
     pub out_of_rate: u64,
     /// Reads of the operation that found their key.
@@ -224,7 +225,8 @@ pub struct OperationInterval {
 }
 
 impl Interval {
-    /// Merges this interval with `later`. The result covers both; a drain adds no length to intervals of another kind.
+    /// Merges this interval with `later`. The result covers both intervals. If only `later` is a drain, its
+    /// length is not added.
     pub fn merge(&mut self, later: &Self) {
         self.merge_over(later, if self.drain { later.length_s } else { later.timed_s() });
         self.paused_s += later.paused_s;
@@ -267,7 +269,8 @@ impl Interval {
         if self.drain { 0.0 } else { self.length_s + self.paused_s }
     }
 
-    /// Returns the number of good replies in the rate of the load. In closed loop, drained replies are not in the rate.
+    /// Returns the number of good replies that count in the rate of the load. In closed loop, drained replies
+    /// do not count.
     pub fn in_rate(&self) -> u64 {
         if self.response.is_some() { self.ops } else { self.ops.saturating_sub(self.drained) }
     }

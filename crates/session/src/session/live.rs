@@ -44,8 +44,8 @@ pub struct Live {
     host: HostProbe,
     /// The probes that notice failovers: of the cluster of the targets, or of each loaded target with a host name.
     failovers: Vec<FailoverProbe>,
-    /// The load settings of the last call of `look_at_recall`, and the recall probe, if the workload of these settings
-    /// has vector searches.
+    /// The load settings of the last call of `look_at_recall`, and the recall probe; the probe is absent if
+    /// the workload of these settings has no vector searches.
     recall: Option<(Knobs, Option<RecallProbe>)>,
     /// The probe of the replicas' lag, if it was started.
     lag: Option<LagProbe>,
@@ -262,8 +262,8 @@ impl Live {
         self.targets.iter().filter_map(|target| target.load.as_ref())
     }
 
-    /// Adds a listener, which receives the first record with the present time as its start, the records of the current
-    /// segments, and all later records.
+    /// Adds a listener. It receives the session's first record, whose start is set to the present time, the
+    /// records of the current segments, and all later records.
     pub fn listen(&self, listener: Feed<Arc<Record>>) {
         self.send(CollectorMessage::Listen(listener));
     }

@@ -48,7 +48,7 @@ pub struct TargetSettings {
     pub heard: Option<server::ControlMessage>,
     /// The receiver of the reports of the target's control plane.
     pub server: Receiver<server::ControlMessage>,
-    /// The joined records of the agents, if a fleet carries the load out.
+    /// The joined records of the agents, if a fleet generates the load.
     pub fleet: Option<Receiver<Record>>,
     /// Whether the load goes to this target when the load is switched on. If not, the load goes to another
     /// target.
