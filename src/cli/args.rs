@@ -74,7 +74,7 @@ pub struct CommandLine {
     /// The options of the session: its length, its output, and the look of the screen.
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Several machines that carry the load out.
+    /// Several machines that generate the load.
     #[command(flatten)]
     pub fleet: FleetArgs,
     /// redis-cli's modes.

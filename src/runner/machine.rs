@@ -67,7 +67,8 @@ pub(super) struct Machine {
     load: Interval,
     has_loaded: bool,
     is_aside: bool,
-    /// Whether agents on other machines carry the load out. Then only PING depends on the delays of this machine.
+    /// Whether agents on other machines generate the load. Then only PING depends on the delays of this
+    /// machine.
     has_agents: bool,
 }
 

@@ -1,5 +1,4 @@
-//! Merges the results that the workers report into one interval record for each tick (quarter second) and
-//! segment (time with the same load settings).
+//! Merges the results of the workers into one interval record for each tick (quarter second) and segment.
 //!
 //! ```text
 //! load-0  ──[17: seg 1]─[17: seg 2, closes it]──►┐
@@ -7,9 +6,8 @@
 //! ```
 //! All workers count ticks from the start of the session. A tick is complete when every worker has reported
 //! it or a later tick. If a worker is [`PATIENCE`] ticks behind, the tick is completed without this worker.
-//! Results that this worker reports later become an interval with length 0, so no reply is lost. Replies
-//! after the end of a segment form one interval, the drain. The drain is complete when no worker waits for
-//! replies of the segment any more.
+//! Its results for this tick become an interval with length 0 later, so no reply is lost. Replies after the end
+//! of a segment form one interval, the drain, which is complete when no worker waits for such a reply.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,8 +51,7 @@ struct WorkerState {
 #[derive(Default)]
 struct Pending {
     interval: Interval,
-    /// The earliest start of these reports; `None` if they contain only late replies, whose reports have no
-    /// length.
+    /// The earliest start of these reports; `None` if they contain only late replies.
     start_ns: Option<u64>,
     end_ns: u64,
     /// The number of connections of each worker that has reported.
@@ -122,8 +119,7 @@ impl Assembly {
         }
     }
 
-    /// Returns the intervals of the earliest tick (quarter second) if it is complete, followed by the
-    /// intervals of complete drains.
+    /// Returns the intervals of the earliest tick (quarter second) if it is complete, and of complete drains.
     pub(super) fn take(&mut self) -> Option<Vec<Interval>> {
         let first =
             self.ticks.first_key_value().map(|(tick, _)| *tick).filter(|tick| self.is_complete(*tick));
@@ -145,8 +141,7 @@ impl Assembly {
         tick <= self.complete_tick()
     }
 
-    /// Returns the last complete tick (quarter second). Results that arrive for it later are reported with
-    /// length 0.
+    /// Returns the last complete tick (quarter second); later results for this tick have the length 0.
     pub(super) fn complete_tick(&self) -> u64 {
         let closed = self.workers.iter().map(|worker| worker.closed).min().unwrap_or(u64::MAX);
         closed.max(self.newest.saturating_sub(PATIENCE))

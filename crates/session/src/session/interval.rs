@@ -149,9 +149,8 @@ of_the_load! {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub slots: BTreeMap<u16, u64>,
         /// Answered requests by command, as the server's statistics count them. An operation may consist of
-        /// several requests. The counts exclude MULTI and EXEC around an operation, the greeting of
-        /// connections (`AUTH`, `HELLO`, `SELECT`, `CLIENT|SETNAME`), and the commands that prepare the
-        /// server before the load.
+        /// several requests. The counts exclude MULTI and EXEC around an operation, the greeting of connections
+        /// (`AUTH`, `HELLO`, `SELECT`, `CLIENT|SETNAME`), and commands that prepare the server for the load.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub requests: BTreeMap<String, u64>,
     }
@@ -225,8 +224,7 @@ pub struct OperationInterval {
 }
 
 impl Interval {
-    /// Merges this interval with `later`. The result covers both intervals. If only `later` is a drain, its
-    /// length is not added.
+    /// Merges this interval with `later`; the length of a drain is added only to another drain.
     pub fn merge(&mut self, later: &Self) {
         self.merge_over(later, if self.drain { later.length_s } else { later.timed_s() });
         self.paused_s += later.paused_s;
@@ -269,8 +267,7 @@ impl Interval {
         if self.drain { 0.0 } else { self.length_s + self.paused_s }
     }
 
-    /// Returns the number of good replies that count in the rate of the load. In closed loop, drained replies
-    /// do not count.
+    /// Returns the number of good replies that count in the load's rate: in closed loop, all except drained replies.
     pub fn in_rate(&self) -> u64 {
         if self.response.is_some() { self.ops } else { self.ops.saturating_sub(self.drained) }
     }

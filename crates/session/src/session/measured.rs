@@ -81,7 +81,7 @@ pub struct MeasuredTarget {
     pub(super) wanted: Knobs,
     pub(super) carries: bool,
     changed_ns: u64,
-    /// Whether the requested settings wait for receivers that are not ready yet.
+    /// Whether the requested settings cannot take effect yet because their receivers are not ready.
     awaits_receivers: bool,
 }
 

@@ -9,7 +9,7 @@ use crate::{
     signals::ContinueWatch,
 };
 
-/// The shortest pause, in nanoseconds. A shorter pause looks like a busy machine.
+/// The shortest pause, in nanoseconds. A shorter pause may also be the effect of a busy machine.
 const SHORTEST_NS: u64 = SECOND_NS / 2;
 /// The largest number of pauses that are kept. New records need only the last few pauses.
 const KEPT: usize = 16;

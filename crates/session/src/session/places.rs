@@ -32,7 +32,8 @@ pub(super) struct FilePosition {
 }
 
 impl FilePosition {
-    /// Updates the time and the segments for a record that is before this position and has the time `t_s`.
+    /// Updates the latest time and the current segments with a record before this position; `t_s` is the
+    /// record's time.
     pub(super) fn pass(&mut self, record: &Record, t_s: f64) {
         self.t_s = self.t_s.max(t_s);
         if let Record::Segment(segment) = record

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! session   first line: tool, target and further nodes, host
-//! segment   the knobs from here on
+//! segment   the load settings from here on
 //! interval  the load in a part of one segment
-//! ping wake intrinsic   the measurements of a probe in a stretch
+//! ping wake intrinsic   the measurements of a probe over a period
 //! server    the figures of INFO
 //! host      the figures of redyno's machine, and of the server's process on it
 //! event     an event;                  mark: a person's note
@@ -274,7 +274,8 @@ pub struct Segment {
     /// Whether the segment is the warm-up, which the summary leaves out.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub warmup: bool,
-    /// The prefill, if the segment is the prefill of a load with these settings; the summary leaves the prefill out.
+    /// The details of the prefill, if this segment is the prefill before a load with these settings; the
+    /// summary leaves this segment out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefill: Option<Prefilling>,
     /// The server parameter whose change began this segment; `None` if a change of load settings began the segment.

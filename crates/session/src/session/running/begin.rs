@@ -49,8 +49,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The reasons why a session does not begin.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The user must be asked first, but there is no screen for the question. The reason is that a server has
-    /// other keys or clients, or that the load may do harm.
+    /// The user must be asked because a server has other keys or clients, or because the load may do harm,
+    /// but there is no screen for the question.
     #[error("{1}")]
     Asks(u16, String),
     /// The requested load cannot run at this node.
@@ -81,8 +81,8 @@ impl StartError {
     }
 }
 
-/// The owner of a running session. The session does not depend on its peers: it continues even when they are
-/// gone. Dropping this value ends the session and cleans up.
+/// The owner of a running session. The session does not depend on its peers (screens and experiments): it
+/// continues even when all peers are gone. Dropping this value ends the session and cleans up.
 #[derive(Debug)]
 pub struct Session {
     orders: Sender<(usize, Order)>,
@@ -217,7 +217,8 @@ fn give_up(
     error.with(&lines)
 }
 
-/// Sets the server parameters of the commission on all nodes with load.
+/// Sets the server parameters that the session's instructions (the commission) contain, on all nodes with
+/// load.
 fn set_config(
     commission: &Commission,
     nodes: &mut [SessionNode],

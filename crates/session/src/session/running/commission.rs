@@ -38,7 +38,7 @@ pub enum KeyOwner {
 
 /// The complete instructions for a session.
 pub struct Commission {
-    /// The target, the load and the duration of the first node.
+    /// The first node's target and load, and the duration of the load.
     pub plan: LoadPlan,
     /// The targets of nodes 1, 2 and so on, which get the same load as the first node.
     pub others: Vec<Target>,
@@ -87,7 +87,7 @@ pub struct Commission {
     pub max_connections: Option<u32>,
     /// Whether the lag of replicas is measured (`--probe-lag`). The lag probe writes keys.
     pub probes_lag: bool,
-    /// The number of agents that carry the load out, or 1 if this process does.
+    /// The number of agents that generate the load, or 1 if this process does.
     pub agents: usize,
     /// The kind of cluster nodes that get read-only requests (`--read-from`).
     pub read_from: ReadFrom,
@@ -102,7 +102,7 @@ pub struct Commission {
     /// The folder that contains the host's `proc` and `sys`: usually `/`. In a container it may be a mount of the
     /// host's folders.
     pub host_root: PathBuf,
-    /// The joined records of the agents, if a fleet carries the load out.
+    /// The joined records of the agents, if a fleet generates the load.
     pub fleet: Option<Receiver<Record>>,
     /// The files of the exports.
     pub exports: Vec<SessionWriter>,
