@@ -156,7 +156,8 @@ pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) ->
     Err(refused(&option, &mode.to_string()))
 }
 
-/// Refuses options that have no effect in a session which has no screen and starts with these knobs.
+/// Refuses options that have no effect in a session without a screen that starts with these load settings
+/// (knobs).
 ///
 /// # Errors
 /// Fails if an option has no effect; the error names the option and the mode.

@@ -1,4 +1,4 @@
-//! The options for experiments, which change knobs by themselves.
+//! The options for experiments, in which redyno changes knobs (settings such as clients and rate) by itself.
 
 use std::{path::Path, time::Duration};
 
@@ -51,7 +51,7 @@ impl ScriptFile {
         Script::parse(&self.name, &self.text, knobs).map_err(UsageError::of)
     }
 
-    /// Refuses a script that is longer than the session, whose length is `length`.
+    /// Refuses a script that does not fit into a session of this `length`.
     fn check_length(&self, script: &Script, length: Option<Duration>) -> Result<(), UsageError> {
         let (last_s, end_s) = (script.last_turn_s(), script.end_s());
         match length.map(|length| length.as_secs_f64()) {

@@ -57,7 +57,7 @@ pub struct SessionArgs {
     /// 'errors > 0', and with --base also 'ops < -5%'. Can be given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
-    /// The baseline recording, for conditions of --fail-if on a change, such as 'ops < -5%'
+    /// The recording to compare with, for --fail-if conditions on a change such as 'ops < -5%'
     #[arg(long, value_name = "FILE", requires = "fail_if")]
     pub base: Option<String>,
     /// Without a screen: end the run with exit code 3 when this condition holds in each of 5 consecutive seconds, such

@@ -145,8 +145,8 @@ impl Outlet {
         Self(shared)
     }
 
-    /// Queues `piece`, one or more whole lines. If the queue is full, the piece is lost. The next piece that
-    /// finds room comes after a text about the number of lost lines, which `report` returns.
+    /// Queues `piece`, one or more whole lines. If the queue is full, the piece is lost. Before the next
+    /// piece that finds room, the text that `report` returns for the number of lost lines is written.
     ///
     /// # Errors
     /// Fails if an earlier piece could not be written.

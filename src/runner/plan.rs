@@ -76,12 +76,12 @@ pub struct SessionPlan {
 }
 
 impl SessionPlan {
-    /// Checks that the operating system allows this process to open a connection for each client, and that at
-    /// least one of the settings has a client for each agent.
+    /// Checks that the operating system allows this process to open a connection for each client, and that
+    /// the knobs of at least one setting have a client for each agent.
     ///
     /// # Errors
-    /// Fails if the system allows fewer connections; the error contains the allowed number. Also fails if there are
-    /// fewer clients than agents.
+    /// Fails if the system allows fewer connections; the error contains the allowed number. Also fails if
+    /// every setting has fewer clients than agents.
     pub fn check_clients(&self) -> Result<(), UsageError> {
         let agents = self.commission.agents as u32; // at most 1000
         if self.knobs().all(|knobs| knobs.clients < agents) {

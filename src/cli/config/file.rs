@@ -143,8 +143,8 @@ impl ConfigFile {
         self.targets.keys().map(|name| format!("@{name}"))
     }
 
-    /// Returns the default of an option as written in the file, if the file sets the option. The value `false` changes
-    /// nothing, so this value is not returned.
+    /// Returns the default of an option as written in the file, if the file sets the option. Returns `None`
+    /// for the value `false`, which changes nothing.
     pub fn value_of(&self, name: &str) -> Option<String> {
         let value = self.tables.get("defaults")?.get(name)?;
         (value.as_bool() != Some(false)).then(|| written(value))
@@ -227,7 +227,8 @@ fn refuse_others(path: &Path, about: &Metadata) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the options of a table. Options that are not in `known` are an error, which contains the `reason`.
+/// Returns the options of a table. An option that is not in `known` is an error; its message contains the
+/// `reason`.
 fn options(table: &Table, known: &[&str], reason: &str) -> Result<ConfigOptions, String> {
     let mut words = Vec::new();
     for (key, value) in table {

@@ -158,7 +158,8 @@ pub fn draw(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     x_labels(paint, Rect { y: area.bottom() - 2, height: 2, ..plots[1] }, over);
 }
 
-/// The look of the p99 of the receivers' times. The percentiles of the replies do not use it.
+/// The percentile whose colour and mark are used for the p99 of the receivers' times. No line of the replies
+/// is drawn for this percentile.
 const RECEIVED: Level = Level::P90;
 
 fn legend(paint: &mut Paint, line: Rect, over: &AnnotatedCurve, title: u16) {

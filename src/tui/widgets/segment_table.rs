@@ -236,7 +236,7 @@ pub fn verdict_ink(verdict: Option<Verdict>) -> Ink {
     }
 }
 
-/// The height of the rule, the knobs, and six figures.
+/// The height of the details: a horizontal rule, the knobs, and six figures.
 pub const DETAIL_ROWS: u16 = 8;
 
 /// Draws the details of the selected segment.

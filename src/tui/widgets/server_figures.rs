@@ -115,7 +115,7 @@ impl Flowing {
     }
 }
 
-/// What a server with an HTTP interface does not report.
+/// The name of the figures that a server with an HTTP interface does not report.
 const OWN: &str = "figures of the server itself";
 
 /// Draws the server's own figures in one line. If not all figures fit, the least important figures are left out.

@@ -7,8 +7,9 @@
 //!      │⠤⠤⠤⠤⡇⠤⠤⠤⠤⠤⡀  ⣀⣀⣀⣀⣀⡇⣀⣀⣀⣀⣀⣀⣀       due  180 k/s
 //! 150 k┤             ⠉⠉                     lag  3.20 s
 //! ```
-//! Even a dip of a quarter of a second is visible in the band, and noise does not hide a change of the mean. The axis
-//! fits the last segment in view. A value outside the axis is drawn at the edge, with a mark and its number.
+//! Even a dip of a quarter of a second is visible in the band, and noise does not hide a change of the mean.
+//! The axis fits the last segment in view. A value outside the axis is drawn at the edge, with a mark and the
+//! value as text.
 //!
 //! A reference value is a dashed line through a chart, with its name.
 //!

@@ -7,8 +7,8 @@
 //! 500 µs┤
 //! ```
 //!
-//! Values outside the axis have marks. In each group of neighbouring columns, only the most extreme value has a mark
-//! at the edge, with its number if there is room.
+//! Values outside the axis have marks. In each group of neighbouring columns, only the most extreme value has
+//! a mark at the edge, with the value as text if there is room.
 //!
 //! ```text
 //!  10 ms┤    ▲16.8 ms     1.00 s▲  ▲24.9 ms
@@ -128,8 +128,8 @@ fn log_ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
         .unwrap_or_else(|| label_rows(axis, rows, of_steps(&[1.0, 5.0, 2.0])))
 }
 
-/// A linear axis gets at least one label for every two rows, but always at least the first number of labels
-/// given here. On a high chart, the second number of labels is enough.
+/// A linear axis has at least one label for every two rows. This minimum is never below the first of these
+/// numbers, and never above the second.
 const LEAST_LABELS: (u16, u16) = (2, 4);
 
 /// Returns round values for a linear axis, at distances of 1, 2 or 5 times a power of ten.
