@@ -38,9 +38,10 @@ const LIMIT: Duration = Duration::from_secs(10);
 const LAST: Duration = Duration::from_secs(10);
 /// The time between two checks of a running command.
 const LOOK: Duration = Duration::from_millis(50);
-/// The environment variables with passwords. The command does not get these variables, because it does not need the
-/// passwords.
-const SECRETS: [&str; 3] = ["REDISCLI_AUTH", BUS_VARIABLE, BUS_PASSWORD_VARIABLE];
+/// The environment variables with passwords and tokens. The command does not get these variables, because it does not
+/// need the passwords.
+const SECRETS: [&str; 4] =
+    ["OTEL_EXPORTER_OTLP_HEADERS", "REDISCLI_AUTH", BUS_VARIABLE, BUS_PASSWORD_VARIABLE];
 
 /// The input of the command: one line of JSON.
 #[derive(Serialize)]
@@ -303,7 +304,7 @@ mod tests {
         let command = shell("true");
         let removed: Vec<_> =
             command.get_envs().map(|(name, value)| (name.to_str().unwrap(), value)).collect();
-        let secrets = ["REDISCLI_AUTH", "REDYNO_BUS", "REDYNO_BUS_AUTH"];
+        let secrets = ["OTEL_EXPORTER_OTLP_HEADERS", "REDISCLI_AUTH", "REDYNO_BUS", "REDYNO_BUS_AUTH"];
         assert_eq!(removed, secrets.map(|name| (name, None)));
     }
 
