@@ -141,7 +141,11 @@ impl FleetPlan {
         // Agents on this machine share its cores.
         let sharing = if self.is_local { self.agents } else { 1 };
         plan.threads = self.threads.unwrap_or_else(|| (gathered.least_threads() / sharing).max(1));
-        let db = if plan.target.db > 0 { format!("/{}", plan.target.db) } else { String::new() };
+        let db = match (plan.target.db, &plan.target.address) {
+            (0, _) => String::new(),
+            (db, Address::Unix(_)) => format!("?db={db}"),
+            (db, _) => format!("/{db}"),
+        };
         let uri = |server: &Address| server.uri(plan.target.dialect) + &db;
         let terms = Terms {
             run: commission.run.to_string(),

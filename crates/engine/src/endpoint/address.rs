@@ -102,10 +102,12 @@ impl Address {
         let (scheme, path) = (dialect.scheme(false), dialect.site().map_or("", HttpSite::path));
         match self {
             Self::Tcp { .. } => format!("{scheme}://{self}{path}"),
-            Self::Unix(_) => format!("{scheme}+unix://{self}"),
+            Self::Unix(path) => {
+                format!("{scheme}+unix://{}", encoded(path.as_os_str().as_encoded_bytes(), b"/"))
+            }
             Self::Service(Service { name, sentinels }) => {
                 let sentinels: Vec<_> = sentinels.iter().map(|(host, port)| host_port(host, *port)).collect();
-                format!("{scheme}+sentinel://{}/{}", sentinels.join(","), untrusted::text(name))
+                format!("{scheme}+sentinel://{}/{}", sentinels.join(","), encoded(name.as_bytes(), b""))
             }
         }
     }
@@ -123,6 +125,18 @@ impl fmt::Display for Address {
             }
         }
     }
+}
+
+/// Encodes bytes so that `decoded` returns them, and that a shell reads the result as one word. Letters, digits, `-`,
+/// `.`, `_`, `~` and the characters in `plain` stay as they are.
+fn encoded(bytes: &[u8], plain: &[u8]) -> String {
+    let is_plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || plain.contains(&byte);
+    let written = |byte: &u8| match is_plain(*byte) {
+        true => char::from(*byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    bytes.iter().map(written).collect()
 }
 
 fn host_port(host: &str, port: u16) -> String {

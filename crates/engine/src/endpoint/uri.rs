@@ -387,4 +387,17 @@ mod tests {
             assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
         }
     }
+
+    #[test]
+    fn the_uri_of_an_address_leads_to_the_same_address() {
+        let sentinels = vec![("a".to_owned(), 1)];
+        for name in ["my main", "50%25/2", "a?b#c", "né\u{202e}", "it's"] {
+            let service = Service { name: name.to_owned(), sentinels: sentinels.clone() };
+            for address in [Address::Service(service), Address::Unix(format!("/run/{name}.sock").into())] {
+                let uri = address.uri(Dialect::Resp2);
+                assert_eq!(parse_uri(&uri).map(|parsed| parsed.target.address), Ok(address), "{uri}");
+                assert!(!uri.contains(['\'', ' ']), "{uri} is one word in a shell");
+            }
+        }
+    }
 }
