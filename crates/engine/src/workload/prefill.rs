@@ -45,11 +45,7 @@ impl Workload {
         let filled = move |step: &CommandStep| {
             let mut step = self.drawn_once([step]).pop()?;
             let set = self.prefill_keyset(&step)?;
-            let first = step.0.iter_mut().flatten().find(|fragment| fragment.draws() == Some(set))?;
-            match first {
-                Fragment::Derived(_, key, _) => **key = Fragment::Given(set),
-                key => *key = Fragment::Given(set),
-            }
+            step.0.iter_mut().flatten().find(|fragment| fragment.draws() == Some(set))?.give(set);
             let keys = self.keyset(set).1;
             let is_whole = !keys.bare && step.0.contains(&vec![Fragment::Given(set)]);
             Some(PrefillStep { step, numbers: keys.numbers(keyspace), set, is_whole })
@@ -89,8 +85,8 @@ impl Workload {
 
     /// Returns the workload with a prefill. An existing prefill stays unchanged. A new prefill writes all sets of keys
     /// that the workload reads. If the workload reads no keys, the prefill writes all sets that the workload uses. Each
-    /// set is written by a step that creates keys of the set, even if the operation of the step has weight 0. If there
-    /// is no such step, SET writes the set.
+    /// set is written by a step that creates keys with the names that the workload reads, even if the operation of the
+    /// step has weight 0. If there is no such step, SET writes the set.
     ///
     /// # Errors
     /// Fails if the workload uses no keys, or if redyno knows no command that can write these keys.
@@ -98,19 +94,24 @@ impl Workload {
         if !self.prefill.is_empty() {
             return Ok(self.clone());
         }
-        let drawn = |is_wanted: fn(&&CommandStep) -> bool| -> BTreeSet<usize> {
-            let fragments = self.active_steps().filter(is_wanted).flat_map(CommandStep::fragments);
+        let drawn = |steps: &[&CommandStep]| -> BTreeSet<usize> {
+            let fragments = steps.iter().flat_map(|step| step.fragments());
             fragments.filter_map(Fragment::draws).map(|set| self.first_of(set)).collect()
         };
-        let read = drawn(|step| step.command().is_some_and(|command| command_traits(&command).reads));
-        let sets = if read.is_empty() { drawn(|_| true) } else { read };
+        let reads =
+            |step: &&CommandStep| step.command().is_some_and(|command| command_traits(&command).reads);
+        let mut reading: Vec<_> = self.active_steps().filter(reads).collect();
+        if drawn(&reading).is_empty() {
+            reading = self.active_steps().collect();
+        }
+        let sets = drawn(&reading);
         if sets.is_empty() {
             return Err(invalid!(
                 "the workload '{}' has no keys for a prefill; leave --prefill out",
                 self.name
             ));
         }
-        let steps = sets.into_iter().map(|set| self.writing_step(set)).collect::<Result<_, _>>()?;
+        let steps = sets.into_iter().map(|set| self.writing_step(set, &reading)).collect::<Result<_, _>>()?;
         Ok(Self { prefill: Steps { steps }, ..self.clone() })
     }
 
@@ -119,14 +120,25 @@ impl Workload {
         self.compiled().keysets[usize::from(set)].same
     }
 
-    /// Returns the step that writes the keys of `set`. `set` must be the first set with these keys.
-    fn writing_step(&self, set: usize) -> Result<String, WorkloadError> {
+    /// Returns the step that writes the keys of `set` under the names in `reading`, the steps that read them. `set` must
+    /// be the first set with these keys.
+    fn writing_step(&self, set: usize, reading: &[&CommandStep]) -> Result<String, WorkloadError> {
         let is_of_these = |set_of_step: u16| self.first_of(set_of_step) == set;
+        // The words with keys of the set, whichever way a step draws the keys: {key.new} creates what {key} reads.
+        let names = |step: &CommandStep| -> Vec<_> {
+            let mut words = step.0.clone();
+            words.retain(|word| word.iter().filter_map(Fragment::draws).any(is_of_these));
+            let fragments = words.iter_mut().flatten();
+            fragments.filter(|it| it.draws().is_some_and(is_of_these)).for_each(|it| it.give(set as u16));
+            words
+        };
+        let read: Vec<_> = reading.iter().flat_map(|step| names(step)).collect();
         let makes = |(_, step): &(&String, &CommandStep)| {
             let repeats = step.fragments().any(|fragment| fragment.repeats().is_some());
             let traits = step.command().map(|command| command_traits(&command));
             let makes = traits.is_some_and(|traits| !traits.reads && !traits.keeps);
-            makes && !repeats && self.prefill_keyset(step).is_some_and(is_of_these)
+            let is_made = makes && !repeats && self.prefill_keyset(step).is_some_and(is_of_these);
+            is_made && names(step).iter().any(|name| read.contains(name))
         };
         let mut steps =
             self.compiled_operations().flat_map(|(said, read)| said.steps.iter().zip(&read.steps));
@@ -141,7 +153,7 @@ impl Workload {
             )
         };
         let draws = |step: &&CommandStep| step.fragments().filter_map(Fragment::draws).any(is_of_these);
-        let reading: Vec<_> = self.active_steps().filter(draws).collect();
+        let reading: Vec<_> = reading.iter().copied().filter(draws).collect();
         let command =
             reading.iter().filter_map(|step| step.command()).find(|command| !command_traits(command).strings);
         if let Some(command) = command {
@@ -248,5 +260,17 @@ mod tests {
         );
         let written = of(&["GET app:{a}", "SET app:{a} x"], &[]).with_prefill().unwrap();
         assert_eq!((written.prefill_requests(9), written.prefilled_names(9).is_empty()), (3, true));
+    }
+
+    #[test]
+    fn a_step_that_writes_other_names_than_the_workload_reads_is_no_prefill() {
+        let made = |steps: &[&str]| of(steps, &[]).with_prefill().map(|workload| workload.prefill.steps);
+        let one = |step: &str| Ok(vec![step.to_owned()]);
+        assert_eq!(made(&["SET {a.hash} x", "SET {a.new} y", "GET {a}"]), one("SET {a.new} y"));
+        assert_eq!(made(&["SET {a} x", "SET {a.hash} y", "GET {a.hash}"]), one("SET {a.hash} y"));
+        assert_eq!(made(&["SET app:{a} x", "GET {a}"]), one("SET {a} {value}"));
+        assert_eq!(made(&["SET app:{a} x"]), one("SET app:{a} x"));
+        let error = made(&["HSET app:{a} f x", "HGET {a} f"]).unwrap_err().to_string();
+        assert!(error.contains("reads its keys 'a' by HGET"), "{error}");
     }
 }

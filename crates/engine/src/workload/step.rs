@@ -62,6 +62,14 @@ impl Fragment {
         if let Self::Key(set) | Self::New(set) | Self::SameSlot(set) = self.key() { Some(*set) } else { None }
     }
 
+    /// Replaces the key, from which the fragment may be derived, by the next key of `set` in order.
+    pub(super) fn give(&mut self, set: u16) {
+        match self {
+            Self::Derived(_, key, _) => **key = Self::Given(set),
+            key => *key = Self::Given(set),
+        }
+    }
+
     /// Returns the set to which the sent bytes belong, if they are exactly the name of a key.
     pub(super) fn whole_key(&self) -> Option<u16> {
         match self {
