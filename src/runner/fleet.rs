@@ -67,14 +67,15 @@ impl OwnAgents {
     /// Checks that all agents are running.
     ///
     /// # Errors
-    /// Returns the output of an agent that has ended.
+    /// Returns the first agent that has ended, with the last line that it printed.
     fn check(&mut self) -> Result<(), String> {
-        for child in &mut self.children {
-            if child.try_wait().is_ok_and(|ended| ended.is_some()) {
+        for (index, child) in self.children.iter_mut().enumerate() {
+            if let Ok(Some(status)) = child.try_wait() {
                 let mut text = String::new();
                 // The output of the agent is in the pipe.
                 child.stderr.take().map(|mut printed| printed.read_to_string(&mut text));
-                return Err(format!("an agent has ended: {}", untrusted::text(text.trim_end())));
+                let last = text.lines().last().map_or_else(String::new, |line| format!(": {line}"));
+                return Err(untrusted::text(&format!("agent {index} has ended ({status}){last}")));
             }
         }
         Ok(())
@@ -141,12 +142,7 @@ impl FleetPlan {
         // Agents on this machine share its cores.
         let sharing = if self.is_local { self.agents } else { 1 };
         plan.threads = self.threads.unwrap_or_else(|| (gathered.least_threads() / sharing).max(1));
-        let db = match (plan.target.db, &plan.target.address) {
-            (0, _) => String::new(),
-            (db, Address::Unix(_)) => format!("?db={db}"),
-            (db, _) => format!("/{db}"),
-        };
-        let uri = |server: &Address| server.uri(plan.target.dialect) + &db;
+        let uri = |server: &Address| server.uri(plan.target.dialect) + &database(&plan.target);
         let terms = Terms {
             run: commission.run.to_string(),
             prefix: is_users.then(|| plan.names.prefix().to_owned()),
@@ -211,6 +207,15 @@ impl FleetPlan {
     }
 }
 
+/// Returns the end of a target's URI, which names the database.
+fn database(target: &Target) -> String {
+    match (target.db, &target.address) {
+        (0, _) => String::new(),
+        (db, Address::Unix(_)) => format!("?db={db}"),
+        (db, _) => format!("/{db}"),
+    }
+}
+
 /// Returns the servers that an order to an agent names, and how the load is divided among these servers.
 fn servers(target: &Target, cluster: Option<&Cluster>) -> (Vec<Address>, LoadLayout) {
     let Some(cluster) = cluster else { return (vec![target.address.clone()], LoadLayout::Server) };
@@ -227,4 +232,37 @@ fn servers(target: &Target, cluster: Option<&Cluster>) -> (Vec<Address>, LoadLay
 pub(super) fn print_line(line: &str) {
     // A closed stderr is no reason to end.
     drop(writeln!(StreamText::stderr(), "redyno: {line}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn if_one_of_several_local_agents_fails_it_is_named_and_the_others_are_ended() {
+        let agent = |script: &str| {
+            let mut sh = Command::new("sh");
+            sh.args(["-c", script]).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let waits = "exec sleep 600";
+        for (fails, line) in [
+            ("echo 'agent 1 of 3 waits' >&2; echo 'no bus' >&2; exit 1", "(exit status: 1): no bus"),
+            ("kill -9 $$", "(signal: 9 (SIGKILL))"),
+        ] {
+            let mut own = OwnAgents::default();
+            own.children.extend([waits, fails, waits].map(agent));
+            let others = [0, 2].map(|index: usize| own.children[index].id());
+            let found = loop {
+                if let Err(found) = own.check() {
+                    break found;
+                }
+                std::thread::yield_now();
+            };
+            assert_eq!(found, format!("agent 1 has ended {line}"));
+            drop(own);
+            for other in others {
+                assert!(!std::path::Path::new(&format!("/proc/{other}")).exists(), "{other} is still there");
+            }
+        }
+    }
 }
