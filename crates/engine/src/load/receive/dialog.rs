@@ -17,6 +17,7 @@ use std::{collections::VecDeque, ops::Range};
 use self::requests::{CLAIM_NS, append_command};
 pub(super) use self::{channels::Channel, requests::subscribe};
 use super::{
+    earlier::EarlierSegments,
     numbers::{MessageNumbers, MessageStatus},
     words::Frame,
 };
@@ -61,7 +62,7 @@ pub(super) struct MessageContext<'a> {
     /// The counts of the current segment.
     pub(super) current: &'a mut ReceivedCounts,
     /// The counts of earlier segments.
-    pub(super) earlier: &'a mut Option<Box<ReceivedCounts>>,
+    pub(super) earlier: &'a mut EarlierSegments,
     /// The message numbers of each channel, if several receivers share the messages of a channel.
     pub(super) shared: &'a mut [MessageNumbers],
     /// The counts of the receiver.
@@ -76,8 +77,7 @@ impl MessageContext<'_> {
         if sent_ns >= self.since_ns {
             return (self.current, self.own);
         }
-        let new = || Box::new(ReceivedCounts::new(self.messages.kind));
-        (self.earlier.get_or_insert_with(new), self.own)
+        (self.earlier.of(sent_ns, self.messages.kind), self.own)
     }
 }
 
@@ -365,7 +365,7 @@ steps = ["XADD {stream} * m {stamp}{value}"]
             first: &[0],
             since_ns: 0,
             current: &mut current,
-            earlier: &mut None,
+            earlier: &mut EarlierSegments::before(0),
             shared: &mut [MessageNumbers::default()],
             own: &mut own,
             in_cluster: false,

@@ -9,6 +9,7 @@
 //! messages are detected.
 
 mod dialog;
+mod earlier;
 mod handle;
 mod line;
 mod numbers;

@@ -19,6 +19,7 @@ use mio::{Events, Poll, Token, event::Event};
 
 use super::{
     dialog::{Channel, MessageContext, ReceiverDialog},
+    earlier::EarlierSegments,
     line::{ConnectionContext, ReceiverConnection},
     numbers::MessageNumbers,
     order::{ReceiverOrder, ReceiverState},
@@ -99,7 +100,7 @@ pub(super) struct ReceiverThread {
     since_ns: u64,
     is_over: bool,
     current: Option<Box<ReceivedCounts>>,
-    earlier: Option<Box<ReceivedCounts>>,
+    earlier: EarlierSegments,
     last_ns: u64,
     next_tick_ns: u64,
     endpoint: usize,
@@ -136,7 +137,7 @@ impl ReceiverThread {
             since_ns,
             is_over: false,
             current: None,
-            earlier: None,
+            earlier: EarlierSegments::before(segment),
             last_ns: now_ns,
             next_tick_ns: next_tick_ns(now_ns),
             endpoint: 0,
@@ -213,6 +214,9 @@ impl ReceiverThread {
             // to its drain.
             self.close_segment(now_ns);
             self.closed_ns = None;
+            if setting.generation != self.segment {
+                self.earlier.end(self.segment, self.since_ns);
+            }
             (self.segment, self.since_ns, self.is_over) = (setting.generation, setting.since_ns, is_over);
         }
     }

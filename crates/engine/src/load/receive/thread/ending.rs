@@ -88,11 +88,11 @@ impl ReceiverThread {
             buffer.arrived = Some(current);
             self.send(buffer);
         }
-        if let Some(earlier) = self.earlier.take() {
+        for (segment, counts) in self.earlier.take() {
             let mut buffer = self.empty(now_ns);
-            buffer.generation = self.segment.saturating_sub(1);
+            buffer.generation = segment;
             buffer.drain = true;
-            buffer.arrived = Some(earlier);
+            buffer.arrived = Some(counts);
             self.send(buffer);
         }
     }
