@@ -54,7 +54,7 @@ struct LiveRecords {
     /// The file for reading, or the reason why the file could not be created. All copies of this handle share one read
     /// position.
     file: Result<File, String>,
-    /// If no more records are written to the file: the reason.
+    /// The reason why no more records are written to the file; `None` while records are written.
     trouble: Arc<Mutex<Option<String>>>,
 }
 

@@ -1,4 +1,5 @@
-//! Carries out the orders that peers send to a running session, and checks the results.
+//! Carries out the orders that peers (screens and experiments) send to a running session, and checks the
+//! results.
 
 use std::{
     sync::{Arc, mpsc::Receiver},

@@ -18,7 +18,7 @@ use crate::{
     workload::KeyNames,
 };
 
-/// The longest wait for the last counts of the workers.
+/// The longest time for which the prefill waits for the workers to report their last replies.
 const COUNTS_LIMIT: Duration = Duration::from_secs(1);
 
 /// The state of the running prefill, if there is one.

@@ -1,4 +1,4 @@
-//! The replies of all holders of a load's keys to one command.
+//! The replies to one command from all servers that store a load's keys (the holders).
 
 use std::time::{Duration, Instant};
 

@@ -147,7 +147,7 @@ impl SessionNode {
         }
     }
 
-    /// Applies load settings that may take effect.
+    /// Applies load settings that are allowed to take effect.
     fn turn(&mut self, knobs: Knobs, live: &mut Live) {
         match std::mem::take(&mut self.fills) {
             true => live.target(self.number).fill(knobs),

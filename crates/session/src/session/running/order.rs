@@ -41,7 +41,7 @@ pub enum Order {
     RunIntrinsic(Duration),
     /// End the run of the intrinsic probe early.
     StopIntrinsic,
-    /// Switch the gentle intrinsic probe on or off.
+    /// Switch the gentle form of the intrinsic probe, which measures for a tenth of the time, on or off.
     GentleIntrinsic(bool),
     /// Answer [`Notice::FirstWrite`] or [`Notice::Danger`]: allow or refuse.
     AllowWrites(bool),
@@ -126,7 +126,7 @@ pub enum Notice {
     /// The replayed recording has ended: no more records will come, but the screen stays open.
     Ended,
     /// The session ends, and the screen closes, because the time of the session is over or its end was
-    /// requested. The last records still follow, and notices about the changes that redyno has undone.
+    /// requested. Peers still receive the last records, and notices about the changes that redyno has undone.
     Leave,
     /// Keys are being removed.
     Cleaning(CleaningProgress),

@@ -1,5 +1,6 @@
-//! Restores the server parameters that a session has set, and deletes the objects that its setups have created. Each
-//! function returns a line of text about the restoration or deletion.
+//! Restores the server parameters that a session has set, and deletes the objects (scripts, functions or
+//! indexes) that its setups have created. Each function returns a line of text about the restoration or
+//! deletion.
 
 use std::time::Duration;
 

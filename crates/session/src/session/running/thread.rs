@@ -25,8 +25,8 @@ pub enum EndedBy {
     /// A signal ended the session.
     Signal,
     /// The server of a node refuses the load permanently, or a worker died. The session ends for this reason
-    /// only without a screen, because a screen could continue without load. The fields are the node number
-    /// and the reason.
+    /// only if it has no screen; a session with a screen continues without load. The fields are the node
+    /// number and the reason.
     Refusal(u16, String),
 }
 

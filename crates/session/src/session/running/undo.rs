@@ -29,7 +29,8 @@ const LAST_POLL_LIMIT: Duration = Duration::from_millis(200);
 /// The result of ending a session.
 #[derive(Default)]
 pub(super) struct CleanupResult {
-    /// If the last records show that a load ended early: the number of its node, and the reason.
+    /// The number of the node whose load ended early, and the reason; `None` if the last records show no such
+    /// node.
     pub(super) refused: Option<(u16, String)>,
     /// The first error of a recording or an export, if a file is incomplete.
     pub(super) recorded: Option<Arc<SessionFileError>>,
@@ -69,8 +70,9 @@ pub(super) fn undo(running: LiveSession) -> CleanupResult {
     broken.map_or(undone, |panic| resume_unwind(panic))
 }
 
-/// Restores the parameters that were set at all nodes, and calls `report` with the number of the node and a line about
-/// each parameter. Returns the numbers of the nodes at which a parameter could not be restored.
+/// Restores, at all nodes, the parameters that were set. Calls `report` for each parameter with the node's
+/// number and a line about the result. Returns the numbers of the nodes at which a parameter could not be
+/// restored.
 pub(super) fn restore_parameters(nodes: &mut [SessionNode], mut report: impl FnMut(u16, String)) -> Vec<u16> {
     let mut left = Vec::new();
     for SessionNode { number, control, target, tuning, .. } in nodes {
