@@ -62,10 +62,11 @@ impl NumberSource {
     }
 }
 
-/// The number that stands for the first part of a record. Lower numbers stand for kinds of values.
+/// The number that stands for the first part of a record, where otherwise the number of a kind of values is.
+/// All numbers of kinds of values are lower.
 pub(super) const FIELDS: u16 = 1 << 15;
 
-/// The sources for the slots of a program.
+/// The sources of the keys, numbers and values in the slots of a program.
 #[derive(Debug)]
 pub(super) struct Sources {
     /// The sets of keys, which are the sources with the lowest numbers.
@@ -77,11 +78,11 @@ pub(super) struct Sources {
     pub(super) messages: Option<Arc<Messages>>,
 }
 
-/// The state of an operation whose slots are being filled.
+/// The state while the slots in the requests of an operation are filled.
 pub(super) struct SlotFiller<'a> {
     pub(super) sources: &'a Sources,
     pub(super) draws: &'a mut Draws,
-    /// The list of large values, which are not copied.
+    /// The list of the large values, which are not copied into the request.
     pub(super) left_out: &'a mut Vec<LargeValue>,
     /// For each set of keys, the key that this operation can repeat.
     pub(super) noted: &'a mut Vec<u64>,

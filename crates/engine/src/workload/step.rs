@@ -30,7 +30,8 @@ pub(super) enum Fragment {
     Number(u64, u64),
     /// The time in milliseconds since 1970.
     Now,
-    /// A part of a message's stamp. The channel of the message is the last drawn key of this set.
+    /// A part of the stamp by which receivers measure a message's delivery time. The channel of the message
+    /// is the last drawn key of this set.
     Stamp(StampPart, u16),
     /// The CAS number of the item in the reply to the previous step.
     Cas,
@@ -45,7 +46,7 @@ pub(super) enum Fragment {
 pub(super) enum StampPart {
     /// The number of the message on its channel.
     Number,
-    /// The time of sending, after the number.
+    /// The time of sending, which follows the number.
     Time,
     /// The number of the channel.
     Channel,
@@ -126,9 +127,9 @@ impl CommandStep {
         }
     }
 
-    /// Returns the writes of the step to keys, and its messages to channels, that do not belong to the run. Each is the
-    /// command with such a key or channel, or the command alone if its keys are unknown. `is_bare` returns whether a
-    /// set of keys has no prefix.
+    /// Returns the keys and channels to which the step writes or sends, although they do not belong to the
+    /// run. Each is shown after its command. If the keys are unknown, the result is the command alone.
+    /// `is_bare` returns whether a set of keys has no prefix.
     pub(super) fn literal_writes(&self, is_bare: impl Fn(u16) -> bool) -> Vec<String> {
         let Some(command) = self.command() else { return vec![self.beginning(0)] };
         if self.only_reads() && !self.sends_messages() {
@@ -149,8 +150,8 @@ impl CommandStep {
         others.map(|place| format!("{shown} {}", self.beginning(*place))).collect()
     }
 
-    /// Returns the fixed text at the beginning of a word, for a message; `…` if the word does not begin with fixed
-    /// text.
+    /// Returns the fixed text at the beginning of a word, to show it to the user; `…` if the word does not
+    /// begin with fixed text.
     fn beginning(&self, place: usize) -> String {
         match self.0.get(place).and_then(|word| word.first()) {
             Some(Fragment::Text(text)) => untrusted::bytes(text),

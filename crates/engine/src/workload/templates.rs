@@ -116,7 +116,7 @@ impl Templates {
 
 /// An operation that will be compiled.
 struct OperationSpec {
-    /// The operation's weight. In a prefill, the number of its requests.
+    /// The operation's weight. In a prefill, the weight is the number of the operation's requests.
     share: u64,
     /// The operation's index among all operations.
     place: usize,

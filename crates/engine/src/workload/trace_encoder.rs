@@ -60,8 +60,8 @@ impl TraceEncoder {
 }
 
 impl TraceEncoder {
-    /// Returns, for each operation, the number of commands and the number of bytes among the first commands of the
-    /// file. Afterwards the position is at the first command again.
+    /// Returns, for each operation, how many of the first commands in the file belong to it, and their size
+    /// in bytes. Afterwards the position is at the first command again.
     pub(super) fn sums(&self) -> Vec<(u64, u64)> {
         let mut sums = vec![(0, 0); self.trace.senders().len()];
         for _ in 0..self.trace.count().min(LOOKED_AT) {

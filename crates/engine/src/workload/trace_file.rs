@@ -23,7 +23,7 @@ use crate::{
 
 /// The header line of a capture whose values were replaced by their lengths.
 pub const LENGTHS: &str = "# values: (N bytes)";
-/// The name of the set of keys, and of the operation of rare commands.
+/// The name of the set of keys, and the name of the operation that sends all rare commands.
 const KEYS: &str = "trace";
 const OTHER: &str = "other";
 const MOST_NAMES: usize = 1000;
@@ -230,7 +230,8 @@ fn length_of(word: &[u8]) -> Option<u32> {
     untrusted::bytes(digits).parse().ok().filter(|length| *length <= MAX_VALUE_SIZE)
 }
 
-/// The commands of a file with lines of MONITOR that begin with other text, such as a log prefix.
+/// The commands of a file that contains output of MONITOR. Its lines can begin with other text, such as a log
+/// prefix.
 #[derive(Debug)]
 pub struct MonitorCommands {
     /// The words of each command, or the error in the command.

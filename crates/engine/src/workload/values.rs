@@ -7,7 +7,8 @@
 //!
 //! This file checks the kinds of values of a workload, and computes the largest number of value bytes in an operation.
 //!
-//! For each size, a pool contains as many different values as positions at which a value can begin.
+//! The number of different values of one size is the number of positions in the pool at which a value can
+//! begin.
 
 mod cutting;
 

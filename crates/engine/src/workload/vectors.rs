@@ -52,8 +52,8 @@ pub struct VectorQuery {
 
 impl Workload {
     /// Returns the search for nearest vectors of a load with `keyspace` keys; `None` if there is no search.
-    /// The search is the first operation whose only step contains a query vector. A query vector belongs to
-    /// another set than the prefill's vectors.
+    /// The search is the first operation whose only step contains a query vector. The query vector and the
+    /// vectors of the prefill belong to different sets.
     ///
     /// # Errors
     /// Fails if the stored vectors need more than 512 MiB of memory, or if the exact neighbours among the vectors of a
@@ -115,8 +115,8 @@ fn vector(fragment: &Fragment) -> Option<(u16, usize)> {
     }
 }
 
-/// Returns the index of the first word that consists of one such fragment. If there is no such word, the index is
-/// `usize::MAX`.
+/// Returns the index of the first word that consists of a single fragment for which `is_it` returns true. If
+/// there is no such word, the index is `usize::MAX`.
 pub(super) fn place_of(step: &CommandStep, is_it: impl Fn(&Fragment) -> bool) -> usize {
     let is_it = |word: &Vec<Fragment>| matches!(word.as_slice(), [fragment] if is_it(fragment));
     step.0.iter().position(is_it).unwrap_or(usize::MAX)
@@ -174,7 +174,8 @@ impl VectorSearch {
     }
 }
 
-/// Returns the indices of the vectors whose names, which consist of `prefix` and a number, are in a reply.
+/// Returns the indices of the vectors whose names are in a reply. Each name consists of `prefix` and a
+/// number.
 fn named(reply: &[u8], prefix: &[u8], first: u64) -> Vec<usize> {
     let names = memchr::memmem::find_iter(reply, prefix).map(|at| &reply[at + prefix.len()..]);
     names.filter_map(|name| Some(number(name)?.checked_sub(first)? as usize)).collect()

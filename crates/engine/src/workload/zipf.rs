@@ -42,8 +42,8 @@ pub(super) struct Zipf {
     exponent: f64,
     /// The integral of the frequencies up to 3/2, minus the frequency of rank 1.
     lowest: f64,
-    /// The rank next to the drawn number is accepted without a further check if the rank exceeds the number
-    /// by at most this.
+    /// The drawn number is rounded to a rank. If the rank exceeds the number by at most this value, the rank
+    /// is accepted without a further check.
     near: f64,
     /// The number of ranks.
     ranks: u64,
@@ -94,8 +94,8 @@ impl Zipf {
     }
 }
 
-/// Draws ranks from 0 on by YCSB's approximation of Zipf's law with the exponent 0.99, which YCSB's scrambled generator
-/// uses: Gray and others, "Quickly generating billion-record synthetic databases", SIGMOD 1994.
+/// Draws ranks from 0 on, as YCSB's scrambled generator does: by an approximation of Zipf's law with the
+/// exponent 0.99. Gray and others, "Quickly generating billion-record synthetic databases", SIGMOD 1994.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct YcsbZipf {
     alpha: f64,

@@ -267,8 +267,9 @@ impl Condition {
         }
     }
 
-    /// Returns the condition if the new side of a comparison meets it. A condition on a change is not met if the
-    /// verdict is *no difference*. If several runs meet a condition on a value, a sure one of them is returned.
+    /// Returns the condition if the new side of a comparison meets it. A condition on a change is not met if
+    /// the verdict is *no difference*. If several runs meet a condition on a value, a run that certainly
+    /// meets it takes precedence.
     pub fn of_runs(&self, base: &[Run], new: &[Run]) -> Option<MetCondition> {
         let Bound::Change(_) = self.bound else {
             let met = new.iter().filter_map(|run| self.of_row(&run.row(), run.is_open()));

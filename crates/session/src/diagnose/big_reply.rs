@@ -22,7 +22,8 @@ const FIND_KEYS: &str =
 const FIND_AT_SCREEN: &str =
     "press d to find the largest keys; read parts (GETRANGE, HMGET, LRANGE), split or compress the value";
 
-/// From this mean request size on, in bytes, requests are taken to ask for hundreds of keys each.
+/// If the mean request has at least this number of bytes, redyno assumes that each request names hundreds of
+/// keys.
 const MANY_KEYS: f64 = 4096.0;
 
 /// Returns the current finding, if any.

@@ -42,8 +42,8 @@ fn text_of(row: &ClientRow) -> Option<String> {
     text((row.address.as_deref(), row.name.as_deref(), row.library.as_deref()))
 }
 
-/// Returns the client with the weight `least` or more. If no single connection has this weight, returns the host, the
-/// name and the library of connections that have this weight together.
+/// Returns the client with the largest weight, if this weight is at least `least`. If no single connection
+/// has that much, returns the host, the name and the library of connections that have it together.
 fn heaviest(weighted: &[(&ClientRow, f64)], least: f64) -> Option<String> {
     let one = weighted.iter().max_by(|left, right| left.1.total_cmp(&right.1))?;
     if one.1 >= least {

@@ -44,8 +44,8 @@ const TIMES_THE_MEDIAN: u64 = 5;
 /// An event may be the cause of a delay only if at most this many seconds lie between them: the time between
 /// two polls, plus the time of a reply.
 const NEAR_S: f64 = 2.0;
-/// An outage may explain only requests of at least this many nanoseconds. A shorter request ended before the
-/// outage.
+/// An outage can be the cause only of requests that took at least this many nanoseconds. A shorter request
+/// must have ended before the outage.
 const OUTAGE_NS: u64 = 100_000_000;
 /// An event explains a delay only if the event lasted for at least this share of the delay. The rest of the
 /// delay may be the wait for earlier requests.

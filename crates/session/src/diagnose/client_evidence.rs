@@ -1,7 +1,8 @@
 //! The five kinds of evidence that the load generator itself is the limit.
 //!
-//! These shares were measured with one worker and GET. The server and redyno had separate cores. In the last
-//! column, four builds ran on the same two cores. The null server replies without doing any work.
+//! The shares in the table were measured with one worker and GET. The server and redyno had separate cores.
+//! For the last column, four compilations (builds) also ran on these two cores. The null server replies
+//! without doing any work.
 //!
 //! | | Redis, 1 to 1000 clients | null server, saturated | four builds on the same two cores |
 //! |---|---|---|---|
@@ -26,7 +27,7 @@ pub(super) enum EvidenceKind {
     RunDelay,
     /// The slowest requests are slow because a worker had no core.
     Tail,
-    /// Replies wait long before they are read.
+    /// Replies have arrived, but redyno reads them much later.
     ReadWait,
 }
 

@@ -22,7 +22,7 @@ pub struct Episode {
     pub until_s: f64,
     /// Whether the finding is still active.
     pub stands: bool,
-    /// How often the finding began; 1 if it never ended and began again.
+    /// How often the finding began; 1 if it did not begin again after an end.
     pub times: u32,
 }
 

@@ -1,4 +1,5 @@
-//! Finding: agents of the fleet do not report, so their share of the load is missing.
+//! Finding: some agents (the machines that generate the load together) do not report, so their share of the
+//! load is missing.
 
 use std::collections::BTreeMap;
 

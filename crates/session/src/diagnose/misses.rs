@@ -6,11 +6,11 @@ use crate::{gauge::Gauge, units};
 
 /// The finding begins when the hit rate is at least this much below its usual value.
 const FALL: f64 = 0.20;
-/// The finding ends when the hit rate is less than this much below its usual value.
+/// The finding ends when the difference between the hit rate and its usual value falls below this.
 const NEAR: f64 = 0.10;
 /// The smallest number of lookups per second for a verdict. With fewer lookups, the hit rate depends on chance.
 const ENOUGH: f64 = 100.0;
-/// Evictions and expirations are evidence if there are at least this many keys per second.
+/// Evictions and expirations count as evidence if they remove at least this many keys per second.
 const SOME: f64 = 10.0;
 
 /// Returns the current finding, if any.

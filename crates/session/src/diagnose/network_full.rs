@@ -1,5 +1,5 @@
-//! Finding: a network interface of redyno's machine sends or receives as much as its speed allows. Packets then wait in
-//! its queue.
+//! Finding: a network interface of redyno's machine sends or receives as much as its speed allows. Packets
+//! then wait in the queue of the interface.
 
 use super::{
     Finding, Severity,
@@ -21,7 +21,8 @@ pub(super) static FULL: [Threshold; 1] = [row(
     ),
 )];
 
-/// Returns the current finding, if any. If the server runs on another machine, the interface is only redyno's.
+/// Returns the current finding, if any. If the server runs on another machine, the finding is about redyno's
+/// side only.
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let is_ours = now.host().is_some_and(|host| host.server.is_none());
     of(&FULL, now, stands).map(|finding| Finding { is_ours, ..finding })

@@ -40,7 +40,8 @@ pub(super) struct RecentState {
     pub(super) session: Option<SessionStart>,
     /// The current segment.
     pub(super) segment: Option<Segment>,
-    /// The settings of the load, if the first node has its records, and this state is that of another node.
+    /// The settings of the load, if this is not the state of the first node. Only the first node has the
+    /// records of the load.
     load_elsewhere: Option<Knobs>,
     /// The last intervals of the current segment, without the figures of each operation and node.
     parts: Vec<Interval>,
@@ -158,7 +159,7 @@ impl RecentState {
         }
     }
 
-    /// Takes a record of another node. The first node's segments are those of the load at all nodes.
+    /// Takes a record of another node. The segments of the first node describe the load of all nodes.
     pub(super) fn push_other(&mut self, record: &Record) {
         if let Record::Segment(segment) = record
             && record.is_of(0)
@@ -236,8 +237,9 @@ impl RecentState {
         self.rates.since(self.t_s - SAMPLES_S).take(STEADY)
     }
 
-    /// Returns the usual value of a watched gauge, before its present level shift; for a counter, the rate per second.
-    /// `None` during the first 10 s.
+    /// Returns the usual value of a watched gauge; for a counter, the rate per second. During a level shift,
+    /// which is a lasting change of the value, this is the value before the shift. `None` during the first 10
+    /// s.
     pub(super) fn usual(&self, gauge: Gauge) -> Option<f64> {
         self.watches.usual_level(&WatchedFigure::Gauge(gauge)).map(|(_, usual)| usual.level)
     }

@@ -23,9 +23,10 @@ const SLOW_NS: u64 = 1_000_000;
 /// many nanoseconds.
 const WAITS_NS: u64 = 5_000_000;
 
-/// A report is judged by the kernel's times if these are unknown for at most one in this number of its PINGs.
+/// A report is judged by the kernel's times only if these are unknown for at most 1 of this many PINGs.
 const RARELY_UNKNOWN: u64 = 100;
-/// The known parts describe all PINGs if they explain at least this share of the mean round trip.
+/// The mean times of a PING's three parts are used only if their sum is at least this share of the mean round
+/// trip.
 const EXPLAINED: f64 = 0.9;
 
 /// The PING times of a period, in nanoseconds.

@@ -29,7 +29,7 @@ pub(super) struct ReceiverRule {
     over: &'static str,
     /// The length of the judged period before the finding begins, in seconds.
     least_s: f64,
-    /// The finding ends when this time has no sign of it, in seconds.
+    /// The finding ends after this time without any sign of the problem, in seconds.
     end_s: f64,
     look: fn(&[Interval]) -> Option<Finding>,
 }
@@ -71,7 +71,7 @@ impl Rule for ReceiverRule {
     }
 }
 
-/// Returns the finding if receivers are missing in all parts.
+/// Returns the finding if receivers are missing in all of these intervals.
 fn missing(parts: &[Interval]) -> Option<Finding> {
     let of_part = |part: &Interval| {
         let (_, got) = part.arrivals.iter().find(|(_, got)| got.receivers < got.ordered)?;
@@ -85,7 +85,7 @@ fn missing(parts: &[Interval]) -> Option<Finding> {
     Some(Finding::new("receivers", short, long).with([], next))
 }
 
-/// Returns the finding if messages are lost in any of the parts.
+/// Returns the finding if messages are lost in any of these intervals.
 fn lost(parts: &[Interval]) -> Option<Finding> {
     let all = || parts.iter().flat_map(|part| part.arrivals.iter()).filter(|(_, got)| got.lost > 0);
     let n: u64 = all().map(|(_, got)| got.lost).sum();
@@ -99,7 +99,7 @@ fn lost(parts: &[Interval]) -> Option<Finding> {
     (n > 0).then(|| Finding::new("lost messages", short, long).with([evidence], next))
 }
 
-/// Returns the finding if a receiver is far slower than the others in all parts.
+/// Returns the finding if a receiver is far slower than the others in all of these intervals.
 fn slow(parts: &[Interval]) -> Option<Finding> {
     let (last, before) = parts.split_last()?;
     let is_slow_before =

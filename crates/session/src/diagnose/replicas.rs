@@ -7,7 +7,7 @@ use super::{
 };
 use crate::gauge::Gauge;
 
-/// Replicas that are behind by 8 MiB or a second, or that received nothing from their master for 10 s.
+/// Replicas that are behind by 8 MiB or by 1 s, or that have received nothing from their master for 10 s.
 pub(super) static REPLICAS: [Threshold; 3] = [
     row(
         Gauge::ReplicaLag,

@@ -62,7 +62,8 @@ fn caller(now: &RecentState, calls: &Calls, name: &str) -> Option<String> {
     })
 }
 
-/// Returns the finding about the slow calls of a command. `caller` is its client, as the end of a sentence.
+/// Returns the finding about the slow calls of a command. `caller` names the client that sends the command,
+/// as the end of a sentence.
 fn finding(
     calls: &Calls,
     severity: Severity,

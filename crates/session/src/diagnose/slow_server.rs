@@ -20,8 +20,8 @@ use crate::{session::Record, units};
 const WAITS_NS: u64 = 200_000_000;
 /// The threads of redyno count as waking on time if PING's wait is at least this many times their largest delay.
 const PART: u64 = 5;
-/// The number of wake probe reports that are kept: those of the longest period of the ping probe, one second, and of the
-/// tick (quarter second) before.
+/// The number of wake probe reports that are kept, one for each tick (quarter second). A report of the ping
+/// probe covers at most four ticks, and the tick before them is needed too.
 const WAKES: usize = 5;
 
 /// Checks whether the server is slow at present.

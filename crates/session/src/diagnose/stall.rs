@@ -23,11 +23,13 @@ const NEXT: &str = "on its host, ps -o stat,wchan,cmd -C redis-server shows whet
 pub(super) struct StallRule {
     /// Whether the load had no connection in the last interval.
     is_lost: bool,
-    /// The times of the last reply to the load and of the last reply to PING, to the precision of a tick (quarter
-    /// second). An error is a reply too. While no request of the load waits, `reply_s` is the present.
+    /// The time of the last reply to the load, and in `pong_s` the time of the last reply to PING. Both are
+    /// rounded to ticks (quarter seconds). An error is a reply too. While no request of the load waits,
+    /// `reply_s` is the present.
     reply_s: Option<f64>,
     pong_s: Option<f64>,
-    /// The times of the last reports of the load and of the ping probe. Reports of other probes may arrive earlier.
+    /// The time of the last report of the load, and in `ping_s` that of the ping probe. Reports of other
+    /// probes may arrive earlier.
     interval_s: f64,
     ping_s: f64,
     /// Whether a stall event is open. The next stall event ends the stall, and contains the length of the stall.

@@ -25,7 +25,7 @@ use crate::{
     stats::{Latency, Usl},
 };
 
-/// All of a setting except the value of the curve's knob: the other knobs, and the changed server parameters.
+/// A setting without the value of the curve's knob: the other knobs, and the changed server parameters.
 #[derive(Debug, Clone, PartialEq)]
 struct OtherSettings {
     knobs: Knobs,

@@ -227,8 +227,9 @@ impl Trace {
         (self.mean_rate() * self.speed()).round().clamp(1.0, u32::MAX.into()) as u32
     }
 
-    /// Returns the speed for the rate `rate`, in proportion to [`rate`](Self::rate), at which the trace has exactly its
-    /// own speed. Twice this rate is twice the speed, even if the trace has fewer requests than 1 per second.
+    /// Returns the speed at which the trace reaches the rate `rate`. At the rate of [`rate`](Self::rate),
+    /// this is exactly the trace's own speed, and at twice that rate it is twice that speed. This also holds
+    /// if the trace has less than one request per second.
     pub fn speed_at(&self, rate: u32) -> f64 {
         self.speed() * (f64::from(rate) / f64::from(self.rate()))
     }

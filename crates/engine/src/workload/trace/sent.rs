@@ -14,7 +14,7 @@ use crate::{
 /// another database.
 const OPTIONS: &[(&str, &str)] = &[("XREAD", "BLOCK"), ("XREADGROUP", "BLOCK"), ("COPY", "DB")];
 
-/// The words of options, which a capture never treats as values.
+/// The names of options. A capture without values keeps them, because they are never values.
 const OPTION_WORDS: &str = "\
     + - +INF -INF INF $ > * ~ = ABSTTL AFTER AGGREGATE ANY ASC BEFORE BIT BY BYBOX BYLEX BYRADIUS BYSCORE BYTE CH COUNT \
     DESC EX EXAT FIELDS FROMLONLAT FROMMEMBER FT GET GROUP GT HASHES IDLE INCR INCRBY KEEPTTL KM LEFT LEN LIMIT LT M \

@@ -37,7 +37,7 @@ pub struct AbPlan {
     pub settle_s: f64,
     /// The length of a part (one measurement of one side), in seconds.
     pub part_s: f64,
-    /// The maximum length of a part with too few samples for a p99, in seconds.
+    /// The maximum length in seconds of a part that is extended because it has too few samples for a p99.
     pub longest_part_s: f64,
     /// The time after which the A/B ends even if the result is not clear, in seconds.
     pub limit_s: f64,
@@ -119,7 +119,7 @@ pub(super) struct Alternation {
 pub(super) enum NextStep {
     /// The present side continues.
     GoOn,
-    /// The other side begins, and [`Alternation::side`] is that side already.
+    /// The A/B switches to the other side. [`Alternation::side`] already contains the new side.
     Switch,
     /// The alternation is over.
     End,
