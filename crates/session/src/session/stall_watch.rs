@@ -20,8 +20,8 @@ const SHORTEST_S: f64 = 0.1;
 /// The length of the shortest stall while the server's usual round trips are unknown, in seconds. Half a second is long
 /// for any server.
 const SHORTEST_UNKNOWN_S: f64 = 0.5;
-/// The smallest ratios of a stall to the usual p50, to the usual p99 and to the usual maximum of PING, in
-/// this order. A stall reaches all three ratios.
+/// A wait is a stall only if it is at least this many times the usual p50, p99 and maximum of PING, in this
+/// order.
 const TIMES_THE_USUAL: [f64; 3] = [10.0, 4.0, 2.0];
 /// A stall is over after this time without a late PING, in seconds.
 const QUIET_S: f64 = 1.0;
@@ -59,8 +59,8 @@ fn shortest_s(usual_us: [Option<f64>; 3]) -> f64 {
 }
 
 impl StallWatch {
-    /// Adds a report of the wake probe, which measures the delays that this machine causes. The longest
-    /// recent delay is added to the length from which a wait counts as a stall of the server.
+    /// Adds a report of the wake probe, which measures the delays that this machine causes. A wait counts as
+    /// a stall of the server only if it is longer than the shortest stall by the longest recent delay.
     pub(super) fn push_wake(&mut self, wake: &Wake) {
         self.own_s.push_back(wake.late.max_ns() as f64 / 1e9);
         if self.own_s.len() > WAKES {

@@ -53,7 +53,7 @@ pub(crate) struct TargetRecords {
     assembly: Assembly,
     /// The reports of each worker separately; empty unless separate reports are requested.
     of_workers: Vec<Assembly>,
-    /// The ring buffers of threads that begin later.
+    /// The ring buffers for reports from threads that start later than the workers.
     joined: Receiver<RingEnd>,
     load_events: Receiver<LoadEvent>,
     ping: Receiver<probe::ProbeMessage>,
@@ -70,7 +70,7 @@ pub(crate) struct TargetRecords {
     tally: Tally,
     /// The recalls of vector searches since the last report of the control plane: their sum and their number.
     recalls: (f64, u32),
-    /// The figures of the target as a replica, which its own reports do not contain.
+    /// The figures of a replica that its own reports do not contain; empty if the target is not a replica.
     pub(super) replica: ReplicaFigures,
     pauses: Pauses,
     watches: FigureWatches,
@@ -175,8 +175,9 @@ impl TargetRecords {
         self.watches.push(record);
     }
 
-    /// Ends the level shifts of a target that is only watched, because the load of another target has changed at `t_s`.
-    /// A target with load ends its level shifts with each of its own segments.
+    /// Ends the level shifts (lasting changes of figures) of a target that is only watched, because the load
+    /// of another target has changed at `t_s`. For a target with load, each of its own segments ends its
+    /// level shifts.
     pub(super) fn hear_segment(&mut self, t_s: f64) {
         if self.is_watched {
             self.made.extend(self.watches.forget(t_s).into_iter().map(Record::Event));

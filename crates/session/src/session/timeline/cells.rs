@@ -79,8 +79,8 @@ impl Merge for LoadCell {
     }
 }
 
-/// The errors of the load and of PING during a time slot: first by the source of errors that are not from the measured
-/// load, such as `warm-up`, and then by kind.
+/// The number of errors of the load and of PING during a time slot, by source and then by kind. The source is
+/// `None` for the measured load, and otherwise a name such as `warm-up`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErrorCell(pub BTreeMap<Option<&'static str>, BTreeMap<String, u64>>);
 

@@ -80,8 +80,8 @@ pub struct Timeline {
     pub(super) server: History<ServerCell>,
     pub(super) status: Option<Moment<Status>>,
     pub(super) host: Option<Moment<HostSample>>,
-    /// The baselines of the figures. The timeline drops the level shifts that it finds itself, because the
-    /// session records level shifts as events.
+    /// The usual levels of the figures. Level shifts (lasting changes) that are found with them are dropped
+    /// here, because the records already contain level shifts as events.
     pub(super) watches: FigureWatches,
     /// The segments.
     pub segments: Segments,
@@ -331,8 +331,8 @@ impl Timeline {
     }
 }
 
-/// Returns the time, in seconds, from which `record` changes measurements; `None` if `record` changes no
-/// measurement.
+/// Returns the start of the period to which `record` adds measurements, in seconds; `None` if `record` adds
+/// no measurement.
 fn changes_since(record: &Record) -> Option<f64> {
     match record {
         Record::Server(_) | Record::Host(_) => Some(record.t_s()? - POLL_REACH_S),

@@ -32,9 +32,10 @@ impl Timeline {
         self.segments.iter().any(|own| own.start.is_part)
     }
 
-    /// Empties the windows of the probes and forgets the usual levels, because another node has begun a segment with
-    /// new settings of the load. For a node that gets a part of this load, the segment is the node's own. A node with a
-    /// load of its own has its own segments, and is unchanged.
+    /// Empties the probes' windows (the measurements of the last second and minute) and forgets the usual
+    /// levels of the figures, because another node has begun a segment with new load settings. For a node
+    /// that gets a part of this load, the segment is the node's own. A node with a load of its own has its
+    /// own segments, and is unchanged.
     pub fn follow_segment(&mut self, segment: &Segment) {
         if self.segments.iter().any(|own| own.start.knobs.load && !own.start.is_part) {
             return;

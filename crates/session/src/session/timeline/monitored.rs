@@ -55,8 +55,9 @@ impl CommandCell {
 }
 
 impl Timeline {
-    /// Returns the length of the periods in lists of the worst minutes of a session of `span_s` seconds: one minute,
-    /// or in a session of more than 10 000 minutes, as many whole minutes as give at most 10 000 periods.
+    /// Returns the length of the periods into which lists of the worst minutes divide a session of `span_s`
+    /// seconds. The length is one minute, or more whole minutes if there would otherwise be more than 10 000
+    /// periods.
     pub fn minutes_s(span_s: f64) -> f64 {
         MINUTE_S * (span_s / MINUTE_S / MOST_MINUTES).ceil().max(1.0)
     }

@@ -96,7 +96,7 @@ impl Reading<'_> {
         self.load_by(&self.cells.nodes)
     }
 
-    /// Returns whether agents of a fleet have carried out a load.
+    /// Returns whether agents of a fleet have generated load.
     pub fn has_agents(&self) -> bool {
         !self.cells.agents.lanes.is_empty()
     }

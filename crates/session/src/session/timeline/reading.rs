@@ -193,7 +193,7 @@ impl<'a> Reading<'a> {
         self.pings_over(MINUTE_S)
     }
 
-    /// Returns the timeline with the time slots of the last minute that do not change while the screen is frozen.
+    /// Returns the timeline whose time slots of the last minute stay unchanged while the screen is frozen.
     fn recent_cells(&self) -> &'a Timeline {
         if self.is_latest { self.exact } else { self.cells }
     }
