@@ -145,7 +145,7 @@ const TOO_LONG: f64 = 0.35;
 /// Values that a linear axis should show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueRanges {
-    /// A typical value. A change by a tenth of this value should be visible.
+    /// A typical value. The typical value. A change by a tenth of this value should be visible.
     pub usual: f64,
     /// Ranges, each from its lowest to its highest value; the most important range is last. The axis always
     /// shows the last range. The axis also shows the earlier ranges if a change by a tenth of the typical

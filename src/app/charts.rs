@@ -29,8 +29,8 @@ pub struct Charts {
 const BELOW: f64 = 0.01;
 /// The share of a segment's p99.9 values that the axis contains.
 const MOST: f64 = 0.85;
-/// For a segment with fewer columns than this, the axis fits p99 and not p99.9. The change of the knob that
-/// began the segment may have raised the first p99.9 values.
+/// For a segment with fewer columns than this, the axis fits p99 and not p99.9. The change of load settings
+/// that began the segment may have raised its first p99.9 values.
 const FEW: usize = 4;
 
 impl Charts {

@@ -1,4 +1,5 @@
-//! The command line that would run a segment again: the program with its target, and the knobs as options.
+//! The command line that would run a segment again: the program with its target, and the knobs (load
+//! settings) as options.
 //!
 //! ```text
 //! redyno -p 6380 -c 200 -P 16 --workload cache -d 32 -r 10000  # after CONFIG SET hz 100
@@ -25,8 +26,9 @@ pub fn quoted(word: &str) -> String {
 }
 
 impl CommandPrefix {
-    /// Returns the program with the target and the fixed options that the recording contains; `None` if the recording
-    /// does not contain enough to name the target: an HTTP server needs its path, and Sentinel all addresses.
+    /// Returns the program with the target and the fixed options that the recording contains. Returns `None`
+    /// if the recording lacks a part of the target: the path of an HTTP server, or the addresses of all
+    /// Sentinels.
     fn of_recording(server: &ServerIdentity) -> Option<Self> {
         let mut words = "redyno".to_owned();
         if !server.built_in {

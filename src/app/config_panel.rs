@@ -20,8 +20,9 @@ impl Model {
         self.playback.is_none() && status.is_none_or(|status| status.body.dialect().has_config())
     }
 
-    /// Returns the present value of a parameter of the first node, or the reason why the parameter cannot be set: the
-    /// server does not report the parameter, or the screen shows another node, with other values.
+    /// Returns the present value of a parameter of the first node. Fails with the reason why the parameter
+    /// cannot be set: the server does not report the parameter, or the screen shows another node, which has
+    /// other values.
     pub(super) fn value_now(&self, name: &str) -> Result<&str, String> {
         match self.node {
             0 => self.value_of_first(name),
@@ -154,8 +155,8 @@ impl Model {
         }
     }
 
-    /// Opens an entry for a value of the selected parameter. If the parameter's values are words, opens the list of
-    /// these words.
+    /// Opens an input line for a value of the selected parameter. If the parameter accepts only certain
+    /// words, opens a list of these words.
     pub(super) fn type_parameter(&mut self) {
         let parameter = self.config.selected();
         if let Err(why) = self.value_now(parameter.name) {

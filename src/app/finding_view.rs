@@ -41,8 +41,8 @@ impl Model {
         }
     }
 
-    /// Unfolds the findings that have ended: when the same rule finds something again, the status line shows the new
-    /// finding.
+    /// Unfolds the findings that have ended, so that a new finding of the same rule is shown in the status
+    /// line.
     pub(super) fn unfold_ended(&mut self) {
         if !self.folded.is_empty() && self.view == View::Live {
             let present: Vec<_> = self.findings().into_iter().map(|finding| finding.rule).collect();

@@ -73,7 +73,7 @@ pub enum Purpose {
     },
     /// A command in the palette, by its name.
     Command {
-        /// The position of the selected offer; the best offer has position 0.
+        /// The position of the selected command in the list of matches; the best match has position 0.
         chosen: usize,
     },
     /// The search in the help.
@@ -112,8 +112,8 @@ enum EntryKind {
 }
 
 impl EntryKind {
-    /// Returns the maximum length in characters. The longest common quantity is a list of save points, `3600 1 300
-    /// 100 60 10000`. A sentence must fit in a line.
+    /// Returns the maximum length in characters. The longest value that users usually type is a list of save
+    /// points, `3600 1 300 100 60 10000`. A sentence must fit in a line.
     fn longest(self) -> usize {
         match self {
             Self::Quantity => 24,

@@ -1,5 +1,5 @@
-//! The keys that do not belong to one screen. Some keys work in a frozen view, in entries or in overlays, and
-//! some keys work everywhere. The other keys work on all screens while no overlay is open.
+//! The keys that do not belong to one screen. Some keys work in a frozen view, in input lines (entries) or in
+//! overlays, and some keys work everywhere. The other keys work on all screens while no overlay is open.
 
 use super::{Action, Binding, Context, JumpTarget, KeyCode, KeyPattern, Screen, ZOOM, key, on};
 use crate::{
@@ -10,7 +10,8 @@ use crate::{
     server::KeyMethod,
 };
 
-/// The bindings of frozen views, entries, overlays and experiments, and the bindings that apply everywhere.
+/// The bindings of frozen views, input lines, overlays and experiments, and the bindings that apply
+/// everywhere.
 pub(super) const KEYS: &[Binding] = key_table! {
     in Context::Frozen;
     &[(on(' '), Action::Live), (key(KeyCode::Esc), Action::Live)], "Space, Esc", Some(("Space", "live", 1)),

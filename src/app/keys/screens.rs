@@ -224,7 +224,7 @@ pub enum Pane {
     Throughput,
     /// The latency over time.
     Latency,
-    /// The lanes of the probes and of the server.
+    /// The lanes (charts of a few rows) of the probes and of the server.
     Probes,
     /// The panel with the knobs and the tables below the knobs.
     Panel,

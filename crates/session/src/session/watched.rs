@@ -7,16 +7,16 @@ use crate::{
     units,
 };
 
-/// Shifts of a share are reported if they have at least this factor. A share is at most 1, so a large factor
-/// is often impossible.
+/// A shift of a share is reported if the share changes by at least this factor. A share is at most 1, so a
+/// large factor is often impossible.
 const OF_SHARES: f64 = 1.5;
-/// Shifts of all other gauges are reported if they have at least this factor.
+/// A shift of any other gauge is reported if its value changes by at least this factor.
 const OF_OTHERS: f64 = 2.0;
 
 /// A watched figure.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WatchedFigure {
-    /// A gauge of the server or its host; a gauge that counts is watched per second.
+    /// A gauge of the server or its host; a gauge that counts events is watched as a rate per second.
     Gauge(Gauge),
     /// The median round trip of the PINGs of a second, in microseconds.
     PingP50,

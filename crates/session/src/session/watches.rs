@@ -30,8 +30,8 @@ const LEAST_SHARE: f64 = 0.05;
 /// The hit rate is watched only if there were at least this many lookups between two polls. With fewer
 /// lookups, the hit rate depends on chance.
 const LEAST_LOOKUPS: f64 = 100.0;
-/// A time after the first poll, in seconds. A command that is watched only from a later time on gets the
-/// baseline 0, because it took almost no time before.
+/// A command that is first watched more than this many seconds after the first poll gets the baseline 0,
+/// because it took almost no time before.
 const KNOWN_S: f64 = 10.0;
 /// The time after a pause of the process, in seconds, during which PINGs are ignored. The replies to these
 /// PINGs had to wait for the process.

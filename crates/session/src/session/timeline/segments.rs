@@ -9,7 +9,8 @@ use crate::{
     stats::Latency,
 };
 
-/// The largest number of listed segments. Of older segments, only the settings and the sum of all figures are kept.
+/// The largest number of listed segments. Of older segments, only the settings of each segment and one sum of
+/// all their figures are kept.
 const KEPT: usize = 200;
 
 /// One segment, and the sum of its intervals.
