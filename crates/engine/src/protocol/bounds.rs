@@ -75,7 +75,7 @@ mod tests {
         assert!(is_excess(&bounded(&lists(200).concat(), 65536), "elements"));
         assert_eq!(bounded(&[b"*100\r\n".to_vec(), lists(100)[1].clone()].concat().repeat(3), 65536), Ok(3));
         for beside in [b">1\r\n+a\r\n".as_slice(), b"|1\r\n", b"*1\r\n>1\r\n"] {
-            assert!(is_excess(&bounded(beside, 1), "beside"), "{beside:?}");
+            assert!(is_excess(&bounded(beside, 1), "with a push message"), "{beside:?}");
         }
         let siblings = b"*3\r\n*1\r\n*1\r\n:1\r\n*0\r\n*2\r\n*0\r\n*0\r\n".repeat(100);
         let wide = [b"*100\r\n".to_vec(), siblings].concat();
