@@ -111,7 +111,8 @@ const USUAL_COLUMNS: u16 = 60;
 /// The model: all state of the screen.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
-    /// The tracks: one track for each node. The first track always exists; its node gets the load.
+    /// The tracks: what the screen shows about each node. The first track always exists; its node gets the
+    /// load.
     pub tracks: Vec<Track>,
     /// The number of the track that figures and tables show.
     pub node: usize,
@@ -150,13 +151,14 @@ pub struct Model {
     pub(super) experiment: Option<ExperimentRun>,
     /// The receiver of the keys.
     pub mode: InputMode,
-    /// The question of the session that waits for the end of an entry or of another question.
+    /// A question of the session that is shown only after the user has finished typing or has answered
+    /// another question.
     pub(super) pending: Option<UserQuestion>,
-    /// Whether the gentle intrinsic probe is on, whose loop is busy for a tenth of the time.
+    /// Whether the intrinsic probe runs in its gentle form: its loop is then busy for a tenth of the time.
     pub gentle_intrinsic: bool,
     /// The recording in progress.
     pub recording: Option<RecordingState>,
-    /// How often each offer of the palette was carried out.
+    /// How often the user has run each command of the palette.
     pub(super) used: BTreeMap<String, u32>,
     /// The command line that began the session.
     pub(super) program: CommandPrefix,
@@ -335,8 +337,8 @@ impl Model {
         self.mode = InputMode::Typing(Typing { purpose, entry });
     }
 
-    /// Changes the typed text. After a change, the palette selects its best offer, and the help scrolls to its first
-    /// line.
+    /// Changes the typed text. After a change, the palette selects its best match, and the help scrolls to
+    /// its first line.
     pub(super) fn edit(&mut self, change: impl FnOnce(&mut TextEntry)) {
         if let InputMode::Typing(Typing { purpose, entry }) = &mut self.mode {
             let before = entry.text();

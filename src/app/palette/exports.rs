@@ -1,5 +1,5 @@
-//! The palette's offers to export: each format and the report, for the segment shown or the whole session. The
-//! command `export session csv to mine.csv` also names the file.
+//! The palette's offers (the commands that it lists) to export: each format and the report, for the segment
+//! shown or the whole session. The command `export session csv to mine.csv` also names the file.
 //!
 //! The palette also offers experiments: complete experiments, and continuations of a partly typed experiment.
 

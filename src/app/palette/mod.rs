@@ -24,7 +24,7 @@ use super::{
 };
 
 impl Model {
-    /// Opens the palette with this text in its entry.
+    /// Opens the palette with this text in its input line.
     pub(super) fn open_palette(&mut self, typed: &str) {
         self.begin_typing(Purpose::Command { chosen: 0 }, TextEntry::sentence(typed));
     }

@@ -1,4 +1,5 @@
-//! The palette's offers: actions of the key table, settings, parameters, presets, themes.
+//! The palette's offers (the commands that it lists): actions of the key table, settings, parameters,
+//! presets, themes.
 
 use super::{entries, score};
 use crate::{
@@ -17,7 +18,7 @@ pub enum PaletteCommand {
     Set(Knobs),
     /// Sets these knobs, and writes the keys that their workload reads.
     Prefill(Knobs),
-    /// Puts this text into the entry, so that the user can continue to type.
+    /// Puts this text into the palette's input line, so that the user can continue to type.
     Type(String),
     /// Begins this experiment.
     Begin(ExperimentSpec),
