@@ -214,6 +214,9 @@ mod tests {
         *trouble.lock() = Some(why.to_string());
         let mut kept = kept;
         let error = kept.records().err().unwrap().to_string();
-        assert!(error.contains("they are more than 1.00 GiB") && error.contains("press r to record"), "{error}");
+        assert!(
+            error.contains("they are more than 1.00 GiB") && error.contains("press r to record"),
+            "{error}"
+        );
     }
 }
