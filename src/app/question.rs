@@ -1,8 +1,8 @@
 //! The questions to the user, and what follows from the answers.
 //!
-//! A question of the session can arrive at any moment. If the user types an entry or must answer another question, the
-//! next letter would also answer the new question. The new question is therefore shown when the entry or the other
-//! question has ended.
+//! A question of the session can arrive at any moment. While the user types a text or has to answer another
+//! question, the next letter would be taken as the answer to the new question. The new question is therefore
+//! shown only after the user has finished.
 
 use super::{InputMode, Model, Order, Tone, UserQuestion};
 use crate::{experiment::Interruption, server::KeyMethod};
@@ -15,8 +15,8 @@ impl UserQuestion {
 }
 
 impl Model {
-    /// Asks the user a question. A question of the session replaces the session's last question, but waits for the end
-    /// of an entry or of another question.
+    /// Asks the user a question. A question of the session replaces the session's last question, but is shown
+    /// only after the user has finished typing or has answered another question.
     pub(super) fn ask(&mut self, question: UserQuestion) {
         let of_session = |mode: &InputMode| matches!(mode, InputMode::Asking(open) if open.is_of_session());
         if !question.is_of_session() {
@@ -34,7 +34,8 @@ impl Model {
         }
     }
 
-    /// Asks the waiting question of the session, if no entry and no other question is open.
+    /// Asks the waiting question of the session, if the user is not typing a text and no other question is
+    /// open.
     pub(super) fn ask_pending(&mut self) {
         if self.mode == InputMode::Screen
             && let Some(question) = self.pending.take()

@@ -13,7 +13,7 @@ use crate::{
 const NOT_LIVE: &str = "this is a recording already: no mark can be added, and nothing is recorded";
 
 impl Model {
-    /// Opens an entry for the text of a mark at this moment.
+    /// Opens an input line for the text of a mark at this moment.
     pub(super) fn begin_mark(&mut self) {
         if self.playback.is_some() {
             return self.show_message(Tone::Warning, NOT_LIVE);

@@ -14,8 +14,8 @@ pub enum Subject {
     Server,
 }
 
-/// After the load is switched off, the charts continue to show the load for a while. They show the server as
-/// soon as the time under load fills less than this share of the time axis.
+/// After the load is switched off, the charts continue to show the load for a while. They switch to the
+/// server as soon as the time under load fills less than this share of the time axis.
 const LEAST: f64 = 0.25;
 
 impl Model {

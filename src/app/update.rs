@@ -20,7 +20,7 @@ use crate::{
 
 pub use mouse::{Gesture, Mouse, Spot};
 
-/// The default length of an intrinsic run, as text in the entry.
+/// The default length of an intrinsic run, as text in the input line.
 const USUAL_INTRINSIC_S: &str = "10";
 /// The longest intrinsic run, in seconds.
 const LONGEST_INTRINSIC_S: u64 = 3600;
@@ -213,7 +213,7 @@ impl Model {
         (holds && !screen.keys().is_empty()).then_some(Context::Screen(screen))
     }
 
-    /// Returns whether an entry is open and contains text.
+    /// Returns whether an input line is open and contains text.
     fn has_typed(&self) -> bool {
         matches!(&self.mode, InputMode::Typing(typing) if !typing.entry.text().is_empty())
     }
@@ -357,7 +357,8 @@ fn run_intrinsic(model: &mut Model, text: &str) {
     }
 }
 
-/// Inserts pasted text into the open entry. Without an entry, the text is ignored, and triggers no keys.
+/// Inserts pasted text into the open input line. Without an input line, the text is ignored; its letters do
+/// not act as keys.
 fn paste(model: &mut Model, text: &str) {
     model.message = None;
     match model.mode {

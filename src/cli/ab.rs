@@ -68,7 +68,7 @@ pub struct AbArgs {
     /// The load that both settings share.
     #[command(flatten)]
     pub load: LoadArgs,
-    /// The agents that carry out the load.
+    /// The agents that generate the load.
     #[command(flatten)]
     pub fleet: FleetArgs,
 }

@@ -15,7 +15,7 @@ pub enum Spot {
     },
     /// The name of a screen.
     Tab(Screen),
-    /// An offer in the palette.
+    /// A command in the palette's list.
     Offer(usize),
     /// Anything else.
     Elsewhere,
@@ -43,7 +43,7 @@ pub struct Mouse {
 }
 
 impl Model {
-    /// Handles the mouse, which has no effect while a question or an entry is open.
+    /// Handles the mouse, which has no effect while a question or an input line is open.
     pub(super) fn on_mouse(&mut self, Mouse { gesture, spot }: Mouse) {
         match (&mut self.mode, gesture, spot) {
             (InputMode::Screen, Gesture::Click, _) => self.click(spot),
