@@ -39,7 +39,7 @@
 //! | [`experiment`] | experiments, which change knobs automatically: two settings or targets in alternation, sweeps, scripts, curves over a knob; the tables and files of series; records in, orders out; pure except for these files | screens, I/O |
 //! | [`report`] | a session for people: one page with charts and tables, or text for a ticket; pure | screens, files |
 //! | [`print`](mod@print) | the output without a screen: lines and JSON lines during a session, its summary; writing to stdout and stderr | terminals |
-//! | [`app`] | the state of the screen: tracks, messages, update, the tables of keys and of screens; pure | ratatui, I/O |
+//! | [`app`] | the state of the screen: tracks (the data of one node each), messages, update, the tables of keys and of screens; pure | ratatui, I/O |
 //! | [`tui`] | terminal, theme, layout, screens, widgets, and what is under the mouse; the only room that uses ratatui | statistics |
 //! | [`demo`] | the built-in server and its faults | everything above it |
 //! | [`runner`] | the execution of plans: sessions and their listeners, experiments, the exit code | arguments |

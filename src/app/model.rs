@@ -94,7 +94,7 @@ impl Tour {
     }
 }
 
-/// The part that all command lines of a session have in common.
+/// The common start of the command lines with which the user can repeat segments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandPrefix {
     /// The program with its target and all options that are the same in all segments.

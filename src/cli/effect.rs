@@ -20,7 +20,7 @@ use crate::{compare::Condition, compat::redis_cli, knobs::Knobs, runner::UsageEr
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RunMode {
     Screen,
-    /// The screen on the built-in server, under redyno's own load.
+    /// The screen, with the built-in server as the target and with load.
     Tour,
     /// Printed lines, because stdout is not a terminal. Options of the screen are allowed here, because an
     /// alias or a script may contain them.

@@ -53,8 +53,9 @@ impl FleetArgs {
         servers.iter_mut().chain([target]).for_each(|target| target.leave_tls_to(self.bus.as_ref()));
     }
 
-    /// Adds the fleet (the agents and their bus) to the plan of a session. `threads` is the number of worker threads of
-    /// each agent; if it is `None`, the agents' machines decide.
+    /// Adds the fleet (the agents and their bus) to the plan of a session. `threads` is the number of worker
+    /// threads of each agent; if it is `None`, the session chooses a number that suits the machines of all
+    /// agents.
     ///
     /// # Errors
     /// Fails if options contradict each other, or agents cannot carry out the load.

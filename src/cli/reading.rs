@@ -21,7 +21,7 @@ use crate::{
 
 /// The largest number of records in the queue between the reader and the receiver.
 const WAITING: usize = 32;
-/// The name of the events that replace unreadable lines.
+/// The name of the events that the reader returns in place of unreadable lines.
 const RECORDING: &str = "recording";
 /// The interval at which signals are checked while waiting.
 const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(40);

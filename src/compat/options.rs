@@ -24,7 +24,7 @@ pub struct ToolOption {
 /// The tools that have an option or a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Availability {
-    /// All flavours of the tool.
+    /// All flavours of the tool, such as redis-benchmark and valkey-benchmark.
     All,
     /// Only Valkey's flavour.
     Valkey,

@@ -47,7 +47,7 @@ pub struct FleetPlan {
     pub agents: usize,
     /// Whether the session starts the agents, as processes on this machine.
     pub is_local: bool,
-    /// The number of worker threads of each agent; `None` if the agents' machines decide.
+    /// The number of worker threads of each agent; `None` for a number that suits the machines of all agents.
     pub threads: Option<usize>,
     /// Whether the bus and the target may be the same server.
     pub may_be_target: bool,

@@ -75,7 +75,8 @@ impl Listener for Gate {
         self.timeline.take(delivery)
     }
 
-    /// Checks the conditions. Fails also if the session cannot be compared with the base.
+    /// Checks the conditions. Fails if a condition is met, or if the session cannot be compared with the
+    /// base.
     fn verdict(&mut self) -> Result<(), Failure> {
         let crossed: Vec<_> = match &self.base {
             None => {

@@ -76,8 +76,8 @@ pub struct SessionPlan {
 }
 
 impl SessionPlan {
-    /// Checks that the operating system allows this process to open a connection for each client, and that
-    /// the knobs of at least one setting have a client for each agent.
+    /// Checks that the operating system allows this process to open a connection for each client, and that at
+    /// least one setting of the load has as many clients as there are agents.
     ///
     /// # Errors
     /// Fails if the system allows fewer connections; the error contains the allowed number. Also fails if

@@ -44,7 +44,7 @@ pub(super) struct RunningSession {
     pub(super) peer: Peer,
     /// The knobs at the start of the session.
     pub(super) knobs: Knobs,
-    /// The command line that began the session.
+    /// The common start of the command lines with which the user can repeat segments.
     pub(super) program: CommandPrefix,
     /// The files of the recording.
     pub(super) files: Vec<String>,

@@ -1,4 +1,5 @@
-//! The main loop of the screen, which reads events and records, carries out effects, and sends frames.
+//! The main loop of the screen, which reads events and records, carries out the effects that `app::update`
+//! requests, and sends frames.
 
 #[cfg(test)]
 mod tests;

@@ -36,7 +36,8 @@ const MAX_NAMED_RECORDS: u64 = 5;
 /// The largest length of a key in memcached, in bytes.
 const LONGEST_KEY: usize = 250;
 
-/// The names of the key sets. Each key in these sets is the number of a record.
+/// The names of the two key sets, one for SETs and one for GETs. A key in these sets is the number of an
+/// imported record.
 pub(super) const SETS: [&str; 2] = ["set", "get"];
 
 /// A record of the file.

@@ -27,7 +27,7 @@ const MOST_NAMED: usize = 5;
 pub(super) struct MonitorOptions {
     pub(super) file: Option<PathBuf>,
     pub(super) is_random: bool,
-    /// The commands of the file that are sent; empty until the file is read.
+    /// Those commands of the file that redyno sends; empty until the file is read.
     pub(super) commands: Vec<Vec<Vec<u8>>>,
 }
 

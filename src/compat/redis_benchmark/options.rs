@@ -16,7 +16,7 @@ use crate::{
     units::LONGEST,
 };
 
-/// The options of all flavours.
+/// The options of all flavours (the imitated benchmarks and redyno's own).
 pub static OPTIONS: LazyLock<OptionTable> = LazyLock::new(|| OptionTable::read(include_str!("options.txt")));
 
 /// The largest number of threads.
@@ -157,7 +157,7 @@ fn refused(line: &str) -> Result<(), OptionRefusal> {
 /// The width of the names of options in the help.
 const NAMES: usize = 20;
 
-/// Returns the options of a flavour.
+/// Returns the options of the benchmark that is imitated (`flavour`).
 pub(super) fn options(flavour: Flavour) -> impl Iterator<Item = &'static ToolOption> {
     OPTIONS.all().filter(move |option| flavour.supports(option.of))
 }

@@ -72,7 +72,7 @@ pub struct Glyphs {
     pub mark: char,
     /// The line through all charts at the moment that a frozen view shows.
     pub cursor_line: char,
-    /// The shade behind a chart while the load has no connection.
+    /// The shade behind a chart for the time in which the load has no connection.
     pub outage: char,
     /// The line of the requested rate behind a chart.
     pub target_line: char,

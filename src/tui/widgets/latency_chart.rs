@@ -115,8 +115,8 @@ fn draw_clipped(paint: &mut Paint, plot: Rect, context: &ChartContext, axis: &Va
     ClippedMarks { borders: borders(), ink: Ink::Strong, words: Some(&words) }.above(paint, plot, &above);
 }
 
-/// The number of last columns whose values determine the row of a line's name. If a single column determined the row,
-/// the name would often jump.
+/// The name of a line is in the row of the median of this many last values. At the last value alone, the name
+/// would often jump.
 const END: usize = 12;
 
 fn legend(paint: &mut Paint, chart: Rect, context: &ChartContext, axis: Option<&ValueAxis>) {

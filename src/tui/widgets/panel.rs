@@ -121,8 +121,8 @@ fn draw_experiment(paint: &mut Paint, rest: &mut Rect, experiment: &dyn Experime
     }
 }
 
-/// The minimum number of rows for the details of the current segment; segments and events then still have enough
-/// room.
+/// The details of the current segment are shown if at least this many rows are free; segments and events then
+/// still have enough room.
 const ROOM_FOR_DETAIL: u16 = 22;
 
 /// The minimum width for the details of the current segment.
