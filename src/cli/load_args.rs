@@ -352,8 +352,8 @@ impl LoadArgs {
         self.key_prefix.clone().or_else(|| self.own_names.then(|| KeyNames::given("")))
     }
 
-    /// Returns the number of worker threads: one less than the machine has cores, unless an option sets the number. A
-    /// trace has one thread, which sends the commands in their order.
+    /// Returns the number of worker threads: one less than the machine has cores, unless an option sets the
+    /// number. For a trace, one thread sends the commands in their order.
     pub fn worker_threads(&self) -> usize {
         if self.trace.is_some() {
             return 1;

@@ -115,7 +115,8 @@ impl ScreenResult {
         Self { outcome, answer, nodes, files, timeline: model.into_timeline(), file_errors: Vec::new() }
     }
 
-    /// Waits until all files that are being written are complete; adds their paths and errors.
+    /// Waits until all files that are being written are complete, and adds their paths and errors to this
+    /// value.
     fn with(mut self, files: Files) -> Self {
         for made in files.rest() {
             match made {

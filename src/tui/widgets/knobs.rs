@@ -59,8 +59,8 @@ pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
     }
 }
 
-/// Returns the names and values of the settings that are no knobs of the panel and differ from their defaults, such
-/// as `rhythm` and `spread`.
+/// Returns the names and values of the settings that have no row in the panel and differ from their defaults,
+/// such as `rhythm` and `spread`.
 fn changed(model: &Model) -> Vec<(&'static str, String)> {
     let (knobs, usual) = (model.knobs_shown(), Knobs::default());
     let changed = |setting: Adjustable| {
