@@ -1,4 +1,4 @@
-//! `redyno agent`: carries out a share of the load of a session. The session usually runs on another machine.
+//! `redyno agent`: generates a share of the load of a session. The session usually runs on another machine.
 
 use std::env;
 

@@ -57,7 +57,7 @@ impl Arguments for CompareArgs {
 }
 
 impl CompareArgs {
-    /// Returns the recordings of both sides.
+    /// Returns the recordings of both sides: the baseline and the new ones.
     ///
     /// # Errors
     /// Fails if it is unclear which recordings belong to which side.

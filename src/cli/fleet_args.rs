@@ -19,7 +19,7 @@ use crate::{
 /// The largest number of agents.
 const MOST_AGENTS: i64 = 1000;
 
-/// FLEET: several machines that carry the load out.
+/// FLEET: several machines that generate the load.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Fleet")]
 pub struct FleetArgs {
@@ -58,7 +58,7 @@ impl FleetArgs {
     /// agents.
     ///
     /// # Errors
-    /// Fails if options contradict each other, or agents cannot carry out the load.
+    /// Fails if options contradict each other, or agents cannot generate the load.
     pub(super) fn settle(&self, threads: Option<usize>, plan: &mut SessionPlan) -> Result<(), UsageError> {
         let Some(agents) = self.agents else {
             let flags = [(self.local, "--local"), (self.bus_is_target, "--bus-is-target")];

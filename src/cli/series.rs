@@ -99,7 +99,7 @@ pub struct SeriesArgs {
     /// The servers that share the load of each cell.
     #[command(flatten)]
     pub ring: RingArgs,
-    /// The agents that carry out the load of each cell.
+    /// The agents that generate the load of each cell.
     #[command(flatten)]
     pub fleet: FleetArgs,
 }

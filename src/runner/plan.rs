@@ -71,7 +71,7 @@ pub struct SessionPlan {
     pub company: OtherServers,
     /// The names of the nodes, if there are several.
     pub names: Vec<String>,
-    /// The fleet of agents that carries out the load, if there is one.
+    /// The fleet of agents that generates the load, if there is one.
     pub fleet: Option<FleetPlan>,
 }
 

@@ -1,4 +1,4 @@
-//! An agent: a load engine on another machine. An agent carries out a share of a session's load. The agent
+//! An agent: a load engine on another machine. An agent generates a share of a session's load. The agent
 //! reads the session's orders from the bus (a Redis or Valkey server for messages), and writes intervals and
 //! events to the bus.
 //!

@@ -1,4 +1,4 @@
-//! Fleets: several machines carry out the load of one session. The session and its agents exchange messages
+//! Fleets: several machines generate the load of one session. The session and its agents exchange messages
 //! over a bus. The bus is a Redis or Valkey server that is not under load.
 //!
 //! ```text
