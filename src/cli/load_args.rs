@@ -69,9 +69,9 @@ pub struct LoadArgs {
     /// [default: clients do not pause]
     #[arg(long, value_name = "T")]
     pub think: Option<RandomLength>,
-    /// Let each client open a new connection after this time, with TLS handshake and AUTH; T is written as for --think.
-    /// The client first waits for the replies of its pipeline; each client's first session is shortened at random
-    /// [default: connections are kept]
+    /// Let each client open a new connection after this time, with TLS handshake and AUTH; T is written as
+    /// for --think. The client first waits for the replies of its pipeline; the first connection of each
+    /// client lasts a shorter, random time [default: connections are kept]
     #[arg(long, value_name = "T")]
     pub session_length: Option<RandomLength>,
     /// Workload: a preset ('redyno workloads' lists them) or a TOML file [default: cache, SET:GET 1:10]
@@ -243,8 +243,8 @@ impl LoadArgs {
         self.threads = self.threads.or(load.threads.map(|threads| threads as usize));
     }
 
-    /// Adopts the sizes in the config file, except for sizes that an option or the workload sets. Sizes from the config
-    /// file do not turn the load on.
+    /// Adopts the sizes (such as clients and keys) in the config file, except for sizes that an option or the
+    /// workload sets. Sizes from the config file do not turn the load on.
     pub fn follow_defaults(&mut self, file: &Self) {
         self.is_shaped = Some(self.describes_load());
         let Self { clients, pipeline, keys, data_size, .. } = *file;

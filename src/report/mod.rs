@@ -102,7 +102,8 @@ impl Report {
         Self { form, sources, begun: 0, accounts: Vec::new(), present: 0 }
     }
 
-    /// Begins the account of a new node if `record` reports that the node has joined the present session.
+    /// Begins a [`NodeReport`] of a new node if `record` reports that the node has joined the present
+    /// session.
     fn follow(&mut self, record: &Record) {
         let Record::Event(_) = record else { return };
         let accounts = &self.accounts[self.present..];

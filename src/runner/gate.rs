@@ -55,8 +55,8 @@ impl Gate {
         checked.map(|(condition, crossed)| self.doubt(condition, crossed)).collect()
     }
 
-    /// Returns `crossed`, a condition that is met. If this machine or redyno itself was the limit, the
-    /// returned condition is undecided.
+    /// Returns `crossed`, a condition that is met, and marks it as undecided if this machine or redyno itself
+    /// may be the reason.
     fn doubt(&self, condition: &Condition, crossed: MetCondition) -> MetCondition {
         let by_machine = condition.latency_bound().and_then(|bound| self.machine.explains(&bound));
         let why = by_machine.or_else(|| self.machine.client_limit().filter(|_| condition.is_of_speed()));

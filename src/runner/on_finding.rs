@@ -30,7 +30,7 @@ use crate::{
     units,
 };
 
-/// The minimum time between two commands for the same rule, in seconds.
+/// The minimum time between two commands for the same rule (kind of finding), in seconds.
 const FOLD_S: f64 = 60.0;
 /// The timeout of a command. After this time, the command and all processes that it started are killed.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -60,7 +60,8 @@ struct FindingMessage<'a> {
 /// The time of a message, and the start and the count (`times`) of the finding in the message.
 type SentMessage = (f64, (f64, u32));
 
-/// The findings of the session as messages: for each rule and node, at most one message per minute.
+/// The findings of the session as messages: for each rule (kind of finding) and node, at most one message per
+/// minute.
 #[derive(Default)]
 struct FindingMessages {
     nodes: FindingsByNode,

@@ -1,7 +1,7 @@
 //! `redyno bench`: a replacement for redis-benchmark and valkey-benchmark, also through a link with one of
 //! these names. Scripts that read the output must not notice a difference. The server must not notice a
-//! difference either: redyno sends nothing except the load. redyno does not query, mark, probe or clean up
-//! anything.
+//! difference either: redyno sends only the load and the few requests that the imitated benchmark also sends,
+//! such as CONFIG GET. It does not mark, probe or clean up anything.
 //!
 //! ```text
 //! argv ─► parse (with options) ─► BenchOptions ─► tests (catalogue) ─► loads, one after the other ─► layout
