@@ -1,4 +1,5 @@
-//! What receives the keys: the screen, a question, or an entry for text. There is one receiver of the keys at a time.
+//! What receives the keys: the screen, a question, or an entry (input line). There is one receiver of the
+//! keys at a time.
 //!
 //! All entries of the screen use the same [`TextEntry`]: a short text that is being typed, with a caret.
 
@@ -104,7 +105,7 @@ impl InputMode {
     }
 }
 
-/// The kind of an entry, which determines the characters that the user may type.
+/// The kind of an input line, which determines the characters that the user may type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EntryKind {
     Quantity,
@@ -138,12 +139,12 @@ pub struct TextEntry {
 }
 
 impl TextEntry {
-    /// Creates an entry for a quantity, with `text` as its first content.
+    /// Creates an input line for a quantity, with `text` as its first content.
     pub fn quantity(text: &str) -> Self {
         Self::of(text, EntryKind::Quantity)
     }
 
-    /// Creates an entry for words, with `text` as its first content.
+    /// Creates an input line for words, with `text` as its first content.
     pub fn sentence(text: &str) -> Self {
         Self::of(text, EntryKind::Sentence)
     }

@@ -332,7 +332,7 @@ impl Model {
         }
     }
 
-    /// Begins an entry.
+    /// Opens an input line.
     pub(super) fn begin_typing(&mut self, purpose: Purpose, entry: TextEntry) {
         self.mode = InputMode::Typing(Typing { purpose, entry });
     }

@@ -240,7 +240,7 @@ fn on_key(model: &mut Model, key: Key) {
     model.message = None;
     match (action(&model.contexts(), key), key.code) {
         (Some(Action::Insert), KeyCode::Char(c)) => model.edit(|entry| entry.insert(c)),
-        // In an entry with text, `?` is a character like any other.
+        // In an input line with text, `?` is a character like any other.
         (Some(Action::CloseHelp), KeyCode::Char(c)) if model.has_typed() => {
             model.edit(|entry| entry.insert(c));
         }
@@ -317,7 +317,7 @@ fn intrinsic(model: &mut Model) {
     }
 }
 
-/// Accepts the entry.
+/// Accepts the text of the open input line.
 fn accept(model: &mut Model) {
     let InputMode::Typing(Typing { purpose, entry }) = &model.mode else { return };
     let (purpose, text) = (*purpose, entry.text());

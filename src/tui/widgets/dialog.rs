@@ -1,4 +1,4 @@
-//! The boxes over a screen: the help, the palette, a question, or an entry for text.
+//! The boxes over a screen: the help, the palette, a question, or an input line.
 //!
 //! Entries for text outside of boxes are drawn here as well.
 //!
@@ -83,7 +83,7 @@ fn pieces(entry: &TextEntry, glyphs: &Glyphs, room: u16) -> [(String, Ink); 3] {
     [(before, Ink::Strong), (glyphs.caret.to_string(), Ink::Selected), (after.to_owned(), Ink::Strong)]
 }
 
-/// Draws `entry` with its caret from the left of `area`; returns the column after the entry.
+/// Draws the input line `entry` with its caret from the left of `area`; returns the column after its text.
 pub fn input(paint: &mut Paint, area: Rect, entry: &TextEntry) -> u16 {
     let pieces = pieces(entry, paint.glyphs(), area.width);
     paint.parts(area, &pieces)
@@ -133,7 +133,7 @@ fn change(servers: &str, ParameterChange { parameter, from, to, harm }: &Paramet
     )
 }
 
-/// Draws the box of an entry, unless the screen itself shows the entry.
+/// Draws the box of an input line, unless the screen itself shows this line.
 fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry }: &Typing) {
     let (title, text, keys) = match purpose {
         Purpose::Knob | Purpose::Parameter | Purpose::Search => return,

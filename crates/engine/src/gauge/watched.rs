@@ -1,4 +1,4 @@
-//! Which gauges are watched for level shifts, and how large a shift must be.
+//! Which gauges are watched for level shifts (lasting changes), and how large a shift must be.
 //!
 //! Gauges that describe work are watched. Totals, settings, times since something happened and figures that grow with
 //! the data (keys, unsaved changes) are not watched.
@@ -8,8 +8,8 @@ use super::Gauge;
 /// A mebibyte.
 const MIB: f64 = 1_048_576.0;
 
-/// The watched gauges: the smallest shift that can matter, in the gauge's unit, and the gauge's name in a sentence. A
-/// gauge that counts is watched as a rate per second.
+/// The watched gauges: the smallest shift that can matter, in the gauge's unit, and the gauge's name in a
+/// sentence. A gauge that counts events is watched as a rate per second.
 const WATCHED: [(Gauge, f64, &str); 54] = [
     // A fifth of a core: less does not make a server slow.
     (Gauge::Cpu, 0.2, "the server's CPU"),

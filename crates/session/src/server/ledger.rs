@@ -136,7 +136,8 @@ impl Ledger {
         sheet.is_behind = true;
     }
 
-    /// Adds an object that a setup is about to make. Returns `false` if new changes are refused.
+    /// Records that a setup (commands that run before the load) is about to make an object. Returns `false`
+    /// if new changes are refused.
     pub(super) fn begin_making(&self, made: &SetupObject) -> bool {
         let mut sheet = self.sheet.lock();
         let may_begin = !sheet.is_closed;

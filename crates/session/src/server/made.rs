@@ -1,4 +1,5 @@
-//! The objects, other than keys, that a setup makes on a server, and the commands that remove them.
+//! The objects, other than keys, that a setup (commands that run once before a load) makes on a server, and
+//! the commands that remove these objects.
 //!
 //! | command | makes | undone by |
 //! |---|---|---|

@@ -1,5 +1,5 @@
-//! Sends the commands of a setup. For Redis, the connection of the control plane is used. For HTTP, each request has
-//! its own connection, and there is no marker.
+//! Sends the commands of a setup, which run once before a load. For Redis, the connection of the control
+//! plane is used. For HTTP, each request has its own connection, and there is no marker.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
-//! Runs the setup of a workload, and undoes it. Before an object is made, the object is written to the ledger and the
-//! marker. So the session can always remove the object, and the objects of a killed session can be found.
+//! Runs the setup of a workload (commands that run once before the load), and undoes it. Before an object is
+//! made, it is recorded in the ledger (in memory) and in the marker (on the server). So the session can
+//! always remove the object, and a later redyno can find the objects of a killed session.
 //!
 //! ```text
 //! does it exist? ─ no ─► note ─► FUNCTION LOAD ─► the next step   undo: FUNCTION DELETE, remove from ledger and marker

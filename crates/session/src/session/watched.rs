@@ -1,4 +1,4 @@
-//! A figure that is watched for level shifts.
+//! A figure that is watched for level shifts (lasting changes).
 
 use crate::{
     events::ShiftReport,

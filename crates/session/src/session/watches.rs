@@ -1,4 +1,5 @@
-//! Watches the figures of one target: compares each figure with its own baseline, and reports level shifts and stalls.
+//! Watches the figures of one target: compares each figure with its own baseline, and reports level shifts
+//! (lasting changes) and stalls.
 //!
 //! ```text
 //!   PING, each second ──┐

@@ -269,9 +269,10 @@ impl<'a> Reading<'a> {
         last(self.cells).or_else(|| last(self.timeline))
     }
 
-    /// Returns the last value of a watched figure, and its usual level. The usual level is the median of the last 10
-    /// minutes, without level shifts. The value of a gauge that counts events is a rate per second. Returns `None` in
-    /// the first 10 s of a segment, and at every moment before the latest.
+    /// Returns the last value of a watched figure, and its usual level. The usual level is the median of the
+    /// last 10 minutes; the values during level shifts are left out. The value of a gauge that counts events
+    /// is a rate per second. Returns `None` in the first 10 s of a segment, and at every moment before the
+    /// latest.
     pub fn standing(&self, figure: &WatchedFigure) -> Option<(f64, UsualLevel)> {
         self.exact.watches.usual_level(figure).filter(|_| self.is_latest)
     }
