@@ -161,7 +161,7 @@ pub fn refuse(mismatches: &[String], advice: &str) -> Result<(), Failure> {
 /// Returns the run in a recording; `FILE#N` is segment N of FILE, unless there is a file with that name.
 ///
 /// # Errors
-/// Fails if the recording cannot be read, or has several settings.
+/// Fails if the recording cannot be read, or if its load settings changed and `name` contains no segment.
 pub fn read(name: &str) -> Result<Run, Failure> {
     let (file, segment) = named(name);
     let mut reader = Reader::open(Path::new(file)).map_err(anyhow::Error::from)?;

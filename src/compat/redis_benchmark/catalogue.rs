@@ -72,7 +72,8 @@ const TESTS: [TestRow; 24] = [
     TestRow { who: Availability::Valkey, ..row(&["fcall"], "FCALL", "fcall foo1 <keys>") },
 ];
 
-/// Returns the requested tests of a round of the suite; `payload` generates their values.
+/// Returns the requested tests for one round of the suite (`-l` repeats the suite); `payload` generates their
+/// values.
 pub(super) fn tests(flavour: Flavour, options: &BenchOptions, payload: &mut Payload) -> Vec<Test> {
     let filling = WordReplacer { flavour, options, data: payload.take(options.data_size) };
     TESTS.iter().filter(|row| is_chosen(row, flavour, options)).map(|row| filling.test(row)).collect()
