@@ -259,8 +259,7 @@ pub(super) fn unusual(ratio: f64) -> String {
     format!("{UNUSUAL}{}", trimmed(&units::count(ratio)).replace(' ', ""))
 }
 
-/// The smallest top of the scale for a share, such as the CPU use. On a shorter scale, noise would look
-/// large.
+/// The smallest top of the scale for a share, such as CPU use. With less, noise would look large.
 const LEAST_RATIO: f64 = 0.1;
 
 /// The width of `0–100 %`, with a blank before and after it.
