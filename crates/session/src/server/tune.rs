@@ -83,9 +83,10 @@ fn irreversible(name: &str, why: String) -> ServerError {
     ServerError::Irreversible { name: name.to_owned(), why }
 }
 
-/// Writes the parameter `name` with the value `from` to the marker, and checks that no other session sets the parameter
-/// at the same time. If two sessions set the parameter at the same time, at least one of them finds the marker of the
-/// other session. Returns the reason if the marker cannot be written.
+/// Writes the ledger's entry of the parameter `name` to the marker, and checks that no other session has set
+/// or is setting the parameter, and that its value is still `from`. If two sessions set the parameter at the
+/// same time, at least one of them finds the marker of the other session. Returns the reason if the marker
+/// cannot be written.
 async fn begin(
     wire: &RedisSender,
     target: &Target,
@@ -153,7 +154,8 @@ pub(super) async fn restore(
     Ok(restored)
 }
 
-/// Writes the ledger's entry of the parameter `name` to the marker, or removes it from the marker.
+/// Writes the ledger's entry of the parameter `name` to the marker. If the ledger has no such entry, removes
+/// the parameter from the marker.
 async fn write_marker(wire: &RedisSender, ledger: &Ledger, name: &str) -> Result<(), ServerError> {
     ignore_refusal(match ledger.tuned(name) {
         Some(_) => registry::update_marker(wire, ledger).await,
@@ -161,8 +163,8 @@ async fn write_marker(wire: &RedisSender, ledger: &Ledger, name: &str) -> Result
     })
 }
 
-/// Returns `Ok` if the server refused to write a marker. A server that accepts no writes has no marker, or
-/// keeps the marker's previous content.
+/// Returns `answer`, but `Ok` if the server refused to write the marker. A server that accepts no writes has
+/// no marker, or keeps the marker's previous content.
 pub(super) fn ignore_refusal(answer: Result<(), ServerError>) -> Result<(), ServerError> {
     answer.or_else(|error| if error.is_refused() { Ok(()) } else { Err(error) })
 }

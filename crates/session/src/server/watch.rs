@@ -154,7 +154,8 @@ struct ControlState {
     under_way: JoinSet<()>,
     standing: ReportedState,
     poller: Poller,
-    /// The changes that the session has to undo. Each poll checks the marker of these changes.
+    /// The changes that the session has to undo. Each poll checks that their record on the server (the
+    /// marker) still exists.
     ledger: Option<Ledger>,
     /// The last reported reason why the marker cannot be written.
     marker_trouble: Option<EventKind>,
