@@ -35,12 +35,12 @@ const PEAK_S: (f64, f64) = (1.0, 2.0);
 /// The maximum length of a full trial, in seconds. A full trial is extended up to this length if it has too
 /// few samples for the limit's percentile.
 const LONGEST_S: f64 = 10.0;
-/// The time, in seconds, after which the search may end with bounds that are further apart than before.
+/// After this time, in seconds, the search also accepts a result whose bounds are further apart.
 const CLOSE_S: f64 = 45.0;
 /// The time after which the search ends, in seconds.
 const LIMIT_S: f64 = 170.0;
-/// The search ends after this number of disturbed trials in a row. The second number applies if the last
-/// trial had no reply, and the first number otherwise.
+/// Two limits on the number of disturbed trials in a row, after which the search ends. The second limit
+/// applies if the last trial had no reply, and the first limit otherwise.
 const DISTURBED: (u32, u32) = (8, 3);
 /// The largest accepted share of disturbed trials. If more trials are disturbed, the search has no result.
 const MOST_DISTURBED: f64 = 0.25;

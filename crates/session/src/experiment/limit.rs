@@ -1,4 +1,5 @@
-//! A limit of the latency as text: `p99<1ms`, or of the times of receivers: `delivery p99<5ms`.
+//! A limit as text: of the latency of requests, such as `p99<1ms`, or of the times of receivers, such as
+//! `delivery p99<5ms`.
 
 use std::{fmt, str::FromStr};
 
@@ -94,8 +95,8 @@ impl Limit {
         })
     }
 
-    /// Returns the latencies of a measurement that the limit is about: the times of the receivers, the response times
-    /// of an open loop, or the service times of a closed loop; `None` without receivers.
+    /// Returns those latencies of a measurement that are compared with the limit: the times of the receivers,
+    /// the response times of an open loop, or the service times of a closed loop; `None` without receivers.
     pub fn latency<'a>(&self, measured: &'a Interval) -> Option<&'a Latency> {
         match self.received {
             Some(name) => {

@@ -27,7 +27,8 @@ pub enum Interruption {
     /// The load is off, for this reason.
     #[error("the load is off: {0}")]
     LoadOff(String),
-    /// A part of the fleet's load is missing, for this reason, so the measurements are not of the requested setting.
+    /// Some agents of the fleet do not generate their part of the load, for this reason. The measurements are
+    /// therefore not of the requested setting.
     #[error("{0}")]
     Fleet(String),
     /// The user or another client of the session changed a knob or a parameter.

@@ -33,7 +33,8 @@ impl Sink for OneTarget {
     }
 }
 
-/// Returns the record with the number of the first target. An event about all nodes keeps the number of its node.
+/// Returns the record with the number of the first target. An event that concerns all nodes is returned
+/// unchanged.
 fn as_first(record: &Record) -> Record {
     match record {
         Record::Event(event) if event.what.is_of_all_nodes() => record.clone(),

@@ -97,7 +97,7 @@ struct Agent<'a> {
     after: String,
     heard: Instant,
     report: AgentReport,
-    /// Whether a report contains the last refusal. An order that follows at once must not hide the refusal.
+    /// Whether a report contains the last refusal. Before that, no order may remove the refusal.
     is_refusal_reported: bool,
     reported: Option<Instant>,
     measured: Option<Instant>,

@@ -230,8 +230,9 @@ impl<S: Store> Removal<'_, S> {
     }
 }
 
-/// Returns the number of names to check; `None` if some names are unknown, or if a SCAN of `size` keys needs fewer
-/// commands. Some names of a kept run are unknown, because other clients may have written more keys.
+/// Returns the number of names to check; `None` if some names are unknown, or if a SCAN of `size` keys needs
+/// fewer commands. If the keys of a run were left on purpose (`kept`), some names are unknown, because other
+/// clients may have written more keys.
 fn by_name(markers: &[Marker], size: u64) -> Option<u64> {
     let known = |marker: &Marker| marker.span.as_ref().filter(|_| !marker.kept).and_then(KeySpan::total);
     // A marker may contain any numbers: if their sum exceeds 64 bits, the keys are not checked by name.

@@ -14,8 +14,9 @@ use crate::{stats::Buckets, untrusted};
 /// costs the server about 10 µs.
 pub(super) const ASKED: usize = 8;
 
-/// The number of commands whose times are requested in the first poll: the commands with the most calls so far. Only
-/// differences to the first poll are shown. A command without calls needs no earlier histogram.
+/// The number of commands whose times are requested in the first poll: the commands with the most calls so
+/// far. Later polls show only differences to the first poll. A command without calls before the first poll
+/// needs no histogram from this poll.
 pub(super) const ASKED_AT_FIRST: usize = 16;
 
 /// The largest number of buckets in an accepted histogram; servers send about 30.

@@ -90,8 +90,8 @@ const WATCHED: [&str; 68] = [
 /// The part of a parameter's name that Redis 7 has replaced by `listpack`.
 const OLD: &str = "ziplist";
 
-/// The number of parameters that a poll requests before Redis 7, after the first poll. Each parameter needs its own
-/// CONFIG GET, which takes the server about 4 µs.
+/// The number of parameters that each poll except the first requests from a server older than Redis 7. Each
+/// parameter needs its own CONFIG GET, which takes the server about 4 µs.
 const AT_ONCE: usize = 20;
 
 /// A changed parameter, with the values that CONFIG GET returned before and after the change.

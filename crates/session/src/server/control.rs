@@ -185,8 +185,8 @@ impl Control {
     }
 
     /// In all other databases, finds the markers with changes that concern the whole server. These changes
-    /// are set parameters, and objects of setups. For HTTP, finds the Elasticsearch indices with the names of
-    /// runs. Writes nothing.
+    /// are parameters that a session has set, and objects that a setup has created. For HTTP, finds the
+    /// Elasticsearch indices with the names of runs. Writes nothing.
     pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
         let act = async |OrderContext { wire, target, .. }: OrderContext| match wire {
             CommandSender::Redis(wire) => registry::elsewhere(&wire, &target).await,
@@ -253,8 +253,9 @@ impl Control {
         KeyExamination { shared, answer: self.order(act, identity) }
     }
 
-    /// Sets one of the [`PARAMETERS`](super::PARAMETERS). Before the change, the present value is written to `ledger`
-    /// and its marker, so that redyno can restore the value. Polls then check the marker as after [`mark`](Self::mark).
+    /// Sets one of the [`PARAMETERS`](super::PARAMETERS). Before the change, the present value is recorded in
+    /// `ledger` and its marker, so that redyno can restore the value. Polls then check the marker as after
+    /// [`mark`](Self::mark).
     pub fn set_config(
         &self,
         parameter: &'static Parameter,

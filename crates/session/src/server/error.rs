@@ -100,7 +100,7 @@ pub enum ServerError {
         /// The key.
         key: String,
     },
-    /// The server is a node of a cluster without slots.
+    /// The server is a cluster node that has no slots.
     #[error("this node of the cluster holds no slot and cannot store keys; name a node with slots")]
     NoSlots,
     /// The error occurred at this node of a cluster.

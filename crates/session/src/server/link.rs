@@ -141,8 +141,8 @@ pub(super) struct RedisSender {
     around: CommandFrame,
 }
 
-/// The commands that are sent together with each command, so that no other command of this connection runs between
-/// them.
+/// The extra commands around each command. All of them are sent together, so that no other command of this
+/// connection runs between them.
 #[derive(Clone, Copy)]
 enum CommandFrame {
     Nothing,

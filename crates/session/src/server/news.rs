@@ -36,7 +36,7 @@ struct Identity {
     loading_ns: Option<u64>,
 }
 
-/// A child process of the server that writes a file.
+/// A child process with which the server writes a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Child {
     since_ns: Option<u64>,

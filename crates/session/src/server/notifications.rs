@@ -19,8 +19,8 @@ pub fn with_letters(now: &str, more: &str) -> Option<String> {
     (!missing.is_empty()).then(|| now.to_owned() + &missing)
 }
 
-/// Adds the letters to the parameter, unless the parameter already contains them. The value to restore is written to
-/// the ledger and the marker.
+/// Adds the letters to the parameter, unless the parameter already contains them. The ledger and the marker
+/// record the value to restore.
 pub(super) async fn add(
     wire: &RedisSender,
     target: &Target,

@@ -63,7 +63,8 @@ struct SentSoFar {
 }
 
 impl SentCommands {
-    /// Returns the commands of a new connection to `target`, with those of side connections to it from now on.
+    /// Creates the record of the commands that a new connection to `target` sends. It also counts the
+    /// commands that redyno's side connections send to `target` from now on.
     pub(super) fn to(target: &Target) -> Self {
         Self { side: (target.side_calls.clone(), target.address.clone()), ..Self::default() }
     }
@@ -96,7 +97,8 @@ impl SentCommands {
         self.so_far.lock().parameters.insert(name.to_owned(), value.to_owned());
     }
 
-    /// Forgets the last set of a parameter if the server has refused it: a later change is not redyno's.
+    /// Forgets that this connection set a parameter, if the server has refused the new value. A later change
+    /// of this parameter is then not redyno's.
     pub(super) fn note_failed_set(&self, name: &str, error: &ServerError) {
         if !error.ends_connection() {
             self.so_far.lock().parameters.remove(name);

@@ -4,7 +4,7 @@
 //! slots. The names of the list of runs and of the markers end with a hash tag. This tag is the first of the
 //! tags `{0}`, `{1}`, … whose slot is on the node. So another session on the same node finds the list and the
 //! markers without SCAN. If the slot moves to another node, the list and the markers move too. On the new
-//! node, the first tag may then be another tag than that of the moved keys.
+//! node, the first tag may then differ from the tag of the moved keys.
 
 use std::{collections::BTreeSet, sync::Arc};
 

@@ -41,8 +41,8 @@ use crate::events::EventKind;
 
 /// The number of polls after which a refused request is repeated.
 const ASK_AGAIN: u32 = 60;
-/// How many polls pass between two requests for the percentiles since the server's start. The percentiles change
-/// slowly, and the request costs the server time.
+/// The number of polls between two requests for INFO latencystats, whose percentiles cover all calls since
+/// the server's start. The percentiles change slowly, and the request costs the server time.
 const SELDOM: u32 = 10;
 
 /// A request other than INFO.

@@ -86,7 +86,8 @@ async fn run(
     }
 }
 
-/// Writes an object that is about to be made to the ledger and the marker. Fails if the server already has the object.
+/// Records in the ledger and in the marker that an object is about to be created. Fails if the server already
+/// has the object.
 async fn note(maker: &Maker, made: &SetupObject, ledger: &Ledger) -> Result<(), ServerError> {
     if maker.has(made).await? {
         return Err(ServerError::Exists { what: made.to_string() });

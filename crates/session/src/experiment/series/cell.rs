@@ -94,10 +94,10 @@ pub(super) struct KnownWorkloads<'a> {
 pub struct SeriesCell {
     /// The name of the run.
     pub run: String,
-    /// The names of the run's lists in order, each with the value of the list in this cell. Values that
-    /// [`Scaling`](super::Scaling) changes are given after the change.
+    /// The run's lists (parameters with several values) in order: the name of each list, and its value in
+    /// this cell. If [`Scaling`](super::Scaling) changes a value, this is the changed value.
     pub at: Vec<(String, String)>,
-    /// The names of the run's lists, each with its value in the file, before scaling.
+    /// The name of each list of the run, and its value in the file, before scaling.
     pub(super) listed: Vec<(String, String)>,
     /// The names of the lists that set an amount of the load, each with the name of this amount, such as
     /// `requests`.

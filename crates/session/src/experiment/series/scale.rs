@@ -1,4 +1,5 @@
-//! Changes the amounts of a series, for a smaller machine or less time.
+//! Changes how much load a series generates (requests, seconds, keys, clients), for a smaller machine or less
+//! time.
 
 use std::str::FromStr;
 

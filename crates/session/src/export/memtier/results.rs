@@ -96,8 +96,9 @@ impl Results {
         self.redirects.as_ref().map(each).into_iter().flatten()
     }
 
-    /// Returns the numbers of all seconds from 0 to the last second with replies. If most of a long time had no replies,
-    /// returns only the seconds with replies: a crafted recording may contain any time.
+    /// Returns the numbers of all seconds from 0 to the last second with replies. If there are very many
+    /// seconds and most have no replies, returns only the seconds with replies, because a crafted recording
+    /// may contain any time.
     pub fn seconds(&self) -> Vec<u64> {
         let with_replies = &self.totals.seconds;
         let end = with_replies.last_key_value().map_or(0, |(last, _)| last + 1);
