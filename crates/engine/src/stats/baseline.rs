@@ -234,9 +234,14 @@ impl LevelWatch {
                 if beyond == 0 {
                     return self.end(ShiftEnd::Back(self.doubtful_since_s, value));
                 }
-                let ended = self.doubtful_since_s;
-                let kept = self.doubtful.split_off(self.doubtful.len() - beyond);
-                self.doubtful_since_s = self.doubtful.last().map_or(ended, |(t_s, _)| *t_s);
+                let (ended, before) = (self.doubtful_since_s, self.doubtful.len() - beyond);
+                let crossed_s = self.doubtful[..before].last().map_or(ended, |(t_s, _)| *t_s);
+                // A single outlier does not decide between the two ends.
+                if t_s - crossed_s < HELD_S {
+                    return None;
+                }
+                let kept = self.doubtful.split_off(before);
+                self.doubtful_since_s = crossed_s;
                 let shift = self.end(ShiftEnd::Crossed(ended, value));
                 (self.doubtful, self.side) = (kept, other);
                 shift
@@ -306,10 +311,18 @@ mod tests {
             let found = shifts(around(2.0, 12).chain(around(9.0, 20)).chain(low));
             let [(15, _), (ended_s, ended), (began_s, began)] = &found[..] else { panic!("{found:?}") };
             let Some(ShiftEnd::Crossed(at_s, value)) = ended.end else { panic!("{ended:?}") };
-            assert_eq!((*ended_s, at_s, *began_s), (35, 32.0, 36));
+            assert_eq!((*ended_s, at_s, *began_s), (35 + between, 32.0, 36 + between));
             assert!(value < 0.1 && began.end.is_none() && began.to < 0.1, "{found:?}");
             assert_eq!(began.since_s, 32.0 + between as f64);
         }
+    }
+
+    #[test]
+    fn an_outlier_on_the_other_side_does_not_hide_that_the_figure_is_back() {
+        let back = [2.0, 2.0, 0.05].into_iter().chain(around(2.0, 20));
+        let found = shifts(around(2.0, 12).chain(around(9.0, 20)).chain(back));
+        let [(15, _), (36, ended)] = &found[..] else { panic!("{found:?}") };
+        assert!(matches!(ended.end, Some(ShiftEnd::Back(32.0, _))), "{ended:?}");
     }
 
     #[test]
