@@ -96,6 +96,8 @@ fn used(line: &[u8]) -> Option<Vec<u8>> {
     let traits = command_traits(&untrusted::bytes(&name));
     let key = match traits.keys {
         _ if traits.no_sample => None,
+        "none" => None,
+        "2" | "from-2" | "counted-1" | "counted-1-each-2nd" => words.nth(1),
         "counted-2" => {
             let keys = words.nth(1)?;
             if keys == b"0" { None } else { words.next() }
@@ -140,6 +142,9 @@ mod tests {
             (r#""eval" "return 'secret'" "0" "x""#, None),
             (r#""CONFIG" "SET" "requirepass" "secret""#, None),
             (r#""ping""#, None),
+            (r#""lolwut" "5""#, None),
+            (r#""msetex" "2" "k1" "secret" "k2" "secret""#, Some("MSETEX k1")),
+            (r#""object" "freq" "k""#, None),
         ] {
             assert_eq!(used(line).as_deref(), expected, "{line}");
         }
