@@ -196,11 +196,12 @@ impl ReportReader {
     }
 
     fn take_records(&mut self, report: &AgentReport, fields: &MessageFields) {
-        let mut refusal = None;
+        let (mut refusal, mut is_counted) = (None, true);
         for (_, text) in fields.iter().filter(|(name, _)| name == RECORD) {
             match self.lines.read(text) {
                 Ok(Record::Interval(interval)) if !self.can_be(&interval) => {
                     refusal = Some(format!("an interval of agent {} has an impossible time", report.index));
+                    is_counted = false;
                 }
                 Ok(Record::Interval(mut interval)) => {
                     self.renumber(report, &mut interval);
@@ -217,11 +218,14 @@ impl ReportReader {
                 Ok(_) => {}
                 Err(why) => {
                     refusal = Some(format!("a record of agent {} is not readable: {why}", report.index));
+                    is_counted = false;
                 }
             }
         }
-        if let Some(cause) = refusal {
+        if !is_counted {
             *self.discarded.entry(report.index).or_default() += 1;
+        }
+        if let Some(cause) = refusal {
             self.refuse(cause);
         }
     }
