@@ -19,7 +19,7 @@ use crate::{
     untrusted,
 };
 
-/// The largest size of a reply: 1 MiB, about the size of the reply to `stats conns` with 10 000 clients.
+/// The largest size of a reply: 1 MiB.
 const LONGEST_REPLY: usize = 1 << 20;
 const CLOSED: &str = "the server closed the connection";
 

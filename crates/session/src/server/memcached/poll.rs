@@ -53,8 +53,9 @@ impl MemcachedPoller {
     ) -> Result<(u64, Polled), ServerError> {
         let text = wire.text("stats").await?;
         let at_ns = now_ns();
+        let stats = StatsReply::parse(&text);
         if self.polls == 0 {
-            let list = ServerError::optional(wire.text("stats conns").await)?;
+            let list = connections(wire, &stats).await?;
             self.listening = list.map_or(1, |list| listening(&StatsReply::parse(&list)));
         }
         if self.polls.is_multiple_of(SETTINGS_EVERY) {
@@ -62,7 +63,7 @@ impl MemcachedPoller {
             self.settings = Arc::new(settings(&text.unwrap_or_default()));
         }
         self.polls = self.polls.wrapping_add(1);
-        Ok((at_ns, self.read(at_ns, &StatsReply::parse(&text))))
+        Ok((at_ns, self.read(at_ns, &stats)))
     }
 
     fn read(&mut self, at_ns: u64, stats: &StatsReply) -> Polled {
@@ -102,6 +103,18 @@ fn policy(settings: &BTreeMap<String, String>) -> Option<String> {
     settings.get("evictions").map(|word| policy(word).to_owned())
 }
 
+/// Returns the reply to `stats conns`; `None` if the server refuses the command, or has too many connections. `stats` is
+/// the reply to `stats`.
+pub(super) async fn connections(
+    wire: &MemcachedSender,
+    stats: &StatsReply<'_>,
+) -> Result<Option<String>, ServerError> {
+    if !stats.can_be_listed() {
+        return Ok(None);
+    }
+    ServerError::optional(wire.text("stats conns").await)
+}
+
 /// Returns the number of listening sockets in the reply to `stats conns`.
 fn listening(list: &StatsReply) -> usize {
     list.iter().filter(|(_, state)| *state == LISTENING).count()
@@ -127,5 +140,6 @@ mod tests {
             poller.read(0, &stats).status.gauges[Gauge::Clients]
         };
         assert_eq!([1, listening(&StatsReply::parse(conns))].map(clients), [Some(8.0), Some(7.0)]);
+        assert!(stats.can_be_listed() && !StatsReply::parse("STAT curr_connections 8000").can_be_listed());
     }
 }

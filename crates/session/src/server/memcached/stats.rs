@@ -14,6 +14,10 @@ pub(super) struct StatsReply<'a>(BTreeMap<&'a str, &'a str>);
 /// The state of a listening socket in the reply to `stats conns`.
 pub(super) const LISTENING: &str = "conn_listening";
 
+/// The number of connections whose list is requested at most. Each takes about 140 bytes of the reply to `stats conns`,
+/// and a reply beyond the limit of the link ends the connection.
+const MOST_LISTED: u64 = 5000;
+
 /// The counters in `stats` whose sum is the number of calls of a command. The server counts a `gat` as a `get` and as a
 /// `touch`.
 const COMMANDS: [(&str, &[&str]); 9] = [
@@ -43,6 +47,11 @@ impl<'a> StatsReply<'a> {
     /// Returns a value as a number.
     pub(super) fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         self.text(name)?.parse().ok()
+    }
+
+    /// Returns whether the list of all connections fits into a reply.
+    pub(super) fn can_be_listed(&self) -> bool {
+        self.number::<u64>("curr_connections").is_some_and(|connections| connections <= MOST_LISTED)
     }
 
     /// Returns all values, by name.

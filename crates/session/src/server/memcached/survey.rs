@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::{
     MemcachedSender,
+    poll::connections,
     stats::{LISTENING, StatsReply},
 };
 use crate::{
@@ -20,7 +21,7 @@ pub(in crate::server) async fn survey(
     let text = wire.text("stats").await?;
     let stats = StatsReply::parse(&text);
     let keys = stats.number("curr_items").ok_or(ServerError::Unexpected { command: "stats".to_owned() })?;
-    let others = match ServerError::optional(wire.text("stats conns").await)? {
+    let others = match connections(wire, &stats).await? {
         Some(list) => others(&list, &own_ports(target)),
         None => stats.number::<u64>("curr_connections").unwrap_or(0).saturating_sub(1),
     };
