@@ -130,7 +130,7 @@ fn a_table_of_steps_makes_each_set_and_no_prefill_leaves_it_out() {
 fn what_is_lost_with_its_connection_is_sent_again() {
     let server = Server::redis().start();
     let port = server.port_text();
-    let args = ["-p", &port, "--headless", "--json", "--yes", "--workload", "get", "--prefill", "-r", "400k"];
+    let args = ["-p", &port, "--headless", "--json", "--yes", "--workload", "get", "--prefill", "-r", "1M"];
     let running = Running::start(redyno(&[&args[..], &["-c", "8", "-n", "1000"]].concat()));
     for round in 1..=5 {
         crate::support::wait_for("some keys", || {
@@ -146,7 +146,7 @@ fn what_is_lost_with_its_connection_is_sent_again() {
         server.cli(&["CLIENT", "UNPAUSE"]);
     }
     let told = Told::of(running.end().expect_code(0).records());
-    assert_eq!(told.ops(1), 400_000, "{:?}", told.prefills);
+    assert_eq!(told.ops(1), 1_000_000, "{:?}", told.prefills);
     let lost: u64 = told.intervals.iter().filter(|i| i.segment == 1).flat_map(|i| i.errors.values()).sum();
     assert!(lost > 0, "no request was in flight when its connection was closed");
     assert!(told.prefills[0].contains("errors: reset "), "{:?}", told.prefills);

@@ -58,6 +58,7 @@ fn ctrl_z_gives_the_terminal_back_until_the_process_goes_on() {
             terminal.signal(Signal::TSTP);
         }
         terminal.wait_for("the stop", |_| (terminal.is_stopped() && terminal.is_given_back()).then_some(()));
+        terminal.signal(Signal::CONT);
         terminal.wait_for("the screen again", |screen| {
             (!terminal.is_given_back() && screen.contains("● LOAD")).then_some(())
         });
