@@ -1,4 +1,4 @@
-//! Reads the reports of a fleet's agents, and joins them to the records of the session.
+//! Reads the reports of a fleet's agents, and joins these reports into the records of the session.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,12 +30,13 @@ use crate::{
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
 /// The number of ticks (quarter seconds) by which an interval may be ahead of this machine's clock.
 const SOON_TICKS: u64 = 20;
-/// The number of handles on the session's side of a fleet that its own two threads hold.
+/// The number of references to `lead` (the session's side of the fleet) that the two threads of the fleet
+/// hold.
 const OWN_HANDLES: usize = 2;
 /// The largest number of messages that are shown about unusable reports.
 const MOST_SHOWN: usize = 20;
-/// A lost agent sends load for at most this long after its last report, because an agent ends its load after
-/// 4 s without an order. The keys are removed only after this longer time.
+/// A lost agent has certainly stopped its load this long after its last report, because an agent ends its
+/// load after 4 s without an order. The keys are removed only after this time.
 const STOPS_AFTER: Duration = Duration::from_secs(6);
 /// The time without a report after which an agent counts as lost.
 const LOST_AFTER: Duration = Duration::from_millis(2500);
@@ -328,8 +329,8 @@ impl ReportReader {
         is_late || is_given_up || self.bus_lost.is_none() && state.agents.iter().all(is_away)
     }
 
-    /// Sends the remaining intervals at the end, and reports the agents without a last report as lost, and the number
-    /// of reports that could not be used.
+    /// Sends the remaining intervals at the end. Reports each agent without a last report as lost, and
+    /// reports how many reports could not be used.
     fn close(&mut self) {
         let away: Vec<_> =
             self.lead.state().agents.iter().map(|agent| (agent.state.clone(), agent.host())).collect();
