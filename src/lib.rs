@@ -55,7 +55,7 @@
 //! 2. `LoadConnection::readable` (load/connection): the bytes are divided into replies, each for the oldest open
 //!    operation.
 //! 3. `Replies::settle` (load/segments): the replies that one `read` returned are counted in the buffer of
-//! their segment.
+//!    their segment.
 //! 4. `WorkerSegments::close_tick`: four times per second the buffer goes to the collector, through a ring buffer.
 //! 5. `TargetRecords::take` (session): the workers' buffers of the same quarter of a second become one
 //!    [`Interval`](session::Interval).
