@@ -196,7 +196,7 @@ impl GaugeChart {
     }
 }
 
-/// Returns the middle of each point, and of each gap between points, in seconds.
+/// Returns the times in seconds: for each point the middle of its period, and for each gap the middle of the gap.
 fn times<T>(course: &PointSeries<T>) -> Vec<f64> {
     each(course, |gap_s| gap_s, SeriesPoint::middle_s)
 }

@@ -105,8 +105,8 @@ impl ConfigFile {
                     let found = options(
                         table,
                         &DEFAULTS,
-                        "the look of the screen and the sizes of the load; options that write, keep keys or skip questions belong \
-                         on the command line",
+                        "these set the look of the screen and the sizes of the load; options that write to servers, keep keys or \
+                         skip questions belong on the command line",
                     );
                     self.defaults = found.map_err(|cause| format!("[defaults]: {cause}"))?;
                 }
@@ -371,8 +371,9 @@ mod tests {
                 "{refused}"
             );
             assert!(
-                refused
-                    .ends_with("options that write, keep keys or skip questions belong on the command line)"),
+                refused.ends_with(
+                    "options that write to servers, keep keys or skip questions belong on the command line)"
+                ),
                 "{refused}"
             );
         }

@@ -297,8 +297,9 @@ impl Dialect {
         self == Self::Resp3
     }
 
-    /// Returns whether a server supports compare-and-swap (CAS). Such a write contains the number of an item,
-    /// and fails if another client has changed the item in the meantime.
+    /// Returns whether a server supports compare-and-swap (CAS). The server numbers the versions of an item. A
+    /// CAS write names the version that the client has read, and fails if another client has changed the item
+    /// since then.
     pub fn has_cas(self) -> bool {
         self == Self::Memcached
     }

@@ -60,7 +60,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let (long, next) = match is_always {
         true => (
             "appendfsync always: each write waits for the disk",
-            "CONFIG SET appendfsync everysec loses at most a second of writes; or give the file its own disk",
+            "run CONFIG SET appendfsync everysec (a crash then loses at most a second of writes), or give the file its own disk",
         ),
         false => (
             "writes wait for an fsync of the append-only file",

@@ -61,7 +61,7 @@ impl ExperimentSpec {
         match knobs.arrivals {
             Arrivals::Bursty(_) => Err(WordsError::of(
                 "an experiment needs arrivals without bursts, since its parts may be shorter than the time between \
-                 two bursts; give arrivals constant or poisson",
+                 two bursts; set 'arrivals' to 'constant' or 'poisson'",
             )),
             _ => Ok(()),
         }
