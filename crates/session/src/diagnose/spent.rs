@@ -53,6 +53,8 @@ struct PingPath {
     send_us: f64,
     kernel_us: f64,
     pickup_us: f64,
+    /// Whether the three times above explain most of the round trips.
+    is_known: bool,
     wire_us: f64,
     error_us: f64,
 }
@@ -60,12 +62,16 @@ struct PingPath {
 impl TimeSpent {
     /// Returns the estimates. With a load, the first estimate is for all requests of the load, and the other estimates
     /// are for the commands of the load. Without a load, the first estimate is for PING, and the other estimates are
-    /// for commands of other clients. Commands with the most time come first. Without kernel timestamps of PINGs, or
-    /// if PINGs with unknown parts took most of the time, there is no estimate.
+    /// for commands of other clients. Commands with the most time come first. There is no estimate without kernel
+    /// timestamps of PINGs. Without load, there is also none if PINGs with unknown parts took most of the time.
     pub(super) fn of(now: &RecentState) -> Vec<Self> {
         let Some(way) = PingPath::of(now) else { return Vec::new() };
+        // A request of the load has its own times, also while redyno is stopped and PINGs have none.
         let load = now.is_loaded().then(|| way.of_load(now)).flatten();
         load.unwrap_or_else(|| {
+            if !way.is_known {
+                return Vec::new();
+            }
             let execution_us = now.execution_us("ping").unwrap_or(1.0).min(way.kernel_us);
             let mut all =
                 vec![way.spent("PING", way.send_us + way.pickup_us, way.kernel_us, Some(execution_us))];
@@ -99,10 +105,10 @@ impl TimeSpent {
 
 impl PingPath {
     fn of(now: &RecentState) -> Option<Self> {
-        let (send_us, kernel_us, pickup_us) = now.pings.mean_parts_us(COMMANDS_S)?;
+        let ((send_us, kernel_us, pickup_us), is_known) = now.pings.mean_parts_us(COMMANDS_S)?;
         let wire_us = now.pings.all(COMMANDS_S).min_ns() as f64 / 1e3;
         let error_us = (now.pings.now?.p50_ns as f64 / 1e3 - wire_us).max(0.0);
-        Some(Self { send_us, kernel_us, pickup_us, wire_us, error_us })
+        Some(Self { send_us, kernel_us, pickup_us, is_known, wire_us, error_us })
     }
 
     /// Returns the estimate of a request that takes `ours_us` in redyno and `away_us` outside of redyno.
@@ -221,14 +227,19 @@ mod tests {
         );
     }
 
+    /// Returns PINGs whose replies wait `pickup_ns` before they are read.
+    fn pings(pickup_ns: u64) -> Ping {
+        stamped(30_000, &[(90_000, 50), (140_000, 50)], pickup_ns)
+    }
+
     /// Returns the estimates for a load of `operations`, each with its name, its rate per second, its time in
-    /// nanoseconds and its execution time in microseconds. Replies to PING wait `pickup_ns` before they are read.
-    fn of_load(operations: &'static [(&str, u64, u64, u64)], pickup_ns: u64) -> Vec<TimeSpent> {
+    /// nanoseconds and its execution time in microseconds. `ping` has the PINGs of each second.
+    fn of_load(operations: &'static [(&str, u64, u64, u64)], ping: &Ping) -> Vec<TimeSpent> {
         let mut records = begun();
         records.push(Record::Segment(Segment::new(0.0, 2, Knobs { load: true, ..Knobs::default() })));
         for n in 0..5 {
             let mut second = Second::healthy(n);
-            second.ping = stamped(30_000, &[(90_000, 50), (140_000, 50)], pickup_ns);
+            second.ping = ping.clone();
             let ops: u64 = operations.iter().map(|(_, n, _, _)| n).sum();
             let client = Client {
                 readable_to_read: repeated(9_000, ops),
@@ -260,7 +271,7 @@ mod tests {
 
     #[test]
     fn each_command_of_a_load_has_parts_of_its_own() {
-        let all = of_load(&[("EVAL", 190, 5_250_000, 5000), ("GET", 400, 240_000, 3)], 20_000);
+        let all = of_load(&[("EVAL", 190, 5_250_000, 5000), ("GET", 400, 240_000, 3)], &pings(20_000));
         let names: Vec<_> = all.iter().map(|spent| spent.request.as_str()).collect();
         assert_eq!(names, ["load", "EVAL", "GET"]);
         assert!(share(&all[1], "execution") > 0.9, "{}", all[1]);
@@ -271,10 +282,17 @@ mod tests {
 
     #[test]
     fn a_reply_that_waits_for_redyno_is_ours_and_an_unknown_execution_is_no_zero() {
-        let late = &of_load(&[("GET", 100, 5_240_000, 3)], 5_000_000)[1];
+        let late = &of_load(&[("GET", 100, 5_240_000, 3)], &pings(5_000_000))[1];
         assert!(share(late, "ours") > 0.9, "{late}");
-        let unknown = &of_load(&[("get", 100, 240_000, 0)], 20_000)[1];
+        let unknown = &of_load(&[("get", 100, 240_000, 0)], &pings(20_000))[1];
         assert!(unknown.to_string().contains(", in the server "), "{unknown}");
+    }
+
+    #[test]
+    fn a_load_has_an_estimate_although_the_parts_of_most_pings_are_unknown() {
+        let unknown = Ping { rtt: repeated(20_000_000, 100), ..pings(20_000) };
+        assert_eq!(of_load(&[("GET", 100, 5_240_000, 3)], &unknown).len(), 2);
+        assert!(spent(seconds(4, move |second| second.ping = unknown.clone())).is_empty());
     }
 
     #[test]
