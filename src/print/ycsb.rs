@@ -10,7 +10,8 @@ use std::{
 
 use crate::{
     print::words::StreamText,
-    session::{OperationInterval, Record, Sink, Timeline},
+    protocol::OTHER,
+    session::{OperationInterval, Record, Sink, StepTimes, Timeline},
     stats::Latency,
     untrusted,
 };
@@ -95,11 +96,16 @@ pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
     let mut text = String::new();
     line(&mut text, "OVERALL", "RunTime(ms)", &((sum.length_s * 1000.0).round() as u64).to_string());
     line(&mut text, "OVERALL", "Throughput(ops/sec)", &number(sum.ops_per_s));
-    let operations = timeline.operations();
+    let mut operations = timeline.operations();
+    let verified = verified(timeline, &operations);
+    add_steps(&mut operations);
     for (name, operation) in &operations {
         line(&mut text, name, "Operations", &operation.ops.to_string());
         let is_intended = form.interval == YcsbInterval::Intended;
         times(&mut text, name, if is_intended { intended(operation) } else { &operation.service }, form);
+        if name == READ_MODIFY_WRITE {
+            continue;
+        }
         // An operation with several replies may have several misses, and may also end in an error.
         let not_found = operation.misses.min(operation.ops);
         line(&mut text, name, "Return=OK", &(operation.ops - not_found).to_string());
@@ -110,7 +116,7 @@ pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
             }
         }
     }
-    verified(&mut text, timeline, &operations);
+    text.push_str(&verified);
     let is_open = operations.values().any(|operation| operation.response.is_some());
     let are_both = form.interval == YcsbInterval::Both && (is_open || form.falls_back);
     for (name, operation) in operations.iter().filter(|_| are_both) {
@@ -122,15 +128,37 @@ pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
     text
 }
 
+/// The operation that YCSB counts three times: as a whole, its read as READ, and its write as UPDATE.
+const READ_MODIFY_WRITE: &str = "READ-MODIFY-WRITE";
+
+/// Adds the parts of each READ-MODIFY-WRITE to READ and UPDATE. As in YCSB, the response times of both parts begin at the
+/// due time of the whole operation.
+pub(super) fn add_steps(operations: &mut BTreeMap<String, OperationInterval>) {
+    let Some(whole) = operations.get(READ_MODIFY_WRITE).cloned() else { return };
+    let StepTimes { first, first_response, later } = whole.steps.map(|steps| *steps).unwrap_or_default();
+    let asked = whole.ops + whole.errors.values().sum::<u64>();
+    for (name, misses, service, response) in
+        [("READ", whole.misses, first, first_response), ("UPDATE", 0, later, whole.response)]
+    {
+        let failed = asked.saturating_sub(service.count());
+        let errors = (failed > 0).then(|| (OTHER.to_owned(), failed)).into_iter().collect();
+        let ops = service.count();
+        let part =
+            OperationInterval { ops, misses, errors, service, response, ..OperationInterval::default() };
+        operations.entry(name.to_owned()).or_default().merge(&part);
+    }
+}
+
 /// Returns the response times of an operation. In a closed loop, a request is due when it is sent, so these are the
 /// service times.
 fn intended(operation: &OperationInterval) -> &Latency {
     operation.response.as_ref().unwrap_or(&operation.service)
 }
 
-/// Adds the operation VERIFY: how many records were compared after they were read.
-fn verified(text: &mut String, timeline: &Timeline, operations: &BTreeMap<String, OperationInterval>) {
+/// Returns the text of the operation VERIFY: how many records were compared after they were read.
+fn verified(timeline: &Timeline, operations: &BTreeMap<String, OperationInterval>) -> String {
     const OTHER: &str = "UNEXPECTED_STATE";
+    let mut text = String::new();
     let started = timeline.segments.iter().map(|segment| &segment.start.knobs.workload);
     let compared =
         started.flat_map(|workload| workload.active_operations()).filter(|asked| asked.expects.is_some());
@@ -139,12 +167,13 @@ fn verified(text: &mut String, timeline: &Timeline, operations: &BTreeMap<String
     let other: u64 = parts().filter_map(|part| part.errors.get(OTHER)).sum();
     let same: u64 = parts().map(|part| part.ops).sum();
     if same + other > 0 {
-        line(text, "VERIFY", "Operations", &(same + other).to_string());
-        line(text, "VERIFY", "Return=OK", &same.to_string());
+        line(&mut text, "VERIFY", "Operations", &(same + other).to_string());
+        line(&mut text, "VERIFY", "Return=OK", &same.to_string());
         if other > 0 {
-            line(text, "VERIFY", &format!("Return={OTHER}"), &other.to_string());
+            line(&mut text, "VERIFY", &format!("Return={OTHER}"), &other.to_string());
         }
     }
+    text
 }
 
 fn times(text: &mut String, name: &str, latency: &Latency, form: &YcsbForm) {
@@ -276,6 +305,56 @@ mod tests {
             assert!(both.contains("[READ], AverageLatency(us), 500.5\n"), "{both}");
             assert!(both.contains(&format!("[Intended-READ], AverageLatency(us), {mean}\n")), "{both}");
         }
+    }
+
+    #[test]
+    fn a_read_modify_write_also_counts_as_a_read_and_an_update() {
+        let steps = StepTimes {
+            first: latency_of([1000; 9]),
+            first_response: Some(latency_of([4000; 9])),
+            later: latency_of([2000; 10]),
+        };
+        let whole = OperationInterval {
+            ops: 9,
+            misses: 2,
+            errors: [("OOM".to_owned(), 1)].into(),
+            service: latency_of([3000; 9]),
+            response: Some(latency_of([6000; 9])),
+            steps: Some(Box::new(steps)),
+            ..OperationInterval::default()
+        };
+        let read = OperationInterval { ops: 1, service: latency_of([1000]), ..OperationInterval::default() };
+        let commands = [(READ_MODIFY_WRITE.to_owned(), whole), ("READ".to_owned(), read)].into();
+        let text = text(&[
+            segment(1, false, Some(500)),
+            Record::Interval(Box::new(Interval {
+                segment: 1,
+                length_s: 1.0,
+                commands,
+                ..Interval::default()
+            })),
+        ]);
+        let is_shown =
+            |line: &&str| !line.contains("Percentile") && !line.contains("M") && !line.contains("OVERALL");
+        let shown: Vec<_> = text.lines().filter(is_shown).collect();
+        let expected = [
+            "[READ], Operations, 10",
+            "[READ], AverageLatency(us), 1.0",
+            "[READ], Return=OK, 8",
+            "[READ], Return=NOT_FOUND, 2",
+            "[READ], Return=ERROR, 1",
+            "[UPDATE], Operations, 10",
+            "[UPDATE], AverageLatency(us), 2.0",
+            "[UPDATE], Return=OK, 10",
+            "[Intended-READ], Operations, 9",
+            "[Intended-READ], AverageLatency(us), 4.0",
+            "[Intended-UPDATE], Operations, 9",
+            "[Intended-UPDATE], AverageLatency(us), 6.0",
+        ];
+        assert_eq!(shown, expected);
+        let whole = |line: &&str| line.starts_with("[READ-MODIFY-WRITE], ");
+        let whole: Vec<_> = text.lines().filter(whole).collect();
+        assert_eq!((whole[0], whole.len()), ("[READ-MODIFY-WRITE], Operations, 9", 7));
     }
 
     #[test]

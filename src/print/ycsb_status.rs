@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use time::OffsetDateTime;
 
+use super::ycsb::add_steps;
 use crate::{
     session::{OperationInterval, Record, WallClock},
     units,
@@ -58,10 +59,11 @@ impl YcsbStatus {
 
     /// Ends the period, and returns its line.
     fn line(&mut self) -> String {
-        let period = std::mem::take(&mut self.period);
+        let mut period = std::mem::take(&mut self.period);
         let length_s = std::mem::take(&mut self.period_s);
         let ops: u64 = period.values().map(|part| part.ops).sum();
         self.ops += ops;
+        add_steps(&mut period);
         let mut line = format!(
             "{}{} {} sec: {} operations; {} current ops/sec; ",
             self.label,
@@ -84,7 +86,7 @@ impl YcsbStatus {
                 let mean = tenth(service.mean_ns() / 1000.0);
                 let _ =
                     write!(line, ", Max={}, Min={}, Avg={mean}", us(service.max_ns()), us(service.min_ns()));
-                for percent in [90.0, 99.0, 99.9, 99.99] {
+                for percent in [50.0, 90.0, 99.0, 99.9, 99.99] {
                     let _ = write!(line, ", {percent}={}", us(service.value_at_percent(percent)));
                 }
             }
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!(status.push(&second), None);
         let line = status.push(&second).unwrap();
         let expected = "a 2020-12-29 17:39:19:271 2 sec: 1000 operations; 500 current ops/sec; est completion in 00:00:06; [READ: Count=1000, \
-            Max=500, Min=1, Avg=250.5, 90=450, 99=495, 99.9=500, 99.99=500]";
+            Max=500, Min=1, Avg=250.5, 50=250, 90=450, 99=495, 99.9=500, 99.99=500]";
         assert_eq!(line, expected);
         assert_eq!(status.push(&second), None);
     }

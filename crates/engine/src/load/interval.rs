@@ -101,6 +101,19 @@ pub struct OperationCounts {
     /// Latencies from an operation's due time to the last byte of its last reply. In a closed loop, there are no such
     /// latencies.
     pub response: Recorder,
+    /// The times of the parts of an operation whose steps wait for replies. `None` until such a part is answered.
+    pub steps: Option<Box<StepRecorders>>,
+}
+
+/// The times of the parts of an operation whose steps wait for replies. An error in a part leaves out only this part.
+#[derive(Debug, Default)]
+pub struct StepRecorders {
+    /// Latencies of the first step, from its write to its reply.
+    pub first: Recorder,
+    /// Latencies from an operation's due time to the reply to its first step. Empty in a closed loop.
+    pub first_response: Recorder,
+    /// Latencies of all later steps together, from the write of the second step to the last reply.
+    pub later: Recorder,
 }
 
 impl IntervalBuffer {
@@ -172,6 +185,11 @@ impl OperationCounts {
         self.bytes_out = 0;
         self.service.reset();
         self.response.reset();
+        if let Some(steps) = &mut self.steps {
+            steps.first.reset();
+            steps.first_response.reset();
+            steps.later.reset();
+        }
     }
 }
 

@@ -66,7 +66,7 @@ pub use engine::{Load, LoadOutput, SettingChange};
 pub use errors::{ErrorCounts, ErrorKind};
 pub use file_limit::{MOST_THREADS, most_clients, most_connections, most_workers, usual_workers};
 pub use fleet::{AgentPhase, AgentSetting, Agents, Fleet};
-pub use interval::{IntervalBuffer, Openings, OperationCounts};
+pub use interval::{IntervalBuffer, Openings, OperationCounts, StepRecorders};
 pub use io::{IoChoice, IoMethod, ParseIoError};
 pub use losses::{LoadEvent, LossReport};
 #[doc(hidden)]

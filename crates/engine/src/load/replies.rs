@@ -220,6 +220,20 @@ impl<'a> Replies<'a> {
         self.count_found(op, misses, found);
     }
 
+    /// Records that the first step of an operation was answered without an error. `response_ns` is the time since the
+    /// operation was due, in an open loop.
+    pub(super) fn record_first_step(&mut self, op: OpId, response_ns: Option<u64>) {
+        let steps = self.buffer.counts[op.index()].steps.get_or_insert_default();
+        steps.first.record(self.service_ns);
+        response_ns.into_iter().for_each(|ns| steps.first_response.record(ns));
+    }
+
+    /// Records that the last step of an operation was answered without an error, `ns` after the write of the second
+    /// step.
+    pub(super) fn record_later_steps(&mut self, op: OpId, ns: u64) {
+        self.buffer.counts[op.index()].steps.get_or_insert_default().later.record(ns);
+    }
+
     /// Counts element number `place` of reply number `reply` as a hit or a miss.
     pub(super) fn count_element(&mut self, op: OpId, reply: u16, (place, is_null): (u64, bool)) {
         let Expected { requests, elements, .. } = self.buffer.operations.of(op);

@@ -24,6 +24,8 @@ pub(super) struct Sequence {
     values: Option<Values>,
     /// The number of the last written step, from 0.
     step: u16,
+    /// The time at which the second step was written, in ns.
+    second_ns: u64,
     /// The number of operations in the whole batch.
     pub(super) batch: u32,
     /// For each operation of the last written step, whether the operation had an error in an earlier step.
@@ -51,7 +53,7 @@ impl Sequence {
     /// steps, and `values` the values of all steps.
     pub(super) fn new(batch: u32, later: Vec<OutgoingRequests>, values: &Values) -> Self {
         let (later, values) = (later.into_iter(), Some(values.clone()));
-        Self { later, values, step: 0, batch, failed: Vec::new(), cas: 0, waiting: Vec::new() }
+        Self { later, values, step: 0, second_ns: 0, batch, failed: Vec::new(), cas: 0, waiting: Vec::new() }
     }
 
     /// Returns whether another step is to be written after the current replies.
@@ -64,22 +66,28 @@ impl Sequence {
         self.cas = cas;
     }
 
-    /// Counts the reply to a step of an operation. `found` is `None` if the reply is an error. Returns whether the
-    /// reply completes the operation without an error.
+    /// Counts the reply to a step of an operation, which arrived at `now_ns`. `found` is `None` if the reply is an error.
+    /// Returns whether the reply completes the operation without an error.
     pub(super) fn take_step(
         &mut self,
-        (op, due_ns): (OpId, Option<u64>),
+        (op, due_ns, now_ns): (OpId, Option<u64>, u64),
         found: Option<ReplyResult>,
         answered: &mut BatchProgress,
         replies: &mut Replies,
     ) -> bool {
+        let is_last = self.step + 1 >= replies.replies_of(op);
         if let Some(found) = found {
             replies.count_part(op, self.step, found);
+            match self.step {
+                0 => replies.record_first_step(op, due_ns.map(|due_ns| now_ns.saturating_sub(due_ns))),
+                _ if is_last => replies.record_later_steps(op, now_ns.saturating_sub(self.second_ns)),
+                _ => {}
+            }
         }
         let cas = std::mem::take(&mut self.cas);
         let next_has_failed = self.has_failed(answered.place() + 1);
         let has_failed = std::mem::replace(&mut answered.has_failed, next_has_failed);
-        if self.step + 1 < replies.replies_of(op) {
+        if !is_last {
             answered.whole += 1;
             self.waiting.push(PendingStep { op, due_ns, has_failed, cas });
             return false;
@@ -96,13 +104,14 @@ impl Sequence {
         self.failed.get(place).copied().unwrap_or(false)
     }
 
-    /// Moves on to the next step, and fills `operations` and `dues` with the operations of this step. Returns the
-    /// requests of the step and the values, which are to be written.
+    /// Moves on to the next step at `now_ns`, and fills `operations` and `dues` with the operations of this step. Returns
+    /// the requests of the step and the values, which are to be written.
     pub(super) fn next(
         &mut self,
         operations: &mut Vec<OpId>,
         dues: &mut Vec<u64>,
         answered: &mut BatchProgress,
+        now_ns: u64,
     ) -> Option<(OutgoingRequests, Values)> {
         let mut next = self.later.next()?;
         next.put_in(|place, out| {
@@ -111,6 +120,9 @@ impl Sequence {
         let is_last = self.later.as_slice().is_empty();
         let values = if is_last { self.values.take() } else { self.values.clone() };
         self.step += 1;
+        if self.step == 1 {
+            self.second_ns = now_ns;
+        }
         operations.clear();
         dues.clear();
         self.failed.clear();

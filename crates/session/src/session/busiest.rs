@@ -1,6 +1,9 @@
 //! The operations of an interval, sorted by their number of replies, and sums over operations.
 
-use super::{Interval, OperationInterval};
+use super::{
+    Interval, OperationInterval,
+    part::{add_counts, add_up, merge_some},
+};
 
 impl Interval {
     /// Returns the operations and their labels, by descending number of replies; errors count as replies.
@@ -14,6 +17,31 @@ impl Interval {
 }
 
 impl OperationInterval {
+    /// Returns the number of good replies from which the rate of the load is computed. This number excludes replies
+    /// that were drained in closed loop.
+    pub fn in_rate(&self) -> u64 {
+        self.ops.saturating_sub(self.out_of_rate)
+    }
+
+    /// Adds the results of an interval to the sum; `is_open` is whether the load was an open loop in this interval.
+    pub(super) fn add(&mut self, later: &Self, is_open: bool) {
+        self.merge(later);
+        if !is_open {
+            self.out_of_rate += later.drained - later.out_of_rate;
+        }
+    }
+
+    /// Adds the counts and latencies of `later`.
+    pub fn merge(&mut self, later: &Self) {
+        add_up!(self += later, ops drained out_of_rate hits misses conflicts bytes_in bytes_out);
+        add_counts(&mut self.errors, &later.errors);
+        self.service.merge(&later.service);
+        merge_some(&mut self.response, later.response.as_ref());
+        if let Some(later) = &later.steps {
+            self.steps.get_or_insert_default().merge(later);
+        }
+    }
+
     /// Returns the sum of the results of several operations.
     pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();

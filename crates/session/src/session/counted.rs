@@ -1,11 +1,11 @@
 //! Adds the results of one worker to an interval record.
 
 use super::{
-    Client, Interval, OperationInterval, WorkerCost,
+    Client, Interval, OperationInterval, StepTimes, WorkerCost,
     part::{add_count, add_counts, add_up, merge_some},
 };
 use crate::{
-    load::{IntervalBuffer, NodeCounts, Openings},
+    load::{IntervalBuffer, NodeCounts, Openings, StepRecorders},
     stats::{Latency, Recorder},
 };
 
@@ -42,6 +42,18 @@ pub(super) fn add_client(
 /// Returns the distribution of a histogram; `None` if the histogram is empty.
 fn times(histogram: &Recorder) -> Option<Latency> {
     (!histogram.is_empty()).then(|| histogram.latency())
+}
+
+/// Returns the times of the parts of an operation; `None` if no part was answered.
+fn step_times(steps: &StepRecorders) -> Option<Box<StepTimes>> {
+    let StepRecorders { first, first_response, later } = steps;
+    let is_empty = first.is_empty() && later.is_empty();
+    let times = || StepTimes {
+        first: first.latency(),
+        first_response: times(first_response),
+        later: later.latency(),
+    };
+    (!is_empty).then(|| Box::new(times()))
 }
 
 /// Adds the counts and latencies of a worker to the interval.
@@ -85,6 +97,7 @@ pub(super) fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
             bytes_out: counts.bytes_out,
             service: counts.service.latency(),
             response: times(&counts.response),
+            steps: counts.steps.as_ref().and_then(|steps| step_times(steps)),
             ..OperationInterval::default()
         };
         counts.errors.add_to(&mut part.errors);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 
 use super::{
-    AgentState, Client, Opening, ReceiverResults,
+    AgentState, Client, Opening, ReceiverResults, StepTimes,
     part::{add_counts, add_up, is_nothing, merge_some, per_s},
 };
 use crate::{protocol::OTHER, stats::Latency, workload::MAX_OPERATIONS};
@@ -221,6 +221,9 @@ pub struct OperationInterval {
     /// contain this distribution by operation.
     #[serde(skip)]
     pub response: Option<Latency>,
+    /// The times of the parts of an operation whose steps wait for replies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<Box<StepTimes>>,
 }
 
 impl Interval {
@@ -296,30 +299,6 @@ impl Interval {
             && self.arrivals.is_empty()
             && counts.iter().all(|counts| counts.is_empty());
         is_calm && self.requests.is_empty() && self.ops + self.due + self.shed + self.unsent == 0
-    }
-}
-
-impl OperationInterval {
-    /// Returns the number of good replies from which the rate of the load is computed. This number excludes replies
-    /// that were drained in closed loop.
-    pub fn in_rate(&self) -> u64 {
-        self.ops.saturating_sub(self.out_of_rate)
-    }
-
-    /// Adds the results of an interval to the sum; `is_open` is whether the load was an open loop in this interval.
-    pub(super) fn add(&mut self, later: &Self, is_open: bool) {
-        self.merge(later);
-        if !is_open {
-            self.out_of_rate += later.drained - later.out_of_rate;
-        }
-    }
-
-    /// Adds the counts and latencies of `later`.
-    pub fn merge(&mut self, later: &Self) {
-        add_up!(self += later, ops drained out_of_rate hits misses conflicts bytes_in bytes_out);
-        add_counts(&mut self.errors, &later.errors);
-        self.service.merge(&later.service);
-        merge_some(&mut self.response, later.response.as_ref());
     }
 }
 

@@ -59,7 +59,7 @@ pub use interval::{Interval, OperationInterval, Summary};
 pub use joined_reader::JoinedReader;
 pub use live::{Live, LiveSettings};
 pub use measured::{LiveError, MeasuredTarget, TargetSettings};
-pub use part::{Opening, add_counts};
+pub use part::{Opening, StepTimes, add_counts};
 pub(crate) use pauses::PauseWatch;
 pub use progress::PrefillProgress;
 pub use reader::{ReadError, Reader};

@@ -46,6 +46,28 @@ pub(super) fn per_s(n: f64, length_s: f64) -> f64 {
     if length_s > 0.0 { n / length_s } else { 0.0 }
 }
 
+/// The times of the parts of an operation whose steps wait for replies. An error in a part leaves out only this part.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepTimes {
+    /// The times from the write of the first step to its reply.
+    pub first: Latency,
+    /// The times from the due time of an operation to the reply to its first step; `None` in closed loop. Recordings do
+    /// not contain this distribution.
+    #[serde(skip)]
+    pub first_response: Option<Latency>,
+    /// The times of all later steps together, from the write of the second step to the last reply.
+    pub later: Latency,
+}
+
+impl StepTimes {
+    /// Adds the times of `later`.
+    pub(super) fn merge(&mut self, later: &Self) {
+        self.first.merge(&later.first);
+        self.later.merge(&later.later);
+        merge_some(&mut self.first_response, later.first_response.as_ref());
+    }
+}
+
 /// How long connections took to open, stage by stage. No latency of operations includes these times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -226,7 +226,7 @@ impl LoadConnection {
                 let is_good = match sequence {
                     Some(sequence) if replies.is_sequence(op) => {
                         let due_ns = dues.get(answered.place()).copied();
-                        sequence.take_step((op, due_ns), ReplyResult::of(reply), answered, replies)
+                        sequence.take_step((op, due_ns, now_ns), ReplyResult::of(reply), answered, replies)
                     }
                     _ => answered.take_part(op, ReplyResult::of(reply), replies),
                 };

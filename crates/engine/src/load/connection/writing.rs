@@ -76,10 +76,8 @@ impl LoadConnection {
         now_ns: u64,
     ) -> Result<(), ConnectionFailure> {
         let Some(sequence) = &mut self.sequence else { return Ok(()) };
-        let Some((out, values)) = sequence.next(&mut self.operations, &mut self.dues, &mut self.answered)
-        else {
-            return Ok(());
-        };
+        let Self { operations, dues, answered, .. } = self;
+        let Some((out, values)) = sequence.next(operations, dues, answered, now_ns) else { return Ok(()) };
         self.phase = ConnectionPhase::Busy;
         self.heard_ns = now_ns;
         segments.wrote_to(self.node, out.length());

@@ -53,6 +53,11 @@ fn a_step_is_written_after_the_replies_to_all_earlier_steps() {
     };
     assert_eq!(of(0), (vec![(30, 1)], 0, 1), "from the first write to the last reply");
     assert_eq!(of(1), (vec![(50, 1)], 2, 0));
+    let parts = [0, 1].map(|place| {
+        let steps = counted.counts[place].steps.as_ref().unwrap();
+        [&steps.first, &steps.later].map(|part| part.latency().cells().to_vec())
+    });
+    assert_eq!(parts, [[vec![(10, 1)], vec![(10, 1)]], [vec![(10, 1)], vec![(30, 1)]]]);
     assert_eq!(of(2), (vec![(10, 1)], 1, 0));
     assert_eq!(of(3), (vec![(20, 1)], 1, 1));
     assert_eq!(bench.segments.in_flight(), 0);
