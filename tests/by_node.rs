@@ -172,7 +172,7 @@ fn a_slot_with_all_requests_is_named_although_only_its_node_has_results() {
     let nodes = Nodes::start(Server::redis, false);
     let port = nodes.0[0].port_text();
     let running = Running::start(redyno(&["-p", &port, "--headless", "--load", "--yes", "-r", "1"]));
-    running.wait_for_lines(1, " gets 100 % of the requests, an even share is 33 %");
+    running.wait_for_lines(1, " gets 100 % of the requests; an even share is 33 %");
     running.signal(Signal::INT);
     running.end().expect_code(130);
 }

@@ -81,7 +81,7 @@ const WRONG: [(&str, &str); 96] = [
     ("ab --to pipeline --part 0", "it must be a number of seconds above 0"),
     (
         "versus redis://a redis://b --part 84",
-        "the comparison ends after 170 s, without a pair; give at most 83",
+        "the comparison ends after 170 s, before both A and B are measured; give at most 83",
     ),
     ("versus redis://a", "required arguments were not provided: <URI>"),
     ("versus redis://a localhost:1", "B: "),

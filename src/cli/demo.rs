@@ -235,7 +235,7 @@ mod tests {
         let alone = error(&["demo", "-p", "0", "--fault", "reshard 5"]);
         assert_eq!(alone, "reshard, failover, hot and 'node N' are faults of a cluster; give --nodes 3");
         let few = error(&["demo", "-p", "0", "--nodes", "2", "--fault", "stall 1s node 3"]);
-        assert_eq!(few, "the cluster has 2 nodes; a fault needs a node from 1 to 2");
+        assert_eq!(few, "the cluster has 2 nodes; name a node from 1 to 2");
         assert_eq!(
             error(&["demo", "-p", "0", "--nodes", "1", "--fault", "reshard 5"]),
             "a reshard needs two primaries; give at least --nodes 2"

@@ -171,7 +171,7 @@ mod tests {
         );
         assert_eq!(
             lines.lines().nth(4).unwrap(),
-            "   8.0 s  output lost: 3 lines were lost here, since nobody read them"
+            "   8.0 s  output lost: 3 lines were lost here: the reader of the output was too slow"
         );
         let json = interrupted(OutputForm::Json);
         let records: Vec<Record> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

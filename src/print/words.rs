@@ -96,8 +96,9 @@ impl StreamText {
     /// Returns a stream to standard error.
     pub fn stderr() -> Self {
         let is_terminal = io::stderr().is_terminal();
-        let report =
-            |lines| format!("redyno: {} lost here, since nobody read them\n", lines_with_verb(lines));
+        let report = |lines| {
+            format!("redyno: {} lost here: the reader of the output was too slow\n", lines_with_verb(lines))
+        };
         Self { outlet: Outlet::stderr(), is_terminal, report, line: Vec::new() }
     }
 

@@ -130,7 +130,7 @@ event_kinds! {
     };
     /// The number of further COMMANDLOG entries of the same poll and part; these entries have no events of their own.
     MoreLargeCommands { entries: u64, part: String } "commandlog"
-        format!("and {} more about a large {part}", units::grouped(*entries));
+        format!("{} more entries about a large {part}", units::grouped(*entries));
     /// The server's latency monitor reported an event, with its last and its longest latency.
     SlowEvent { of: String, last_ms: u64, max_ms: u64 } "latency"
         format!("{of} {last_ms} ms, the longest so far {max_ms} ms");
@@ -174,7 +174,7 @@ event_kinds! {
         format!("{} {} in a blocking command", count_with_noun(*clients, "client"), if *clients == 1 { "waits" } else { "wait" });
     /// No client waits in a blocking command any more; at most `clients` waited at the same time.
     BlockingEnded { clients: u64, length_s: f64 } "blocked"
-        format!("over: at most {} waited, for {length_s:.0} s", count_with_noun(*clients, "client"));
+        format!("ended after {length_s:.0} s: at most {} waited at once", count_with_noun(*clients, "client"));
     /// The server has another role, or another master.
     RoleChanged { from: String, to: String, master: Option<String> } "role"
         format!("{from} is now {to}{}", after(" of ", master));
@@ -220,10 +220,10 @@ event_kinds! {
     LagUnmeasured { replica: String, cause: String } "lag" format!("{replica}: {cause}");
     /// The measured lag of a replica: how many markers (redyno's test values) it received in time, how many not, and the delays.
     LagMeasured { replica: String, markers: u64, unseen: u64, p50_us: f64, max_us: f64 } "lag" {
-        let unseen = if *unseen > 0 { format!("; {unseen} not shown in time") } else { String::new() };
+        let unseen = if *unseen > 0 { format!("; {unseen} did not arrive in time") } else { String::new() };
         let after = |us: &f64| if *us > 0.0 { format!("within {}", latency_s(us / 1e6)) } else { "at once".to_owned() };
         let (half, all, markers) = (after(p50_us), after(max_us), count_with_noun(*markers, "marker"));
-        format!("{replica} showed {markers}: half of them {half}, all {all}{unseen}")
+        format!("{replica} received {markers}: half of them {half}, all {all}{unseen}")
     };
     /// The recall of searches for nearest vectors cannot be measured now, because of `cause`.
     RecallUnmeasured { cause: String } "recall" format!("not measured: {cause}");
@@ -237,14 +237,14 @@ event_kinds! {
     /// The server process was restarted.
     Restarted "restart" "the server was restarted";
     /// The marker of this run, a hash on the server, was lost and is written again.
-    MarkerRenewed { run: String } "marker" format!("the server lost the marker of run {run}; it is written again");
+    MarkerRenewed { run: String } "marker" format!("the server lost the marker (list of changes) of run {run}; redyno writes it again");
     /// The marker of this run, a hash on the server, cannot be written.
     MarkerRefused { cause: String } "marker"
         format!("{cause}; after a kill, `redyno clean` would not find this run");
     /// Connections of the load were lost; `untold` is the number of earlier losses without a report.
     ConnectionsLost { lost: u64, clients: u64, cause: String, untold: u64 } "load lost" {
         let of = if lost <= clients { "of" } else { "times among" };
-        let untold = (*untold > 0).then(|| format!("{untold} times more since the last report)"));
+        let untold = (*untold > 0).then(|| format!("and {untold} more since the last report)"));
         format!("{lost} {of} {clients} connections: {cause}{}", after(" (", &untold))
     };
     /// More connections of the load were lost, too many for an event each.
@@ -304,7 +304,7 @@ event_kinds! {
     /// The recording cannot be continued.
     RecordingFailed { cause: String } "recording failed" cause;
     /// Lines are missing from the output because its reader was too slow.
-    OutputLost { lines: u64 } "output lost" format!("{} lost here, since nobody read them", lines_with_verb(*lines));
+    OutputLost { lines: u64 } "output lost" format!("{} lost here: the reader of the output was too slow", lines_with_verb(*lines));
     /// Records are missing from an output because its disk or its reader was too slow.
     RecordsLost { records: u64 } "output lost"
         format!("{} left out here: the disk or the reader took too long", count_with_noun(*records, "record"));
@@ -370,6 +370,6 @@ mod tests {
             EventKind::ConnectionsLost { lost, clients: 50, cause, untold: more }.to_string()
         };
         assert_eq!(text(50, 0), "50 of 50 connections: reset");
-        assert_eq!(text(51, 7), "51 times among 50 connections: reset (7 times more since the last report)");
+        assert_eq!(text(51, 7), "51 times among 50 connections: reset (and 7 more since the last report)");
     }
 }

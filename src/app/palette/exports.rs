@@ -106,7 +106,7 @@ impl Model {
                 ("Continue with the name of the file.".to_owned(), PaletteCommand::Type("script ".to_owned()))
             }
             _ => {
-                let help = format!("Changes knobs at the times in the script {file}, from now on.");
+                let help = format!("Changes settings at the times in the script {file}, from now on.");
                 (help, PaletteCommand::Want(Effect::Read(file.to_owned())))
             }
         };

@@ -15,7 +15,7 @@
 //!  ─ segment 3 against 2, the baseline ──────────────────────────────────────
 //!   200 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys
 //!   ops/s    119 k   101 k  +18 %  better: more than noise, +15 % to +21 %
-//!   p99    3.51 ms 2.50 ms  +40 %  not clear: drift is possible; alternate the sides, -2.1 % to +90 %
+//!   p99    3.51 ms 2.50 ms  +40 %  not clear: drift is possible; repeat both in alternation, -2.1 % to +90 %
 //! ```
 
 use ratatui::layout::Rect;

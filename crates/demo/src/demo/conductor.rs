@@ -105,7 +105,7 @@ fn check(faults: &[Fault], size: Size) -> Result<(), Error> {
     for fault in faults {
         if fault.node.is_some_and(|node| node > nodes) {
             return Err(Error::Unfit(format!(
-                "the cluster has {nodes} nodes; a fault needs a node from 1 to {nodes}"
+                "the cluster has {nodes} nodes; name a node from 1 to {nodes}"
             )));
         }
         if matches!(fault.kind, FaultKind::Reshard(_)) && size.primaries == 1 {

@@ -29,7 +29,7 @@ pub(super) struct WorkerSegments {
     earlier: Vec<OpenSegment>,
     /// Intervals that ended since the last tick (a tick is 250 ms). At the end of the current tick, the
     /// worker sends these intervals to the collector.
-    #[allow(clippy::vec_box, reason = "a buffer travels in its box, through the ring and back")]
+    #[allow(clippy::vec_box, reason = "a buffer stays in its `Box` on the way through the ring and back")]
     ended: Vec<Box<IntervalBuffer>>,
     ring: WorkerRing,
     /// Whether the time under load has begun. `is_over` says whether this time has ended.

@@ -231,7 +231,7 @@ impl LagWatch {
                 lags.unseen += 1;
                 let after_s = BOUND_NS / 1_000_000_000;
                 return Err(format!(
-                    "a marker written to {} is not shown after {after_s} s",
+                    "a test value written to {} did not arrive within {after_s} s",
                     primary.address
                 ));
             }

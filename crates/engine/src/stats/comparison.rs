@@ -78,9 +78,9 @@ impl Verdict {
                 let first = first.map(|s| format!(", and {} s more of the base,", units::count(s)));
                 format!("about {} s more{} would decide", units::count(second), first.unwrap_or_default())
             }
-            Self::NotClear(Reason::Drift) => "drift is possible; alternate the sides".to_owned(),
+            Self::NotClear(Reason::Drift) => "drift is possible; repeat both in alternation".to_owned(),
             Self::NotClear(Reason::SingleSeconds { low, high }) => format!(
-                "a few seconds decide; a usual second changes by {} to {}",
+                "a few seconds cause the change; a typical second changes by {} to {}",
                 units::change(low),
                 units::change(high)
             ),

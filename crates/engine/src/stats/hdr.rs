@@ -194,7 +194,9 @@ impl CellLayout {
         let (digits, lowest, highest) = (word(12), long(16), long(24));
         let is_known = (1..=u64::from(SIGNIFICANT_DIGITS)).contains(&digits);
         if !is_known || lowest == 0 || highest > HIGHEST_NS || lowest > highest / 2 {
-            return Err(DecodeError::Damaged("redyno never records with its number of digits or its range"));
+            return Err(DecodeError::Damaged(
+                "redyno never records with such a number of digits or such a range",
+            ));
         }
         Ok((Self::new(digits as u32, lowest, highest), counts))
     }
@@ -238,7 +240,7 @@ fn cells(layout: CellLayout, mut counts: &[u8]) -> Result<Vec<(u64, u64)>, Decod
         let number = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
         let step = if number < 0 { number.unsigned_abs() } else { 1 };
         if step > (layout.cells - index) as u64 {
-            return Err(DecodeError::Damaged("it has more cells than its range"));
+            return Err(DecodeError::Damaged("it has more cells than fit into its range"));
         }
         if number > 0 {
             // A layout with large units and few cells has cells far above its highest value.
@@ -316,7 +318,7 @@ mod tests {
         {
             let refused = refusal(&text(digits, lowest, highest, 0, &[]));
             assert!(
-                refused.contains("its number of digits or its range"),
+                refused.contains("such a number of digits or such a range"),
                 "{digits} {lowest} {highest}: {refused}"
             );
         }

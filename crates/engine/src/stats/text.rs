@@ -107,7 +107,7 @@ impl Latency {
         let is_between =
             |mean_us: f64| min_us <= mean_us * (1.0 + ROUNDING) && mean_us <= max_us * (1.0 + ROUNDING);
         if min_us > max_us || !wire.mean_us.is_none_or(is_between) {
-            return Err(DecodeError::Figures("'mean_us' does not lie between 'min_us' and 'max_us'"));
+            return Err(DecodeError::Figures("'mean_us' is not between 'min_us' and 'max_us'"));
         }
         let (min_ns, max_ns) = (ns(min_us), ns(max_us));
         let sum_ns = match (wire.sum_ns.map(u128::from), wire.mean_us) {
@@ -116,7 +116,9 @@ impl Latency {
             (Some(sum_ns), _) => {
                 let count = u128::from(wire.count);
                 if !(u128::from(min_ns) * count..=u128::from(max_ns) * count).contains(&sum_ns) {
-                    return Err(DecodeError::Figures("'sum_ns' does not lie between 'min_us' and 'max_us'"));
+                    return Err(DecodeError::Figures(
+                        "'sum_ns' is not between 'min_us' and 'max_us', each times 'count'",
+                    ));
                 }
                 sum_ns
             }

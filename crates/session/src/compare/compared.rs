@@ -84,11 +84,11 @@ impl RunComparison {
         let repeated = match (self.is_one_run_each, self.is_one_session) {
             (true, true) => None,
             (true, false) => Some(
-                "one run of each does not show whether a difference is drift: repeat both, in alternation",
+                "a difference between two single runs may be drift of the machine: repeat both in alternation",
             ),
             (false, _) => self.is_sequential.then_some(
-                "all runs of one side came before the runs of the other: any drift of the machine is in the \
-                 differences; alternate the runs",
+                "the runs of base and new do not alternate, so each difference includes any drift of the machine; \
+                 alternate the runs",
             ),
         };
         misfits.into_iter().chain(repeated.map(str::to_owned)).collect()

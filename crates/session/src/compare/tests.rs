@@ -183,7 +183,7 @@ fn an_unclear_verdict_has_a_reason_and_says_what_would_decide() {
     let after = |first, second| words(Reason::MoreSeconds { first, second });
     assert_eq!(after(None, 90.0), "not clear: about 90 s more would decide");
     assert_eq!(after(Some(70.0), 1.0), "not clear: about 1 s more, and 70 s more of the base, would decide");
-    assert_eq!(words(Reason::Drift), "not clear: drift is possible; alternate the sides");
+    assert_eq!(words(Reason::Drift), "not clear: drift is possible; repeat both in alternation");
 }
 
 #[test]

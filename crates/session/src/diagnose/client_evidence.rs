@@ -105,7 +105,7 @@ impl EvidenceKind {
                 let service_ns = stretch.service.percentile(0.5)?;
                 let (unread, service) = (units::latency(unread_ns), units::latency(service_ns));
                 let words = format!(
-                    "replies wait {unread} before redyno reads them, of a p50 service time of {service}"
+                    "replies wait {unread} before redyno reads them; the p50 service time is {service}"
                 );
                 (unread_ns as f64 / service_ns.max(1) as f64, words)
             }
@@ -212,7 +212,7 @@ pub(super) mod tests {
         let waits = text(&stretch(&[(0.3, 0.41), (0.3, 0.1)], 1_000));
         assert_eq!(waits, "load-0 waits 41 % of the time for a core");
         let unread = text(&stretch(&[(0.3, 0.0)], 200_000));
-        assert_eq!(unread, "replies wait 200 µs before redyno reads them, of a p50 service time of 300 µs");
+        assert_eq!(unread, "replies wait 200 µs before redyno reads them; the p50 service time is 300 µs");
         let all = text(&stretch(&[(0.95, 0.3)], 200_000));
         assert_eq!(all.matches(", ").count(), 3, "{all}");
     }

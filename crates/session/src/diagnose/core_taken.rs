@@ -63,10 +63,9 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     }
     let is_ours = now.is_loaded();
     let (who, next) = match is_ours {
-        true => (
-            "; redyno's own load uses the other cores' time",
-            "give redyno its own cores, or run it elsewhere",
-        ),
+        true => {
+            ("; redyno's own load keeps the cores busy", "give redyno its own cores, or run it elsewhere")
+        }
         false => ("", TOP),
     };
     let finding = Finding::of(severity, waits.clone(), waits + who).with(evidence, next);

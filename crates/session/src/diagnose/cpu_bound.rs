@@ -33,7 +33,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
         now.status().and_then(|status| status.config.get("io-threads")).is_some_and(|n| n == "1");
     let next = match io {
         Some(_) if one_thread => {
-            "io-threads 4 in its configuration takes over reading and writing; larger pipelines help, too"
+            "io-threads 4 in its configuration moves reading and writing to other threads; larger pipelines help, too"
         }
         Some(_) => "larger pipelines, or fewer and larger requests, need less reading and writing",
         // The hottest keys are then those of redyno's own load.

@@ -48,7 +48,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let (waiting, samples) = now.in_state('D', STATES_S);
     let share = waiting as f64 / samples.max(1) as f64;
     let is_seen = waiting >= WAITING || stands && waiting > 0;
-    let seen = is_seen.then(|| format!("the main thread waits in {waiting} of {samples} samples"));
+    let seen = is_seen.then(|| format!("the main thread waited for I/O in {waiting} of {samples} samples"));
     // A busy disk is a sufficient reason, even if the server has no free CPU time.
     let waits = is_always
         && (now.has_time() || disk.is_some() || is_seen)

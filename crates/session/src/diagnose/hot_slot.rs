@@ -79,7 +79,7 @@ impl SlotRequests {
         // Requests are counted by slot when they are sent, and by node when they are answered.
         let node = (most * 10 >= requests * 9).then(|| {
             let share = units::percent(*most as f64 / all as f64);
-            format!("{address} gets {share} of the requests, an even share is {even}")
+            format!("{address} gets {share} of the requests; an even share is {even}")
         });
         let long = format!("slot {slot} gets {share} of the load");
         let next = format!(
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(said.len(), 2, "{said:?}");
         assert!(
             said[0].starts_with(
-                "hot slot: slot 1234 gets 60 % of the load: node 2 gets 73 % of the requests, an even share is 33 %; a slot has"
+                "hot slot: slot 1234 gets 60 % of the load: node 2 gets 73 % of the requests; an even share is 33 %; a slot has"
             ),
             "{said:?}"
         );
@@ -180,7 +180,7 @@ mod tests {
             of_segment(&segment(), &total, Some(&session)).pop().map(|found| found.evidence.join(", "))
         };
         let even = |node, share, even| {
-            Some(format!("node {node} gets {share} % of the requests, an even share is {even} %"))
+            Some(format!("node {node} gets {share} % of the requests; an even share is {even} %"))
         };
         assert_eq!([1, 3, 5].map(|n| found(n, &[1000])), [None, even(1, 100, 33), even(1, 100, 20)]);
         assert_eq!([2, 6].map(|n| found(n, &[400, 600])), [None, even(2, 60, 17)]);

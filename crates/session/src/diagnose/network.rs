@@ -42,14 +42,14 @@ pub(super) fn slower(now: &RecentState, _: bool) -> Option<Finding> {
     let least = units::latency(times.min_ns);
     let cpu = now.gauge(Gauge::Cpu).map(|cpu| format!("the server uses {} of a core", units::percent(cpu)));
     let rtt = now.gauge(Gauge::WireRtt).map(|us| format!("tcp rtt {}", units::latency((us * 1e3) as u64)));
-    let next = "ping and mtr to the server's host show the way; is there a proxy between?";
+    let next = "ping and mtr to the server's host show the network path; is a proxy in it?";
     let (severity, short, long) = match usual {
         Some(usual) => {
             let before = units::latency(usual.min_ns);
             let long = format!(
-                "the way to the server became longer: every PING takes at least {least}, {before} before"
+                "the way to the server became longer: every PING takes at least {least}; before, {before}"
             );
-            let short = format!("the way became longer: PING at least {least}, {before} before");
+            let short = format!("the way became longer: PING at least {least}; before, {before}");
             (Severity::Warning, short, long)
         }
         None => {
@@ -101,7 +101,7 @@ pub(super) fn lossy(now: &RecentState, stands: bool) -> Option<Finding> {
         let (late, all) = (units::grouped(late), units::grouped(all.count()));
         format!("{late} of {all} PINGs took 180 ms or longer, the median {}", units::latency(median_ns))
     });
-    let next = "ss -ti and mtr show where; ip -s link counts drops";
+    let next = "ss -ti and mtr show where packets are lost; ip -s link counts drops";
     Some(Finding::of(Severity::Warning, short, long).with([late, resent], next))
 }
 

@@ -55,7 +55,8 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
             )
         }),
         threads.map(|threads| {
-            let text = format!("io-threads {threads} on {} cores: they wait for each other", now.cores());
+            let text =
+                format!("io-threads {threads} on {} cores: the threads wait for each other", now.cores());
             (text, "fewer io-threads than cores, in the server's configuration")
         }),
         hz.map(|hz| (format!("hz {hz}: the server wakes {hz} times a second"), "CONFIG SET hz 10")),

@@ -229,7 +229,7 @@ pub(super) fn refused(now: &RecentState, stands: bool) -> Option<Finding> {
         let (queue, limit) = (now.gauge(Gauge::AcceptQueue)?, now.gauge(Gauge::AcceptLimit)?);
         // If the queue is full, the kernel drops the client's packets, and the client waits a second.
         let is_short = limit > 0.0 && queue >= limit * if stands { 0.5 } else { 0.8 };
-        let known_by = format!("{queue:.0} connections wait, {limit:.0} have room");
+        let known_by = format!("{queue:.0} connections wait, with room for {limit:.0}");
         let next = "raise tcp-backlog and net.core.somaxconn; ss -ltn shows the queue";
         let cause = match queue >= limit {
             true => "the server's accept queue is full",
@@ -318,7 +318,7 @@ mod tests {
             set(second, Gauge::AcceptLimit, 128.0);
         });
         assert_eq!((queue.rule, queue.long.as_str()), ("refused", "the server's accept queue is full"));
-        assert_eq!(queue.evidence, ["128 connections wait, 128 have room"]);
+        assert_eq!(queue.evidence, ["128 connections wait, with room for 128"]);
         let nearly = first(4, |second| {
             set(second, Gauge::AcceptQueue, 4.0);
             set(second, Gauge::AcceptLimit, 5.0);

@@ -366,7 +366,7 @@ impl Experiment for Find {
             let rate = |rate: u32| units::rate(rate.into());
             let up_to = if self.found.is_some() { " up to" } else { " at" };
             text += &format!(
-                "{} is kept{up_to} {}{}; full trials at the kept rate kept the limit for {:.0} of {:.0} s\n",
+                "{} is kept{up_to} {}{}; full trials at the kept rate met the limit for {:.0} of {:.0} s\n",
                 self.limit,
                 lower.map(rate).unwrap_or_default(),
                 upper.map_or_else(String::new, |upper| format!(", but not at {}", rate(upper))),

@@ -31,7 +31,7 @@ impl ExperimentSpec {
         (
             "sweep",
             "clients 1..1000",
-            "Measure several values of a knob, some seconds each; then restore the knobs.",
+            "Measure several values of a setting, some seconds each; then restore the setting.",
         ),
         (
             "ab",
@@ -153,19 +153,19 @@ impl ExperimentSpec {
                     .map_or_else(String::new, |limit| format!(" among those that keep {limit}"));
                 format!(
                     "Measures {steps} values of {name}, 3 to 10 s each, to find the value with the most throughput{limit}. \
-                     The knobs are restored at the end."
+                     At the end, the old value is restored."
                 )
             }
             Self::Ab(settings) => {
                 let [a, b] = &**settings;
                 format!(
-                    "Compares A, {}, with B, {}, in blocks of some seconds. The knobs are restored at the end.",
+                    "Compares A, {}, with B, {}, in blocks of some seconds. At the end, the old settings are restored.",
                     a.words, b.words
                 )
             }
             Self::Script(script) => {
                 let (turns, end_s) = (script.settings().len(), script.end_s());
-                format!("Changes knobs {turns} times in {end_s} s. The knobs keep their last values.")
+                format!("Changes settings {turns} times in {end_s} s. The last settings remain.")
             }
         }
     }

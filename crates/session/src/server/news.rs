@@ -351,7 +351,7 @@ mod tests {
         ];
         let expected = [
             "blocked: 2 clients wait in a blocking command",
-            "blocked: over: at most 3 clients waited, for 1 s",
+            "blocked: ended after 1 s: at most 3 clients waited at once",
         ];
         assert_eq!(news(&waiting), expected);
     }

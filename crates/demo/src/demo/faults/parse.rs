@@ -123,9 +123,10 @@ fn moment(word: &str, words: &mut Tokens<'_>) -> Result<When, String> {
         "after" => Ok(When::Once(duration(words.next(), "the time after 'after'")?)),
         "every" => match words.peek().filter(|next| next.bytes().all(|byte| byte.is_ascii_digit())) {
             Some(_) => Ok(When::EveryNth(ordinal(words.next(), "every")?)),
-            None => {
-                Ok(When::Every(duration(words.next(), "a number of requests, or the period, after 'every'")?))
-            }
+            None => Ok(When::Every(duration(
+                words.next(),
+                "after 'every' either a number of requests or a time",
+            )?)),
         },
         _ => share(word).ok_or_else(|| {
             format!(

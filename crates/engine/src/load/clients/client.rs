@@ -58,7 +58,7 @@ impl Client {
 }
 
 /// A client's connection.
-#[allow(clippy::large_enum_variant, reason = "nearly all of them are connections")]
+#[allow(clippy::large_enum_variant, reason = "nearly all of these values hold a connection")]
 pub(in crate::load) enum ClientConnection {
     /// The client has no connection and needs none.
     Down,

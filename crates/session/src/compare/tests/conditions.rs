@@ -105,7 +105,10 @@ fn a_change_that_single_seconds_decide_has_no_interval_and_is_sure() {
     let p99 = row(&RunComparison::of(&base, &new), "p99").clone();
     assert!(p99.change.unwrap() > 1000.0 && p99.interval.is_none(), "{p99:?}");
     let words = p99.words();
-    assert!(words.starts_with("not clear: a few seconds decide; a usual second changes by "), "{words}");
+    assert!(
+        words.starts_with("not clear: a few seconds cause the change; a typical second changes by "),
+        "{words}"
+    );
     assert_eq!(met("p99 > +10%", &base, &new).map(|(_, is_sure)| is_sure), Some(true));
     let of_segments = Difference::of_segments(&base[0].segment, &new[0].segment, figures::SERVICE_P99, 60.0);
     assert_eq!((of_segments.interval, of_segments.words()), (None, words));

@@ -65,7 +65,7 @@ impl AbPlan {
         if part_s > most_s {
             let limit_s = self.limit_s;
             let text = format!(
-                "--part {part_s} is too long: the comparison ends after {limit_s} s, without a pair; give at most {most_s}"
+                "--part {part_s} is too long: the comparison ends after {limit_s} s, before both A and B are measured; give at most {most_s}"
             );
             return Err(WordsError::of(text));
         }

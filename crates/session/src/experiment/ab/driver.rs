@@ -165,7 +165,9 @@ impl Ab {
         self.ending = Some(match self.verdict().verdict {
             Some(Verdict::Worse) => Ending::NotHeld(self.sentence()),
             None | Some(Verdict::NotClear(_)) => Ending::Undecided(match self.alternation.client_limit() {
-                Some(why) => format!("the client is the limit for both A and B: {why}; {}", self.sentence()),
+                Some(why) => {
+                    format!("redyno itself is the limit for both A and B: {why}; {}", self.sentence())
+                }
                 None => self.sentence(),
             }),
             Some(Verdict::Better | Verdict::Same { .. }) => Ending::Done,

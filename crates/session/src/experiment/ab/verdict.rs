@@ -49,7 +49,7 @@ impl Ab {
         let errors = if errors > 0 { format!(", errors {errors}") } else { String::new() };
         let limited: Vec<_> = pairs.iter().filter_map(Pair::client_limit).collect();
         let limit = limited.last().map_or_else(String::new, |why| {
-            format!("client was the limit in {} of {} pairs: {why}\n", limited.len(), pairs.len())
+            format!("redyno itself was the limit in {} of {} pairs: {why}\n", limited.len(), pairs.len())
         });
         format!("{}\npairs {counted}{left_out}{errors}\n{limit}", self.sentence())
     }

@@ -195,8 +195,10 @@ impl Experiment for Script {
     fn progress(&self) -> String {
         let end_s = self.text.end_s;
         match self.text.turns.get(self.next) {
-            Some(turn) => format!("line {} is next, at {} s; it ends at {end_s} s", turn.line, turn.t_s),
-            None => format!("all changes are made; it ends at {end_s} s"),
+            Some(turn) => {
+                format!("line {} is next, at {} s; the script ends at {end_s} s", turn.line, turn.t_s)
+            }
+            None => format!("all changes are made; the script ends at {end_s} s"),
         }
     }
 
