@@ -25,7 +25,7 @@ const AFTER: &str = "\
 The doctor generates no load and writes nothing to the server. It reads the server's own figures (INFO, SLOWLOG, LATENCY, CLIENT LIST, \
 CONFIG GET), sends PING 100 times a second, and reads the figures of this machine; run it on the server's machine to include the \
 server's process. The page has a part for each node of a cluster, or for a primary and each of its replicas. If this machine has two cores or more, \
-the intrinsic probe uses a tenth of a core. Ctrl-C ends the examination early and prints the page.
+a probe of this machine's own delays uses a tenth of a core. Ctrl-C ends the examination early and prints the page.
 
 Examples:
   redyno doctor
@@ -71,8 +71,8 @@ pub struct DoctorArgs {
     /// Print one HTML page with charts
     #[arg(long)]
     pub html: bool,
-    /// Run this shell command for each finding that is a warning or worse; the command reads the finding as JSON from
-    /// its input
+    /// Run this shell command for each finding (a diagnosis) that is a warning or worse; the command reads the finding
+    /// as JSON from its input
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     pub on_finding: Option<String>,
     /// Exit with code 3 if this condition is met at the end, such as 'ping_p99 > 5ms'; can be given several times

@@ -64,9 +64,9 @@ pub struct SessionArgs {
     /// as 'p99 > 50ms', 'ops < 1000' or 'errors > 0'; the option can be repeated
     #[arg(long, value_name = "CONDITION")]
     pub abort_if: Vec<Condition>,
-    /// Run this shell command for each finding that is a warning or worse; the command reads the finding as JSON from
-    /// its input. For each kind of finding, the command runs at most once a minute; commands run one at a time, for up
-    /// to 10 s each
+    /// Run this shell command for each finding (a diagnosis) that is a warning or worse; the command reads the finding
+    /// as JSON from its input. For each kind of finding, the command runs at most once a minute; commands run one at a
+    /// time, for up to 10 s each
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     pub on_finding: Option<String>,
     /// Serve the figures as OpenMetrics at http://ADDRESS/metrics; ADDRESS is a port, IP:PORT, or unix:PATH
@@ -92,8 +92,8 @@ pub struct SessionArgs {
     /// Print YCSB's own output after the summary, for tools that read this output
     #[arg(long, conflicts_with = "json")]
     pub ycsb_summary: bool,
-    /// Print what would be sent, and end without connecting: requests, shares, hottest keys, bytes, size of the
-    /// prefill
+    /// Print what would be sent (requests, shares, hottest keys, bytes, size of the prefill), and end without
+    /// connecting
     #[arg(long)]
     pub plan: bool,
     /// Check the result of a load with --dataset: read back each record that a run with the same options wrote by SET

@@ -277,7 +277,7 @@ event_kinds! {
             // One PING waited through nearly the whole stall: the server answered nothing.
             Some(length_s) if longest_s / length_s > 0.8 => format!("no reply to PING for {}", latency_s(*longest_s)),
             Some(length_s) => {
-                format!("replies to PING took up to {} for {}", latency_s(*longest_s), units::length(*length_s))
+                format!("for {}, replies to PING took up to {}", units::length(*length_s), latency_s(*longest_s))
             }
         };
     /// A figure left its usual level, or returned to it.

@@ -186,7 +186,7 @@ fn merged(left: impl Iterator<Item = (u64, u64)>, right: impl Iterator<Item = (u
 }
 
 /// The range of buckets in an empty [`Blend`]. When distributions are added, both ends of this range move outwards.
-#[allow(clippy::reversed_empty_ranges, reason = "it is empty until its ends have moved")]
+#[allow(clippy::reversed_empty_ranges, reason = "the range is empty until its ends have moved")]
 const UNTOUCHED: std::ops::Range<usize> = BUCKETS..0;
 
 /// Merges many [`Compact`] distributions into one [`Latency`], without an allocation per distribution.

@@ -174,7 +174,7 @@ mod tests {
         let again = [(3.0, 3.3), (3.6, 3.9), (4.2, 4.5)];
         let found = stalls(&again, 0.0);
         let [_, (_, ended)] = &found[..] else { panic!("{found:?}") };
-        assert_eq!(ended.to_string(), "replies to PING took up to 300 ms for 1.50 s");
+        assert_eq!(ended.to_string(), "for 1.50 s, replies to PING took up to 300 ms");
         assert_eq!(stalls(&again, 0.3), []);
         assert_eq!(stalls(&[(3.0, 3.05)], 0.0), []);
     }

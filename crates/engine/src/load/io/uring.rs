@@ -254,7 +254,7 @@ unsafe impl Send for Buffers {}
 impl Buffers {
     const LAYOUT: Layout = match Layout::from_size_align(BUFFERS as usize * size_of::<BufRingEntry>(), 4096) {
         Ok(layout) => layout,
-        Err(_) => panic!("a page is a power of two"),
+        Err(_) => panic!("4096, the size of a page, is a power of two"),
     };
 
     fn new(ring: &IoUring) -> io::Result<Self> {

@@ -32,7 +32,9 @@ pub(super) const ALL: [Make; 8] = [
     |settings| make(&Mix::of("a", "half reads, half updates; zipfian", [50, 50, 0, 0, 0]), settings),
     |settings| make(&Mix::of("b", "95 % reads, 5 % updates; zipfian", [95, 5, 0, 0, 0]), settings),
     |settings| make(&Mix::of("c", "reads alone; zipfian", [100, 0, 0, 0, 0]), settings),
-    |settings| make(&Mix::latest("d", "95 % reads of the latest, 5 % inserts", [95, 0, 5, 0, 0]), settings),
+    |settings| {
+        make(&Mix::latest("d", "95 % reads of the latest records, 5 % inserts", [95, 0, 5, 0, 0]), settings)
+    },
     |settings| make(&Mix::of("e", "95 % scans, 5 % inserts; zipfian", [0, 0, 5, 95, 0]), settings),
     |settings| {
         make(&Mix::of("f", "half reads, half read-modify-writes; zipfian", [50, 0, 0, 0, 50]), settings)
