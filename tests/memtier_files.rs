@@ -7,10 +7,11 @@ use std::{
     path::Path,
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{
     Server,
+    nodes::Nodes,
     program::{Outcome, Running, redyno, run},
 };
 
@@ -215,7 +216,7 @@ fn statsd_gets_the_figures_of_each_second_and_graphite_the_events_of_memtier() {
 }
 
 #[test]
-fn keys_differ_by_run_if_asked_and_the_commands_of_a_transaction_follow_each_other() {
+fn keys_differ_by_run_if_asked() {
     let server = Server::redis().start();
     let sets = ["-t", "1", "-c", "1", "-n", "20", "--ratio", "1:0", "-x", "2", "--hide-histogram"];
     let port = server.port_text();
@@ -225,12 +226,41 @@ fn keys_differ_by_run_if_asked_and_the_commands_of_a_transaction_follow_each_oth
         server.cli(&["DBSIZE"])
     };
     assert_eq!([keys(&[]), keys(&["--distinct-client-seed"])].map(|n| n.trim().to_owned()), ["20", "40"]);
-    let commands = ["--command", "multi", "--command", "incr __key__", "--command", "exec"];
-    let words =
-        ["memtier", "-p", &port, "-t", "1", "-c", "3", "-n", "30", "--transaction", "--pipeline", "6"];
-    let outcome = run(&[&words[..], &commands, &["--hide-histogram"]].concat()).expect_code(0);
-    let warning = "warning: --transaction has no effect without --cluster-mode";
-    assert!(outcome.err.contains(warning) && !outcome.err.contains("failed"), "{}", outcome.err);
-    let calls = |command| server.calls(&[], command);
-    assert_eq!([calls("multi"), calls("incr"), calls("exec")], [30; 3]);
+}
+
+#[test]
+fn all_commands_of_a_transaction_have_one_key_and_go_to_its_node() {
+    let watched = ["watch __key__", "get __key__", "multi", "set __key__ __data__", "incr n-__key__", "exec"];
+    let unwatched = ["multi", "incr c-__key__", "exec"];
+    let nodes = Nodes::start(Server::redis, false);
+    let alone = Server::redis().start();
+    let ran = |port: &str, more: &[&str], commands: &[&str]| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let words = ["memtier", "-p", port, "-t", "2", "-c", "3", "-n", "60", "--transaction"];
+        let commands = commands.iter().flat_map(|command| ["--command", *command]);
+        let out = ["--json-out-file", file.path().to_str().unwrap(), "--hide-histogram"];
+        let words: Vec<_> =
+            words.into_iter().chain(out).chain(commands).chain(more.iter().copied()).collect();
+        let outcome = run(&words).expect_code(0);
+        let json: Value = serde_json::from_reader(file.reopen().unwrap()).unwrap();
+        assert!(!outcome.err.contains("failed"), "{}", outcome.err);
+        assert!(outcome.out.contains(" Aborts/sec "), "{}", outcome.out);
+        json["ALL STATS"].clone()
+    };
+    let cluster = nodes.0[1].port_text();
+    for pipeline in ["1", "4", "12"] {
+        let more = ["--cluster-mode", "--pipeline", pipeline];
+        let all = ran(&cluster, &more, &unwatched);
+        assert_eq!((&all["Totals"]["Count"], &all["Totals"]["Errors"]), (&json!(360), &json!({})));
+        // A key, and the same key after `n-`, have different slots.
+        let all = ran(&cluster, &more, &[&watched[..4], &watched[5..]].concat());
+        assert_eq!((&all["Totals"]["Count"], &all["Totals"]["Errors"]), (&json!(360), &json!({})));
+        assert_eq!(all["Execs"]["Aborts/sec"], json!(0.0));
+    }
+    let calls = ["multi", "incr", "exec"].map(|command| nodes.calls(command));
+    assert!(calls[0] == calls[2] && nodes.0.iter().all(|node| node.calls(&[], "exec") > 0), "{calls:?}");
+    ran(&alone.port_text(), &["--pipeline", "6"], &watched);
+    let keys = alone.cli(&["KEYS", "*"]);
+    let (counted, plain): (Vec<_>, Vec<_>) = keys.lines().partition(|key| key.starts_with("n-"));
+    assert!(counted.len() == plain.len() && plain.iter().all(|key| counted.contains(&&*format!("n-{key}"))));
 }

@@ -36,6 +36,7 @@ impl<'a> MemtierReport<'a> {
             rows: &self.requests.rows,
             results: self.results,
             percentiles: &self.options.percentiles,
+            has_transactions: self.options.is_transaction,
             has_distributions: !self.options.hides_histogram,
             more: self.options.clients_start.map(|_| ("Active Clients", self.active_clients())),
         }
@@ -286,7 +287,8 @@ fn table_head(report: &MemtierReport) -> Vec<TextCell> {
     let rates: &[&str] =
         if report.is_arbitrary() { &["Ops/sec"] } else { &["Ops/sec", "Hits/sec", "Misses/sec"] };
     let redirected = report.results.redirected().map(|(name, _)| name);
-    let rates = rates.iter().copied().chain(redirected).map(|name| (name.to_owned(), RATE));
+    let aborts = report.options.is_transaction.then_some("Aborts/sec");
+    let rates = rates.iter().copied().chain(aborts).chain(redirected).map(|name| (name.to_owned(), RATE));
     let percentiles =
         report.options.percentiles.iter().map(|percentile| format!("p{} Latency", digits(*percentile)));
     let latencies = ["Avg. Latency".to_owned()].into_iter().chain(percentiles).map(|name| (name, LATENCY));
@@ -316,6 +318,9 @@ fn row(report: &MemtierReport, place: Option<usize>) -> Vec<TextCell> {
         let found =
             [in_rate.hits, in_rate.misses].map(|n| if has_misses { rate(n) } else { NONE.to_owned() });
         cells.extend(found.map(|text| (text, RATE)));
+    }
+    if report.options.is_transaction {
+        cells.push((report.exported().aborts(place).map_or_else(|| NONE.to_owned(), rate), RATE));
     }
     // Redirects are only counted for all rows together.
     let redirected = |(_, n)| if place.is_none() { rate(n) } else { NONE.to_owned() };

@@ -67,11 +67,12 @@ impl Memtier {
         let connections = u64::from(options.clients_at(second)) * u64::from(options.threads);
         // memtier_benchmark's clients have a pipeline and a rate on each of their connections.
         let primaries = primaries(self.cluster.as_deref());
+        let pipelines = if options.is_transaction { 1 } else { primaries };
         Knobs {
             load: true,
             // `check_amounts` has limited this number.
             clients: connections as u32,
-            pipeline: options.pipeline * primaries,
+            pipeline: options.pipeline * pipelines,
             rate: options.rate.map(|rate| (u64::from(rate) * connections * u64::from(primaries)) as u32),
             reconnect: options.reconnect_interval,
             workload: Arc::new(self.requests.workload.clone()),

@@ -151,8 +151,7 @@ pub(super) struct MemtierOptions {
     pub(super) is_randomized: bool,
     /// Whether the clients draw different keys in each run.
     pub(super) has_seeds_by_run: bool,
-    /// Whether `--transaction` is given. On one server, the commands of a client are sent in order even
-    /// without this option.
+    /// Whether all commands of a turn have one key and go to the node of this key.
     pub(super) is_transaction: bool,
     pub(super) commands: Vec<UserCommand>,
     /// Whether each SCAN sends the cursor from the previous reply.

@@ -180,11 +180,6 @@ fn check_cluster(options: &MemtierOptions) -> Result<(), OptionRefusal> {
             "database selection is not supported in cluster mode: a cluster has only database 0.",
         ),
         (
-            options.is_cluster && options.is_transaction,
-            "--transaction is not supported in cluster mode: each command goes to the node of its key. redyno --workload \
-             FILE has operations between MULTI and EXEC (together = \"multi\").",
-        ),
-        (
             options.is_transaction && options.reconnect_interval.is_some(),
             "transaction and reconnect-interval cannot be used together: a new connection has no MULTI.",
         ),
@@ -250,11 +245,6 @@ pub(super) fn without_effect(options: &MemtierOptions) -> Vec<String> {
             "--max-retries, --retry-backoff-ms, --retry-on, --max-retry-queue or --failed-keys-file",
             options.retries.is_idle(),
             "without --retry-on-error",
-        ),
-        (
-            "--transaction",
-            options.is_transaction,
-            "without --cluster-mode: the commands of a client are sent in order on its connection",
         ),
         (
             "--max-reconnect-attempts",

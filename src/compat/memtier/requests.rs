@@ -33,9 +33,10 @@ impl RunRequests {
     pub(super) fn of(options: &MemtierOptions) -> Result<Self, String> {
         let mut requests = Self { workload: Workload::default(), rows: Vec::new(), row_of: BTreeMap::new() };
         requests.workload.name = "memtier".to_owned();
-        requests.workload.order = match options.follows_cursors {
-            true => OperationOrder::Scan(options.most_scans.unwrap_or(u64::MAX)),
-            false => OperationOrder::InTurn,
+        requests.workload.order = match (options.follows_cursors, options.is_transaction) {
+            (true, _) => OperationOrder::Scan(options.most_scans.unwrap_or(u64::MAX)),
+            (false, true) => OperationOrder::OneKeyInTurn,
+            (false, false) => OperationOrder::InTurn,
         };
         requests.workload.values.insert("data".to_owned(), values(options));
         if options.commands.is_empty() {
@@ -99,9 +100,13 @@ impl RunRequests {
                 senders.push(self.add_sender(command.ratio));
                 continue;
             }
-            let keys = format!("k{place}");
+            // The pattern of the first command with a key is that of a whole transaction.
+            let first = options.commands.iter().position(|command| command.keys() > 0);
+            let keys = format!("k{}", first.filter(|_| options.is_transaction).unwrap_or(place));
             let step = command.step(&keys).ok_or("data placeholder can't combined with other data")?;
-            self.add_keys(&keys, command.pattern, options);
+            if !self.workload.keys.contains_key(&keys) {
+                self.add_keys(&keys, command.pattern, options);
+            }
             if options.follows_cursors {
                 let rest = UserCommand { words: command.words[2..].to_vec(), ..command.clone() };
                 let rest = rest.step(&keys).unwrap_or_default();

@@ -18,7 +18,7 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::{
-    Distribution, KeyForm, KeyNames, Keyset, Share, Workload,
+    Distribution, KeyForm, KeyNames, Keyset, OperationOrder, Share, Workload,
     compiled::CompiledKeyset,
     growth::{InsertedKey, NewKeys},
     key_form::SetNames,
@@ -55,6 +55,8 @@ pub(super) struct Chooser {
     form: KeyForm,
     /// Whether operations insert new keys.
     grows: bool,
+    /// Whether a client's whole turn through the operations has one key.
+    by_turn: bool,
     /// The number of clients, at least 1.
     pub(super) clients: u64,
     /// This process's share of the sequential keys and of the new keys.
@@ -108,6 +110,7 @@ impl Chooser {
             how,
             form: keys.form(),
             grows,
+            by_turn: false,
             clients: 1,
             share: Share::ALL,
             counters: KeyCounters::default(),
@@ -141,8 +144,8 @@ impl Chooser {
     /// Draws a key of set number `set`. Returns the number in the key's name.
     #[inline]
     pub(super) fn choose(&self, set: usize, draws: &mut Draws) -> u64 {
-        if self.grows {
-            return self.choose_grown(set, draws);
+        if self.grows || self.by_turn {
+            return self.choose_rarely(set, draws);
         }
         let n = self.count;
         let place = if let PreparedDistribution::Uniform = self.how {
@@ -153,10 +156,12 @@ impl Chooser {
         self.form.named(self.first + place)
     }
 
-    /// Draws a key of a set with new keys. Returns the number in the key's name.
-    fn choose_grown(&self, set: usize, draws: &mut Draws) -> u64 {
+    /// Draws a key of a set with new keys, or the key of a turn. Returns the number in the key's name.
+    fn choose_rarely(&self, set: usize, draws: &mut Draws) -> u64 {
         let answered = self.counters.growth.answered();
-        let place = self.place(self.count + answered, set, draws);
+        let known = draws.place_of_turn.filter(|_| self.by_turn);
+        let place = known.unwrap_or_else(|| self.place(self.count + answered, set, draws));
+        draws.place_of_turn = Some(place);
         let new = place
             .checked_sub(self.count)
             .map(|nth| self.counters.growth.nth(nth, answered).unwrap_or_else(|| self.share.nth(nth)));
@@ -244,7 +249,9 @@ impl Workload {
         let set = |(keys, &CompiledKeyset { grows, .. }): (&Keyset, &CompiledKeyset)| {
             let prefix = if keys.bare { String::new() } else { [names.prefix(), &keys.prefix].concat() };
             let form = keys.form();
-            (Chooser::new(keys, keyspace, grows), SetNames { prefix, form, grows })
+            // A single operation has no turns.
+            let by_turn = self.order == OperationOrder::OneKeyInTurn && self.operations.len() > 1;
+            (Chooser { by_turn, ..Chooser::new(keys, keyspace, grows) }, SetNames { prefix, form, grows })
         };
         self.keys.values().zip(&self.compiled().keysets).map(set).unzip()
     }
@@ -259,6 +266,8 @@ pub struct Draws {
     /// The index of the client's next operation. This field is used only if the client sends its operations
     /// in turn.
     turn: u64,
+    /// The index of the key of the client's current turn, if the whole turn has one key and the key is drawn.
+    place_of_turn: Option<u64>,
     /// The cursor in the reply to the client's last SCAN. Each cursor is sent once, so the SCAN begins again after an
     /// error.
     pub(super) cursor: u64,
@@ -269,7 +278,8 @@ pub struct Draws {
 impl Draws {
     /// Creates the random state for this seed. Different seeds lead to different requests.
     pub fn new(seed: u64) -> Self {
-        Self { random: Pcg64Mcg::seed_from_u64(seed), client: 0, turn: 0, cursor: 0, steps: Vec::new() }
+        let random = Pcg64Mcg::seed_from_u64(seed);
+        Self { random, client: 0, turn: 0, place_of_turn: None, cursor: 0, steps: Vec::new() }
     }
 
     /// Creates the random state of client number `client` of the run, counted from 0, for this seed.
@@ -277,9 +287,17 @@ impl Draws {
         Self { client, ..Self::new(seed) }
     }
 
+    /// Returns whether the client's next operation begins a turn, if the operations are sent in turn.
+    pub(super) fn begins_turn(&self) -> bool {
+        self.turn == 0
+    }
+
     /// Returns the index of the next operation if `n` operations are sent in turn.
     pub(super) fn turn(&mut self, n: u64) -> u64 {
         let turn = self.turn;
+        if turn == 0 {
+            self.place_of_turn = None;
+        }
         self.turn = if turn + 1 < n { turn + 1 } else { 0 };
         turn
     }

@@ -66,6 +66,9 @@ pub enum OperationOrder {
     Random,
     /// The operations are sent in turn, and each is repeated as often as its weight says.
     InTurn,
+    /// As `InTurn`. The first key of a turn through all operations is the key of the whole turn, and one node of a
+    /// cluster gets all requests of a turn.
+    OneKeyInTurn,
     /// The first operation begins a SCAN. The second operation, with `{cursor}` from the last reply,
     /// continues the SCAN until the cursor is 0. The second operation is sent at most as often as the number
     /// says.

@@ -170,6 +170,11 @@ impl Program {
         self.dataset.is_none() && self.templates.later.is_empty()
     }
 
+    /// Returns whether all requests of a client's turn through the operations have one key.
+    pub fn has_one_key_in_turn(&self) -> bool {
+        self.order == OperationOrder::OneKeyInTurn
+    }
+
     /// Draws the next operation and appends it to `out`. Returns the number of the operation. Nothing is appended if
     /// the operation [needs a record](OutgoingRequests::awaits_record) that has not been read yet.
     #[inline]
@@ -180,7 +185,7 @@ impl Program {
                 let total = self.templates.total;
                 let drawn = match self.order {
                     OperationOrder::Random => draws.below(total),
-                    OperationOrder::InTurn => draws.turn(total),
+                    OperationOrder::InTurn | OperationOrder::OneKeyInTurn => draws.turn(total),
                     OperationOrder::Scan(most) => draws.turn_of_scan(most),
                 };
                 let next = several.iter().find(|(upto, ..)| drawn < *upto);

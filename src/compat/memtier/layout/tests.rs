@@ -58,6 +58,16 @@ fn the_table_of_user_commands_has_no_hits_and_has_the_requested_percentiles() {
 }
 
 #[test]
+fn transactions_have_a_column_of_those_that_were_aborted() {
+    let page = page("--command multi --command exec --transaction --print-percentiles 50 -n 9");
+    let lines: Vec<Vec<_>> = page.lines().map(|line| line.split_whitespace().collect()).collect();
+    let rows = lines.iter().skip(7).filter(|cells| cells.len() > 1).take(4);
+    let rows: Vec<_> = rows.map(|cells| cells[..3].join(" ")).collect();
+    assert_eq!(rows[..2], ["Type Ops/sec Aborts/sec", "Multis 100.00 ---"]);
+    assert_eq!(rows[2..], ["Execs 1000.00 750.00", "Totals 1100.00 750.00"]);
+}
+
+#[test]
 fn the_json_has_memtiers_names_and_units() {
     let json = |line: &str| {
         let options = options(line);

@@ -101,9 +101,6 @@ fn invalid_options_are_refused_in_a_line() {
 
 #[test]
 fn an_absent_option_is_refused_with_or_without_a_value() {
-    assert!(
-        refused("--transaction --command exec --cluster-mode").contains("is not supported in cluster mode")
-    );
     for absent in OPTIONS.all().filter(|option| !option.is_supported()) {
         for name in absent.names() {
             for line in [name.to_owned(), format!("-c 3 {name} 5 -n 5")] {

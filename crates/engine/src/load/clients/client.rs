@@ -20,6 +20,8 @@ pub(in crate::load) struct Client {
     pub(in crate::load) draws: Draws,
     /// How many requests the client may still send.
     pub(in crate::load) left: u64,
+    /// The key of the client's turn through the operations, if the whole turn goes to one node of a cluster.
+    pub(in crate::load) key_of_turn: Option<Vec<u8>>,
     /// The requests of the client's batch by number, so that lost requests can be sent again. The list is
     /// empty unless every request has to be answered, as in a prefill.
     pub(in crate::load) numbers: Vec<NumberedRequest>,
@@ -46,6 +48,7 @@ impl Client {
             batch: 0,
             draws,
             left: u64::MAX,
+            key_of_turn: None,
             numbers: Vec::new(),
             queued: false,
             back_off: BackOff::new(),

@@ -65,6 +65,7 @@ impl Worker {
             && self.setting.pipeline() > 1
             && self.setting.program.is_sent_at_once()
             && self.setting.program.messages().is_none()
+            && !self.setting.program.has_one_key_in_turn()
             && self.spread.as_ref().is_some_and(|spread| spread.gathered.is_possible())
     }
 
@@ -177,6 +178,9 @@ impl Worker {
         let program = &self.setting.program;
         let before = program.has_records().then(|| client.draws.clone());
         self.out.clear();
+        if let Some(key) = program.key_of_next_turn(&client.draws) {
+            client.key_of_turn = Some(key);
+        }
         let (op, number): (OpId, _) = if self.is_filling {
             let request = self.filling.next()?;
             (program.append_nth(request.number, &mut client.draws, &mut self.out), Some(request))
@@ -195,9 +199,11 @@ impl Worker {
             return None;
         }
         client.left -= u64::from(number.is_none());
-        let key = program.first_key(op, self.out.copied());
+        let of_turn = client.key_of_turn.as_deref();
+        let key = of_turn.or_else(|| program.first_key(op, self.out.copied()));
         let slot = self.spread.as_mut().zip(key).map(|(spread, key)| spread.slot(key));
         let divides = self.spread.as_ref().is_some_and(|spread| spread.reads.are_divided());
+        let divides = divides && of_turn.is_none();
         let reads = divides && program.operations().of(op).only_reads;
         Some((ParcelRequest { op, slot, reads, end: 0 }, number))
     }

@@ -22,8 +22,12 @@ fn rate(per_s: f64) -> JsonValue {
     JsonValue::Decimal((per_s * 1e2).round() / 1e2)
 }
 
-/// Returns the figures of a row. Only the row of all operations together has `totals`.
-pub(super) fn figures(report: &TitledResults, row: &ResultRow, totals: Option<&Results>) -> JsonValue {
+/// Returns the figures of a row, which has the index `place`. Only the row of all operations together has `totals`.
+pub(super) fn figures(
+    report: &TitledResults,
+    (place, row): (Option<usize>, &ResultRow),
+    totals: Option<&Results>,
+) -> JsonValue {
     let (part, in_rate, per_s) = (&row.all, &row.in_rate, |n: u64| report.results.per_s(n));
     let kib_per_s = |bytes: u64| rate(kib(per_s(bytes)));
     let lost = totals.map_or(0, |totals| totals.connection_errors);
@@ -35,6 +39,7 @@ pub(super) fn figures(report: &TitledResults, row: &ResultRow, totals: Option<&R
         ("Hits/sec", rate(per_s(in_rate.hits))),
         ("Misses/sec", rate(per_s(in_rate.misses))),
     ];
+    fields.extend(report.aborts(place).map(|n| ("Aborts/sec", rate(per_s(n)))));
     // redyno counts redirects in total, not by row.
     fields.extend(report.results.redirected().map(redirected));
     fields.extend([

@@ -47,9 +47,12 @@ fn results(report: &TitledResults) -> JsonValue {
     runtime.extend(results.is_interrupted.map(|is| ("Interrupted", truth(is))));
     let mut fields = vec![("Runtime".to_owned(), runtime.into())];
     let rows = report.rows.iter().zip(&results.rows);
-    let mut each_row = rows.clone().map(|(name, row)| (plural(name), figures(report, row, None)));
+    let mut each_row = rows
+        .clone()
+        .enumerate()
+        .map(|(place, (name, row))| (plural(name), figures(report, (Some(place), row), None)));
     fields.extend(&mut each_row);
-    fields.push(("Totals".to_owned(), figures(report, &results.totals, Some(results))));
+    fields.push(("Totals".to_owned(), figures(report, (None, &results.totals), Some(results))));
     fields.extend(report.more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     if report.has_distributions {
         fields.extend(rows.map(|(name, row)| (name.clone(), distribution(&row.all))));

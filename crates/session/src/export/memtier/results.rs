@@ -146,8 +146,21 @@ pub struct TitledResults<'a> {
     pub percentiles: &'a [f64],
     /// Whether the latency distribution of each row is written.
     pub has_distributions: bool,
+    /// Whether the commands are transactions, of which EXEC may report that they were aborted.
+    pub has_transactions: bool,
     /// A further field after the totals.
     pub more: Option<(&'static str, JsonValue)>,
+}
+
+impl TitledResults<'_> {
+    /// Returns the number of aborted transactions of the row with the index `place`, or of all rows. An aborted
+    /// transaction is a null reply to EXEC. Returns `None` for rows of other commands, and without transactions.
+    pub fn aborts(&self, place: Option<usize>) -> Option<u64> {
+        let all = self.rows.iter().zip(&self.results.rows).enumerate();
+        let counted = all.filter(|(row, _)| self.has_transactions && place.is_none_or(|place| place == *row));
+        let executed = counted.filter(|(_, (name, _))| *name == "EXEC");
+        executed.map(|(_, (_, row))| row.in_rate.misses).reduce(|all, row| all + row)
+    }
 }
 
 /// Converts nanoseconds to milliseconds.

@@ -58,6 +58,7 @@ impl Sink for MemtierJson {
         self.results.length_s = self.tally.summary().length_s;
         self.results.started_ms += (self.results.began_s.unwrap_or_default() * 1e3) as u64;
         let report = TitledResults {
+            has_transactions: false,
             title: "ALL STATS",
             rows: &self.rows,
             results: &self.results,
