@@ -160,7 +160,7 @@ fn evictions_are_told_when_they_begin_and_when_they_are_over() {
             server.cli(&["SET", &format!("more:{i}"), "x"]);
         }
         assert!(event(&messages, "eviction", "evicted").contains(" keys evicted"));
-        assert!(event(&messages, "eviction", "over").contains(" keys in "));
+        assert!(event(&messages, "eviction", "ended").contains(" keys in "));
     }
 }
 

@@ -150,16 +150,16 @@ event_kinds! {
     EvictionBegan { keys: u64 } "eviction" format!("{} evicted in a second", count_with_noun(*keys, "key"));
     /// Evictions have ended; `keys` is the number of all evicted keys.
     EvictionEnded { keys: u64, length_s: f64 } "eviction"
-        format!("over: {} in {length_s:.0} s", count_with_noun(*keys, "key"));
+        format!("ended: {} in {length_s:.0} s", count_with_noun(*keys, "key"));
     /// Far more keys expire than usual; `keys` is the number of keys that expired in the first second.
     ExpiryBegan { keys: u64 } "expiry" format!("{} expired in a second", count_with_noun(*keys, "key"));
     /// The number of expired keys is usual again; `keys` is the number of all keys that expired meanwhile.
     ExpiryEnded { keys: u64, length_s: f64 } "expiry"
-        format!("over: {} in {length_s:.0} s", count_with_noun(*keys, "key"));
+        format!("ended: {} in {length_s:.0} s", count_with_noun(*keys, "key"));
     /// The server began to load its data.
     LoadingBegan "loading" "the server loads its data";
     /// The server has loaded its data.
-    LoadingEnded { length_s: f64 } "loading" format!("over after {length_s:.0} s");
+    LoadingEnded { length_s: f64 } "loading" format!("ended after {length_s:.0} s");
     /// A client other than this session changed a parameter of the server.
     ConfigChanged { #[serde(rename = "parameter")] name: String, from: String, to: String } "config"
         format!("{name} {} → {}", quoted_empty(from), quoted_empty(to));
@@ -168,7 +168,7 @@ event_kinds! {
         format!("{} rejected", count_with_noun(*connections, "connection"));
     /// Rejections have ended; `connections` is the number of all rejected connections.
     RejectionEnded { connections: u64, length_s: f64 } "maxclients"
-        format!("over: {} rejected in {length_s:.0} s", count_with_noun(*connections, "connection"));
+        format!("ended: {} rejected in {length_s:.0} s", count_with_noun(*connections, "connection"));
     /// Clients wait in a blocking command.
     BlockingBegan { clients: u64 } "blocked"
         format!("{} {} in a blocking command", count_with_noun(*clients, "client"), if *clients == 1 { "waits" } else { "wait" });
@@ -202,7 +202,7 @@ event_kinds! {
         match agent { Some(agent) => format!("agent {agent}: {cause}"), None => cause.clone() };
     /// Reports of an agent are missing, so the requests in these reports are not counted.
     ReportsLost { agent: usize, reports: u64 } "reports lost"
-        format!("{} of agent {agent} did not arrive or could not be used completely; requests in {} are not counted", count_with_noun(*reports, "report"), if *reports == 1 { "it" } else { "them" });
+        format!("{} of agent {agent} did not arrive or arrived damaged; requests in {} are not counted", count_with_noun(*reports, "report"), if *reports == 1 { "it" } else { "them" });
     /// The bus of the fleet does not answer.
     BusLost { cause: String } "bus lost" cause.clone();
     /// The bus of the fleet answers again.

@@ -189,8 +189,7 @@ impl WorkerCluster {
         let Some((endpoints, tls)) = &self.doors[place] else { return Ok(None) };
         let Some(found) = endpoints.current(now_ns) else { return Ok(None) };
         let endpoint = found.get(attempt % found.len().max(1)).cloned();
-        let nowhere =
-            || io::Error::new(io::ErrorKind::NotFound, "the name of the node's host has no address");
+        let nowhere = || io::Error::new(io::ErrorKind::NotFound, "the host name of the node has no address");
         endpoint.map(|endpoint| Some((endpoint, tls.clone()))).ok_or_else(nowhere)
     }
 

@@ -74,7 +74,7 @@ pub(super) static HTTP: DialectWords = DialectWords {
     socket: "address",
     socket_rights: "permissions",
     most_clients: "limit of connections",
-    credentials: "in the field Authorization of a workload file",
+    credentials: "the field Authorization of a workload file",
     who_we_are: "the fields of the workload file",
     password: "the fields of a workload file",
 };

@@ -46,12 +46,12 @@ fn check_steps(steps: &[CommandStep], together: Together) -> Result<(), &'static
         let before = n.checked_sub(1).map(|before| &steps[before]);
         if together != Together::Sequence || !before.is_some_and(returns_cas) {
             return Err(
-                "comes from the reply to the previous step: write together = \"sequence\", and before it gets, \
-                        gats, or mg with the flag c",
+                "comes from the reply to the previous step: write together = \"sequence\", and let the previous \
+                        step be gets, gats, or mg with the flag c",
             );
         }
         if !takes_cas(step) {
-            return Err("may be used once, as the number of cas, or in the flag C of ms, md or ma");
+            return Err("may be used once: as the number in cas, or in the flag C of ms, md or ma");
         }
     }
     Ok(())
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_cas_number_is_accepted_only_after_a_step_that_returns_it() {
         let expected = "the operation 'op': {cas} comes from the reply to the previous step";
-        let taken = "the operation 'op': {cas} may be used once, as the number of cas";
+        let taken = "the operation 'op': {cas} may be used once: as the number in cas";
         for (steps, expected) in [
             (&["gets {key}", "cas {key.same} {cas} {value}"][..], ""),
             (&["gat 9 {key}", "cas {key.same} {cas} {value}"], expected),

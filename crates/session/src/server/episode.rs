@@ -164,7 +164,7 @@ mod tests {
         assert!(events(&[(3000, 0); 60]).is_empty(), "this many always expire");
         assert!(events(&[(0, 0), (0, 0), (900, 0), (0, 0)]).is_empty(), "few");
         let burst = [(5, 0), (5, 0), (90_000, 3), (80_000, 4), (5, 0), (5, 0), (5, 0), (5, 0)];
-        assert_eq!(events(&burst), ["90 000 keys expired in a second", "over: 170 000 keys in 2 s"]);
+        assert_eq!(events(&burst), ["90 000 keys expired in a second", "ended: 170 000 keys in 2 s"]);
         let at_once = [(0, 0), (90_000, 3), (90_000, 0), (0, 0), (0, 0), (0, 0)];
         assert_eq!(events(&at_once).len(), 2, "the limit shows it in the first second");
         let mut expiry = Expiry::default();

@@ -285,15 +285,15 @@ mod tests {
         let expected = [
             "eviction: 100 keys evicted in a second",
             "maxclients: 1 connection rejected",
-            "eviction: over: 250 keys in 2 s",
-            "maxclients: over: 1 connection rejected in 1 s",
+            "eviction: ended: 250 keys in 2 s",
+            "maxclients: ended: 1 connection rejected in 1 s",
         ];
         assert_eq!(news(&infos), expected);
     }
 
     #[test]
     fn loading_has_a_length() {
-        let expected = ["loading: the server loads its data", "loading: over after 2 s"];
+        let expected = ["loading: the server loads its data", "loading: ended after 2 s"];
         assert_eq!(news(&["loading:0", "loading:1", "loading:1", "loading:0", "loading:0"]), expected);
     }
 

@@ -50,7 +50,7 @@ mod tests {
             events,
             [
                 "100 keys evicted in a second",
-                "over: 100 keys in 1 s",
+                "ended: 100 keys in 1 s",
                 "the server was restarted",
                 "the server was restarted",
             ]

@@ -156,7 +156,8 @@ impl ReceiverThread {
         }
         let channel = receiver.dialog.own_channels().next();
         let node = channel.and_then(|channel| self.node(receiver.dialog.number, channel));
-        let no_owner = || io::Error::new(io::ErrorKind::NotFound, "no node owns the slot of its channel");
+        let no_owner =
+            || io::Error::new(io::ErrorKind::NotFound, "no node owns the slot of the receiver's channel");
         if let Some(receiver) = self.receivers.get_mut(&i) {
             receiver.node = node;
         }
