@@ -197,7 +197,7 @@ fn huge_pages_a_nearly_full_memory_and_a_slow_log_of_keys_are_named() {
     doctor.env("REDYNO_HOST_ROOT", root.path());
     let page = Running::start(doctor).end().expect_code(3).out;
     for words in
-        ["transparent huge pages are always on", "at the limit writes will be refused", "entries are KEYS"]
+        ["transparent huge pages are always on", "at the limit, writes will be refused", "entries are KEYS"]
     {
         assert!(page.contains(words), "{words}: {page}");
     }

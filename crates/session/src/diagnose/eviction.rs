@@ -60,7 +60,7 @@ pub(super) fn nearly_full(now: &RecentState, stands: bool) -> Option<Finding> {
         _ => (Severity::Note, "keys are evicted"),
     };
     let short = format!("memory {} full", units::percent(share));
-    let long = format!("{memory} are used: at the limit {then}");
+    let long = format!("{memory} are used; at the limit, {then}");
     let next = "CONFIG SET maxmemory raises the limit; redis-cli --memkeys finds large keys";
     Some(Finding::of(severity, short, long).with([], next))
 }
@@ -100,7 +100,7 @@ mod tests {
             second.status.gauges.set(Gauge::MaxMemory, Some(f64::from(100 << 20)));
             second.status.policy = Some("noeviction".to_owned());
         });
-        assert_eq!(found.long, "97.0 MiB of 100 MiB are used: at the limit writes will be refused");
+        assert_eq!(found.long, "97.0 MiB of 100 MiB are used; at the limit, writes will be refused");
         assert_eq!(found.severity, Severity::Warning);
     }
 }

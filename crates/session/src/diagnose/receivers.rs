@@ -109,7 +109,7 @@ fn slow(parts: &[Interval]) -> Option<Finding> {
     let short = format!("receiver {} slow", one.receiver);
     let of = got.ordered.max(got.receivers);
     let long = format!("receiver {} of {of} is far slower than the others", one.receiver);
-    let evidence = format!("p50 {}, all {}", p50(times), p50(&got.times));
+    let evidence = format!("p50 {}, all receivers {}", p50(times), p50(&got.times));
     let next = "look at the path to this receiver: a proxy, a node of the cluster, or one channel with more messages";
     Some(Finding::new("slow receiver", short, long).with([Some(evidence)], next))
 }
@@ -183,7 +183,7 @@ mod tests {
                 .filter(|it| it.rule.contains("message") || it.rule.contains("receiver"));
             now.map(|it| it.line().split(';').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
         };
-        let slow = "slow receiver: receiver 7 of 10 is far slower than the others: p50 20.0 ms, all 200 µs";
+        let slow = "slow receiver: receiver 7 of 10 is far slower than the others: p50 20.0 ms, all receivers 200 µs";
         let lost = "lost messages: 3 messages lost: receiver 7 lost 3";
         assert_eq!(found(20, 0), [""; 0], "one interval is too short");
         assert_eq!(

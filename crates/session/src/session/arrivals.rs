@@ -198,8 +198,10 @@ impl ReceivedMessages {
             std::cmp::Reverse((one.lost, one.times.as_ref().map(|times| times.value_at_quantile(0.5))))
         });
         let line = |one: &OneReceiver| {
-            let slow =
-                one.times.as_ref().map(|times| format!("p50 {}, all {}", p50(times), p50(&self.times)));
+            let slow = one
+                .times
+                .as_ref()
+                .map(|times| format!("p50 {}, all receivers {}", p50(times), p50(&self.times)));
             let lost = (one.lost > 0).then(|| format!("{} lost", one.lost));
             let late = (one.late > 0).then(|| format!("{} late", one.late));
             let parts: Vec<_> = [slow, lost, late].into_iter().flatten().collect();
