@@ -138,6 +138,23 @@ fn a_key_and_a_new_size_that_come_at_once_both_count() {
     }
 }
 
+#[test]
+fn the_reader_of_keys_sleeps_while_no_key_is_pressed() {
+    let server = Server::redis().start();
+    let terminal = loaded(&server, &["-c", "2"]);
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", terminal.pid().as_raw_nonzero())).unwrap();
+    let stats = tasks.map(|task| task.unwrap().path().join("stat"));
+    let keys =
+        stats.into_iter().find(|stat| std::fs::read_to_string(stat).unwrap().contains("(keys)")).unwrap();
+    let used_ticks = || -> u64 {
+        let stat = std::fs::read_to_string(&keys).unwrap();
+        stat.split(' ').skip(13).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+    };
+    terminal.wait_for_time("00:00:05");
+    assert!(used_ticks() <= 3, "{} hundredths of a second", used_ticks());
+    quit(terminal, &server);
+}
+
 /// The numbers in a colour command that name a colour.
 fn colours(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes).into_owned();

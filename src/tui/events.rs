@@ -18,6 +18,7 @@ use crossterm::event::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
+    process::{Signal, getpid, kill_process},
     stdio::{stdin, stdout},
     termios::isatty,
 };
@@ -25,10 +26,10 @@ use rustix::{
 use super::background::{Background, LateAnswerFilter};
 use crate::app::{Gesture, Key, KeyCode};
 
-/// The interval at which the reader thread checks whether the screen is closed.
-const LOOK: Duration = Duration::from_millis(40);
+/// The longest wait for an event. crossterm spins for the last millisecond of each wait.
+const LOOK: Duration = Duration::from_secs(10);
 
-/// The timeout for the start of the reader thread.
+/// The timeout for the start of the reader thread, and for its end.
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// An event of the terminal.
@@ -110,11 +111,12 @@ impl EventSource for TerminalEvents {
 }
 
 impl Drop for TerminalEvents {
-    /// Waits until the thread has stopped reading, so that later keys go to the shell. The wait also ends when the
-    /// terminal is gone.
+    /// Waits until the thread has stopped reading, so that later keys go to the shell. The signal of a new size wakes
+    /// the thread. The wait also ends when the terminal is gone.
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        while check_terminal().is_ok() && self.events.recv_timeout(2 * LOOK).is_ok() {}
+        self.is_over.store(true, Ordering::Release);
+        let _ = kill_process(getpid(), Signal::WINCH);
+        while check_terminal().is_ok() && self.events.recv_timeout(LONGEST).is_ok() {}
     }
 }
 
@@ -126,7 +128,7 @@ fn listen(
     is_over: &AtomicBool,
 ) {
     let mut sent = events.send(event::poll(Duration::ZERO).map(|_| None));
-    while sent.is_ok() && !is_over.load(Ordering::Relaxed) {
+    while sent.is_ok() && !is_over.load(Ordering::Acquire) {
         sent = match event::poll(LOOK) {
             Ok(false) => continue,
             Ok(true) => events.send(event::read().map(|raw| match raw {
