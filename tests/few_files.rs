@@ -63,6 +63,6 @@ fn clients_that_could_not_reach_all_nodes_are_refused() {
     Running::start(with_files(100, &[&args[..], &["25"]].concat())).end().expect_code(0);
     let outcome = Running::start(with_files(100, &[&args[..], &["26"]].concat())).end().expect_code(2);
     assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
-    let expected = "open files allows 26 connections beside those of the probes, which is less than the 27";
+    let expected = "open files leaves 26 connections for the load, which is less than the 27";
     assert!(outcome.err.contains(expected), "{outcome:?}");
 }

@@ -66,7 +66,7 @@ fn operations_that_a_cluster_refuses_are_named() {
     assert!(!printed(std::slice::from_ref(&good)).contains("cluster"));
     let text = printed(&[operation("one", "MGET {key} {key}"), good, operation("two", "COPY {key} {key}")]);
     let line = "  refused by a cluster: one, two; the keys of one operation have different slots (CROSSSLOT); \
-         {NAME.same_slot} draws a further key of {NAME} in the slot of the last one\n";
+         {NAME.same_slot} draws a further key of {NAME} in the slot of the previous key\n";
     assert!(text.contains(line), "{text}");
 }
 
@@ -120,7 +120,7 @@ Keys
     zipfian 0.99: 6.5 % of the draws on the hottest key, 66 % on the hottest 1 % (10 000 keys)
 
 Prefill: 1 000 000 requests make 1 000 000 keys, 566 MiB sent
-  about 627 MiB of memory: the sent data, and 64 B of the server's own for each key
+  about 627 MiB of memory: the sent data, and 64 B of overhead in the server for each key
 
 Some requests of the first client, with --seed 7
   read        41 B  GET app:post:000000991010
@@ -163,7 +163,7 @@ fn the_records_of_a_dataset_are_told_from_the_first_on() {
         ["--dataset", path, "--", "SET", "doc:__field:id__", "__field:title__", ";", "GET", "__field:id__"];
     let told = planned(&args).expect_code(0).out;
     let records = format!(
-        "Records: 1 200 records of {path}, of each __field:id__ __field:title__\n  each operation's number of bytes is the mean over the first 500 records\n"
+        "Records: 1 200 records of {path}; of each, redyno sends __field:id__ __field:title__\n  each operation's number of bytes is the mean over the first 500 records\n"
     );
     assert!(told.contains(&records), "{told}");
     let samples: Vec<_> = told.lines().skip_while(|line| !line.starts_with("Some")).skip(1).collect();

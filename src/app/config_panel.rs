@@ -151,7 +151,7 @@ impl Model {
         let parameter = parameter.expect("the table has this parameter");
         match self.value_now(parameter.name)? {
             "0" => Ok(Some(self.setting_of(parameter, "0", LATENCY_MS.to_owned()))),
-            ms => Err(format!("the latency monitor is on: it keeps events from {ms} ms on")),
+            ms => Err(format!("the latency monitor is on: it keeps events of {ms} ms or more")),
         }
     }
 
@@ -228,7 +228,10 @@ mod tests {
         );
         let mut on = with("100");
         assert_eq!(press(&mut on, "T"), []);
-        assert_eq!(on.message().unwrap().text, "the latency monitor is on: it keeps events from 100 ms on");
+        assert_eq!(
+            on.message().unwrap().text,
+            "the latency monitor is on: it keeps events of 100 ms or more"
+        );
     }
 
     #[test]

@@ -172,7 +172,10 @@ impl Model {
                 format!("{has} and {} of the slots: the slots are divided unevenly", units::percent(slots))
             }
             None => {
-                format!("{has}; an even share is {}. It has hot keys, or more slots", units::percent(mean))
+                format!(
+                    "{has}; an even share is {}. The node has hot keys, or more slots",
+                    units::percent(mean)
+                )
             }
         })
     }
@@ -307,7 +310,8 @@ mod tests {
     #[test]
     fn a_node_with_more_than_its_share_of_the_commands_is_named_and_an_idle_cluster_is_not() {
         let uneven = |ops| Model::uneven_node(&model(ops).node_rows());
-        let expected = "c:3 has 80 % of the commands; an even share is 33 %. It has hot keys, or more slots";
+        let expected =
+            "c:3 has 80 % of the commands; an even share is 33 %. The node has hot keys, or more slots";
         assert_eq!(uneven([100.0, 100.0, 800.0]).as_deref(), Some(expected));
         assert_eq!(uneven([300.0, 300.0, 400.0]), None);
         assert_eq!(uneven([1.0, 0.0, 8.0]), None);
@@ -365,7 +369,8 @@ mod tests {
         push(&mut model, 3.0, [100, 450, 450]);
         assert_eq!(Model::uneven_node(&model.node_rows()), None);
         push(&mut model, 20.0, [100, 800, 100]);
-        let expected = "b:2 has 80 % of the requests; an even share is 45 %. It has hot keys, or more slots";
+        let expected =
+            "b:2 has 80 % of the requests; an even share is 45 %. The node has hot keys, or more slots";
         assert_eq!(Model::uneven_node(&model.node_rows()).as_deref(), Some(expected));
     }
 

@@ -113,7 +113,7 @@ fn share(index: Option<usize>, of: Option<u16>) -> Result<Share, UsageError> {
     let of = match of {
         Some(of) => usize::from(of),
         None => variable(&COUNT_VARIABLES)?.ok_or_else(|| {
-            UsageError::of("--of is missing: give the number of agents, as --agents of the session")
+            UsageError::of("--of is missing: give the number of agents, the same as --agents of the session")
         })?,
     };
     let index = match index {

@@ -151,7 +151,7 @@ fn with_headers(dialect: Dialect, file: &str) -> Result<Dialect, String> {
     let choice = WorkloadChoice::find(file, &Settings::default()).map_err(|error| error.to_string())?;
     let fields = &choice.workload.http;
     if fields.headers.is_empty() {
-        return Err("it has no [http] headers, so it has no effect here; leave it out".to_owned());
+        return Err("this workload has no [http] headers, so it has no effect here; leave it out".to_owned());
     }
     fields.check(dialect).map_err(|error| error.to_string())?;
     Ok(fields.of(dialect))
@@ -370,7 +370,7 @@ fn finish(holders: &mut Holders, runs: &[Marker]) -> anyhow::Result<CleaningResu
         }
         Err(cause) => {
             bail!(
-                "{cause}; {} removed before that, and an unknown number is left",
+                "{cause}; {} removed before that, and an unknown number of keys is left",
                 count_with_noun(removed, "key")
             )
         }

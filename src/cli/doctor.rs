@@ -47,7 +47,7 @@ fn condition_on_ping(text: &str) -> Result<Condition, String> {
     if condition.is_of_pings() && !condition.is_relative() {
         return Ok(condition);
     }
-    let text = "the doctor has no load, and no recording to compare with; give a value of PING, such as 'ping_p99 > 5ms'";
+    let text = "the doctor has no load, and no recording to compare with; give a limit of PING, such as 'ping_p99 > 5ms'";
     Err(text.to_owned())
 }
 

@@ -89,7 +89,7 @@ fn operations(preview: &Preview) -> String {
     if !crossing.is_empty() {
         let (names, keys) =
             (crossing.join(", "), "the keys of one operation have different slots (CROSSSLOT)");
-        let next = "{NAME.same_slot} draws a further key of {NAME} in the slot of the last one";
+        let next = "{NAME.same_slot} draws a further key of {NAME} in the slot of the previous key";
         text += &format!("  refused by a cluster: {names}; {keys}; {next}\n");
     }
     text
@@ -126,7 +126,7 @@ fn dataset(dataset: &DatasetPreview) -> String {
     // A body for `_bulk` has several records.
     let noun = if dataset.portions.iter().any(|it| it.starts_with("__bulk:")) { "bulk" } else { "record" };
     format!(
-        "Records: {} of {}, of each {}\n  each operation's number of bytes is the mean over {of}{}\n",
+        "Records: {} of {}; of each, redyno sends {}\n  each operation's number of bytes is the mean over {of}{}\n",
         count_with_noun(dataset.records, noun),
         dataset.file,
         dataset.portions.join(" "),
@@ -143,7 +143,7 @@ fn share(share: f64) -> String {
 
 fn prefill(prefill: &PrefillPreview) -> String {
     format!(
-        "Prefill: {} make {}, {} sent\n  about {} of memory: the sent data, and {} of the server's own for each key\n",
+        "Prefill: {} make {}, {} sent\n  about {} of memory: the sent data, and {} of overhead in the server for each key\n",
         count_with_noun(prefill.requests, "request"),
         count_with_noun(prefill.keys, "key"),
         bytes(prefill.bytes.round() as u64),

@@ -73,7 +73,7 @@ actions! {
         StopKeys "stop sampling the keys",
         Entries "list slow commands and clients",
         WatchLatency "turn the latency monitor of the server on",
-        FoldFinding "fold the finding in the status line, or show it again",
+        FoldFinding "hide the finding in the status line, or show it again",
         Intrinsic "intrinsic latency",
         GentleIntrinsic "intrinsic latency, all the time",
         Insert "type",
@@ -92,7 +92,7 @@ actions! {
         /// Sort the table of the segments or the nodes by the next column to the left or right.
         SortBy(to: Direction) either(to, "sort by the column to the right", "sort by the column to the left"),
         /// Draw the curve over the next or previous knob.
-        TurnDimension(to: Direction) either(to, "curve over the next knob", "curve over the previous knob"),
+        TurnDimension(to: Direction) either(to, "draw the curve over the next knob", "draw the curve over the previous knob"),
         /// Move the selection of a list by this many rows.
         SelectRow(rows: i16) match rows {
             i16::MIN => "select the first row".to_owned(),

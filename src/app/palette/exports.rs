@@ -63,7 +63,7 @@ impl Model {
         let includes_it = matches!(form, FileForm::Figures(format, _) if format.has_asides());
         let aside = self.tracks[0].segments().numbered(number)?.start.aside().filter(|_| !includes_it)?;
         Some(format!(
-            "segment {number} is a {aside}, which is not part of sums; csv, ndjson, json and hlog contain it"
+            "segment {number} is a {aside}, which this format leaves out; csv, ndjson, json and hlog contain it"
         ))
     }
 }
@@ -102,9 +102,10 @@ impl Model {
     fn script_in(&self, query: &str) -> Option<Offer> {
         let file = query.trim_start().strip_prefix("script ")?.trim();
         let (help, command) = match file {
-            "" => {
-                ("Continue with the name of the file.".to_owned(), PaletteCommand::Type("script ".to_owned()))
-            }
+            "" => (
+                "Continue with the name of the script file.".to_owned(),
+                PaletteCommand::Type("script ".to_owned()),
+            ),
             _ => {
                 let help = format!("Changes settings at the times in the script {file}, from now on.");
                 (help, PaletteCommand::Want(Effect::Read(file.to_owned())))

@@ -142,7 +142,7 @@ impl Metrics {
             }
         }
         out.counters("events", "Events, by name", "name", &self.events)?;
-        let help = "Whether the finding is present now, by rule";
+        let help = "Whether a finding of this rule is present now";
         let mut findings = out.0.encode_descriptor("finding", help, None, MetricType::Gauge)?;
         for (rule, stands) in self.watched.first().findings.by_rule() {
             findings.encode_family(&[("rule", rule)])?.encode_gauge(&u32::from(stands))?;
@@ -193,7 +193,7 @@ impl Metrics {
         }
         if !load.arrivals.is_empty() {
             let lost = load.arrivals.iter().map(|(name, got)| (name.to_owned(), got.lost)).collect();
-            out.counters("messages_lost", "Messages that receivers lost, by kind", "kind", &lost)?;
+            out.counters("messages_lost", "Messages that did not reach a receiver, by kind", "kind", &lost)?;
             out.gauge("receivers", "Connected receivers", None, self.receivers.into())?;
         }
         let stages = load.opening.stages().into_iter().filter(|(_, latency)| !latency.is_empty());

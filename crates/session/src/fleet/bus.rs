@@ -43,7 +43,7 @@ pub enum BusError {
     #[error("the bus: {0}")]
     Node(#[from] TlsError),
     /// The bus sent a reply of another kind than expected.
-    #[error("the bus sent a reply to {0} that is not one of Redis")]
+    #[error("the bus sent a reply to {0} that Redis does not send")]
     Unexpected(String),
 }
 

@@ -48,7 +48,7 @@ impl Follower {
         let now = self.load.last_change().segment;
         if turn.generation < now {
             return Err(format!(
-                "setting {} of the session arrived after its later setting {now}",
+                "setting {} of the session arrived late: setting {now} is already in force",
                 turn.generation
             ));
         }

@@ -239,7 +239,7 @@ impl ReportReader {
             Some(lead.cluster.as_ref()?.find_or_add(&address).ok()?.index() as u16)
         };
         for node in interval.renumber(known) {
-            self.refuse(format!("agent {} names no address of its node {node}", report.index));
+            self.refuse(format!("agent {} gives no address for its node {node}", report.index));
         }
     }
 

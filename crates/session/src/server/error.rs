@@ -81,8 +81,8 @@ pub enum ServerError {
     },
     /// A setup by HTTP has a path without the name of the run.
     #[error(
-        "redyno sends no setup request for '{path}': its first part must be a key of this run; write /{{NAME}} \
-         with the NAME of a key of the workload"
+        "redyno sends no setup request for '{path}': its first part must be a key of this run; write the first part as \
+         {{NAME}}, where NAME is a key of the workload"
     )]
     NotOfRun {
         /// The path.

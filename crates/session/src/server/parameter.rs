@@ -104,7 +104,7 @@ pub static PARAMETERS: [Parameter; 10] = [
     Parameter {
         name: "latency-monitor-threshold",
         values: ParameterValues::Numbers(&[0, 1, 2, 5, 10, 20, 50, 100], 0..=i64::MAX),
-        about: "shortest event for the latency monitor in ms; 0 is off; it costs no measurable time",
+        about: "shortest event that the latency monitor keeps, in ms; 0 is off; no measurable cost",
         usual: "0",
     },
     Parameter {

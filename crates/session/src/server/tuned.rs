@@ -83,7 +83,7 @@ impl TunedParameter {
         if !parameter.is_plausible(&self.from) {
             let from = value_words(&self.from);
             return Err(format!(
-                "the present value is {from}, which `redyno clean` could not restore after a kill (it takes {known}); \
+                "the present value is {from}, which `redyno clean` could not restore after a kill (it restores {known}); \
                  set the parameter by hand"
             ));
         }

@@ -250,7 +250,7 @@ figures! {
     SERVER_CPU "server_cpu" "srv cpu" Ratio |row| row.server_cpu;
     /// Messages and invalidations that receivers got.
     RECEIVED "received" "received" Count |row| counted(row, |received| received.times.count());
-    /// Messages that receivers lost.
+    /// Messages that did not reach a receiver.
     LOST "lost" "lost" Trouble |row| counted(row, |received| received.lost);
     /// The p50 of the times from PUBLISH to a subscriber.
     DELIVERY_P50 "delivery_p50_us" "dlv p50" Latency |row| arrived(row, Level::P50, |all| &all.delivery);

@@ -247,7 +247,7 @@ impl Read for Unpacking {
         };
         self.unpacked += n as u64;
         if self.unpacked > MOST_OF_FIRST + MOST_OF_ONE * self.taken.load(Ordering::Relaxed) {
-            self.damage = Some("it decompresses to more than any recording".to_owned());
+            self.damage = Some("it decompresses to more data than any recording has".to_owned());
             return Ok(0);
         }
         Ok(n)

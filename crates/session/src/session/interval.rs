@@ -317,7 +317,9 @@ pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<In
     let mut interval: Box<Interval> = Box::deserialize(Value::Object(fields)).map_err(D::Error::custom)?;
     interval.service = interval.of_operations();
     if service["count"].as_u64() != Some(interval.service.count()) {
-        return Err(D::Error::custom("'service' has no histogram, and is not the sum of its operations"));
+        return Err(D::Error::custom(
+            "'service' has no histogram, and its count is not the sum of the operations' counts",
+        ));
     }
     Ok(interval)
 }

@@ -162,7 +162,7 @@ impl Reader {
         loop {
             let record = match self.next_line()? {
                 FileLine::None => return Ok(self.close(false)),
-                FileLine::TooLong => self.skip("it is longer than any record"),
+                FileLine::TooLong => self.skip("the line is longer than any record"),
                 FileLine::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => None,
                 FileLine::Whole(line) => match self.parse(&line) {
                     Ok(record) => return Ok(Some(record)),

@@ -70,7 +70,7 @@ pub(super) fn validated(line: &[u8], known: &mut ValidationState) -> Result<Reco
     let kind = value["kind"].as_str();
     if kind == Some("segment") && known.segments == MOST_SEGMENTS {
         let most = grouped(MOST_SEGMENTS.into());
-        return Err(format!("it begins a segment, and a recording has at most {most} of them"));
+        return Err(format!("it begins a segment, but a recording has at most {most} segments"));
     }
     let is_bounded = kind.is_none_or(|kind| !UNBOUNDED.contains(&kind));
     let mut pass = Pass { is_bounded, sum: 0 };

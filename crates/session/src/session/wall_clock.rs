@@ -49,7 +49,7 @@ impl FromStr for GivenMoment {
         let seconds = text.trim().parse().ok().filter(|s: &f64| *s >= 0.0 && s.is_finite());
         seconds
             .map(Self::Seconds)
-            .ok_or("it is not a number of seconds from 0 on, and no time of day such as 14:05")
+            .ok_or("it is neither a number of seconds, 0 or more, nor a time of day such as 14:05")
     }
 }
 
@@ -83,7 +83,9 @@ impl Timeline {
             GivenMoment::Clock(time) => time,
         };
         let Some(clock) = self.wall_clock() else {
-            return Err("the recording has no wall clock; give seconds of the session".to_owned());
+            return Err(
+                "the recording has no wall clock; give seconds since the start of the session".to_owned()
+            );
         };
         let t_s = clock.moment(time, begins_s);
         if t_s > ends_s + 1.0 {

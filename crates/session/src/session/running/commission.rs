@@ -247,7 +247,7 @@ impl Commission {
                 "--max-connections {most} is less than {needed}; give at least {fewest}, or fewer clients (-c)"
             ),
             None => format!(
-                "the limit of open files allows {most} connections beside those of the probes, which is less than {needed}; \
+                "the limit of open files leaves {most} connections for the load, which is less than {needed}; \
                  raise its hard limit (ulimit -Hn, LimitNOFILE=), or ask for fewer clients (-c)"
             ),
         })

@@ -187,10 +187,10 @@ impl LiveSession {
             }
             Order::StopRecording => self.recordings.stop()?,
             Order::Play { .. } | Order::Pause => {
-                return Err("only a recording plays; this is measured live".to_owned());
+                return Err("this session is live; only a recording can be played".to_owned());
             }
             Order::Refine(_) => {
-                return Err("only a recording is read again; this is measured live".to_owned());
+                return Err("this session is live; only a recording can be read again".to_owned());
             }
             Order::End => {}
         }

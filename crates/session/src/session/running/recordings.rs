@@ -103,7 +103,7 @@ impl Recordings {
                 Err(error) => {
                     let is_whole =
                         !matches!(error, SessionFileError::Removed(_) | SessionFileError::Changed(_));
-                    let rest = if is_whole { "; the records before are complete" } else { "" };
+                    let rest = if is_whole { "; the records written before this are complete" } else { "" };
                     let text = format!("{error}{rest}");
                     broken = Some(Arc::new(error));
                     Notice::Warning(text)
