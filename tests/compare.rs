@@ -130,7 +130,7 @@ fn a_run_is_judged_at_its_end() {
     with(&["--base", &base, "--fail-if", "ops < -50%"]).expect_code(0);
     one_line(
         &with(&["--fail-if", "ops < -5%"]).expect_code(2),
-        &["is a condition on a change: give the recording", "--base FILE"],
+        &["is a condition on the change from another run: give the recording", "--base FILE"],
     );
     let other = ["--base", &base, "--fail-if", "ops < -5%", "-P", "4"];
     one_line(&with(&other).expect_code(1), &["pipeline: 1 and 4; as --base, give a recording with the same"]);

@@ -103,6 +103,9 @@ fn conditions_that_could_never_end_a_run_are_refused() {
     assert!(
         refused(&["--abort-if", "p99 > 1ms"]).contains("'p99 > 1ms' has no effect without load (add --load)")
     );
-    assert!(refused(&["--load", "--abort-if", "p99 > +10%"]).contains("is a condition on a change"));
+    assert!(
+        refused(&["--load", "--abort-if", "p99 > +10%"])
+            .contains("is a condition on the change from another run")
+    );
     assert!(refused(&["--on-finding", ""]).contains("--on-finding"));
 }

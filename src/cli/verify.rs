@@ -80,7 +80,7 @@ fn run(mut records: ReadBack, target: &Target, limit: Duration) -> Result<(), Fa
         return Ok(());
     }
     let bad = count_with_noun(found.missing + found.different, "record");
-    Err(Failure::Crossed(format!("different from the file: {bad} on {}", target.address)))
+    Err(Failure::Crossed(format!("missing or different from the file: {bad} on {}", target.address)))
 }
 
 fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<VerifyCounts, Failure> {

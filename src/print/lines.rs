@@ -82,13 +82,13 @@ pub fn server_line(target: &ServerIdentity) -> String {
 }
 
 /// Returns the line about a drain:
-/// `   4.0 s  drain: 50 replies came after the end of segment 1, the last 0.90 s later`.
+/// `   4.0 s  drain: 50 replies came after the end of segment 1, the last one after 0.90 s`.
 fn drain_line(drain: &Interval) -> Option<String> {
     let Interval { t_s, length_s, segment, ops, .. } = *drain;
     let errors: u64 = drain.errors.values().sum();
-    let failed = if errors > 0 { format!(", {errors} requests failed") } else { String::new() };
+    let failed = if errors > 0 { format!(" and {errors} requests failed") } else { String::new() };
     let came = format!("{ops} replies came{failed} after the end of segment {segment}");
-    (ops + errors > 0).then(|| format!("{t_s:6.1} s  drain: {came}, the last {length_s:.2} s later"))
+    (ops + errors > 0).then(|| format!("{t_s:6.1} s  drain: {came}, the last one after {length_s:.2} s"))
 }
 
 /// Returns the line about an event: `   3.0 s  stall: no reply to PING for 300 ms`.

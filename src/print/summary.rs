@@ -32,7 +32,7 @@ pub fn summary(timeline: &Timeline, nodes: &[NodeState], files: &[String]) -> St
         load(&mut text, &sum, &rows, is_one_setting);
         if sum.outage_s > 0.0 {
             let outage = format!(
-                "{:.2} s of this time without a connection; latencies exclude these seconds",
+                "{:.2} s of this time had no connection; latencies exclude these seconds",
                 sum.outage_s
             );
             line(&mut text, "outage", &outage);
@@ -190,7 +190,8 @@ fn hits(text: &mut String, sum: &Summary, is_one_setting: bool) {
         line(text, "hits", &format!("{} of {reads} lookups", units::percent(share)));
     }
     if sum.conflicts > 0 && is_one_setting {
-        let conflicts = format!("{} times another client had stored the key in between", sum.conflicts);
+        let conflicts =
+            format!("{} times another client had stored the key between the read and the cas", sum.conflicts);
         line(text, "conflicts", &conflicts);
     }
 }

@@ -94,7 +94,7 @@ fn words(account: &NodeReport, curve: &Curve) -> String {
     });
     let knee = curve.law().and_then(|law| law.knee).map(|knee| {
         let at = dimension.written(knee.at.round() as u64);
-        format!("Knee, after the universal scalability law: {} {at}.", dimension.name())
+        format!("Knee, by the universal scalability law: {} {at}.", dimension.name())
     });
     let limited = curve.points.iter().filter(|point| point.our_limit().is_some()).count() as u64;
     let limited = (limited > 0)

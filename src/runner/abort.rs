@@ -81,7 +81,7 @@ impl Abort {
         for condition in conditions {
             if condition.is_relative() {
                 return Err(UsageError::Line(format!(
-                    "--abort-if '{condition}' is a condition on a change; give a value such as 'p99 > 50ms'"
+                    "--abort-if '{condition}' is a condition on the change from another run; give a limit such as 'p99 > 50ms'"
                 )));
             }
             let quantile = condition.quantile().filter(|_| condition.is_of_pings());
@@ -370,6 +370,9 @@ mod tests {
     #[test]
     fn a_condition_on_a_change_is_refused() {
         let refused = Abort::of(&["p99 > +10%".parse().unwrap()]).err().unwrap().to_string();
-        assert!(refused.contains("is a condition on a change; give a value such as"), "{refused}");
+        assert!(
+            refused.contains("is a condition on the change from another run; give a limit such as"),
+            "{refused}"
+        );
     }
 }

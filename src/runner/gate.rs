@@ -32,7 +32,7 @@ impl Gate {
     pub fn of(conditions: &[Condition], base: Option<&str>) -> Result<Option<Self>, Failure> {
         match conditions.iter().find(|condition| condition.is_relative() && base.is_none()) {
             Some(condition) => Err(UsageError::Line(format!(
-                "--fail-if '{condition}' is a condition on a change: give the recording to compare with as --base FILE"
+                "--fail-if '{condition}' is a condition on the change from another run: give the recording of that run as --base FILE"
             ))
             .into()),
             None if conditions.is_empty() => Ok(None),

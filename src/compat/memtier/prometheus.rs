@@ -323,7 +323,7 @@ impl MetricTotals {
         samples.push(("_sum", block(""), (all.service.sum_ns() as f64 / 1e9).to_string()));
         one("latency_seconds", "histogram", "From a request's write to the end of its reply.", &samples);
         let writes = [("", block(""), self.writes.to_string())];
-        one("exporter_renders_total", "counter", "How often this text was written.", &writes);
+        one("exporter_renders_total", "counter", "How often these metrics were written.", &writes);
         let age = [("", block(""), format!("{:.3}", self.heard.elapsed().as_secs_f64()))];
         one("exporter_snapshot_age_seconds", "gauge", "The age of these figures.", &age);
         text

@@ -330,7 +330,7 @@ impl Memtier {
     fn handle_error(&mut self, kind: &str, message: &str) -> Result<ControlFlow<()>, EarlyEnd> {
         let place = address_text(&self.target);
         if kind == NO_REPLICA {
-            self.draw("\nno replica of some primary answers; its reads go to the primary\n")?;
+            self.draw("\na primary has no replica that answers; reads of its keys go to this primary\n")?;
             return Ok(ControlFlow::Continue(()));
         }
         let line = match without_step(self.target.dialect, message) {

@@ -37,7 +37,8 @@ use crate::{
 };
 
 /// The warning about --rfr for a master without a replica.
-const NO_REPLICA: &str = "WARNING: no replica of some master answers; its reads go to the master\n";
+const NO_REPLICA: &str =
+    "WARNING: a master has no replica that answers; reads of its keys go to this master\n";
 /// redis-benchmark's warning about -k 0.
 const NO_KEEP_ALIVE: &str = "WARNING: Keepalive disabled. You probably need 'echo 1 > /proc/sys/net/ipv4/tcp_tw_reuse' for \
     Linux and 'sudo sysctl -w net.inet.tcp.msl=1000' for Mac OS X in order to use a lot of clients/requests\n";

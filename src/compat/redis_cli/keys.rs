@@ -79,7 +79,7 @@ pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Str
     })?;
     if all > MANY && plan.interval.is_none() {
         streams.warn(&format!(
-            "{all} keys take a while, because this walk keeps the server busy for at most 2 % of the time; with -i 0.01, \
+            "{all} keys take a while, because redyno keeps the server busy for at most 2 % of the time; with -i 0.01, \
              redyno sends requests as fast as redis-cli"
         ))?;
     }

@@ -56,7 +56,7 @@ impl LatencyWindow {
         };
         let oldest = units::latency(self.unanswered.max_ns());
         Some(format!(
-            "{} {pings} {are} unanswered, the oldest for {oldest}: {they} in the figures with the wait so far",
+            "{} {pings} {are} unanswered, the oldest for {oldest}; {they} counted in the figures with the wait so far",
             self.unanswered.count()
         ))
     }

@@ -1,9 +1,9 @@
 //! Errors and outages during PINGs: reported on stderr at once, and summed up at the end.
 //!
 //! ```text
-//! redyno: no connection to 127.0.0.1:6379 since 3.20 s: refused: Connection refused (os error 111)
-//! redyno: connected again at 5.10 s, after 1.90 s
-//! redyno: the server answers with LOADING since 5.11 s: LOADING Redis is loading the dataset in memory
+//! redyno: no connection to 127.0.0.1:6379 since second 3.20: refused: Connection refused (os error 111)
+//! redyno: connected again at second 5.10, after 1.90 s
+//! redyno: the server answers with LOADING since second 5.11: LOADING Redis is loading the dataset in memory
 //! redyno: not counted as samples: 12 LOADING, 190 refused
 //! ```
 //! Times are in seconds since the start.
@@ -50,7 +50,7 @@ impl PingErrors {
             ProbeMessage::ErrorReply { at_ns, kind, text } => {
                 self.last_cause = Some(text.clone());
                 format!(
-                    "the server answers with {kind} since {:.2} s: {text}{}",
+                    "the server answers with {kind} since second {:.2}: {text}{}",
                     seconds(*at_ns),
                     advice(kind)
                 )
@@ -59,12 +59,12 @@ impl PingErrors {
                 let since_ns = *self.lost_ns.get_or_insert(*at_ns);
                 self.last_cause = Some(format!("{kind}: {cause}"));
                 let (address, since) = (&self.address, seconds(since_ns));
-                format!("no connection to {address} since {since:.2} s: {kind}: {cause}{}", advice(kind))
+                format!("no connection to {address} since second {since:.2}: {kind}: {cause}{}", advice(kind))
             }
             ProbeMessage::Back { at_ns } => {
                 let lost_ns = self.lost_ns.take().unwrap_or(*at_ns);
                 let length = seconds(at_ns.saturating_sub(lost_ns));
-                format!("connected again at {:.2} s, after {length:.2} s", seconds(*at_ns))
+                format!("connected again at second {:.2}, after {length:.2} s", seconds(*at_ns))
             }
             redyno_engine::any_of!(ProbeMessage Wake Intrinsic Host Lag Recall Event) => {
                 return Ok(());
@@ -147,9 +147,9 @@ mod tests {
         ]);
         assert_eq!(
             text,
-            "redyno: no connection to 127.0.0.1:6379 since 3.20 s: reset: the server closed the connection\n\
-             redyno: no connection to 127.0.0.1:6379 since 3.20 s: refused: Connection refused (os error 111)\n\
-             redyno: connected again at 5.10 s, after 1.90 s\n\
+            "redyno: no connection to 127.0.0.1:6379 since second 3.20: reset: the server closed the connection\n\
+             redyno: no connection to 127.0.0.1:6379 since second 3.20: refused: Connection refused (os error 111)\n\
+             redyno: connected again at second 5.10, after 1.90 s\n\
              redyno: not counted as samples: 190 refused\n"
         );
     }
@@ -161,7 +161,7 @@ mod tests {
         let (text, trouble) =
             reported(&[ProbeMessage::ErrorReply { at_ns: 0, kind, text }, report("NOAUTH", 100)]);
         assert!(text.starts_with(
-            "redyno: the server answers with NOAUTH since 0.00 s: NOAUTH Authentication required.; give the \
+            "redyno: the server answers with NOAUTH since second 0.00: NOAUTH Authentication required.; give the \
              password with -a or in REDISCLI_AUTH\n"
         ));
         assert_eq!(

@@ -32,7 +32,7 @@ fn the_summary_has_the_load_and_all_errors() {
   knobs     50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys
   service   p50 250 µs  p90 250 µs  max 250 µs
   hits      75 % of 200 lookups
-  conflicts 7 times another client had stored the key in between
+  conflicts 7 times another client had stored the key between the read and the cas
   errors    OOM 3
 ";
     assert_eq!(summary(&timeline, &[], &[]), expected);

@@ -230,7 +230,7 @@ fn reliability_warning(over: &AnnotatedCurve, glyphs: &Glyphs) -> Option<(String
     let all = points.len();
     let limited = (limited > 0)
         .then(|| format!("{} redyno itself was the limit at {limited} of {all} points", glyphs.off));
-    let unsteady = (unsteady > 0).then(|| format!("{unsteady} of {all} not steady"));
+    let unsteady = (unsteady > 0).then(|| format!("{unsteady} of {all} points not steady"));
     let doubts: Vec<_> = [limited, unsteady].into_iter().flatten().collect();
     (!doubts.is_empty()).then(|| (doubts.join("; "), Ink::Warn))
 }

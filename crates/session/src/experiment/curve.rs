@@ -1,7 +1,7 @@
 //! A curve: the results of the load over the values of one knob.
 //!
 //! ```text
-//!  ops/s                     ┌ knee, after the universal scalability law
+//!  ops/s                     ┌ knee, by the universal scalability law
 //!    ┤            ·  ·  ·  · ▼  ·
 //!    ┤       ·    └ best: the most throughput, or the most within a limit
 //!    ┤  ·
