@@ -349,7 +349,7 @@ fn a_bus_that_stalls_ends_the_load_and_every_request_is_counted_once() {
     fleet.bus.resume();
     // Without an agent there is no load to go on with.
     let outcome = session.end().expect_code(1);
-    assert!(outcome.err.contains("it was the last one that reported"), "{}", outcome.err);
+    assert!(outcome.err.contains("this one was the last that reported"), "{}", outcome.err);
     assert_eq!(ops(&intervals(&outcome)), fleet.calls());
     assert!(!outcome.out.contains("reports_lost"));
 }

@@ -190,7 +190,7 @@ fn what_a_killed_session_set_is_found_and_set_back_from_every_database() {
         let cleaned = clean(&server).expect_code(0);
         assert!(cleaned.out.contains(&format!("db {db}: hz is restored to 10")), "{}", cleaned.out);
         assert!(
-            cleaned.out.contains(&format!("its keys are kept; {command} removes them")),
+            cleaned.out.contains(&format!("the run's keys are kept; {command} removes them")),
             "{}",
             cleaned.out
         );

@@ -177,7 +177,7 @@ fn undo_all(
             undo(&ledger, &control, &there, may_undo, (out, stays))?;
             if ledger.has_keys() {
                 let (place, command) = (place(target, there.db), clean_command(target, there.db));
-                writeln!(out, "{place}: its keys are kept; {command} removes them")?;
+                writeln!(out, "{place}: the run's keys are kept; {command} removes them")?;
             }
         }
     }

@@ -57,7 +57,7 @@ fn announce(length: Option<Duration>) {
     if let Some(length) = length.filter(|_| out.is_terminal) {
         let s = length.as_secs_f64();
         // Without a terminal, the line has no reader.
-        let _ = writeln!(out, "redyno: watching for {s} s; Ctrl-C ends it with the page so far");
+        let _ = writeln!(out, "redyno: watching for {s} s; Ctrl-C ends this and prints the page so far");
     }
 }
 

@@ -183,11 +183,11 @@ impl SessionPlan {
             return Err(UsageError::Line(text));
         }
         if from == ReadFrom::Nearest && commission.redacts {
-            let text = "--read-from nearest needs PINGs to all nodes, but --redact watches one; leave one option out";
+            let text = "--read-from nearest needs PINGs to all nodes, but with --redact, redyno watches only one node; leave one option out";
             return Err(UsageError::of(text));
         }
         if from == ReadFrom::Nearest && !commission.others.is_empty() {
-            let text = "--read-from nearest needs PINGs to all nodes, but versus watches one of each target; \
+            let text = "--read-from nearest needs PINGs to all nodes, but versus watches only one node of each target; \
                 give primary, replica or any";
             return Err(UsageError::of(text));
         }

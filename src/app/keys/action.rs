@@ -261,7 +261,7 @@ impl Context {
             Self::Typing => "While typing",
             Self::Palette => "In the command palette",
             Self::Help => "In this help",
-            Self::CommandLine => "At a command line, a slow command or a client",
+            Self::CommandLine => "While a command line, slow command or client is shown",
             Self::Keys => "In the view of the keys",
             Self::Question => "At a question",
         }

@@ -92,7 +92,7 @@ impl Model {
             return Vec::new();
         }
         let offer = |(word, example, about)| {
-            Offer::to_type_on(word, format!("{about} Continue, for example {word} {example}"))
+            Offer::to_type_on(word, format!("{about} Type more, for example {word} {example}"))
         };
         let script = ("script", "evening.script", "Change knobs at the times in a script file.");
         ExperimentSpec::WORDS.into_iter().chain([script]).map(offer).collect()

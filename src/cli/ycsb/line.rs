@@ -80,7 +80,7 @@ impl YcsbLine {
                 "-target" => given.push(("target".to_owned(), value()?.to_owned())),
                 _ => {
                     let known = "-P, -p, -threads, -target, -s, -l and --yes";
-                    let text = format!("a word after the binding is no option of ycsb; there are {known}");
+                    let text = format!("after the binding, ycsb takes only the options {known}");
                     return Err(UsageError::of(text));
                 }
             }
@@ -331,7 +331,7 @@ mod tests {
             ("run mongodb", "ycsb: give the binding, redis or memcached"),
             (
                 "run redis -x",
-                "a word after the binding is no option of ycsb; there are -P, -p, -threads, -target, -s, -l and --yes",
+                "after the binding, ycsb takes only the options -P, -p, -threads, -target, -s, -l and --yes",
             ),
             ("run redis -p a", "-p: a property has the form NAME=VALUE"),
             ("run redis -threads", "-threads needs a value after it"),

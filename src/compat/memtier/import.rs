@@ -71,7 +71,7 @@ impl MemtierOptions {
         };
         let bad = records.iter().position(|record| !is_key(&record.key));
         if let Some(place) = bad.filter(|_| self.protocol.dialect() == Dialect::Memcached) {
-            return Err(format!("record {}: its key is no key of memcached", place + 1));
+            return Err(format!("record {}: its key is not valid for memcached", place + 1));
         }
         (self.key_minimum, self.key_maximum) = (1, records.len() as u64);
         let line = format!("Reading keys from {}... {} keys read.", untrusted::path(path), records.len());

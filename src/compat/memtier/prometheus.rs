@@ -276,7 +276,7 @@ impl MetricTotals {
             (
                 "config_test_time_seconds",
                 "gauge",
-                "The length of a run; 0 if requests end it.",
+                "The length of a run; 0 if the run ends after a number of requests.",
                 (options.test_time_s.unwrap_or_default()).to_string(),
             ),
         ]

@@ -174,7 +174,7 @@ impl OneshotPlan {
     pub fn check(&self) -> Result<(), PlanError> {
         if let Some(option) = self.meaningless_option() {
             let instead = match self.mode {
-                OneshotMode::LatencyDist => ": it draws a picture; --latency-history gives figures",
+                OneshotMode::LatencyDist => ", which draws a picture (--latency-history gives figures)",
                 _ => "",
             };
             return Err(PlanError::NoMeaning { option, mode: self.mode.flag(), instead });
@@ -339,7 +339,7 @@ mod tests {
         let intrinsic = OneshotMode::IntrinsicLatency(Duration::from_secs(1));
         assert_eq!(
             refused(OneshotMode::LatencyDist, |plan| plan.format = FigureFormat::Csv),
-            "--csv has no effect with --latency-dist: it draws a picture; --latency-history gives figures; leave it out"
+            "--csv has no effect with --latency-dist, which draws a picture (--latency-history gives figures); leave it out"
         );
         assert_eq!(
             refused(intrinsic, |plan| plan.interval = Some(Duration::from_secs(1))),

@@ -132,7 +132,7 @@ const WIDE_ENOUGH_FOR_DETAIL: u16 = 40;
 fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     if rest.height >= ROOM_FOR_DETAIL {
         let bars = percentiles::bars(&reading.ping().minute, rest.height / 3);
-        let title = format!("{} answered within, 60 s", reading.words().ping);
+        let title = format!("{} answered within (last 60 s)", reading.words().ping);
         let place = section(paint, rest, &title, (bars.len() as u16).max(1));
         percentiles::draw_bars(paint, without_edge(place), &bars);
     }
@@ -147,7 +147,7 @@ fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
         results::operations(paint, without_edge(commands), reading);
         let bars = reading.segment_service().map(|service| percentiles::bars(service, rest.height / 3));
         let bars = bars.unwrap_or_default();
-        let title = "service time up to, this segment";
+        let title = "service time up to (this segment)";
         let place = section(paint, rest, title, (bars.len() as u16).max(1));
         percentiles::draw_bars(paint, without_edge(place), &bars);
     }

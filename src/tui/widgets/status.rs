@@ -197,7 +197,7 @@ fn prefill(model: &Model) -> Option<String> {
     Some(match progress.answered < progress.requests {
         true => format!("prefill, which is not measured: {progress}{errors}"),
         false => format!(
-            "prefill: {} keys answered, checking that they exist",
+            "prefill: {} requests answered, checking that the keys exist",
             units::count(progress.requests as f64)
         ),
     })

@@ -26,7 +26,7 @@ use crate::{
 pub(super) const OPEN_METRICS: Format = Format::new(
     "openmetrics",
     "prom",
-    "counters, gauges and histograms at the end",
+    "counters, gauges and histograms at the end of the session",
     FormatContents::Summary,
     |_, _| Box::new(Metrics::default()),
 );
@@ -128,7 +128,12 @@ impl Metrics {
         }
         if let Some(segment) = &self.segment {
             let knobs = &segment.knobs;
-            out.gauge("segment", "The number of the segment", None, segment.segment.into())?;
+            out.gauge(
+                "segment",
+                "The number of the current segment; a change of the load settings begins a new one",
+                None,
+                segment.segment.into(),
+            )?;
             out.gauge("load", "Whether requests are sent", None, u8::from(knobs.load).into())?;
             out.gauge("clients", "Connections that carry load", None, self.clients.into())?;
             out.gauge(
@@ -172,7 +177,7 @@ impl Metrics {
         for (name, help, count) in [
             ("due", "Requests that were due", load.due),
             ("shed", "Due requests that redyno dropped instead of sending them late", load.shed),
-            ("unsent", "Due requests that were not sent when the load ended", load.unsent),
+            ("unsent", "Due requests that were not yet sent when the load ended", load.unsent),
         ] {
             out.counter(name, help, None, count as f64)?;
         }
@@ -200,7 +205,7 @@ impl Metrics {
         let stages = stages.map(|(name, latency)| (("stage", name), latency));
         out.histograms("opening", "The time to open a connection, by stage", stages)?;
         if let Some(client) = &load.client {
-            let help = "The share of a core that redyno's busiest worker used";
+            let help = "The share of a core that redyno's busiest worker thread used";
             out.gauge("client_cpu", help, Some(&ratio()), client.cpu)?;
         }
         Ok(())

@@ -307,7 +307,7 @@ impl ReportReader {
         let last = agents.max_by_key(|(_, agent)| agent.heard).map(|(agent, _)| agent);
         drop(state);
         if is_forsaken && !std::mem::replace(&mut self.is_forsaken, true) {
-            let cause = "it was the last one that reported".to_owned();
+            let cause = "no agent is left; this one was the last that reported".to_owned();
             self.event(EventKind::AgentRefused { agent: last, cause });
         }
     }

@@ -15,7 +15,7 @@ use crate::stats::{Latency, coarse};
 /// The CPU cost of the load generator, and how long replies waited until redyno read them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Client {
-    /// The share of a core that redyno's busiest worker used, user and system time, 0 to 1.
+    /// The share of a core that redyno's busiest worker thread used, user and system time, 0 to 1.
     pub cpu: f64,
     /// How long a worker was ready to run but had no core, as a share of the time, 0 to 1. This is the
     /// largest share of all workers; `null` except on Linux.

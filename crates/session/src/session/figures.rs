@@ -244,7 +244,7 @@ figures! {
     BYTES_IN "bytes_in" "in" Bytes |row| Some(row.bytes_in as f64);
     /// Bytes written to the server.
     BYTES_OUT "bytes_out" "out" Bytes |row| Some(row.bytes_out as f64);
-    /// The share of a core that redyno's busiest worker used.
+    /// The share of a core that redyno's busiest worker thread used.
     CLIENT_CPU "client_cpu" "own cpu" Ratio |row| row.client_cpu;
     /// The share of a core that the server used.
     SERVER_CPU "server_cpu" "srv cpu" Ratio |row| row.server_cpu;

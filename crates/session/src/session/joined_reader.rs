@@ -300,7 +300,7 @@ mod tests {
         let text = std::fs::read_to_string(&first).unwrap().replace("10.0.0.7", "10.0.0.8");
         std::fs::write(&other, text).unwrap();
         let why = JoinedReader::open(&[first, other]).unwrap_err().to_string();
-        assert!(why.contains("of 10.0.0.7:6379: replay files of one server together"), "{why}");
+        assert!(why.contains("of 10.0.0.7:6379: replay only files of one server together"), "{why}");
         let mark = Mark { t_s: 1.0, text: String::new() };
         assert_eq!(moved(Record::Mark(mark), 2.0, 3).t_s(), Some(3.0));
     }

@@ -51,15 +51,15 @@ pub enum ReadError {
     )]
     OtherSchema(PathBuf, u32),
     /// One of several files has another target than the first file.
-    #[error("{0} is a recording of {1}, and {2} of {3}: replay files of one server together")]
+    #[error(
+        "{0} is a recording of {1}, but {2} is a recording of {3}: replay only files of one server together"
+    )]
     OtherTarget(PathBuf, String, PathBuf, String),
     /// Two of several files were recorded at the same time.
     #[error("{0} begins before {1} ends: files that are replayed together must not overlap in time")]
     Overlap(PathBuf, PathBuf),
     /// The recording has no valid start time.
-    #[error(
-        "{0} has no time at which it was started, so it cannot be put in sequence with other files; replay it alone"
-    )]
+    #[error("{0} has no start time, so redyno cannot put it in order with other files; replay it alone")]
     NoClock(PathBuf),
 }
 

@@ -49,7 +49,7 @@ pub struct Row<'a> {
     pub arrivals: Option<&'a ReceiverResults>,
     /// The times that connections took to open; `None` for one operation.
     pub opening: Option<&'a Opening>,
-    /// The share of a core that redyno's busiest worker used.
+    /// The share of a core that redyno's busiest worker thread used.
     pub client_cpu: Option<f64>,
     /// The share of a core that the server used.
     pub server_cpu: Option<f64>,

@@ -76,7 +76,7 @@ pub(super) fn validated(line: &[u8], known: &mut ValidationState) -> Result<Reco
     let mut pass = Pass { is_bounded, sum: 0 };
     pass.value(&mut value)?;
     let sum = known.sum.checked_add(pass.sum).filter(|sum| *sum < MOST);
-    let sum = sum.ok_or("the sum of its counts and of all counts before it is too large for a session")?;
+    let sum = sum.ok_or("the sum of all counts up to this line is too large for a session")?;
     // The deserializer's messages quote words of the line, which have been validated by now.
     let mut record = Record::deserialize(value).map_err(|error| error.to_string())?;
     timed(&record)?;

@@ -74,10 +74,12 @@ impl Timeline {
         let (begins_s, ends_s) = (self.begins_s(), self.now_s);
         let time = match given {
             GivenMoment::Seconds(s) if s > ends_s => {
-                return Err(format!("give at most {ends_s:.1}, the end of the recording"));
+                return Err(format!("give at most {ends_s:.1} seconds, the end of the recording"));
             }
             GivenMoment::Seconds(s) if s < begins_s => {
-                return Err(format!("give at least {begins_s:.1}, where this file of the recording begins"));
+                return Err(format!(
+                    "give at least {begins_s:.1} seconds, where this file of the recording begins"
+                ));
             }
             GivenMoment::Seconds(s) => return Ok(s),
             GivenMoment::Clock(time) => time,

@@ -84,7 +84,7 @@ impl LiveSession {
                     }
                 }
                 NodeChange::Full(address) => {
-                    self.warn_of(&address, "the session has as many nodes as possible");
+                    self.warn_of(&address, "the session already has the largest possible number of nodes");
                 }
                 NodeChange::Left(node, address) => {
                     self.report(node, EventKind::NodeLeft { address: address.to_string() });
@@ -104,7 +104,7 @@ impl LiveSession {
 
     /// Warns that a new node, and all nodes that join after it, are not measured.
     fn warn_of(&mut self, address: &Address, why: &str) {
-        let text = format!("{address} has joined but is not watched, nor is any later node: {why}");
+        let text = format!("{address} has joined, but redyno does not watch it or any later node: {why}");
         self.peers.send(0, Notice::Warning(text));
     }
 

@@ -82,7 +82,10 @@ impl PrefillWatch {
         }
         let span = knobs.workload.prefilled_names(knobs.keyspace);
         let (counted, unseen) = if span.is_empty() {
-            (CountResult::default(), Some("they are parts of other names".to_owned()))
+            (
+                CountResult::default(),
+                Some("the workload uses their names only as parts of other names".to_owned()),
+            )
         } else {
             let count = |holder: &Holder| holder.control.count(span.clone(), names.clone());
             let looking = self.looking.get_or_insert_with(|| holders.ask(count));
