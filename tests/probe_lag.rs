@@ -201,5 +201,5 @@ fn it_asks_before_it_writes_and_is_refused_where_it_has_no_effect() {
     let memcached = Server::memcached().start();
     let uri = format!("memcached://127.0.0.1:{}", memcached.port());
     let refused = run(&["-u", &uri, "--headless", "--probe-lag", "--yes"]).expect_code(2).err;
-    assert!(refused.contains("no replicas are followed here"), "{refused}");
+    assert!(refused.contains("this session watches no replicas"), "{refused}");
 }

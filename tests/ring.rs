@@ -178,7 +178,7 @@ fn what_cannot_be_divided_is_refused_in_one_line() {
         (&[&*a, &*a], "is named twice; leave one out"),
         (&[&*a, &*other], "differ in protocol, user, password, database or TLS"),
         (&[&*a, "unix:///tmp/x"], "--hash needs servers with a host and a port"),
-        (&["-p", "1"], "name them as URIs: redyno redis://a redis://b --hash ketama"),
+        (&["-p", "1"], "name them as URIs: `redyno redis://a redis://b --hash ketama`"),
         (
             &[&*a, &*b, "--load", "-n", "9", "--read-from", "any"],
             "is neither a node of a cluster nor a primary with replicas",

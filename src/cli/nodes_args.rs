@@ -130,7 +130,7 @@ impl NodesArgs {
         plan: &mut SessionPlan,
     ) -> Result<(), UsageError> {
         if servers.len() < 2 && self.hash.is_some() {
-            let text = "--hash divides the keys among several servers; name them as URIs: redyno redis://a redis://b --hash ketama";
+            let text = "--hash divides the keys among several servers; name them as URIs: `redyno redis://a redis://b --hash ketama`";
             return Err(UsageError::of(text));
         }
         if servers.len() < 2 {

@@ -124,8 +124,10 @@ fn checked(
         }
         let lacks = |number| {
             let file = untrusted::text(file);
-            Err(anyhow::anyhow!("{file} has no segment {number}; redyno export --rows segments lists them")
-                .into())
+            Err(anyhow::anyhow!(
+                "{file} has no segment {number}; `redyno export --rows segments` lists its segments"
+            )
+            .into())
         };
         record.or_else(|| missing.first().map(lacks))
     })

@@ -116,13 +116,13 @@ fn pings(account: &NodeReport) -> Chart {
     chart
 }
 
-/// Returns the CPU usage of the server and of redyno's busiest worker, as a share of a core.
+/// Returns the CPU usage of the server and of redyno's busiest worker thread, as a share of a core.
 fn processors(account: &NodeReport) -> Chart {
     let server = over_gaps(&account.server_cpu, |point| point.part.share());
     let (xs, server) = (times(&account.server_cpu), ChartLine::new("server", Ink("server"), server));
     let own = ChartLine { name: "redyno".to_owned(), ..line(account, figures::CLIENT_CPU, Ink("own")) };
     let (xs, lines) = together((xs, server), (times(&account.load), own));
-    let title = "CPU, as a share of one core: the server, and redyno's busiest worker";
+    let title = "CPU, as a share of one core: the server, and redyno's busiest worker thread";
     Chart::of("processors", title, Quantity::Cores, xs, lines)
 }
 

@@ -203,7 +203,7 @@ impl SessionPlan {
         if !commission.probes_lag || !commission.clusters.is_empty() || commission.follows_replicas {
             return Ok(());
         }
-        let text = "--probe-lag measures the replicas of a primary or of a cluster, but no replicas are followed here; name a \
+        let text = "--probe-lag measures the replicas of a primary or of a cluster, but this session watches no replicas; name a \
                     primary, or a node of a cluster, that answers";
         Err(UsageError::of(text))
     }

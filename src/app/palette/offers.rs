@@ -184,7 +184,7 @@ impl Model {
         offers.extend(self.weights());
         offers.extend(self.presets());
         offers.extend(self.exports(None));
-        let help = "moves the cursor; type seconds of the session, or a time such as 14:05 or 14:05:30";
+        let help = "moves the cursor; type the seconds since the start of the session, or a time such as 14:05 or 14:05:30";
         offers.push(Offer::to_type_on("at", help.to_owned()));
         let help = "Lists the slow commands and the clients; Enter shows one in full.";
         offers.push(Offer::to_type_on(entries::WORD, help.to_owned()));

@@ -125,8 +125,7 @@ impl YcsbLine {
             let hosts = self.take("memcached.hosts", |text| Some(text.to_owned()), "HOST:PORT")?;
             let host = hosts.unwrap_or_else(|| "127.0.0.1:11211".to_owned());
             if host.contains([',', ' ']) {
-                let text =
-                    "memcached.hosts: give one server; several are loaded by redyno URI URI --hash ketama";
+                let text = "memcached.hosts: give one server; `redyno URI URI --hash ketama` loads several";
                 return Err(UsageError::of(text));
             }
             target.uri = Some(Password::new(format!("memcached://{host}")));

@@ -267,7 +267,7 @@ impl MemtierOptions {
         let most = MAX_PIPELINE / primaries;
         if self.client_stats.is_some() && connections > MOST_WITH_STATS {
             return Err(format!(
-                "--client-stats measures each client by a thread of its own, at most {MOST_WITH_STATS}; lower --clients or \
+                "--client-stats needs one thread for each client, and at most {MOST_WITH_STATS} threads; lower --clients or \
                  --threads"
             ));
         }

@@ -97,7 +97,7 @@ impl RetryOptions {
         }
         if (1..options.pipeline).contains(&self.queue) {
             return refused_with(
-                "max-retry-queue must be 0, or at least the pipeline, since all requests of a pipeline can fail.",
+                "max-retry-queue must be 0, or at least as large as the pipeline, since all requests of a pipeline can fail.",
             );
         }
         Ok(())

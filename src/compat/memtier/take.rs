@@ -247,7 +247,7 @@ impl MemtierOptions {
             match self.server.take_uri(uri) {
                 Ok(Dialect::Memcached) => self.protocol = MemtierProtocol::MemcacheText,
                 Ok(dialect) if !dialect.has_keys() => {
-                    return refused_with("uri: memtier has no HTTP; write redyno URI -- GET /path");
+                    return refused_with("uri: memtier has no HTTP; write `redyno URI -- GET /path`");
                 }
                 Ok(_) => {}
                 Err(error) => return refused_with(&error.to_string()),
@@ -312,7 +312,7 @@ fn read_preference(text: &str) -> Result<ReadFrom, OptionRefusal> {
         // If no replica answers, reads go to the primary.
         "secondary" | "secondaryPreferred" => Ok(ReadFrom::Replica),
         "nearest" => refused_with(
-            "read-preference nearest needs PINGs, which redyno memtier does not send: use redyno --read-from nearest.",
+            "read-preference nearest needs PINGs, which redyno memtier does not send: use `redyno --read-from nearest`.",
         ),
         _ => refused_with("read-preference must be primary, secondary or secondaryPreferred."),
     }

@@ -84,7 +84,7 @@ impl WorkerCost {
 pub struct AgentState {
     /// Connections that carried load at the end of the interval.
     pub clients: u32,
-    /// The share of a core that the agent's busiest worker used, 0 to 1; `null` in an interval with length 0.
+    /// The share of a core that the agent's busiest worker thread used, 0 to 1; `null` in an interval with length 0.
     pub cpu: Option<f64>,
     /// How late the agent sent requests, 99th percentile in microseconds; `null` if no batch was late.
     pub late_us: Option<f64>,

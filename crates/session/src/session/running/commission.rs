@@ -303,8 +303,8 @@ impl Commission {
         }
         if self.plan.fleet.is_led() {
             return Err(format!(
-                "{clients} clients are more than the {most} that all agents permit; raise --max-clients or the limit of open \
-                 files of the agents, or ask for fewer"
+                "{clients} clients are more than the {most} that all agents together permit; raise the agents' --max-clients \
+                 or their limit of open files, or ask for fewer"
             ));
         }
         Err(format!(

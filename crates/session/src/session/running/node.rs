@@ -32,9 +32,9 @@ use crate::{
 const INFO_EVERY: Duration = Duration::from_secs(1);
 
 /// The warning about MOVED replies.
-const OTHER_NODES: &str = "MOVED: the load goes to this node of the cluster only: requests for keys of other nodes \
-    are counted as errors, so the results of the load are about this node's keys only; without --one-node, \
-    redyno loads all nodes";
+const OTHER_NODES: &str = "MOVED: the load goes to this node of the cluster only. Requests for keys of other nodes \
+    are counted as errors, so the load's results cover only this node's keys; without --one-node, redyno loads \
+    all nodes";
 
 /// Starts the control plane of a node, on the thread of the control plane `first` or on a new thread. Also returns the
 /// settings for measuring the node.
