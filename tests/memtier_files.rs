@@ -70,7 +70,7 @@ fn each_client_has_a_file_and_their_sum_is_the_table() {
     assert_eq!(sums, [60, 600, bytes("Sets", "Bytes TX"), bytes("Gets", "Bytes RX")]);
     let refused =
         run(&["memtier", "-p", &server.port_text(), "-c", "501", "-t", "2", "--client-stats", "cs"]);
-    assert!(refused.expect_code(1).err.contains("a thread of its own, at most 1000"));
+    assert!(refused.expect_code(1).err.contains("and at most 1000 threads"));
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn a_recording_is_drawn_without_a_terminal() {
     for (bad, complaint) in [
         (["--size", "0x0"], "such as 120x36"),
         (["--screen", "foo"], "there are overview, latency"),
-        (["--at", "x"], "is not a number of seconds"),
+        (["--at", "x"], "it is neither a number of seconds"),
         (["--at", "999"], "--at 999: give at most "),
     ] {
         let picture = path("other.svg");

@@ -289,7 +289,7 @@ mod tests {
         let mut input = opened(&bomb).unwrap();
         let unpacked = io::copy(&mut input, &mut io::sink()).unwrap();
         assert!(unpacked < 1 << 29, "{unpacked}");
-        assert!(input.damage().is_some_and(|why| why.contains("more than any")), "{:?}", input.damage());
+        assert!(input.damage().is_some_and(|why| why.contains("more data than any")), "{:?}", input.damage());
     }
 
     #[test]

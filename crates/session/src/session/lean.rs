@@ -158,6 +158,6 @@ mod tests {
         let other = line.replacen("\"count\":4000", "\"count\":4001", 1);
         assert_ne!(&other, line);
         let error = serde_json::from_str::<Record>(&other).unwrap_err().to_string();
-        assert!(error.contains("the sum of its operations"), "{error}");
+        assert!(error.contains("the sum of the operations' counts"), "{error}");
     }
 }

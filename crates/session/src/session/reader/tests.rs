@@ -160,7 +160,7 @@ fn a_malicious_line_becomes_only_an_event() {
 fn counts_with_an_impossible_sum_are_refused() {
     let many = Record::Interval(Box::new(Interval { ops: (1 << 53) - 1, ..Interval::default() }));
     let (n, events) = read(&(session() + &line(&many).unwrap().repeat(1030)));
-    assert_eq!((n, events[0].contains("all counts before it")), (1 + 1024, true), "{events:?}");
+    assert_eq!((n, events[0].contains("all counts up to this line")), (1 + 1024, true), "{events:?}");
 }
 
 #[test]
