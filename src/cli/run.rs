@@ -223,7 +223,14 @@ fn one_line(error: &clap::Error, args: &[OsString]) -> String {
         Some(suggestion) => format!("{what}; did you mean '{suggestion}'?"),
         // The message about an invalid value includes the valid ones.
         None if error.kind() == ErrorKind::ValueValidation => what.to_owned(),
-        None => format!("{what}; `redyno --help` lists the options and commands"),
+        None => {
+            let usage = text.split_once("\n\nUsage: ").map_or("", |(_, usage)| usage);
+            let is_name = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+            match usage.split(' ').skip(1).take_while(is_name).collect::<Vec<_>>().join(" ").as_str() {
+                "" => format!("{what}; `redyno --help` lists the options and commands"),
+                command => format!("{what}; `redyno {command} --help` lists its options"),
+            }
+        }
     }
 }
 
@@ -267,6 +274,10 @@ mod tests {
         assert_eq!(
             complaint("-p"),
             "a value is required for '--port <PORT>' but none was supplied; `redyno --help` lists the options and commands"
+        );
+        assert_eq!(
+            complaint("versus -p 7000"),
+            "unexpected argument '-p' found; `redyno versus --help` lists its options"
         );
         for line in
             ["--load --no-load", "--ratio 1:1 --workload get", "-p x", "demo --load", "--raw", "nonsense"]
