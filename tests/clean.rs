@@ -288,7 +288,7 @@ fn a_key_of_another_type_at_the_name_of_the_list_or_a_marker_is_somebodys() {
         assert_eq!((server.cli(&["GET", "redyno:runs"]), dbsize(&server)), ("mine".to_owned(), 1));
         let port = server.port_text();
         let (result, _) = run_clean(&["-p", &port]);
-        assert!(result.unwrap_err().to_string().contains("redyno did not change it"));
+        assert!(result.unwrap_err().to_string().contains("redyno did not change this key"));
 
         server.cli(&["DEL", "redyno:runs"]);
         server.cli(&["SADD", "redyno:runs", RUN]);

@@ -158,9 +158,9 @@ pub(super) const STEER: &[Binding] = key_table! {
     &[(on('w'), Action::Jump(JumpTarget::Worst))], "w", Some(("w", "worst", 9)),
         "Jump to the longest service time of the session (without load, the longest ping) and freeze there.";
     &[(on('a'), Action::FoldFinding)], "a", Some(("a", "fold finding", 9)),
-        "Acknowledge the finding in the status line. The line then shows the next finding or the load, and the \
-         header still names the acknowledged finding. The finding is shown again if it ends and returns. After the \
-         last finding, press a to show all again.";
+        "Acknowledge the finding in the status line: then only the header names it, and the line shows the next \
+         finding or the load. The finding is shown again if it ends and returns. After the last finding, press a to \
+         show all again.";
     &[(on('d'), Action::Keys)], "d", Some(("d", "keys", 9)),
         "Look at the server's keys: number, memory and missing TTLs by prefix, the largest keys and the hottest keys. \
          The server gets no request for this before you press another key.";

@@ -58,8 +58,8 @@ const OVERVIEW: ScreenRow = ScreenRow {
             "Show the throughput on a logarithmic axis, which has room for all segments. Press L again for a linear axis, \
              which shows the details of the last segment or of the segment at the cursor.";
         &[(on('v'), Action::TurnTimed)], "v", Some(("v", "response/service", 9)),
-            "Show service times in the latency chart. They count from when a request is written. Press v again for response \
-             times. They count from when a request is due, and avoid coordinated omission. In a closed loop, both are \
+            "Show service times in the latency chart. A service time begins when a request is written. Press v again for \
+             response times: they begin when a request is due, and avoid coordinated omission. In a closed loop, both are \
              equal.";
     },
     panes: &[Pane::Throughput, Pane::Latency, Pane::Probes, Pane::Panel],

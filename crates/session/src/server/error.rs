@@ -94,7 +94,7 @@ pub enum ServerError {
     /// The key of a marker, or of the list of runs, has an unexpected type, so it belongs to another client.
     #[error(
         "the key {key} on this server does not have the type that redyno gives it, so it belongs to another client; \
-         redyno did not change it, and cannot record this run there"
+         redyno did not change this key, and cannot note this run on the server"
     )]
     ForeignKey {
         /// The key.

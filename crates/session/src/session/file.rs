@@ -34,7 +34,7 @@ pub enum SessionFileError {
     #[error("recording to {0} failed: the file was removed")]
     Removed(PathBuf),
     /// Another process has changed the file.
-    #[error("recording to {0} failed: another program changed the file, and what it held may be lost")]
+    #[error("recording to {0} failed: another program changed the file, and its earlier content may be lost")]
     Changed(PathBuf),
     /// A record could not be written.
     #[error("recording to {0} failed: {1}")]

@@ -43,11 +43,13 @@ pub enum ReadError {
     #[error("{0} is empty: nothing was recorded there")]
     Empty(PathBuf),
     /// The first line of the file is not the first line of a recording.
-    #[error("{0} is no recording of redyno: its first line is no session record; --record FILE makes one")]
+    #[error(
+        "{0} is no recording of redyno: its first line is no session record; --record FILE makes a recording"
+    )]
     NotARecording(PathBuf),
     /// The file has another schema: another version of redyno wrote it.
     #[error(
-        "{0} has records of schema {1}, and this redyno reads schema {SCHEMA}: use the version that wrote it"
+        "{0} has records of schema {1}, and this redyno reads schema {SCHEMA}: use the version that wrote this file"
     )]
     OtherSchema(PathBuf, u32),
     /// One of several files has another target than the first file.

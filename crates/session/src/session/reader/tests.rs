@@ -296,7 +296,7 @@ fn a_file_that_is_no_recording_is_refused_in_one_line() {
     for schema in [3, 5] {
         let other = message(format!("{{\"kind\":\"session\",\"schema\":{schema},\"new\":1}}\n").as_bytes());
         assert!(other.contains(&format!("records of schema {schema}, ")), "{other}");
-        assert!(other.ends_with("reads schema 4: use the version that wrote it"), "{other}");
+        assert!(other.ends_with("reads schema 4: use the version that wrote this file"), "{other}");
     }
     assert!(message(&vec![b'x'; 5 << 20]).contains("is no recording"));
 }

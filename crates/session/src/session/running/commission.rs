@@ -264,7 +264,7 @@ impl Commission {
         self.check_max_connections(clients)?;
         if knobs.workload.compares_replies() && (!self.clusters.is_empty() || self.plan.fleet.is_led()) {
             return Err(format!(
-                "the workload '{}' compares replies with the expected ones, which is possible with one server and not \
+                "the workload '{}' compares replies with the expected ones, which works only with one server, not \
                  with a cluster, --hash, --read-from or --agents; give one server without agents, or \
                  dataintegrity=false",
                 knobs.workload.name
@@ -273,15 +273,15 @@ impl Commission {
         let primaries = self.clusters.values().map(|it| it.topology().primaries().count() as u32).max();
         if knobs.workload.scans_records() && primaries > Some(1) {
             return Err(format!(
-                "the workload '{}' scans records, which is possible on one server and not on several, because the script of \
-                 a scan would also need the records of other servers; give one server, or scanproportion=0",
+                "the workload '{}' scans records, which works only on one server, because the script of a scan would \
+                 also need the records of other servers; give one server, or scanproportion=0",
                 knobs.workload.name
             ));
         }
         let receivers = knobs.workload.receiver_connections(knobs.keyspace, primaries);
         if let Some(who) = self.unfit_for_receivers(knobs).filter(|_| receivers > 0) {
             return Err(format!(
-                "the workload '{}' has receivers, which work with one server and not with {who}; give one server, or \
+                "the workload '{}' has receivers, which work only with one server, not with {who}; give one server, or \
                  another workload",
                 knobs.workload.name
             ));
