@@ -195,7 +195,7 @@ fn clean_sends_the_header_fields_of_a_workload_to_a_server_that_wants_a_password
     let other = run(&["clean", "-p", "1", "--workload", &file]).expect_code(2);
     assert!(other.err.contains("--workload: [http] is for http:// and https://"), "{}", other.err);
     let idle = run(&["clean", "-u", &uri, "--workload", "opensearch"]).expect_code(2);
-    assert!(idle.err.contains("--workload: it has no [http] headers"), "{}", idle.err);
+    assert!(idle.err.contains("--workload: this workload has no [http] headers"), "{}", idle.err);
     assert!(names(&indices).contains(&left));
     let cleaned = run(&["clean", "-u", &uri, "--yes", "--workload", &file]).expect_code(0);
     assert!(cleaned.out.contains(&left), "{}", cleaned.out);
