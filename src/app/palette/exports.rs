@@ -259,7 +259,9 @@ mod tests {
         press(&mut model, "j");
         assert_eq!(model.outgoing_segment(), Some(1));
         assert_eq!(press(&mut model, "xsegment hgrm\n"), []);
-        assert!(model.message().unwrap().text.starts_with("segment 1 is a warm-up, which is not part"));
+        assert!(
+            model.message().unwrap().text.starts_with("segment 1 is a warm-up, which this format leaves")
+        );
     }
 
     #[test]
