@@ -117,7 +117,7 @@ fn receivers_that_cannot_work_in_a_cluster_are_refused_in_one_line() {
         let outcome = run(&session(&port, workload, &["-n", "5"]));
         let name = workload.split(' ').next().unwrap();
         let line = format!(
-            "the workload '{name}' has receivers, which work only with one server, not with a cluster"
+            "the workload '{name}' has receivers (connections that wait for messages), which work only with one server, not with a cluster"
         );
         assert!(outcome.code() != 0 && outcome.err.contains(&line), "{outcome:?}");
         assert_eq!((outcome.err.lines().count(), outcome.out.as_str()), (1, ""), "{outcome:?}");

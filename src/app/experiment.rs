@@ -115,7 +115,7 @@ impl Model {
         let Some(begun) = &self.experiment else { return };
         let is_back = Knobs { load: begun.before.load, ..self.panel.wanted.clone() } == begun.before;
         let knobs = if is_back { "as before the experiment" } else { "as the experiment left them" };
-        let text = format!("{} was stopped; the knobs are {knobs}", begun.experiment.title());
+        let text = format!("{} was stopped; the load settings are {knobs}", begun.experiment.title());
         self.show_message(Tone::Info, text);
     }
 
@@ -290,7 +290,7 @@ mod tests {
             assert!(!session.is_running());
             assert_eq!((&session.knobs, &session.model.panel.wanted), (&before, &before));
             assert!(
-                session.said().ends_with("was stopped; the knobs are as before the experiment"),
+                session.said().ends_with("was stopped; the load settings are as before the experiment"),
                 "{}",
                 session.said()
             );

@@ -65,7 +65,7 @@ impl Model {
             PaletteCommand::Refuse(why) => self.show_message(Tone::Warning, why),
             PaletteCommand::Do(action) => act(self, action),
             PaletteCommand::Set(knobs) if knobs == self.panel.wanted => {
-                self.show_message(Tone::Info, "no change: the knobs are set to this already");
+                self.show_message(Tone::Info, "no change: the load settings have these values already");
             }
             PaletteCommand::Set(knobs) => self.send_order(Order::SetKnobs(knobs)),
             PaletteCommand::Prefill(knobs) => self.send_order(Order::Prefill(knobs)),

@@ -147,7 +147,7 @@ impl Metrics {
             }
         }
         out.counters("events", "Events, by name", "name", &self.events)?;
-        let help = "Whether a finding of this rule is present now";
+        let help = "Whether the finding (diagnosis) of this rule is present now";
         let mut findings = out.0.encode_descriptor("finding", help, None, MetricType::Gauge)?;
         for (rule, stands) in self.watched.first().findings.by_rule() {
             findings.encode_family(&[("rule", rule)])?.encode_gauge(&u32::from(stands))?;

@@ -62,7 +62,7 @@ impl Metrics {
                 }
             }
         }
-        let help = "Whether a finding of this rule is present now, by node";
+        let help = "Whether the finding (diagnosis) of this rule is present now, by node";
         let mut findings = out.0.encode_descriptor("node_finding", help, None, MetricType::Gauge)?;
         for node in known() {
             let has_had = |rule| node.findings.episodes.iter().any(|episode| episode.finding.rule == rule);

@@ -281,7 +281,7 @@ impl Commission {
         let receivers = knobs.workload.receiver_connections(knobs.keyspace, primaries);
         if let Some(who) = self.unfit_for_receivers(knobs).filter(|_| receivers > 0) {
             return Err(format!(
-                "the workload '{}' has receivers, which work only with one server, not with {who}; give one server, or \
+                "the workload '{}' has receivers (connections that wait for messages), which work only with one server, not with {who}; give one server, or \
                  another workload",
                 knobs.workload.name
             ));

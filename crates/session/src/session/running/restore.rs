@@ -79,7 +79,7 @@ fn by_hand(address: &Address, words: &[&str]) -> String {
         }
     };
     let place = match address {
-        Address::Service(_) => format!("(of the primary of {address})"),
+        Address::Service(_) => format!("(-h and -p of the primary of {address})"),
         address => address.options(),
     };
     format!("redis-cli {place} {}", words.iter().map(quoted).collect::<Vec<_>>().join(" "))
