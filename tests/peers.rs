@@ -209,8 +209,10 @@ const ROWS: &[Row] = &[
         "yes",
         has_probes_and_the_server_on_one_axis,
     ),
-    ("the highest rate under a latency limit", "yes", || is_run("--find 'p99<1ms'")),
-    ("two settings in alternation, with confidence", "yes", || is_run("ab -p 6379 --from")),
+    ("finds the highest rate under a latency limit", "yes", || is_run("--find 'p99<1ms'")),
+    ("compares two settings in alternation, with a confidence interval", "yes", || {
+        is_run("ab -p 6379 --from");
+    }),
     ("removes what it wrote", "yes, exactly that", removes_what_it_wrote),
     (
         "cluster with all of its nodes",
