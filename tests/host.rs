@@ -73,7 +73,7 @@ fn the_hosts_files_may_be_in_another_folder_and_recordings_keep_what_was_read() 
     };
     let refused = Running::start(command()).end().expect_code(2);
     assert!(
-        refused.err.contains("which has no folder proc; mount the host's / there, or unset it"),
+        refused.err.contains("which has no folder proc; mount the host's / there, or unset the variable"),
         "{refused:?}"
     );
     std::fs::create_dir(root.path().join("proc")).unwrap();

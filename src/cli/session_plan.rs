@@ -156,7 +156,7 @@ fn host_root() -> Result<PathBuf, UsageError> {
     }
     let shown = untrusted::path(&root);
     Err(UsageError::of(format!(
-        "{HOST_ROOT} is '{shown}', which has no folder proc; mount the host's / there, or unset it"
+        "{HOST_ROOT} is '{shown}', which has no folder proc; mount the host's / there, or unset the variable"
     )))
 }
 
