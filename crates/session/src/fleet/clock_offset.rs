@@ -4,7 +4,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use super::bus::{Bus, BusError};
-use crate::clock::Clock;
+use crate::clock::{Clock, TICK_NS};
 
 /// The number of clock samples that are kept. The sample whose possible error is the smallest is used.
 const KEPT: usize = 16;
@@ -31,7 +31,7 @@ impl ClockOffset {
         Ok(())
     }
 
-    fn push(&mut self, before_ns: u64, bus_ns: u64, after_ns: u64) {
+    pub(super) fn push(&mut self, before_ns: u64, bus_ns: u64, after_ns: u64) {
         let middle_ns = before_ns + (after_ns - before_ns) / 2;
         let sample = ClockSample {
             at_ns: middle_ns,
@@ -93,6 +93,11 @@ impl SessionTime {
     /// minus the time of this process's clock.
     pub(super) fn correction_ns(&self) -> i64 {
         self.correction_ns
+    }
+
+    /// Returns the same difference in ticks (quarter seconds).
+    pub(super) fn correction_ticks(&self) -> i64 {
+        (self.correction_ns as f64 / TICK_NS as f64).round() as i64
     }
 
     /// Queries the time of the bus. If the bus does not answer, the earlier samples remain.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{LoadLayout, Permit, clock_offset::SessionTime};
 use crate::{
-    clock::{Clock, SECOND_NS, TICK_NS, seconds},
+    clock::{Clock, SECOND_NS, seconds},
     endpoint::{Cluster, Target},
     knobs::Knobs,
     load::{AgentPhase, AgentSetting, Load},
@@ -105,7 +105,7 @@ impl Follower {
     pub(super) fn take_lines(&mut self) -> Vec<String> {
         let correction_ns = self.time.correction_ns();
         let shift = |t_s: &mut f64| *t_s = (*t_s + correction_ns as f64 / SECOND_NS as f64).max(0.0);
-        let ticks = (correction_ns as f64 / TICK_NS as f64).round() as i64;
+        let ticks = self.time.correction_ticks();
         let mut lines = Vec::new();
         for mut record in self.records.take() {
             match &mut record {
@@ -119,8 +119,7 @@ impl Follower {
             // Encoding a record fails only when memory is exhausted.
             lines.extend(line(&record));
         }
-        let complete = self.records.complete_tick().saturating_add_signed(ticks);
-        self.closed_tick = self.closed_tick.max(complete);
+        self.closed_tick = self.records.complete_tick().saturating_add_signed(ticks);
         lines
     }
 }

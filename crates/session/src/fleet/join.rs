@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::session::{AgentState, Interval};
 
+/// The number of ticks (quarter seconds) by which an agent's complete tick may go back because its clock is corrected.
+const CORRECTED_TICKS: u64 = 2;
+
 /// The intervals of the agents in the ticks (quarter seconds) that are not complete yet.
 pub(super) struct IntervalJoin {
     /// For each agent, the last tick (quarter second) for which all intervals have been received. `None` if
@@ -62,10 +65,15 @@ impl IntervalJoin {
     }
 
     /// Records that all intervals of an agent up to `tick` have been received. After this call, the join
-    /// waits for the agent, even if the agent was lost before.
+    /// waits for the agent, even if the agent was lost before. If the machine of the session was suspended, the clock
+    /// of the session stood still, and the ticks of all agents go back.
     pub(super) fn close(&mut self, agent: usize, tick: u64) {
-        let closed = &mut self.closed[agent];
-        *closed = (*closed).max(Some(tick));
+        if self.closed[agent].is_some_and(|closed| closed.saturating_sub(tick) > CORRECTED_TICKS) {
+            let closed = self.closed.iter_mut().flatten();
+            closed.for_each(|closed| *closed = (*closed).min(tick.saturating_sub(1)));
+            self.reached_s.clear();
+        }
+        self.closed[agent] = self.closed[agent].max(Some(tick));
     }
 
     /// Stops waiting for an agent.
@@ -109,7 +117,12 @@ impl JoinedInterval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{session::OperationInterval, stats::Latency};
+    use crate::{
+        clock::{SECOND_NS, TICK_NS},
+        fleet::clock_offset::{ClockOffset, SessionTime},
+        session::OperationInterval,
+        stats::Latency,
+    };
 
     fn interval(tick: u64, ops: u64, ns: u64) -> Interval {
         let service = Latency::of(&vec![ns; ops as usize]);
@@ -146,6 +159,32 @@ mod tests {
         let all: Vec<_> = [vec![1000; 99], vec![50_000]].concat();
         assert_eq!(joined.service.cells(), Latency::of(&all).cells());
         assert_eq!(joined.agents.values().map(|agent| agent.ops).collect::<Vec<_>>(), [99, 1]);
+    }
+
+    /// The machine of the session is suspended for 3 s. Its clock stands still, and the agents notice this 2.5 s later.
+    #[test]
+    fn intervals_are_joined_after_the_clock_of_the_session_stood_still() {
+        let mut times = [0, 1].map(|_| {
+            let mut offset = ClockOffset::default();
+            offset.push(0, 50, 100);
+            SessionTime::new(offset, 0)
+        });
+        let (mut join, mut length_s, mut ops) = (IntervalJoin::new(2), 0.0, Vec::new());
+        (0..2).for_each(|agent| join.close(agent, 0));
+        for n in 1..=100 {
+            for (agent, time) in times.iter_mut().enumerate() {
+                time.begun_at(if n < 40 { 0 } else { 3 * SECOND_NS }, n * TICK_NS);
+                let tick = n.saturating_add_signed(time.correction_ticks());
+                assert_eq!(join.add(agent, 0.0, interval(tick, 10, 1000)), None);
+                join.close(agent, tick);
+                for joined in join.take() {
+                    length_s += joined.length_s;
+                    ops.push(joined.ops);
+                }
+            }
+        }
+        assert_eq!(times[0].correction_ticks(), -12);
+        assert_eq!((ops, length_s), (vec![20; 100], 25.0));
     }
 
     #[test]
