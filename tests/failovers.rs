@@ -34,10 +34,10 @@ fn end(running: Running) -> Outcome {
 
 /// A failover in the records: the number of its node, the ports from and to, length and error in seconds.
 #[derive(Debug)]
-struct Seen {
+pub struct Seen {
     node: u16,
     ports: [u16; 2],
-    length_s: f64,
+    pub length_s: f64,
     error_s: f64,
     epoch: Option<u64>,
     cause: Option<String>,
@@ -59,7 +59,7 @@ fn failovers(records: &[Record]) -> Vec<Seen> {
 }
 
 /// Asserts that there was one failover, between the servers with these ports, and returns it.
-fn one(outcome: &Outcome, ports: [u16; 2]) -> Seen {
+pub fn one(outcome: &Outcome, ports: [u16; 2]) -> Seen {
     let mut seen = failovers(&outcome.records());
     assert_eq!(seen.len(), 1, "{seen:?}");
     let seen = seen.remove(0);

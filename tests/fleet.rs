@@ -34,7 +34,7 @@ impl Fleet {
         self.session_of(&self.target, agents, more)
     }
 
-    fn session_of(&self, target: &Server, agents: usize, more: &[&str]) -> Running {
+    pub fn session_of(&self, target: &Server, agents: usize, more: &[&str]) -> Running {
         let (port, agents) = (target.port_text(), agents.to_string());
         let words = ["-p", &port, "--bus", &self.uri, "--agents", &agents, "--headless", "--json", "--yes"];
         Running::start(redyno(&[&words[..], more].concat()))
@@ -45,7 +45,7 @@ impl Fleet {
         self.agent_of(&self.target, index, of, more)
     }
 
-    fn agent_of(&self, target: &Server, index: usize, of: usize, more: &[&str]) -> Running {
+    pub fn agent_of(&self, target: &Server, index: usize, of: usize, more: &[&str]) -> Running {
         let target = format!("127.0.0.1:{}", target.port());
         let (index, of) = (index.to_string(), of.to_string());
         let words = ["agent", "--bus", &self.uri, "--target", &target, "--index", &index, "--of", &of];

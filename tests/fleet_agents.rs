@@ -13,10 +13,12 @@ use rustix::process::Signal;
 use crate::{
     causes_around::proxy,
     cluster_reads::copies,
+    failovers,
     fleet::{Fleet, by_node, intervals, ops},
     support::{
         LIMIT, Server,
         certificates::{Authority, HERE, TlsServer, Valid},
+        nodes::Nodes,
         program::{Running, redyno, run},
         wait_for,
     },
@@ -261,4 +263,23 @@ fn a_session_that_fails_before_its_load_leaves_no_threads_of_a_fleet() {
     drop(agents);
     let end = std::iter::from_fn(|| Some(records.recv_timeout(LIMIT))).find_map(Result::err);
     assert_eq!(end, Some(RecvTimeoutError::Disconnected));
+}
+
+/// No PING of the session is lost. The agents' requests for the slots that move are redirected.
+#[test]
+fn the_length_of_a_failover_is_what_the_agents_measured() {
+    let (fleet, nodes) = (Fleet::start(), Nodes::start(Server::redis, true));
+    let agents: Vec<_> = (0..2).map(|index| fleet.agent_of(&nodes.0[0], index, 2, &[])).collect();
+    let more = ["--load", "--no-prefill", "--rate", "2000", "--duration", "600"];
+    let session = fleet.session_of(&nodes.0[0], 2, &more);
+    session.wait_for_lines(2, r#""1":{"ops""#);
+    nodes.hand_over_to(4);
+    session.wait_for_lines(1, r#""event":"failover""#);
+    session.signal(Signal::TERM);
+    let outcome = session.end().expect_code(130);
+    let seen = failovers::one(&outcome, [nodes.0[1].port(), nodes.0[4].port()]);
+    assert!(seen.length_s > 0.0, "{seen:?}");
+    for agent in agents {
+        agent.end().expect_code(0);
+    }
 }

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 
 /// An outage of a node: a time in which requests to the node got no good reply. All times are times of the session's
 /// clock, in ns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeOutage {
     /// The due time of the last request that got a good reply before the outage.
     pub before_ns: u64,
@@ -15,6 +16,16 @@ pub struct NodeOutage {
     pub since_ns: u64,
     /// The time at which the first good reply after the outage arrived, or `None` during the outage.
     pub back_ns: Option<u64>,
+}
+
+impl NodeOutage {
+    /// Returns the outage for another clock, whose times are `ns` nanoseconds later.
+    #[must_use]
+    pub fn later_by(self, ns: i64) -> Self {
+        let later = |at_ns: u64| at_ns.saturating_add_signed(ns);
+        let Self { before_ns, since_ns, back_ns } = self;
+        Self { before_ns: later(before_ns), since_ns: later(since_ns), back_ns: back_ns.map(later) }
+    }
 }
 
 /// The last outage of each node, indexed by node number. Clones share their state.
@@ -58,6 +69,19 @@ impl NodeOutages {
         if let Some(Some(outage)) = self.last.lock().get_mut(node) {
             outage.back_ns.get_or_insert(at_ns);
         }
+    }
+
+    /// Sets the last outage of a node.
+    pub fn set(&self, node: usize, outage: Option<NodeOutage>) {
+        let mut outages = self.last.lock();
+        let length = outages.len().max(node + 1);
+        outages.resize(length, None);
+        outages[node] = outage;
+    }
+
+    /// Returns the last outage of each node.
+    pub fn all(&self) -> Vec<Option<NodeOutage>> {
+        self.last.lock().clone()
     }
 
     /// Returns the last outage of a node.

@@ -153,6 +153,11 @@ impl Load {
         Ok((load, LoadOutput { rings, joined, events }))
     }
 
+    /// Returns whether agents generate the load.
+    pub fn is_led(&self) -> bool {
+        self.plan.fleet.is_led()
+    }
+
     /// Returns the periods in which requests to a node were refused or lost, for each node. Such a period
     /// ends when the node next replies without an error. A server outside a cluster is node 0.
     pub fn outages(&self) -> &NodeOutages {

@@ -10,7 +10,7 @@ use std::{fmt::Debug, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{clock::Clock, knobs::Knobs, workload::Share};
+use crate::{clock::Clock, endpoint::NodeOutages, knobs::Knobs, workload::Share};
 
 /// The time from the publication of a setting until the setting takes effect: 0.1 s. During this time, the
 /// setting reaches all agents.
@@ -56,6 +56,11 @@ pub trait Agents: Debug + Send + Sync {
     /// Returns whether all connected agents have finished the prefill of this setting, or its load with a
     /// limited number of requests. Finished means that every request is sent and answered.
     fn are_done(&self, generation: u32) -> bool;
+
+    /// Returns the outages that the loads of all agents report.
+    fn outages(&self) -> NodeOutages {
+        NodeOutages::default()
+    }
 }
 
 /// A setting, as it is passed on to agents. The times of the setting are relative to the session's clock.

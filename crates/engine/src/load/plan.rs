@@ -137,8 +137,11 @@ impl LoadPlan {
         self.workers.cores.check().map_err(LoadError::Cores)
     }
 
-    /// Returns the outages that the load reports: those of the cluster, or of the server.
+    /// Returns the outages that the load reports: those of all agents, of the cluster, or of the server.
     pub(super) fn outages(&self) -> NodeOutages {
+        if let Some(agents) = self.fleet.agents() {
+            return agents.outages();
+        }
         self.cluster.as_ref().map(|plan| plan.cluster.load_outages.clone()).unwrap_or_default()
     }
 

@@ -336,7 +336,7 @@ impl<'a> Agent<'a> {
         if let Some(running) = &mut self.running {
             lines = running.take_lines();
             let (generation, is_done) = running.load.progress();
-            self.report.nodes = running.nodes();
+            (self.report.nodes, self.report.outages) = (running.nodes(), running.outages());
             self.report.closed_tick = running.closed_tick;
             self.report.error_ns = running.time.offset.offset().map_or(0, |(_, error_ns)| error_ns);
             (self.report.generation, self.report.is_done) = (generation, is_done);

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{LoadLayout, Permit, clock_offset::SessionTime};
 use crate::{
     clock::{Clock, SECOND_NS, seconds},
-    endpoint::{Cluster, Target},
+    endpoint::{Cluster, NodeOutage, Target},
     knobs::Knobs,
     load::{AgentPhase, AgentSetting, Load},
     session::{PauseWatch, Record, Segment, TargetRecords, line},
@@ -40,6 +40,13 @@ impl Follower {
         let topology = self.cluster.as_ref().map(|cluster| cluster.topology());
         let nodes = topology.iter().flat_map(|topology| topology.nodes());
         nodes.map(|(_, node)| node.address.uri(self.target.dialect)).collect()
+    }
+
+    /// Returns the last outage of each node, in times of the session.
+    pub(super) fn outages(&self) -> Vec<Option<NodeOutage>> {
+        let correction_ns = self.time.correction_ns();
+        let outages = self.load.outages().all().into_iter();
+        outages.map(|outage| outage.map(|outage| outage.later_by(correction_ns))).collect()
     }
 
     /// Applies a setting if it is new. If the setting is not permitted, the load is switched off and the reason is

@@ -11,10 +11,11 @@ use super::{
     bus::{Bus, BusStream},
     clock_offset::ClockOffset,
     messages::{AgentReport, FleetOrder, ORDER, REPEAT_EVERY, Terms, VERSION, WAIT},
+    outages::AgentOutages,
 };
 use crate::{
     clock::Clock,
-    endpoint::Cluster,
+    endpoint::{Cluster, NodeOutages, parse_uri},
     events::EventKind,
     load::{AgentSetting, Agents},
     untrusted,
@@ -30,6 +31,7 @@ pub(super) struct FleetLead {
     pub(super) terms: Terms,
     /// The servers that share the load, if there are several, with their node numbers in the session.
     pub(super) cluster: Option<Arc<Cluster>>,
+    pub(super) outages: AgentOutages,
     state: Mutex<LeadState>,
     /// Signalled when there is a new setting, and when the agents have ended.
     pub(super) news: Condvar,
@@ -136,6 +138,10 @@ impl Agents for FleetLead {
         self.news.wait_while_for(&mut state, |state| !state.has_ended, LAST_REPORTS_LIMIT);
     }
 
+    fn outages(&self) -> NodeOutages {
+        self.outages.merged.clone()
+    }
+
     fn are_done(&self, generation: u32) -> bool {
         let state = self.state();
         let mut agents =
@@ -150,7 +156,15 @@ impl FleetLead {
         let now = Instant::now();
         let known = |first: AgentReport| KnownAgent { first, heard: now, state: AgentProgress::default() };
         let state = LeadState { agents: agents.into_iter().map(known).collect(), ..LeadState::default() };
-        Self { terms, cluster, state: Mutex::new(state), news: Condvar::new() }
+        let outages = AgentOutages::default();
+        Self { terms, cluster, outages, state: Mutex::new(state), news: Condvar::new() }
+    }
+
+    /// Returns the session's number of the node that has the number `node` at the agent of a report. Without a cluster,
+    /// returns `None`.
+    pub(super) fn node_of(&self, report: &AgentReport, node: usize) -> Option<usize> {
+        let address = parse_uri(report.nodes.get(node)?).ok()?.target.address;
+        Some(self.cluster.as_ref()?.find_or_add(&address).ok()?.index())
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, LeadState> {

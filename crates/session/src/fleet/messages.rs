@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::bus::MessageFields;
-use crate::{endpoint::ReadFrom, load::AgentSetting};
+use crate::{
+    endpoint::{NodeOutage, ReadFrom},
+    load::AgentSetting,
+};
 
 /// The field of an order.
 pub(super) const ORDER: &str = "order";
@@ -106,6 +109,9 @@ pub(super) struct AgentReport {
     pub(super) threads: usize,
     /// The URIs of the cluster's nodes. A node's position in this list is its number in the agent's intervals.
     pub(super) nodes: Vec<String>,
+    /// The last outage of each node, by the agent's number of the node, in times of the session. Without a cluster, the
+    /// server has the number 0.
+    pub(super) outages: Vec<Option<NodeOutage>>,
     /// The last tick (quarter second) for which all intervals have been reported.
     pub(super) closed_tick: u64,
     /// The number of the agent's setting.

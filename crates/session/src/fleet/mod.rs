@@ -16,6 +16,7 @@ mod gather;
 mod join;
 mod lead;
 mod messages;
+mod outages;
 mod permit;
 mod report_reader;
 

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     clock::{TICK_NS, seconds, tick_of},
-    endpoint::{Cluster, parse_uri},
+    endpoint::Cluster,
     events::EventKind,
     load::Agents,
     session::{Event, Interval, Record, RecordLines},
@@ -61,19 +61,16 @@ impl GatheredAgents {
         let (leading, to) = (Arc::clone(&lead), Bus::new(&bus, &name));
         let orders = std::thread::Builder::new().name("orders".to_owned());
         let orders = Some(orders.spawn(move || leading.give_orders(to))?);
-        let join = IntervalJoin::new(lead.state().agents.len());
-        let lines = RecordLines::default();
-        let (bus_lost, shown, discarded) = (None, BTreeSet::new(), BTreeMap::new());
         let mut reading = ReportReader {
             lead: Arc::clone(&lead),
             orders,
             records,
-            join,
-            lines,
+            join: IntervalJoin::new(lead.state().agents.len()),
+            lines: RecordLines::default(),
             after,
-            bus_lost,
-            shown,
-            discarded,
+            bus_lost: None,
+            shown: BTreeSet::new(),
+            discarded: BTreeMap::new(),
             is_forsaken: false,
         };
         let bus = Bus::new(&bus, &name);
@@ -189,11 +186,22 @@ impl ReportReader {
         if report.run.is_empty() {
             return;
         }
+        self.take_outages(&report);
         self.take_records(&report, fields);
         self.join.close(report.index, report.closed_tick);
         if report.is_last {
             self.join.leave(report.index);
         }
+    }
+
+    fn take_outages(&mut self, report: &AgentReport) {
+        let mut outages = report.outages.iter().flatten();
+        if outages.any(|outage| !self.is_time(seconds(outage.back_ns.unwrap_or(outage.since_ns)))) {
+            return self.refuse(format!("an outage of agent {} has an impossible time", report.index));
+        }
+        let lead = &self.lead;
+        let number = |node| if lead.cluster.is_none() { Some(0) } else { lead.node_of(report, node) };
+        lead.outages.take(report, number);
     }
 
     fn take_records(&mut self, report: &AgentReport, fields: &MessageFields) {
@@ -234,10 +242,7 @@ impl ReportReader {
     /// Replaces the agent's node numbers in an interval with the node numbers of this session.
     fn renumber(&mut self, report: &AgentReport, interval: &mut Interval) {
         let lead = Arc::clone(&self.lead);
-        let known = |node: u16| {
-            let address = parse_uri(report.nodes.get(usize::from(node))?).ok()?.target.address;
-            Some(lead.cluster.as_ref()?.find_or_add(&address).ok()?.index() as u16)
-        };
+        let known = |node: u16| lead.node_of(report, node.into()).map(|node| node as u16);
         for node in interval.renumber(known) {
             self.refuse(format!("agent {} gives no address for its node {node}", report.index));
         }

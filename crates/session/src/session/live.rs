@@ -117,7 +117,9 @@ impl Live {
             let target = plan.servers[node].target.clone();
             let cluster = cluster.clone().filter(|_| node == 0);
             let load_outages = of.load.as_ref().map(|load| load.outages().clone()).unwrap_or_default();
-            let watched = FailoverPlan { node, target, cluster, outages: outages.clone(), load_outages };
+            let has_agents = of.load.as_ref().is_some_and(Load::is_led);
+            let outages = outages.clone();
+            let watched = FailoverPlan { node, target, cluster, outages, load_outages, has_agents };
             if watched.cluster.is_some() || watched.target.address.is_name() {
                 failovers.push(FailoverProbe::start(watched, clock, machine_up.clone())?);
             }

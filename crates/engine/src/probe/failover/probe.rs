@@ -38,6 +38,9 @@ pub struct FailoverPlan {
     pub outages: NodeOutages,
     /// The outages that the load reports, by node.
     pub load_outages: NodeOutages,
+    /// Whether agents generate the load. Their reports arrive later, and a failover lasts until all agents get good
+    /// replies again.
+    pub has_agents: bool,
 }
 
 /// How often the thread looks for suspects: every 50 ms.
@@ -129,7 +132,7 @@ fn watch_name(plan: &FailoverPlan, clock: Clock, stop: &StopFlag, messages: &Sen
             plan.outages.of(plan.node).filter(|outage| is_new(outage.since_ns) && !named.found.is_empty())
         {
             done_ns = outage.since_ns;
-            report(plan.node, named.search(outage, &plan.load_outages, (clock, stop)), messages);
+            report(plan.node, named.search(outage, plan, (clock, stop)), messages);
         }
         stop.pause_until(Instant::now() + LOOK_EVERY);
     }
@@ -189,6 +192,7 @@ mod tests {
             cluster: None,
             outages: outages.clone(),
             load_outages: load_outages.clone(),
+            has_agents: false,
         };
         let probe = FailoverProbe::start(plan, clock, sender).unwrap();
         let wait_for_lookup = |n| {

@@ -15,9 +15,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, seconds},
-    endpoint::{
-        Address, Cluster, Endpoint, NodeNumber, NodeOutage, NodeOutages, PrimaryState, Talk, Target, talk,
-    },
+    endpoint::{Address, Cluster, Endpoint, NodeNumber, NodeOutage, PrimaryState, Talk, Target, talk},
     events::EventKind,
     probe::thread::StopFlag,
     protocol::Reply,
@@ -35,6 +33,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A refused request counts as part of a handover if the request was due at most this long before redyno
 /// noticed the handover: 10 s, in ns.
 const RECENT_NS: u64 = 10_000_000_000;
+/// The time within which the agents of a load report the end of an outage: 1 s. They report four times a second.
+const REPORTED_WITHIN: Duration = Duration::from_secs(1);
+/// The largest error of an agent's times, as far as outages are concerned: 50 ms, in ns.
+const AGENT_ERROR_NS: u64 = 50_000_000;
 /// The longest accepted reply, 1 MiB, which is enough for a reply to CLUSTER NODES with a thousand nodes.
 const LONGEST: usize = 1 << 20;
 
@@ -66,13 +68,14 @@ impl Tries {
         None
     }
 
-    /// Returns the length of an outage that ended with a good reply at `good_ns`, and the possible error of this
-    /// length, both in seconds.
-    fn length_s(&self, outage: Option<NodeOutage>, good_ns: u64) -> (f64, f64) {
+    /// Returns the length of an outage that ended at `end_ns`, and the possible error of this length, both in seconds.
+    /// The search itself got a good reply at `good_ns`.
+    fn length_s(&self, outage: Option<NodeOutage>, (good_ns, end_ns): (u64, u64)) -> (f64, f64) {
         let Some(outage) = outage else { return (0.0, 0.0) };
+        let seen_ns = good_ns.min(end_ns);
         let late_ns =
-            if self.failed_ns > outage.since_ns { good_ns.saturating_sub(self.failed_ns) } else { 0 };
-        let length_ns = good_ns.saturating_sub(outage.since_ns);
+            if self.failed_ns > outage.since_ns { seen_ns.saturating_sub(self.failed_ns) } else { 0 };
+        let length_ns = end_ns.saturating_sub(outage.since_ns);
         (seconds(length_ns), seconds(outage.since_ns.saturating_sub(outage.before_ns) + late_ns))
     }
 }
@@ -126,20 +129,35 @@ pub(super) fn for_slots(
     let nodes = talks.get_mut(&node).and_then(|talk| talk.reply(&[b"CLUSTER", b"NODES"], LIMIT).ok());
     let NodesReply { epoch, cause } =
         nodes.and_then(|nodes| NodesReply::read(&nodes, &from)).unwrap_or_default();
-    let (outage, good_ns) = with_load(suspect.outage, plan.load_outages.of(suspect.node.index()), good_ns);
-    let (length_s, error_s) = tries.length_s(outage, good_ns);
+    let (outage, end_ns) = plan.with_load(suspect.outage, suspect.node.index(), good_ns, stop);
+    let (length_s, error_s) = tries.length_s(outage, (good_ns, end_ns));
     let by = "cluster".to_owned();
-    Some((node, (good_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause })))
+    Some((node, (end_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause })))
 }
 
-/// Combines the outage that the ping probe has measured with the outage that the load has measured. Returns the outage,
-/// and the time of the first good reply.
-fn with_load(own: Option<NodeOutage>, load: Option<NodeOutage>, good_ns: u64) -> (Option<NodeOutage>, u64) {
-    let begins_ns = own.map_or(good_ns.saturating_sub(RECENT_NS), |outage| outage.before_ns);
-    let Some(load) = load.filter(|load| load.since_ns >= begins_ns) else { return (own, good_ns) };
-    let good_ns = load.back_ns.map_or(good_ns, |back_ns| back_ns.min(good_ns));
-    let outage = own.unwrap_or(load);
-    (Some(NodeOutage { since_ns: outage.since_ns.min(load.since_ns), ..outage }), good_ns)
+impl FailoverPlan {
+    /// Combines the outage that the ping probe has measured with the outage that the load on node number `node` has
+    /// measured. Returns the outage, and the time of its end: the first good reply, or with agents the time at which all
+    /// agents get good replies again.
+    fn with_load(
+        &self,
+        own: Option<NodeOutage>,
+        node: usize,
+        good_ns: u64,
+        stop: &StopFlag,
+    ) -> (Option<NodeOutage>, u64) {
+        if self.has_agents {
+            stop.pause_until(Instant::now() + REPORTED_WITHIN);
+        }
+        let begins_ns = own.map_or(good_ns.saturating_sub(RECENT_NS), |outage| outage.before_ns);
+        let begins_ns = begins_ns.saturating_sub(if self.has_agents { AGENT_ERROR_NS } else { 0 });
+        let load = self.load_outages.of(node).filter(|load| load.since_ns >= begins_ns);
+        let Some(load) = load else { return (own, good_ns) };
+        let back_ns = load.back_ns.unwrap_or(good_ns);
+        let end_ns = if self.has_agents { back_ns.max(good_ns) } else { back_ns.min(good_ns) };
+        let outage = own.unwrap_or(load);
+        (Some(NodeOutage { since_ns: outage.since_ns.min(load.since_ns), ..outage }), end_ns)
+    }
 }
 
 /// The addresses of a server with a name, which is a host name or the name of a Sentinel service.
@@ -169,7 +187,7 @@ impl NamedServer<'_> {
     pub(super) fn search(
         &mut self,
         outage: NodeOutage,
-        load_outages: &NodeOutages,
+        plan: &FailoverPlan,
         (clock, stop): (Clock, &StopFlag),
     ) -> Option<(u64, EventKind)> {
         let is_service = matches!(self.target.address, Address::Service(_));
@@ -199,9 +217,9 @@ impl NamedServer<'_> {
         };
         // The ping probe itself may have been faster, if the name had changed before.
         let good_ns = outage.back_ns.map_or(good_ns, |back_ns| back_ns.min(good_ns));
-        let (outage, good_ns) = with_load(Some(outage), load_outages.of(0), good_ns);
-        let (length_s, error_s) = tries.length_s(outage, good_ns);
+        let (outage, end_ns) = plan.with_load(Some(outage), 0, good_ns, stop);
+        let (length_s, error_s) = tries.length_s(outage, (good_ns, end_ns));
         let (to, by) = (to.to_string(), by.to_owned());
-        Some((good_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause: state.cause() }))
+        Some((end_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause: state.cause() }))
     }
 }
