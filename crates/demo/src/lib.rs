@@ -1,6 +1,6 @@
 //! The built-in server of redyno.
 //!
-//! The documentation of the package `redyno`, the program, lists all modules.
+//! The documentation of `redyno`, the package with the program, lists all modules.
 
 use redyno_engine::{clock, endpoint, protocol, units};
 

@@ -8,8 +8,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// Nanoseconds in a second.
 pub const SECOND_NS: u64 = 1_000_000_000;
 
-/// The length of one tick of measurement, 250 ms. Workers and probes close an interval at every multiple of 250 ms, so
-/// the intervals of all threads end at the same times.
+/// The length of one tick, 250 ms. Workers and probes end an interval of measurement at every multiple of 250
+/// ms, so the intervals of all threads end at the same times.
 pub const TICK_NS: u64 = SECOND_NS / 4;
 
 /// A monotonic clock that starts at 0 when the session begins. All copies read the same time.
@@ -24,8 +24,8 @@ impl Clock {
         Self { origin: Instant::now() }
     }
 
-    /// Returns a clock that read 0 at the time `ago` before now, or `None` if the machine's own clock began
-    /// later.
+    /// Returns a clock that has run for the time `ago` already, or `None` if the machine's own clock has not
+    /// run for that long.
     pub fn started_ago(ago: std::time::Duration) -> Option<Self> {
         Instant::now().checked_sub(ago).map(|origin| Self { origin })
     }

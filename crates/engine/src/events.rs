@@ -26,10 +26,11 @@
 //! | `joined`, `left` | a server became a node of the session, or left the cluster |
 //! | `replication` | a replica's link went up or down, or replicas came or went |
 //! | `restart` | the server process was restarted |
-//! | `marker` | the marker of what this run must undo, a hash on the server, was lost or cannot be written |
+//! | `marker` | the marker (a hash on the server with what this run must undo) was lost or cannot be written |
 //! | `not permitted` | the server refuses a command, and redyno tries the command again once a minute |
 //! | `unreachable`, `reachable`, `figures refused` | polls of the server get no reply, a reply, or an error |
-//! | `load lost`, `load back`, `worker died`, `load stopped` | the load's connections and threads |
+//! | `load lost`, `load back` | connections of the load were lost, or are open again |
+//! | `worker died`, `load stopped` | a thread of the load died, or redyno switched the load off |
 //! | `prefill` | the phase that writes the keys of the workload has ended |
 //! | `paused` | redyno itself was stopped (Ctrl-Z) and continued |
 //! | `ping lost`, `ping back`, `ping error` | the ping probe has no connection, is connected again, or got an error |

@@ -48,12 +48,12 @@ use std::time::Duration;
 pub struct Fault {
     /// The kind of fault.
     pub kind: FaultKind,
-    /// The commands to which the fault applies. A stall does not use this field.
+    /// The commands to which the fault applies. A stall applies to the whole server, and ignores this field.
     pub scope: Scope,
     /// The requests or times at which the fault applies.
     pub when: When,
-    /// If set, the fault applies only to the request at this position, from 1, among the requests that arrived in one
-    /// read.
+    /// If set, the fault applies only to one of the requests that arrived in one read: the one at this
+    /// position, from 1.
     pub nth: Option<u64>,
     /// If set, the fault applies only to this node of a cluster, counted from 1.
     pub node: Option<usize>,

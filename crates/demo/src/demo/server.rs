@@ -67,7 +67,7 @@ pub enum Error {
         /// The reason.
         source: io::Error,
     },
-    /// The operating system did not create a poll or a thread.
+    /// The operating system refused a poll (such as an epoll instance) or a thread.
     #[error("the built-in server cannot run")]
     System(#[from] io::Error),
     /// The server's thread panicked, because of a bug.

@@ -46,7 +46,7 @@ const SLOTS: [&[u8]; 2] = [b"CLUSTER", b"SLOTS"];
 /// The command that requests the replicas of a primary outside a cluster.
 const REPLICATION: [&[u8]; 2] = [b"INFO", b"replication"];
 
-/// A cluster, and its last known topology. Dropping the cluster ends its thread.
+/// A cluster, and its last known topology. Dropping the cluster ends the thread that updates the topology.
 #[derive(Debug)]
 pub struct Cluster {
     shared: Arc<ClusterFollower>,

@@ -23,7 +23,7 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 pub struct Target {
     /// The address on which the server listens.
     pub address: Address,
-    /// The credentials on the server.
+    /// The credentials for the server.
     pub credentials: Option<Credentials>,
     /// The database for SELECT.
     pub db: u32,
@@ -33,8 +33,8 @@ pub struct Target {
     pub tls: Option<Tls>,
     /// The resolver for the server's host name.
     pub resolver: Resolver,
-    /// The counts of the commands that redyno's side connections send to the server and to other nodes of its
-    /// cluster.
+    /// The counts of the commands that redyno sends to the server and to other nodes of its cluster on side
+    /// connections, which belong neither to the load nor to the polls of the server's figures.
     pub side_calls: SideCalls,
 }
 

@@ -26,7 +26,7 @@ pub struct Greeting {
     password: Option<String>,
 }
 
-/// The server refused a command that a connection needs.
+/// The error if the server refuses a command that a connection needs.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{} was refused: {reply}", .dialect.named(*step))]
 pub struct GreetingError {
@@ -95,7 +95,7 @@ impl Greeting {
         Self { steps, bytes, dialect: target.dialect, is_stepwise, password }
     }
 
-    /// Returns the dialect in which the commands are encoded.
+    /// Returns the protocol in which the commands are encoded.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }

@@ -37,7 +37,8 @@ pub struct NodeOutages {
 }
 
 impl NodeOutages {
-    /// Creates an empty list of outages. Two outages of a node are at least `apart_ns` apart.
+    /// Creates an empty list of outages. A request that is lost less than `apart_ns` after an outage belongs
+    /// to this outage.
     pub fn apart(apart_ns: u64) -> Self {
         Self { last: Arc::default(), apart_ns }
     }

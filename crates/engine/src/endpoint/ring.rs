@@ -15,7 +15,8 @@ use super::{Address, Target};
 const DIGESTS: usize = 40;
 /// The default port of memcached, which libmemcached leaves out of the hashed address.
 const UNWRITTEN_PORT: u16 = 11_211;
-/// The largest number of servers on a ring. The number is limited because the arcs between points have 16-bit numbers.
+/// The largest number of servers on a ring. The number is limited because each arc (the part of the ring
+/// between two neighbouring points) has a 16-bit number.
 pub const MOST_RING_SERVERS: usize = u16::MAX as usize / (4 * DIGESTS);
 
 /// The reason why servers cannot share a load by consistent hash.
@@ -71,7 +72,8 @@ pub(super) fn check(servers: &[Target]) -> Result<(), RingError> {
 pub struct HashRing(Vec<u32>);
 
 impl HashRing {
-    /// Returns the ring of at most [`MOST_RING_SERVERS`] servers, and the index of the server of each arc.
+    /// Returns the ring of at most [`MOST_RING_SERVERS`] servers, and for each arc the index of the server
+    /// that stores its keys.
     pub fn of<'a>(servers: impl Iterator<Item = &'a Address>) -> (Self, Vec<u16>) {
         let mut points: Vec<(u32, u16)> = (0..)
             .zip(servers)

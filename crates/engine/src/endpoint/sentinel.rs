@@ -104,8 +104,9 @@ impl Service {
         target.resolver.start(&self.named(target, 3 * LIMIT)?.primary)?.wait(LIMIT)?.ok_or_else(late)
     }
 
-    /// Queries all Sentinels about the service for at most `limit`. Among the answers that arrive in time, returns the answer that reports
-    /// the latest failover, with the state in the opinion of all Sentinels that answered.
+    /// Queries all Sentinels about the service for at most `limit`. Returns the answer that reports the
+    /// latest failover. The state in this answer combines the opinions of all Sentinels that answered in
+    /// time.
     ///
     /// # Errors
     /// Fails if no Sentinel names the primary. The error contains the message of one of the Sentinels.

@@ -69,15 +69,15 @@ impl Talk {
         Self { longest, skipper: self.skipper.bounded(), ..self }
     }
 
-    /// Returns the same connection, for HTTP requests other than HEAD. Only the replies to HEAD have no
-    /// bodies.
+    /// Returns the same connection, which now expects replies with bodies: those to all HTTP requests except
+    /// HEAD.
     #[must_use]
     pub fn with_bodies(self) -> Self {
         Self { has_bodies: true, ..self }
     }
 
-    /// Connects to `target` by `deadline`, with TLS if required, and sends no command. A server that sends nothing in the
-    /// handshake gets at most [`HANDSHAKE_LIMIT`].
+    /// Connects to `target` by `deadline`, with TLS if required, and sends no command. Waits at most
+    /// [`HANDSHAKE_LIMIT`] if the server sends nothing in the TLS handshake.
     ///
     /// # Errors
     /// Fails if the target cannot be reached, or does not speak TLS as requested.

@@ -65,7 +65,7 @@ pub enum Placement {
     /// Keys are placed by the slots of a cluster.
     #[default]
     Slots,
-    /// Keys are placed by consistent hash: the slots are the arcs of a ring.
+    /// Keys are placed by consistent hash. The arcs of a ring take the place of slots.
     Ring(Arc<HashRing>),
     /// All keys are on node 0, which is a primary outside a cluster, and on its replicas.
     Replication,

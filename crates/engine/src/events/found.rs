@@ -69,7 +69,7 @@ pub struct SweptStep {
 pub struct SweptReceivers {
     /// The name of the measured times: `delivery`, `handover` or `invalidation`.
     pub of: String,
-    /// The p99 of these times; `None` with too few messages.
+    /// The p99 of the times that `of` names; `None` with too few messages.
     pub p99_us: Option<f64>,
     /// Lost messages.
     pub lost: u64,

@@ -17,7 +17,7 @@ pub struct GaugeSpec {
     pub source: GaugeSource,
     /// The chart of the gauge reaches from 0 to at least this value.
     pub top: f64,
-    /// The values with which the gauge needs attention.
+    /// The values at which the gauge needs attention.
     pub alarm: GaugeAlarm,
     /// The gauge's description, in a sentence.
     pub help: &'static str,
@@ -95,11 +95,11 @@ pub enum GaugeSource {
     InfoWord(&'static str, &'static str),
     /// The operating system of redyno's machine, on which the server may also run.
     Host,
-    /// Code that is specific to this gauge, which computes the gauge's value.
+    /// Code that computes the value of this gauge only.
     Own,
 }
 
-/// The values with which a gauge needs attention.
+/// The values at which a gauge needs attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GaugeAlarm {
     /// No value of the gauge needs attention.

@@ -81,7 +81,8 @@ impl Gauge {
         WATCHED.iter().map(|(gauge, ..)| *gauge)
     }
 
-    /// Returns the smallest reported shift of the gauge, in the gauge's unit, or `None` if the gauge is not watched.
+    /// Returns the size of the smallest shift of the gauge that is reported, in the gauge's unit, or `None`
+    /// if no shift of the gauge is reported.
     pub fn smallest_shift(self) -> Option<f64> {
         self.watched().map(|(_, least, _)| *least)
     }

@@ -30,7 +30,7 @@ pub struct Lap {
     pub core: Option<u16>,
 }
 
-/// A thread that measures itself. The value must stay on the thread that created it.
+/// A thread that measures itself. An `OwnThread` must stay on the thread that created it.
 #[derive(Debug)]
 pub struct OwnThread {
     queue: RunQueue,

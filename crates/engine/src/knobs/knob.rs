@@ -45,7 +45,7 @@ pub enum Knob {
     Exponent,
     /// The number of receivers of the messages that the workload sends.
     Receivers,
-    /// A number in the searches for nearest vectors.
+    /// A number in the searches for nearest vectors, such as the number of neighbours.
     Search(SearchNumber),
     /// The weight of the operation with this index in the workload.
     Weight(u16),

@@ -111,7 +111,7 @@ pub enum KnobError {
     Batch {
         /// The number of operations in a batch.
         pipeline: u32,
-        /// The largest size of the values of one operation, in bytes.
+        /// The largest size in bytes of all values of one operation together.
         values: u64,
     },
     /// The arrivals are `trace`, but the workload has no trace.

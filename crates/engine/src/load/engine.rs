@@ -52,9 +52,9 @@ pub struct SettingChange {
 
 /// The output of the engine.
 pub struct LoadOutput {
-    /// One ring of interval buffers for each worker.
+    /// For each worker, the collector's end of the ring buffers through which the worker passes its counts.
     pub rings: Vec<RingEnd>,
-    /// The rings of threads that are started later, such as the ring of the receivers' thread.
+    /// The same for threads that are started later, such as the receivers' thread.
     pub joined: Receiver<RingEnd>,
     /// Events of the workers.
     pub events: Receiver<LoadEvent>,
@@ -79,8 +79,9 @@ pub struct Load {
 }
 
 impl Load {
-    /// Starts the workers. The first segment has the number 1, and is a warm-up if `warmup` is not `None`. If the
-    /// workload has receivers, the load is off in this segment, and the load's time is paused.
+    /// Starts the workers. The first segment has the number 1, and is a warm-up if `warmup` is not `None`. If
+    /// the workload has receivers, the load is off in this segment, and the times of the warm-up and the load
+    /// do not begin to run.
     ///
     /// # Errors
     /// Fails if the host name of the target has no address, or if a worker cannot be set up.
@@ -253,8 +254,8 @@ impl Load {
         self.last_change()
     }
 
-    /// Applies a setting of the session for which this engine is an agent. Waits until the setting takes effect, at
-    /// most a second.
+    /// Applies a setting that the session sent to this engine, which is one of its agents. Waits until the
+    /// setting takes effect, at most a second.
     pub fn follow(&self, turn: &AgentSetting) {
         let now = self.settings.load_full();
         let phase = now.followed_by(turn, self.plan.fleet.share(), &self.stops);
@@ -303,8 +304,8 @@ impl Load {
         SettingChange { segment, since_ns, is_warmup, prefill }
     }
 
-    /// Returns whether the load is over. The load ends when its time has passed, or when its quota is spent and every
-    /// request is answered or lost.
+    /// Returns whether the load is over. The load ends when its time has passed, or when its limited number
+    /// of requests is sent, and every request is answered or lost.
     pub fn is_over(&self) -> bool {
         let phase = &self.settings.load().phase;
         let quota = phase.quota().filter(|_| phase.prefill().is_none());

@@ -49,12 +49,11 @@ pub trait Agents: Debug + Send + Sync {
     /// Passes a setting on to all agents. The times of the setting are relative to `clock`, the clock of the session.
     fn apply_setting(&self, turn: AgentSetting, clock: Clock);
 
-    /// Ends the load of all agents after the last setting. Waits for a limited time until the agents have stopped
-    /// sending.
+    /// Ends the load of all agents. Waits for a limited time until the agents have stopped sending.
     fn end(&self);
 
-    /// Returns whether all connected agents have finished the prefill of this setting, or its load with a
-    /// limited number of requests. Finished means that every request is sent and answered.
+    /// Returns whether all connected agents have finished the prefill of this setting, or its load if the
+    /// number of requests is limited. Finished means that every request is sent and answered.
     fn are_done(&self, generation: u32) -> bool;
 
     /// Returns the outages that the loads of all agents report.

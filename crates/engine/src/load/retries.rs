@@ -36,13 +36,14 @@ pub struct Retries {
     pub most: Option<u32>,
     /// The pause before the second attempt, at most 60 s.
     pub pause: Duration,
-    /// Each further pause of a request is the previous pause multiplied by this factor, at most 60 s. The
+    /// Each further pause of a request is the previous pause multiplied by this factor, but at most 60 s. The
     /// factor 0 means that all pauses are equal.
     pub factor: f64,
     /// The beginnings of the error lines after which a request is sent again. An empty list means all error
     /// lines except permanent errors.
     pub only: Vec<String>,
-    /// The sender for the requests that fail in the end. If its channel is full, the load is delayed.
+    /// The channel that gets the requests that failed and were not sent again. If the channel is full, the
+    /// load is delayed.
     pub failed: Option<SyncSender<FailedRequest>>,
     /// The number of different requests that were sent again. The load counts these requests.
     pub requests: AtomicU64,

@@ -23,7 +23,8 @@ pub(super) struct WorkerRing {
     back: Consumer<Box<IntervalBuffer>>,
 }
 
-/// The collector's end of the rings.
+/// The collector's end of the two rings between a worker and the collector. One ring passes full buffers to
+/// the collector, and the other returns empty buffers.
 pub struct RingEnd {
     /// Full buffers, in the order in which the worker sent them.
     pub intervals: Consumer<Box<IntervalBuffer>>,

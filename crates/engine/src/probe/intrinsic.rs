@@ -78,7 +78,7 @@ impl IntrinsicProbe {
         self.send(IntrinsicCommand::Run(length));
     }
 
-    /// Ends a run on demand before its time is over.
+    /// Ends a run that [`run`](Self::run) began, before its time is over.
     pub fn stop(&self) {
         self.send(IntrinsicCommand::Stop);
     }

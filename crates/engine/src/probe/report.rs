@@ -43,8 +43,8 @@ pub struct Ping {
     /// stamp`, `doubt` (the ping thread was interrupted between two clock readings), `clock step` (the wall clock
     /// was set meanwhile), `order` (the timestamps contradict each other, or the reply arrived after the wake-up).
     pub left_out: BTreeMap<String, u64>,
-    /// The kernel's own round trip of the connection at the end of the interval. `None` for a unix socket, on
-    /// systems other than Linux, and without a connection.
+    /// The round trip of the connection as the kernel measures it, at the end of the interval. `None` for a
+    /// unix socket, on systems other than Linux, and without a connection.
     pub tcp: Option<TcpRtt>,
     /// Failed PINGs by kind: a server error's prefix, `timeout`, `refused`, `reset`, `unreachable`, `protocol`, or
     /// `missed` if redyno itself did not run.

@@ -1,6 +1,6 @@
 //! Converts numbers to decimal digits, eight digits at a time.
 
-/// The number of digits of the number in a key's name.
+/// How many digits the number in a key's name has.
 pub const KEY_DIGITS: usize = 12;
 
 /// The first number with more than eight digits.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Redis and Valkey have about thirty kinds.
 pub const MAX_KINDS: usize = 64;
 
-/// The name under which all further kinds are counted.
+/// The name under which all kinds of errors beyond the first [`MAX_KINDS`] are counted.
 pub const OTHER: &str = "other";
 
 /// The first [`MAX_KINDS`] kinds of errors in server replies. Without the limit, a server that sends new kinds again
@@ -30,7 +30,7 @@ impl ErrorKinds {
         if is_ours(kind) || self.0.contains(kind) || self.is_new(kind) { kind } else { OTHER }
     }
 
-    /// Merges counts of further kinds into [`OTHER`].
+    /// Merges the counts of kinds that are not counted separately into [`OTHER`].
     pub fn limit(&mut self, errors: &mut BTreeMap<String, u64>) {
         let beyond: Vec<_> = errors.keys().filter(|kind| self.name(kind) == OTHER).cloned().collect();
         for kind in beyond.into_iter().filter(|kind| kind != OTHER) {

@@ -24,11 +24,11 @@ pub enum ReplyParts {
     Elements,
     /// The number at the beginning of Redis' lists: the cursor in a reply to SCAN.
     Cursors,
-    /// No parts: all requests are HEAD, so the replies of HTTP have no bodies.
+    /// No parts. All HTTP requests are HEAD, so the replies have headers and no bodies.
     Headers,
 }
 
-/// The result of a skipper: a complete reply, or a part of a reply if parts are counted.
+/// The result of a skipper: a complete reply or, if parts are requested, a part of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplyPiece<'a> {
     /// An element of the current reply that is not nested and not an error.

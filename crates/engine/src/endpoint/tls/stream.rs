@@ -222,8 +222,8 @@ impl<S: Read + Write> Read for TlsStream<S> {
 }
 
 impl<S: Read + Write> Write for TlsStream<S> {
-    /// Accepts plaintext, as long as the socket accepts the TLS records with earlier plaintext. The last
-    /// record may still wait to be written to the socket, see [`wants_write`](Self::wants_write).
+    /// Accepts plaintext until the socket does not accept the TLS records of earlier plaintext any more. The
+    /// last record may still wait to be written to the socket, see [`wants_write`](Self::wants_write).
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut taken = 0;
         loop {

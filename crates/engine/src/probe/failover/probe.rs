@@ -27,7 +27,7 @@ use crate::{
 /// The settings of the failover probe.
 #[derive(Debug, Clone)]
 pub struct FailoverPlan {
-    /// The number of the server in the session; with a cluster, the numbers are those of the cluster's nodes.
+    /// The number of the server in the session. With a cluster, this is the number of the node.
     pub node: usize,
     /// The server that the user named.
     pub target: Target,
