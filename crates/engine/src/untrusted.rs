@@ -5,9 +5,10 @@
 //!  reply, error, INFO, certificate, marker ─┐
 //!  a recording's strings ───────────────────┴─► gate ─► records ─► screen, lines, stderr, files, pictures
 //! ```
-//! The result contains nothing that a terminal, a file or a page would interpret instead of showing. Control characters
-//! (C0, DEL, C1), marks that change the writing direction, and characters without a width appear as `\x1b` and
-//! `\u{202e}`. Long text is cut. If a text is cleaned a second time, it does not change any more.
+//! The result contains nothing that a terminal, a web page or the reader of a file would interpret instead of
+//! showing it. Control characters (C0, DEL, C1), marks that change the writing direction, and characters
+//! without a width appear as `\x1b` and `\u{202e}`. Long text is cut. If a text is cleaned a second time, it
+//! does not change any more.
 //!
 //! A test of the whole program checks that no other module turns bytes into text.
 

@@ -4,11 +4,12 @@
 //!  load   ├──────────────────────────●────────○──────┤
 //!                               lower bound  upper bound     short trials narrow the bounds, full trials confirm them
 //! ```
-//! Loads are classified as in MLRsearch (RFC 9971, 6 and appendix A). Of the `WHOLE_S` seconds of full trials at a
-//! load, at most the share `EXCEED` may be bad. If more than this share is bad, the load is an upper bound. A load is a
-//! lower bound if the bad share cannot exceed `EXCEED` even if all missing trials are bad. A good short trial balances
-//! a bad short trial, and only bad full trials make an upper bound. In the RFC, a trial is bad if packets are lost.
-//! Here, a trial is bad if a percentile exceeds its limit. The tests verify how often the search finds the true value.
+//! Loads are classified as in MLRsearch (RFC 9971, 6 and appendix A). The full trials at a load last 6 s in
+//! all (`WHOLE_S`), and at most half of this time (`EXCEED`) may be bad. If more is bad, the load is an upper
+//! bound. A load is a lower bound if the bad share cannot exceed `EXCEED` even if all missing trials are bad.
+//! A good short trial cancels a bad short trial, and only bad full trials make an upper bound. In the RFC, a
+//! trial is bad if packets are lost. Here, a trial is bad if a percentile exceeds its limit. The tests verify
+//! how often the search finds the true value.
 
 /// The share of bad time that a lower bound may have.
 const EXCEED: f64 = 0.5;

@@ -9,8 +9,8 @@
 //! directly, and latencies by their logarithms, so that one stall does not decide the result. The module
 //! `drift` computes the confidence interval of the difference. This interval accounts for seconds that depend
 //! on each other, and for a possible drift. The interval contains the true difference in 97.5 of 100 pairs of
-//! series. If a common slope of both series explains so much of the difference that the rest is unclear, or
-//! points the other way, the verdict names drift as the reason.
+//! series. A common slope of both series may explain so much of the difference that the rest is unclear, or
+//! has the opposite sign. The verdict then names drift as the reason.
 //!
 //! A difference counts if it is at least 2 % and its interval excludes zero. Two series of the same run are reported as
 //! different in fewer than 5 of 100 pairs, even if their seconds depend on each other. The tests verify this limit of 5

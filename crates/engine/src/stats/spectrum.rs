@@ -2,7 +2,7 @@
 
 use super::Latency;
 
-/// One step of a spectrum.
+/// One step of a spectrum: a range of latencies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Band {
     /// The longest latency of this step in ns. The step begins after the end of the previous step.

@@ -27,7 +27,7 @@ const LEAST_SQUARE: f64 = 1e-12;
 /// The probability with which chance alone gives a κ that seems to differ from 0, in either direction.
 const CHANCE: f64 = 0.05;
 
-/// A fit of the law.
+/// A fit of the universal scalability law.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Usl {
     /// λ: the throughput at a concurrency of 1.
@@ -51,8 +51,8 @@ pub struct Knee {
 }
 
 impl Usl {
-    /// Fits the law to `points` of (N, throughput). Each N must occur only once. Returns `None` for fewer
-    /// than five points, or if the law does not describe the points.
+    /// Fits the law to `points` of (concurrency N, throughput). Each N must occur only once. Returns `None`
+    /// for fewer than five points, or if the law does not describe the points.
     pub fn of(points: &[(f64, f64)]) -> Option<Self> {
         let is_point = |(n, x): &(f64, f64)| *n >= 1.0 && *x > 0.0 && x.is_finite();
         if points.len() < LEAST_POINTS || !points.iter().all(is_point) {

@@ -21,8 +21,9 @@ pub struct IterationPoint {
     pub count: u64,
 }
 
-/// Iterates over percentiles as redis-benchmark does. Each percentile is in the middle between the previous percentile
-/// and 100, and percentiles in the same cell are skipped. The last value appears twice, because it is also the end.
+/// Iterates over percentiles as redis-benchmark does. Each percentile is in the middle between the previous
+/// percentile and 100. Percentiles in the same cell as the previous one are skipped. The last value appears
+/// twice, because it is also the end.
 pub fn over_percentiles(latency: &Latency) -> Vec<IterationPoint> {
     let mut levels = percentile_steps(latency, 1);
     levels.dedup_by(|next, before| next.count == before.count && next.count < latency.count());

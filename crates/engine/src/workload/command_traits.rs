@@ -8,7 +8,8 @@ macro_rules! traits {
         /// What is known of a command. A command that is not in the table has no traits.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub struct CommandTraits {
-            /// Where the keys are, as the table says it.
+            /// The places of the keys in the command, in the words of the table: `1` means word 1, and `none`
+            /// means no keys.
             pub keys: &'static str,
             $($(#[$doc])* pub $name: bool,)*
         }
@@ -40,13 +41,13 @@ traits! {
     strings
     /// The command changes or removes existing keys, but never creates a key.
     keeps
-    /// The command may write all its keys; other commands write the key in word 1 only.
+    /// The command may write all its keys. A command without this trait writes at most the key in word 1.
     writes_all
     /// memcached's reply to the command shows whether the key was found. The replies EN, NF, NOT_FOUND, and END without
     /// a value mean that the key is missing.
     memcached
-    /// The command is of vector sets, which are a module of Redis 8. Unlike the names of other module commands, these
-    /// names have no dot.
+    /// The command works on vector sets, which are a module of Redis 8. Unlike the names of other module
+    /// commands, its name has no dot.
     vectors
     /// The second word of the command is a subcommand. The server counts each subcommand separately.
     group
@@ -61,7 +62,8 @@ traits! {
     values_3
     /// The command has no values: the arguments after the key are names of fields, numbers and options.
     no_values
-    /// A sample of commands shows no key of the command. The arguments of some of these commands are passwords.
+    /// If the command occurs in a sample of MONITOR's output, none of its arguments is shown as a key. Some
+    /// of these commands have a password as argument.
     no_sample
 }
 

@@ -51,7 +51,8 @@ pub enum Distribution {
     /// YCSB's exponential distribution: the newest key is the hottest, and the newest 6/7 of the keys get 95 % of the
     /// draws.
     Exponential,
-    /// A bell curve over the numbers of the keys (memtier's G). A number outside the set is drawn again.
+    /// A bell curve over the numbers of the keys (memtier's G). If a drawn number is outside the set, another
+    /// number is drawn.
     Gaussian {
         /// The number at the peak of the curve; by default the middle of the set.
         #[serde(default)]

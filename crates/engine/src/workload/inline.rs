@@ -30,7 +30,8 @@ const NUMBERS: [(&str, u8); 12] = [
     ("__RAND2__", 0),
 ];
 
-/// Returns the placeholders of other tools for a number, each with the set from which the number is drawn.
+/// Returns the placeholders of other tools for a number, such as `__rand_int__`, each with the set from which
+/// the number is drawn.
 pub fn numbers() -> impl Iterator<Item = (&'static str, Keyset)> {
     NUMBERS.into_iter().map(|(name, digits)| (name, Keyset { bare: true, digits, ..Keyset::default() }))
 }

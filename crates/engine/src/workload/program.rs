@@ -122,8 +122,8 @@ impl Program {
         self
     }
 
-    /// Returns the program with the counters of `before` and of earlier programs, for each set of keys with the same
-    /// name and prefix.
+    /// Returns the program with the counters of `before` and of earlier programs. A set of keys that has the
+    /// same name and prefix as in one of these programs thus continues the sequence of its keys.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         self.counted.extend(before.counted.clone());

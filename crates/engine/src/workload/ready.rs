@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-/// The complete requests of an operation. The number of the next request is the number of a key, which is
-/// drawn from a set of keys. The key itself is not sent.
+/// The complete requests of an operation. The next request is drawn as a key is drawn: a number from a set of
+/// keys. The key itself is not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompleteRequests {
     /// The name of the set of keys. The numbers of this set begin at 0.

@@ -29,7 +29,8 @@ pub struct NodeState {
     pub pings: Latency,
     /// The number of PINGs that failed, by the kind of error.
     pub ping_errors: BTreeMap<String, u64>,
-    /// The last gauges of server and host. If a gauge reports increments, this is the sum of all its increments.
+    /// The last gauges of server and host. For a gauge that reports increments, the value is the sum of all
+    /// increments.
     pub gauges: Gauges,
 }
 

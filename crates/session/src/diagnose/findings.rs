@@ -124,8 +124,9 @@ impl Findings {
         TimeSpent::of(&self.now)
     }
 
-    /// Takes a record of another node of the session. The first node uses these records to compare itself
-    /// with the other nodes. Any other node uses only the segments, which contain the settings of the load.
+    /// Takes a record of another node of the session. If this target is the first node, these records serve
+    /// to compare it with the other nodes. For any other node, only the segments count, which contain the
+    /// settings of the load.
     pub fn push_other(&mut self, record: &Record) {
         self.now.push_other(record);
         self.watches.iter_mut().for_each(|watch| watch.rule.push_other(record));

@@ -124,7 +124,7 @@ impl CurvePoint {
 /// The measured points over one knob or server parameter, sorted by value, then by segment.
 #[derive(Debug, Clone)]
 pub struct Curve {
-    /// The dimension of the curve.
+    /// The dimension of the curve: the knob or server parameter whose values are compared.
     pub dimension: Dimension,
     /// The points of the curve.
     pub points: Vec<CurvePoint>,

@@ -80,8 +80,8 @@ impl Dimension {
         }
     }
 
-    /// Returns whether the dimension is a concurrency. The universal scalability law applies only to such
-    /// dimensions.
+    /// Returns whether the dimension is a concurrency, such as the number of clients. The universal
+    /// scalability law applies only to such dimensions.
     pub fn is_concurrency(self) -> bool {
         match self {
             Self::Knob(knob) => matches!(knob, Knob::Clients | Knob::Pipeline),

@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Program {
-    /// Returns the program with counters for its messages, if `workload` has receivers. The program must be compiled
-    /// from `workload`.
+    /// Returns the program with counters that number its messages, if `workload` has receivers. The program
+    /// must be compiled from `workload`.
     #[must_use]
     pub fn numbering(mut self, workload: &Workload, keyspace: u64, names: &KeyNames, clock: Clock) -> Self {
         self.sources.messages = Messages::of(workload, keyspace, names, clock).map(Arc::new);

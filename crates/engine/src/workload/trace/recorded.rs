@@ -197,12 +197,12 @@ impl Trace {
         (u128::from(last) * u128::from(count) / u128::from(count.saturating_sub(1).max(1))).max(1000) as u64
     }
 
-    /// Returns the bytes of all commands that may write.
+    /// Returns the total size in bytes of all commands that may write.
     pub fn written(&self) -> u64 {
         self.0.written
     }
 
-    /// Returns the bytes of the largest command.
+    /// Returns the size in bytes of the largest command.
     pub fn largest(&self) -> u64 {
         self.0.largest
     }

@@ -9,7 +9,8 @@ use crate::workload::{Content, Size, ValueKind, Workload, chooser::share, value_
 /// The number of bytes that are copied at a time for a small value.
 const BLOCK: usize = 64;
 
-/// The values of a workload, by the numbers of their kinds. Copies share the pools.
+/// The values of a workload, by the numbers of their kinds. Values are cut out of pools of bytes, which all
+/// copies share.
 #[derive(Debug, Clone)]
 pub struct Values {
     kinds: Arc<[Cutter]>,

@@ -30,7 +30,7 @@ const OF_ALL: [Figure; 7] = [
 /// The figures that are compared for each operation, if a workload has several operations.
 const OF_OPERATION: [Figure; 2] = [figures::OPS_PER_S, figures::SERVICE_P99];
 
-/// The times of an A/B, in seconds.
+/// The times of an A/B, which measures two settings or targets (A and B) in alternation.
 #[derive(Debug, Clone, Copy)]
 pub struct AbPlan {
     /// The time that is left out of the measurement after each switch to the other side, in seconds.
