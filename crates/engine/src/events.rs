@@ -129,7 +129,7 @@ event_kinds! {
         let _ = arguments;
         format!("a {part} of {}: {command}{}", units::bytes(*bytes), after(" from ", client))
     };
-    /// The number of further COMMANDLOG entries of the same poll and part; these entries have no events of their own.
+    /// The number of further COMMANDLOG entries of the same poll and kind (`part`), which have no events of their own.
     MoreLargeCommands { entries: u64, part: String } "commandlog"
         format!("{} more entries about a large {part}", units::grouped(*entries));
     /// The server's latency monitor reported an event, with its last and its longest latency.

@@ -164,7 +164,7 @@ impl Cluster {
         self.shared.topology.load()
     }
 
-    /// Records that the topology may be outdated, so that the thread requests it again. Returns at once.
+    /// Records that the topology may be outdated, so that it is requested again. Returns at once.
     pub fn mark_stale(&self) {
         if !self.shared.is_stale.swap(true, Ordering::AcqRel) {
             // The thread holds this lock while it decides whether to sleep, so the thread misses no report.

@@ -81,14 +81,14 @@ impl Gauge {
         WATCHED.iter().map(|(gauge, ..)| *gauge)
     }
 
-    /// Returns the size of the smallest shift of the gauge that is reported, in the gauge's unit, or `None`
-    /// if no shift of the gauge is reported.
+    /// Returns the size of the smallest shift of the gauge that is reported, in the gauge's unit. Returns
+    /// `None` if shifts of the gauge are never reported.
     pub fn smallest_shift(self) -> Option<f64> {
         self.watched().map(|(_, least, _)| *least)
     }
 
-    /// Returns the gauge's name for a sentence, such as `new connections`. If the gauge is not watched, returns a short
-    /// name.
+    /// Returns the gauge's name for a sentence, such as `new connections`. If shifts of the gauge are never
+    /// reported, returns a short name.
     pub fn in_words(self) -> &'static str {
         self.watched().map_or(self.alone(), |(.., words)| words)
     }

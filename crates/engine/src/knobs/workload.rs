@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::workload::{Distribution, Operation, SearchNumber, Workload};
 
 impl Workload {
-    /// Returns whether GET and SET are the only operations. If so, the share of reads replaces their weights.
+    /// Returns whether GET and SET are the only operations. If so, a user sets the share of reads instead of
+    /// their weights.
     pub fn has_get_and_set_alone(&self) -> bool {
         let mut names: Vec<_> = self.operations.iter().map(|operation| operation.name.as_str()).collect();
         names.sort_unstable();

@@ -51,8 +51,8 @@ pub struct WatchedServer {
     pub pid: ServerPid,
 }
 
-/// The process ID of a server. The control plane reads it from the server, and the host probe uses it. Clones
-/// share their state.
+/// The process ID of a server. The control plane, which polls the server's own figures, sets the ID, and the
+/// host probe uses it. Clones share their state.
 #[derive(Debug, Clone, Default)]
 pub struct ServerPid(Arc<AtomicU32>);
 

@@ -8,9 +8,9 @@ const CLUSTERS: u64 = 256;
 /// centres around the origin.
 const SPREAD: f32 = 0.7;
 
-/// Appends the vector of a number in a set: `dimensions` single-precision floats in little-endian order (FP32). The
-/// vector has length 1, so the inner product, the cosine and the Euclidean distance give the same neighbours. The
-/// vectors of all sets have the same cluster centres.
+/// Appends the vector of a number in a set: `dimensions` single-precision floats in little-endian order
+/// (FP32). The vector has length 1, so the inner product, the cosine and the Euclidean distance give the same
+/// neighbours. The vectors form clusters, and the centres of the clusters are the same for all sets.
 pub fn append_vector((set, number): (u16, u64), dimensions: usize, out: &mut Vec<u8>) {
     let own = mixed(mixed(number) ^ u64::from(set));
     let centre = mixed(own % CLUSTERS);

@@ -101,7 +101,8 @@ impl Compact {
     /// A latency belongs to the first row whose end is at or above the latency. If there is no such row, the
     /// latency belongs to the last row.
     ///
-    /// If a step contains the end of a row, all latencies of the step belong to the row of the step's upper end.
+    /// If the end of a row lies within a step, all latencies of the step count as if they were at the step's
+    /// upper end.
     pub fn add_to_rows(&self, ends_ns: &[u64], rows: &mut [u64]) {
         let Some(last) = rows.len().checked_sub(1) else { return };
         let mut row = 0;

@@ -85,8 +85,8 @@ pub struct KeysPreview {
     pub grows: bool,
     /// The distribution; `None` if operations use only new keys.
     pub distribution: Option<Distribution>,
-    /// The shares of the hottest keys in the draws, before the load inserts new keys. `None` if the shares cannot be
-    /// computed in closed form.
+    /// The shares of the hottest keys in the draws, before the load inserts new keys. `None` if there is no
+    /// formula for the shares.
     pub hottest: Option<HottestShares>,
 }
 

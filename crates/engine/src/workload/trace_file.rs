@@ -21,7 +21,7 @@ use crate::{
     untrusted,
 };
 
-/// The header line of a capture whose values were replaced by their lengths.
+/// The header line of a capture (a file of recorded commands) whose values were replaced by their lengths.
 pub const LENGTHS: &str = "# values: (N bytes)";
 /// The name of the set of keys, and the name of the operation that sends all rare commands.
 const KEYS: &str = "trace";

@@ -51,9 +51,9 @@ pub struct VectorQuery {
 }
 
 impl Workload {
-    /// Returns the search for nearest vectors of a load with `keyspace` keys; `None` if there is no search.
-    /// The search is the first operation whose only step contains a query vector. The query vector and the
-    /// vectors of the prefill belong to different sets.
+    /// Returns the search for nearest vectors that a load with `keyspace` keys performs; `None` if there is
+    /// no search. The search is the first operation whose only step contains a query vector. The query vector
+    /// and the vectors of the prefill belong to different sets.
     ///
     /// # Errors
     /// Fails if the stored vectors need more than 512 MiB of memory, or if the exact neighbours among the vectors of a

@@ -90,8 +90,8 @@ impl FindingsByNode {
         &self.nodes[0]
     }
 
-    /// Takes the next record of any node. Returns a line for each warning or problem that begins or ends; a line about
-    /// another node than the first begins with the address of the node.
+    /// Takes the next record of any node. Returns a line for each warning or problem that begins or ends. A
+    /// line about any node but the first begins with the address of the node.
     pub fn push(&mut self, record: &Record) -> Vec<String> {
         self.make_room(record);
         let mut lines = Vec::new();

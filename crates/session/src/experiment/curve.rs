@@ -136,8 +136,8 @@ impl Curve {
         Self { dimension, points: Vec::new() }
     }
 
-    /// Returns the curve of a session. The points come from segments under load that have a value of the dimension.
-    /// Warm-ups are left out.
+    /// Returns the curve of a session. The points come from the segments under load in which the dimension
+    /// has a value. Warm-ups are left out.
     pub fn of_segments<'a>(dimension: Dimension, segments: impl Iterator<Item = &'a SegmentTotal>) -> Self {
         let mut curve = Self::new(dimension);
         for (value, others, segment) in valued(dimension, segments.collect()) {

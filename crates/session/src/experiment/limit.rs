@@ -147,7 +147,7 @@ impl Limit {
         ns.map(|ns| ns as f64 / 1e3)
     }
 
-    /// Returns the limit as the bound of a latency.
+    /// Returns the limit as a [`LatencyBound`], the type that conditions use too.
     pub fn bound(&self) -> LatencyBound {
         LatencyBound {
             words: self.to_string(),

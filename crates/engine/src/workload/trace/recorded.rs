@@ -180,12 +180,13 @@ impl Trace {
         &self.0.file
     }
 
-    /// Returns the number of commands that are sent in one pass.
+    /// Returns the number of commands that are sent in one pass over the file.
     pub fn count(&self) -> u64 {
         self.0.commands.count()
     }
 
-    /// Returns the names of the commands that are not sent, each with the number of its calls.
+    /// Returns the names of the commands that are not sent, each with the number of times that the file
+    /// contains the command.
     pub fn not_sent(&self) -> &[(String, u64)] {
         &self.0.not_sent
     }
