@@ -9,7 +9,8 @@ use crate::units;
 /// A level shift: a figure left its usual level, and possibly came back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ShiftReport {
-    /// The figure: the name of a gauge, `ping_p50`, `ping_p99`, `ping_max`, or `command_` followed by a command.
+    /// The figure: the name of a gauge (a number that redyno samples, such as the memory in use), `ping_p50`,
+    /// `ping_p99`, `ping_max`, or `command_` followed by a command.
     pub figure: String,
     /// The figure's name for people, `p50 of PING`.
     pub label: String,

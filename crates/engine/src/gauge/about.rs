@@ -1,6 +1,6 @@
 //! The description of a gauge.
 
-/// The properties of a gauge: a row of the table of gauges.
+/// The properties of a gauge (a figure of the server or its host): a row of the table of gauges.
 #[derive(Debug, PartialEq)]
 pub struct GaugeSpec {
     /// The gauge's name in files and exports.

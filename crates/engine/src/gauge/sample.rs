@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 
 use super::{GAUGES, Gauge};
 
-/// The values of all gauges at one moment. A gauge may have no value. Only gauges with a value take memory,
-/// because a history has thousands of samples, and most gauges have no value.
+/// The values of all gauges (figures of a server and its host) at one moment. A gauge may have no value. Only
+/// gauges with a value take memory, because a history has thousands of samples, and most gauges have no
+/// value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Gauges {
     /// One bit per gauge, which is set if the gauge has a value.

@@ -11,7 +11,7 @@ use crate::units;
 macro_rules! gauges {
     ($($id:ident $name:literal $group:ident $label:literal $unit:expr, $kind:ident $source:expr, $top:literal $alarm:ident
         $help:literal;)*) => {
-        /// A gauge, as an index of the table.
+        /// A gauge (a figure of a server or its host), as an index of the table.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Gauge {
             $(#[doc = $help] $id,)*

@@ -81,8 +81,8 @@ impl Gauge {
         WATCHED.iter().map(|(gauge, ..)| *gauge)
     }
 
-    /// Returns the size of the smallest shift of the gauge that is reported, in the gauge's unit. Returns
-    /// `None` if shifts of the gauge are never reported.
+    /// Returns the size of the smallest shift (a change that lasts) of the gauge that is reported, in the
+    /// gauge's unit. Returns `None` if shifts of the gauge are never reported.
     pub fn smallest_shift(self) -> Option<f64> {
         self.watched().map(|(_, least, _)| *least)
     }

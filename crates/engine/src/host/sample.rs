@@ -12,7 +12,7 @@ pub struct HostSample {
     /// The time since the previous sample, in seconds, or `None` for the first sample, which has no rates and shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_s: Option<f64>,
-    /// The gauges of the machine and of the server's process. Rates are per second.
+    /// The gauges (sampled figures) of the machine and of the server's process. Rates are per second.
     #[serde(flatten)]
     pub gauges: Gauges,
     /// The used share of each core, by the number of the core.

@@ -27,7 +27,7 @@ fn typed_length(text: &str) -> Result<Option<RandomLength>, ParseLengthError> {
 /// A setting that a user changes by typing its name and a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adjustable {
-    /// A knob of the screen's knob panel.
+    /// A knob: a setting on the screen's knob panel.
     Knob(Knob),
     /// The weight of one operation. The typed value contains the operation's name and the weight.
     Weight,

@@ -16,8 +16,8 @@ pub enum Arrivals {
     Constant,
     /// Requests are due at random intervals with an exponential distribution, as from many independent users.
     Poisson,
-    /// Requests are due at the times of the workload's trace. These times are scaled, so that the mean rate
-    /// is the rate of the load.
+    /// Requests are due at the times of the workload's trace (a file of recorded commands). These times are
+    /// scaled, so that the mean rate is the rate of the load.
     Trace,
     /// Requests come in bursts. Within a burst, requests are due at equal short intervals, and between bursts at equal
     /// longer intervals.

@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// A setting that a user can change while the load runs.
+/// A knob: a setting that a user can change while the load runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Knob {
     /// The number of connections.
@@ -60,7 +60,7 @@ pub enum KnobChangeError {
     /// The workload lacks GET or SET, or both have the weight 0.
     #[error("this workload lacks GET or SET, so there is no share of reads to change; change its weights")]
     NoReads,
-    /// The knob has no effect on the commands of a trace.
+    /// The knob has no effect on the commands of a trace (a file of recorded commands).
     #[error("a trace sends the commands of its file; change clients, pipeline, rate or arrivals instead")]
     Traced,
     /// The workload sets the sizes of all its values, so the knob has no effect.

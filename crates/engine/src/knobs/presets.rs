@@ -3,7 +3,8 @@
 use super::{Arrivals, Knobs};
 use crate::workload::Workload;
 
-/// A named combination of values for all knobs. A preset does not switch the load on or off.
+/// A named combination of values for all knobs (the settings of the load). A preset does not switch the load
+/// on or off.
 #[derive(Debug, Clone, Copy)]
 pub struct KnobPreset {
     /// The preset's name.

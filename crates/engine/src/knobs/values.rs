@@ -18,8 +18,8 @@ pub const MAX_PIPELINE: u32 = 10_000;
 /// The largest number of keys, so that the number of a key has at most twelve digits.
 pub const MAX_KEYSPACE: u64 = 999_999_999_999;
 
-/// The settings of the load at one moment. A change of these settings begins a new segment of redyno's
-/// session.
+/// The knobs: all settings of the load at one moment. A change of these settings begins a new segment of
+/// redyno's session. Within a segment, the settings do not change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Knobs {
     /// Whether requests are sent.

@@ -28,7 +28,8 @@ impl Workload {
         Arc::new(turned)
     }
 
-    /// Returns whether both workloads have the same operations. Parts that knobs change, such as weights, may differ.
+    /// Returns whether both workloads have the same operations. Parts that a user can change, such as
+    /// weights, may differ.
     pub fn has_operations_of(&self, other: &Self) -> bool {
         let bare = |operation: &Operation| {
             let step = |step: &String| SearchNumber::Ef.set(&SearchNumber::Neighbours.set(step, 0), 0);

@@ -16,7 +16,8 @@ const FEWEST: u64 = 10;
 /// histogram.
 const ALL_WATCHED: usize = 64;
 
-/// The messages that the receivers of a workload got in an interval. All these messages were sent in the same segment.
+/// The messages that the receivers (clients that wait for messages) of a workload got in an interval. All
+/// these messages were sent in the same segment, between two changes of the settings.
 #[derive(Debug)]
 pub struct ReceivedCounts {
     /// The mechanism by which the receivers get messages.

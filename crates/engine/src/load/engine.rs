@@ -37,16 +37,16 @@ use crate::{
 /// ns. After a longer build, the setting is built again. A build usually takes one or two microseconds.
 const AT_ONCE_NS: u64 = 10_000;
 
-/// A change of the knobs that is in effect.
+/// A change of the knobs (the settings of the load) that is in effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettingChange {
-    /// The number of the new segment.
+    /// The number of the new segment, which lasts until the next change.
     pub segment: u32,
     /// The time at which the segment began, in ns.
     pub since_ns: u64,
     /// Whether the new segment belongs to the warm-up.
     pub is_warmup: bool,
-    /// The prefill with which the new segment begins, if there is one.
+    /// The prefill (the writing of the workload's keys) with which the new segment begins, if there is one.
     pub prefill: Option<Prefilling>,
 }
 

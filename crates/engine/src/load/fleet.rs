@@ -22,7 +22,7 @@ pub enum Fleet {
     /// This engine generates the whole load.
     #[default]
     Alone,
-    /// The agents generate the load, and this engine has no workers.
+    /// Agents, which are engines on other machines, generate the load. This engine has no workers.
     Led(Arc<dyn Agents>),
     /// This engine belongs to an agent: it applies the settings of a session, and generates this share of the load.
     Agent(Share),
@@ -65,7 +65,7 @@ pub trait Agents: Debug + Send + Sync {
 /// A setting, as it is passed on to agents. The times of the setting are relative to the session's clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentSetting {
-    /// The number of the setting and of its segment.
+    /// The number of the setting, and of the segment that begins with this setting.
     pub generation: u32,
     /// The time at which the setting takes effect, in ns.
     pub since_ns: u64,

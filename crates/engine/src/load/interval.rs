@@ -9,10 +9,11 @@ use crate::{
     workload::{Operations, OutgoingRequests},
 };
 
-/// One worker's counts of one segment during one interval. The worker sends the buffer to the collector,
-/// which adds up the counts of all workers, clears the buffer and returns it. The buffer is aligned to 128
-/// bytes, so that the buffer shares no cache lines with other data. A single line of 64 bytes is not enough,
-/// because processors fetch two lines at a time.
+/// The counts of one worker (a thread of the load) for one segment (the time between two changes of the
+/// settings) during one interval. The worker sends the buffer to the collector, which adds up the counts of
+/// all workers, clears the buffer and returns it. The buffer is aligned to 128 bytes, so that the buffer
+/// shares no cache lines with other data. A single line of 64 bytes is not enough, because processors fetch
+/// two lines at a time.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct IntervalBuffer {

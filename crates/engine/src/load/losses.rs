@@ -4,8 +4,8 @@
 /// An event of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadEvent {
-    /// Since its last tick, a worker has lost connections, or has reopened lost connections. This event is sent before
-    /// the counts of the tick.
+    /// A worker (a thread of the load) has lost connections, or has reopened lost connections, since its last
+    /// tick (an interval of 250 ms). This event is sent before the counts of the tick.
     Losses {
         /// The worker's number, from 0.
         worker: usize,

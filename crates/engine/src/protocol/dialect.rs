@@ -16,7 +16,7 @@ use super::{
     words,
 };
 
-/// A protocol that servers speak.
+/// A dialect: a protocol that servers speak.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Dialect {
     /// The protocol of every Redis and Valkey.
@@ -176,8 +176,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the commands of a connection's greeting, in the order in which they are sent. Each command has one
-    /// reply.
+    /// Returns the greeting of a connection, which consists of its first commands, in the order in which they
+    /// are sent. Each command has one reply.
     pub fn greeting_commands(self, who: &GreetingParameters) -> Vec<(GreetingCommand, Vec<u8>)> {
         match self {
             Self::Resp2 => resp::introduce(who, false),

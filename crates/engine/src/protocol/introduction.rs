@@ -1,6 +1,7 @@
 //! The steps of a connection's greeting (its first commands), and the meaning of error replies to them.
 
-/// The parameters of a client's greeting: user, password, database and name.
+/// The parameters of a client's greeting (the first commands on a connection): user, password, database and
+/// name.
 #[derive(Debug, Clone, Copy)]
 pub struct GreetingParameters<'a> {
     /// The user; `None` is the default user.

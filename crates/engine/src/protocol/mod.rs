@@ -1,5 +1,5 @@
-//! The bytes of requests and replies: the dialects, the templates of requests, and the skipper that finds the ends of
-//! replies.
+//! The bytes of requests and replies: the dialects (the protocols of servers), the templates of requests, and
+//! the skipper that finds the ends of replies.
 //!
 //! This module uses no sockets and no clocks. Replies of the load are not decoded. A load generator only
 //! needs to know where a reply ends, and whether the reply is an error.

@@ -4,7 +4,8 @@ use thiserror::Error;
 
 use super::digits::KEY_DIGITS;
 
-/// The error for a command that a dialect does not have, or for arguments that the dialect does not accept.
+/// The error for a command that a dialect (a server's protocol) does not have, or for arguments that the
+/// dialect does not accept.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct UnsupportedCommand(pub(super) String);

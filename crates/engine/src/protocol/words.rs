@@ -1,6 +1,6 @@
 //! The words that differ in messages about Redis, memcached and HTTP.
 
-/// The words that messages to the user contain for servers of one dialect.
+/// The words that messages to the user contain for servers of one dialect (protocol).
 #[derive(Debug, PartialEq, Eq)]
 pub struct DialectWords {
     /// The name of the server.

@@ -54,7 +54,8 @@ traits! {
     /// The command changes the connection itself, such as its database, its user, its name, or the number of replies to
     /// a request. After such a command, redyno would leave keys behind, or assign replies to the wrong requests.
     connection
-    /// A replayed trace sends this command, because it changes only its own keys and does not block.
+    /// redyno sends the command when it replays a trace, because the command changes only its own keys and
+    /// does not block.
     sent
     /// The values of the command begin at word 2. The words before it are the key, numbers and names.
     values_2

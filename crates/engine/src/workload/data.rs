@@ -19,7 +19,7 @@ pub struct Workload {
     /// A description of the workload in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// The sets of keys by name. In a step, `{key}` draws a key of the set `key`.
+    /// The sets of keys by name. In a step (a command of an operation), `{key}` draws a key of the set `key`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub keys: BTreeMap<String, Keyset>,
     /// The kinds of values by name. In a step, `{text}` draws a value of the kind `text`. If no kind has the name

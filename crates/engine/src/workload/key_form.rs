@@ -33,7 +33,7 @@ pub enum KeyNaming {
     GoYcsb,
     /// No text, so the set has one key.
     Nothing,
-    /// Any text, for the key names in a trace.
+    /// Any text, for the key names in a trace (a file of recorded commands).
     Anything,
 }
 

@@ -18,7 +18,8 @@ const RECENT: u64 = 4;
 /// The number of bits that count the messages in a stamp's first number. The upper bits of this number are the mark.
 const NUMBER_BITS: u32 = 44;
 
-/// The messages that were sent to each channel. Workers send, and the thread of the receivers reads.
+/// The messages that were sent to each channel. The threads of the load send the messages, and the thread of
+/// the receivers reads them.
 #[derive(Debug)]
 pub struct Messages {
     /// The kind of the receivers.

@@ -53,7 +53,8 @@ impl Workload {
         self.compiled().prefill.iter().filter_map(filled)
     }
 
-    /// Returns the number of requests in the prefill of a load with `keyspace` keys.
+    /// Returns the number of requests in the prefill, which writes the keys before a load with `keyspace`
+    /// keys.
     pub fn prefill_requests(&self, keyspace: u64) -> u64 {
         let requests = self.prefill_steps(keyspace).map(|filled| filled.numbers.end - filled.numbers.start);
         requests.fold(0, u64::saturating_add)

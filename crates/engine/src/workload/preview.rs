@@ -26,7 +26,7 @@ pub struct PreviewInput<'a> {
     /// The workload. The workload must be [valid](Workload::check), and the dialect must
     /// [support](Workload::check_dialect) it.
     pub workload: &'a Workload,
-    /// The dialect of the server.
+    /// The protocol of the server.
     pub dialect: Dialect,
     /// The number of keys in sets that do not define their number of keys.
     pub keyspace: u64,

@@ -55,8 +55,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles a [valid](Workload::check) workload for a dialect. A set that does not define its number of keys has
-    /// `keyspace` keys. `names` contains the prefix of all keys, and `values` must be created from this workload.
+    /// Compiles a [valid](Workload::check) workload for a dialect (protocol). A set that does not define its
+    /// number of keys has `keyspace` keys. `names` contains the prefix of all keys, and `values` must be
+    /// created from this workload.
     pub fn new(
         workload: &Workload,
         dialect: Dialect,

@@ -47,7 +47,7 @@ impl SearchNumber {
         self.words().iter().flat_map(|word| step.match_indices(word)).filter_map(place).collect()
     }
 
-    /// Returns the step with this value for the number.
+    /// Returns the step (a command of an operation) with this value for the number.
     pub fn set(self, step: &str, value: u32) -> String {
         let (mut step, mut places) = (step.to_owned(), self.places(step));
         places.sort_unstable_by_key(|place| Reverse(place.start));

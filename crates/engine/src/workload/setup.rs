@@ -41,9 +41,9 @@ impl Workload {
         names
     }
 
-    /// Returns the setup's commands for a [valid](Self::check) workload. `dialect` is the dialect of the server, and
-    /// `names` contains the prefix of the keys. The load has `keyspace` keys, and values have `value_size` bytes. The
-    /// same seed gives the same commands.
+    /// Returns the setup's commands for a [valid](Self::check) workload. `dialect` is the protocol of the
+    /// server, and `names` contains the prefix of the keys. The load has `keyspace` keys, and values have
+    /// `value_size` bytes. The same seed gives the same commands.
     pub fn setup_commands(
         &self,
         (dialect, names): (Dialect, &KeyNames),

@@ -34,7 +34,7 @@ const OPEN: [Figure; 7] = [
 /// The figures that are compared for each single operation.
 const OF_OPERATION: [Figure; 3] = [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99];
 
-/// The comparison of the runs of two sides.
+/// The comparison of two sides, each with one run or several runs.
 #[derive(Debug, Clone)]
 pub struct RunComparison {
     /// The differences: first for all operations together, then for each operation.

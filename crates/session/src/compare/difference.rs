@@ -9,7 +9,8 @@ use crate::{
     units,
 };
 
-/// One figure of two sides, and the difference between its two values.
+/// One figure of two sides (the two measurements that are compared), and the difference between its two
+/// values.
 #[derive(Debug, Clone)]
 pub struct Difference {
     /// The name of the operation; `None` for all operations together.
@@ -78,8 +79,9 @@ impl Difference {
         Self { change: comparison.change, ..Self::unjudged(operation, figure, values).judged(&comparison) }
     }
 
-    /// Returns the difference between two segments of a session. `now_s` is the present time, in seconds of the
-    /// session. The difference has a verdict if the figure has a value for each second.
+    /// Returns the difference between two segments (times with unchanged settings) of a session. `now_s` is
+    /// the present time, in seconds of the session. The difference has a verdict if the figure has a value
+    /// for each second.
     pub fn of_segments(baseline: &SegmentTotal, other: &SegmentTotal, figure: Figure, now_s: f64) -> Self {
         let values = [baseline, other].map(|segment| figure.value(&Row::of_segment(segment, now_s)));
         let unjudged = Self::unjudged(None, figure, values);

@@ -29,13 +29,14 @@ pub struct NodeState {
     pub pings: Latency,
     /// The number of PINGs that failed, by the kind of error.
     pub ping_errors: BTreeMap<String, u64>,
-    /// The last gauges of server and host. For a gauge that reports increments, the value is the sum of all
-    /// increments.
+    /// The last gauges (sampled figures) of server and host. For a gauge that reports increments, the value
+    /// is the sum of all increments.
     pub gauges: Gauges,
 }
 
 impl NodeState {
-    /// Takes the next record of this node. Returns a line for each warning or problem that begins or ends.
+    /// Takes the next record (measurements or an event) of this node. Returns a line for each warning or
+    /// problem that begins or ends.
     pub fn push(&mut self, record: &Record) -> Vec<String> {
         match record {
             Record::Session(session) => self.address.clone_from(&session.target.address),

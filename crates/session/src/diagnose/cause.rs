@@ -102,7 +102,8 @@ impl fmt::Display for Cause {
 }
 
 impl Delay {
-    /// Returns the longest latency as a delay. Its `usual_ns` is the median service time of the segment.
+    /// Returns the longest latency as a delay. Its `usual_ns` is the median service time of the segment (the
+    /// time with the same settings).
     pub fn of(worst: Worst, segments: &Segments) -> Self {
         let segment = segments.holding_at(worst.t_s);
         let usual_ns = segment.and_then(|segment| Level::P50.of(&segment.total.service));

@@ -79,7 +79,7 @@ fn rules() -> Vec<Box<dyn Rule>> {
     rules
 }
 
-/// The present findings of one target, updated with each record.
+/// The present findings of one target, updated with each record (measurements or an event).
 #[derive(Debug, Clone)]
 pub struct Findings {
     now: RecentState,
@@ -221,8 +221,8 @@ fn of(whole: &Measurements<'_>) -> Vec<Finding> {
     explained(rules().iter().filter_map(|rule| rule.whole(whole)).collect())
 }
 
-/// Returns the findings of a whole segment. `total` is the sum of the segment's intervals. Warm-ups and prefills have no
-/// findings.
+/// Returns the findings of a whole segment (a time with unchanged settings). `total` is the sum of the
+/// segment's intervals. Warm-ups and prefills have no findings.
 pub fn of_segment(segment: &Segment, total: &Interval, session: Option<&SessionStart>) -> Vec<Finding> {
     if !is_judged(segment) {
         return Vec::new();

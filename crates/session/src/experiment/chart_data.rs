@@ -6,7 +6,7 @@ use crate::compare::Difference;
 /// The data for the chart of an experiment.
 #[derive(Debug, Clone, Copy)]
 pub enum ChartData<'a> {
-    /// The chart shows only the segments of the session.
+    /// No further data: the chart shows only the segments of the session (the times with unchanged settings).
     Segments,
     /// The points of a sweep.
     Points(Points<'a>),

@@ -49,7 +49,7 @@ impl OtherSettings {
     }
 }
 
-/// The points of a curve with equal settings, except for the value of the curve's knob.
+/// The points of a curve that have equal settings, except for the knob or parameter that varies.
 #[derive(Debug, Clone)]
 pub struct CurveLine<'a> {
     /// The points of the line, sorted by value. A line has at least one point.
@@ -70,7 +70,7 @@ pub struct CurvePoint {
     others: OtherSettings,
     /// The sum of all measurements.
     pub measured: Interval,
-    /// The means of gauges during the measurements.
+    /// The means of gauges (sampled figures) during the measurements.
     pub gauges: GaugeMeans,
 }
 

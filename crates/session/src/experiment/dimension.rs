@@ -9,7 +9,7 @@ use crate::{
     units::{self, ParseQuantityError},
 };
 
-/// A knob or a server parameter with numeric values.
+/// A knob (a setting of the load) or a server parameter, with numeric values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
     /// A knob.

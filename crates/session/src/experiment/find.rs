@@ -98,7 +98,7 @@ pub struct Find {
 }
 
 impl Find {
-    /// Returns a search with these knobs, except the rate.
+    /// Returns a search with these settings of the load, except the rate.
     pub fn new(limit: Limit, knobs: Knobs) -> Self {
         Self {
             limit,

@@ -59,7 +59,7 @@ impl Script {
         Self { since_s: None, is_from_start: false, ordered: None, ..self }
     }
 
-    /// Returns the knobs at the start of the session, after the lines at 0 s.
+    /// Returns the knobs (the settings of the load) at the start of the session, after the lines at 0 s.
     pub fn first_knobs(&self) -> &Knobs {
         &self.knobs
     }
