@@ -183,7 +183,7 @@ event_kinds! {
     FailoverTurned { state: String } "role" format!("FAILOVER: {state}");
     /// A server joined the session after its beginning, and got the next node number.
     NodeJoined { address: String } "joined" format!("{address} is watched from now on");
-    /// The node owns no slots any more, and is not a replica that answers.
+    /// The node has left the cluster: it owns no slots any more, and does not answer as a replica.
     NodeLeft { address: String } "left" format!("{address} has no part in the cluster any more");
     /// A node that had left has slots again, or is a replica again.
     NodeBack { address: String } "joined" format!("{address} has a part in the cluster again");

@@ -202,7 +202,7 @@ impl Greeter {
 pub const UNREQUESTED_REPLY: &str = "the server sent a reply without a request";
 
 impl GreetingError {
-    /// Creates the error from a message about the connection itself, which the server sent without a request.
+    /// Creates the error from a message that the server sent without a request, about the connection itself.
     pub fn from_unrequested(dialect: Dialect, line: &[u8]) -> Self {
         let (step, reply) = (GreetingCommand::Connection, untrusted::bytes(line));
         Self { step, dialect, reply, refusal: dialect.refusal(step, line) }

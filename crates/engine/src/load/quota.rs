@@ -29,8 +29,8 @@ pub enum RequestLimit {
     /// All clients together send this many requests, and any free client sends the next request.
     Shared(u64),
     /// All clients together send this many requests, and each client sends a nearly equal part of these
-    /// requests. The parts are computed in the same way as the parts of the keys in the distribution
-    /// `partitioned`. The number of clients is fixed at the start.
+    /// requests. The requests are divided in the same way as the distribution `partitioned` divides the keys.
+    /// The number of clients is fixed at the start.
     PerClient(u64),
 }
 

@@ -23,8 +23,8 @@ pub enum ProbeMessage {
         /// The sample.
         sample: Box<HostSample>,
     },
-    /// The replication lag of a replica: how long it took until the last write to the primary was readable
-    /// from the replica.
+    /// The replication lag of a replica: how long it took until the probe's last write to the primary was
+    /// readable from the replica.
     Lag {
         /// The number of the replica in the session.
         node: usize,

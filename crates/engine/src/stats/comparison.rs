@@ -46,7 +46,7 @@ pub enum Verdict {
     Better,
     /// The second side is worse, and the difference is larger than noise.
     Worse,
-    /// The sides are the same, because all differences larger than `above` are excluded.
+    /// The sides count as the same, because the measurement excludes every difference larger than `above`.
     Same {
         /// The largest difference that is not excluded, as a share of the first side.
         above: f64,

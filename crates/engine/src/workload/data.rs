@@ -31,9 +31,9 @@ pub struct Workload {
     /// Commands that run once before the load.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub setup: Steps,
-    /// The steps of the prefill, which writes the keys that the load reads. A step runs once for every key of the first
-    /// set in the step. If this set has a single key, the next set in the step counts instead: `ZADD {index} 0 {post}`
-    /// runs once for every key of the set `post`.
+    /// The steps of the prefill, which writes the keys that the load reads. A step runs once for every key of
+    /// the first set in the step. If this set has a single key, the step runs once for every key of the next
+    /// set instead: `ZADD {index} 0 {post}` runs for every key of the set `post`.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub prefill: Steps,
     /// The receivers: connections that receive the messages which the operations send.

@@ -2,7 +2,8 @@
 
 use std::sync::Mutex;
 
-/// An HTTP service: its name in requests, the path of the ping, and the header fields of every request.
+/// An HTTP service: its name in requests, the path of the ping (the request of the ping probe), and the
+/// header fields of every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpSite {
     /// The value of the header field Host.
