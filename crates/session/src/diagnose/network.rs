@@ -122,7 +122,7 @@ mod tests {
         };
         let found = slower(30);
         assert_eq!((found.rule, found.severity), ("network", Severity::Warning));
-        assert!(found.long.ends_with("every PING takes at least 20.1 ms, 90.0 µs before"), "{}", found.long);
+        assert!(found.long.ends_with("every PING takes at least 20.1 ms; before, 90.0 µs"), "{}", found.long);
         assert_eq!(slower(1).severity, Severity::Note, "another machine may be far away");
         assert_eq!(slower(0).severity, Severity::Warning, "a server on this machine is near");
     }
