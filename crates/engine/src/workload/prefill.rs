@@ -4,7 +4,9 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use super::{
-    KeySpan, NameSet, Operation, Steps, Workload, WorkloadError, command_traits,
+    KeySpan, NameSet, Operation, Steps, Workload, WorkloadError,
+    command_keys::keys_of,
+    command_traits,
     step::{CommandStep, Fragment},
 };
 
@@ -126,20 +128,24 @@ impl Workload {
     fn writing_step(&self, set: usize, reading: &[&CommandStep]) -> Result<String, WorkloadError> {
         let is_of_these = |set_of_step: u16| self.first_of(set_of_step) == set;
         // The words with keys of the set, whichever way a step draws the keys: {key.new} creates what {key} reads.
-        let names = |step: &CommandStep| -> Vec<_> {
-            let mut words = step.0.clone();
+        let names = |mut words: Vec<Vec<Fragment>>| -> Vec<_> {
             words.retain(|word| word.iter().filter_map(Fragment::draws).any(is_of_these));
             let fragments = words.iter_mut().flatten();
             fragments.filter(|it| it.draws().is_some_and(is_of_these)).for_each(|it| it.give(set as u16));
             words
         };
-        let read: Vec<_> = reading.iter().flat_map(|step| names(step)).collect();
+        let key_words = |step: &&CommandStep| {
+            let places = keys_of(&step.command()?, step.0.len(), |place| step.fixed_word(place));
+            Some(names(places.into_iter().map(|place| step.0[place].clone()).collect()))
+        };
+        // Empty if a key stands only inside another argument, such as the query of a search.
+        let read: Vec<_> = reading.iter().filter_map(key_words).flatten().collect();
         let makes = |(_, step): &(&String, &CommandStep)| {
             let repeats = step.fragments().any(|fragment| fragment.repeats().is_some());
             let traits = step.command().map(|command| command_traits(&command));
             let makes = traits.is_some_and(|traits| !traits.reads && !traits.keeps);
             let is_made = makes && !repeats && self.prefill_keyset(step).is_some_and(is_of_these);
-            is_made && names(step).iter().any(|name| read.contains(name))
+            is_made && (read.is_empty() || names(step.0.clone()).iter().any(|name| read.contains(name)))
         };
         let mut steps =
             self.compiled_operations().flat_map(|(said, read)| said.steps.iter().zip(&read.steps));
@@ -249,6 +255,8 @@ mod tests {
         assert_eq!(made(of(&["GET {a}"], &["SET {a} mine"])), Ok(vec!["SET {a} mine".to_owned()]));
         let twice = of(&["GET {a}", "GET {a latest}", "SET {a} x"], &[]).with_step_definitions();
         assert_eq!(made(twice), Ok(vec!["SET {a} x".to_owned()]), "two sets that are the same keys");
+        let searched = of(&["HSET {a} id 1", "FT.SEARCH index @id:{a}"], &[]);
+        assert_eq!(made(searched), Ok(vec!["HSET {a} id 1".to_owned()]), "the reading step has no key");
         let parts = made(of(&["GET app:{a}"], &[])).unwrap_err().to_string();
         assert!(parts.contains("reads its keys 'a' as parts of other names"), "{parts}");
         let derived = made(of(&["GET {a.hash}"], &[])).unwrap_err().to_string();
