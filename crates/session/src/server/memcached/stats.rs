@@ -14,9 +14,9 @@ pub(super) struct StatsReply<'a>(BTreeMap<&'a str, &'a str>);
 /// The state of a listening socket in the reply to `stats conns`.
 pub(super) const LISTENING: &str = "conn_listening";
 
-/// The number of connections whose list is requested at most. Each takes about 140 bytes of the reply to `stats conns`,
+/// The number of connections whose list is requested at most. Each takes 140 to 250 bytes of the reply to `stats conns`,
 /// and a reply beyond the limit of the link ends the connection.
-const MOST_LISTED: u64 = 5000;
+const MOST_LISTED: u64 = 4000;
 
 /// The counters in `stats` whose sum is the number of calls of a command. The server counts a `gat` as a `get` and as a
 /// `touch`.
