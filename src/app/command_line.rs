@@ -10,20 +10,12 @@ use std::sync::Arc;
 
 use super::{CommandPrefix, Effect, InputMode, Model, Tone};
 use crate::{
+    endpoint::quoted,
     knobs::{Adjustable, Arrivals, Knobs},
     print::ParameterChanges,
     session::{Encryption, ServerIdentity},
     workload::{Workload, presets},
 };
-
-/// Returns a word, quoted for a shell.
-pub fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
 
 impl CommandPrefix {
     /// Returns the program with the target and the fixed options that the recording contains. Returns `None`

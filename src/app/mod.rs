@@ -47,7 +47,6 @@ mod zoom;
 
 pub use self::axis::{AxisScale, TimeAxis, ValueAxis};
 pub use self::charts::Charts;
-pub use self::command_line::quoted;
 pub use self::curve_view::CurveBounds;
 pub use self::keys::{
     Action, Binding, Context, JumpTarget, Key, KeyCode, KeyPattern, Pane, Screen, action, bindings, footer,

@@ -6,8 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::{command::Invocation, config, target_args::TargetArgs, tls_args::TlsArgs};
 use crate::{
-    app::quoted,
-    endpoint::{Cluster, Password, Target},
+    endpoint::{Cluster, Password, Target, quoted},
     runner::{Failure, OtherServers, SessionPlan, UsageError},
 };
 

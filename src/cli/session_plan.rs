@@ -11,9 +11,8 @@ use super::{
     load_args::LoadArgs, recordings, session_args::SessionArgs, target_args::TargetArgs, tls_args::TlsArgs,
 };
 use crate::{
-    app::quoted,
     diagnose,
-    endpoint::{Address, DEFAULT_HOST, Target},
+    endpoint::{Address, DEFAULT_HOST, Target, quoted},
     load::{self, FirstCommands, Fleet, LatencyTo, RequestLimit},
     protocol::{Dialect, HttpSite},
     runner::{

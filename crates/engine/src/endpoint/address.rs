@@ -7,6 +7,15 @@ use crate::{
     untrusted,
 };
 
+/// Returns a word, quoted for a shell.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// The address on which a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
@@ -82,8 +91,8 @@ impl Address {
     /// options, except those of a Sentinel service.
     pub fn options(&self) -> String {
         match self {
-            Self::Tcp { host, port } => format!("-h {host} -p {port}"),
-            Self::Unix(path) => format!("-s '{}'", untrusted::path(path)),
+            Self::Tcp { host, port } => format!("-h {} -p {port}", quoted(host)),
+            Self::Unix(path) => format!("-s {}", quoted(&untrusted::path(path))),
             Self::Service(_) => format!("-u {}", self.uri(Dialect::Resp2)),
         }
     }
@@ -213,6 +222,14 @@ mod tests {
         let address = Address::Service(Service { name: "main".to_owned(), sentinels });
         assert_eq!(address.to_string(), "main (Sentinel a:1)");
         assert_eq!(address.options_in(5), "-u redis+sentinel://a:1,[::1]:2/main/5");
+    }
+
+    #[test]
+    fn options_are_quoted_for_a_shell() {
+        let path = |text: &str| Address::Unix(text.into()).options();
+        assert_eq!([path("/run/a.sock"), path("/it's")], ["-s /run/a.sock", r"-s '/it'\''s'"]);
+        let host = Address::Tcp { host: "::1".to_owned(), port: 7 };
+        assert_eq!(host.options(), "-h ::1 -p 7");
     }
 
     #[test]

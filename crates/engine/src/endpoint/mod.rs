@@ -24,7 +24,7 @@ mod transport;
 mod unknown_server;
 mod uri;
 
-pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Endpoint, Password, Service};
+pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Endpoint, Password, Service, quoted};
 pub use back_off::BackOff;
 pub use cluster::{Cluster, ClusterError};
 pub use endpoints::{Endpoints, Target};

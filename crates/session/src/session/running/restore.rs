@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::{
-    endpoint::Address,
+    endpoint::{Address, quoted},
     server::{Control, Ledger, Restored, SetupObject, TunedParameter, value_words},
 };
 
@@ -69,20 +69,11 @@ pub fn delete(
 
 /// Returns a command that the user can run in a shell.
 fn by_hand(address: &Address, words: &[&str]) -> String {
-    let quoted = |word: &&str| {
-        let is_plain =
-            |byte| matches!(byte, b'.' | b'_' | b'-' | b':' | b'/') || u8::is_ascii_alphanumeric(&byte);
-        if !word.is_empty() && word.bytes().all(is_plain) {
-            (*word).to_owned()
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    };
     let place = match address {
         Address::Service(_) => format!("(-h and -p of the primary of {address})"),
         address => address.options(),
     };
-    format!("redis-cli {place} {}", words.iter().map(quoted).collect::<Vec<_>>().join(" "))
+    format!("redis-cli {place} {}", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
