@@ -13,7 +13,8 @@ pub enum ExperimentSpec {
     Find(Limit, Knobs),
     /// Alternate between two settings, A and B.
     Ab(Box<[ExperimentSetting; 2]>),
-    /// Measure the load at several values of one knob. Each value has a setting.
+    /// Measure the load at several values of one knob. The list has a complete setting for each
+    /// value.
     Sweep(SweepPlan, Vec<ExperimentSetting>),
     /// Play the script of a file. The times of the script count from now.
     Script(Box<Script>),
@@ -170,7 +171,7 @@ impl ExperimentSpec {
         }
     }
 
-    /// Returns the experiment, ready for the first delivery of a session.
+    /// Returns the experiment, ready for the first record of a session.
     pub fn begin(self) -> Box<dyn Experiment> {
         match self {
             Self::Find(limit, knobs) => Box::new(Find::new(limit, knobs)),

@@ -74,7 +74,7 @@ impl Sink for Metrics {
 }
 
 impl Metrics {
-    /// Takes a record of another node, which then has its own metrics with the label `node`. An export is about one
+    /// Adds a record of another node. The metrics of that node have the label `node`. An export is about one
     /// target, and does not call this method.
     pub fn push_node(&mut self, record: &Record) {
         self.watched.push(record);

@@ -25,7 +25,8 @@ const READ_AT_ONCE: &str = "500";
 /// The longest accepted reply, in bytes.
 const LONGEST: usize = 256 << 20;
 
-/// The reasons why the bus does not carry out a command.
+/// The reasons why the bus (the server that carries a fleet's messages) does not carry out a
+/// command.
 #[derive(Debug, Error)]
 pub enum BusError {
     /// The bus cannot be reached, or the connection broke.

@@ -25,16 +25,17 @@ pub(super) const REPEAT_EVERY: Duration = Duration::from_millis(500);
 /// The longest time that a read of orders or reports blocks.
 pub(super) const WAIT: Duration = Duration::from_millis(100);
 
-/// The constant settings of a session for its agents. Every order contains the constant settings.
+/// The settings that do not change during a session. Every order to the agents contains these
+/// settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
-    /// The identifier of the run, which is part of the names of its keys.
+    /// The identifier of the run. The names of the run's keys contain this identifier.
     pub run: String,
     /// The prefix of the user's keys, if the load uses these keys instead of keys of the run.
     pub prefix: Option<String>,
     /// The servers as URIs without user and password: the target, or nodes of a cluster, or all servers of a ring.
     pub targets: Vec<String>,
-    /// Whether the load uses RESP3; the URIs of RESP2 and RESP3 are equal.
+    /// Whether the load uses RESP3. The URIs in `targets` do not show this.
     pub has_resp3: bool,
     /// How the load is divided among servers.
     pub layout: LoadLayout,

@@ -20,7 +20,7 @@ pub struct Permit {
     /// The largest number of clients of this agent.
     pub most_clients: u32,
     /// Whether the agent may write the user's keys, and may send commands that administer the server, call
-    /// scripts, or block their connection (`--allow`).
+    /// scripts, or block the connection (`--allow`).
     pub allows_all: bool,
 }
 

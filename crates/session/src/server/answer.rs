@@ -7,8 +7,8 @@ use std::{
 
 use super::ServerError;
 
-/// A future answer. A screen polls the answer ([`wait`](Self::wait) with a time limit of zero); a headless session
-/// waits for the answer.
+/// The answer to an order, which arrives later. A screen polls the answer ([`wait`](Self::wait) with a time
+/// limit of zero); a headless session waits for the answer.
 #[derive(Debug)]
 pub struct Answer<T> {
     answer: Receiver<Result<T, ServerError>>,

@@ -45,21 +45,22 @@ pub struct Cleaning {
 pub struct CleaningProgress {
     /// The number of removed keys.
     pub removed: u64,
-    /// The approximate number of checked names or keys. A SCAN command may visit more or fewer keys than requested.
+    /// The approximate number of key names or keys that were checked so far. A SCAN command may visit more or
+    /// fewer keys than requested.
     pub looked_at: u64,
-    /// The number of names or keys to check.
+    /// The number of key names or keys to check.
     pub total: u64,
 }
 
 /// The result of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CleaningResult {
-    /// The number of removed keys, without markers.
+    /// The number of removed keys, without markers (the keys that list what a run has to undo).
     pub removed: u64,
     /// The duration of the removal.
     pub took: Duration,
-    /// Whether all names or keys were checked. `false` means that the removal was stopped: an unknown number of keys
-    /// remains. The markers then remain too, so that a later removal finds the keys.
+    /// Whether all key names or keys were checked. `false` means that the removal was stopped: an unknown
+    /// number of keys remains. The markers then remain too, so that a later removal finds the keys.
     pub complete: bool,
 }
 

@@ -42,8 +42,8 @@ const KEYS: &str = "SCAN, MEMORY USAGE or MONITOR, which redyno needs to examine
 const CLUSTERS: &str = "cluster";
 const SETUPS: &str = "scripts, functions or indexes that a setup could make";
 
-/// The control plane of one target. Dropping the handle ends its task at once, even if the server hangs. Orders that
-/// were not carried out by then fail with [`ServerError::Stopped`].
+/// The control plane of one target. Dropping this handle ends the control plane at once, even if the server
+/// hangs. Orders that were not carried out by then fail with [`ServerError::Stopped`].
 ///
 /// Orders never block. The answer to an order arrives within some seconds; a removal of keys may take longer. While the
 /// server cannot be reached, orders are refused with the cause. An order that is sent during the first attempt to
@@ -161,9 +161,10 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Writes the changes in `ledger` to the run's marker on the server. From then on, each poll checks the marker, and
-    /// writes the marker again if it was lost. The caller must wait for the answer before the load writes its first
-    /// key. On memcached, no marker is written.
+    /// Writes the changes in `ledger`, which the session has to undo, to the run's marker (a key on the
+    /// server). From then on, each poll checks the marker, and writes the marker again if it was lost. The
+    /// caller must wait for the answer before the load writes its first key. On memcached, no marker is
+    /// written.
     pub fn mark(&self, ledger: &Ledger) -> Answer<()> {
         let noted = ledger.clone();
         let act = async move |means: OrderContext| match means.wire {
@@ -208,9 +209,9 @@ impl Control {
         Cleaning { shared, answer: self.order(act, identity) }
     }
 
-    /// Removes the key names of runs from their ledgers and their markers on the server, after the keys are removed. On
-    /// a node of a cluster, markers that have moved to this node from other nodes are deleted too. The answer is the
-    /// number of markers on the node.
+    /// Removes the key names of `runs` from each ledger and from its marker on the server. Call this after
+    /// the keys of the runs are removed. On a node of a cluster, markers that have moved to this node from
+    /// other nodes are deleted too. The answer is the number of markers on the node.
     pub fn forget_key_names(&self, runs: Vec<Ledger>) -> Answer<u64> {
         let act = async move |means: OrderContext| match means.wire {
             CommandSender::Redis(wire) => registry::remove_key_names(&wire, &runs).await,

@@ -82,7 +82,7 @@ pub struct Marker {
 /// A field of a marker with an invalid content, which no session writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidField {
-    /// The subject of the field: the name of a parameter, or `made`.
+    /// The subject of the field: the name of a parameter, or `made` for objects that setups made.
     pub of: &'static str,
     /// The name of the marker's field.
     pub field: String,
@@ -104,7 +104,7 @@ impl Marker {
         Self { run, db: 0, owner, span, kept: false, tuned, made, invalid: strange }
     }
 
-    /// Adds the changes in another marker of the same run. In a cluster, each node has a marker.
+    /// Adds the changes in another marker of the same run. In a cluster, each primary has a marker.
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         self.span = self.span.zip(other.span).map(|(one, other)| one.with(other));

@@ -43,7 +43,8 @@ impl TunedParameter {
         tuned
     }
 
-    /// Returns the same entry, after the server has reported that the parameter has the value `to`.
+    /// Returns the entry with `to` as the only possible value, because the server has reported this
+    /// value.
     #[must_use]
     pub fn settled(self, to: &str) -> Self {
         Self { to: vec![to.to_owned()], ..self }

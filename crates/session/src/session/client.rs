@@ -27,14 +27,14 @@ pub struct Client {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_wait: Option<f64>,
     /// How long replies waited in redyno: the time from the return of `poll` to the read, one sample for each
-    /// connection that `poll` reported as readable. redyno takes the timestamp that ends a service time when
-    /// `poll` returns, and takes a new one after each 32 connections. Service times therefore include a part
-    /// of the wait in redyno.
+    /// connection that `poll` reported as readable. Replies get the time when `poll` returned, and after each
+    /// 32 connections redyno reads the clock anew. Service times therefore include a part of the wait in
+    /// redyno.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
     /// By how much the timestamps of replies can be late: the time from the return of `poll` to its next
-    /// call, one sample for each such time with a read. A reply that arrives in this time gets its timestamp
-    /// when that next call returns.
+    /// call, measured if redyno read replies in between. A reply that arrives in this time gets its timestamp
+    /// only when the next call returns.
     #[serde(default, skip_serializing_if = "Latency::is_empty", serialize_with = "coarse::serialize")]
     pub receive_lag: Latency,
     /// How late requests were sent: the time from the moment when a batch of requests was due until it was

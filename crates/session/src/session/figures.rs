@@ -310,7 +310,7 @@ monitored! {
 }
 
 /// The number of PING percentiles, which come first in [`MONITORED`]. Lower percentiles are better. The other
-/// figures are single values or means of gauges: for these, a higher or lower value is not better or worse.
+/// figures are single values or means of gauges, where neither a higher nor a lower value is better.
 pub const MONITORED_LEVELS: usize = 4;
 
 /// Returns the figures of PING: the percentiles and the maximum.

@@ -32,8 +32,8 @@ macro_rules! of_the_load {
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub drained: u64,
             /// Good replies per second of `length_s`; 0 if `length_s` is 0. In open loop, every rate includes
-            /// drained replies, because their requests were due in time. In closed loop, only the rate of the
-            /// drain itself includes drained replies.
+            /// drained replies (after the end of the segment), because their requests were due in time. In
+            /// closed loop, only the rate of the drain itself includes drained replies.
             pub ops_per_s: f64,
             /// Reads that found their key.
             pub hits: u64,

@@ -227,7 +227,7 @@ pub struct Figures {
     pub gauges: BTreeMap<String, f64>,
 }
 
-/// The figures of a cell, and of its operations.
+/// The rates and latencies of a cell, in total and for each operation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct CellFigures {
     /// The figures of all operations together.

@@ -10,7 +10,7 @@ use crate::{
     stats::Latency,
 };
 
-/// The sums over a cell's session, updated with each record.
+/// The sums over the session that measures a cell (a run with one combination of values).
 #[derive(Debug, Default)]
 pub struct CellSums {
     /// The numbers of the segments that do not count: warm-ups and prefills.
@@ -22,7 +22,7 @@ pub struct CellSums {
     means: GaugeMeans,
 }
 
-/// The results of the load of a cell, without its prefill.
+/// The results of a cell (a run with one combination of values). The prefill does not count.
 #[derive(Debug, Clone, Default)]
 pub struct MeasuredCell {
     /// The totals of the whole load.
@@ -37,8 +37,9 @@ impl CellSums {
         Self { means: GaugeMeans::of_gauges(&layout.gauges), ..Self::default() }
     }
 
-    /// Takes the next record. Records of other nodes are ignored: the first node has the results of the whole load, and
-    /// the gauges are those of the first node.
+    /// Adds the next record to the sums. Ignores the records of all nodes except the first, because the
+    /// results of the whole load are in the records of the first node. The gauges are those of the first
+    /// node.
     pub fn push(&mut self, record: &Record) {
         if !record.is_of(0) {
             return;

@@ -59,7 +59,7 @@ pub fn series_file(name: &str) -> Option<&'static str> {
     FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// Returns all built-in series, without settings.
+/// Returns all built-in series, with the default values of their parameters.
 pub fn series_presets() -> impl Iterator<Item = Series> {
     FILES.iter().map(|(name, _)| Series::find(name, &Settings::default()).expect("a test reads every series"))
 }

@@ -10,7 +10,7 @@ use crate::{experiment::WordsError, units, workload::Suggested};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScaleFactor(f64);
 
-/// The changes of a series' amounts.
+/// Changes to the amounts in a series, such as numbers of requests and clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Scaling {
     /// The factor for requests, seconds, pauses and keys.
@@ -60,9 +60,9 @@ impl ScaleFactor {
 }
 
 impl Scaling {
-    /// Changes the amounts of all cells of a series. Returns one line with the changes, such as
-    /// `changed: requests 3 M to 30 k, clients 256 to 3`; `None` if nothing changes. If a list sets an
-    /// amount, the titles of the cells show the changed amount.
+    /// Changes the amounts of all cells of a series. Returns one line with the changes, such as `changed:
+    /// requests 3 M to 30 k, clients 256 to 3`; `None` if nothing changes. Amounts in the titles of cells are
+    /// changed too.
     pub fn apply(&self, series: &mut Series) -> Option<String> {
         let before: Vec<_> = series.cells.iter().map(|cell| cell.load.clone()).collect();
         series.cells.iter_mut().for_each(|cell| self.change(cell));

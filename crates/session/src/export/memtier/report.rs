@@ -12,7 +12,8 @@ use crate::{
 
 /// The default percentiles of memtier_benchmark's table.
 pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
-/// The number of percentiles in a distribution for each halving of the distance to 100 %.
+/// A distribution lists this number of percentiles between 0 and 50 %, again between 50 and 75 %,
+/// and so on.
 pub const STEPS: u32 = 10;
 
 /// Returns the JSON document: the configuration, the amount of load (`information`), and the results.

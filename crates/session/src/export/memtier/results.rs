@@ -87,7 +87,8 @@ impl Results {
         self.connection_errors += lost.sum::<u64>();
     }
 
-    /// Returns the numbers of redirected requests, each with the name of its figure; empty without a cluster.
+    /// Returns the numbers of redirected requests, each with its name in the output, such as `MOVED/sec`;
+    /// empty without a cluster.
     pub fn redirected(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let kinds = [("MOVED/sec", "MOVED"), ("ASK/sec", "ASK")];
         let each = |redirects| {

@@ -61,7 +61,7 @@ impl From<Vec<(&str, Self)>> for JsonValue {
     }
 }
 
-/// Returns a boolean in the form of memtier_benchmark.
+/// Returns a boolean as memtier_benchmark writes it.
 pub fn truth(is: bool) -> JsonValue {
     if is { "true".into() } else { "false".into() }
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{endpoint::Target, protocol::Dialect, server::ServerError, untrusted};
 
-/// A connection, and the state of its walk over the keys.
+/// A connection that scans the keys, and the progress of the scan.
 pub struct DirectConnection {
     line: KeyConnection,
     /// The cursor of the next SCAN; `None` after the last SCAN.
