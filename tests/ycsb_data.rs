@@ -4,7 +4,7 @@ use std::{fs::File, process::Command};
 
 use crate::{
     support::{
-        Server,
+        Recipe, Server,
         program::{Outcome, run},
     },
     ycsb::WORKLOADS,
@@ -44,44 +44,57 @@ fn kept(server: &Server, record: &str) -> [Vec<String>; 2] {
     ]
 }
 
-#[test]
-fn what_ycsb_and_go_ycsb_wrote_is_all_found_and_what_is_loaded_here_has_their_names() {
-    for (name, layout) in WRITTEN {
-        let (theirs, ours) = (Server::redis().start(), Server::redis().start());
-        write_fixture(&theirs, name);
-        assert!(ycsb(&ours, "load", layout).expect_code(0).out.contains("[INSERT], Return=OK, 40\n"));
-        let record =
-            if layout.is_empty() { "user" } else { "usertable/user" }.to_owned() + "6284781860667377211";
-        assert_eq!(theirs.cli(&["STRLEN", &record]), ours.cli(&["STRLEN", &record]));
-        let index = ["ZRANGE", "_indices", "0", "-1", "WITHSCORES"];
-        assert_eq!((kept(&theirs, &record), theirs.cli(&index)), (kept(&ours, &record), ours.cli(&index)));
-        for (workload, proportions) in WORKLOADS {
-            let mut words: Vec<_> = ["read", "update"].map(|name| format!("{name}proportion=0")).into();
-            let property = |name: &str| name.to_lowercase().replace('-', "") + "proportion";
-            let share = |(name, percent): &(&str, f64)| format!("{}={}", property(name), percent / 100.0);
-            words.extend(proportions.iter().map(share));
-            words.push(format!("requestdistribution={}", if workload == "d" { "latest" } else { "zipfian" }));
-            let words = words.iter().flat_map(|word| ["-p", word]);
-            let words: Vec<_> = words.chain(layout.iter().copied()).collect();
-            if workload == "e" && !layout.is_empty() {
-                let refused = ycsb(&theirs, "run", &words).expect_code(2);
-                assert!(refused.err.contains("scans need the index"), "{refused:?}");
-                continue;
-            }
-            for server in [&theirs, &ours] {
-                let ran = ycsb(server, "run", &words).expect_code(0);
-                // A READ-MODIFY-WRITE also counts as a READ and an UPDATE.
-                let of = |line: &&str| workload != "f" || line.starts_with("[READ], ");
-                let found = ran.out.lines().filter(of).filter_map(|line| line.split_once("], Return=OK, "));
-                let found: u64 = found.map(|(_, n)| n.parse::<u64>().unwrap()).sum();
-                assert_eq!(
-                    (found, ran.out.matches("Return=").count()),
-                    (200, proportions.len()),
-                    "{name} {ran:?}"
-                );
-            }
+/// Asserts that the fixture and what redyno loads have the same names, and that all workloads find all records of both.
+fn all_is_found((name, layout): (&str, &[&str]), recipe: fn() -> Recipe) {
+    let (theirs, ours) = (recipe().start(), recipe().start());
+    write_fixture(&theirs, name);
+    assert!(ycsb(&ours, "load", layout).expect_code(0).out.contains("[INSERT], Return=OK, 40\n"));
+    let record = if layout.is_empty() { "user" } else { "usertable/user" }.to_owned() + "6284781860667377211";
+    assert_eq!(theirs.cli(&["STRLEN", &record]), ours.cli(&["STRLEN", &record]));
+    let index = ["ZRANGE", "_indices", "0", "-1", "WITHSCORES"];
+    assert_eq!((kept(&theirs, &record), theirs.cli(&index)), (kept(&ours, &record), ours.cli(&index)));
+    for (workload, proportions) in WORKLOADS {
+        let mut words: Vec<_> = ["read", "update"].map(|name| format!("{name}proportion=0")).into();
+        let property = |name: &str| name.to_lowercase().replace('-', "") + "proportion";
+        let share = |(name, percent): &(&str, f64)| format!("{}={}", property(name), percent / 100.0);
+        words.extend(proportions.iter().map(share));
+        words.push(format!("requestdistribution={}", if workload == "d" { "latest" } else { "zipfian" }));
+        let words = words.iter().flat_map(|word| ["-p", word]);
+        let words: Vec<_> = words.chain(layout.iter().copied()).collect();
+        if workload == "e" && !layout.is_empty() {
+            let refused = ycsb(&theirs, "run", &words).expect_code(2);
+            assert!(refused.err.contains("scans need the index"), "{refused:?}");
+            continue;
+        }
+        for server in [&theirs, &ours] {
+            let ran = ycsb(server, "run", &words).expect_code(0);
+            // A READ-MODIFY-WRITE also counts as a READ and an UPDATE.
+            let of = |line: &&str| workload != "f" || line.starts_with("[READ], ");
+            let found = ran.out.lines().filter(of).filter_map(|line| line.split_once("], Return=OK, "));
+            let found: u64 = found.map(|(_, n)| n.parse::<u64>().unwrap()).sum();
+            assert_eq!(
+                (found, ran.out.matches("Return=").count()),
+                (200, proportions.len()),
+                "{name} {ran:?}"
+            );
         }
     }
+}
+
+#[test]
+#[ignore = "long: it needs the module for JSON, which tests/long installs"]
+fn documents_that_go_ycsb_wrote_are_all_found() {
+    let with_module = || {
+        let search = std::env::var("SEARCH_MODULE").expect("the path of redisearch.so");
+        let module = search.replace("redisearch.so", "rejson.so");
+        Server::redis().with_args(&["--loadmodule", &module])
+    };
+    all_is_found(("go-ycsb-d383d2b-json", &["-p", "redis.datatype=json"]), with_module);
+}
+
+#[test]
+fn what_ycsb_and_go_ycsb_wrote_is_all_found_and_what_is_loaded_here_has_their_names() {
+    WRITTEN.into_iter().for_each(|written| all_is_found(written, Server::redis));
     let server = Server::redis().start();
     ycsb(&server, "load", &["-p", "index=false"]).expect_code(0);
     let scan = [

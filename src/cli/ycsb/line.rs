@@ -151,13 +151,9 @@ impl YcsbLine {
         target.host = Some(host.unwrap_or_else(|| "127.0.0.1".to_owned()));
         target.port = self.take("redis.port", |text| text.parse().ok(), "a port")?.or(go_port);
         // go-ycsb writes a string as JSON, as YCSB does on memcached.
-        let groups = [("hash", "hash"), ("string", "json")];
+        let groups = [("hash", "hash"), ("string", "json"), ("json", "json-document")];
         let group = |text: &str| groups.into_iter().find(|(name, _)| *name == text);
-        let group = self.take(
-            "redis.datatype",
-            group,
-            "hash or string; records of the module for JSON are not supported",
-        )?;
+        let group = self.take("redis.datatype", group, "hash, string or json")?;
         let of_go = [group.map(|(_, group)| ("commandgroup", group)), is_go.then_some(("layout", "go-ycsb"))];
         for (name, value) in of_go.into_iter().flatten() {
             self.properties.entry(name.to_owned()).or_insert_with(|| value.to_owned());
@@ -303,10 +299,7 @@ mod tests {
         assert!(!target("redis.host=h").unwrap().0.tls.tls);
         for (wrong, error) in [
             ("redis.addr=h1:1;h2:2", "the property redis.addr must be HOST:PORT; several with semicolons"),
-            (
-                "redis.datatype=json",
-                "the property redis.datatype must be hash or string; records of the module",
-            ),
+            ("redis.datatype=list", "the property redis.datatype must be hash, string or json"),
             ("redis.tls_cert=c", "redis.tls_cert and redis.tls_key: give both, or none of them"),
             ("redis.mode=ring", "the property redis.mode must be single or cluster"),
         ] {

@@ -10,6 +10,8 @@ pub(super) enum RecordType {
     Zset,
     /// A string with all fields as a JSON object.
     Json,
+    /// A document of the JSON module with all fields, as go-ycsb writes it.
+    JsonDocument,
 }
 
 /// The fields of a record.
@@ -28,6 +30,8 @@ pub(super) struct YcsbFields {
     /// The length of derived values in bytes; `None` if values are not derived. Replies with derived values are
     /// compared.
     pub(super) derived: Option<u32>,
+    /// Whether an update of a string with a JSON object reads the object first, to keep its other fields.
+    pub(super) are_merged: bool,
 }
 
 impl YcsbFields {
@@ -51,13 +55,14 @@ impl YcsbFields {
 
 impl RecordType {
     /// All data types by name.
-    pub(super) const ALL: [(&str, Self); 6] = [
+    pub(super) const ALL: [(&str, Self); 7] = [
         ("string", Self::String),
         ("hash", Self::Hash),
         ("list", Self::List),
         ("set", Self::Set),
         ("zset", Self::Zset),
         ("json", Self::Json),
+        ("json-document", Self::JsonDocument),
     ];
 
     /// Returns the default number of fields in a record: 10 as in YCSB, or 1 for a string, because a string is not
@@ -72,13 +77,14 @@ impl RecordType {
         let field = |n: u64| match self {
             Self::Hash => format!("{name}{n} {}", fields.value(n)),
             Self::Zset => format!("{n} {value}"),
-            Self::Json => format!("\"{name}{n}\":\"{value}\""),
+            Self::Json | Self::JsonDocument => format!("\"{name}{n}\":\"{value}\""),
             Self::String | Self::List | Self::Set => value.clone(),
         };
         let joined = |between| (0..fields.count).map(field).collect::<Vec<_>>().join(between);
         match self {
             Self::String => format!("SET {key} {}", joined("")),
             Self::Json => format!("SET {key} {{{}}}", joined(",")),
+            Self::JsonDocument => format!("JSON.SET {key} . {{{}}}", joined(",")),
             Self::Hash => format!("HSET {key} {}", joined(" ")),
             Self::List => format!("RPUSH {key} {}", joined(" ")),
             Self::Set => format!("SADD {key} {}", joined(" ")),
@@ -90,6 +96,7 @@ impl RecordType {
     fn reading(self) -> (&'static str, &'static [&'static str]) {
         match self {
             Self::String | Self::Json => ("GET", &[]),
+            Self::JsonDocument => ("JSON.GET", &[]),
             Self::Hash => ("HGETALL", &[]),
             Self::List => ("LRANGE", &["0", "-1"]),
             Self::Set => ("SMEMBERS", &[]),
@@ -97,17 +104,27 @@ impl RecordType {
         }
     }
 
-    /// Returns the command that reads the record `{user}`: all fields, or one random field of a hash.
-    pub(super) fn read(self, fields: &YcsbFields) -> String {
-        if self == Self::Hash && !fields.all_read {
-            return format!("HMGET {{user}} {}", fields.random());
+    /// Returns the commands that read the record `{user}`: all fields, or one random field of a hash or a document. Each
+    /// field of a document is read with a command of its own, unless the record `is_changed` next.
+    pub(super) fn read(self, fields: &YcsbFields, is_changed: bool) -> Vec<String> {
+        let names = |before: &str| match fields.all_read || self == Self::Hash && fields.derived.is_some() {
+            true => (0..fields.count).map(|n| format!("{before}{}{n}", fields.name)).collect(),
+            false => vec![format!("{before}{}", fields.random())],
+        };
+        match self {
+            Self::Hash if !fields.all_read || fields.derived.is_some() => {
+                vec![format!("HMGET {{user}} {}", names("").join(" "))]
+            }
+            Self::JsonDocument if is_changed => vec![format!("JSON.GET {{user}} {}", names("$.").join(" "))],
+            Self::JsonDocument => {
+                let keys = ["{user}"].into_iter().chain(std::iter::repeat("{user.same}"));
+                keys.zip(names("$.")).map(|(key, name)| format!("JSON.GET {key} {name}")).collect()
+            }
+            _ => {
+                let (name, rest) = self.reading();
+                vec![[&[name, "{user}"], rest].concat().join(" ")]
+            }
         }
-        if fields.derived.is_some() {
-            let names: Vec<_> = (0..fields.count).map(|n| format!("{}{n}", fields.name)).collect();
-            return format!("HMGET {{user}} {}", names.join(" "));
-        }
-        let (name, rest) = self.reading();
-        [&[name, "{user}"], rest].concat().join(" ")
     }
 
     /// Returns the commands that change one random field of the record `key`, or all fields of a hash. A string is
@@ -123,6 +140,14 @@ impl RecordType {
                 format!("ZADD {key} {{number 0..{last}}} {value}"),
                 "ZREMRANGEBYRANK {user.same} 0 0".to_owned(),
             ],
+            Self::Json if fields.are_merged => vec![format!("GET {key}"), self.insert("{user.same}", fields)],
+            Self::JsonDocument => {
+                let set = |key: &str, name: String| format!("JSON.SET {key} $.{name} \"\\\"{{plain}}\\\"\"");
+                let all = (0..fields.count).map(|n| format!("{}{n}", fields.name));
+                let keys = [key].into_iter().chain(std::iter::repeat("{user.same}"));
+                let names = if fields.all_written { all.collect() } else { vec![fields.random()] };
+                keys.zip(names).map(|(key, name)| set(key, name)).collect()
+            }
             Self::String | Self::Json | Self::Hash => vec![self.insert(key, fields)],
         }
     }

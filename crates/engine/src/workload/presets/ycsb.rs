@@ -14,12 +14,12 @@
 //! Proportions, key names and distributions come from YCSB's workload files. As in YCSB's Redis binding, the index for
 //! scans is a sorted set with the names of all records, in the order of Java's `hashCode` of the names.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use super::ycsb_properties::Properties;
+use super::{records::RecordType, ycsb_properties::Properties};
 use crate::workload::{
-    Distribution, KeyNaming, Keyset, Operation, Settings, Steps, Suggested, Together, Workload,
-    WorkloadChoice, WorkloadError, parameters::wrong_value,
+    Distribution, KeyNaming, Keyset, Operation, Settings, Size, Steps, Suggested, Together, ValueKind,
+    Workload, WorkloadChoice, WorkloadError, parameters::wrong_value,
 };
 
 /// A function that creates a workload from the values of its parameters.
@@ -91,9 +91,9 @@ impl Properties {
         let group = self.group;
         let new = if mix.is_load() { "{user}" } else { "{user.new}" };
         let fields = &self.fields;
-        let modify = [group.read(fields)].into_iter().chain(group.update("{user.same}", fields));
+        let modify = group.read(fields, true).into_iter().chain(group.update("{user.same}", fields));
         let steps = [
-            ("READ", vec![group.read(fields)]),
+            ("READ", group.read(fields, false)),
             ("UPDATE", group.update("{user}", fields)),
             ("INSERT", self.inserts(new, "{user.same.hash}")),
             ("SCAN", vec![group.scan(self.scans)]),
@@ -104,13 +104,25 @@ impl Properties {
         let operation = |((name, steps), weight): ((&str, Vec<String>), u32)| Operation {
             name: name.to_owned(),
             weight,
-            together: if name == "READ-MODIFY-WRITE" { Together::Sequence } else { Together::Pipeline },
+            together: match name {
+                "READ-MODIFY-WRITE" => Together::Sequence,
+                "UPDATE" if fields.are_merged => Together::Sequence,
+                _ => Together::Pipeline,
+            },
             writes: (name == "SCAN").then_some(false),
             expects: self.fields.expected().filter(|_| name.starts_with("READ")),
             steps,
             ..Operation::default()
         };
         asked.map(operation).collect()
+    }
+
+    /// Returns the kinds of values. A field of a document is in base64 when it is inserted, and plain when it is updated.
+    fn values(&self) -> BTreeMap<String, ValueKind> {
+        let plain = ValueKind { size: Size::Bytes(self.field_length), ..ValueKind::default() };
+        let plain = (self.group == RecordType::JsonDocument).then_some(("plain", plain));
+        let kinds = self.sizes.clone().map(|kind| ("value", kind)).into_iter().chain(plain);
+        kinds.map(|(name, kind)| (name.to_owned(), kind)).collect()
     }
 
     fn load(&self, mix: &Mix) -> Suggested {
@@ -156,7 +168,7 @@ fn make(mix: &Mix, settings: &Settings) -> Result<WorkloadChoice, WorkloadError>
         name: if mix.is_own() { mix.name.to_owned() } else { format!("ycsb-{}", mix.name) },
         about: mix.about.clone(),
         keys: [("user".to_owned(), user)].into_iter().chain(index).collect(),
-        values: read.sizes.clone().map(|kind| ("value".to_owned(), kind)).into_iter().collect(),
+        values: read.values(),
         operations,
         prefill: Steps {
             steps: if mix.is_load() { Vec::new() } else { read.inserts("{user}", "{user.hash}") },
@@ -169,7 +181,7 @@ fn make(mix: &Mix, settings: &Settings) -> Result<WorkloadChoice, WorkloadError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{ParameterValue, presets::records::RecordType};
+    use crate::workload::ParameterValue;
 
     fn made(name: &str, settings: &[&str]) -> Result<WorkloadChoice, String> {
         let settings: Vec<ParameterValue> = settings.iter().map(|text| text.parse().unwrap()).collect();
@@ -218,6 +230,14 @@ mod tests {
         assert_eq!(asked("ycsb-d", &[fields, "commandgroup=list"]), list);
         let string = ["100 INSERT: SET {user} {value}{value}"];
         assert_eq!(asked("ycsb-load", &[fields, "commandgroup=string", "index=false"]), string);
+        let document = [
+            "50 READ: JSON.GET {user} $.field0; JSON.GET {user.same} $.field1",
+            r#"50 READ-MODIFY-WRITE: JSON.GET {user} $.field0 $.field1; JSON.SET {user.same} $.field{number 0..1} "\"{plain}\"""#,
+        ];
+        assert_eq!(asked("ycsb-f", &[fields, "commandgroup=json-document"]), document);
+        let go = ["layout=go-ycsb", "commandgroup=json", "fieldlength=3", "fieldcount=1"];
+        let merged = r#"50 UPDATE: GET {user}; SET {user.same} {"field0":"{value}"}"#;
+        assert_eq!(asked("ycsb-a", &go)[1], merged);
         let scan = &asked("ycsb-e", &["commandgroup=zset", "maxscanlength=7"])[1];
         assert!(
             scan.starts_with("95 SCAN: EVAL") && scan.ends_with("1 {index} {user.hash} {number 1..7}"),

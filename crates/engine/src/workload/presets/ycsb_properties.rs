@@ -100,12 +100,16 @@ impl Properties {
         let group = word(settings, "commandgroup", &RecordType::ALL)?.unwrap_or(RecordType::Hash);
         let is_go = word(settings, "layout", &[("ycsb", false), ("go-ycsb", true)])?.unwrap_or(false);
         let field_length = number32(settings, "fieldlength")?.unwrap_or(100);
-        let (value, sizes) = value(settings, field_length, is_go && group == RecordType::Json)?;
+        let is_go_string = is_go && group == RecordType::Json;
+        let is_base64 = is_go_string || group == RecordType::JsonDocument;
+        let (value, sizes) = value(settings, field_length, is_base64)?;
+        let all_written = truth(settings, "writeallfields", false)?;
         let fields = YcsbFields {
             count: number(settings, "fieldcount", 1..=MAX_FIELDS)?.unwrap_or(group.usual_fields()),
             name: plain(settings, "fieldnameprefix")?.unwrap_or("field").to_owned(),
             all_read: truth(settings, "readallfields", true)?,
-            all_written: truth(settings, "writeallfields", false)?,
+            all_written,
+            are_merged: is_go_string && !all_written,
             value,
             derived: truth(settings, "dataintegrity", false)?.then_some(field_length),
         };
