@@ -71,7 +71,7 @@ pub(super) fn plan(plan: SessionPlan) -> PlanResult {
 
 /// Reads back all records; fails when the server cannot be reached, or a record differs from the file.
 fn run(mut records: ReadBack, target: &Target, limit: Duration) -> Result<(), Failure> {
-    let mut talk = talk(target, limit).map_err(anyhow::Error::from)?;
+    let mut talk = talk(target, None, limit).map_err(anyhow::Error::from)?;
     let began = std::time::Instant::now();
     let found = read(&mut records, &mut talk, limit)?;
     let summary = found.summary(began.elapsed());

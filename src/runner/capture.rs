@@ -63,7 +63,7 @@ pub struct CaptureRun {
 
 impl Plan for CaptureRun {
     fn run(self: Box<Self>) -> Result<(), Failure> {
-        let mut talk = talk(&self.target, LIMIT).map_err(anyhow::Error::from)?.bounded(LONGEST);
+        let mut talk = talk(&self.target, None, LIMIT).map_err(anyhow::Error::from)?.bounded(LONGEST);
         let ops_per_s = ops_per_s(&mut talk)?;
         let has_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
         if !self.may_begin(ops_per_s, has_terminal)? {

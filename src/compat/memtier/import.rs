@@ -155,7 +155,7 @@ pub(super) fn verify(
     interrupts: &Receiver<Signal>,
 ) -> Result<Verification, String> {
     let mut verified = Verification::default();
-    let mut talk = talk(target, FIND_LIMIT).map_err(|error| error.to_string())?;
+    let mut talk = talk(target, None, FIND_LIMIT).map_err(|error| error.to_string())?;
     for records in options.import.records.chunks(RECORDS_PER_BATCH) {
         if interrupts.try_recv().is_ok() {
             verified.left = options.import.records.len() - (verified.good + verified.bad) as usize;

@@ -40,7 +40,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// about 6 MB.
 pub(super) const LONGEST: usize = 16 << 20;
 /// The client name of the topology connections in CLIENT LIST.
-const CLIENT_NAME: &[u8] = b"redyno-topology";
+pub(super) const CLIENT_NAME: Option<&str> = Some("redyno-topology");
 /// The command that requests the topology.
 const SLOTS: [&[u8]; 2] = [b"CLUSTER", b"SLOTS"];
 /// The command that requests the replicas of a primary outside a cluster.
@@ -263,7 +263,7 @@ impl ClusterFollower {
         let mut failure = None;
         for target in members.chain([Ok(self.target.clone())]) {
             let target = target?;
-            let asked = bounded(&target, LIMIT).and_then(|mut talk| {
+            let asked = bounded(&target, LIMIT).map_err(ClusterError::from).and_then(|mut talk| {
                 self.ask_and_publish(&target, &mut talk)?;
                 Ok(talk)
             });
@@ -301,13 +301,9 @@ impl ClusterFollower {
     }
 }
 
-/// Connects to a node for requests whose replies have a limited length. The connection gets a client name, so that no
-/// session of redyno counts the connection as a client of another program.
-fn bounded(target: &Target, limit: Duration) -> Result<Talk, ClusterError> {
-    let mut talk = talk(target, limit)?.bounded(LONGEST);
-    // A node that refuses the name works as well.
-    talk.reply(&[b"CLIENT", b"SETNAME", CLIENT_NAME], limit)?;
-    Ok(talk)
+/// Connects to a node for requests whose replies have a limited length.
+fn bounded(target: &Target, limit: Duration) -> Result<Talk, ReachError> {
+    Ok(talk(target, CLIENT_NAME, limit)?.bounded(LONGEST))
 }
 
 /// Requests the topology. The nodes of `before` keep their numbers.

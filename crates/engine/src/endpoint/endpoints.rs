@@ -33,8 +33,8 @@ pub struct Target {
     pub tls: Option<Tls>,
     /// The resolver for the server's host name.
     pub resolver: Resolver,
-    /// The counts of the commands that redyno sends to the server, and to other nodes of its cluster, on side
-    /// connections. These belong neither to the load nor to the polls of the server's figures.
+    /// The counts of redyno's connections without load to the server and to other nodes of its cluster, and of their
+    /// commands.
     pub side_calls: SideCalls,
 }
 

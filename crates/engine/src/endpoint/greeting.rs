@@ -77,11 +77,11 @@ impl Greeting {
 
     /// Creates the greeting for the first contact with `target`. Each command is sent only after the reply to the
     /// previous command. The password is sent only after a reply to PING.
-    pub(super) fn stepwise(target: &Target) -> Self {
+    pub(super) fn stepwise(target: &Target, name: Option<&str>) -> Self {
         let ping = || (GreetingCommand::Ping, target.dialect.ping().to_vec());
         // An HTTP server may close the connection after the first reply, and one reply is enough.
         let last = target.dialect.has_keys().then(ping);
-        let steps = [ping()].into_iter().chain(introduction(target, None)).chain(last);
+        let steps = [ping()].into_iter().chain(introduction(target, name)).chain(last);
         Self::of(target, steps.collect(), true)
     }
 
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn an_unknown_server_gets_no_password_before_its_first_reply() {
-        let greeting = Greeting::stepwise(&with_password(None));
+        let greeting = Greeting::stepwise(&with_password(None), None);
         let (mut greeter, first) = greeting.begin();
         let mut said = vec![text(first)];
         while let GreetingStep::SendNext(bytes) = greeter.process_reply(Reply::Value, &greeting).unwrap() {
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn a_server_may_require_authentication_before_it_answers_ping() {
         let [open, known] =
-            [Target::default(), with_password(None)].map(|target| Greeting::stepwise(&target));
+            [Target::default(), with_password(None)].map(|target| Greeting::stepwise(&target, None));
         assert!(heard(&known, 0, b"NOAUTH Authentication required.").is_ok());
         assert!(heard(&known, 4, b"NOPERM no").is_err(), "nothing is to follow");
         assert!(heard(&open, 0, b"NOAUTH Authentication required.").is_err());
@@ -331,7 +331,7 @@ mod tests {
         let target = Target { dialect: Dialect::Memcached, ..with_password(Some("ann")) };
         let said = Greeting::new(&target, "me");
         assert_eq!(text(said.begin().1), "set redyno-auth 0 -1 10 ann s3cret mn ");
-        let first = Greeting::stepwise(&target);
+        let first = Greeting::stepwise(&target, None);
         assert!(heard(&first, 0, b"CLIENT_ERROR unauthenticated").is_ok());
         let (mut greeter, _) = first.begin();
         let turned_down = greeter.process_reply(Reply::Value, &first).unwrap_err();

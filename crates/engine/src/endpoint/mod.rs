@@ -38,6 +38,7 @@ pub use read_from::{PingMedians, ReadFrom};
 pub use resolve::{Resolution, Resolver};
 pub use ring::{HashRing, MOST_RING_SERVERS, RingError};
 pub use sentinel::{PrimaryState, SentinelAnswer};
+pub(crate) use side_calls::OpenConnection;
 pub use side_calls::SideCalls;
 pub use talk::{Talk, TalkError, TalkStep};
 pub use tls::{

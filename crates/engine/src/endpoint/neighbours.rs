@@ -4,7 +4,10 @@
 use std::time::Duration;
 
 use super::{
-    Address, Cluster, ClusterError, Talk, Target, cluster::LONGEST, node_address, talk, topology::replicas,
+    Address, Cluster, ClusterError, Talk, Target,
+    cluster::{CLIENT_NAME, LONGEST},
+    node_address, talk,
+    topology::replicas,
 };
 use crate::protocol::RespValue;
 
@@ -66,7 +69,7 @@ struct NeighbourQuery {
 
 impl NeighbourQuery {
     fn new(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
-        Ok(Self { talk: talk(target, limit)?.bounded(LONGEST), limit })
+        Ok(Self { talk: talk(target, CLIENT_NAME, limit)?.bounded(LONGEST), limit })
     }
 
     /// Connects to the server at `address`, with the credentials and TLS settings of `target`.

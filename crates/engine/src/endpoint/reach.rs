@@ -32,21 +32,22 @@ const REST_OF_LINE: Duration = Duration::from_millis(200);
 /// # Errors
 /// Returns the diagnosis: what is wrong, and what to do about it.
 pub fn reach(target: &Target, timeout: Duration) -> Result<(), ReachError> {
-    talk(target, timeout).map(drop)
+    talk(target, None, timeout).map(drop)
 }
 
-/// Connects to `target`, and authenticates with the target's credentials.
+/// Connects to `target`, and authenticates with the target's credentials. `name` is the client name of the connection
+/// in CLIENT LIST, which keeps sessions of redyno from counting it among the clients of other programs.
 ///
 /// Blocks for at most `timeout`.
 ///
 /// # Errors
 /// Returns the diagnosis: what is wrong, and what to do about it.
-pub fn talk(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
+pub fn talk(target: &Target, name: Option<&str>, timeout: Duration) -> Result<Talk, ReachError> {
     let deadline = Instant::now() + timeout;
     let mut line = TimedStream(dial(target, target.tls.as_ref(), deadline)?);
     line.secure(target, deadline)?;
     let mut talk = Talk::on(line, target);
-    talk.greet(&Greeting::stepwise(target), deadline)?;
+    talk.greet(&Greeting::stepwise(target, name), deadline)?;
     talk.longest = usize::MAX;
     Ok(talk)
 }

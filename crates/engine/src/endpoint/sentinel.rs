@@ -165,8 +165,8 @@ fn connect_to_sentinel(sentinel: &Target) -> Result<Talk, ReachError> {
     let dialect = if sentinel.dialect == Dialect::Resp3 { Dialect::Resp2 } else { sentinel.dialect };
     let known = Target { db: 0, dialect, ..sentinel.clone() };
     let stranger = Target { credentials: None, ..known.clone() };
-    let talk = match talk(&stranger, LIMIT) {
-        Err(ReachError::PasswordNeeded(_)) if known.credentials.is_some() => talk(&known, LIMIT),
+    let talk = match talk(&stranger, None, LIMIT) {
+        Err(ReachError::PasswordNeeded(_)) if known.credentials.is_some() => talk(&known, None, LIMIT),
         other => other,
     };
     Ok(talk?.bounded(LONGEST))

@@ -1,6 +1,6 @@
-//! Counts the commands of redyno's side connections, which belong neither to the load nor to the control
-//! plane (the part that polls the server's own figures). The figures of other clients leave these commands
-//! out.
+//! Counts redyno's connections that do not belong to the load, and the commands of those that do not belong to
+//! the control plane either (the part that polls the server's own figures). The figures of other clients leave
+//! these connections and commands out.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,19 +12,42 @@ use crate::untrusted;
 /// The largest number of servers whose calls are counted.
 const MOST_SERVERS: usize = 1024;
 
-/// The commands that [`Talk`](super::Talk)s have sent, by server. Clones share their counts. Any two values
-/// compare as equal, so that two targets which differ only in these counts are the same target.
+/// The open connections of probes, of the control plane and of all other [`Talk`](super::Talk)s, and the commands
+/// that `Talk`s have sent, by server. Clones share their counts. Any two values compare as equal, so that two
+/// targets which differ only in these counts are the same target.
 #[derive(Debug, Clone, Default)]
-pub struct SideCalls(Arc<Mutex<CallsByServer>>);
+pub struct SideCalls(Arc<Mutex<SideCounts>>);
 
-type CallsByServer = BTreeMap<String, BTreeMap<String, u64>>;
+#[derive(Debug, Default)]
+struct SideCounts {
+    calls: BTreeMap<String, BTreeMap<String, u64>>,
+    open: BTreeMap<String, u64>,
+}
+
+/// A connection that counts as open until this value is dropped.
+#[derive(Debug)]
+pub(crate) struct OpenConnection {
+    of: SideCalls,
+    server: String,
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        let mut counts = self.of.0.lock();
+        if let Some(open) = counts.open.get_mut(&self.server) {
+            *open -= 1;
+        }
+        counts.open.retain(|_, open| *open > 0);
+    }
+}
 
 impl SideCalls {
     /// Counts a command to the server at `address`.
     pub(super) fn count(&self, address: &Address, words: &[&[u8]]) {
         // A word that is no subcommand does no harm: the server's statistics have no such name.
         let name = words.iter().take(2).map(|word| untrusted::bytes(word).to_lowercase()).collect::<Vec<_>>();
-        let (server, mut calls) = (address.to_string(), self.0.lock());
+        let (server, mut counts) = (address.to_string(), self.0.lock());
+        let calls = &mut counts.calls;
         // A cluster whose nodes always have new addresses must not fill the memory.
         if calls.len() < MOST_SERVERS || calls.contains_key(&server) {
             *calls.entry(server).or_default().entry(name.join("|")).or_default() += 1;
@@ -34,7 +57,19 @@ impl SideCalls {
     /// Returns the calls on the server at `address` since the previous call of this function. A name consists of the
     /// command and its first argument: `cluster|slots`.
     pub fn take(&self, address: &Address) -> BTreeMap<String, u64> {
-        self.0.lock().remove(&address.to_string()).unwrap_or_default()
+        self.0.lock().calls.remove(&address.to_string()).unwrap_or_default()
+    }
+
+    /// Counts a connection to the server at `address` as open, until the returned value is dropped.
+    pub(crate) fn opened(&self, address: &Address) -> OpenConnection {
+        let server = address.to_string();
+        *self.0.lock().open.entry(server.clone()).or_default() += 1;
+        OpenConnection { of: self.clone(), server }
+    }
+
+    /// Returns the number of connections to the server at `address` that are open now.
+    pub fn open(&self, address: &Address) -> u64 {
+        self.0.lock().open.get(&address.to_string()).copied().unwrap_or_default()
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use rustix::event::PollFlags;
 
 use super::{
-    HANDSHAKE_LIMIT, Party, ReachError, Target, TlsFailure,
+    HANDSHAKE_LIMIT, OpenConnection, Party, ReachError, Target, TlsFailure,
     dial::{connect_to_any, resolve},
     line::{TimedStream, is_nothing},
     unknown_server,
@@ -39,6 +39,7 @@ pub struct Talk {
     pub(super) longest: usize,
     /// Whether replies have bodies. Replies to the HTTP method HEAD have none.
     has_bodies: bool,
+    _open: OpenConnection,
 }
 
 /// The result of a [step](Talk::step).
@@ -100,7 +101,8 @@ impl Talk {
     pub(super) fn on(line: TimedStream, target: &Target) -> Self {
         let (target, skipper, longest) = (target.clone(), target.dialect.skipper(), LONGEST_OF_ANYBODY);
         let (unsent, received, has_bodies) = (Vec::new(), Vec::new(), target.dialect.has_keys());
-        Self { line, target, skipper, unsent, failed: None, received, parsed: 0, longest, has_bodies }
+        let _open = target.side_calls.opened(&target.address);
+        Self { line, target, skipper, unsent, failed: None, received, parsed: 0, longest, has_bodies, _open }
     }
 
     /// Returns the server to which this connection leads.

@@ -54,7 +54,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// The longest accepted reply: 1 MiB.
 const LONGEST: usize = 1 << 20;
 /// The client name of the probe's connections in CLIENT LIST.
-const CLIENT_NAME: &[u8] = b"redyno-lag";
+const CLIENT_NAME: &str = "redyno-lag";
 
 /// Returns the keys that the lag probe may write, without the prefix of the run.
 pub fn lag_keys() -> KeySpan {
@@ -294,10 +294,8 @@ impl LagLine {
         let mut talk = match before {
             Some((_, talk)) => talk,
             None => {
-                let mut talk = talk(target, LIMIT)?.bounded(LONGEST);
-                // A server that refuses the client name works as well, and a server that refuses READONLY will refuse
-                // the reads.
-                talk.reply(&[b"CLIENT", b"SETNAME", CLIENT_NAME], LIMIT)?;
+                let mut talk = talk(target, Some(CLIENT_NAME), LIMIT)?.bounded(LONGEST);
+                // A server that refuses READONLY will refuse the reads.
                 if is_replica {
                     talk.reply(&[b"READONLY"], LIMIT)?;
                 }

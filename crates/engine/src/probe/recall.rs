@@ -95,7 +95,9 @@ impl RecallProbe {
 fn ask(target: &Target, line: &mut Option<Talk>, query: &VectorQuery) -> Result<Vec<u8>, String> {
     let mut talk = match line.take() {
         Some(talk) => talk,
-        None => talk(target, LIMIT).map_err(|error| error.to_string())?.bounded(LONGEST),
+        None => {
+            talk(target, Some("redyno-recall"), LIMIT).map_err(|error| error.to_string())?.bounded(LONGEST)
+        }
     };
     let mut answer = Ok(Vec::new());
     let read = |bytes: &[u8], reply: Reply| {

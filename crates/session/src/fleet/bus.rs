@@ -209,7 +209,7 @@ impl Bus {
     fn exchange(&mut self, words: &[&[u8]], limit: Duration) -> Result<Vec<u8>, ReachError> {
         let talk = match self.open.take() {
             Some(open) => self.open.insert(open),
-            None => self.open.insert(talk(&self.target, LIMIT)?.bounded(LONGEST)),
+            None => self.open.insert(talk(&self.target, Some("redyno-bus"), LIMIT)?.bounded(LONGEST)),
         };
         talk.reply(words, limit)
     }

@@ -53,7 +53,7 @@ const NEWER_GROUPS: [&str; 2] = ["commandlog", "hotkeys"];
 pub(super) struct SentCommands {
     so_far: Arc<Mutex<SentSoFar>>,
     /// The counts of the commands of redyno's side connections, and the address of this connection's server.
-    side: (SideCalls, Address),
+    pub(super) side: (SideCalls, Address),
 }
 
 #[derive(Debug, Default)]

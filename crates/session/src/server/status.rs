@@ -66,6 +66,9 @@ pub struct Status {
     /// records.
     #[serde(skip)]
     pub replicas: Vec<ReplicaProgress>,
+    /// The number of redyno's connections to the server that do not belong to the load. Records do not contain it.
+    #[serde(skip)]
+    pub own_connections: u64,
 }
 
 /// The progress of a replica, as its primary reports it.

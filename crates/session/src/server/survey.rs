@@ -346,8 +346,10 @@ async fn neighbours(wire: &RedisSender, info: &Info<'_>) -> Result<OtherClients,
     let list = ServerError::optional(wire.client_list().await)?;
     let Some(connected) = list.map(|list| clients::count(&list)) else {
         // CLIENT LIST is not permitted or unknown; INFO counts all connections, including this session's.
+        let (side, address) = &wire.sent.side;
+        let open = info.number::<u64>("connected_clients").unwrap_or_default();
         return Ok(OtherClients {
-            clients: info.number::<u64>("connected_clients").unwrap_or(1).saturating_sub(1),
+            clients: open.saturating_sub(side.open(address)),
             replicas: info.number("connected_slaves").unwrap_or(0),
             load: None,
             sessions: None,

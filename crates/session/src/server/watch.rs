@@ -136,7 +136,7 @@ async fn connect(target: &Target) -> Result<Link, ConnectFailure> {
     let (done, talked) = oneshot::channel();
     // Tokio's `spawn_blocking` would panic if the system refused a thread. If the receiver is gone, the connection is
     // dropped.
-    let greet = move || drop(done.send(talk(&asked, GREETING_LIMIT)));
+    let greet = move || drop(done.send(talk(&asked, None, GREETING_LIMIT)));
     std::thread::Builder::new().name("greeting".to_owned()).spawn(greet).map_err(|error| failed(&error))?;
     let talk = talked
         .await
@@ -250,7 +250,8 @@ impl ControlState {
         }
     }
 
-    fn report_poll(&mut self, at_ns: u64, polled: Polled) {
+    fn report_poll(&mut self, at_ns: u64, mut polled: Polled) {
+        polled.status.own_connections = self.target.side_calls.open(&self.target.address);
         self.back_off.reset();
         if let Some(cause) = polled.info_refused {
             self.report_mute(cause);

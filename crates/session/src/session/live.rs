@@ -207,12 +207,6 @@ impl Live {
         Ok(())
     }
 
-    /// Returns the number of connections of the probes of lag and recall to target 0.
-    pub fn probe_connections(&self) -> u64 {
-        let recall = self.recall.as_ref().and_then(|(_, probe)| probe.as_ref());
-        u64::from(self.lag.is_some()) + u64::from(recall.is_some())
-    }
-
     /// Sets the number of PINGs per second to each target.
     pub fn pace_pings(&self, per_second: NonZeroU32) {
         self.targets.iter().for_each(|target| target.ping.pace(per_second));

@@ -98,6 +98,7 @@ fn status(status: &mut Status) {
         config: _,
         slots: _,
         replicas,
+        own_connections: _,
     } = status;
     replicas.clear();
     (*process_id, *master, *furthest_replica) = (None, None, None);

@@ -39,6 +39,8 @@ const REPORTED_WITHIN: Duration = Duration::from_secs(1);
 const AGENT_ERROR_NS: u64 = 50_000_000;
 /// The longest accepted reply, 1 MiB, which is enough for a reply to CLUSTER NODES with a thousand nodes.
 const LONGEST: usize = 1 << 20;
+/// The client name of the probe's connections in CLIENT LIST.
+const NAME: Option<&str> = Some("redyno-failover");
 
 /// The repeated tries of a search, and their times.
 struct Tries {
@@ -111,7 +113,7 @@ pub(super) fn for_slots(
         turn += 1;
         let node = *candidates.get(turn % candidates.len().max(1))?;
         let mut talk =
-            talks.remove(&node).or_else(|| Some(talk(&at(node)?, LIMIT).ok()?.bounded(LONGEST)))?;
+            talks.remove(&node).or_else(|| Some(talk(&at(node)?, NAME, LIMIT).ok()?.bounded(LONGEST)))?;
         let mut is_good = false;
         talk.ask(&question.1, 1, LIMIT, |bytes, reply| {
             // A user without permission to read gets this refusal from every node, so a refusal of the owner
@@ -201,7 +203,7 @@ impl NamedServer<'_> {
             // The TLS settings stay the same, because the certificate is for the name.
             let target = Target { address: Address::Tcp { host, port }, ..self.target.clone() };
             let mut is_good = false;
-            let mut asked = talk(&target, LIMIT).ok()?;
+            let mut asked = talk(&target, NAME, LIMIT).ok()?;
             let read = |_: &[u8], reply: Reply| is_good = !matches!(reply, Reply::Error(_));
             asked.ask(target.dialect.ping(), 1, LIMIT, read).ok()?;
             is_good.then(|| (new.map(|new| (new, found)), clock.now_ns()))

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    endpoint::{BackOff, Greeter, Greeting, GreetingStep},
+    endpoint::{BackOff, Greeter, Greeting, GreetingStep, OpenConnection},
     probe::Timing,
     protocol::{Reply, Skipper},
     untrusted,
@@ -74,6 +74,7 @@ pub(super) struct PingLine {
     greeted_by_ns: u64,
     /// Whether the server closes or has closed the connection after a reply, as an HTTP server may.
     is_spent: bool,
+    _open: OpenConnection,
 }
 
 impl SentPing {
@@ -106,7 +107,11 @@ fn take_answered(outstanding: &mut VecDeque<SentPing>) -> Option<Vec<SentPing>> 
 
 impl PingLine {
     /// Starts the greeting over an open connection. The replies to the greeting must arrive by `greeted_by_ns`.
-    pub(super) fn begin(mut socket: StampedSocket, greeting: &Greeting, greeted_by_ns: u64) -> Self {
+    pub(super) fn begin(
+        (mut socket, _open): (StampedSocket, OpenConnection),
+        greeting: &Greeting,
+        greeted_by_ns: u64,
+    ) -> Self {
         socket.begin_stamps();
         let greeter = (!greeting.is_empty()).then(|| {
             let (greeter, words) = greeting.begin();
@@ -122,6 +127,7 @@ impl PingLine {
             last_error: None,
             greeted_by_ns,
             is_spent: false,
+            _open,
         }
     }
 

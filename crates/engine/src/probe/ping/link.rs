@@ -265,7 +265,8 @@ impl PingLink {
             Err(error) => return self.connect(others, deadline_ns, Some(error.into())),
         }
         self.greeting.count(&self.target);
-        let mut line = PingLine::begin(socket, &self.greeting, deadline_ns);
+        let open = self.target.side_calls.opened(&self.target.address);
+        let mut line = PingLine::begin((socket, open), &self.greeting, deadline_ns);
         self.is_renewing = false;
         // A request for each of them would need a connection each, and so become a load.
         line.queue_joined(std::mem::take(&mut self.waiting), at_ns, &self.clock);

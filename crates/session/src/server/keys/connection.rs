@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The name of the connection (CLIENT SETNAME).
-const NAME: &[u8] = b"redyno-keys";
+const NAME: &str = "redyno-keys";
 /// The time limit for connecting, and for the replies to a batch.
 const LIMIT: Duration = Duration::from_secs(5);
 /// The number of PINGs that measure the shortest round trip.
@@ -43,13 +43,9 @@ pub(super) struct KeyConnection {
 impl KeyConnection {
     /// Connects to `target` with RESP2. The commands of the connection are counted in `sent`.
     pub(super) fn open(target: &Target, sent: SentCommands) -> Result<Self, ServerError> {
-        let talk = talk(target, LIMIT).map_err(|error| ServerError::Unreachable(error.to_string()))?;
+        let talk =
+            talk(target, Some(NAME), LIMIT).map_err(|error| ServerError::Unreachable(error.to_string()))?;
         let mut line = Self { talk: talk.bounded(LONGEST), sent, shortest: LIMIT };
-        // A server that refuses the name is used without a name.
-        match line.ask(&[vec![b"CLIENT", b"SETNAME", NAME]]) {
-            Err(error) if !error.is_refused() => return Err(error),
-            _ => {}
-        }
         for _ in 0..PINGS {
             let began = Instant::now();
             line.ask(&[vec![b"PING"]])?;

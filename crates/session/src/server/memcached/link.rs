@@ -185,7 +185,7 @@ mod tests {
         });
         let address = Address::Tcp { host: peer.ip().to_string(), port: peer.port() };
         let target = Target { address, dialect: Dialect::Memcached, ..Target::default() };
-        let talk = spawn_blocking(move || talk(&target, Duration::from_secs(6))).await.unwrap();
+        let talk = spawn_blocking(move || talk(&target, None, Duration::from_secs(6))).await.unwrap();
         let mut link = MemcachedLink::open(talk.unwrap()).unwrap();
         let late = link.wire.text("stats").await.unwrap_err();
         assert!(matches!(late, ServerError::Timeout { .. }), "{late}");

@@ -23,7 +23,10 @@ pub(in crate::server) async fn survey(
     let keys = stats.number("curr_items").ok_or(ServerError::Unexpected { command: "stats".to_owned() })?;
     let others = match connections(wire, &stats).await? {
         Some(list) => others(&list, &own_ports(target)),
-        None => stats.number::<u64>("curr_connections").unwrap_or(0).saturating_sub(1),
+        None => stats
+            .number::<u64>("curr_connections")
+            .unwrap_or(0)
+            .saturating_sub(target.side_calls.open(&target.address)),
     };
     Ok(Survey {
         address: target.address.clone(),

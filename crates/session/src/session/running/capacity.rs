@@ -10,8 +10,6 @@ use crate::{
     session::{Moment, Record},
 };
 
-/// The number of redyno's connections that every session has: one of the ping probe and one of the control plane.
-const OURS_BESIDE_LOAD: u64 = 2;
 /// After redyno has changed its number of clients, the server may report an outdated number for this time, in
 /// seconds.
 const COUNT_SETTLES_S: f64 = 2.0;
@@ -81,8 +79,6 @@ pub(super) struct CapacityWatch {
     ours: u64,
     /// The number of connections of the workload's receivers, which end with the load.
     receivers: u64,
-    /// The number of connections of the probe of lag, the probe of recall and the scan of keys.
-    pub besides: u64,
 }
 
 impl CapacityWatch {
@@ -133,7 +129,7 @@ impl CapacityWatch {
         room.memory = limit.zip(used).map(|(limit, used)| limit.saturating_sub(used));
         room.max_clients = whole(Gauge::MaxClients);
         if is_alone && t_s - self.began_s >= COUNT_SETTLES_S {
-            let ours = self.ours + self.receivers + self.besides + OURS_BESIDE_LOAD;
+            let ours = self.ours + self.receivers + body.own_connections;
             room.others = whole(Gauge::Clients).map(|clients| clients.saturating_sub(ours));
         }
     }
@@ -159,7 +155,8 @@ mod tests {
             (Gauge::MaxClients, 1000.0),
             (Gauge::Clients, clients as f64),
         ];
-        Record::Server(Box::new(Moment::new(5.0, Status { gauges: gauges.into(), ..Status::default() })))
+        let status = Status { gauges: gauges.into(), own_connections: 2, ..Status::default() };
+        Record::Server(Box::new(Moment::new(5.0, status)))
     }
 
     #[test]
@@ -191,8 +188,8 @@ mod tests {
     }
 
     #[test]
-    fn receivers_probes_and_the_scan_of_keys_are_no_other_clients() {
-        let mut watch = CapacityWatch { besides: 3, ..CapacityWatch::default() };
+    fn receivers_and_connections_without_load_are_no_other_clients() {
+        let mut watch = CapacityWatch::default();
         let workload = preset("pubsub").unwrap();
         let receivers = u64::from(workload.receiver_count().unwrap());
         let mut others = |load, clients| {
@@ -201,7 +198,7 @@ mod tests {
             watch.push(0, &status(clients, 0.0), |_| true);
             watch.room().others
         };
-        assert_eq!(others(true, 50 + receivers + 3 + 2 + 7), Some(7));
-        assert_eq!(others(false, 50 + 3 + 2 + 7), Some(7), "receivers end with the load");
+        assert_eq!(others(true, 50 + receivers + 2 + 7), Some(7));
+        assert_eq!(others(false, 50 + 2 + 7), Some(7), "receivers end with the load");
     }
 }

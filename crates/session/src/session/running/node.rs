@@ -200,8 +200,6 @@ impl SessionNode {
         if let Err(why) = self.holders.poll() {
             peers.send(self.number, Notice::Warning(why));
         }
-        let probes = if self.number == 0 { live.probe_connections() } else { 0 };
-        self.gate.caution.room.besides = probes + u64::from(self.keys.is_some());
         let admission = self.gate.poll(Duration::ZERO, &mut self.holders);
         self.apply_admission(admission, live, peers);
         self.look_at_tuning(live, peers);
