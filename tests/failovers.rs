@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
-    net::TcpStream,
+    net::{SocketAddr, TcpStream},
     time::{Duration, Instant},
 };
 
@@ -11,6 +11,7 @@ use rustix::process::Signal;
 
 use crate::support::{
     Recipe, Server, cli_at,
+    named_pair::NamedPair,
     nodes::Nodes,
     program::{Outcome, Running, redyno, run},
     sentinels::Sentinels,
@@ -32,11 +33,11 @@ fn end(running: Running) -> Outcome {
     running.end()
 }
 
-/// A failover in the records: the number of its node, the ports from and to, length and error in seconds.
+/// A failover in the records: the number of its node, the servers from and to, length and error in seconds.
 #[derive(Debug)]
 pub struct Seen {
     node: u16,
-    ports: [u16; 2],
+    servers: [SocketAddr; 2],
     pub length_s: f64,
     error_s: f64,
     epoch: Option<u64>,
@@ -44,12 +45,11 @@ pub struct Seen {
 }
 
 fn failovers(records: &[Record]) -> Vec<Seen> {
-    let port = |address: &str| address.rsplit(':').next().unwrap().parse().unwrap();
     let seen = |record: &Record| match record {
         Record::Event(event) => match event.what.clone() {
             EventKind::Failover { from, to, length_s, error_s, epoch, cause, .. } => {
-                let ports = [port(&from), port(&to)];
-                Some(Seen { node: event.node, ports, length_s, error_s, epoch, cause })
+                let servers = [from, to].map(|address| address.parse().unwrap());
+                Some(Seen { node: event.node, servers, length_s, error_s, epoch, cause })
             }
             _ => None,
         },
@@ -58,12 +58,20 @@ fn failovers(records: &[Record]) -> Vec<Seen> {
     records.iter().filter_map(seen).collect()
 }
 
+fn at(port: u16) -> SocketAddr {
+    ([127, 0, 0, 1], port).into()
+}
+
 /// Asserts that there was one failover, between the servers with these ports, and returns it.
 pub fn one(outcome: &Outcome, ports: [u16; 2]) -> Seen {
+    one_between(outcome, ports.map(at))
+}
+
+fn one_between(outcome: &Outcome, servers: [SocketAddr; 2]) -> Seen {
     let mut seen = failovers(&outcome.records());
     assert_eq!(seen.len(), 1, "{seen:?}");
     let seen = seen.remove(0);
-    assert_eq!(seen.ports, ports);
+    assert_eq!(seen.servers, servers);
     seen
 }
 
@@ -214,12 +222,36 @@ fn a_service_that_sentinels_do_not_know_is_refused_in_one_line() {
     assert!(refused.err.contains("no Sentinel of a service 'main'"), "{}", refused.err);
 }
 
+#[test]
+fn a_name_whose_address_changes_is_one_failover_and_load_ping_and_figures_follow_it() {
+    let Some(mut pair) = NamedPair::start() else { return };
+    let running = pair.watch(&["-c", "4", "--rate", "2000", "--ratio", "0:1", "--yes"]);
+    wait_for("load on the first", || (pair.servers[0].calls(&[], "get") > 1000).then_some(()));
+    pair.servers[0].kill();
+    running.wait_for_lines(1, r#""event":"ping_lost""#);
+    pair.lead_to(1);
+    running.wait_for_lines(1, r#""event":"failover""#);
+    let lines = running.out().lines().count();
+    wait_for("load on the second", || (pair.servers[1].calls(&[], "get") > 1000).then_some(()));
+    running.wait_for("figures and PINGs of the second", |out| {
+        let has = |kind: &str| out.lines().skip(lines).any(|line| line.contains(kind));
+        (has(r#""kind":"server""#) && has(r#""kind":"ping""#)).then_some(())
+    });
+    let outcome = end(running);
+    let seen = one_between(&outcome, pair.addresses);
+    assert!(seen.node == 0 && seen.length_s > 0.0 && seen.error_s > 0.0 && seen.epoch.is_none(), "{seen:?}");
+    assert!(outcome.out.contains(r#""by":"name""#), "{}", outcome.out);
+    let Some(Record::End(end)) = outcome.records().pop() else { panic!("{}", outcome.out) };
+    let sum = end.summary;
+    let errors: u64 = sum.errors.values().sum();
+    assert!(errors > 0 && sum.due == sum.ops + errors + sum.shed + sum.unsent, "{sum:?}");
+}
+
 /// What an independent client sees, which sends a request every 2 ms: the length from when its first lost request was due
-/// to the arrival of the first good reply after it. `primary` returns the ports that may answer now, and is asked before
+/// to the arrival of the first good reply after it. `primary` returns the servers that may answer now, and is asked before
 /// each try.
-fn measured(question: &str, first: u16, mut primary: impl FnMut() -> Vec<u16>) -> f64 {
-    let try_at = |port: u16| -> Option<()> {
-        let address = ([127, 0, 0, 1], port).into();
+fn measured(question: &str, first: SocketAddr, mut primary: impl FnMut() -> Vec<SocketAddr>) -> f64 {
+    let try_at = |address: SocketAddr| -> Option<()> {
         let stream = TcpStream::connect_timeout(&address, Duration::from_millis(100)).ok()?;
         stream.set_read_timeout(Some(Duration::from_millis(100))).ok()?;
         (&stream).write_all(question.as_bytes()).ok()?;
@@ -230,8 +262,8 @@ fn measured(question: &str, first: u16, mut primary: impl FnMut() -> Vec<u16>) -
     let mut lost = None;
     loop {
         let due = Instant::now();
-        let ports = if lost.is_none() { vec![first] } else { primary() };
-        let is_good = ports.into_iter().any(|port| try_at(port).is_some());
+        let servers = if lost.is_none() { vec![first] } else { primary() };
+        let is_good = servers.into_iter().any(|address| try_at(address).is_some());
         match (is_good, lost) {
             (false, None) => lost = Some(due),
             (true, Some(since)) => return since.elapsed().as_secs_f64(),
@@ -264,7 +296,7 @@ fn the_length_of_failovers_of_a_cluster_is_that_which_another_client_measures() 
             nodes.0[0].cli(&["CLUSTER", "SLOTS"]).lines().any(|line| line == new.to_string()).then_some(())
         });
         let running = watch(&["-p", &nodes.0[0].port_text()]);
-        let beside = std::thread::spawn(move || measured("EXISTS foo\r\n", old, || vec![new]));
+        let beside = std::thread::spawn(move || measured("EXISTS foo\r\n", at(old), || vec![at(new)]));
         assert_eq!(cli_at(old, &["CLUSTER", "KEYSLOT", "foo"]), "12182");
         std::thread::sleep(Duration::from_millis(300));
         nodes.0[2].kill();
@@ -288,13 +320,33 @@ fn the_length_of_failovers_of_sentinels_is_that_which_another_client_measures() 
                 (&stream).write_all(b"SENTINEL GET-MASTER-ADDR-BY-NAME main\r\n").ok()?;
                 BufReader::new(&stream).lines().nth(4)?.ok()?.parse().ok()
             };
-            ports.iter().filter_map(ask).filter(|port| *port != old_port).collect()
+            ports.iter().filter_map(ask).filter(|port| *port != old_port).map(at).collect()
         };
-        let beside = std::thread::spawn(move || measured("PING\r\n", old_port, named));
+        let beside = std::thread::spawn(move || measured("PING\r\n", at(old_port), named));
         std::thread::sleep(Duration::from_millis(300));
         old.kill();
         let beside_s = beside.join().unwrap();
         running.wait_for_lines(1, r#""event":"failover""#);
         assert_close(&one(&end(running), [old.port(), new.port()]), beside_s);
+    }
+}
+
+#[test]
+#[ignore = "it measures times, on an idle machine"]
+fn the_length_of_failovers_of_a_name_is_that_which_another_client_measures() {
+    for n in 0..10 {
+        let Some(mut pair) = NamedPair::start() else { return };
+        let load = ["-c", "4", "--rate", "2000", "--ratio", "0:1", "--yes"];
+        let running = pair.watch(&load[..7 * (n % 2)]);
+        let (first, path) = (pair.addresses[0], pair.hosts.path().to_owned());
+        let named = move || vec![NamedPair::led_to(&path, first.port())];
+        let beside = std::thread::spawn(move || measured("PING\r\n", first, named));
+        std::thread::sleep(Duration::from_millis(300));
+        pair.servers[0].kill();
+        std::thread::sleep(Duration::from_millis(200 + 37 * n as u64));
+        pair.lead_to(1);
+        let beside_s = beside.join().unwrap();
+        running.wait_for_lines(1, r#""event":"failover""#);
+        assert_close(&one_between(&end(running), pair.addresses), beside_s);
     }
 }

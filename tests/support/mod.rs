@@ -12,6 +12,7 @@ pub mod certificates;
 pub mod cli;
 pub mod http;
 pub mod memcached;
+pub mod named_pair;
 pub mod nodes;
 pub mod program;
 pub mod sentinels;
