@@ -16,11 +16,15 @@ use redyno::{
 };
 use rustix::process::Signal;
 
-use crate::support::{
-    Recipe, Server,
-    nodes::Nodes,
-    program::{Outcome, Running, redyno, run},
-    wait_for,
+use crate::{
+    cluster_reads::copies,
+    support::{
+        Recipe, Server,
+        nodes::Nodes,
+        program::{Outcome, Running, redyno, run},
+        terminal::{loaded, quit},
+        wait_for,
+    },
 };
 
 fn start(server: &Server) -> Running {
@@ -175,6 +179,26 @@ fn a_replica_that_shows_no_marker_is_reported_and_is_measured_again_when_it_foll
     assert!(shown > 10 && outcome.out.contains("did not arrive within 10 s"), "{}", outcome.err);
     let longest_us = lags(&outcome)[&1].iter().copied().fold(0.0, f64::max);
     assert!(longest_us > 9e6, "a lag without an end is shown while it grows: {longest_us}");
+}
+
+#[test]
+fn no_connection_of_redyno_counts_as_another_client() {
+    let [primary, replicas @ ..] = copies();
+    let options = ["--probe-lag", "--read-from", "replica", "--rate", "500", "--yes"];
+    let mut terminal = loaded(&primary, &options);
+    for replica in &replicas {
+        wait_for("markers on each", || (replica.calls(&[], "get") > 8).then_some(()));
+    }
+    let is_own = |line: &&str| ["redyno-", "flags=S", "cmd=client|list"].iter().any(|own| line.contains(own));
+    let list = primary.cli(&["CLIENT", "LIST"]);
+    assert_eq!(list.lines().filter(|line| !is_own(line)).collect::<Vec<_>>(), [""; 0]);
+    assert_eq!(list.matches("name=redyno-lag").count(), 2, "{list}");
+    // Two seconds after a change of the load, the number of clients in INFO is compared with redyno's own.
+    let polls = primary.calls(&[], "info") + 8;
+    wait_for("polls", || (primary.calls(&[], "info") > polls).then_some(()));
+    terminal.press(":rate max\r");
+    terminal.wait_for_text("seg 2 rate max");
+    quit(terminal, &primary);
 }
 
 #[test]
