@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! all Sentinels at once ──► SENTINEL GET-MASTER-ADDR-BY-NAME ──► the answer with the latest failover counts
+//!                     └───► SENTINEL MASTER ──► the state of the primary, from late answers too
 //! ```
 //! A Sentinel that does not answer causes only a short delay. A Sentinel gets the credentials of the servers only if
 //! the Sentinel requires a password.
@@ -9,10 +10,12 @@
 use std::{
     collections::VecDeque,
     io,
-    sync::mpsc::channel,
+    sync::{Arc, mpsc::channel},
     thread::Builder,
     time::{Duration, Instant},
 };
+
+use parking_lot::Mutex;
 
 use super::{Address, Endpoint, ReachError, Service, Talk, Target, node_address, talk};
 use crate::protocol::{Dialect, RespValue};
@@ -34,12 +37,15 @@ pub struct SentinelAnswer {
     /// report the number.
     pub epoch: u64,
     /// What the Sentinel thinks about the state of the primary.
-    pub state: PrimaryState,
+    state: PrimaryFlags,
 }
 
-/// The state of a primary in the opinion of Sentinels.
+/// The state of a primary in the opinion of all Sentinels that have answered so far. Clones share the same state.
+#[derive(Debug, Clone, Default)]
+pub struct PrimaryState(Arc<Mutex<PrimaryFlags>>);
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PrimaryState {
+struct PrimaryFlags {
     /// A Sentinel gets no answer from the primary (`s_down`).
     is_down: bool,
     /// As many Sentinels as are required agree that the primary is down (`o_down`).
@@ -49,6 +55,13 @@ pub struct PrimaryState {
 }
 
 impl PrimaryState {
+    /// Returns why the primary was replaced and which Sentinel led the failover, or `None` if no Sentinel reported it.
+    pub fn cause(&self) -> Option<String> {
+        self.0.lock().cause()
+    }
+}
+
+impl PrimaryFlags {
     /// Parses the flags in a reply to SENTINEL MASTER of the Sentinel at `asked`.
     fn read(flags: &[u8], asked: &Address) -> Self {
         let has = |name: &str| flags.split(|byte| *byte == b',').any(|flag| flag == name.as_bytes());
@@ -57,14 +70,13 @@ impl PrimaryState {
     }
 
     /// Adds what another Sentinel, or a later answer, reports.
-    pub fn add(&mut self, other: Self) {
+    fn add(&mut self, other: Self) {
         self.is_down |= other.is_down;
         self.is_agreed |= other.is_agreed;
         self.leader = other.leader.or(self.leader.take());
     }
 
-    /// Returns why the primary was replaced and which Sentinel led the failover, or `None` if no Sentinel reported it.
-    pub fn cause(&self) -> Option<String> {
+    fn cause(&self) -> Option<String> {
         let down = match self {
             Self { is_agreed: true, .. } => {
                 Some("the Sentinels agreed that the old primary was down".to_owned())
@@ -90,7 +102,7 @@ impl SentinelAnswer {
         };
         let epoch = property(b"config-epoch").and_then(number).unwrap_or_default();
         let flags = property(b"flags").and_then(RespValue::text).unwrap_or_default();
-        Some(Self { primary, epoch, state: PrimaryState::read(flags, asked) })
+        Some(Self { primary, epoch, state: PrimaryFlags::read(flags, asked) })
     }
 }
 
@@ -101,34 +113,45 @@ impl Service {
     /// Fails if no Sentinel names the primary. The error contains the message of one of the Sentinels.
     pub(super) fn primary(&self, target: &Target) -> io::Result<VecDeque<Endpoint>> {
         let late = || io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time");
-        target.resolver.start(&self.named(target, 3 * LIMIT)?.primary)?.wait(LIMIT)?.ok_or_else(late)
+        target
+            .resolver
+            .start(&self.named(target, 3 * LIMIT, &PrimaryState::default())?.primary)?
+            .wait(LIMIT)?
+            .ok_or_else(late)
     }
 
-    /// Queries all Sentinels about the service for at most `limit`. Returns the answer that reports the
-    /// latest failover. The state in this answer combines the opinions of all Sentinels that answered in
-    /// time.
+    /// Queries all Sentinels about the service for at most `limit`. Among the answers that arrive in time, returns the
+    /// answer that reports the latest failover. What the Sentinels report about the primary is added to `state`, also
+    /// if their answers arrive later.
     ///
     /// # Errors
     /// Fails if no Sentinel names the primary. The error contains the message of one of the Sentinels.
-    pub fn named(&self, target: &Target, limit: Duration) -> io::Result<SentinelAnswer> {
+    pub fn named(
+        &self,
+        target: &Target,
+        limit: Duration,
+        state: &PrimaryState,
+    ) -> io::Result<SentinelAnswer> {
         let (answers, answered) = channel();
         for (host, port) in &self.sentinels {
-            let (answers, name) = (answers.clone(), self.name.clone());
+            let (answers, name, state) = (answers.clone(), self.name.clone(), state.clone());
             let address = Address::Tcp { host: host.clone(), port: *port };
             let sentinel = target.at(address).map_err(io::Error::other)?;
-            // If other Sentinels were faster, the receiver is gone.
-            let ask = move || drop(answers.send(ask(&sentinel, &name)));
+            let ask = move || {
+                let answer = ask(&sentinel, &name);
+                answer.iter().for_each(|answer| state.0.lock().add(answer.state.clone()));
+                // If other Sentinels were faster, the receiver is gone.
+                drop(answers.send(answer));
+            };
             Builder::new().name("sentinel".to_owned()).spawn(ask)?;
         }
         drop(answers);
         let (mut newest, mut why): (Option<SentinelAnswer>, _) =
             (None, "there is no Sentinel to ask".to_owned());
-        let mut state = PrimaryState::default();
         let mut deadline = Instant::now() + limit;
         while let Ok(answer) = answered.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             match answer {
-                Ok(mut named) => {
-                    state.add(std::mem::take(&mut named.state));
+                Ok(named) => {
                     deadline = deadline.min(Instant::now() + GRACE);
                     if newest.as_ref().is_none_or(|newest| named.epoch > newest.epoch) {
                         newest = Some(named);
@@ -137,7 +160,7 @@ impl Service {
                 Err(error) => why = error,
             }
         }
-        newest.map(|newest| SentinelAnswer { state, ..newest }).ok_or_else(|| io::Error::other(why))
+        newest.ok_or_else(|| io::Error::other(why))
     }
 }
 
@@ -190,6 +213,11 @@ mod tests {
 
     /// Starts a Sentinel that replies `answer` to SENTINEL commands. Returns the Sentinel's port.
     fn answering(answer: String) -> u16 {
+        answering_after(Arc::default(), answer)
+    }
+
+    /// Works like `answering`, but replies to SENTINEL commands only while `held` is not locked.
+    fn answering_after(held: Arc<Mutex<()>>, answer: String) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         std::thread::spawn(move || {
@@ -198,6 +226,7 @@ mod tests {
                 while let Ok(n @ 1..) = stream.read(&mut buffer) {
                     let is_question = buffer[..n].windows(8).any(|bytes| bytes == b"SENTINEL");
                     let reply = if is_question { &*answer } else { "+PONG\r\n" };
+                    drop(is_question.then(|| held.lock()));
                     if stream.write_all(reply.as_bytes()).is_err() {
                         break;
                     }
@@ -228,22 +257,43 @@ mod tests {
             let found = target.resolve().unwrap().wait(Duration::from_secs(60)).unwrap().unwrap();
             assert_eq!(found, [Endpoint::Tcp("127.0.0.1:7002".parse().unwrap())]);
             let Address::Service(service) = &target.address else { panic!("{target:?}") };
-            assert_eq!(service.named(&target, Duration::from_secs(60)).unwrap().epoch, 3);
+            assert_eq!(
+                service.named(&target, Duration::from_secs(60), &PrimaryState::default()).unwrap().epoch,
+                3
+            );
         }
     }
 
     #[test]
     fn the_cause_of_a_failover_is_what_sentinels_report_during_it() {
         let asked = |port| Address::Tcp { host: "10.0.0.1".into(), port };
-        let mut state = PrimaryState::default();
+        let mut state = PrimaryFlags::default();
         assert_eq!(state.cause(), None);
-        state.add(PrimaryState::read(b"master,s_down,disconnected", &asked(1)));
+        state.add(PrimaryFlags::read(b"master,s_down,disconnected", &asked(1)));
         assert_eq!(state.cause().unwrap(), "a Sentinel marked the old primary as down");
-        state.add(PrimaryState::read(b"s_down,o_down,master,disconnected,failover_in_progress", &asked(2)));
-        state.add(PrimaryState::read(b"master", &asked(3)));
+        state.add(PrimaryFlags::read(b"s_down,o_down,master,disconnected,failover_in_progress", &asked(2)));
+        state.add(PrimaryFlags::read(b"master", &asked(3)));
         let both =
             "the Sentinels agreed that the old primary was down; the Sentinel 10.0.0.1:2 led the failover";
         assert_eq!(state.cause().unwrap(), both);
+    }
+
+    #[test]
+    fn a_late_answer_counts_for_the_cause() {
+        let held = Arc::new(Mutex::new(()));
+        let waits = held.lock();
+        let flags = "failover_in_progress,o_down";
+        let answer = "*2\r\n$9\r\n127.0.0.1\r\n$4\r\n7001\r\n*2\r\n$5\r\nflags\r\n";
+        let leader = answering_after(Arc::clone(&held), format!("{answer}${}\r\n{flags}\r\n", flags.len()));
+        let (target, state) = (target(&[leader, sentinel(7002, 1)]), PrimaryState::default());
+        let Address::Service(service) = &target.address else { panic!("{target:?}") };
+        assert_eq!(service.named(&target, Duration::from_secs(60), &state).unwrap().epoch, 1);
+        assert_eq!(state.cause(), None);
+        drop(waits);
+        let named = format!("the Sentinel 127.0.0.1:{leader} led the failover");
+        while state.cause().is_none_or(|cause| !cause.ends_with(&named)) {
+            std::thread::yield_now();
+        }
     }
 
     #[test]

@@ -125,7 +125,7 @@ fn watch_name(plan: &FailoverPlan, clock: Clock, stop: &StopFlag, messages: &Sen
     let mut done_ns = 0;
     while !stop.is_asked() {
         if named.found.is_empty() {
-            named.found = named.look_up(&mut PrimaryState::default()).unwrap_or_default();
+            named.found = named.look_up(&PrimaryState::default()).unwrap_or_default();
         }
         let is_new = |since_ns: u64| since_ns > done_ns && clock.now_ns() >= since_ns + SHORTEST_NS;
         if let Some(outage) =

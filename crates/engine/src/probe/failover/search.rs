@@ -170,12 +170,10 @@ pub(super) struct NamedServer<'a> {
 
 impl NamedServer<'_> {
     /// Looks up the name, and waits for the result for at most 1 s. Sentinels also report the `state` of the primary.
-    pub(super) fn look_up(&self, state: &mut PrimaryState) -> Option<Vec<SocketAddr>> {
+    pub(super) fn look_up(&self, state: &PrimaryState) -> Option<Vec<SocketAddr>> {
         let mut resolution = match &self.target.address {
             Address::Service(service) => {
-                let answer = service.named(self.target, LIMIT * 10).ok()?;
-                state.add(answer.state);
-                self.target.resolver.start(&answer.primary)
+                self.target.resolver.start(&service.named(self.target, LIMIT * 10, state).ok()?.primary)
             }
             _ => self.target.resolve(),
         };
@@ -194,9 +192,9 @@ impl NamedServer<'_> {
     ) -> Option<(u64, EventKind)> {
         let is_service = matches!(self.target.address, Address::Service(_));
         let mut tries = Tries::begin(clock, if is_service { EVERY } else { LOOK_UP_EVERY });
-        let mut state = PrimaryState::default();
+        let state = PrimaryState::default();
         let (new, good_ns) = tries.until(stop, || {
-            let found = self.look_up(&mut state)?;
+            let found = self.look_up(&state)?;
             let new = found.iter().find(|address| !self.found.contains(address)).copied();
             let address = new.or(found.first().copied())?;
             let (host, port) = (address.ip().to_string(), address.port());
@@ -213,7 +211,7 @@ impl NamedServer<'_> {
         self.found = found;
         let (by, epoch) = match &self.target.address {
             Address::Service(service) => {
-                ("sentinel", service.named(self.target, LIMIT * 10).ok().map(|named| named.epoch))
+                ("sentinel", service.named(self.target, LIMIT * 10, &state).ok().map(|named| named.epoch))
             }
             _ => ("name", None),
         };
