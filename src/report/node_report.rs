@@ -12,7 +12,7 @@ use crate::{
     gauge::{Gauge, Gauges},
     probe::Ping,
     server::Status,
-    session::{Interval, Moment, Opening, Record, Sink, Timeline, timeline::SegmentTotal},
+    session::{Interval, Moment, Opening, Record, Segment, Sink, Timeline, timeline::SegmentTotal},
     stats::Latency,
 };
 
@@ -72,6 +72,8 @@ pub(super) struct NodeReport {
     /// The server's parameters, twice: with their first reported values, and with their last reported values.
     pub(super) config: [BTreeMap<String, String>; 2],
     pub(super) findings: Findings,
+    /// The present segment of the first node.
+    first: Option<Segment>,
     figures: Box<dyn Sink + Send>,
 }
 
@@ -88,6 +90,7 @@ impl NodeReport {
             gauges: Default::default(),
             config: Default::default(),
             findings: Findings::default(),
+            first: None,
             figures: JSON.sink_of(node, Rows::default(), None),
         }
     }
@@ -100,11 +103,26 @@ impl NodeReport {
             if self.node == 0 || matches!(record, Record::Segment(_)) {
                 self.findings.push_other(record);
             }
+            self.follow(record);
             return;
         }
         match record {
             Record::Session(session) => self.take(&Record::Session(session.of_node(self.node))),
             record => self.take(record),
+        }
+    }
+
+    /// Divides the PINGs of a node that gets a part of the first node's load by the segments of this load.
+    fn follow(&mut self, record: &Record) {
+        match (record, &self.first) {
+            (Record::Segment(segment), _) if segment.node == 0 => {
+                self.timeline.follow_segment(segment);
+                self.first = Some(segment.clone());
+            }
+            (Record::Interval(interval), Some(first)) if interval.node == 0 => {
+                self.timeline.begin_part(self.node, interval, first);
+            }
+            _ => {}
         }
     }
 
@@ -189,5 +207,48 @@ impl NodeReport {
     /// Returns the whole session in the format of the JSON export.
     pub(super) fn figures(&mut self) -> String {
         self.figures.finish().concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        knobs::Knobs,
+        report::monitored,
+        session::{OperationInterval, Span},
+        stats::fixture::repeated,
+    };
+
+    #[test]
+    fn the_pings_of_a_watched_node_with_a_part_of_the_load_are_divided_by_the_settings_of_the_load() {
+        let mut report = NodeReport::new(ReportSource::default(), 1);
+        let mut push = |record: Record, node| report.push(&record.at_node(node));
+        let start = |t_s, number, clients| {
+            Record::Segment(Segment::new(
+                t_s,
+                number,
+                Knobs { load: clients > 0, clients, ..Knobs::default() },
+            ))
+        };
+        push(start(0.0, 1, 10), 0);
+        push(start(0.0, 1, 0), 1);
+        for n in 1..=6_u32 {
+            let t_s = f64::from(n);
+            if n == 4 {
+                push(start(3.0, 2, 20), 0);
+            }
+            let nodes = [(1, OperationInterval::default())].into();
+            let ping = Ping { rtt: repeated(100_000, 10), ..Ping::default() };
+            push(
+                Record::Interval(Box::new(Interval { t_s, length_s: 1.0, nodes, ..Interval::default() })),
+                0,
+            );
+            push(Record::Ping(Box::new(Span::new(t_s, 1.0, ping))), 1);
+        }
+        assert!(!monitored::has_load(&report.timeline));
+        let rows = monitored::pings(&report.timeline).rows;
+        let rows: Vec<_> = rows.iter().map(|row| (&row.cells[0][..13], row.cells[1].as_str())).collect();
+        assert_eq!(rows, [("1: 10 clients", "30"), ("2: 20 clients", "30")]);
     }
 }

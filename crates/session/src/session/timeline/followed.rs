@@ -15,16 +15,19 @@ impl Timeline {
             .map(|of| (&**interval, of.start.clone()))
     }
 
-    /// Adds the results of node `node` in an interval of the whole load. `start` is the interval's segment. The node's
-    /// own segment without load ends when the node first gets a part of the load.
+    /// Adds the results of node `node` in an interval of the whole load. `start` is the interval's segment.
     pub fn push_part(&mut self, node: u16, interval: &Interval, start: &Segment) {
-        if !self.has_part() {
-            if !interval.nodes.contains_key(&node) {
-                return;
-            }
+        self.begin_part(node, interval, start);
+        if self.has_part() {
+            self.push(&Record::Interval(Box::new(interval.of_node(node, start.knobs.rate.is_some()))));
+        }
+    }
+
+    /// Ends the own segment without load of node `node` when the node first gets a part of the load.
+    pub fn begin_part(&mut self, node: u16, interval: &Interval, start: &Segment) {
+        if !self.has_part() && interval.nodes.contains_key(&node) {
             self.segments.begin(&Segment { is_part: true, ..start.clone() });
         }
-        self.push(&Record::Interval(Box::new(interval.of_node(node, start.knobs.rate.is_some()))));
     }
 
     /// Returns whether the node gets or got a part of the load of all nodes.
