@@ -43,17 +43,21 @@ struct SlotRequests {
     length_s: f64,
     slots: BTreeMap<u16, u64>,
     nodes: BTreeMap<u16, u64>,
+    /// The number of nodes that own slots; 0 if it is unknown.
+    owners: u16,
 }
 
 impl SlotRequests {
     fn of(interval: &Interval) -> Self {
         let nodes =
             interval.nodes.iter().map(|(node, part)| (*node, part.ops + part.errors.values().sum::<u64>()));
-        Self { length_s: interval.timed_s(), slots: interval.slots.clone(), nodes: nodes.collect() }
+        let Interval { slots, owners, .. } = interval;
+        Self { length_s: interval.timed_s(), slots: slots.clone(), nodes: nodes.collect(), owners: *owners }
     }
 
     fn add(&mut self, other: &Self) {
         self.length_s += other.length_s;
+        self.owners = self.owners.max(other.owners);
         other.slots.iter().for_each(|(slot, n)| *self.slots.entry(*slot).or_default() += n);
         other.nodes.iter().for_each(|(node, n)| *self.nodes.entry(*node).or_default() += n);
     }
@@ -64,7 +68,7 @@ impl SlotRequests {
         let all: u64 = self.nodes.values().sum();
         let (slot, requests) = self.slots.iter().max_by_key(|(_, requests)| **requests)?;
         // The results by node contain only nodes that have got requests. One hot key may leave all others without any.
-        let nodes = self.nodes.len().max(session.map_or(0, SessionStart::primaries));
+        let nodes = self.nodes.len().max(self.owners.into());
         let others = nodes.checked_sub(1).filter(|others| *others > 0)?;
         // At this limit, the slot's node has 1.5 times an even share, if all other slots are used evenly.
         let limit = (0.5 / others as f64).clamp(0.1, 0.5);
@@ -128,7 +132,7 @@ mod tests {
     use crate::{
         diagnose::{Findings, of_segment},
         knobs::Knobs,
-        session::{OperationInterval, Segment, ServerIdentity},
+        session::{OperationInterval, Segment},
     };
 
     fn second(n: u32, nodes: u16, hot: u64) -> Interval {
@@ -169,15 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn primaries_without_requests_are_nodes_too() {
-        let of_role = |role: &str| ServerIdentity { role: role.to_owned(), ..ServerIdentity::default() };
-        let found = |primaries, requests: &[u64]| {
-            let mut session = SessionStart::now(of_role("master"));
-            session.nodes = (1..primaries).map(|_| of_role("master")).chain([of_role("slave")]).collect();
+    fn owners_of_slots_without_requests_are_nodes_too() {
+        let found = |owners, requests: &[u64]| {
             let part = |ops: &u64| OperationInterval { ops: *ops, ..OperationInterval::default() };
             let nodes = (0..).zip(requests.iter().map(part)).collect();
-            let total = Interval { nodes, slots: [(1234, requests[0] + 9)].into(), ..Interval::default() };
-            of_segment(&segment(), &total, Some(&session)).pop().map(|found| found.evidence.join(", "))
+            let slots = [(1234, requests[0] + 9)].into();
+            let total = Interval { nodes, slots, owners, ..Interval::default() };
+            of_segment(&segment(), &total, None).pop().map(|found| found.evidence.join(", "))
         };
         let even = |node, share, even| {
             Some(format!("node {node} gets {share} % of the requests; an even share is {even} %"))

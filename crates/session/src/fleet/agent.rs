@@ -296,7 +296,7 @@ impl<'a> Agent<'a> {
         let (load, output) =
             Load::start(&plan, knobs.clone(), None, clock).map_err(|error| error.to_string())?;
         let mut records =
-            TargetRecords::of_load(clock, output, cluster.as_ref().map(|_| Numbering::OF_CLUSTER));
+            TargetRecords::of_load(clock, output, cluster.clone().map(|it| (Numbering::OF_CLUSTER, it)));
         records.begin_segment(Segment::new(0.0, 0, knobs));
         let (time, threads) = (SessionTime::new(axis, order.zero_ns), order.terms.threads);
         self.running = Some(Follower {

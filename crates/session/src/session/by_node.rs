@@ -65,6 +65,7 @@ impl Interval {
             self.agents.entry(*agent).or_default().add(part, is_open);
         }
         self.agent_states.extend(&later.agent_states);
+        self.owners = self.owners.max(later.owners);
         self.add_slots(later.slots.iter().map(|(slot, requests)| (*slot, *requests)));
     }
 

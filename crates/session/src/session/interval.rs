@@ -27,8 +27,7 @@ macro_rules! of_the_load {
             pub pushes: u64,
             /// Good replies.
             pub ops: u64,
-            /// Good replies that arrived after the end of the load or segment (the drain). `ops` includes these
-            /// replies.
+            /// Good replies after the end of the load or segment (the drain). `ops` includes these replies.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub drained: u64,
             /// Good replies per second of `length_s`; 0 if `length_s` is 0. In open loop, every rate includes
@@ -39,8 +38,7 @@ macro_rules! of_the_load {
             pub hits: u64,
             /// Reads that did not find their key.
             pub misses: u64,
-            /// Requests that were refused because another client had changed their key: memcached's `cas` with the
-            /// reply `EXISTS`.
+            /// Requests refused because another client had changed their key: memcached's `cas`, reply `EXISTS`.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub conflicts: u64,
             /// Failed requests by kind: answered with an error, lost with their connection, or due while
@@ -148,6 +146,9 @@ of_the_load! {
         /// Requests by hash slot of a cluster, for the busiest slots only. The counts are lower bounds.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub slots: BTreeMap<u16, u64>,
+        /// The number of nodes of the cluster that own slots; 0 if it is unknown.
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        pub owners: u16,
         /// Answered requests by command, as the server's statistics count them. An operation may consist of
         /// several requests. The counts exclude MULTI and EXEC around an operation, the greeting of connections
         /// (`AUTH`, `HELLO`, `SELECT`, `CLIENT|SETNAME`), and commands that prepare the server for the load.
@@ -295,10 +296,9 @@ impl Interval {
     /// Returns whether all counts are 0.
     pub fn is_blank(&self) -> bool {
         let counts = [&self.errors, &self.redirects, &self.connections_lost, &self.connects_failed];
-        let is_calm = self.opening.is_empty()
-            && self.arrivals.is_empty()
-            && counts.iter().all(|counts| counts.is_empty());
-        is_calm && self.requests.is_empty() && self.ops + self.due + self.shed + self.unsent == 0
+        let is_calm = self.opening.is_empty() && self.arrivals.is_empty() && self.requests.is_empty();
+        let sum = self.ops + self.due + self.shed + self.unsent;
+        is_calm && counts.iter().all(|counts| counts.is_empty()) && sum == 0
     }
 }
 

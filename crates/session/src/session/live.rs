@@ -92,7 +92,7 @@ impl Live {
         let loaded = beginnings.iter().filter(|beginning| !beginning.is_watched).count() as u16; // two at most
         for (n, mut beginning) in beginnings.into_iter().enumerate() {
             let numbering = Numbering { first: n as u16, step: loaded };
-            let numbers = beginning.plan.cluster.is_some().then_some(numbering);
+            let numbers = beginning.plan.cluster.as_ref().map(|plan| (numbering, Arc::clone(&plan.cluster)));
             heard.push(beginning.heard.take());
             let server = beginning.plan.target.clone();
             let way = TargetChannels { clock, collector: to_collector.clone(), outages: outages.clone() };

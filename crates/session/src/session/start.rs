@@ -45,11 +45,6 @@ impl SessionStart {
         is_next
     }
 
-    /// Returns the number of nodes that were primaries when the session began.
-    pub fn primaries(&self) -> usize {
-        std::iter::once(&self.target).chain(&self.nodes).filter(|server| server.role == "master").count()
-    }
-
     /// Returns the address of a node; `None` if the address is unknown.
     pub fn address_of(&self, node: u16) -> Option<&str> {
         let server = match usize::from(node).checked_sub(1) {

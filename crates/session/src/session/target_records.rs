@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, SECOND_NS, seconds, tick_of},
+    endpoint::Cluster,
     events::EventKind,
     gauge::Gauge,
     knobs::Knobs,
@@ -42,8 +43,8 @@ pub(super) struct TargetInputs {
     pub(super) fleet: Option<Receiver<Record>>,
     /// The server's process number, which is passed to the host probe.
     pub(super) pid: ServerPid,
-    /// The session's numbering of the target's cluster nodes; `None` without results by node.
-    pub(super) numbers: Option<Numbering>,
+    /// The target's cluster, and the session's numbering of its nodes; `None` without results by node.
+    pub(super) numbers: Option<(Numbering, Arc<Cluster>)>,
 }
 
 /// Makes the records of one target from the reports about this target.
@@ -60,7 +61,7 @@ pub(crate) struct TargetRecords {
     server: Receiver<server::ControlMessage>,
     fleet: Option<Receiver<Record>>,
     pid: ServerPid,
-    numbers: Option<Numbering>,
+    numbers: Option<(Numbering, Arc<Cluster>)>,
     /// The load settings of each segment, by number.
     knobs: BTreeMap<u32, Knobs>,
     connections: LostConnections,
@@ -111,9 +112,13 @@ impl TargetRecords {
         }
     }
 
-    /// Returns a maker of records for a load without probes and control plane. `numbers` is the numbering of the
-    /// cluster's nodes in the session.
-    pub(crate) fn of_load(clock: Clock, load: LoadOutput, numbers: Option<Numbering>) -> Self {
+    /// Returns a maker of records for a load without probes and control plane. `numbers` is the cluster with the
+    /// numbering of its nodes in the session.
+    pub(crate) fn of_load(
+        clock: Clock,
+        load: LoadOutput,
+        numbers: Option<(Numbering, Arc<Cluster>)>,
+    ) -> Self {
         let (ping, server, pid) = (channel().1, channel().1, ServerPid::default());
         Self::new(clock, TargetInputs { load, ping, server, fleet: None, pid, numbers })
     }
@@ -267,9 +272,12 @@ impl TargetRecords {
             self.connections.forget(nanoseconds(earliest_s));
         }
         for mut interval in intervals {
-            interval.renumber(|node| Some(self.numbers?.of(node.into())));
-            if self.numbers.is_none_or(|numbers| numbers.step > 1) {
-                interval.slots.clear();
+            interval.renumber(|node| Some(self.numbers.as_ref()?.0.of(node.into())));
+            match &self.numbers {
+                Some((Numbering { step: 1, .. }, cluster)) => {
+                    interval.owners = cluster.topology().primaries().count() as u16; // at most 1 000
+                }
+                _ => interval.slots.clear(),
             }
             let left_s = self.pauses.left_s(interval.t_s, interval.length_s);
             if left_s < interval.length_s {
