@@ -194,8 +194,8 @@ fn no_connection_of_redyno_counts_as_another_client() {
     assert_eq!(list.lines().filter(|line| !is_own(line)).collect::<Vec<_>>(), [""; 0]);
     assert_eq!(list.matches("name=redyno-lag").count(), 2, "{list}");
     // Two seconds after a change of the load, the number of clients in INFO is compared with redyno's own.
-    let polls = primary.calls(&[], "info") + 8;
-    wait_for("polls", || (primary.calls(&[], "info") > polls).then_some(()));
+    let polls = primary.calls(&[], "slowlog|get") + 5;
+    wait_for("polls", || (primary.calls(&[], "slowlog|get") > polls).then_some(()));
     terminal.press(":rate max\r");
     terminal.wait_for_text("seg 2 rate max");
     quit(terminal, &primary);

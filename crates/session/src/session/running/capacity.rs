@@ -92,8 +92,8 @@ impl CapacityWatch {
         let room = |survey: &Survey| {
             let limit = survey.maxmemory.filter(|limit| *limit > 0);
             let memory = limit.zip(survey.used_memory).map(|(limit, used)| limit.saturating_sub(used));
-            let others = survey.neighbours.clients + survey.neighbours.replicas;
-            FreeCapacity { memory, max_clients: survey.max_clients, others: Some(others) }
+            let others = Some(survey.neighbours.clients);
+            FreeCapacity { memory, max_clients: survey.max_clients, others }
         };
         self.rooms = surveys.iter().map(|(number, survey)| (*number, room(survey))).collect();
     }
