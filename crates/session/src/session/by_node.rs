@@ -69,7 +69,8 @@ impl Interval {
         self.add_slots(later.slots.iter().map(|(slot, requests)| (*slot, *requests)));
     }
 
-    /// Joins this interval with `other`, which another agent measured at the same time: rates add up, and lengths do not.
+    /// Joins this interval with `other`, which another agent measured at the same time. Counts and rates are
+    /// added; of the lengths, the longer one remains.
     pub fn join(&mut self, other: &Self) {
         let length_s = self.length_s.max(other.length_s);
         let connected = self.clients.saturating_add(other.clients);

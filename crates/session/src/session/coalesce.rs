@@ -15,7 +15,8 @@ use crate::probe;
 /// that a worker ends an interval only when the worker wakes up.
 pub(super) const LATE_S: f64 = 0.125;
 
-/// Merges the records of a session: keeps intervals until their second is over.
+/// Merges a session's quarter-second records into one-second records. Keeps each interval until its
+/// second is over.
 #[derive(Debug, Default)]
 pub struct Coalesce {
     /// The records of each node that are not returned yet.

@@ -196,7 +196,8 @@ pub struct OperationInterval {
     /// Good replies that arrived after the end of the load or segment. `ops` includes these replies.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub drained: u64,
-    /// Drained replies in closed loop, which do not count in rates. Only sums of intervals have this count.
+    /// In closed loop, replies after the end of the segment (drained replies), which do not count in rates.
+    /// Only sums of intervals have this count.
     #[serde(skip)]
     pub out_of_rate: u64,
     /// Reads of the operation that found their key.
@@ -261,7 +262,8 @@ impl Interval {
         self.add_nodes(later);
     }
 
-    /// Returns the measured seconds under load: 0 in a drain.
+    /// Returns the measured seconds under load; 0 in a drain (the time after a segment until its
+    /// last reply).
     pub fn timed_s(&self) -> f64 {
         if self.drain { 0.0 } else { self.length_s }
     }
@@ -276,7 +278,8 @@ impl Interval {
         if self.response.is_some() { self.ops } else { self.ops.saturating_sub(self.drained) }
     }
 
-    /// Returns whether all results are late: the interval is a drain, or a worker's late report.
+    /// Returns whether all results are late, because the interval is a drain or is from a worker's
+    /// late report.
     pub fn is_late(&self) -> bool {
         self.load_s() <= 0.0
     }

@@ -54,7 +54,7 @@ pub struct Queue<T> {
     counts: Arc<Counts>,
 }
 
-/// A counter of the records that a queue has left out.
+/// A counter of the records that were left out because a queue was full.
 #[derive(Debug, Clone)]
 pub struct RecordLosses(Arc<Counts>);
 
@@ -74,7 +74,8 @@ pub fn queue<T>() -> (Feed<T>, Queue<T>) {
 }
 
 impl<T: From<Arc<Record>>> Feed<T> {
-    /// Sends a record; leaves a measurement out if the queue is full. Returns whether the listener still exists.
+    /// Sends a record. If the queue is full and the record is a measurement, the record is left out. Returns
+    /// whether the listener still exists.
     pub fn record(&mut self, record: &Arc<Record>) -> bool {
         let waiting = self.counts.waiting.load(Ordering::Relaxed);
         self.is_full = waiting >= if self.is_full { MOST_RECORDS / 2 } else { MOST_RECORDS };

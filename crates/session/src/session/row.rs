@@ -23,7 +23,8 @@ pub struct Row<'a> {
     pub ops: u64,
     /// Good replies that arrived after the end of the load or segment. `ops` includes these replies.
     pub drained: u64,
-    /// Whether this is the row of a drain, the only row whose rate includes all drained replies.
+    /// Whether the row is about a drain (the replies after the end of a segment). Only the rate of
+    /// such a row includes all drained replies.
     pub is_drain: bool,
     /// Good replies per second under load; `None` if no time under load was measured.
     pub ops_per_s: Option<f64>,

@@ -64,8 +64,8 @@ impl SessionRecords {
         Self(RecordSource::Recording(paths))
     }
 
-    /// Writes the records that `peer` receives from now on to an unlinked file in `folder`, which is created if
-    /// missing. A failure to write the file is reported later, when the records are read.
+    /// Writes the records that `peer` receives from now on to an unlinked file in `folder`. Creates the
+    /// folder if it is missing. A failure to write the file is reported later, when the records are read.
     pub fn start(folder: &Path, peer: Peer) -> Self {
         let trouble: Arc<Mutex<_>> = Arc::default();
         let began = nameless(folder).and_then(|(file, written)| {

@@ -16,7 +16,8 @@ pub trait Sink {
     /// Converts the next record; returns the pieces of text to write now.
     fn push(&mut self, record: &Record) -> Vec<String>;
 
-    /// Takes a record of another target, with which the findings compare the target of the sink.
+    /// Takes a record of another target, because findings compare the sink's target with the other
+    /// targets.
     fn push_other(&mut self, record: &Record) {
         let _ = record;
     }

@@ -106,7 +106,7 @@ pub struct Commission {
     pub fleet: Option<Receiver<Record>>,
     /// The files of the exports.
     pub exports: Vec<SessionWriter>,
-    /// The notices that the session's peers receive first.
+    /// The notices that the session's peers (screens and experiments) receive first.
     pub notices: Vec<Notice>,
 }
 

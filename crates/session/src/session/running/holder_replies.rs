@@ -7,7 +7,8 @@ use crate::{
     server::{Answer, ServerError},
 };
 
-/// The replies of all holders, some of which may not have arrived yet.
+/// The replies of all holders (servers that store keys of the load). Some replies may not have
+/// arrived yet.
 #[derive(Debug)]
 pub struct HolderReplies<T> {
     pub(super) awaited: Vec<(u16, Address, Answer<T>)>,

@@ -41,7 +41,8 @@ pub enum Order {
     RunIntrinsic(Duration),
     /// End the run of the intrinsic probe early.
     StopIntrinsic,
-    /// Switch the gentle form of the intrinsic probe, which measures for a tenth of the time, on or off.
+    /// Switch the gentle form of the intrinsic probe on or off. This form measures for only a tenth of the
+    /// time.
     GentleIntrinsic(bool),
     /// Answer [`Notice::FirstWrite`] or [`Notice::Danger`]: allow or refuse.
     AllowWrites(bool),
