@@ -35,10 +35,10 @@
 //! | [`diagnose`] | findings over records, one rule per file: what is wrong or limits the result, the evidence, what to do; pure | screens, I/O |
 //! | [`fleet`] | several machines that carry one load out: the bus, what an agent permits, the joined records | screens, files |
 //! | [`export`] | the figures of a session in the formats of other tools, one file per format; pure | screens, files |
-//! | [`compare`] | whether B is better than A: the `Difference` of a figure with its text, for recordings, segments, settings and targets; whether two runs are comparable; thresholds; pure | screens, files |
+//! | [`compare`] | whether B is better than A: the `Difference` of a figure and its text, for recordings, segments, settings and targets; whether two runs are comparable; thresholds; pure | screens, files |
 //! | [`experiment`] | experiments, which change knobs automatically: two settings or targets in alternation, sweeps, scripts, curves over a knob; the tables and files of series; records in, orders out; pure except for these files | screens, I/O |
 //! | [`report`] | a session for people: one page with charts and tables, or text for a ticket; pure | screens, files |
-//! | [`print`](mod@print) | the output without a screen: lines and JSON lines during a session, its summary; writing to stdout and stderr | terminals |
+//! | [`print`](mod@print) | the output without a screen: lines and JSON lines during a session, and its summary at the end; writing to stdout and stderr | terminals |
 //! | [`app`] | the state of the screen: tracks (the data of one node each), messages, update, the tables of keys and of screens; pure | ratatui, I/O |
 //! | [`tui`] | terminal, theme, layout, screens, widgets, and what is under the mouse; the only room that uses ratatui | statistics |
 //! | [`demo`] | the built-in server and its faults | everything above it |

@@ -47,7 +47,8 @@ impl Model {
         }
     }
 
-    /// Returns all values at which a sweep over this dimension will measure a point; empty if the values are unknown.
+    /// Returns all values at which a sweep over this dimension (a knob) will measure a point; empty if
+    /// unknown.
     pub fn curve_values(&self, dimension: Dimension) -> &[u64] {
         self.points(dimension).map_or(&[], |points| points.values)
     }

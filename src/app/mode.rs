@@ -6,7 +6,7 @@
 use super::{Context, ParameterChange};
 use crate::experiment::ExperimentSpec;
 
-/// What receives the keys.
+/// What receives the keys that the user presses.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum InputMode {
     /// The screen.
@@ -82,7 +82,7 @@ pub enum Purpose {
         /// The number of lines of the help above the first line shown.
         scroll: u16,
     },
-    /// The length of an intrinsic run, in seconds.
+    /// The length of a run of the intrinsic probe, in seconds.
     Intrinsic,
 }
 

@@ -149,7 +149,7 @@ pub struct Model {
     pub config: ConfigPanel,
     /// The running experiment, or the last experiment.
     pub(super) experiment: Option<ExperimentRun>,
-    /// The receiver of the keys.
+    /// What receives the keys that the user presses.
     pub mode: InputMode,
     /// A question of the session that is shown only after the user has finished typing or has answered
     /// another question.

@@ -23,7 +23,8 @@ pub enum Zoom {
     /// shown as a whole.
     #[default]
     Lately,
-    /// Columns of one of the common lengths.
+    /// Columns of a common length, such as 1 s or 10 s. The number is the position of this length
+    /// in the list.
     Step(usize),
     /// The whole session.
     Whole,

@@ -145,8 +145,9 @@ impl Outlet {
         Self(shared)
     }
 
-    /// Queues `piece`, one or more whole lines. If the queue is full, the piece is lost. Before the next
-    /// piece that finds room, the text that `report` returns for the number of lost lines is written.
+    /// Queues `piece`, one or more whole lines. If the queue is full, the piece is lost. When there is room
+    /// again, `report` gets the number of lost lines, and the text that it returns is written before the next
+    /// piece.
     ///
     /// # Errors
     /// Fails if an earlier piece could not be written.

@@ -10,7 +10,7 @@ use crate::{
     units,
 };
 
-/// The writer of a status line for each period.
+/// Writes YCSB's status line for each period.
 #[derive(Debug, Default)]
 pub struct YcsbStatus {
     /// The text before each line.

@@ -16,7 +16,7 @@ use crate::{
 
 /// A listener to a session.
 pub trait Listener {
-    /// Handles a delivery, and returns orders for the session.
+    /// Handles a delivery (a record or a notice), and returns orders for the session.
     fn take(&mut self, delivery: &Delivery) -> Vec<Order>;
 
     /// Finishes the output, after the last delivery.

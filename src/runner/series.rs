@@ -41,7 +41,7 @@ pub type PlannedCell = (usize, Result<SessionPlan, String>);
 pub struct SeriesRun {
     /// The series.
     pub series: Series,
-    /// The cells that apply to this kind of target.
+    /// The cells (runs of the series) that apply to this kind of target.
     pub cells: Vec<PlannedCell>,
     /// The target.
     pub target: Target,

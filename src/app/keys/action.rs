@@ -16,7 +16,7 @@ macro_rules! actions {
         alone { $($action:ident $title:literal,)* }
         with { $(#[doc = $what:literal] $acts_on:ident($value:ident: $of:ty) $titled:expr,)* }
     ) => {
-        /// An action of a key.
+        /// What a key press does.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Action {
             $(#[doc = $title] $action,)*

@@ -8,7 +8,7 @@
 use super::{Action, Binding, Context, KeyCode, ROWS, ROWS_WRITTEN, key, on};
 use crate::app::Direction::{Down, Up};
 
-/// The screens, in the order of the table.
+/// The screens, in the order of their keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Screen {
     /// Load, latency, probes, server and knobs on one time axis.
@@ -182,7 +182,7 @@ const NODES: ScreenRow = ScreenRow {
 const TABLE: [ScreenRow; Screen::ALL.len()] = [OVERVIEW, LATENCY, SERVER, SEGMENTS, LOG, CURVE, NODES];
 
 impl Screen {
-    /// All screens, in the order of the table.
+    /// All screens, in the order of their keys.
     pub const ALL: [Self; 7] =
         [Self::Overview, Self::Latency, Self::Server, Self::Segments, Self::Log, Self::Curve, Self::Nodes];
 

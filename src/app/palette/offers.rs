@@ -9,10 +9,10 @@ use crate::{
     workload::is_path,
 };
 
-/// The effect of an offer.
+/// The effect of an offer, which is a line of the palette.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PaletteCommand {
-    /// The action of a key.
+    /// Does the same as a key press.
     Do(Action),
     /// Sets these knobs.
     Set(Knobs),

@@ -1,7 +1,8 @@
-//! `redyno bench`: a replacement for redis-benchmark and valkey-benchmark, also through a link with one of
-//! these names. Scripts that read the output must not notice a difference. The server must not notice a
-//! difference either: redyno sends only the load and the few requests that the imitated benchmark also sends,
-//! such as CONFIG GET. It does not mark, probe or clean up anything.
+//! `redyno bench`: a replacement for redis-benchmark and valkey-benchmark. It can also be started through a
+//! link with one of these names. Scripts that read the output must not notice a difference. The server must
+//! not notice a difference either: redyno sends only the load and the few requests that the imitated
+//! benchmark also sends, such as CONFIG GET. It writes no marker, sends no probes, and removes nothing at the
+//! end.
 //!
 //! ```text
 //! argv ─► parse (with options) ─► BenchOptions ─► tests (catalogue) ─► loads, one after the other ─► layout

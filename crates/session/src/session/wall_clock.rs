@@ -105,7 +105,7 @@ impl SessionStart {
         Some(WallClock { started: self.started_at()?.checked_to_offset(offset)? })
     }
 
-    /// Returns the start of the session; `None` if the recording has the start in another form.
+    /// Returns the start of the session; `None` if the start in the recording is not a valid time.
     pub fn started_at(&self) -> Option<OffsetDateTime> {
         OffsetDateTime::parse(&self.started, &Rfc3339).ok()
     }

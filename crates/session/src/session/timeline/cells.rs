@@ -12,7 +12,7 @@ use crate::{
     session::{Interval, Moment, add_counts},
 };
 
-/// The load during a time slot, over all its segments.
+/// The load during a time slot, over all segments in this time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadCell {
     /// Good replies, except replies after the end of a load or segment.

@@ -17,7 +17,7 @@ const APART_S: f64 = 60.0;
 /// An event without a length, or the beginning and the end of an event that lasts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Episode<'a> {
-    /// The event; in an episode with a beginning and an end, the event of the end.
+    /// The latest event of the episode: the event of its end, if there is one.
     pub event: &'a Event,
     /// The start of the episode, in seconds of the session.
     pub from_s: f64,

@@ -5,8 +5,8 @@ use super::{Measure, Reading, Timeline, fold::push_bounded};
 use crate::session::{Interval, Record, Segment};
 
 impl Timeline {
-    /// Returns the results of a load that several nodes share, with their segment; `None` for another record. This is
-    /// the timeline of the first node.
+    /// Returns the results of a load that several nodes share, with their segment; `None` for another record.
+    /// Call this on the timeline of the first node.
     pub fn load_of_nodes<'a>(&self, record: &'a Record) -> Option<(&'a Interval, Segment)> {
         let Record::Interval(interval) = record else { return None };
         let segment = || self.segments.numbered(interval.segment);
@@ -36,9 +36,9 @@ impl Timeline {
     }
 
     /// Empties the probes' windows (the measurements of the last second and minute) and forgets the usual
-    /// levels of the figures, because another node has begun a segment with new load settings. For a node
-    /// that gets a part of this load, the segment is the node's own. A node with a load of its own has its
-    /// own segments, and is unchanged.
+    /// levels of the figures, because another node has begun a segment with new load settings. If this node
+    /// gets a part of that load, the segment begins at this node too. If this node has a load of its own,
+    /// nothing changes.
     pub fn follow_segment(&mut self, segment: &Segment) {
         if self.segments.iter().any(|own| own.start.knobs.load && !own.start.is_part) {
             return;

@@ -50,7 +50,7 @@ impl GaugeMeans {
     }
 
     /// Returns the mean of a gauge; for a gauge that counts events, the mean rate per second. `None` if the
-    /// gauge was not reported, or gets no mean.
+    /// gauge was not reported, or has no mean.
     pub fn of(&self, gauge: Gauge) -> Option<f64> {
         let (sum, length_s) = self.sums.get(&gauge)?;
         (*length_s > 0.0).then(|| sum / length_s)
