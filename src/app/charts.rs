@@ -34,9 +34,9 @@ const MOST: f64 = 0.85;
 const FEW: usize = 4;
 
 impl Charts {
-    /// Returns the axis for these columns of latencies. The axis goes from a little below the lowest p50 to a little
-    /// above most p99.9 values of each segment. Stalls and short segments do not determine the axis. `None` without
-    /// measurements.
+    /// Returns the axis for these columns of latencies. The axis begins a little below the lowest p50. In
+    /// each segment, most p99.9 values are below the end of the axis. Stalls and short segments do not
+    /// determine the axis. `None` without measurements.
     pub fn latency_axis(
         &self,
         columns: &[Option<Quantiles>],

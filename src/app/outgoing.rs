@@ -103,7 +103,7 @@ pub struct WrittenFile {
     pub message: String,
 }
 
-/// The form of a picture of the screen.
+/// The file format of a picture of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Picture {
     /// SVG, for any browser.

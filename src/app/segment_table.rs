@@ -19,7 +19,8 @@ impl Model {
         listed.or_else(|| self.shown().segment().map(|segment| segment.start.segment))
     }
 
-    /// Returns the baseline segment; `None` if no segment is pinned, or the pinned segment is no longer listed.
+    /// Returns the baseline segment; `None` if the user has pinned no segment as the baseline, or the pinned
+    /// segment is no longer listed.
     pub fn baseline(&self) -> Option<&SegmentTotal> {
         self.segment_table.baseline.and_then(|number| self.segments().numbered(number))
     }

@@ -174,7 +174,8 @@ pub fn read(name: &str) -> Result<Run, Failure> {
     Ok(Run::of(file, &timeline, segment).map_err(anyhow::Error::from)?)
 }
 
-/// Returns the name of the file, and the number of the segment if the name contains one.
+/// Returns the name of the file, and the number of the segment if `name` ends with one, as in
+/// `run.jsonl#3`.
 pub fn named(name: &str) -> (&str, Option<u32>) {
     let numbered = || {
         let (file, number) = name.rsplit_once('#')?;

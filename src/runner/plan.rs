@@ -132,7 +132,8 @@ pub struct ProgramWords {
 }
 
 impl ProgramWords {
-    /// Returns the program name with these options. The built-in server needs no options of a target.
+    /// Returns the program name with these options. For the built-in server, the options of the target are
+    /// left out.
     pub fn program(&self, is_own: bool) -> CommandPrefix {
         let target = if is_own { &[][..] } else { &self.target };
         let words = ["redyno".to_owned()].iter().chain(target).chain(&self.load).cloned().collect::<Vec<_>>();

@@ -27,7 +27,7 @@ redyno_engine::named_values! {
         Segments "segments",
         /// A row for each probe in each second.
         Probes "probes",
-        /// A row with the server's gauges for each poll.
+        /// A row for each poll, with the server's gauges.
         Server "server",
     }
 }

@@ -45,8 +45,9 @@ const LOST_AFTER: Duration = Duration::from_millis(2500);
 const BEGINS_WITHIN: Duration = Duration::from_secs(10);
 
 impl GatheredAgents {
-    /// Starts the threads that send orders and read reports. Returns the handle for the load's plan, and the receiver
-    /// of the joined records. The receiver is closed after the last record.
+    /// Starts the threads that send orders and read reports. Returns the handle of the agents, which the
+    /// load's plan needs, and the receiver of the joined records. The receiver is closed after the last
+    /// record.
     ///
     /// # Errors
     /// Fails if a thread cannot be started.

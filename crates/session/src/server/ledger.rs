@@ -82,8 +82,8 @@ impl Ledger {
         self.sheet.lock().marker.span.as_ref().is_none_or(|known| known.covers(span))
     }
 
-    /// Adds the key names of `span`, which may be written from now on. If `kept` is true, the keys remain
-    /// after the session.
+    /// Adds the key names of `span`, because keys with these names may be written from now on. If `kept` is
+    /// true, the keys remain after the session.
     pub fn add_keys(&self, span: KeySpan, kept: bool) {
         let mut sheet = self.sheet.lock();
         sheet.marker.span = sheet.marker.span.take().map(|known| known.with(span));

@@ -229,7 +229,8 @@ pub struct OperationInterval {
 }
 
 impl Interval {
-    /// Merges this interval with `later`; the length of a drain is added only to another drain.
+    /// Merges this interval with `later`. The length of a drain (after the end of a segment) is
+    /// added only to another drain.
     pub fn merge(&mut self, later: &Self) {
         self.merge_over(later, if self.drain { later.length_s } else { later.timed_s() });
         self.paused_s += later.paused_s;

@@ -50,7 +50,7 @@ pub struct Live {
     /// The probe of the replicas' lag, if it was started.
     lag: Option<LagProbe>,
     machine: Sender<probe::ProbeMessage>,
-    /// The probe of the machine's intrinsic latency, which runs on demand.
+    /// The probe of this machine's own latency (without any server). The probe runs on demand.
     pub intrinsic: IntrinsicProbe,
     to_collector: Sender<CollectorMessage>,
     collector: JoinHandle<()>,

@@ -2,7 +2,7 @@
 //! its parameters. The results are one table.
 //!
 //! ```text
-//! file ──► [parameters], --set ──► runs × the lists that each names ──► cells ──► a session each ──► table
+//! file ──► [parameters], --set ──► runs × the value lists of each run ──► cells ──► a session each ──► table
 //!                                                                                     published figures ──┘
 //! ```
 

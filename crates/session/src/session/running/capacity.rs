@@ -44,8 +44,8 @@ impl FreeCapacity {
 pub struct Demand<'a> {
     /// The load settings.
     pub knobs: &'a Knobs,
-    /// The largest number of requests without prefill, from the limit of requests or from rate and time; `None` if
-    /// unlimited.
+    /// The largest number of requests, not counting the prefill. It follows from the limit of requests, or
+    /// from rate and time. `None` if unlimited.
     pub requests: Option<u64>,
     /// The server's overhead for each key, in bytes.
     pub key_overhead: u64,

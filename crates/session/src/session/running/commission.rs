@@ -202,7 +202,7 @@ impl Commission {
         of_targets.flat_map(of).collect()
     }
 
-    /// Returns the first given option that has an effect only on clusters.
+    /// Returns the first option of the user that has an effect only on clusters.
     pub fn option_about_clusters(&self) -> Option<&'static str> {
         let options = [
             (self.max_connections.is_some(), "--max-connections"),

@@ -2,7 +2,8 @@
 
 use crate::{probe::Intrinsic, stats::Latency};
 
-/// A run of the intrinsic probe: the sum of its reports.
+/// The sum of all reports of one run of the intrinsic probe, which measures this machine's own
+/// latency.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntrinsicRun {
     /// Whether the run is gentle: a gentle run measures only during a tenth of the time.

@@ -7,7 +7,7 @@ use crate::{stats::Latency, units};
 pub enum Measure {
     /// The service time: from the write of a request to its reply.
     Service,
-    /// The response time: from the moment when a request was due to its reply; empty in closed loop.
+    /// The response time: from the due time of a request to its reply; empty in closed loop.
     Response,
     /// The round trips of the ping probe.
     Ping,

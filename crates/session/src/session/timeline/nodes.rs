@@ -35,7 +35,7 @@ pub struct NodeLoad {
     pub service: Latency,
 }
 
-/// An agent of a fleet at a moment.
+/// The state and the load of an agent of a fleet at one moment.
 #[derive(Debug, Clone)]
 pub struct AgentRow {
     /// The name of the agent's machine.

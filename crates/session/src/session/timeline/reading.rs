@@ -47,7 +47,8 @@ pub struct Reading<'a> {
     windows: [OnceCell<Recent<'a>>; Measure::ALL.len()],
 }
 
-/// The latencies of one measurement before a moment, within the segment of this moment.
+/// The latencies of one measurement shortly before a moment. Latencies from earlier segments are
+/// excluded.
 #[derive(Debug, Clone)]
 pub struct Recent<'a> {
     /// The latencies of the second before the moment.

@@ -74,8 +74,8 @@ impl Excerpt {
         Self { request: asked, timelines: std::iter::repeat_with(timeline).take(asked.nodes).collect() }
     }
 
-    /// Adds the next record of the recording. Pass the records before the part too, because the part's first segment
-    /// begins earlier.
+    /// Adds the next record of the recording. Pass the records before the part too, because the first segment
+    /// in the part may begin before the part.
     pub fn push(&mut self, record: &Record) {
         let (from_s, to_s) = self.request.reach_s();
         let Some(t_s) = record.t_s().filter(|t_s| *t_s <= to_s) else { return };
