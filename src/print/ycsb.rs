@@ -17,7 +17,7 @@ use crate::{
 };
 
 redyno_engine::named_values! {
-    /// The latencies in YCSB's text (YCSB's option `measurement.interval`).
+    /// Which latencies YCSB's text contains (YCSB's option `measurement.interval`).
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum YcsbInterval {
         /// The service time of each operation.

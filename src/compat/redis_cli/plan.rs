@@ -244,7 +244,8 @@ pub struct OneshotArgs {
     /// Find the most used keys; needs an LFU eviction policy
     #[arg(long, group = "mode")]
     pub hotkeys: bool,
-    /// Number of elements of a collection that --memkeys samples; 0 means all, which may stop the server for seconds
+    /// Number of elements of a collection that --memkeys samples; 0 means all, which may block the server for
+    /// seconds
     #[arg(long, value_name = "N")]
     pub memkeys_samples: Option<u64>,
     /// Number of elements of a collection that --keystats samples; 0 means all

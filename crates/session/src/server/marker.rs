@@ -69,7 +69,8 @@ pub struct Marker {
     pub owner: Owner,
     /// The key names that the run may write; `None` if unknown, so that any name of the run is possible.
     pub span: Option<KeySpan>,
-    /// Whether the keys were left on purpose (`--keep`). Other clients may have written more keys of the run since.
+    /// Whether the keys were left on purpose (`--keep`). Since then, other clients may have written more keys
+    /// with names of the run.
     pub kept: bool,
     /// The parameters to restore, by name.
     pub tuned: Vec<TunedParameter>,

@@ -184,8 +184,8 @@ impl Parameter {
         }
     }
 
-    /// Returns whether a user may have configured `value`, so that redyno may restore it. Values in markers are checked
-    /// in this way, because other clients can write to markers.
+    /// Returns whether a user could have configured `value`. redyno restores only such values. Values in
+    /// markers are checked in this way, because other clients can write to markers.
     pub fn is_plausible(&self, value: &str) -> bool {
         match &self.values {
             ParameterValues::Words(_) if *self == NOTIFICATIONS => {

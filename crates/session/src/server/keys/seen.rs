@@ -41,7 +41,7 @@ pub struct KeyReport {
     pub sampled: u64,
     /// The duration of the examination so far, in seconds.
     pub took_s: f64,
-    /// The largest share of the server's main thread that a scan may have used, from 0 to 1.
+    /// The largest share of the main thread's time that a scan may have used, from 0 to 1.
     pub cost: f64,
     /// The share of a core that the main thread used in the second before MONITOR, and during MONITOR.
     pub cpu: Option<(f64, f64)>,
