@@ -25,8 +25,8 @@ impl Model {
         self.track().segments()
     }
 
-    /// Returns the last moment of any track that can be shown, in seconds of the session. A frozen view shows nothing
-    /// after the moment of freezing.
+    /// Returns the last moment that can be shown, over the tracks of all nodes, in seconds of the session. A
+    /// frozen view shows nothing after the moment of freezing.
     pub fn known_s(&self) -> f64 {
         self.tracks.iter().map(Track::known_s).fold(0.0, f64::max)
     }

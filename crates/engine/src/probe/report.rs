@@ -24,7 +24,8 @@ pub struct ProbeReport<T> {
 /// `left_out`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ping {
-    /// The round trips: the time from when a PING was due to the last byte of its PONG. Only good replies are included.
+    /// The round trips: the time from the due time of a PING to the last byte of its PONG. Only good replies
+    /// are included.
     pub rtt: Latency,
     /// Whether the kernel took timestamps for the connection, and if not, why. The field is `None` before the
     /// first connection.

@@ -67,7 +67,7 @@ pub struct Marker {
     pub db: u32,
     /// The owner of the marker.
     pub owner: Owner,
-    /// The key names that the run may write; `None` if unknown, so that any name of the run is possible.
+    /// The key names that the run may write. If unknown (`None`), any name of the run is possible.
     pub span: Option<KeySpan>,
     /// Whether the keys were left on purpose (`--keep`). Since then, other clients may have written more keys
     /// with names of the run.

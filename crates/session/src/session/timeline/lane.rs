@@ -45,12 +45,12 @@ impl Lane {
         Self { now, minute, ..Self::new(0, f64::INFINITY) }
     }
 
-    /// Returns the latencies of the last second that belong to the current segment.
+    /// Returns the latencies of the current segment in the last second.
     pub fn now(&self) -> &Latency {
         self.now.get_or_init(|| Latency::merged(self.pieces.iter().map(|(_, latency)| latency)))
     }
 
-    /// Returns the latencies of the last 60 s that belong to the current segment.
+    /// Returns the latencies of the current segment in the last 60 s.
     pub fn minute(&self) -> &Latency {
         self.minute.get_or_init(|| {
             let Some((_, current)) = self.recent.back() else { return Latency::default() };

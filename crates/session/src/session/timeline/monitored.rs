@@ -55,9 +55,8 @@ impl CommandCell {
 }
 
 impl Timeline {
-    /// Returns the length of the periods into which lists of the worst minutes divide a session of `span_s`
-    /// seconds. The length is one minute, or more whole minutes if there would otherwise be more than 10 000
-    /// periods.
+    /// Returns the length of a period in lists of the worst minutes, for a session of `span_s` seconds. The
+    /// length is one minute, or more whole minutes if there would otherwise be more than 10 000 periods.
     pub fn minutes_s(span_s: f64) -> f64 {
         MINUTE_S * (span_s / MINUTE_S / MOST_MINUTES).ceil().max(1.0)
     }

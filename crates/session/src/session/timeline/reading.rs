@@ -105,8 +105,9 @@ impl Timeline {
         }
     }
 
-    /// Returns the values at `t_s` for a screen that is frozen at the moment of `held`, a copy made by
-    /// [`freeze`](Self::freeze); later records are ignored. If `t_s` is later than `held`, returns the values of `held`.
+    /// Returns the values at `t_s` for a frozen screen. `held` is the copy that [`freeze`](Self::freeze) made
+    /// at the moment of freezing; later records are ignored. If `t_s` is later than `held`, returns the
+    /// values of `held`.
     pub fn frozen_at<'a>(&'a self, held: &'a Self, t_s: f64) -> Reading<'a> {
         if t_s < held.now_s {
             return Reading { exact: held, is_latest: false, ..self.at(t_s) };
