@@ -16,7 +16,8 @@ pub enum ExperimentSpec {
     /// Measure the load at several values of one knob. The list has a complete setting for each
     /// value.
     Sweep(SweepPlan, Vec<ExperimentSetting>),
-    /// Play the script of a file. The times of the script count from now.
+    /// Play the script of a file. The times in the script count from the moment when the script
+    /// begins to play.
     Script(Box<Script>),
 }
 

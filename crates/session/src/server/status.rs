@@ -74,7 +74,7 @@ pub struct Status {
 /// The progress of a replica, as its primary reports it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReplicaProgress {
-    /// The address of the replica that its primary knows.
+    /// The replica's address, as its primary knows it.
     pub address: String,
     /// The number of bytes by which the replica is behind.
     pub behind: u64,

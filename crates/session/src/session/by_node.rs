@@ -20,7 +20,8 @@ impl Numbering {
     /// The numbering that keeps the cluster's own node numbers.
     pub const OF_CLUSTER: Self = Self { first: 0, step: 1 };
 
-    /// Returns the number that the session gives to node `node` of the cluster; a topology has at most 4 000 nodes.
+    /// Returns the number that the session gives to node `node` of the cluster. A cluster has at most 4 000
+    /// nodes.
     pub fn of(self, node: usize) -> u16 {
         self.first + self.step * node as u16
     }

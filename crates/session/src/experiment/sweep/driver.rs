@@ -23,7 +23,7 @@ pub struct Sweep {
     /// The index of the present step; `None` before the first step.
     at: Option<usize>,
     step: Option<SweepStep>,
-    /// The results of the steps so far. The first moments of each step are left out.
+    /// The results of the steps so far. The first moments of each step do not count.
     pub curve: Curve,
     /// The p99 of the service time in the last step, in seconds. Requests are in flight for about this time.
     in_flight_s: f64,

@@ -48,10 +48,10 @@ impl Measure {
 /// The moment from which the latency of a request is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Timed {
-    /// Latency from when the request was due: the response time; in closed loop, the service time.
+    /// The response time, from the due time of the request; in closed loop, the service time.
     #[default]
     FromDue,
-    /// Latency from the write of the request: the service time.
+    /// The service time, from the write of the request.
     FromWrite,
 }
 

@@ -71,8 +71,8 @@ impl<'a> Window<'a> {
         self.remembered(&self.timeline.memos.load, |window| window.merged(&window.timeline.load))
     }
 
-    /// Returns the listed events of the whole session, oldest first. If a part of the recording was read again, the
-    /// events of this part that the session no longer lists come first.
+    /// Returns the listed events of the whole session, oldest first. If a part of the recording was read
+    /// again, its events come first, as far as the session no longer lists them.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &'a Event> + use<'a> {
         listed(&self.timeline.events, &self.session.events, |event| event.t_s)
     }
