@@ -154,7 +154,7 @@ impl Panel {
     }
 }
 
-/// A change of a server parameter that the user wants.
+/// A requested change of a server parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterChange {
     /// The parameter.

@@ -1,8 +1,9 @@
 //! The only module that names colours and drawing characters.
 //!
-//! By default, the theme uses the terminal's own sixteen colours on its own background. No information depends on
-//! colour alone. The theme `mono` uses only the terminal's default colour, so that no colour command is sent. If
-//! `NO_COLOR` is set, crossterm turns each colour command into a reset, which would remove bold and underline.
+//! By default, the theme uses the sixteen colours and the background of the terminal. No information depends
+//! on colour alone. The theme `mono` uses only the terminal's default colour, so that no colour command is
+//! sent. If `NO_COLOR` is set, crossterm turns each colour command into a reset, which would remove bold and
+//! underline.
 //!
 //! [`colours`] defines the colours of each ink (the meaning of a text or line, such as p99), and the shades
 //! behind a chart's lines: `Theme::ground(step)` for `step` in `0..colours::STEPS`. A [`GlyphSet`] defines

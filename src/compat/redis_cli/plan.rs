@@ -257,9 +257,9 @@ pub struct OneshotArgs {
     /// Number of biggest keys that --keystats shows [default: 10]
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
-    /// Number of seconds that each printed line covers, and each line in the screen's list of PING results [default
-    /// on the screen: 15]. With --bigkeys and similar modes: the pause in seconds after 100 SCANs [default with these
-    /// modes: redyno pauses for 98 % of the time]
+    /// Number of seconds that each printed line covers, and each line in the screen's list of PING results
+    /// [default on the screen: 15]. With --bigkeys and similar modes: the pause in seconds after each 100
+    /// SCANs [default with these modes: redyno pauses for 98 % of the time]
     #[arg(short = 'i', value_name = "SECONDS", value_parser = parse_seconds)]
     pub interval: Option<Duration>,
     /// Separate figures by spaces

@@ -65,7 +65,7 @@ impl Timeline {
         self.wall_clock().map_or_else(|| units::clock(t_s), |clock| clock.time(t_s))
     }
 
-    /// Returns a given moment in seconds of the session.
+    /// Converts a moment that the user gave to seconds of the session.
     ///
     /// # Errors
     /// Fails if the moment is not in the session, or the wall clock is unknown. The error message says what to give

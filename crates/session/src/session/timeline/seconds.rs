@@ -12,8 +12,8 @@ const SECOND_S: f64 = 0.95;
 /// The smallest number of latencies for one value of the p99.
 const ENOUGH: u64 = 1000;
 
-/// The values of single seconds of a segment, in order. The number of values is limited, but the values cover the whole
-/// segment.
+/// The values of single seconds of a segment, in order. When there are too many values, each pair of
+/// neighbours is replaced by its mean, so the values cover the whole segment.
 ///
 /// Replies after the end of the segment are excluded.
 #[derive(Debug, Clone, Default)]
