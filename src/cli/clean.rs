@@ -65,7 +65,8 @@ pub struct CleanArgs {
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long)]
     pub yes: bool,
-    /// For an HTTP server, send the header fields of this workload's http table, such as Authorization
+    /// For an HTTP server, send the header fields that this workload's http table lists, such as
+    /// Authorization
     #[arg(long, value_name = "FILE")]
     pub workload: Option<String>,
     /// The server.

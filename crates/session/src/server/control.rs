@@ -282,8 +282,8 @@ impl Control {
 
     /// Runs the commands of a setup in order. Before a command runs, the object that it will make is recorded
     /// in `ledger` and in the marker. Polls then check the marker as after [`mark`](Self::mark). If
-    /// `in_cluster` is true, the other primaries of the cluster run the commands as well, and commands for
-    /// keys on another node are left out.
+    /// `in_cluster` is true, the other primaries of the cluster run the commands as well. A primary's refusal
+    /// of a command for a key on another node is ignored.
     pub fn set_up(&self, commands: Vec<SetupCommand>, ledger: &Ledger, in_cluster: bool) -> Answer<SetUp> {
         let noted = ledger.clone();
         let act = async move |means: OrderContext| {

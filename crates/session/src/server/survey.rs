@@ -94,7 +94,8 @@ impl Survey {
 pub enum Foreign {
     /// Exactly this number of keys, in all databases.
     Exactly(u64),
-    /// At most this number of keys, including redyno's own keys. The database is too large to check each key.
+    /// At most this number of keys, because the number includes redyno's own keys. The database is too large
+    /// to check each key.
     AtMost(u64),
 }
 

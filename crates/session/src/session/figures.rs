@@ -57,7 +57,8 @@ impl Figure {
         (self.of)(row)
     }
 
-    /// Returns the exact value of the figure for exports, in the unit that ends the figure's name.
+    /// Returns the exact value of the figure for exports, in the unit at the end of the figure's
+    /// name.
     pub fn exported(&self, row: &Row) -> Option<f64> {
         let value = self.value(row)?;
         Some(if self.unit == FigureUnit::Latency { value / 1e3 } else { value })

@@ -22,7 +22,7 @@ pub trait Sink {
         let _ = record;
     }
 
-    /// Returns the remaining text at the end of the session, which may have no end record.
+    /// Returns the remaining text at the end of the session, even if the session has no end record.
     fn finish(&mut self) -> Vec<String> {
         Vec::new()
     }
