@@ -18,7 +18,7 @@ use crate::{
     compare::{Condition, ConditionError},
     endpoint::Password,
     report::ReportForm,
-    runner::{Abort, DoctorRun, Gate, OtherServers},
+    runner::{Abort, Gate, OtherServers, SessionRun},
 };
 
 const AFTER: &str = "\
@@ -127,6 +127,6 @@ impl Arguments for DoctorArgs {
             _ => Some(ReportForm::Text),
         };
         let (gate, abort) = (Gate::of(&self.fail_if, None)?, Abort::of(&self.abort_if)?);
-        Ok(Box::new(DoctorRun { plan, page: form, gate, abort }))
+        Ok(Box::new(SessionRun { gate, abort, ..SessionRun::of_doctor(plan, form) }))
     }
 }

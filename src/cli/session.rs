@@ -82,7 +82,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
         gate,
         abort,
         has_ycsb: line.session.ycsb_summary,
-        status: None,
+        more: None,
     }))
 }
 

@@ -108,16 +108,11 @@ impl Arguments for YcsbArgs {
         });
         let file = file.transpose()?;
         let every_s = every.map_or(10.0, |every| every.as_secs_f64());
-        Ok(Box::new(SessionRun {
-            plan,
-            shows: Shows::Text(Box::new(YcsbText::new(form, file))),
-            experiment: None,
-            limit: None,
-            ends_with_experiment: false,
-            gate: None,
-            abort: None,
-            has_ycsb: false,
-            status: has_status.then(|| YcsbStatus::new(label, every_s, requests)),
-        }))
+        let shows = Shows::Text { sink: Box::new(YcsbText::new(form, file)), is_for_people: true };
+        let mut run = SessionRun::new(plan, shows);
+        if has_status {
+            run.more = Some(Box::new(YcsbStatus::new(label, every_s, requests)));
+        }
+        Ok(Box::new(run))
     }
 }

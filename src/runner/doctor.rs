@@ -1,63 +1,33 @@
 //! Carries out `redyno doctor`: watches a server without load, and prints one page.
 
-use std::{cmp::Reverse, collections::BTreeMap, io::Write as _, thread, time::Duration};
+use std::{cmp::Reverse, collections::BTreeMap, thread};
 
-use super::{
-    Abort, Failure, Gate, Listener, Plan, SessionPlan, machine, printed::Printed, running::RunningSession,
-};
+use super::{Failure, Listener, SessionPlan, SessionRun, Shows};
 use crate::{
     diagnose::{FindingsByNode, Severity},
     export::{JSON, Rows},
-    print::{NoticePrinter, words::StreamText},
+    print::words::StreamText,
     report::{Report, ReportForm, ReportSource},
-    session::{Coalesce, Delivery, Order, Sink},
+    session::{Coalesce, Delivery, Notice, Order, Sink},
     units,
 };
 
-/// Returns the writer of the page: a report, or the JSON export.
-fn sink(form: Option<ReportForm>) -> Box<dyn Sink> {
-    match form {
-        Some(form) => Box::new(Report::of(form, vec![ReportSource::default()])),
-        None => JSON.sink(Rows::default(), None),
-    }
-}
-
-/// A planned run of `redyno doctor`.
-pub struct DoctorRun {
-    /// The session, without load.
-    pub plan: SessionPlan,
-    /// The form of the page; `None` means one JSON object.
-    pub page: Option<ReportForm>,
-    /// The conditions that are checked at the end.
-    pub gate: Option<Gate>,
-    /// The conditions that end the examination.
-    pub abort: Option<Abort>,
-}
-
-impl Plan for DoctorRun {
-    fn run(self: Box<Self>) -> Result<(), Failure> {
-        let Self { plan, page, mut gate, mut abort } = *self;
-        machine::check_before(&gate.as_ref().map(Gate::bounds).unwrap_or_default());
-        let length = plan.commission.plan.length;
-        let session = RunningSession::begin(plan)?;
-        announce(length);
-        let mut printed = Printed::page(sink(page), page == Some(ReportForm::Text));
-        let (mut said, mut verdict) = (NoticePrinter::default(), DoctorVerdict::default());
-        let mut listeners: Vec<&mut dyn Listener> = vec![&mut printed, &mut said];
-        listeners.extend(abort.as_mut().map(|abort| abort as &mut dyn Listener));
-        listeners.push(&mut verdict);
-        listeners.extend(gate.as_mut().map(|gate| gate as &mut dyn Listener));
-        session.run(&mut listeners)
-    }
-}
-
-/// Prints how long the run takes, for a user at a terminal.
-fn announce(length: Option<Duration>) {
-    let mut out = StreamText::stderr();
-    if let Some(length) = length.filter(|_| out.is_terminal) {
-        let s = length.as_secs_f64();
-        // Without a terminal, the line has no reader.
-        let _ = writeln!(out, "redyno: watching for {s} s; Ctrl-C ends this and prints the page so far");
+impl SessionRun {
+    /// Creates the run of `redyno doctor`: a session without load that prints one page of this form, or one JSON object
+    /// without a form. A user at a terminal is informed about the length of the run.
+    pub fn of_doctor(mut plan: SessionPlan, page: Option<ReportForm>) -> Self {
+        let commission = &mut plan.commission;
+        let length = commission.plan.length.filter(|_| StreamText::stderr().is_terminal);
+        commission.notices.extend(length.map(|length| {
+            let s = length.as_secs_f64();
+            Notice::Info(format!("watching for {s} s; Ctrl-C ends this and prints the page so far"))
+        }));
+        let sink: Box<dyn Sink> = match page {
+            Some(form) => Box::new(Report::of(form, vec![ReportSource::default()])),
+            None => JSON.sink(Rows::default(), None),
+        };
+        let shows = Shows::Text { sink, is_for_people: page == Some(ReportForm::Text) };
+        Self { more: Some(Box::new(DoctorVerdict::default())), ..Self::new(plan, shows) }
     }
 }
 

@@ -35,7 +35,6 @@ pub use ab::AbRun;
 pub use abort::Abort;
 pub use agent::AgentRun;
 pub use capture::CaptureRun;
-pub use doctor::DoctorRun;
 pub use failure::{Failure, UsageError};
 pub use fleet::{BUS_PASSWORD_VARIABLE, BUS_VARIABLE, FleetPlan};
 pub use gate::{Gate, add_to_job_summary, end as end_gate, named, read, refuse};

@@ -17,8 +17,7 @@ use crate::{
     compare::LatencyBound,
     experiment::Experiment,
     print::{
-        NoticeFilter, NoticePrinter, YcsbForm, YcsbStatus, printer::OutputForm, summary, words::StreamText,
-        ycsb_summary,
+        NoticeFilter, NoticePrinter, YcsbForm, printer::OutputForm, summary, words::StreamText, ycsb_summary,
     },
     session::{Order, Sink, Timeline, TimelineOptions},
     signals::{Signal, listen as signals},
@@ -43,8 +42,25 @@ pub struct SessionRun {
     pub abort: Option<Abort>,
     /// Whether YCSB's text follows the summary.
     pub has_ycsb: bool,
-    /// YCSB's status lines on stderr.
-    pub status: Option<YcsbStatus>,
+    /// Another listener: YCSB's status lines, or the verdict of the doctor.
+    pub more: Option<Box<dyn Listener>>,
+}
+
+impl SessionRun {
+    /// Creates the run of a session that only shows its results.
+    pub fn new(plan: SessionPlan, shows: Shows) -> Self {
+        Self {
+            plan,
+            shows,
+            experiment: None,
+            limit: None,
+            ends_with_experiment: false,
+            gate: None,
+            abort: None,
+            has_ycsb: false,
+            more: None,
+        }
+    }
 }
 
 /// The output of a session: the screen or lines.
@@ -54,7 +70,12 @@ pub enum Shows {
     /// Printed lines.
     Lines(OutputForm),
     /// The text of a sink.
-    Text(Box<dyn Sink>),
+    Text {
+        /// The sink.
+        sink: Box<dyn Sink>,
+        /// Whether the text is for people, and follows the choice of characters.
+        is_for_people: bool,
+    },
 }
 
 /// The options of a screen.
@@ -71,17 +92,7 @@ pub struct ScreenOptions {
 
 impl Plan for SessionRun {
     fn run(self: Box<Self>) -> Result<(), Failure> {
-        let Self {
-            plan,
-            shows,
-            experiment,
-            limit,
-            ends_with_experiment,
-            mut abort,
-            mut gate,
-            has_ycsb,
-            mut status,
-        } = *self;
+        let Self { plan, shows, experiment, limit, mut abort, mut gate, has_ycsb, mut more, .. } = *self;
         let machine = Machine::of(plan.fleet.as_ref());
         if !matches!(shows, Shows::Screen(_)) {
             let of_gate = gate.as_ref().map(Gate::bounds).unwrap_or_default();
@@ -93,7 +104,7 @@ impl Plan for SessionRun {
         let mut session = RunningSession::begin(plan)?;
         let (form, mut printed) = match shows {
             Shows::Lines(form) => (form, Printed::new(form, session.files.clone(), has_ycsb)),
-            Shows::Text(sink) => (OutputForm::Lines, Printed::page(sink, true)),
+            Shows::Text { sink, is_for_people } => (OutputForm::Lines, Printed::page(sink, is_for_people)),
             Shows::Screen(screen) => {
                 let shown = on_screen(&screen, experiment, has_ycsb, &mut session);
                 return session.end(shown);
@@ -103,16 +114,16 @@ impl Plan for SessionRun {
         let mut said = NoticePrinter::default();
         let mut driver = experiment.map(|experiment| Driver {
             experiment,
-            ends: ends_with_experiment,
+            ends: self.ends_with_experiment,
             form,
             limit,
             machine,
             has_ended: false,
         });
         let mut listeners: Vec<&mut dyn Listener> = vec![&mut printed, &mut said];
-        listeners.extend(status.as_mut().map(|status| status as &mut dyn Listener));
         // The first failing verdict is reported, so the listener that can end the run comes first.
         listeners.extend(abort.as_mut().map(|abort| abort as &mut dyn Listener));
+        listeners.extend(more.as_mut().map(|more| &mut **more as &mut dyn Listener));
         listeners.extend(driver.as_mut().map(|driver| driver as &mut dyn Listener));
         listeners.extend(gate.as_mut().map(|gate| gate as &mut dyn Listener));
         session.run(&mut listeners)
