@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, BufRead, IsTerminal, Write},
+    io::{self, IsTerminal, Write},
     sync::{Arc, mpsc},
     time::{Duration, Instant},
 };
@@ -20,7 +20,7 @@ use super::{
 use crate::{
     clock::Clock,
     endpoint::{Target, cluster_of},
-    print::words::StreamText,
+    print::words::{StreamText, ask},
     protocol::Dialect,
     runner::{Failure, OtherServers, UsageError},
     server::{
@@ -307,12 +307,7 @@ fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
         let text = format!("{what}.\nGive --yes to do that and remove the keys.");
         return Err(UsageError::NeedsYes(text).into());
     }
-    let mut err = StreamText::stderr();
-    write!(err, "{what}\nDo that? [y/N] ")?;
-    err.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    Ok(ask(&format!("{what}\nDo that?"))?)
 }
 
 /// Starts a control plane, which polls the server once, and from then on only carries out orders. Nothing

@@ -2,8 +2,7 @@
 //! end the wait for a pipe that is silent or has no writer.
 
 use std::{
-    fs,
-    io::{self, Write},
+    fs, io,
     path::{Path, PathBuf},
     sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     thread,
@@ -13,7 +12,7 @@ use std::{
 use anyhow::Context as _;
 
 use crate::{
-    print::{outlet::is_broken_pipe, printer::Printer, words::StreamText},
+    print::{outlet::is_broken_pipe, printer::Printer, words::warn},
     runner::Failure,
     session::{JoinedReader, ReadError, Record, SessionWriter, Sink},
     signals::Signal,
@@ -58,8 +57,7 @@ pub(super) fn warn_of_lost(record: &Result<Record, Failure>) {
     if let Ok(Record::Event(event)) = record
         && event.what.name() == RECORDING
     {
-        // Without stderr, the loss cannot be reported.
-        let _ = writeln!(StreamText::stderr(), "redyno: {}", event.what);
+        warn(&event.what.to_string());
     }
 }
 

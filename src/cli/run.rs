@@ -22,7 +22,7 @@ use crate::{
     load::{IoChoice, IoMethod},
     print::{
         outlet::{Outlet, PATIENCE},
-        words::{StreamText, choose_characters},
+        words::{StreamText, choose_characters, warn},
     },
     runner::{Failure, Plan, UsageError},
     tui::theme::{Theme, ThemeChoice},
@@ -155,8 +155,7 @@ fn is_answer(error: &clap::Error) -> bool {
 
 fn fail(failure: &Failure, args: &[OsString]) -> ExitCode {
     if !matches!(failure, Failure::Interrupted) {
-        // Without stderr, only the exit code shows the failure.
-        let _ = writeln!(StreamText::stderr(), "redyno: {}", failure_text(failure, args));
+        warn(&failure_text(failure, args));
     }
     ExitCode::from(failure.exit_code())
 }

@@ -1,7 +1,7 @@
 //! Text for people on standard output or standard error, line by line.
 
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, BufRead as _, IsTerminal, Write},
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
@@ -71,6 +71,23 @@ pub fn stdout_result(written: io::Result<()>) -> anyhow::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.context("cannot write to stdout"),
     }
+}
+
+/// Prints a line on standard error, after the program's name. If standard error is gone, the line has no reader.
+pub fn warn(line: &str) {
+    let _ = writeln!(StreamText::stderr(), "redyno: {line}");
+}
+
+/// Asks the user at the terminal, and returns whether the answer is yes.
+///
+/// # Errors
+/// Fails if standard error cannot be written, or standard input cannot be read.
+pub fn ask(question: &str) -> anyhow::Result<bool> {
+    let mut err = StreamText::stderr();
+    write!(err, "{question} [y/N] ").and_then(|()| err.flush()).context("cannot write to stderr")?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// A stream of text for people, written line by line. Writing never blocks.

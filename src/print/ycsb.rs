@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    print::words::StreamText,
+    print::words::warn,
     protocol::OTHER,
     session::{OperationInterval, Record, Sink, StepTimes, Timeline},
     stats::Latency,
@@ -77,8 +77,7 @@ impl Sink for YcsbText {
         // If the file cannot be written, the figures are printed, so that they are not lost.
         file.write_all(text.as_bytes()).map_or_else(
             |error| {
-                let _ =
-                    writeln!(StreamText::stderr(), "redyno: exportfile={}: {error}", untrusted::path(path));
+                warn(&format!("exportfile={}: {error}", untrusted::path(path)));
                 vec![text.clone()]
             },
             |()| Vec::new(),

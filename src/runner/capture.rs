@@ -8,7 +8,7 @@
 use std::{
     collections::BTreeMap,
     fs::{File, OpenOptions},
-    io::{self, BufRead, BufWriter, IsTerminal, Write},
+    io::{self, BufWriter, IsTerminal, Write},
     os::unix::fs::OpenOptionsExt,
     path::PathBuf,
     sync::{
@@ -25,7 +25,7 @@ use anyhow::{Context, anyhow, bail};
 use super::{Failure, Plan, UsageError, end_signals};
 use crate::{
     endpoint::{ReachError, Talk, Target, talk},
-    print::words::StreamText,
+    print::words::{StreamText, ask},
     protocol::RespValue,
     server::{Info, MOST_COMMANDS_PER_S},
     signals::Signal,
@@ -121,13 +121,7 @@ impl CaptureRun {
         if is_busy || !has_terminal {
             return Err(UsageError::asks(cost + ".").into());
         }
-        let mut err = StreamText::stderr();
-        write!(err, "{cost}\nCapture? [y/N] ")
-            .and_then(|()| err.flush())
-            .context("cannot write to stderr")?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
-        Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+        Ok(ask(&format!("{cost}\nCapture?"))?)
     }
 
     /// Sends MONITOR.

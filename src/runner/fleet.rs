@@ -3,7 +3,7 @@
 use std::{
     env,
     ffi::OsString,
-    io::{Read as _, Write as _},
+    io::Read as _,
     process::{Child, Command, Stdio},
     sync::mpsc::Receiver,
 };
@@ -16,7 +16,7 @@ use crate::{
     endpoint::{Address, Cluster, Credentials, Password, ReadFrom, Target},
     fleet::{FleetName, LoadLayout, Terms, clear, gather, is_one_of, remove_streams},
     load::{Fleet, RequestLimit},
-    print::words::StreamText,
+    print::words::warn,
     protocol::Dialect,
     session::{
         Notice,
@@ -134,7 +134,7 @@ impl FleetPlan {
             own.place = Some((bus.clone(), self.name.clone()));
             self.start_agents(&mut own.children, target, &servers, &bus)?;
         }
-        let gathered = gather((&bus, &self.name), self.agents, signals, print_line, || own.check());
+        let gathered = gather((&bus, &self.name), self.agents, signals, warn, || own.check());
         let gathered = gathered.map_err(wrong)?;
         let Some(gathered) = gathered else { return Err(Failure::Interrupted) };
         let is_users = matches!(commission.keys, KeyOwner::Users { .. });
@@ -226,12 +226,6 @@ fn servers(target: &Target, cluster: Option<&Cluster>) -> (Vec<Address>, LoadLay
         (_, true) => (vec![target.address.clone()], LoadLayout::Copies),
         _ => (nodes.take(MOST_NAMED).collect(), LoadLayout::Cluster),
     }
-}
-
-/// Prints a line about a fleet.
-pub(super) fn print_line(line: &str) {
-    // A closed stderr is no reason to end.
-    drop(writeln!(StreamText::stderr(), "redyno: {line}"));
 }
 
 #[cfg(test)]

@@ -6,13 +6,13 @@
 //!  during the session   the wake probe, the requests ─► a limit that is not kept is undecided: exit code 4 instead of 3
 //! ```
 
-use std::{io::Write as _, time::Duration};
+use std::time::Duration;
 
 use super::FleetPlan;
 use crate::{
     compare::{BoundedLatency, LatencyBound},
     diagnose::our_limit,
-    print::words::StreamText,
+    print::words::warn,
     probe::wake_delays,
     session::{Interval, Record},
     stats::{Latency, PERCENTILES},
@@ -52,8 +52,7 @@ pub(super) fn check_before(bounds: &[LatencyBound]) {
     // Without a thread for the check, the session itself reports the reason.
     let Ok(late) = wake_delays(BEFORE) else { return };
     for why in bounds.iter().filter_map(|bound| obstacle(&late, bound)) {
-        // The warning is lost if stderr is gone.
-        let _ = writeln!(StreamText::stderr(), "redyno: {why}; if the limit is exceeded, the exit code is 4");
+        warn(&format!("{why}; if the limit is exceeded, the exit code is 4"));
     }
 }
 

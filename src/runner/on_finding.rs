@@ -25,7 +25,7 @@ use super::{BUS_PASSWORD_VARIABLE, BUS_VARIABLE, Failure, listener::record};
 use crate::{
     diagnose::{FindingsByNode, Severity},
     export::FindingRow,
-    print::words::StreamText,
+    print::words::warn,
     session::{Record, WallClock, running::Peer},
     units,
 };
@@ -110,6 +110,7 @@ struct RunningCommand {
 }
 
 /// The command, the messages that wait for the command, and the failures of the command.
+#[derive(Default)]
 struct Hook {
     command: String,
     queue: VecDeque<String>,
@@ -222,22 +223,14 @@ impl OnFinding {
     pub(super) fn end(self) {
         // A thread that panicked has reported the reason.
         if let Ok(Some(why)) = self.0.join() {
-            // The terminal may be gone, and the reader of this message with it.
-            let _ = writeln!(StreamText::stderr(), "redyno: {why}");
+            warn(&why);
         }
     }
 }
 
 fn watch(command: String, peer: &Peer) -> Option<String> {
     let mut folded = FindingMessages::default();
-    let mut hook = Hook {
-        command,
-        queue: VecDeque::new(),
-        running: None,
-        runs: 0,
-        failures: 0,
-        last_failure: String::new(),
-    };
+    let mut hook = Hook { command, ..Hook::default() };
     loop {
         match peer.next_within(LOOK) {
             Ok(delivery) => {
@@ -314,10 +307,7 @@ mod tests {
         let hook = |command: &str, messages: usize| Hook {
             command: command.to_owned(),
             queue: std::iter::repeat_n("{}\n".to_owned(), messages).collect(),
-            running: None,
-            runs: 0,
-            failures: 0,
-            last_failure: String::new(),
+            ..Hook::default()
         };
         assert_eq!(hook("cat > /dev/null", 2).finish(), None);
         let failed = "--on-finding: 2 of 2 failed, the last: exit code 7";

@@ -17,7 +17,6 @@ mod remote_write;
 use std::{
     collections::VecDeque,
     future::pending,
-    io::Write as _,
     pin::pin,
     sync::Arc,
     thread::JoinHandle,
@@ -38,7 +37,7 @@ use families::{Labels, families};
 use post::{PostError, PushReceiver};
 
 use super::{Failure, listener::listen, metrics::SharedMetrics};
-use crate::{print::words::StreamText, session::running::Peer, units};
+use crate::{print::words::warn, session::running::Peer, units};
 
 /// The default time between two samples.
 pub const EVERY: Duration = Duration::from_secs(10);
@@ -130,8 +129,7 @@ impl Pushing {
         for thread in self.0 {
             // A thread that panicked has reported the reason.
             if let Ok(Some(report)) = thread.join() {
-                // The terminal may be gone, and the reader of this message with it.
-                let _ = writeln!(StreamText::stderr(), "redyno: {report}");
+                warn(&report);
             }
         }
     }
