@@ -25,7 +25,6 @@ use super::{BUS_PASSWORD_VARIABLE, BUS_VARIABLE, Failure, listener::record};
 use crate::{
     diagnose::{FindingsByNode, Severity},
     export::FindingRow,
-    print::words::warn,
     session::{Record, WallClock, running::Peer},
     units,
 };
@@ -205,27 +204,15 @@ fn shown(status: ExitStatus) -> String {
     status.code().map_or_else(|| status.to_string(), |code| format!("exit code {code}"))
 }
 
-/// The thread that runs the command.
-pub(super) struct OnFinding(JoinHandle<Option<String>>);
-
-impl OnFinding {
-    /// Runs `command` for findings in the records that `peer` receives, until the session is over.
-    ///
-    /// # Errors
-    /// Fails if the system cannot start a thread.
-    pub(super) fn start(command: String, peer: Peer) -> Result<Self, Failure> {
-        let watch = move || watch(command, &peer);
-        let thread = std::thread::Builder::new().name("on-finding".to_owned()).spawn(watch);
-        Ok(Self(thread.context("cannot watch for findings")?))
-    }
-
-    /// Waits for the last command, and reports failures on stderr.
-    pub(super) fn end(self) {
-        // A thread that panicked has reported the reason.
-        if let Ok(Some(why)) = self.0.join() {
-            warn(&why);
-        }
-    }
+/// Runs `command` for findings in the records that `peer` receives, until the session is over. The thread waits for the
+/// last command, and returns a report about failures.
+///
+/// # Errors
+/// Fails if the system cannot start a thread.
+pub(super) fn run_on_findings(command: String, peer: Peer) -> Result<JoinHandle<Option<String>>, Failure> {
+    let watch = move || watch(command, &peer);
+    let thread = std::thread::Builder::new().name("on-finding".to_owned()).spawn(watch);
+    Ok(thread.context("cannot watch for findings")?)
 }
 
 fn watch(command: String, peer: &Peer) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Runs the session of a plan with its listeners, from its start to its result.
 
-use std::sync::mpsc::Receiver;
+use std::{sync::mpsc::Receiver, thread::JoinHandle};
 
 use anyhow::Context as _;
 
@@ -10,14 +10,15 @@ use super::{
     fleet::OwnAgents,
     listener::{Listener, listen},
     metrics::Serving,
-    on_finding::OnFinding,
-    push::{PushPlan, Pushing},
+    on_finding::run_on_findings,
+    push::{PushPlan, push_metrics},
 };
 use crate::{
     app::CommandPrefix,
     experiment::ExperimentSetting,
     knobs::{Knobs, MAX_CLIENTS},
     load::most_clients,
+    print::words::warn,
     server::value_words,
     session::{
         Notice, SessionRecords, SessionWriter,
@@ -56,10 +57,8 @@ pub(super) struct RunningSession {
     destination: SessionDestination,
     /// The server of the session's metrics.
     metrics: Option<Serving>,
-    /// The threads that push metrics.
-    pushing: Option<Pushing>,
-    /// The command that runs for findings.
-    on_finding: Option<OnFinding>,
+    /// The threads that run a command for findings, and push metrics. Each returns a report about failures.
+    helpers: Vec<JoinHandle<Option<String>>>,
     /// The agents that this process has started.
     own: OwnAgents,
 }
@@ -102,26 +101,20 @@ impl RunningSession {
         if let Some((metrics, peer)) = metrics.as_ref().zip(peers.pop_if(|_| metrics.is_some())) {
             metrics.count(peer)?;
         }
-        let queues = queues.and_then(|queues| Some((queues, peers.pop()?)));
-        let pushing = queues.map(|(queues, peer)| Pushing::start(queues, peer)).transpose()?;
-        let on_finding = command.and_then(|command| Some((command, peers.pop()?)));
-        let on_finding = on_finding.map(|(command, peer)| OnFinding::start(command, peer)).transpose()?;
+        let mut helpers = Vec::new();
+        if let Some(command) = command
+            && let Some(peer) = peers.pop()
+        {
+            helpers.push(run_on_findings(command, peer)?);
+        }
+        if let Some(queues) = queues
+            && let Some(peer) = peers.pop()
+        {
+            helpers.extend(push_metrics(queues, peer)?);
+        }
         let program = CommandPrefix { is_shared, ..words.program(destination.built_in.is_some()) };
         let peer = peers.remove(0);
-        Ok(Self {
-            peer,
-            knobs,
-            program,
-            files,
-            kept,
-            names,
-            session,
-            destination,
-            metrics,
-            pushing,
-            on_finding,
-            own,
-        })
+        Ok(Self { peer, knobs, program, files, kept, names, session, destination, metrics, helpers, own })
     }
 
     /// Returns whether the session measures the built-in server.
@@ -149,10 +142,10 @@ impl RunningSession {
     /// # Errors
     /// Returns the errors of [`run`](Self::run), except the error about the result.
     pub(super) fn end(self, shown: Result<(), Failure>) -> Result<(), Failure> {
-        let Self { session, destination, metrics, pushing, on_finding, names, own, .. } = self;
+        let Self { session, destination, metrics, helpers, names, own, .. } = self;
         let ended = session.end();
-        on_finding.into_iter().for_each(OnFinding::end);
-        pushing.into_iter().for_each(Pushing::end);
+        // A helper that panicked has reported the reason.
+        helpers.into_iter().flat_map(JoinHandle::join).flatten().for_each(|report| warn(&report));
         drop((destination, metrics, own));
         shown.and(match (ended.by, ended.recorded, ended.left.first()) {
             // If the terminal disappears, the screen also fails, but the signal explains the end better.

@@ -37,7 +37,7 @@ use families::{Labels, families};
 use post::{PostError, PushReceiver};
 
 use super::{Failure, listener::listen, metrics::SharedMetrics};
-use crate::{print::words::warn, session::running::Peer, units};
+use crate::{session::running::Peer, units};
 
 /// The default time between two samples.
 pub const EVERY: Duration = Duration::from_secs(10);
@@ -67,9 +67,6 @@ pub struct PushPlan {
     pub attributes: Labels,
 }
 
-/// The threads that push metrics, one for each receiver.
-pub(super) struct Pushing(Vec<JoinHandle<Option<String>>>);
-
 impl PushPlan {
     /// Prepares the receivers, before the measurement begins.
     ///
@@ -98,41 +95,33 @@ impl PushPlan {
     }
 }
 
-impl Pushing {
-    /// Pushes the metrics of the records that `peer` receives, until the session is over.
-    ///
-    /// # Errors
-    /// Fails if the system cannot start a thread.
-    pub(super) fn start(queues: Vec<PushQueue>, peer: Peer) -> Result<Self, Failure> {
-        let mut sums = SharedMetrics::default();
-        let (goes_on, over) = watch::channel(());
-        let mut threads = Vec::new();
-        for queue in queues {
-            let (sums, over) = (sums.clone(), over.clone());
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let runtime = runtime.context("cannot push figures")?;
-            let push = move || finished(runtime, queue.run(&sums, over));
-            let thread = std::thread::Builder::new().name("push".to_owned()).spawn(push);
-            threads.push(thread.context("cannot push figures")?);
-        }
-        let count = move || {
-            listen(&peer, &mut [&mut sums]);
-            drop(goes_on);
-        };
-        let thread = std::thread::Builder::new().name("metrics".to_owned()).spawn(count);
-        thread.context("cannot count metrics")?;
-        Ok(Self(threads))
+/// Pushes the metrics of the records that `peer` receives, until the session is over. Each receiver has a thread, which
+/// waits for the last samples, and returns a report about samples that could not be delivered.
+///
+/// # Errors
+/// Fails if the system cannot start a thread.
+pub(super) fn push_metrics(
+    queues: Vec<PushQueue>,
+    peer: Peer,
+) -> Result<Vec<JoinHandle<Option<String>>>, Failure> {
+    let mut sums = SharedMetrics::default();
+    let (goes_on, over) = watch::channel(());
+    let mut threads = Vec::new();
+    for queue in queues {
+        let (sums, over) = (sums.clone(), over.clone());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.context("cannot push figures")?;
+        let push = move || finished(runtime, queue.run(&sums, over));
+        let thread = std::thread::Builder::new().name("push".to_owned()).spawn(push);
+        threads.push(thread.context("cannot push figures")?);
     }
-
-    /// Waits for the last samples, and reports samples that could not be delivered.
-    pub(super) fn end(self) {
-        for thread in self.0 {
-            // A thread that panicked has reported the reason.
-            if let Ok(Some(report)) = thread.join() {
-                warn(&report);
-            }
-        }
-    }
+    let count = move || {
+        listen(&peer, &mut [&mut sums]);
+        drop(goes_on);
+    };
+    let thread = std::thread::Builder::new().name("metrics".to_owned()).spawn(count);
+    thread.context("cannot count metrics")?;
+    Ok(threads)
 }
 
 /// Runs `work` to its end.
