@@ -6,7 +6,8 @@
 //!          ├─► each interval's own histograms ─► hlog;  their sum ─► hgrm
 //!          ├─► sums since the beginning ─► openmetrics
 //!          └─► the formats of other programs: memtier-json, redis-benchmark-csv
-//! ``` All figures and their names come from [the table of figures](crate::session::figures). Exported
+//! ```
+//! All figures and their names come from [the table of figures](crate::session::figures). Exported
 //! histograms are those of the records, which have finer buckets than the charts on the screen.
 
 pub mod benchmark_csv;

@@ -60,8 +60,8 @@ pub struct Survey {
     pub missing: Vec<String>,
     /// The value of `notify-keyspace-events`; empty if it was not requested.
     pub notifications: String,
-    /// The runs with a marker on the server, which is a key that lists what the run has to undo. The session
-    /// of such a run is still running, has kept its keys, or was killed before it could clean up.
+    /// The runs with a marker (a key that lists what a run has to undo) on the server. The session of such a
+    /// run is still running, has kept its keys, or was killed before it could clean up.
     pub runs: Vec<Marker>,
 }
 

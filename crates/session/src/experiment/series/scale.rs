@@ -60,9 +60,9 @@ impl ScaleFactor {
 }
 
 impl Scaling {
-    /// Changes the amounts of all cells of a series. Returns one line with the changes, such as `changed:
-    /// requests 3 M to 30 k, clients 256 to 3`; `None` if nothing changes. Amounts in the titles of cells are
-    /// changed too.
+    /// Changes the amounts of all cells of a series. Amounts in the titles of cells are changed too. Returns
+    /// one line with the changes, such as `changed: requests 3 M to 30 k, clients 256 to 3`; `None` if
+    /// nothing changes.
     pub fn apply(&self, series: &mut Series) -> Option<String> {
         let before: Vec<_> = series.cells.iter().map(|cell| cell.load.clone()).collect();
         series.cells.iter_mut().for_each(|cell| self.change(cell));
