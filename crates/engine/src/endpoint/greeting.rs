@@ -6,6 +6,8 @@
 //! first contact   PING ─► reply ─► AUTH ─► reply ─► … ─► PING ─► reply ─► done
 //! ```
 
+use std::ops::Range;
+
 use thiserror::Error;
 
 use super::Target;
@@ -63,9 +65,10 @@ impl Greeting {
         Self::of(target, commands, false)
     }
 
-    /// Counts the commands of the greeting among redyno's own calls to `target`.
-    pub(crate) fn count(&self, target: &Target) {
-        for name in self.steps.iter().filter_map(|(step, _)| step.command()) {
+    /// Counts the commands in this range of steps, which are sent, among redyno's own calls to `target`.
+    pub(crate) fn count(&self, target: &Target, sent: Range<usize>) {
+        let steps = self.steps.iter().skip(sent.start).take(sent.len());
+        for name in steps.filter_map(|(step, _)| step.command()) {
             target.side_calls.count(&target.address, &[name.as_bytes()]);
         }
     }

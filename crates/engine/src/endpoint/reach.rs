@@ -55,9 +55,11 @@ pub fn talk(target: &Target, name: Option<&str>, timeout: Duration) -> Result<Ta
 impl Talk {
     fn greet(&mut self, greeting: &Greeting, deadline: Instant) -> Result<(), ReachError> {
         let (mut greeter, mut words) = greeting.begin();
-        greeting.count(&self.target);
         let mut is_known = false;
-        loop {
+        for step in 0.. {
+            if !words.is_empty() {
+                greeting.count(&self.target, step..step + 1);
+            }
             let (mut answer, mut turn) = (Vec::new(), Ok(GreetingStep::AwaitReply));
             let take = |bytes: &[u8], reply: Reply| {
                 (answer, turn) = (bytes.to_vec(), greeter.process_reply(reply, greeting));
@@ -72,9 +74,10 @@ impl Talk {
             match turn {
                 GreetingStep::SendNext(next) => words = next,
                 GreetingStep::AwaitReply => words = &[],
-                GreetingStep::Done => return Ok(()),
+                GreetingStep::Done => break,
             }
         }
+        Ok(())
     }
 
     /// Returns the meaning of an error before the end of the first contact.

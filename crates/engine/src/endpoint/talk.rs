@@ -140,10 +140,15 @@ impl Talk {
     /// Fails in the same cases as [`ask`](Self::ask).
     pub fn reply(&mut self, words: &[&[u8]], limit: Duration) -> Result<Vec<u8>, ReachError> {
         let mut reply = Vec::new();
-        self.target.side_calls.count(&self.target.address, words);
+        self.count(words);
         let question = self.target.dialect.encode(words);
         self.ask(&question, 1, limit, |bytes, _| reply = bytes.to_vec())?;
         Ok(reply)
+    }
+
+    /// Counts a command, which [`ask`](Self::ask) sends, among redyno's own calls to the server.
+    pub(crate) fn count(&self, words: &[&[u8]]) {
+        self.target.side_calls.count(&self.target.address, words);
     }
 
     /// Queues requests, which the next steps send.

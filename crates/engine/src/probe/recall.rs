@@ -104,6 +104,7 @@ fn ask(target: &Target, line: &mut Option<Talk>, query: &VectorQuery) -> Result<
         let is_error = matches!(reply, Reply::Error(_));
         answer = if is_error { Err(untrusted::bytes(bytes.trim_ascii())) } else { Ok(bytes.to_vec()) };
     };
+    talk.count(&[&query.command]);
     talk.ask(&query.request, 1, LIMIT, read).map_err(|error| error.to_string())?;
     *line = Some(talk);
     answer

@@ -42,6 +42,8 @@ pub(super) enum VectorSource {
 /// One search for nearest vectors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VectorQuery {
+    /// The name of the command.
+    pub command: Vec<u8>,
     /// The request.
     pub request: Vec<u8>,
     /// The vector whose neighbours are searched.
@@ -132,7 +134,7 @@ impl VectorSearch {
         let words: Vec<&[u8]> = value.list()?.iter().filter_map(RespValue::text).collect();
         let vector = words.get(self.query).filter(|it| it.len() == self.dimensions * size_of::<f32>())?;
         let (vector, neighbours) = (vector_of(vector).collect(), neighbours(&words));
-        Some(VectorQuery { request, vector, neighbours })
+        Some(VectorQuery { command: words.first()?.to_vec(), request, vector, neighbours })
     }
 
     /// Computes the stored vectors. The computation stops early if `is_over` returns true.

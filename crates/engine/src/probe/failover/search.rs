@@ -115,6 +115,7 @@ pub(super) fn for_slots(
         let mut talk =
             talks.remove(&node).or_else(|| Some(talk(&at(node)?, NAME, LIMIT).ok()?.bounded(LONGEST)))?;
         let mut is_good = false;
+        talk.count(&[b"EXISTS"]);
         talk.ask(&question.1, 1, LIMIT, |bytes, reply| {
             // A user without permission to read gets this refusal from every node, so a refusal of the owner
             // counts as an answer.
@@ -203,6 +204,7 @@ impl NamedServer<'_> {
             let mut is_good = false;
             let mut asked = talk(&target, NAME, LIMIT).ok()?;
             let read = |_: &[u8], reply: Reply| is_good = !matches!(reply, Reply::Error(_));
+            asked.count(&[target.dialect.words().ping.as_bytes()]);
             asked.ask(target.dialect.ping(), 1, LIMIT, read).ok()?;
             is_good.then(|| (new.map(|new| (new, found)), clock.now_ns()))
         })?;

@@ -264,7 +264,7 @@ impl PingLink {
             }
             Err(error) => return self.connect(others, deadline_ns, Some(error.into())),
         }
-        self.greeting.count(&self.target);
+        self.greeting.count(&self.target, 0..usize::MAX);
         let open = self.target.side_calls.opened(&self.target.address);
         let mut line = PingLine::begin((socket, open), &self.greeting, deadline_ns);
         self.is_renewing = false;
