@@ -39,8 +39,8 @@ impl Model {
         }
         let load = self.tracks[0].timeline.load_of_nodes(record);
         for (node, track) in (0..).zip(&mut self.tracks) {
-            if let (Some((interval, start)), true) = (&load, node > 0) {
-                track.timeline.push_part(node, interval, start);
+            if let (Some((interval, segments)), true) = (&load, node > 0) {
+                track.timeline.push_part(node, interval, segments);
             }
             match record {
                 Record::Session(session) => track.push(&Record::Session(session.of_node(node))),

@@ -120,7 +120,7 @@ impl NodeReport {
                 self.first = Some(segment.clone());
             }
             (Record::Interval(interval), Some(first)) if interval.node == 0 => {
-                self.timeline.begin_part(self.node, interval, first);
+                self.timeline.begin_part(self.node, interval, std::slice::from_ref(first));
             }
             _ => {}
         }

@@ -5,28 +5,33 @@ use super::{Measure, Reading, Timeline, fold::push_bounded};
 use crate::session::{Interval, Record, Segment};
 
 impl Timeline {
-    /// Returns the results of a load that several nodes share, with their segment; `None` for another record.
-    /// Call this on the timeline of the first node.
-    pub fn load_of_nodes<'a>(&self, record: &'a Record) -> Option<(&'a Interval, Segment)> {
+    /// Returns the results of a load that several nodes may share, with the interval's segment and all later segments;
+    /// `None` for another record. Call this on the timeline of the first node.
+    pub fn load_of_nodes<'a>(&self, record: &'a Record) -> Option<(&'a Interval, Vec<Segment>)> {
         let Record::Interval(interval) = record else { return None };
-        let segment = || self.segments.numbered(interval.segment);
-        (interval.node == 0 && !interval.nodes.is_empty())
-            .then(segment)?
-            .map(|of| (&**interval, of.start.clone()))
+        let since =
+            self.segments.iter().map(|of| &of.start).filter(|start| start.segment >= interval.segment);
+        let segments: Vec<_> = since.cloned().collect();
+        let is_known = segments.first().is_some_and(|first| first.segment == interval.segment);
+        (interval.node == 0 && is_known).then_some((interval, segments))
     }
 
-    /// Adds the results of node `node` in an interval of the whole load. `start` is the interval's segment.
-    pub fn push_part(&mut self, node: u16, interval: &Interval, start: &Segment) {
-        self.begin_part(node, interval, start);
-        if self.has_part() {
+    /// Adds the results of node `node` in an interval of the whole load. An interval without results of the node counts
+    /// too, because the node was idle in this time. `segments` are the interval's segment and all later ones.
+    pub fn push_part(&mut self, node: u16, interval: &Interval, segments: &[Segment]) {
+        self.begin_part(node, interval, segments);
+        if let (true, Some(start)) = (self.has_part(), segments.first()) {
             self.push(&Record::Interval(Box::new(interval.of_node(node, start.knobs.rate.is_some()))));
         }
     }
 
-    /// Ends the own segment without load of node `node` when the node first gets a part of the load.
-    pub fn begin_part(&mut self, node: u16, interval: &Interval, start: &Segment) {
+    /// Ends the own segment without load of node `node` when the node first gets a part of the load, and begins
+    /// `segments`.
+    pub fn begin_part(&mut self, node: u16, interval: &Interval, segments: &[Segment]) {
         if !self.has_part() && interval.nodes.contains_key(&node) {
-            self.segments.begin(&Segment { is_part: true, ..start.clone() });
+            for start in segments {
+                self.segments.begin(&Segment { is_part: true, ..start.clone() });
+            }
         }
     }
 
@@ -119,6 +124,41 @@ mod tests {
     }
 
     #[test]
+    fn idle_time_and_changes_before_the_first_part_count_for_a_node() {
+        let start = |t_s, number| Segment::new(t_s, number, Knobs { load: true, ..Knobs::default() });
+        let interval = |t_s, segment, parts: &[(u16, u64)]| {
+            let part = |ops| OperationInterval { ops, ..Default::default() };
+            let nodes = parts.iter().map(|(node, ops)| (*node, part(*ops))).collect();
+            Record::Interval(Box::new(Interval {
+                t_s,
+                length_s: 0.25,
+                segment,
+                nodes,
+                ..Interval::default()
+            }))
+        };
+        let (mut first, mut second) = (Timeline::default(), Timeline::default());
+        second.push(&Record::Segment(Segment::new(0.0, 1, Knobs::default())));
+        for segment in [start(0.0, 1), start(0.1, 2)] {
+            first.push(&Record::Segment(segment.clone()));
+            second.follow_segment(&segment);
+        }
+        let ticks = [
+            interval(0.25, 1, &[(0, 1), (1, 1)]),
+            interval(0.5, 2, &[(1, 3)]),
+            interval(0.75, 2, &[]),
+            interval(1.0, 2, &[(0, 2)]),
+        ];
+        for record in &ticks {
+            let (all, segments) = first.load_of_nodes(record).unwrap();
+            second.push_part(1, all, &segments);
+        }
+        let seen = second.segments.iter().map(|of| (of.start.segment, of.total.ops, of.total.length_s));
+        assert_eq!(seen.collect::<Vec<_>>(), [(1, 1, 0.25), (2, 3, 0.75)]);
+        assert_eq!(second.current_segment(), Some(2));
+    }
+
+    #[test]
     fn a_node_has_the_segments_of_a_load_from_its_first_part_of_the_load_on() {
         let start = |t_s, number, load| {
             Segment::new(t_s, number, Knobs { load, rate: Some(900), ..Knobs::default() })
@@ -134,12 +174,12 @@ mod tests {
         timeline.push(&Record::Ping(Box::new(Span::new(0.2, 0.2, ping))));
         let of_all = [start(0.1, 1, true), start(5.0, 2, true), start(9.0, 3, false)];
         timeline.follow_segment(&of_all[0]);
-        timeline.push_part(1, &interval(0.25, 1, &[(0, 300)]), &of_all[0]);
+        timeline.push_part(1, &interval(0.25, 1, &[(0, 300)]), &of_all[0..=0]);
         assert!(!timeline.has_part());
-        timeline.push_part(1, &interval(0.5, 1, &[(0, 200), (1, 100)]), &of_all[0]);
+        timeline.push_part(1, &interval(0.5, 1, &[(0, 200), (1, 100)]), &of_all[0..=0]);
         timeline.follow_segment(&of_all[1]);
-        timeline.push_part(1, &interval(5.25, 2, &[(1, 50)]), &of_all[1]);
-        timeline.push_part(1, &interval(5.5, 2, &[(0, 300)]), &of_all[1]);
+        timeline.push_part(1, &interval(5.25, 2, &[(1, 50)]), &of_all[1..=1]);
+        timeline.push_part(1, &interval(5.5, 2, &[(0, 300)]), &of_all[1..=1]);
         timeline.follow_segment(&of_all[2]);
         let seen = timeline.segments.iter().map(|of| (of.start.segment, of.total.ops, of.total.length_s));
         assert_eq!(seen.collect::<Vec<_>>(), [(1, 100, 0.25), (2, 50, 0.5), (3, 0, 0.0)]);

@@ -87,7 +87,7 @@ impl Excerpt {
             match (record, &part) {
                 (record, _) if record.is_of(node) => timeline.push(record),
                 (Record::Segment(segment), _) if segment.node == 0 => timeline.follow_segment(segment),
-                (_, Some((interval, start))) => timeline.push_part(node, interval, start),
+                (_, Some((interval, segments))) => timeline.push_part(node, interval, segments),
                 _ => {}
             }
         }
