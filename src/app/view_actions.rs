@@ -17,10 +17,7 @@ impl Model {
         match action {
             Action::Show(screen) if self.screens().any(|shown| shown == screen) => self.show(screen),
             Action::Show(_) => {
-                self.show_message(
-                    Tone::Info,
-                    "this session has only one server; the Nodes screen shows several",
-                );
+                self.show_message(Tone::Info, "this session has one server; the Nodes screen shows several");
             }
             Action::TurnScreen(direction) => self.turn_screen(direction),
             Action::Maximise => self.maximise(),
