@@ -145,6 +145,34 @@ fn a_file_that_is_no_trace_is_refused_in_one_line() {
     assert!(outcome.err.ends_with("it is not a regular file\n"), "{}", outcome.err);
 }
 
+#[test]
+fn requests_are_sent_at_the_times_of_a_file_until_its_end_or_the_given_limit() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let (file, port) = (directory.path().join("web.times"), server.port_text());
+    fs::write(&file, "# web\n0.05\n0.05\n0.1\n\n0.2\n").unwrap();
+    let times = file.display().to_string();
+    let run_with =
+        |options: &[&str]| run(&[&["-p", &port, "--headless", "--yes", "--times", &times], options].concat());
+    for (options, sent) in [(&["--speed", "2"][..], 4), (&["-n", "10", "--workload", "get"], 10)] {
+        let outcome = run_with(options).expect_code(0);
+        assert!(outcome.out.contains(&format!("  load      {sent} ops in ")), "{}", outcome.out);
+        assert!(outcome.out.contains("web.times: 4 times in 150 ms"), "{}", outcome.out);
+    }
+    for (options, refused) in [
+        (&["--threads", "2"][..], "--threads"),
+        (&["--trace", "f"], "--trace"),
+        (&["--agents", "2", "--local"], "--agents cannot be used with a dataset, times or a trace"),
+    ] {
+        let outcome = run_with(options).expect_code(2);
+        assert!(outcome.err.contains(refused), "{}", outcome.err);
+    }
+    fs::write(&file, "0\n0,5\n").unwrap();
+    let expected = format!("redyno: --times: {times}: line 2: '0,5' is not a time in seconds");
+    let outcome = run_with(&[]).expect_code(2);
+    assert!(outcome.err.starts_with(&expected) && outcome.err.lines().count() == 1, "{}", outcome.err);
+}
+
 /// The categories whose commands are never sent.
 const NEVER: [&str; 5] = ["admin", "dangerous", "scripting", "transaction", "pubsub"];
 

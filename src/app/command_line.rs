@@ -70,7 +70,10 @@ fn options(knobs: &Knobs) -> Option<String> {
         }
     }
     if let Some(trace) = &knobs.workload.trace {
-        return Some(text + &format!(" --trace {}", quoted(&trace.file().to_string_lossy())));
+        return Some(text + &format!(" --trace {}", quoted(&trace.times().file().to_string_lossy())));
+    }
+    if let Some(times) = &knobs.times {
+        text += &format!(" --times {}", quoted(&times.file().to_string_lossy()));
     }
     text += &workload(&knobs.workload)?;
     Some(text + &format!(" -d {} -r {}", knobs.value_size, knobs.keyspace))

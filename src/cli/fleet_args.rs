@@ -13,7 +13,6 @@ use crate::{
     fleet::FleetName,
     load::WorkerOptions,
     runner::{BUS_PASSWORD_VARIABLE, FleetPlan, SessionPlan, UsageError},
-    workload::Workload,
 };
 
 /// The largest number of agents.
@@ -75,9 +74,8 @@ impl FleetArgs {
         }
         let cannot = |what: &str| Err(UsageError::of(format!("--agents cannot be used with {what}")));
         let commission = &plan.commission;
-        let is_elsewhere = |workload: &Workload| workload.dataset.is_some() || workload.trace.is_some();
-        if is_elsewhere(&commission.knobs.workload) {
-            return cannot("a dataset or a trace, whose file the other machines do not have");
+        if commission.knobs.workload.dataset.is_some() || commission.knobs.times.is_some() {
+            return cannot("a dataset, times or a trace, whose file the other machines do not have");
         }
         if !commission.plan.target.dialect.has_keys() {
             return cannot("an HTTP server; run redyno on each machine");

@@ -13,7 +13,7 @@ use crate::{
     units::parse_count,
     untrusted,
     workload::{
-        DatasetError, Distribution, KeyNames, ParameterValue, Suggested, Trace, TraceOrder, Workload,
+        DatasetError, Distribution, DueTimes, KeyNames, ParameterValue, Suggested, TraceOrder, Workload,
         WorkloadChoice, WorkloadError,
     },
 };
@@ -47,10 +47,14 @@ pub struct LoadArgs {
     #[arg(long, value_name = "RATE", value_parser = count)]
     pub rate: Option<u32>,
     /// When requests are due under --rate: constant; poisson (random gaps); 'bursty 10x 1s/10s' (1 s of every
-    /// 10 s has ten times the rate of the other 9 s, and --rate is the mean); trace (as in the file of --trace)
-    /// [default: constant; trace if --trace is given]
+    /// 10 s has ten times the rate of the other 9 s, and --rate is the mean); times (as in the file of --times or --trace)
+    /// [default: constant; times if such a file is given]
     #[arg(long, value_name = "NAME")]
     pub arrivals: Option<Arrivals>,
+    /// Open loop: send a request at each time of this file, which has one time a line, ascending, in seconds since the
+    /// start. A run without a screen ends after one pass over the file, unless -n or --duration is given
+    #[arg(long, value_name = "FILE", group = "timed", conflicts_with = "threads")]
+    pub times: Option<PathBuf>,
     /// What to do with a request that is due while no connection is free: 'queue' (send it late) or 'shed'
     /// (drop and count it when it is 10 ms late) [default: queue]
     #[arg(long, value_name = "NAME")]
@@ -97,10 +101,10 @@ pub struct LoadArgs {
     /// 'redyno capture' or redis-cli. Keys get the prefix of this run. Administrative and dangerous commands,
     /// transactions, scripts and commands that block are counted, but not sent. A run without a screen ends
     /// after one pass over the file, unless -n or --duration is given
-    #[arg(long, value_name = "FILE", conflicts_with_all = CONFLICTS_WITH_TRACE)]
+    #[arg(long, value_name = "FILE", group = "timed", conflicts_with_all = CONFLICTS_WITH_TRACE)]
     pub trace: Option<PathBuf>,
-    /// Speed of --trace: 2 is twice the recorded speed, 0.5 is half of it [default: 1]
-    #[arg(long, value_name = "FACTOR", value_parser = speed, requires = "trace", conflicts_with = "rate")]
+    /// Speed of --times or --trace: 2 is twice the speed of the file, 0.5 is half of it [default: 1]
+    #[arg(long, value_name = "FACTOR", value_parser = speed, requires = "timed", conflicts_with = "rate")]
     pub speed: Option<f64>,
     /// Ratio of SETs to GETs, such as 1:10 [default: 1:10]
     #[arg(long, value_name = "SET:GET", value_parser = Workload::parse_ratio)]
@@ -183,6 +187,9 @@ pub struct LoadArgs {
     /// The workload that the options choose, once it is loaded.
     #[arg(skip)]
     pub chosen: Option<Arc<Workload>>,
+    /// The times of `--times` or `--trace`, once the file is read.
+    #[arg(skip)]
+    pub due_times: Option<DueTimes>,
     /// Whether the command line contains an option that shapes the load; sizes from the config file do not count.
     #[arg(skip)]
     pub is_shaped: Option<bool>,
@@ -200,7 +207,7 @@ impl LoadArgs {
         let is_shaped = numbers.iter().any(Option::is_some) || self.keys.is_some();
         let is_given = self.chosen.is_some() || self.workload.is_some();
         let is_chosen = is_given || self.ratio.is_some() || self.distribution.is_some();
-        let rests = self.think.is_some() || self.session_length.is_some();
+        let rests = self.think.is_some() || self.session_length.is_some() || self.times.is_some();
         self.prefill || is_shaped || is_chosen || rests
     }
 
@@ -219,16 +226,23 @@ impl LoadArgs {
             suggested = chosen.load;
         }
         self.read_dataset()?;
+        let speed = self.speed.unwrap_or(1.0);
+        let refused = |option: &str, error: WorkloadError| {
+            UsageError::of(format!("{option}: {}", untrusted::without_user_info(&error.to_string())))
+        };
         if let Some(file) = &self.trace {
             if self.chosen.is_some() {
                 return Err(UsageError::of(
                     "--trace cannot be used with commands after --; leave one of them out",
                 ));
             }
-            let workload = Workload::of_trace(file, self.speed.unwrap_or(1.0), TraceOrder::OfFile);
-            self.chosen = Some(Arc::new(workload.map_err(|error| {
-                UsageError::of(format!("--trace: {}", untrusted::without_user_info(&error.to_string())))
-            })?));
+            let workload = Workload::of_trace(file, speed, TraceOrder::OfFile)
+                .map_err(|error| refused("--trace", error))?;
+            self.due_times = workload.trace.as_ref().map(|trace| trace.times().clone());
+            self.chosen = Some(Arc::new(workload));
+        }
+        if let Some(file) = &self.times {
+            self.due_times = Some(DueTimes::read(file, speed).map_err(|error| refused("--times", error))?);
         }
         Ok(suggested)
     }
@@ -283,15 +297,15 @@ impl LoadArgs {
         Ok(())
     }
 
-    /// Returns the number of requests in one pass over the dataset or the trace, if there is one.
+    /// Returns the number of requests in one pass over the times or the dataset, if there are any.
     ///
     /// # Errors
     /// Fails if some requests use no record of the dataset, so that a pass over the dataset has no end.
     pub fn requests_per_pass(&self) -> Result<Option<u64>, DatasetError> {
-        let Some(workload) = &self.chosen else { return Ok(None) };
-        if let Some(trace) = &workload.trace {
-            return Ok(Some(trace.count()));
+        if let Some(times) = &self.due_times {
+            return Ok(Some(times.count()));
         }
+        let Some(workload) = &self.chosen else { return Ok(None) };
         let Some(dataset) = &workload.dataset else { return Ok(None) };
         if workload.is_of_records() { Ok(Some(dataset.records())) } else { Err(DatasetError::NoEnd) }
     }
@@ -310,7 +324,7 @@ impl LoadArgs {
         let usual = Knobs::default();
         let workload = self
             .with_option_distribution(self.chosen.clone().or(self.ratio.clone()).unwrap_or(usual.workload))?;
-        let trace = workload.trace.clone();
+        let times = self.due_times.clone();
         let workload = match self.receivers.filter(|_| self.chosen.is_some()) {
             Some(count) => Arc::new(workload.with_receivers(count)?),
             None => workload,
@@ -324,8 +338,9 @@ impl LoadArgs {
             load: !self.no_load && (by_default || self.turns_load_on()),
             clients: self.clients.unwrap_or(usual.clients),
             pipeline: self.pipeline.unwrap_or(usual.pipeline),
-            rate: self.rate.or(trace.as_ref().map(Trace::rate)),
-            arrivals: self.arrivals.unwrap_or(trace.map_or(usual.arrivals, |_| Arrivals::Trace)),
+            rate: self.rate.or(times.as_ref().map(DueTimes::rate)),
+            arrivals: self.arrivals.unwrap_or(if times.is_some() { Arrivals::Times } else { usual.arrivals }),
+            times,
             backlog: self.backlog.unwrap_or(usual.backlog),
             rhythm: self.rhythm.unwrap_or(usual.rhythm),
             reconnect: self.reconnect,
@@ -353,9 +368,9 @@ impl LoadArgs {
     }
 
     /// Returns the number of worker threads: one less than the machine has cores, unless an option sets the
-    /// number. For a trace, one thread sends the commands in their order.
+    /// number. For times of a file, one thread sends the requests in their order.
     pub fn worker_threads(&self) -> usize {
-        if self.trace.is_some() {
+        if self.trace.is_some() || self.times.is_some() {
             return 1;
         }
         let given = self.threads.or(self.cpus.as_ref().map(|cores| cores.count().clamp(1, most_workers())));

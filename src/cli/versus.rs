@@ -93,6 +93,7 @@ impl Arguments for VersusArgs {
         let parted = [
             (self.load.dataset.is_some(), "--dataset", "records"),
             (self.load.trace.is_some(), "--trace", "commands"),
+            (self.load.times.is_some(), "--times", "times"),
         ];
         if let Some((_, option, parts)) = parted.into_iter().find(|(is_given, ..)| *is_given) {
             let why = format!("since each target would get only some of the {parts}");

@@ -157,7 +157,10 @@ mod tests {
             ),
             (
                 "workload get",
-                vec![Effect::Order(Order::SetKnobs(Knobs { workload: preset("get").unwrap(), ..knobs }))],
+                vec![Effect::Order(Order::SetKnobs(Knobs {
+                    workload: preset("get").unwrap(),
+                    ..knobs.clone()
+                }))],
             ),
             ("quit", vec![Effect::Quit]),
             ("theme mono", vec![Effect::Theme("mono")]),

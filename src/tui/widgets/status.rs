@@ -215,8 +215,8 @@ fn load(knobs: &Knobs, width: usize) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
     let plural = if *clients == 1 { "" } else { "s" };
     let pace = match knobs.rate {
-        Some(rate) if knobs.arrivals == Arrivals::Trace => {
-            format!("{}/s due as in the trace", units::setting(rate.into()))
+        Some(rate) if knobs.arrivals == Arrivals::Times => {
+            format!("{}/s due as in the file", units::setting(rate.into()))
         }
         Some(_) => {
             let pace = knobs.pace();
@@ -235,8 +235,8 @@ fn load(knobs: &Knobs, width: usize) -> String {
 pub(super) fn load_in_short(knobs: &Knobs) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
     let pace = match knobs.rate {
-        Some(rate) if knobs.arrivals == Arrivals::Trace => {
-            format!("{}/s as in the trace", units::setting(rate.into()))
+        Some(rate) if knobs.arrivals == Arrivals::Times => {
+            format!("{}/s as in the file", units::setting(rate.into()))
         }
         Some(_) => knobs.pace(),
         None if knobs.think.is_some() => knobs.pace(),
@@ -289,14 +289,14 @@ mod tests {
     }
 
     #[test]
-    fn the_pace_of_a_trace_is_described_in_words() {
-        let knobs = Knobs { rate: Some(634), arrivals: Arrivals::Trace, ..Knobs::default() };
+    fn the_pace_of_a_file_is_described_in_words() {
+        let knobs = Knobs { rate: Some(634), arrivals: Arrivals::Times, ..Knobs::default() };
         assert!(
-            load(&knobs, 200).contains("in flight each, 634/s due as in the trace: "),
+            load(&knobs, 200).contains("in flight each, 634/s due as in the file: "),
             "{}",
             load(&knobs, 200)
         );
-        assert!(load_in_short(&knobs).contains(" × 1, 634/s as in the trace: "), "{}", load_in_short(&knobs));
+        assert!(load_in_short(&knobs).contains(" × 1, 634/s as in the file: "), "{}", load_in_short(&knobs));
     }
 
     #[test]

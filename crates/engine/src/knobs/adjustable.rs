@@ -130,7 +130,7 @@ impl Adjustable {
             Self::Knob(Knob::Rate) => "requests a second, or max",
             Self::Knob(Knob::Reads) => "percent",
             Self::Knob(Knob::ValueSize) => "bytes: 100, 4k, 1M",
-            Self::Knob(Knob::Arrivals) => "constant, poisson, bursty 10x 1s/10s, or trace (--trace)",
+            Self::Knob(Knob::Arrivals) => "constant, poisson, bursty 10x 1s/10s, or times (--times, --trace)",
             Self::Knob(Knob::Distribution) => {
                 "a distribution with its parameters: zipfian 1.1, hotspot 0.2 0.8"
             }

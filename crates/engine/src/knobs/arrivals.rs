@@ -16,9 +16,9 @@ pub enum Arrivals {
     Constant,
     /// Requests are due at random intervals with an exponential distribution, as from many independent users.
     Poisson,
-    /// Requests are due at the times of the workload's trace (a file of recorded commands). These times are
-    /// scaled, so that the mean rate is the rate of the load.
-    Trace,
+    /// Requests are due at the times of a file, which may be a trace. These times are scaled, so that the mean rate
+    /// is the rate of the load.
+    Times,
     /// Requests come in bursts. Within a burst, requests are due at equal short intervals, and between bursts at equal
     /// longer intervals.
     Bursty(Bursts),
@@ -137,7 +137,7 @@ pub struct ParseChoiceError {
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ParseArrivalsError {
     /// The text begins with an unknown word.
-    #[error("'{0}' must be constant, poisson, trace, or bursts such as 'bursty 10x 1s/10s'")]
+    #[error("'{0}' must be constant, poisson, times, or bursts such as 'bursty 10x 1s/10s'")]
     Unknown(String),
     /// The bursts are not well-formed or not possible.
     #[error(
@@ -173,7 +173,7 @@ choice!(Rhythm);
 
 impl Arrivals {
     /// The values on the command line.
-    pub const NAMES: &[&str] = &["constant", "poisson", "trace", "bursty 10x 1s/10s"];
+    pub const NAMES: &[&str] = &["constant", "poisson", "times", "bursty 10x 1s/10s"];
 }
 
 impl fmt::Display for Arrivals {
@@ -181,7 +181,7 @@ impl fmt::Display for Arrivals {
         match self {
             Self::Constant => f.pad("constant"),
             Self::Poisson => f.pad("poisson"),
-            Self::Trace => f.pad("trace"),
+            Self::Times => f.pad("times"),
             Self::Bursty(bursts) => f.pad(&format!("bursty {bursts}")),
         }
     }
@@ -194,7 +194,8 @@ impl FromStr for Arrivals {
         match given.trim().to_lowercase().as_str() {
             "constant" => Ok(Self::Constant),
             "poisson" => Ok(Self::Poisson),
-            "trace" => Ok(Self::Trace),
+            // Recordings of earlier versions contain `trace`.
+            "times" | "trace" => Ok(Self::Times),
             other => match other.strip_prefix("bursty") {
                 None => Err(ParseArrivalsError::Unknown(given.to_owned())),
                 Some(bursts) => Bursts::read(bursts)
@@ -230,7 +231,7 @@ mod tests {
         let error = "never".parse::<Backlog>().unwrap_err();
         assert_eq!(error.to_string(), "'never' must be queue or shed");
         let error = "uniform".parse::<Arrivals>().unwrap_err().to_string();
-        assert!(error.starts_with("'uniform' must be constant, poisson, trace, or bursts"), "{error}");
+        assert!(error.starts_with("'uniform' must be constant, poisson, times, or bursts"), "{error}");
         for bad in [
             "bursty",
             "bursty 1x 1s/10s",

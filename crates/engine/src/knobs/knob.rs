@@ -242,11 +242,9 @@ impl Knob {
             Self::Arrivals => {
                 knobs.rate.ok_or(KnobChangeError::Closed)?;
                 turned.arrivals = match (knobs.arrivals, direction) {
-                    (Arrivals::Trace, Direction::Down) => Arrivals::Poisson,
-                    (Arrivals::Poisson | Arrivals::Trace, Direction::Up)
-                        if knobs.workload.trace.is_some() =>
-                    {
-                        Arrivals::Trace
+                    (Arrivals::Times, Direction::Down) => Arrivals::Poisson,
+                    (Arrivals::Poisson | Arrivals::Times, Direction::Up) if knobs.times.is_some() => {
+                        Arrivals::Times
                     }
                     (_, Direction::Down) => Arrivals::Constant,
                     (_, Direction::Up) => Arrivals::Poisson,

@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::{Arrivals, Backlog, RandomLength, Rhythm};
 use crate::{
     units,
-    workload::{self, MAX_VALUE_SIZE, Workload, WorkloadError},
+    workload::{self, DueTimes, MAX_VALUE_SIZE, Workload, WorkloadError},
 };
 
 /// The largest number of client connections.
@@ -34,6 +34,9 @@ pub struct Knobs {
     pub rate: Option<u32>,
     /// The distribution of the times at which requests are due, in an open loop.
     pub arrivals: Arrivals,
+    /// The times of [`Arrivals::Times`]. Recordings do not contain them.
+    #[serde(skip)]
+    pub times: Option<DueTimes>,
     /// What happens to requests that cannot be sent in time.
     pub backlog: Backlog,
     /// How soon a client sends again after its replies have arrived.
@@ -68,6 +71,7 @@ impl Default for Knobs {
             pipeline: 1,
             rate: None,
             arrivals: Arrivals::Constant,
+            times: None,
             backlog: Backlog::Queue,
             rhythm: Rhythm::Grouped,
             reconnect: None,
@@ -114,11 +118,11 @@ pub enum KnobError {
         /// The largest size in bytes of all values of one operation together.
         values: u64,
     },
-    /// The arrivals are `trace`, but the workload has no trace.
+    /// The arrivals are `times`, but there is no file with times.
     #[error(
-        "arrivals 'trace' need a trace; give one with --trace FILE, or set arrivals to constant or poisson"
+        "arrivals 'times' need a file at the start (--times FILE or --trace FILE); set arrivals to constant or poisson"
     )]
-    NoTrace,
+    NoTimes,
     /// A think time is set, but clients of an open loop cannot pause, because requests have due times.
     #[error("think time needs a closed loop; leave out the rate (rate max), or the think time (think none)")]
     ThinkWithRate,
@@ -146,8 +150,8 @@ impl Knobs {
         in_range("reconnect", self.reconnect.unwrap_or(1).into(), u32::MAX.into())?;
         in_range("value size", self.value_size.into(), MAX_VALUE_SIZE.into())?;
         in_range("keys", self.keyspace, MAX_KEYSPACE)?;
-        if self.arrivals == Arrivals::Trace && self.workload.trace.is_none() {
-            return Err(KnobError::NoTrace);
+        if self.arrivals == Arrivals::Times && self.times.is_none() {
+            return Err(KnobError::NoTimes);
         }
         if self.think.is_some() && self.rate.is_some() {
             return Err(KnobError::ThinkWithRate);

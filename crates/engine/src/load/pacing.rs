@@ -17,7 +17,7 @@ use std::ops::RangeInclusive;
 use super::{alarm::window, schedule::Schedule};
 use crate::{
     knobs::{Arrivals, Backlog, Knobs, SHED_AFTER_NS},
-    workload::{Share, Trace},
+    workload::{DueTimes, Share},
 };
 
 /// The pace of one worker.
@@ -43,8 +43,8 @@ struct ScheduleKey {
     rate: u32,
     arrivals: Arrivals,
     share: Share,
-    /// The trace with the times of the requests.
-    trace: Option<Trace>,
+    /// The times of the requests, if a file has them.
+    times: Option<DueTimes>,
 }
 
 impl WorkerPace {
@@ -62,15 +62,15 @@ impl WorkerPace {
             rate,
             arrivals: knobs.arrivals,
             share,
-            trace: knobs.workload.trace.clone().filter(|_| knobs.arrivals == Arrivals::Trace),
+            times: knobs.times.clone().filter(|_| knobs.arrivals == Arrivals::Times),
         });
         if source == self.source {
             return 0;
         }
         let unsent = self.give_up(since_ns);
         self.uncounted = self.take_due();
-        let schedule = |s: ScheduleKey| match s.trace {
-            Some(trace) => Schedule::of_trace(trace, s.rate, since_ns),
+        let schedule = |s: ScheduleKey| match s.times {
+            Some(times) => Schedule::of_times(times, s.rate, since_ns),
             None => Schedule::new(s.arrivals, f64::from(s.rate), s.share, since_ns, seed),
         };
         self.schedule = source.clone().map(schedule);

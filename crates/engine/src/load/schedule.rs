@@ -13,7 +13,7 @@ use super::poisson::Poisson;
 use crate::{
     clock::SECOND_NS,
     knobs::{Arrivals, Bursts},
-    workload::{Share, Trace},
+    workload::{DueTimes, Share},
 };
 
 /// The due times of one worker's requests, in order.
@@ -37,9 +37,9 @@ enum Gaps {
     /// The next request is due `after_ns` after the start. The Poisson processes of all workers together form one
     /// Poisson process, whose rate is the sum of the workers' rates.
     Poisson { after_ns: f64, later: Poisson },
-    /// The next request is the next command of the trace. `base_us` is the time within the trace that
-    /// corresponds to the start. One worker sends all commands.
-    Trace { trace: Trace, base_us: u64, speed: f64 },
+    /// The next request is due at the next time of a file. `base_us` is the time within the file that corresponds to
+    /// the start. One worker sends all requests.
+    Times { times: DueTimes, base_us: u64, speed: f64 },
 }
 
 impl Schedule {
@@ -53,8 +53,8 @@ impl Schedule {
             Gaps::Constant { interval_ns, next, stride, bursts }
         };
         let gaps = match arrivals {
-            // `of_trace` creates the schedule of a trace.
-            Arrivals::Constant | Arrivals::Trace => even(None),
+            // `of_times` creates the schedule of a file.
+            Arrivals::Constant | Arrivals::Times => even(None),
             Arrivals::Bursty(bursts) => even(Some(bursts)),
             Arrivals::Poisson => {
                 let mut later = Poisson::new(mean_gap_ns, seed);
@@ -66,22 +66,21 @@ impl Schedule {
         schedule
     }
 
-    /// Creates the schedule of a trace from `start_ns` on, for this mean rate. The time from the start to the
-    /// first command is the gap before this command in the trace, scaled to `rate`.
-    pub(super) fn of_trace(trace: Trace, rate: u32, start_ns: u64) -> Self {
-        let next = trace.position();
-        let base_us = trace.due_us(next.saturating_sub(1));
-        let gaps = Gaps::Trace { base_us, speed: trace.speed_at(rate), trace };
+    /// Creates the schedule of a file from `start_ns` on, for this mean rate. The time from the start to the first
+    /// request is the gap before this request's time in the file, scaled to `rate`.
+    pub(super) fn of_times(times: DueTimes, rate: u32, start_ns: u64) -> Self {
+        let base_us = times.position().checked_sub(1).map_or(0, |before| times.due_us(before));
+        let gaps = Gaps::Times { base_us, speed: times.speed_at(rate), times };
         let mean_gap_ns = SECOND_NS as f64 / f64::from(rate);
         let mut schedule = Self { start_ns, mean_gap_ns, gaps, due_ns: start_ns, position: 0 };
         schedule.set_due();
         schedule
     }
 
-    /// Begins the schedule at `now_ns`. Requests that were due earlier are skipped. If the schedule is that of a trace,
-    /// the trace starts at `now_ns`, and nothing is skipped.
+    /// Begins the schedule at `now_ns`. Requests that were due earlier are skipped. If the schedule is that of a file,
+    /// it starts at `now_ns`, and nothing is skipped.
     pub(super) fn begin(&mut self, now_ns: u64) {
-        if matches!(self.gaps, Gaps::Trace { .. }) {
+        if matches!(self.gaps, Gaps::Times { .. }) {
             self.start_ns = self.start_ns.max(now_ns);
             self.set_due();
         } else {
@@ -96,8 +95,7 @@ impl Schedule {
         match &mut self.gaps {
             Gaps::Constant { next, stride, .. } => *next += *stride,
             Gaps::Poisson { after_ns, later } => *after_ns = later.next_ns(),
-            // The position moved on when the command was taken.
-            Gaps::Trace { .. } => {}
+            Gaps::Times { times, .. } => times.sent(),
         }
         self.set_due();
     }
@@ -126,7 +124,7 @@ impl Schedule {
                 *after_ns = later.next_ns();
                 passed
             }
-            Gaps::Trace { trace, base_us, speed } => trace.pass(until_ns * *speed / 1000.0 + *base_us as f64),
+            Gaps::Times { times, base_us, speed } => times.pass(until_ns * *speed / 1000.0 + *base_us as f64),
         };
         self.position += passed;
         self.set_due();
@@ -141,8 +139,8 @@ impl Schedule {
                 bursts.map_or(even_ns, |bursts| bursts.due_ns(even_ns))
             }
             Gaps::Poisson { after_ns, .. } => *after_ns,
-            Gaps::Trace { trace, base_us, speed } => {
-                trace.due_us(trace.position()).saturating_sub(*base_us) as f64 * 1000.0 / *speed
+            Gaps::Times { times, base_us, speed } => {
+                times.due_us(times.position()).saturating_sub(*base_us) as f64 * 1000.0 / *speed
             }
         };
         self.due_ns = self.start_ns.saturating_add(after_ns as u64);
@@ -297,11 +295,11 @@ mod tests {
         let workload = Workload::of_trace(file.path(), 2.0, TraceOrder::OfFile).unwrap();
         let values = Values::new(&workload, 1, 1);
         let program = Program::new(&workload, Dialect::Resp2, 1, values, &KeyNames::given("k:"));
-        let trace = workload.trace.unwrap();
+        let times = workload.trace.unwrap().times().clone();
         // The trace has four commands in 600 ms, followed by a mean gap of 200 ms, and is sent at twice the
         // speed.
-        assert_eq!((trace.length_us(), trace.rate(), trace.speed_at(20)), (800_000, 10, 4.0));
-        let mut schedule = Schedule::of_trace(trace.clone(), 10, 0);
+        assert_eq!((times.length_us(), times.rate(), times.speed_at(20)), (800_000, 10, 4.0));
+        let mut schedule = Schedule::of_times(times.clone(), 10, 0);
         schedule.begin(MS_NS);
         let send = |schedule: &mut Schedule| {
             let due_ns = schedule.due_ns;
@@ -312,9 +310,24 @@ mod tests {
         let dues: Vec<_> = (0..6).map(|_| send(&mut schedule)).collect();
         assert_eq!(dues, [1, 51, 251, 301, 401, 451]);
         assert_eq!((schedule.pass(701 * MS_NS), schedule.due_ns / MS_NS), (1, 701));
-        let mut faster = Schedule::of_trace(trace, 20, 1000 * MS_NS);
+        let mut faster = Schedule::of_times(times, 20, 1000 * MS_NS);
         faster.begin(1000 * MS_NS);
         assert_eq!(send(&mut faster), 1025, "the gap before the next command begins again");
+    }
+
+    #[test]
+    fn requests_of_any_workload_are_due_at_the_times_of_a_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text: String = (0..1000).map(|k| format!("{:.6}\n", f64::from(k * k) / 1e6)).collect();
+        std::fs::write(file.path(), text).unwrap();
+        let times = DueTimes::read(file.path(), 2.0).unwrap();
+        let mut schedule = Schedule::of_times(times.clone(), times.rate(), 5000);
+        for k in 0..1000_u64 {
+            assert_eq!(schedule.due_ns, 5000 + k * k * 500, "time {k}");
+            schedule.advance();
+        }
+        assert_eq!(schedule.due_ns, 5000 + times.length_us() * 500, "the first time follows the last");
+        assert_eq!((times.position(), schedule.position), (1000, 1000));
     }
 
     #[test]

@@ -63,6 +63,7 @@ mod suggested;
 mod templates;
 #[cfg(test)]
 mod testing;
+mod times;
 mod trace;
 mod trace_encoder;
 mod trace_file;
@@ -116,6 +117,7 @@ pub use self::share::Share;
 pub use self::step_text::{plain_words, without_query};
 pub use self::stored_vectors::StoredVectors;
 pub use self::suggested::Suggested;
+pub use self::times::DueTimes;
 pub use self::trace::{
     MonitorLine, Trace, TraceOrder, command_of, left_out_words, moved_keys, not_sent, quoted,
 };

@@ -70,7 +70,7 @@ impl TraceEncoder {
             let (count, bytes) = &mut sums[op.index()];
             (*count, *bytes) = (*count + 1, *bytes + out.length() as u64);
         }
-        self.trace.rewind();
+        self.trace.times().rewind();
         sums
     }
 }

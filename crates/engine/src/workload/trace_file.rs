@@ -1,15 +1,11 @@
 //! Reads the file of a trace. Stores in memory all commands that will be sent, and creates the workload that
 //! sends them.
 
-use std::{
-    collections::BTreeMap,
-    io::{self, BufRead},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
 use super::{
-    KeyNaming, Keyset, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, Trace, TraceOrder, Workload, WorkloadError,
-    command_traits,
+    DueTimes, KeyNaming, Keyset, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, Trace, TraceOrder, Workload,
+    WorkloadError, command_traits,
     dataset::Input,
     trace::{
         Commands, MonitorLine, OTHERS, TraceContent, WordRole, command_of, has_several, listed, moved_keys,
@@ -64,10 +60,7 @@ impl Workload {
     pub fn of_trace(file: &Path, speed: f64, order: TraceOrder) -> Result<Self, WorkloadError> {
         let fail = |what: String| invalid!("{}: {what}", untrusted::path(file));
         let mut reading = TraceReader { first_us: u64::MAX, ..TraceReader::default() };
-        reading.read(file).map_err(|(line, what)| match line {
-            0 => fail(what),
-            line => fail(format!("line {line}: {what}")),
-        })?;
+        Input::each_line(file, |line, number| reading.take(line, number))?;
         if reading.commands.count() == 0 {
             return Err(fail(match reading.not_sent.values().sum::<u64>() {
                 0 => "it has no commands; record a trace with `redyno capture` or `redis-cli MONITOR`"
@@ -84,29 +77,6 @@ impl Workload {
 }
 
 impl TraceReader {
-    /// Reads all lines. An error contains the number of its line, or 0 if the error concerns the whole file.
-    fn read(&mut self, file: &Path) -> Result<(), (u64, String)> {
-        let mut input = Input::open(file).map_err(|error| (0, error.to_string()))?;
-        let mut line = Vec::new();
-        loop {
-            let number = input.line;
-            line.clear();
-            input.begin_record();
-            let read = input.read_until(b'\n', &mut line);
-            if read.map_err(|error: io::Error| (number, error.to_string()))? == 0 {
-                return Ok(());
-            }
-            self.take(line.trim_ascii(), number).map_err(|what| (number, what))?;
-            if self.commands.memory() > MOST_MEMORY {
-                let most = units::bytes(MOST_MEMORY as u64);
-                return Err((
-                    number,
-                    format!("its commands need more than {most} of memory; give a part of the file"),
-                ));
-            }
-        }
-    }
-
     fn take(&mut self, line: &[u8], number: u64) -> Result<(), String> {
         if line.is_empty() || line.starts_with(b"#") || line == b"OK" {
             self.has_lengths |= line == LENGTHS.as_bytes();
@@ -140,6 +110,10 @@ impl TraceReader {
         self.largest = self.largest.max(bytes);
         self.written += if self.names[operation].writes { bytes } else { 0 };
         self.commands.push(at_us, operation as u16, words.into_iter());
+        if self.commands.memory() > MOST_MEMORY {
+            let most = units::bytes(MOST_MEMORY as u64);
+            return Err(format!("its commands need more than {most} of memory; give a part of the file"));
+        }
         Ok(())
     }
 
@@ -188,9 +162,9 @@ impl TraceReader {
             asked.push(Operation { name: OTHER.to_owned(), ..other.operation(weight(count)) });
         }
         let not_sent = self.sorted();
-        self.commands.sort(self.first_us);
+        let dues_us = self.commands.sort(self.first_us);
         let recorded = TraceContent {
-            file: file.to_owned(),
+            times: DueTimes::of_trace(file, dues_us, speed),
             commands: self.commands,
             senders: (0..asked.len() as u16).collect(),
             written: self.written,
@@ -199,8 +173,6 @@ impl TraceReader {
             early: self.early,
             not_sent,
             order,
-            speed,
-            ..TraceContent::default()
         };
         let trace = Trace::new(recorded);
         let keys = Keyset { count: Some(1), digits: 0, naming: KeyNaming::Anything, ..Keyset::default() };
@@ -246,23 +218,18 @@ impl MonitorCommands {
     /// # Errors
     /// Fails if the file cannot be read, or is too large.
     pub fn read(file: &Path) -> Result<Self, WorkloadError> {
-        let fail = |what: String| invalid!("{}: {what}", untrusted::path(file));
-        let mut input = Input::open(file).map_err(|error| fail(error.to_string()))?;
-        let (mut read, mut bytes, mut line) = (Self { commands: Vec::new(), lines: 0 }, 0, Vec::new());
-        loop {
-            line.clear();
-            input.begin_record();
-            if input.read_until(b'\n', &mut line).map_err(|error| fail(error.to_string()))? == 0 {
-                return Ok(read);
-            }
+        let (mut read, mut bytes) = (Self { commands: Vec::new(), lines: 0 }, 0);
+        Input::each_line(file, |line, _| {
             read.lines += 1;
             bytes += line.len();
             if bytes > MOST_MEMORY {
-                return Err(fail(format!("it has more than {}", units::bytes(MOST_MEMORY as u64))));
+                return Err(format!("the file has more than {}", units::bytes(MOST_MEMORY as u64)));
             }
             let begin = line.iter().position(|byte| *byte == b'"');
-            read.commands.extend(begin.map(|begin| MonitorLine::words(line[begin..].trim_ascii_end())));
-        }
+            read.commands.extend(begin.map(|begin| MonitorLine::words(&line[begin..])));
+            Ok(())
+        })?;
+        Ok(read)
     }
 }
 

@@ -92,10 +92,9 @@ impl Permit {
     ) -> Result<(), String> {
         let checked = knobs.clone().checked().map_err(|error| error.to_string())?;
         checked.workload.check_dialect(target.dialect, names).map_err(|error| error.to_string())?;
-        if knobs.workload.dataset.is_some() || knobs.workload.trace.is_some() {
-            return Err(
-                "a fleet cannot send a dataset or a trace, whose file is on another machine".to_owned()
-            );
+        if knobs.workload.dataset.is_some() || knobs.times.is_some() {
+            return Err("a fleet cannot send a dataset, times or a trace, whose file is on another machine"
+                .to_owned());
         }
         let clients = share.part(knobs.clients.into());
         if knobs.load && clients == 0 {

@@ -49,7 +49,7 @@ fn arrivals_turn_once_there_is_a_rate() {
         ("bursty 5x 1s/3s".into(), "1000/s bursty 5x 1s/3s".into())
     );
     let error = Knob::Arrivals.typed(&open, "x").unwrap_err().to_string();
-    assert_eq!(error, "'x' must be constant, poisson, trace, or bursts such as 'bursty 10x 1s/10s'");
+    assert_eq!(error, "'x' must be constant, poisson, times, or bursts such as 'bursty 10x 1s/10s'");
 }
 
 #[test]

@@ -18,6 +18,7 @@ use super::{
     format::RecordReader,
     portion::{FieldBuffer, Portion, RecordBatch},
 };
+use crate::{untrusted, workload::WorkloadError};
 
 /// The maximum number of records in a batch.
 const RECORDS: usize = 512;
@@ -192,6 +193,30 @@ impl Input {
             Box::new(file)
         };
         Ok(Self { from, line: 1, left: LARGEST_RECORD })
+    }
+
+    /// Calls `take` with each line of a file, without white space at its ends, and with the line's number.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read, or `take` fails. The error names the file and the line.
+    pub(in crate::workload) fn each_line(
+        file: &Path,
+        mut take: impl FnMut(&[u8], u64) -> Result<(), String>,
+    ) -> Result<(), WorkloadError> {
+        let name = untrusted::path(file);
+        let mut input = Self::open(file).map_err(|error| invalid!("{name}: {error}"))?;
+        let mut line = Vec::new();
+        loop {
+            let number = input.line;
+            line.clear();
+            input.begin_record();
+            let read = input.read_until(b'\n', &mut line).map_err(|error| error.to_string());
+            match read.and_then(|n| if n > 0 { take(line.trim_ascii(), number) } else { Ok(()) }) {
+                Err(what) => return Err(invalid!("{name}: line {number}: {what}")),
+                Ok(()) if line.is_empty() => return Ok(()),
+                Ok(()) => {}
+            }
+        }
     }
 
     /// Begins a record: resets the size limit.

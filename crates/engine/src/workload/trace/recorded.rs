@@ -5,24 +5,15 @@
 //!  dues    0 µs      120 µs                      per command, since the first command
 //! ```
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{fmt, sync::Arc};
 
 use super::sent::moved_keys;
 use crate::{
     stats::{pack_number, unpack_number},
-    units::{self, count_with_noun},
+    units::count_with_noun,
     untrusted,
+    workload::DueTimes,
 };
-
-/// Microseconds in a second.
-const SECOND_US: f64 = 1e6;
 
 /// The order in which the commands are sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,7 +32,8 @@ pub struct Trace(Arc<TraceContent>);
 /// The commands of a trace file.
 #[derive(Default)]
 pub(in crate::workload) struct TraceContent {
-    pub(in crate::workload) file: PathBuf,
+    /// The times of the commands, with the position in the file.
+    pub(in crate::workload) times: DueTimes,
     pub(in crate::workload) commands: Commands,
     /// The commands that are not sent: their names, and how often each command occurs.
     pub(in crate::workload) not_sent: Vec<(String, u64)>,
@@ -50,15 +42,12 @@ pub(in crate::workload) struct TraceContent {
     /// The operations of the workload that send the commands.
     pub(in crate::workload) senders: Vec<u16>,
     pub(in crate::workload) order: TraceOrder,
-    pub(in crate::workload) speed: f64,
     /// The number of bytes of all commands that may write.
     pub(in crate::workload) written: u64,
     /// The number of bytes of the largest command.
     pub(in crate::workload) largest: u64,
     /// The first command with several different keys.
     pub(in crate::workload) several_keys: Option<String>,
-    /// The number of the next command. This number is not reset after a pass over the file.
-    pub(in crate::workload) next: AtomicU64,
 }
 
 /// Commands with their times.
@@ -108,9 +97,9 @@ impl Commands {
         }
     }
 
-    /// Sorts the commands by time, and subtracts `first_us` from each time. Commands with the same time keep their
-    /// order.
-    pub(in crate::workload) fn sort(&mut self, first_us: u64) {
+    /// Sorts the commands by time. Commands with the same time keep their order. Takes out the sorted times, and
+    /// subtracts `first_us` from each.
+    pub(in crate::workload) fn sort(&mut self, first_us: u64) -> Vec<u64> {
         if !self.dues_us.is_sorted() {
             let mut order: Vec<_> = (0..self.dues_us.len()).collect();
             order.sort_by_key(|place| self.dues_us[*place]);
@@ -119,6 +108,7 @@ impl Commands {
             self.dues_us.sort_unstable();
         }
         self.dues_us.iter_mut().for_each(|due_us| *due_us -= first_us);
+        std::mem::take(&mut self.dues_us)
     }
 
     /// Returns the memory that the commands need, in bytes.
@@ -158,7 +148,7 @@ impl Trace {
         commands: impl Iterator<Item = (u16, &'a [Vec<u8>])>,
         order: TraceOrder,
     ) -> Self {
-        let mut recorded = TraceContent { senders, order, speed: 1.0, ..TraceContent::default() };
+        let mut recorded = TraceContent { senders, order, ..TraceContent::default() };
         for (operation, words) in commands {
             recorded.largest = recorded.largest.max(words.iter().map(|word| word.len() as u64).sum());
             if recorded.several_keys.is_none() && has_several(words, &moved_keys(words).unwrap_or_default()) {
@@ -175,9 +165,9 @@ impl Trace {
         Self(Arc::new(recorded))
     }
 
-    /// Returns the path of the file.
-    pub fn file(&self) -> &Path {
-        &self.0.file
+    /// Returns the times of the commands.
+    pub fn times(&self) -> &DueTimes {
+        &self.0.times
     }
 
     /// Returns the number of commands that are sent in one pass over the file.
@@ -189,13 +179,6 @@ impl Trace {
     /// contains the command.
     pub fn not_sent(&self) -> &[(String, u64)] {
         &self.0.not_sent
-    }
-
-    /// Returns the length of a pass in microseconds: the time from the first to the last command, plus the mean gap
-    /// between two commands.
-    pub fn length_us(&self) -> u64 {
-        let (last, count) = (self.0.commands.dues_us.last().copied().unwrap_or_default(), self.count());
-        (u128::from(last) * u128::from(count) / u128::from(count.saturating_sub(1).max(1))).max(1000) as u64
     }
 
     /// Returns the total size in bytes of all commands that may write.
@@ -213,67 +196,14 @@ impl Trace {
         self.0.several_keys.as_deref()
     }
 
-    /// Returns the speed relative to the times in the file: 2 means that the trace is sent in half of its time.
-    pub fn speed(&self) -> f64 {
-        self.0.speed
-    }
-
-    /// Returns the mean rate in requests per second according to the times in the file.
-    fn mean_rate(&self) -> f64 {
-        self.count() as f64 / (self.length_us() as f64 / SECOND_US)
-    }
-
-    /// Returns the mean rate in requests per second at the [`speed`](Self::speed) of the trace, rounded, and at least 1.
-    pub fn rate(&self) -> u32 {
-        (self.mean_rate() * self.speed()).round().clamp(1.0, u32::MAX.into()) as u32
-    }
-
-    /// Returns the speed at which the trace reaches the rate `rate`. At the rate of [`rate`](Self::rate),
-    /// this is exactly the trace's own speed, and at twice that rate it is twice that speed. This also holds
-    /// if the trace has less than one request per second.
-    pub fn speed_at(&self, rate: u32) -> f64 {
-        self.speed() * (f64::from(rate) / f64::from(self.rate()))
-    }
-
-    /// Returns the number of the next command. This number is not reset after a pass over the file.
-    #[inline]
-    pub fn position(&self) -> u64 {
-        self.0.next.load(Ordering::Relaxed)
-    }
-
-    /// Returns the time of command number `number` since the first command, in microseconds.
-    #[inline]
-    pub fn due_us(&self, number: u64) -> u64 {
-        let (pass, place) = (number / self.count(), number % self.count());
-        let due_us = self.0.commands.dues_us[place as usize];
-        if pass == 0 { due_us } else { (pass.saturating_mul(self.length_us())).saturating_add(due_us) }
-    }
-
-    /// Skips the commands before the time `until_us`, in microseconds since the first command. Returns the number of
-    /// skipped commands.
-    pub fn pass(&self, until_us: f64) -> u64 {
-        let from = self.position();
-        let (pass, within_us) =
-            ((until_us / self.length_us() as f64).floor().max(0.0), until_us % self.length_us() as f64);
-        let within = self.0.commands.dues_us.partition_point(|due_us| (*due_us as f64) < within_us) as u64;
-        let to = (pass as u64).saturating_mul(self.count()).saturating_add(within);
-        self.0.next.store(to.max(from), Ordering::Relaxed);
-        to.saturating_sub(from)
-    }
-
     /// Returns the index of the next command in the file, and advances the position. `below` draws a random number
     /// below its argument.
     pub(in crate::workload) fn take(&self, below: impl FnOnce(u64) -> u64) -> usize {
         let place = match self.0.order {
-            TraceOrder::OfFile => self.0.next.fetch_add(1, Ordering::Relaxed) % self.count(),
+            TraceOrder::OfFile => self.0.times.take() % self.count(),
             TraceOrder::Random => below(self.count()),
         };
         place as usize
-    }
-
-    /// Moves the position back to the first command.
-    pub(in crate::workload) fn rewind(&self) {
-        self.0.next.store(0, Ordering::Relaxed);
     }
 
     /// Returns the words of a command and the index of its operation. `place` is the index of the command in the file.
@@ -294,15 +224,7 @@ impl Trace {
 impl fmt::Display for Trace {
     /// Writes a summary: `cart.log: 12 000 commands in 60.0 s; 10 commands not sent: MULTI 5, EXEC 5`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let last_us = self.0.commands.dues_us.last().copied().unwrap_or_default();
-        let (file, count) = (untrusted::path(&self.0.file), count_with_noun(self.count(), "command"));
-        write!(f, "{file}: {count} in {}", units::latency(last_us.saturating_mul(1000)))?;
-        if self.speed().to_bits() != 1_f64.to_bits() {
-            write!(f, ", {} times as fast", self.speed())?;
-        }
-        if self.mean_rate() * self.speed() < 1.0 {
-            f.write_str(", below 1 request per second (shown as 1)")?;
-        }
+        f.write_str(&self.0.times.summary("command"))?;
         if self.0.early > 0 {
             write!(f, "; {} out of order, sorted by time", count_with_noun(self.0.early, "line"))?;
         }
@@ -318,7 +240,7 @@ impl PartialEq for Trace {
 
 impl fmt::Debug for Trace {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Trace").field("file", &self.0.file).field("commands", &self.count()).finish()
+        f.debug_struct("Trace").field("times", &self.0.times).finish()
     }
 }
 
@@ -359,22 +281,5 @@ pub fn not_sent(commands: &[(String, u64)], done: &str) -> String {
         String::new()
     } else {
         format!("; {} not {done}: {}", count_with_noun(sum, "command"), listed(commands))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn twice_the_rate_of_a_slow_trace_is_twice_its_speed() {
-        let mut slow = TraceContent { speed: 1.0, ..TraceContent::default() };
-        for due_us in [0, 10_000_000] {
-            slow.commands.push(due_us, 0, [(&b"PING"[..], WordRole::Plain)].into_iter());
-        }
-        let slow = Trace::new(slow);
-        assert_eq!((slow.rate(), slow.speed_at(1), slow.speed_at(2)), (1, 1.0, 2.0));
-        let shown = slow.to_string();
-        assert!(shown.ends_with("2 commands in 10.0 s, below 1 request per second (shown as 1)"), "{shown}");
     }
 }
