@@ -191,7 +191,11 @@ mod tests {
                     let option = argument.get_long().map(|long| format!("--{long}"));
                     let sub = command.get_name() != "redyno";
                     let words = ["redyno"].into_iter().chain(sub.then_some(command.get_name()));
-                    let name = if id == "sweep" { format!("{name} 1..8") } else { name };
+                    let name = match (id, name.as_str()) {
+                        ("sweep", "think" | "session-length") => format!("{name} 1ms..8ms"),
+                        ("sweep", _) => format!("{name} 1..8"),
+                        _ => name,
+                    };
                     let words = words.chain(option.as_deref()).chain([name.as_str()]);
                     // Other arguments may be missing, which does not matter here.
                     let kind = parser.try_get_matches_from_mut(words).err().map(|error| error.kind());

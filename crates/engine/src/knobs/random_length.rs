@@ -42,6 +42,14 @@ impl RandomLength {
         length as u64
     }
 
+    /// Returns the length in µs if it is always the same.
+    pub fn fixed_us(self) -> Option<u64> {
+        match self {
+            Self::Uniform { from_us, to_us } => (from_us == to_us).then_some(to_us.into()),
+            Self::Exponential { .. } => None,
+        }
+    }
+
     /// Returns the mean length, in ns.
     pub fn mean_ns(self) -> f64 {
         match self {

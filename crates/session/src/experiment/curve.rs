@@ -240,8 +240,8 @@ fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, Other
             config.insert(&change.name, &change.to);
         }
         let value = match dimension {
-            Dimension::Knob(_) => dimension.value(knobs),
             Dimension::Parameter(parameter) => config.get(parameter.name).and_then(|now| now.parse().ok()),
+            _ => dimension.value(knobs),
         };
         if let Some(value) = value.filter(|_| knobs.load && !is_aside && segment.total.length_s > 0.0) {
             let name = dimension.name();

@@ -1,10 +1,10 @@
-//! The dimension of a curve: a knob or a server parameter with numeric values.
+//! The dimension of a curve: a knob or a server parameter whose values are numbers or lengths of time.
 
 use std::sync::Arc;
 
 use super::{ExperimentSetting, WordsError};
 use crate::{
-    knobs::{Adjustable, Knob, Knobs},
+    knobs::{Adjustable, Knob, Knobs, RandomLength},
     server::{PARAMETERS, Parameter, ParameterValues},
     units::{self, ParseQuantityError},
 };
@@ -14,6 +14,8 @@ use crate::{
 pub enum Dimension {
     /// A knob.
     Knob(Knob),
+    /// `reconnect`, `think` or `session-length`. The values of the two latter are fixed lengths, in µs; 0 is `none`.
+    Setting(Adjustable),
     /// A parameter of the server.
     Parameter(&'static Parameter),
 }
@@ -25,7 +27,9 @@ impl Dimension {
     }
 
     fn knobs() -> impl Iterator<Item = Self> {
-        Knob::ALL.into_iter().filter(|knob| knob.is_whole_number()).map(Self::Knob)
+        let settings = [Adjustable::Reconnect, Adjustable::Think, Adjustable::SessionLength];
+        let knobs = Knob::ALL.into_iter().filter(|knob| knob.is_whole_number()).map(Self::Knob);
+        knobs.chain(settings.map(Self::Setting))
     }
 
     fn parameters() -> impl Iterator<Item = Self> {
@@ -55,19 +59,25 @@ impl Dimension {
             return Ok((found.ok_or_else(none)?, rest.trim()));
         }
         match Adjustable::in_query(text) {
-            Some((Adjustable::Knob(knob), rest)) if knob.is_whole_number() => Ok((Self::Knob(knob), rest)),
-            _ => {
-                let knobs: Vec<_> = Self::knobs().map(Self::word).collect();
-                let words = knobs.join(", ");
-                Err(WordsError::of(format!("'{text}' must begin with one of {words}, config NAME")))
+            Some((Adjustable::Knob(knob), rest)) if knob.is_whole_number() => {
+                return Ok((Self::Knob(knob), rest));
             }
+            Some((setting, rest)) if Self::knobs().any(|known| known == Self::Setting(setting)) => {
+                return Ok((Self::Setting(setting), rest));
+            }
+            _ => {}
         }
+        let words = Self::knobs().map(Self::word).collect::<Vec<_>>().join(", ");
+        Err(WordsError::of(format!(
+            "'{text}' must begin with one of {words}, config NAME, whose values are whole numbers or times"
+        )))
     }
 
     /// Returns the name of the dimension: `value size`, `io-threads`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Knob(knob) => knob.name(),
+            Self::Setting(setting) => setting.word(),
             Self::Parameter(parameter) => parameter.name,
         }
     }
@@ -75,9 +85,22 @@ impl Dimension {
     /// Returns the text that a user types before a value: `value size`, `config io-threads`.
     pub fn word(self) -> String {
         match self {
-            Self::Knob(knob) => knob.name().to_owned(),
             Self::Parameter(parameter) => format!("config {}", parameter.name),
+            _ => self.name().to_owned(),
         }
+    }
+
+    /// Returns the setting of a value as a user types it: `clients 50`, `think 5000us`.
+    pub(super) fn setting(self, value: u64) -> String {
+        match value {
+            0 if self.is_length() => format!("{} none", self.word()),
+            value => format!("{} {value}{}", self.word(), if self.is_length() { "us" } else { "" }),
+        }
+    }
+
+    /// Returns whether the values are lengths of time.
+    fn is_length(self) -> bool {
+        matches!(self, Self::Setting(Adjustable::Think | Adjustable::SessionLength))
     }
 
     /// Returns whether the dimension is a concurrency, such as the number of clients. The universal
@@ -85,6 +108,7 @@ impl Dimension {
     pub fn is_concurrency(self) -> bool {
         match self {
             Self::Knob(knob) => matches!(knob, Knob::Clients | Knob::Pipeline),
+            Self::Setting(_) => false,
             Self::Parameter(parameter) => parameter.name == "io-threads",
         }
     }
@@ -93,16 +117,19 @@ impl Dimension {
     pub fn is_bytes(self) -> bool {
         match self {
             Self::Knob(knob) => knob == Knob::ValueSize,
+            Self::Setting(_) => false,
             Self::Parameter(parameter) => matches!(parameter.values, ParameterValues::Bytes(_)),
         }
     }
 
-    /// Parses a typed value: `50`, `10k`, `4k` bytes.
+    /// Parses a typed value: `50`, `10k`, `4k` bytes, `5ms`, `none`.
     ///
     /// # Errors
-    /// Fails if the text is not a number.
+    /// Fails if the text is not a number, or no length of time.
     pub fn parse(self, text: &str) -> Result<u64, ParseQuantityError> {
         match self {
+            _ if self.is_length() && matches!(text, "0" | "none") => Ok(0),
+            _ if self.is_length() => Ok(units::parse_duration(text)?.as_micros() as u64),
             _ if self.is_bytes() => units::parse_bytes(text),
             Self::Knob(Knob::Rate) => units::parse_count(text.trim_end_matches("/s")),
             Self::Knob(Knob::Reads) => units::parse_count(text.trim_end_matches('%').trim_end()),
@@ -110,9 +137,11 @@ impl Dimension {
         }
     }
 
-    /// Returns a value with its unit: `50`, `10 k/s`, `4.00 KiB`.
+    /// Returns a value with its unit: `50`, `10 k/s`, `4.00 KiB`, `5.00 ms`.
     pub fn written(self, value: u64) -> String {
         match self {
+            _ if self.is_length() && value == 0 => "none".to_owned(),
+            _ if self.is_length() => units::latency(value.saturating_mul(1000)),
             _ if self.is_bytes() => units::bytes(value),
             Self::Knob(Knob::Rate) => units::setting(value) + "/s",
             Self::Knob(Knob::Reads) => format!("{value} %"),
@@ -123,7 +152,14 @@ impl Dimension {
     /// Returns the value of the dimension in these knobs. Returns `None` for a server parameter, and for a knob without
     /// a value, such as the rate of a closed loop.
     pub fn value(self, knobs: &Knobs) -> Option<u64> {
-        let Self::Knob(knob) = self else { return None };
+        let fixed = |length: Option<RandomLength>| length.map_or(Some(0), RandomLength::fixed_us);
+        let knob = match self {
+            Self::Knob(knob) => knob,
+            Self::Setting(Adjustable::Think) => return fixed(knobs.think),
+            Self::Setting(Adjustable::SessionLength) => return fixed(knobs.session_length),
+            Self::Setting(_) => return knobs.reconnect.map(u64::from),
+            Self::Parameter(_) => return None,
+        };
         match knob {
             Knob::Clients => Some(knobs.clients.into()),
             Knob::Pipeline => Some(knobs.pipeline.into()),
@@ -142,7 +178,7 @@ impl Dimension {
     /// # Errors
     /// Fails if the value is outside the valid range.
     pub fn set(self, value: u64, base: &Knobs) -> Result<ExperimentSetting, WordsError> {
-        ExperimentSetting::parse(&format!("{} {value}", self.word()), base)
+        ExperimentSetting::parse(&self.setting(value), base)
     }
 
     /// Returns the knobs, with the default value for the knob of this dimension.
@@ -168,6 +204,9 @@ impl Dimension {
                     knobs.workload = Arc::new(workload);
                 }
             }
+            Self::Setting(Adjustable::Think) => knobs.think = None,
+            Self::Setting(Adjustable::SessionLength) => knobs.session_length = None,
+            Self::Setting(_) => knobs.reconnect = None,
             Self::Knob(_) | Self::Parameter(_) => {}
         }
         knobs
@@ -189,9 +228,10 @@ impl Range {
     /// Parses a range.
     pub(super) fn parse(dimension: Dimension, words: &str) -> Result<Self, WordsError> {
         let none = || {
-            let name = dimension.name();
+            let (name, unit) = (dimension.name(), if dimension.is_length() { "ms" } else { "" });
             WordsError::of(format!(
-                "'{words}' is not a range of {name}; write for example {name} 1..64, or 1..64 in 10"
+                "'{words}' is not a range of {name}; write for example {name} 1{unit}..64{unit}, or 1{unit}..64{unit} \
+                 in 10"
             ))
         };
         let (from, to) = words.split_once("..").ok_or_else(none)?;
@@ -217,8 +257,9 @@ mod tests {
     #[test]
     fn every_dimension_parses_its_own_text_and_values() {
         for dimension in Dimension::all() {
-            let text = format!("{} 50", dimension.word());
-            assert_eq!(Dimension::in_words(&text), Ok((dimension, "50")));
+            let text = dimension.setting(50);
+            let typed = if dimension.is_length() { "50us" } else { "50" };
+            assert_eq!(Dimension::in_words(&text), Ok((dimension, typed)));
             assert_eq!(
                 dimension.parse(dimension.written(50).trim_end_matches(" %")),
                 Ok(50),
@@ -236,7 +277,9 @@ mod tests {
             }
             let setting = dimension.set(50, &knobs).unwrap();
             match dimension {
-                Dimension::Knob(_) => assert_eq!(dimension.value(&setting.knobs), Some(50)),
+                Dimension::Knob(_) | Dimension::Setting(_) => {
+                    assert_eq!(dimension.value(&setting.knobs), Some(50));
+                }
                 Dimension::Parameter(parameter) => assert_eq!(setting.config, [(parameter, "50".to_owned())]),
             }
             assert_eq!(dimension.others(&setting.knobs), dimension.others(&knobs), "{dimension:?}");
@@ -255,11 +298,29 @@ mod tests {
     }
 
     #[test]
+    fn the_lengths_of_a_sweep_are_fixed_and_none_is_no_pause() {
+        let (think, rest) = Dimension::in_words("think 0,5ms,1.5s").unwrap();
+        let values: Vec<_> = rest.split(',').map(|text| think.parse(text).unwrap()).collect();
+        assert_eq!(values, [0, 5000, 1_500_000]);
+        let written: Vec<_> = values.iter().map(|value| think.written(*value)).collect();
+        assert_eq!(written, ["none", "5.00 ms", "1.50 s"]);
+        let read_back =
+            values.iter().map(|value| think.value(&think.set(*value, &Knobs::default()).unwrap().knobs));
+        assert!(read_back.eq(values.iter().copied().map(Some)));
+        let random = Knobs { think: Some("1ms..2ms".parse().unwrap()), ..Knobs::default() };
+        assert_eq!(think.value(&random), None, "a random length is no value of a curve");
+        let open = Knobs { rate: Some(5), ..Knobs::default() };
+        assert!(
+            think.set(5000, &open).unwrap_err().to_string().starts_with("think time needs a closed loop")
+        );
+    }
+
+    #[test]
     fn a_dimension_without_numbers_is_refused_with_a_list_of_valid_ones() {
         for (text, expected) in [
             (
                 "wheels 1..4",
-                "'wheels 1..4' must begin with one of clients, pipeline, rate, reads, value size, keys, receivers, neighbours, ef, config NAME",
+                "'wheels 1..4' must begin with one of clients, pipeline, rate, reads, value size, keys, receivers, neighbours, ef, reconnect, think, session-length, config NAME, whose",
             ),
             ("arrivals 1..4", "'arrivals 1..4' must begin with one of"),
             ("workload get", "'workload get' must begin with one of"),

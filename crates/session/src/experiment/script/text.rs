@@ -90,7 +90,7 @@ fn turns_of(number: usize, line: &ScriptLine) -> Vec<ScriptStep> {
         LineAction::Load(load) => vec![turn(line.from_s, StepAction::Load(*load))],
         LineAction::Mark(text) => vec![turn(line.from_s, StepAction::Mark(text.clone()))],
         LineAction::Ramp(ramp) => {
-            let set = |value| StepAction::Set(format!("{} {value}", ramp.dimension.word()));
+            let set = |value| StepAction::Set(ramp.dimension.setting(value));
             ramp.turns().into_iter().map(|(t_s, value)| turn(t_s, set(value))).collect()
         }
         LineAction::End => Vec::new(),
