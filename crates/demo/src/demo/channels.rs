@@ -12,6 +12,8 @@ pub struct Channels {
     subscribers: Subscribers,
     /// The subscribers of sharded channels. A sharded channel is independent of a normal channel with the same name.
     sharded: Subscribers,
+    /// The subscribers of patterns of normal channels.
+    patterns: Subscribers,
     /// The encoded messages, each with its client.
     pub posted: Vec<(usize, Vec<u8>)>,
 }
@@ -21,12 +23,28 @@ impl Channels {
     pub fn leave(&mut self, client: usize) {
         leave(&mut self.subscribers, client);
         leave(&mut self.sharded, client);
+        leave(&mut self.patterns, client);
     }
 
-    /// Returns the subscribers of sharded channels if `is_sharded` is true, otherwise those of normal channels.
-    pub fn of(&mut self, is_sharded: bool) -> &mut Subscribers {
-        if is_sharded { &mut self.sharded } else { &mut self.subscribers }
+    /// Returns the subscribers of channels of this kind.
+    pub fn of(&mut self, kind: ChannelKind) -> &mut Subscribers {
+        match kind {
+            ChannelKind::Normal => &mut self.subscribers,
+            ChannelKind::Sharded => &mut self.sharded,
+            ChannelKind::Pattern => &mut self.patterns,
+        }
     }
+}
+
+/// To what a client subscribes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChannelKind {
+    /// A channel of PUBLISH.
+    Normal,
+    /// A channel of SPUBLISH.
+    Sharded,
+    /// All normal channels whose names match a pattern.
+    Pattern,
 }
 
 /// The clients that wait for a key.

@@ -2,7 +2,7 @@
 //!
 //! This file also contains the commands for strings and counters.
 
-use super::{Call, CommandResult};
+use super::{Call, CommandResult, pubsub::notify_set};
 use crate::demo::{reply::ReplyError, request::number, state::config::matches, store::Database};
 
 pub fn remove(call: &mut Call<'_>) -> CommandResult {
@@ -128,6 +128,7 @@ pub fn set(call: &mut Call<'_>) -> CommandResult {
         database.expire_at(key, at_ms);
     }
     reply.ok();
+    notify_set(call, key);
     Ok(())
 }
 
@@ -149,6 +150,7 @@ pub fn setex(call: &mut Call<'_>) -> CommandResult {
     database.set_string(key, value);
     database.expire_at(key, Some(at_ms));
     reply.ok();
+    notify_set(call, key);
     Ok(())
 }
 
@@ -160,6 +162,7 @@ pub fn mset(call: &mut Call<'_>) -> CommandResult {
     let (database, reply) = call.database();
     pairs.for_each(|(key, value)| database.set_string(key, value));
     reply.ok();
+    call.arguments.pairs(1).for_each(|(key, _)| notify_set(call, key));
     Ok(())
 }
 

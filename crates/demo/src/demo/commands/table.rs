@@ -7,6 +7,7 @@ use super::{
     tracking, vectors,
 };
 use crate::demo::{
+    channels::ChannelKind,
     reply::ReplyError,
     request::RequestArguments,
     store::{Hash, List, Map, Set},
@@ -152,10 +153,11 @@ pub static COMMANDS: &[CommandSpec] = &[
     row("xautoclaim", (6, 8), WRITE, groups::claim),
     row("multi", (1, 1), LOAD | AT_ONCE, connection::multi),
     row("exec", (1, 1), LOAD | AT_ONCE, connection::exec),
-    row("publish", (3, 3), LOAD, |call| pubsub::publish(call, false)),
-    row("spublish", (3, 3), READ, |call| pubsub::publish(call, true)),
-    row("subscribe", (2, ANY), 0, |call| pubsub::subscribe(call, false)),
-    row("ssubscribe", (2, ANY), READS | KEYS, |call| pubsub::subscribe(call, true)),
+    row("publish", (3, 3), LOAD, |call| pubsub::publish(call, ChannelKind::Normal)),
+    row("spublish", (3, 3), READ, |call| pubsub::publish(call, ChannelKind::Sharded)),
+    row("subscribe", (2, ANY), 0, |call| pubsub::subscribe(call, ChannelKind::Normal)),
+    row("psubscribe", (2, ANY), 0, |call| pubsub::subscribe(call, ChannelKind::Pattern)),
+    row("ssubscribe", (2, ANY), READS | KEYS, |call| pubsub::subscribe(call, ChannelKind::Sharded)),
     row("ping", (1, 2), LOAD, connection::ping),
     row("echo", (2, 2), LOAD, connection::echo),
     row("select", (2, 2), 0, connection::select),

@@ -1,6 +1,7 @@
 //! The parameters of CONFIG GET and CONFIG SET: a table of their names, kinds and defaults.
 //!
-//! These parameters have an effect: `requirepass`, `maxmemory`, `maxclients`, `hz`, and the parameters of the
+//! These parameters have an effect: `requirepass`, `maxmemory`, `maxclients`, `hz`, `notify-keyspace-events` (K with $
+//! or A), and the parameters of the
 //! slow log and the latency monitor. The built-in server has no eviction, no persistence and no I/O threads.
 //! The parameters `save`, `appendonly`, `appendfsync` and `activedefrag` have no effect. They exist only to
 //! test clients that set these parameters.
@@ -31,7 +32,7 @@ const MAX_CLIENTS: i64 = 100_000;
 const SLOT_STATISTICS: &str = "cluster-slot-stats-enabled";
 
 /// The name, the kind and the default of each parameter.
-const PARAMETERS: [(&str, ParameterKind, &str); 16] = [
+const PARAMETERS: [(&str, ParameterKind, &str); 17] = [
     ("activedefrag", YES_NO, "no"),
     ("appendfsync", ParameterKind::OneOf(&["everysec", "always", "no"]), "everysec"),
     ("appendonly", YES_NO, "no"),
@@ -43,6 +44,7 @@ const PARAMETERS: [(&str, ParameterKind, &str); 16] = [
     ("maxclients", ParameterKind::Integer(1, MAX_CLIENTS), "10000"),
     ("maxmemory", ParameterKind::Memory, "0"),
     ("maxmemory-policy", ParameterKind::OneOf(&["noeviction"]), "noeviction"),
+    ("notify-keyspace-events", ParameterKind::Text, ""),
     ("port", ParameterKind::Fixed, "0"),
     ("requirepass", ParameterKind::Text, ""),
     ("save", ParameterKind::Text, ""),
@@ -58,6 +60,8 @@ pub struct ServerParameters {
     pub slower_than_us: Option<u64>,
     /// The shortest command that is added to the latency monitor, in ms, or 0 if the latency monitor is off.
     pub latency_threshold_ms: u64,
+    /// Whether SETs are published: `notify-keyspace-events` contains K (keyspace), and $ or A (strings, all).
+    pub notifies_sets: bool,
     /// The largest size of the data in bytes, or 0 if there is no limit. If the data is larger, commands that may need
     /// memory are refused.
     pub maxmemory: u64,
@@ -71,7 +75,13 @@ impl ServerParameters {
             "requirepass" => password.to_owned(),
             _ => default.to_owned(),
         });
-        let mut config = Self { values, slower_than_us: None, latency_threshold_ms: 0, maxmemory: 0 };
+        let mut config = Self {
+            values,
+            slower_than_us: None,
+            latency_threshold_ms: 0,
+            notifies_sets: false,
+            maxmemory: 0,
+        };
         config.settle();
         config
     }
@@ -139,6 +149,8 @@ impl ServerParameters {
     fn settle(&mut self) {
         self.slower_than_us = self.value("slowlog-log-slower-than").parse().ok();
         self.latency_threshold_ms = self.number("latency-monitor-threshold");
+        let letters = self.value("notify-keyspace-events");
+        self.notifies_sets = letters.contains('K') && letters.contains(['$', 'A']);
         self.maxmemory = self.number("maxmemory");
     }
 }
