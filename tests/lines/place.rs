@@ -194,6 +194,7 @@ fn furnish(folder: &Path) {
     let shop =
         ["1700000000.000000 [0 x] \"SET\" \"cart\" \"1\"\n", "1700000000.500000 [0 x] \"GET\" \"cart\"\n"];
     fs::write(folder.join("shop.log"), shop.concat()).unwrap();
+    fs::write(folder.join("web.times"), "0.1\n0.2\n0.5\n").unwrap();
     fs::write(folder.join("docs.csv"), "id,title\na,one\nb,two\n").unwrap();
     fs::copy("tests/fixtures/vectors.fvecs", folder.join("base.fvecs")).unwrap();
     fs::write(folder.join("docs.jsonl"), "{\"id\":\"a\",\"title\":\"one\"}\n").unwrap();

@@ -206,6 +206,7 @@ pub const PROMISES: &[Promise] = &[
     makes("capture -p 6379 --duration 5 -o busy.log --yes", Ends(&[0]), &[("busy.log", "# redyno capture of ")]),
     shows("-p 6379 --trace shop.log --plan", Ends(&[0]), &["trace: shop.log: 2 commands in 500 ms", "SET redyno:"]),
     with("-p 6379 --trace shop.log --speed 2 --yes", &["--headless"], Ends(&[0]), &["2 ops", "2 times as fast"]),
+    with("-p 6379 --times web.times --workload get --speed 2", &["--headless"], Ends(&[0]), &["3 ops", "2 times as fast"]),
     with("-p 6379 --headless --yes --dataset docs.csv -- HSET doc:__field:id__ title __field:title__", &[], Ends(&[0]), &["2 ops"]),
     shows("-p 6379 --headless --yes --dataset docs.jsonl -- JSON.SET doc:__field:id__ $ __record__", Ends(&[1]), &["lacks the module"]),
     shows("-p 6379 --headless --yes --dataset base.fvecs -- VADD sift FP32 __field:vector__ __field:id__", Ends(&[1]), &["lacks the module"]),
