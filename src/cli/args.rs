@@ -26,7 +26,7 @@ Examples:
   redyno redis://a redis://b          watch several servers side by side
   redyno @prod                        watch a target of the config file; see redyno config
   redyno -p 6379 -c 200 -P 16         generate load, and change it while it runs
-  redyno -p 6379 -- 3: SET {key} {value} \\; GET {key}
+  redyno -p 6379 -- 3: SET {key} {value} \\; GET {key}    three SETs for each GET
   redyno --workload ycsb-a --plan     print what would be sent, without connecting
   redyno -p 6379 --load --yes --headless --json --duration 10 | tail -1
   redyno -p 6379 --latency-history    as redis-cli does, in microseconds

@@ -69,7 +69,7 @@ actions! {
         Report "make the report",
         CopySummary "copy the summary",
         CopyCommandLine "copy the command line of this segment",
-        Keys "keys by prefix, largest and hottest keys",
+        Keys "largest and hottest keys; keys by prefix",
         StopKeys "stop sampling the keys",
         Entries "list slow commands and clients",
         WatchLatency "turn the latency monitor of the server on",

@@ -190,8 +190,8 @@ impl Knobs {
 }
 
 impl Knobs {
-    /// Returns, as text, after how many replies or after what time clients open new connections, for example
-    /// `reconnect 100` or `sessions 30s`. Returns `None` if clients keep their connections.
+    /// Returns the life of a connection as text: a number of replies such as `reconnect 100`, or a time such as
+    /// `sessions 30s`. Returns `None` if clients keep their connections.
     pub fn renewal(&self) -> Option<String> {
         let reconnect = self.reconnect.map(|n| format!("reconnect {n}"));
         let sessions = self.session_length.map(|length| format!("sessions {length}"));

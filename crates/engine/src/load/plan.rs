@@ -41,8 +41,8 @@ pub struct LoadPlan {
     /// How the keys are named.
     pub names: KeyNames,
     /// The timeout of a connection. A connection is closed if it does not open within this time. An open
-    /// connection is closed if no whole reply arrives within this time after the last write or the previous
-    /// reply.
+    /// connection with unanswered requests is closed if no whole reply arrives within this time. The time starts
+    /// at the last write or at the last reply, whichever is later.
     pub timeout: Duration,
     /// The limit on requests after the warm-up; `None` means no limit. In a closed loop, sent requests count against
     /// the limit. In an open loop, requests that fail or are shed count as well.

@@ -261,7 +261,7 @@ impl Workload {
         all
     }
 
-    /// Returns all kinds of values in the order of their numbers: first the named kinds, then the plain kind.
+    /// Returns all kinds of values, in the order of the kinds' numbers. The kinds with a name come first.
     pub fn value_kinds(&self) -> impl Iterator<Item = ValueKind> {
         self.values.values().cloned().chain([ValueKind::default()])
     }

@@ -59,7 +59,7 @@ pub(super) fn slower(now: &RecentState, _: bool) -> Option<Finding> {
             // Between two machines, this time may be the distance.
             let is_near = now.host().is_some_and(|sample| sample.server.is_some());
             let severity = if is_near { Severity::Warning } else { Severity::Note };
-            (severity, format!("the way is long: PING at least {least}"), long)
+            (severity, format!("the way to the server is long: PING at least {least}"), long)
         }
     };
     Some(Finding::of(severity, short, long).with([cpu, rtt], next))

@@ -114,8 +114,8 @@ macro_rules! row {
 }
 
 impl<'a> Row<'a> {
-    /// Returns the row of a segment at `now_s` of the session. For a segment with load, the length of the row
-    /// is the time under load.
+    /// Returns the row of a segment at `now_s` of the session. For a segment with load, the time that the row
+    /// shows is the time under load.
     pub fn of_segment(segment: &'a SegmentTotal, now_s: f64) -> Self {
         let start = &segment.start;
         let row = Self::of_interval(&segment.total);
