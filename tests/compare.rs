@@ -36,7 +36,7 @@ fn two_recordings_are_one_table_and_conditions_are_exit_codes() {
     let [a, b] = ["a.jsonl", "b.jsonl"].map(|name| record(&server, folder.path(), name, &LOAD));
     let told = run(&["compare", &a, &b]).expect_code(0);
     for part in
-        ["new against base", "ops/s ", "resp p99 ", "GET p99 ", "errors ", "repeat both, in alternation"]
+        ["new against base", "ops/s ", "resp p99 ", "GET p99 ", "errors ", "repeat both in alternation"]
     {
         assert!(told.out.contains(part), "{part} in {}", told.out);
     }
