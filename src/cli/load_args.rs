@@ -247,11 +247,11 @@ impl LoadArgs {
         Ok(suggested)
     }
 
-    /// Adopts the load that a workload suggests, except for values that options set.
+    /// Adopts the load that a workload suggests, except for values that options set. The times of a file set the rate.
     pub fn follow(&mut self, load: &Suggested) {
         self.clients = self.clients.or(load.clients);
         self.pipeline = self.pipeline.or(load.pipeline);
-        self.rate = self.rate.or(load.rate);
+        self.rate = self.rate.or(load.rate.filter(|_| self.times.is_none()));
         self.keys = self.keys.or(load.keys);
         self.data_size = self.data_size.or(load.data_size);
         self.threads = self.threads.or(load.threads.map(|threads| threads as usize));
