@@ -184,6 +184,13 @@ fn check_cluster(options: &MemtierOptions) -> Result<(), OptionRefusal> {
             "transaction and reconnect-interval cannot be used together: a new connection has no MULTI.",
         ),
         (
+            options.is_cluster
+                && options.is_transaction
+                && options.monitor.file.is_some()
+                && !options.monitor.is_random,
+            "cluster mode supports transaction and monitor-input together only with monitor-pattern R.",
+        ),
+        (
             options.is_cluster && options.reconnect_interval.is_some(),
             "cluster mode does not support reconnect-interval.",
         ),
