@@ -228,6 +228,16 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
     Duration::try_from_secs_f64(number * unit_s).map_err(|_| error())
 }
 
+/// Parses a duration and returns its microseconds.
+///
+/// # Errors
+/// Fails in the same cases as [`parse_duration`], and if the duration is no whole number of microseconds.
+pub fn parse_microseconds(text: &str) -> Result<u64, ParseQuantityError> {
+    let (length, expected) = (parse_duration(text)?, "a duration in whole microseconds such as 100us or 2ms");
+    let us = u64::try_from(length.as_micros()).ok().filter(|us| Duration::from_micros(*us) == length);
+    us.ok_or_else(|| ParseQuantityError { text: text.to_owned(), expected })
+}
+
 /// The longest possible run, window or pause: a year, which fits easily into a count of nanoseconds.
 pub const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 

@@ -129,7 +129,7 @@ impl Dimension {
     pub fn parse(self, text: &str) -> Result<u64, ParseQuantityError> {
         match self {
             _ if self.is_length() && matches!(text, "0" | "none") => Ok(0),
-            _ if self.is_length() => Ok(units::parse_duration(text)?.as_micros() as u64),
+            _ if self.is_length() => units::parse_microseconds(text),
             _ if self.is_bytes() => units::parse_bytes(text),
             Self::Knob(Knob::Rate) => units::parse_count(text.trim_end_matches("/s")),
             Self::Knob(Knob::Reads) => units::parse_count(text.trim_end_matches('%').trim_end()),

@@ -54,7 +54,7 @@ impl FromStr for SweepPlan {
         }
         let twice = values.iter().enumerate().find(|(n, value)| values[..*n].contains(value));
         twice.map_or(Ok(()), |(_, value)| {
-            Err(WordsError::of(format!("{value} is given twice; leave one out")))
+            Err(WordsError::of(format!("{} is given twice; leave one out", dimension.written(*value))))
         })?;
         Ok(Self { dimension, values, limit })
     }
