@@ -72,7 +72,9 @@ fn options(knobs: &Knobs) -> Option<String> {
     if let Some(trace) = &knobs.workload.trace {
         return Some(text + &format!(" --trace {}", quoted(&trace.times().file().to_string_lossy())));
     }
-    if let Some(times) = &knobs.times {
+    if let Some(times) =
+        knobs.times.as_ref().filter(|_| knobs.rate.is_some() && knobs.arrivals == Arrivals::Times)
+    {
         text += &format!(" --times {}", quoted(&times.file().to_string_lossy()));
     }
     text += &workload(&knobs.workload)?;
@@ -198,6 +200,18 @@ mod tests {
         assert_eq!(model.mode, InputMode::CommandLine(expected.to_owned()), "it is shown as well");
         update(&mut model, Msg::Key(Key::plain(KeyCode::Esc)));
         assert_eq!(model.mode, InputMode::Screen);
+    }
+
+    #[test]
+    fn times_of_a_file_are_written_only_while_they_are_used() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "0.1\n0.2\n").unwrap();
+        let times = crate::workload::DueTimes::read(file.path(), 1.0).ok();
+        let timed = Knobs { load: true, rate: Some(9), arrivals: Arrivals::Times, times, ..Knobs::default() };
+        let shown = |knobs: &Knobs| options(knobs).unwrap().contains("--times");
+        assert!(shown(&timed));
+        assert!(!shown(&Knobs { arrivals: Arrivals::Constant, ..timed.clone() }));
+        assert!(!shown(&Knobs { rate: None, ..timed }));
     }
 
     #[test]
