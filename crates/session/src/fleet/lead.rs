@@ -167,6 +167,14 @@ impl FleetLead {
         Some(self.cluster.as_ref()?.find_or_add(&address).ok()?.index())
     }
 
+    /// Takes the outages of a report. Outages of agents that have left do not count any more.
+    pub(super) fn take_outages(&self, report: &AgentReport) {
+        let number = |node| if self.cluster.is_none() { Some(0) } else { self.node_of(report, node) };
+        let away = |agent: &KnownAgent| agent.state.is_lost || agent.state.has_ended;
+        let away: Vec<_> = self.state().agents.iter().map(away).collect();
+        self.outages.take(report, number, |agent| away.get(agent).is_some_and(|away| *away));
+    }
+
     pub(super) fn state(&self) -> MutexGuard<'_, LeadState> {
         self.state.lock()
     }

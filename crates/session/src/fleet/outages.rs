@@ -21,9 +21,16 @@ pub(super) struct AgentOutages {
 }
 
 impl AgentOutages {
-    /// Takes the outages of a report. `number` returns the session's number of the server with an agent's number.
-    pub(super) fn take(&self, report: &AgentReport, number: impl Fn(usize) -> Option<usize>) {
+    /// Takes the outages of a report. `number` returns the session's number of the server with an agent's number, and
+    /// `is_away` whether an agent has left the session. An agent that has left may have an outage without an end.
+    pub(super) fn take(
+        &self,
+        report: &AgentReport,
+        number: impl Fn(usize) -> Option<usize>,
+        is_away: impl Fn(usize) -> bool,
+    ) {
         let mut reported = self.reported.lock();
+        reported.retain(|(_, agent), _| !is_away(*agent));
         for (node, outage) in report.outages.iter().enumerate() {
             let Some((node, outage)) = number(node).zip(*outage) else { continue };
             reported.insert((node, report.index), outage);
@@ -55,11 +62,12 @@ mod tests {
     #[test]
     fn the_outages_of_agents_are_one_from_the_first_lost_request_to_the_last_agent_that_is_answered() {
         let outages = AgentOutages::default();
+        let away = std::cell::Cell::new(9);
         let report = |index, since_ms, back_ms: Option<u64>| {
             let since_ns = since_ms * MS;
             let outage = NodeOutage { before_ns: since_ns, since_ns, back_ns: back_ms.map(|ms| ms * MS) };
             let report = AgentReport { index, outages: vec![None, Some(outage)], ..AgentReport::default() };
-            outages.take(&report, |node| (node == 1).then_some(4));
+            outages.take(&report, |node| (node == 1).then_some(4), |agent| agent == away.get());
             let outage = outages.merged.of(4).unwrap();
             (outage.since_ns / MS, outage.back_ns.map(|back_ns| back_ns / MS))
         };
@@ -68,6 +76,8 @@ mod tests {
         assert_eq!(report(1, 8990, Some(9500)), (8990, Some(9500)));
         assert_eq!(report(2, 9100, Some(9200)), (8990, Some(9500)));
         assert_eq!(report(1, 20_000, None), (20_000, None), "a later outage");
+        away.set(1);
+        assert_eq!(report(2, 90_000, Some(91_000)), (90_000, Some(91_000)), "agent 1 was lost in its outage");
         assert_eq!(outages.merged.of(1), None);
     }
 }

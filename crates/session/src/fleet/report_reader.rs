@@ -200,9 +200,7 @@ impl ReportReader {
         if outages.any(|outage| !self.is_time(seconds(outage.back_ns.unwrap_or(outage.since_ns)))) {
             return self.refuse(format!("an outage of agent {} has an impossible time", report.index));
         }
-        let lead = &self.lead;
-        let number = |node| if lead.cluster.is_none() { Some(0) } else { lead.node_of(report, node) };
-        lead.outages.take(report, number);
+        self.lead.take_outages(report);
     }
 
     fn take_records(&mut self, report: &AgentReport, fields: &MessageFields) {
