@@ -13,8 +13,17 @@ use crate::{
 
 /// Runs SUBSCRIBE, SSUBSCRIBE or PSUBSCRIBE.
 pub fn subscribe(call: &mut Call<'_>, kind: ChannelKind) -> CommandResult {
+    // A reply counts channels and patterns together.
+    let counted: &[ChannelKind] = match kind {
+        ChannelKind::Sharded => &[ChannelKind::Sharded],
+        _ => &[ChannelKind::Normal, ChannelKind::Pattern],
+    };
+    let mut own = 0;
+    for kind in counted {
+        let channels = call.state.channels.of(*kind);
+        own += channels.values().filter(|clients| clients.contains(&call.client)).count();
+    }
     let channels = call.state.channels.of(kind);
-    let mut own = channels.values().filter(|clients| clients.contains(&call.client)).count();
     for name in call.arguments.from(1) {
         own += usize::from(channels.entry(name.to_vec()).or_default().insert(call.client));
         call.reply.push(3);
@@ -110,7 +119,7 @@ mod tests {
         assert_eq!(texts, ["*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n"]);
         let client = posted[0].0;
         server.ok("CONFIG SET notify-keyspace-events K$");
-        let subscribed = "*3\n$10\npsubscribe\n$10\n__key*:k:*\n:1\n";
+        let subscribed = "*3\n$10\npsubscribe\n$10\n__key*:k:*\n:3\n";
         assert_eq!(server.ask("PSUBSCRIBE __key*:k:*"), subscribed);
         server.ok("SET k:1 a");
         assert_eq!(server.ask("SET k:2 a XX"), "$-1\n");
