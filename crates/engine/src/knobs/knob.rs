@@ -58,7 +58,9 @@ pub enum KnobChangeError {
     #[error("{0} is at its {1}, {2}")]
     AtTheEnd(String, &'static str, String),
     /// The workload lacks GET or SET, or both have the weight 0.
-    #[error("this workload lacks GET or SET, so the share of reads is fixed; change the weights of its operations instead")]
+    #[error(
+        "this workload lacks GET or SET, so the share of reads is fixed; change the weights of its operations instead"
+    )]
     NoReads,
     /// The knob has no effect on the commands of a trace (a file of recorded commands).
     #[error("a trace sends the commands of its file; change clients, pipeline, rate or arrivals instead")]
