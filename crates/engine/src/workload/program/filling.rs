@@ -34,14 +34,16 @@ impl Program {
     /// Returns the first key of the turn that begins with the client's next operation, if the whole turn has one key.
     /// The key is empty if the turn has no key. Returns `None` within a turn.
     pub fn key_of_next_turn(&self, draws: &Draws) -> Option<Vec<u8>> {
+        if !self.has_one_key_in_turn() || !draws.begins_turn() {
+            return None;
+        }
         let (mut ahead, mut out) = (draws.clone(), OutgoingRequests::default());
         let first = |_| {
             out.clear();
             let op = self.append(&mut ahead, &mut out);
             self.first_key(op, out.copied()).map(<[u8]>::to_vec)
         };
-        let begins = self.has_one_key_in_turn() && draws.begins_turn();
-        begins.then(|| (0..self.templates.total).find_map(first).unwrap_or_default())
+        Some((0..self.templates.total).find_map(first).unwrap_or_default())
     }
 
     #[inline]
