@@ -1,6 +1,6 @@
 //! Lengths of time that are drawn at random: pauses of clients, and sessions.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -88,9 +88,7 @@ impl FromStr for RandomLength {
 
     fn from_str(given: &str) -> Result<Self, Self::Err> {
         let us = |text: &str| {
-            let length = units::parse_duration(text.trim()).ok()?;
-            let us = u32::try_from(length.as_micros()).ok().filter(|us| *us <= MOST_US)?;
-            (Duration::from_micros(us.into()) == length).then_some(us)
+            u32::try_from(units::parse_microseconds(text.trim()).ok()?).ok().filter(|us| *us <= MOST_US)
         };
         let text = given.trim().to_lowercase();
         let length = match (text.strip_prefix("exponential "), text.split_once("..")) {
