@@ -194,8 +194,7 @@ impl FromStr for Arrivals {
         match given.trim().to_lowercase().as_str() {
             "constant" => Ok(Self::Constant),
             "poisson" => Ok(Self::Poisson),
-            // Recordings of earlier versions contain `trace`.
-            "times" | "trace" => Ok(Self::Times),
+            "times" => Ok(Self::Times),
             other => match other.strip_prefix("bursty") {
                 None => Err(ParseArrivalsError::Unknown(given.to_owned())),
                 Some(bursts) => Bursts::read(bursts)
