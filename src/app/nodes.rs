@@ -37,7 +37,7 @@ impl Model {
         {
             self.tracks[next].push(&Record::Session(session.of_node(next as u16)));
         }
-        let load = self.tracks[0].timeline.load_of_nodes(record);
+        let load = if self.tracks.len() > 1 { self.tracks[0].timeline.load_of_nodes(record) } else { None };
         for (node, track) in (0..).zip(&mut self.tracks) {
             if let (Some((interval, segments)), true) = (&load, node > 0) {
                 track.timeline.push_part(node, interval, segments);
