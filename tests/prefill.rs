@@ -10,7 +10,7 @@ use crate::support::{
 use redyno::session::{Interval, Record, Segment, SessionEnd};
 use rustix::process::Signal;
 
-/// All that a run told.
+/// All that a run seen.
 struct Told {
     segments: Vec<Segment>,
     intervals: Vec<Interval>,
@@ -45,8 +45,8 @@ impl Told {
     }
 }
 
-/// Runs redyno against `server` and gives what it told.
-fn told(server: &Server, args: &[&str]) -> Told {
+/// Runs redyno against `server` and gives what it seen.
+fn seen(server: &Server, args: &[&str]) -> Told {
     let port = server.port_text();
     let usual = ["-p", &port, "--headless", "--json", "--yes"];
     Told::of(run(&[&usual[..], args].concat()).expect_code(0).records())
@@ -56,17 +56,17 @@ fn told(server: &Server, args: &[&str]) -> Told {
 fn every_key_is_made_once_and_what_is_measured_begins_after_that() {
     let server = Server::redis().start();
     let args = ["--workload", "get", "--prefill", "-r", "20k", "-n", "5000", "-c", "20", "--threads", "2"];
-    let told = told(&server, &args);
+    let seen = seen(&server, &args);
     let kinds: Vec<_> =
-        told.segments.iter().map(|segment| segment.prefill.map(|fill| fill.requests)).collect();
+        seen.segments.iter().map(|segment| segment.prefill.map(|fill| fill.requests)).collect();
     assert_eq!(kinds, [Some(20_000), None]);
-    assert_eq!((told.ops(1), told.ops(2)), (20_000, 5000));
-    let summary = &told.end.summary;
+    assert_eq!((seen.ops(1), seen.ops(2)), (20_000, 5000));
+    let summary = &seen.end.summary;
     assert_eq!((summary.ops, summary.hits, summary.misses), (5000, 5000, 0));
     assert_eq!((server.calls(&[], "set"), server.calls(&[], "get")), (20_000, 5000));
-    assert_eq!(told.prefills.len(), 1);
-    assert!(told.prefills[0].starts_with("20 000 requests answered in "), "{:?}", told.prefills);
-    assert!(told.prefills[0].ends_with("; all 20 000 keys that were checked exist"), "{:?}", told.prefills);
+    assert_eq!(seen.prefills.len(), 1);
+    assert!(seen.prefills[0].starts_with("20 000 requests answered in "), "{:?}", seen.prefills);
+    assert!(seen.prefills[0].ends_with("; all 20 000 keys that were checked exist"), "{:?}", seen.prefills);
     assert_eq!(server.cli(&["DBSIZE"]), "0", "they are the run's own");
 }
 
@@ -86,14 +86,14 @@ fn the_time_and_the_warm_up_are_those_of_what_is_measured() {
         "--duration",
         "0.5",
     ];
-    let told = told(&server, &args);
-    let asides: Vec<_> = told.segments.iter().map(Segment::aside).collect();
+    let seen = seen(&server, &args);
+    let asides: Vec<_> = seen.segments.iter().map(Segment::aside).collect();
     assert_eq!(asides, [Some("prefill"), Some("warm-up"), None]);
-    let summary = &told.end.summary;
+    let summary = &seen.end.summary;
     // By the schedule's count, nothing of it while the keys were made or looked for.
     assert!((990..=1010).contains(&summary.due), "{}", summary.due);
     assert_eq!((summary.misses, summary.errors.len()), (0, 0));
-    let length_s: f64 = told.intervals.iter().filter(|i| i.segment == 1).map(|i| i.length_s).sum();
+    let length_s: f64 = seen.intervals.iter().filter(|i| i.segment == 1).map(|i| i.length_s).sum();
     assert!(length_s > 0.45, "a thousand at that rate take half a second at the least, not {length_s}");
 }
 
@@ -118,10 +118,10 @@ fn a_table_of_steps_makes_each_set_and_no_prefill_leaves_it_out() {
     "#;
     file.write_all(text.as_bytes()).unwrap();
     let path = file.path().to_str().unwrap();
-    let filled = told(&server, &["--workload", path, "-n", "100"]);
+    let filled = seen(&server, &["--workload", path, "-n", "100"]);
     assert_eq!((filled.ops(1), filled.end.summary.ops, filled.end.summary.misses), (2030, 100, 0));
     assert_eq!((server.calls(&[], "set"), server.calls(&[], "zadd")), (2000, 30));
-    let empty = told(&server, &["--workload", path, "-n", "100", "--no-prefill"]);
+    let empty = seen(&server, &["--workload", path, "-n", "100", "--no-prefill"]);
     assert_eq!((empty.segments.len(), empty.end.summary.misses > 0), (1, true));
     assert_eq!(server.calls(&[], "set"), 2000);
 }
@@ -145,13 +145,13 @@ fn what_is_lost_with_its_connection_is_sent_again() {
         server.cli(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
         server.cli(&["CLIENT", "UNPAUSE"]);
     }
-    let told = Told::of(running.end().expect_code(0).records());
-    assert_eq!(told.ops(1), 1_000_000, "{:?}", told.prefills);
-    let lost: u64 = told.intervals.iter().filter(|i| i.segment == 1).flat_map(|i| i.errors.values()).sum();
+    let seen = Told::of(running.end().expect_code(0).records());
+    assert_eq!(seen.ops(1), 1_000_000, "{:?}", seen.prefills);
+    let lost: u64 = seen.intervals.iter().filter(|i| i.segment == 1).flat_map(|i| i.errors.values()).sum();
     assert!(lost > 0, "no request was in flight when its connection was closed");
-    assert!(told.prefills[0].contains("errors: reset "), "{:?}", told.prefills);
-    assert!(told.prefills[0].ends_with("; all 100 000 keys that were checked exist"), "{:?}", told.prefills);
-    let summary = &told.end.summary;
+    assert!(seen.prefills[0].contains("errors: reset "), "{:?}", seen.prefills);
+    assert!(seen.prefills[0].ends_with("; all 100 000 keys that were checked exist"), "{:?}", seen.prefills);
+    let summary = &seen.end.summary;
     assert_eq!((summary.hits, summary.misses, &summary.errors), (1000, 0, &[].into()));
 }
 
@@ -159,10 +159,10 @@ fn what_is_lost_with_its_connection_is_sent_again() {
 fn what_the_server_refuses_is_named_and_not_passed_over() {
     let server =
         Server::redis().with_args(&["--maxmemory", "8mb", "--maxmemory-policy", "noeviction"]).start();
-    let told = told(&server, &["--workload", "get", "--prefill", "-r", "20k", "-d", "1000", "-n", "100"]);
-    let made = told.ops(1);
+    let seen = seen(&server, &["--workload", "get", "--prefill", "-r", "20k", "-d", "1000", "-n", "100"]);
+    let made = seen.ops(1);
     assert!(made > 0 && made < 20_000, "{made}");
-    let said = &told.prefills[0];
+    let said = &seen.prefills[0];
     assert!(said.starts_with("only ") && said.contains(&format!("errors: OOM {}", 20_000 - made)), "{said}");
     assert!(said.contains("of 20 000 keys that were checked, only "), "{said}");
 }
@@ -194,7 +194,7 @@ fn a_workload_without_keys_has_none_to_make_and_a_plain_preset_makes_none_by_its
     let port = server.port_text();
     let refused = run(&["-p", &port, "--workload", "ping", "--prefill"]).expect_code(2).err;
     assert_eq!(refused, "redyno: the workload 'ping' has no keys for a prefill; leave --prefill out\n");
-    let plain = told(&server, &["--workload", "get", "-n", "100"]);
+    let plain = seen(&server, &["--workload", "get", "-n", "100"]);
     assert_eq!((plain.segments.len(), plain.end.summary.misses), (1, 100));
 }
 
@@ -202,15 +202,15 @@ fn a_workload_without_keys_has_none_to_make_and_a_plain_preset_makes_none_by_its
 fn names_that_keys_are_only_parts_of_are_made_by_what_writes_them_and_not_looked_for() {
     let server = Server::redis().start();
     let load = ["--prefill", "-r", "500", "-n", "1000", "--", "GET", "app:{key}"];
-    let told = told(&server, &[&load[..], &[";", "0:SET", "app:{key}", "x"]].concat());
+    let seen = seen(&server, &[&load[..], &[";", "0:SET", "app:{key}", "x"]].concat());
     assert!(
-        told.prefills[0].ends_with(
+        seen.prefills[0].ends_with(
             "; the keys were not checked: the workload uses their names only as parts of other names"
         ),
         "{:?}",
-        told.prefills
+        seen.prefills
     );
-    assert_eq!((told.ops(1), told.end.summary.hits, told.end.summary.misses), (500, 1000, 0));
+    assert_eq!((seen.ops(1), seen.end.summary.hits, seen.end.summary.misses), (500, 1000, 0));
     let port = server.port_text();
     let refused = run(&[&["-p", &port, "--yes"], &load[..]].concat()).expect_code(2).err;
     assert!(refused.contains("reads its keys 'key' as parts of other names"), "{refused}");
@@ -225,9 +225,9 @@ fn keys_that_are_kept_are_read_by_the_next_run_and_it_leaves_them() {
     let prefix = kept.err.split("--key-prefix ").nth(1).and_then(|rest| rest.split(' ').next());
     let prefix = prefix.unwrap_or_else(|| panic!("{}", kept.err));
     for _ in 0..2 {
-        let told = told(&server, &["--workload", "get", "-r", "3000", "-n", "2000", "--key-prefix", prefix]);
-        let summary = &told.end.summary;
-        assert_eq!((told.segments.len(), summary.hits, summary.misses), (1, 2000, 0));
+        let seen = seen(&server, &["--workload", "get", "-r", "3000", "-n", "2000", "--key-prefix", prefix]);
+        let summary = &seen.end.summary;
+        assert_eq!((seen.segments.len(), summary.hits, summary.misses), (1, 2000, 0));
     }
     run(&["clean", "-p", &port, "--yes"]).expect_code(0);
     assert_eq!(server.cli(&["DBSIZE"]), "0");
@@ -246,8 +246,8 @@ fn keys_of_the_workloads_own_names_are_a_users_asked_about_and_never_removed() {
     let asked = run(&args).expect_code(2).err;
     assert!(asked.contains("writes keys named as the workload says, now up to user000000000019"), "{asked}");
     assert_eq!(server.cli(&["DBSIZE"]), "0");
-    let told = told(&server, &args[3..]);
-    assert_eq!((told.end.summary.hits, told.end.summary.misses), (100, 0));
+    let seen = seen(&server, &args[3..]);
+    assert_eq!((seen.end.summary.hits, seen.end.summary.misses), (100, 0));
     assert_eq!(server.cli(&["DBSIZE"]), "20");
     assert_eq!(server.cli(&["EXISTS", "user000000000000", "user000000000019"]), "2");
 }
@@ -259,9 +259,9 @@ fn a_load_that_reads_what_is_not_there_is_told_so_and_what_to_do() {
     let args =
         ["-p", &port, "--headless", "--yes", "--workload", "get", "--rate", "1000", "--duration", "5.5"];
     let out = run(&args).expect_code(0).out;
-    let told = "hit rate 0 %: the other reads find no key, which costs the server less than a hit; --prefill writes the keys before the load";
+    let seen = "hit rate 0 %: the other reads find no key, which costs the server less than a hit; --prefill writes the keys before the load";
     assert_eq!(
-        out.lines().filter(|line| line.contains(told)).count(),
+        out.lines().filter(|line| line.contains(seen)).count(),
         2,
         "once while it runs, and in the summary: {out}"
     );
