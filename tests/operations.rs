@@ -54,12 +54,7 @@ fn knobs() -> Knobs {
 fn operations(past: &Past) -> BTreeMap<String, OperationInterval> {
     let mut all = BTreeMap::<_, OperationInterval>::new();
     for (label, part) in past.intervals().flat_map(|interval| &interval.commands) {
-        let sum = all.entry(label.clone()).or_default();
-        sum.ops += part.ops;
-        sum.hits += part.hits;
-        sum.misses += part.misses;
-        part.errors.iter().for_each(|(kind, n)| *sum.errors.entry(kind.clone()).or_default() += n);
-        sum.service.merge(&part.service);
+        all.entry(label.clone()).or_default().merge(part);
     }
     all
 }
@@ -85,6 +80,12 @@ fn assert_agreement(past: &Past, greeting: &[&str], commandstats: &str) {
     assert_eq!(looked("move"), count("move"), "the GET of a transaction found something or nothing");
     assert_eq!(looked("wrong"), count("wrong"), "though another of its commands failed");
     assert!(["read", "move", "wrong"].iter().all(|label| all[*label].hits > 0 && all[*label].misses > 0));
+    for label in ["read", "move", "modify"] {
+        assert_eq!(all[label].not_found, all[label].misses, "{label}");
+    }
+    let twice = &all["twice"];
+    assert!((twice.misses.div_ceil(2)..=twice.misses).contains(&twice.not_found), "{twice:?}");
+    assert!(["wrong", "half", "vain"].iter().all(|label| all[*label].not_found == 0), "these are errors");
     let mut asked = BTreeMap::<String, u64>::new();
     for (command, n) in past.intervals().flat_map(|interval| &interval.requests) {
         *asked.entry(command.clone()).or_default() += n;

@@ -105,8 +105,7 @@ pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
         if name == READ_MODIFY_WRITE {
             continue;
         }
-        // An operation with several replies may have several misses, and may also end in an error.
-        let not_found = operation.misses.min(operation.ops);
+        let not_found = operation.not_found;
         line(&mut text, name, "Return=OK", &(operation.ops - not_found).to_string());
         let errors = operation.errors.values().sum::<u64>();
         for (what, n) in [("Return=NOT_FOUND", not_found), ("Return=ERROR", errors)] {
@@ -134,16 +133,17 @@ const READ_MODIFY_WRITE: &str = "READ-MODIFY-WRITE";
 /// due time of the whole operation.
 pub(super) fn add_steps(operations: &mut BTreeMap<String, OperationInterval>) {
     let Some(whole) = operations.get(READ_MODIFY_WRITE).cloned() else { return };
-    let StepTimes { first, first_response, later } = whole.steps.map(|steps| *steps).unwrap_or_default();
+    let StepTimes { first, first_response, missed, later } =
+        whole.steps.map(|steps| *steps).unwrap_or_default();
     let asked = whole.ops + whole.errors.values().sum::<u64>();
-    for (name, misses, service, response) in
-        [("READ", whole.misses, first, first_response), ("UPDATE", 0, later, whole.response)]
+    for (name, not_found, service, response) in
+        [("READ", missed, first, first_response), ("UPDATE", 0, later, whole.response)]
     {
         let failed = asked.saturating_sub(service.count());
         let errors = (failed > 0).then(|| (OTHER.to_owned(), failed)).into_iter().collect();
         let ops = service.count();
         let part =
-            OperationInterval { ops, misses, errors, service, response, ..OperationInterval::default() };
+            OperationInterval { ops, not_found, errors, service, response, ..OperationInterval::default() };
         operations.entry(name.to_owned()).or_default().merge(&part);
     }
 }
@@ -228,7 +228,8 @@ mod tests {
     fn interval(segment: u32, names: &[&str], response: Option<Latency>) -> Record {
         let part = OperationInterval {
             ops: 1000,
-            misses: 30,
+            misses: 300,
+            not_found: 30,
             errors: [("OOM".to_owned(), 2), ("ERR".to_owned(), 1)].into(),
             service: latency_of((1..=1000).map(|n| n * 1000)),
             response,
@@ -311,11 +312,13 @@ mod tests {
         let steps = StepTimes {
             first: latency_of([1000; 9]),
             first_response: Some(latency_of([4000; 9])),
+            missed: 2,
             later: latency_of([2000; 10]),
         };
         let whole = OperationInterval {
             ops: 9,
-            misses: 2,
+            misses: 4,
+            not_found: 1,
             errors: [("OOM".to_owned(), 1)].into(),
             service: latency_of([3000; 9]),
             response: Some(latency_of([6000; 9])),

@@ -21,6 +21,8 @@ pub(super) struct BatchProgress {
     pub(super) replies: u16,
     /// Whether the first incomplete operation has received an error.
     pub(super) has_failed: bool,
+    /// Whether the first incomplete operation has received a miss.
+    pub(super) has_missed: bool,
     /// Whether the server refused a request only for now, for example because it loads its data. If
     /// operations have several steps (requests that follow each other's replies), only the last written step
     /// counts.
@@ -32,7 +34,7 @@ impl BatchProgress {
     /// whether the reply completes an operation that had no error.
     pub(super) fn take_part(&mut self, op: OpId, found: Option<ReplyResult>, replies: &mut Replies) -> bool {
         if let Some(found) = found {
-            replies.count_part(op, self.replies, found);
+            self.has_missed |= replies.count_part(op, self.replies, found);
         }
         self.replies += 1;
         if self.replies < replies.replies_of(op) {
@@ -41,6 +43,7 @@ impl BatchProgress {
         self.replies = 0;
         let has_failed = std::mem::take(&mut self.has_failed);
         if has_failed {
+            self.has_missed = false;
             self.whole += 1;
             replies.end_failed(op);
         }

@@ -90,6 +90,8 @@ pub struct OperationCounts {
     pub misses: u64,
     /// Replies which report that another client had changed the data.
     pub conflicts: u64,
+    /// Operations that were answered without an error, with at least one miss.
+    pub not_found: u64,
     /// Operations whose last reply has arrived, with or without an error.
     pub answered: u64,
     /// Operations with an error, by the kind of their first error.
@@ -114,6 +116,8 @@ pub struct StepRecorders {
     pub first: Recorder,
     /// Latencies from an operation's due time to the reply to its first step. Empty in a closed loop.
     pub first_response: Recorder,
+    /// Replies to first steps that are misses.
+    pub missed: u64,
     /// Latencies of all later steps together, from the write of the second step to the last reply.
     pub later: Recorder,
 }
@@ -181,6 +185,7 @@ impl OperationCounts {
         self.hits = 0;
         self.misses = 0;
         self.conflicts = 0;
+        self.not_found = 0;
         self.answered = 0;
         self.errors.clear();
         self.bytes_in = 0;
@@ -190,6 +195,7 @@ impl OperationCounts {
         if let Some(steps) = &mut self.steps {
             steps.first.reset();
             steps.first_response.reset();
+            steps.missed = 0;
             steps.later.reset();
         }
     }

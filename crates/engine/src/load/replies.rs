@@ -207,6 +207,7 @@ impl<'a> Replies<'a> {
         if taken.has_misses {
             counts.hits += n - nulls;
             counts.misses += nulls;
+            counts.not_found += nulls;
         }
         counts.count_good(n, self.service_ns);
         if let Some(node) = self.node {
@@ -214,17 +215,24 @@ impl<'a> Replies<'a> {
         }
     }
 
-    /// Counts the result of reply number `reply`, for an operation whose replies are examined one by one.
-    pub(super) fn count_part(&mut self, op: OpId, reply: u16, found: ReplyResult) {
+    /// Counts the result of reply number `reply`, for an operation whose replies are examined one by one. Returns whether
+    /// the reply is a miss.
+    pub(super) fn count_part(&mut self, op: OpId, reply: u16, found: ReplyResult) -> bool {
         let misses = self.buffer.operations.of(op).requests[usize::from(reply)].misses;
-        self.count_found(op, misses, found);
+        self.count_found(op, misses, found)
     }
 
-    /// Records that the first step of an operation was answered without an error. `response_ns` is the time since the
-    /// operation was due, in an open loop.
-    pub(super) fn record_first_step(&mut self, op: OpId, response_ns: Option<u64>) {
+    /// Counts an operation without an error that had a miss.
+    pub(super) fn count_not_found(&mut self, op: OpId) {
+        self.buffer.counts[op.index()].not_found += 1;
+    }
+
+    /// Records that the first step of an operation was answered without an error, and whether the reply is a miss.
+    /// `response_ns` is the time since the operation was due, in an open loop.
+    pub(super) fn record_first_step(&mut self, op: OpId, response_ns: Option<u64>, is_miss: bool) {
         let steps = self.buffer.counts[op.index()].steps.get_or_insert_default();
         steps.first.record(self.service_ns);
+        steps.missed += u64::from(is_miss);
         response_ns.into_iter().for_each(|ns| steps.first_response.record(ns));
     }
 
@@ -234,22 +242,17 @@ impl<'a> Replies<'a> {
         self.buffer.counts[op.index()].steps.get_or_insert_default().later.record(ns);
     }
 
-    /// Counts element number `place` of reply number `reply` as a hit or a miss.
-    pub(super) fn count_element(&mut self, op: OpId, reply: u16, (place, is_null): (u64, bool)) {
+    /// Counts element number `place` of reply number `reply` as a hit or a miss. Returns whether it is a miss.
+    pub(super) fn count_element(&mut self, op: OpId, reply: u16, (place, is_null): (u64, bool)) -> bool {
         let Expected { requests, elements, .. } = self.buffer.operations.of(op);
         let is_last = usize::from(reply) + 1 == requests.len();
-        if let Some(misses) = usize::try_from(place).ok().and_then(|place| elements.get(place))
-            && is_last
-        {
-            self.count_found(
-                op,
-                *misses,
-                if is_null { ReplyResult::Nothing } else { ReplyResult::Something },
-            );
-        }
+        let misses = usize::try_from(place).ok().and_then(|place| elements.get(place).copied());
+        let found = if is_null { ReplyResult::Nothing } else { ReplyResult::Something };
+        misses.filter(|_| is_last).is_some_and(|misses| self.count_found(op, misses, found))
     }
 
-    fn count_found(&mut self, op: OpId, misses: Misses, found: ReplyResult) {
+    /// Counts a result as a hit, a miss or a conflict. Returns whether it is a miss.
+    fn count_found(&mut self, op: OpId, misses: Misses, found: ReplyResult) -> bool {
         let counts = &mut self.buffer.counts[op.index()];
         match (misses, found) {
             (Misses::Never, _) => {}
@@ -257,6 +260,7 @@ impl<'a> Replies<'a> {
             (_, ReplyResult::Nothing) => counts.misses += 1,
             (_, ReplyResult::Something | ReplyResult::Conflict) => counts.hits += 1,
         }
+        misses != Misses::Never && found == ReplyResult::Nothing
     }
 
     /// Counts an error reply to an operation. Returns whether the error is the first of its kind in this interval.

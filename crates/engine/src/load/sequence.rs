@@ -31,6 +31,8 @@ pub(super) struct Sequence {
     /// For each operation of the last written step, whether the operation had an error in an earlier step.
     /// The list is empty during the first step.
     failed: Vec<bool>,
+    /// The same for a miss in an earlier step.
+    missed: Vec<bool>,
     /// The item number in the current reply.
     cas: u64,
     /// Operations whose next step is not written yet, in their order in the batch.
@@ -44,6 +46,7 @@ struct PendingStep {
     /// The due time of the operation, in ns, or `None` in a closed loop.
     due_ns: Option<u64>,
     has_failed: bool,
+    has_missed: bool,
     /// The item number in the operation's reply.
     cas: u64,
 }
@@ -53,7 +56,8 @@ impl Sequence {
     /// steps, and `values` the values of all steps.
     pub(super) fn new(batch: u32, later: Vec<OutgoingRequests>, values: &Values) -> Self {
         let (later, values) = (later.into_iter(), Some(values.clone()));
-        Self { later, values, step: 0, second_ns: 0, batch, failed: Vec::new(), cas: 0, waiting: Vec::new() }
+        let [failed, missed] = [Vec::new(), Vec::new()];
+        Self { later, values, step: 0, second_ns: 0, batch, failed, missed, cas: 0, waiting: Vec::new() }
     }
 
     /// Returns whether another step is to be written after the current replies.
@@ -77,22 +81,26 @@ impl Sequence {
     ) -> bool {
         let is_last = self.step + 1 >= replies.replies_of(op);
         if let Some(found) = found {
-            replies.count_part(op, self.step, found);
+            answered.has_missed |= replies.count_part(op, self.step, found);
+            let response_ns = due_ns.map(|due_ns| now_ns.saturating_sub(due_ns));
             match self.step {
-                0 => replies.record_first_step(op, due_ns.map(|due_ns| now_ns.saturating_sub(due_ns))),
+                0 => replies.record_first_step(op, response_ns, answered.has_missed),
                 _ if is_last => replies.record_later_steps(op, now_ns.saturating_sub(self.second_ns)),
                 _ => {}
             }
         }
+        answered.has_missed |= self.missed.get(answered.place()) == Some(&true);
         let cas = std::mem::take(&mut self.cas);
         let next_has_failed = self.has_failed(answered.place() + 1);
         let has_failed = std::mem::replace(&mut answered.has_failed, next_has_failed);
         if !is_last {
             answered.whole += 1;
-            self.waiting.push(PendingStep { op, due_ns, has_failed, cas });
+            let has_missed = std::mem::take(&mut answered.has_missed);
+            self.waiting.push(PendingStep { op, due_ns, has_failed, has_missed, cas });
             return false;
         }
         if has_failed {
+            answered.has_missed = false;
             answered.whole += 1;
             replies.end_failed(op);
         }
@@ -126,10 +134,12 @@ impl Sequence {
         operations.clear();
         dues.clear();
         self.failed.clear();
-        for PendingStep { op, due_ns, has_failed, .. } in self.waiting.drain(..) {
+        self.missed.clear();
+        for PendingStep { op, due_ns, has_failed, has_missed, .. } in self.waiting.drain(..) {
             operations.push(op);
             dues.extend(due_ns);
             self.failed.push(has_failed);
+            self.missed.push(has_missed);
         }
         *answered = BatchProgress { has_failed: self.has_failed(0), ..BatchProgress::default() };
         Some((next, values?))

@@ -33,7 +33,7 @@ impl OperationInterval {
 
     /// Adds the counts and latencies of `later`.
     pub fn merge(&mut self, later: &Self) {
-        add_up!(self += later, ops drained out_of_rate hits misses conflicts bytes_in bytes_out);
+        add_up!(self += later, ops drained out_of_rate hits misses conflicts not_found bytes_in bytes_out);
         add_counts(&mut self.errors, &later.errors);
         self.service.merge(&later.service);
         merge_some(&mut self.response, later.response.as_ref());

@@ -46,11 +46,12 @@ fn times(histogram: &Recorder) -> Option<Latency> {
 
 /// Returns the times of the parts of an operation; `None` if no part was answered.
 fn step_times(steps: &StepRecorders) -> Option<Box<StepTimes>> {
-    let StepRecorders { first, first_response, later } = steps;
+    let StepRecorders { first, first_response, missed, later } = steps;
     let is_empty = first.is_empty() && later.is_empty();
     let times = || StepTimes {
         first: first.latency(),
         first_response: times(first_response),
+        missed: *missed,
         later: later.latency(),
     };
     (!is_empty).then(|| Box::new(times()))
@@ -93,6 +94,7 @@ pub(super) fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
             hits: counts.hits,
             misses: counts.misses,
             conflicts: counts.conflicts,
+            not_found: counts.not_found,
             bytes_in: counts.bytes_in,
             bytes_out: counts.bytes_out,
             service: counts.service.latency(),

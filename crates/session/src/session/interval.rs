@@ -209,6 +209,10 @@ pub struct OperationInterval {
     /// Requests of the operation that were refused because another client has changed their key.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub conflicts: u64,
+    /// Good replies to the operation with at least one read that did not find its key. `misses` counts every such read,
+    /// also in operations with an error.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub not_found: u64,
     /// Errors by kind.
     pub errors: BTreeMap<String, u64>,
     /// Bytes read as replies to the operation.

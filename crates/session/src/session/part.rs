@@ -55,6 +55,9 @@ pub struct StepTimes {
     /// not contain this distribution.
     #[serde(skip)]
     pub first_response: Option<Latency>,
+    /// Replies to first steps that did not find their key.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub missed: u64,
     /// The times of all later steps together, from the write of the second step to the last reply.
     pub later: Latency,
 }
@@ -63,6 +66,7 @@ impl StepTimes {
     /// Adds the times of `later`.
     pub(super) fn merge(&mut self, later: &Self) {
         self.first.merge(&later.first);
+        self.missed += later.missed;
         self.later.merge(&later.later);
         merge_some(&mut self.first_response, later.first_response.as_ref());
     }

@@ -192,7 +192,7 @@ impl LoadConnection {
             let reply = match piece {
                 ReplyPiece::Reply(reply) => reply,
                 ReplyPiece::Element { place, is_null } => {
-                    replies.count_element(op, answered.replies, (place, is_null));
+                    answered.has_missed |= replies.count_element(op, answered.replies, (place, is_null));
                     continue;
                 }
                 ReplyPiece::Number(number) => {
@@ -238,6 +238,9 @@ impl LoadConnection {
             let response_ns = dues.get(answered.place()).map(|due_ns| now_ns.saturating_sub(*due_ns));
             answered.whole += 1;
             replies.take_good(op, n, reply == Reply::Nil, response_ns);
+            if std::mem::take(&mut answered.has_missed) {
+                replies.count_not_found(op);
+            }
         }
         self.begin_reply(&bytes[bytes.len() - uncounted..], replies);
         Ok(())

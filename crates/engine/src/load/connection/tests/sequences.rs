@@ -60,6 +60,8 @@ fn a_step_is_written_after_the_replies_to_all_earlier_steps() {
     assert_eq!(parts, [[vec![(10, 1)], vec![(10, 1)]], [vec![(10, 1)], vec![(30, 1)]]]);
     assert_eq!(of(2), (vec![(10, 1)], 1, 0));
     assert_eq!(of(3), (vec![(20, 1)], 1, 1));
+    let not_found = counted.counts.iter().map(|counts| counts.not_found);
+    assert_eq!(not_found.collect::<Vec<_>>(), [1, 0, 0, 1], "once for each operation");
     assert_eq!(bench.segments.in_flight(), 0);
 }
 
@@ -105,6 +107,8 @@ fn after_an_error_in_a_step_the_other_steps_are_still_sent() {
     let counted = bench.counted();
     assert_eq!([0, 1].map(|place| errors(&counted, place)), ["ERR 1, OOM 1", "ERR 1"]);
     let [rmw, three] = [0, 1].map(|place| &counted.counts[place]);
+    let missed = rmw.steps.as_ref().unwrap().missed;
+    assert_eq!((rmw.misses, rmw.not_found, missed), (2, 1, 2), "an operation with an error is not counted");
     assert_eq!((rmw.ops, rmw.answered, three.ops, three.answered), (1, 3, 0, 1));
     assert_eq!(counted.counts[0].response.latency().cells(), [(20, 1)]);
     assert_eq!(bench.segments.in_flight(), 0);
