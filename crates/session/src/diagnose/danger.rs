@@ -3,7 +3,7 @@
 //! | setting | danger if |
 //! |---|---|
 //! | more data than before may be written | it does not fit below maxmemory, or it is more than 1 GiB |
-//! | more clients | together with the other clients, they exceed the server's limit |
+//! | more clients | together with the other clients and the replicas, they exceed the server's limit |
 //! | the rate becomes unlimited | other clients use the server as well |
 //! | a memory limit, or its policy, is set | more memory is in use than the limit allows |
 //! | the load is switched on | the target is an HTTP service on another machine |
@@ -101,11 +101,11 @@ fn too_much_data(LoadChange { from, to, room }: &LoadChange<'_>) -> Option<Strin
 fn too_many_clients(LoadChange { from, to, room }: &LoadChange<'_>) -> Option<String> {
     let before = if from.knobs.load { from.knobs.clients } else { 0 };
     let wanted = to.knobs.clients;
-    let (most, others) = (room.max_clients?, room.others.unwrap_or(0));
-    let left = most.saturating_sub(others);
+    let (most, taken) = (room.max_clients?, room.others.unwrap_or(0) + room.replicas);
+    let left = most.saturating_sub(taken);
     (wanted > before && u64::from(wanted) > left).then(|| {
         format!(
-            "the server accepts {most} clients and already has {others}, so only {left} of {wanted} can connect; it will \
+            "the server accepts {most} clients and already has {taken}, so only {left} of {wanted} can connect; it will \
              refuse all further clients, including those of others"
         )
     })
@@ -271,7 +271,8 @@ mod tests {
 
     #[test]
     fn the_user_is_asked_about_more_clients_than_the_server_accepts() {
-        let room = FreeCapacity { max_clients: Some(128), others: Some(60), ..FreeCapacity::default() };
+        let room =
+            FreeCapacity { max_clients: Some(128), others: Some(57), replicas: 3, ..FreeCapacity::default() };
         let more = Knobs { clients: 100, ..loaded() };
         let question = danger(&loaded(), &more, room).unwrap();
         assert!(

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::{
     gauge::Gauge,
     knobs::Knobs,
-    server::{Status, Survey},
+    server::{OtherClients, Status, Survey},
     session::{Moment, Record},
 };
 
@@ -26,6 +26,9 @@ pub struct FreeCapacity {
     pub max_clients: Option<u64>,
     /// The number of connections of other clients. For several servers, this is the highest of their numbers.
     pub others: Option<u64>,
+    /// The number of connections of replicas, which count toward the server's limit, too. For several servers, this is
+    /// the highest of their numbers.
+    pub replicas: u64,
 }
 
 impl FreeCapacity {
@@ -35,6 +38,7 @@ impl FreeCapacity {
             memory: self.memory.zip(other.memory).map(|(one, other)| one.saturating_add(other)),
             max_clients: self.max_clients.into_iter().chain(other.max_clients).min(),
             others: self.others.max(other.others),
+            replicas: self.replicas.max(other.replicas),
         }
     }
 }
@@ -92,8 +96,8 @@ impl CapacityWatch {
         let room = |survey: &Survey| {
             let limit = survey.maxmemory.filter(|limit| *limit > 0);
             let memory = limit.zip(survey.used_memory).map(|(limit, used)| limit.saturating_sub(used));
-            let others = Some(survey.neighbours.clients);
-            FreeCapacity { memory, max_clients: survey.max_clients, others }
+            let OtherClients { clients, replicas, .. } = survey.neighbours;
+            FreeCapacity { memory, max_clients: survey.max_clients, others: Some(clients), replicas }
         };
         self.rooms = surveys.iter().map(|(number, survey)| (*number, room(survey))).collect();
     }
@@ -128,6 +132,7 @@ impl CapacityWatch {
         let room = self.rooms.entry(number).or_default();
         room.memory = limit.zip(used).map(|(limit, used)| limit.saturating_sub(used));
         room.max_clients = whole(Gauge::MaxClients);
+        room.replicas = whole(Gauge::Replicas).unwrap_or_default();
         if is_alone && t_s - self.began_s >= COUNT_SETTLES_S {
             let ours = self.ours + self.receivers + body.own_connections;
             room.others = whole(Gauge::Clients).map(|clients| clients.saturating_sub(ours));
@@ -153,6 +158,7 @@ mod tests {
             (Gauge::MaxMemory, limit),
             (Gauge::UsedMemory, 30.0),
             (Gauge::MaxClients, 1000.0),
+            (Gauge::Replicas, 3.0),
             (Gauge::Clients, clients as f64),
         ];
         let status = Status { gauges: gauges.into(), own_connections: 2, ..Status::default() };
@@ -172,16 +178,17 @@ mod tests {
 
     #[test]
     fn a_cluster_has_the_sum_of_memory_and_the_lowest_connection_limit() {
-        let one = FreeCapacity { memory: Some(70), max_clients: Some(1000), others: Some(7) };
-        let other = FreeCapacity { memory: Some(30), max_clients: Some(100), others: Some(2) };
-        let both = FreeCapacity { memory: Some(100), max_clients: Some(100), others: Some(7) };
+        let one = FreeCapacity { memory: Some(70), max_clients: Some(1000), others: Some(7), replicas: 1 };
+        let other = FreeCapacity { memory: Some(30), max_clients: Some(100), others: Some(2), replicas: 2 };
+        let both = FreeCapacity { memory: Some(100), max_clients: Some(100), others: Some(7), replicas: 2 };
         assert_eq!(one.with(other), both);
         assert_eq!(one.with(FreeCapacity::default()).memory, None, "one of them has no limit");
     }
 
     #[test]
     fn the_room_comes_from_the_servers_status() {
-        let expected = FreeCapacity { memory: Some(70), max_clients: Some(1000), others: Some(7) };
+        let expected =
+            FreeCapacity { memory: Some(70), max_clients: Some(1000), others: Some(7), replicas: 3 };
         assert_eq!(room(0.0, 59, 100.0), expected);
         assert_eq!(room(0.0, 59, 0.0).memory, None, "it has no limit");
         assert_eq!(room(4.0, 59, 100.0).others, None, "its count is of before");
