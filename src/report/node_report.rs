@@ -72,8 +72,8 @@ pub(super) struct NodeReport {
     /// The server's parameters, twice: with their first reported values, and with their last reported values.
     pub(super) config: [BTreeMap<String, String>; 2],
     pub(super) findings: Findings,
-    /// The present segment of the first node.
-    first: Option<Segment>,
+    /// The segments of the first node, of which this node may get a part.
+    starts: Vec<Segment>,
     figures: Box<dyn Sink + Send>,
 }
 
@@ -90,7 +90,7 @@ impl NodeReport {
             gauges: Default::default(),
             config: Default::default(),
             findings: Findings::default(),
-            first: None,
+            starts: Vec::new(),
             figures: JSON.sink_of(node, Rows::default(), None),
         }
     }
@@ -114,13 +114,14 @@ impl NodeReport {
 
     /// Divides the PINGs of a node that gets a part of the first node's load by the segments of this load.
     fn follow(&mut self, record: &Record) {
-        match (record, &self.first) {
-            (Record::Segment(segment), _) if segment.node == 0 => {
+        match record {
+            Record::Segment(segment) if segment.node == 0 => {
                 self.timeline.follow_segment(segment);
-                self.first = Some(segment.clone());
+                self.starts.push(segment.clone());
             }
-            (Record::Interval(interval), Some(first)) if interval.node == 0 => {
-                self.timeline.begin_part(self.node, interval, std::slice::from_ref(first));
+            Record::Interval(interval) if interval.node == 0 => {
+                let ended = self.starts.partition_point(|start| start.segment < interval.segment);
+                self.timeline.begin_part(self.node, interval, &self.starts[ended..]);
             }
             _ => {}
         }
@@ -222,8 +223,6 @@ mod tests {
 
     #[test]
     fn the_pings_of_a_watched_node_with_a_part_of_the_load_are_divided_by_the_settings_of_the_load() {
-        let mut report = NodeReport::new(ReportSource::default(), 1);
-        let mut push = |record: Record, node| report.push(&record.at_node(node));
         let start = |t_s, number, clients| {
             Record::Segment(Segment::new(
                 t_s,
@@ -231,24 +230,28 @@ mod tests {
                 Knobs { load: clients > 0, clients, ..Knobs::default() },
             ))
         };
-        push(start(0.0, 1, 10), 0);
-        push(start(0.0, 1, 0), 1);
-        for n in 1..=6_u32 {
-            let t_s = f64::from(n);
-            if n == 4 {
-                push(start(3.0, 2, 20), 0);
+        // The first part may be reported after its setting has ended.
+        for first in [1, 4] {
+            let mut report = NodeReport::new(ReportSource::default(), 1);
+            let mut push = |record: Record, node| report.push(&record.at_node(node));
+            push(start(0.0, 1, 10), 0);
+            push(start(0.0, 1, 0), 1);
+            for n in 1..=6_u32 {
+                let t_s = f64::from(n);
+                if n == 4 {
+                    push(start(3.0, 2, 20), 0);
+                }
+                let nodes = (n >= first).then(OperationInterval::default).map(|part| (1, part));
+                let (nodes, segment) = (nodes.into_iter().collect(), 1 + u32::from(n > 3 && n > first));
+                let part = Interval { t_s, length_s: 1.0, segment, nodes, ..Interval::default() };
+                push(Record::Interval(Box::new(part)), 0);
+                let ping = Ping { rtt: repeated(100_000, 10), ..Ping::default() };
+                push(Record::Ping(Box::new(Span::new(t_s, 1.0, ping))), 1);
             }
-            let nodes = [(1, OperationInterval::default())].into();
-            let ping = Ping { rtt: repeated(100_000, 10), ..Ping::default() };
-            push(
-                Record::Interval(Box::new(Interval { t_s, length_s: 1.0, nodes, ..Interval::default() })),
-                0,
-            );
-            push(Record::Ping(Box::new(Span::new(t_s, 1.0, ping))), 1);
+            assert!(!monitored::has_load(&report.timeline));
+            let rows = monitored::pings(&report.timeline).rows;
+            let rows: Vec<_> = rows.iter().map(|row| (&row.cells[0][..13], row.cells[1].as_str())).collect();
+            assert_eq!(rows, [("1: 10 clients", "30"), ("2: 20 clients", "30")]);
         }
-        assert!(!monitored::has_load(&report.timeline));
-        let rows = monitored::pings(&report.timeline).rows;
-        let rows: Vec<_> = rows.iter().map(|row| (&row.cells[0][..13], row.cells[1].as_str())).collect();
-        assert_eq!(rows, [("1: 10 clients", "30"), ("2: 20 clients", "30")]);
     }
 }
