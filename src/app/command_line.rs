@@ -14,7 +14,7 @@ use crate::{
     knobs::{Adjustable, Arrivals, Knobs},
     print::ParameterChanges,
     session::{Encryption, ServerIdentity},
-    workload::{Workload, presets},
+    workload::{Workload, WorkloadChoice, presets},
 };
 
 impl CommandPrefix {
@@ -55,13 +55,7 @@ fn options(knobs: &Knobs) -> Option<String> {
     if !knobs.load {
         return Some("--no-load".to_owned());
     }
-    let mut text = format!("-c {} -P {}", knobs.clients, knobs.pipeline);
-    if let Some(rate) = knobs.rate {
-        text += &format!(" --rate {rate}");
-        if knobs.arrivals != Arrivals::default() {
-            text += &format!(" --arrivals {}", quoted(&knobs.arrivals.to_string()));
-        }
-    }
+    let mut text = format!("-c {} -P {}{}", knobs.clients, knobs.pipeline, pace(knobs));
     let usual = Knobs::default();
     for setting in Adjustable::ALONE.into_iter().filter(|setting| setting.applies(knobs)) {
         let value = setting.value(knobs);
@@ -79,6 +73,27 @@ fn options(knobs: &Knobs) -> Option<String> {
     }
     text += &workload(&knobs.workload)?;
     Some(text + &format!(" -d {} -r {}", knobs.value_size, knobs.keyspace))
+}
+
+/// Returns the options for the rate and the arrivals. A trace, a file with times and some presets have a rate of their
+/// own.
+fn pace(knobs: &Knobs) -> String {
+    let is_trace = knobs.workload.trace.is_some();
+    let Some(rate) = knobs.rate else {
+        let preset = WorkloadChoice::of_preset(&knobs.workload.name);
+        let has_rate = is_trace || preset.is_ok_and(|preset| preset.load.rate.is_some());
+        return if has_rate { " --rate max" } else { "" }.to_owned();
+    };
+    if let (Arrivals::Times, Some(times)) = (knobs.arrivals, &knobs.times) {
+        // Without --speed, a rate that was rounded would give another speed.
+        let is_as_recorded = times.speed_at(times.rate()) == 1.0;
+        let speed = || format!(" --speed {}", times.speed_at(rate));
+        return if is_as_recorded { format!(" --rate {rate}") } else { speed() };
+    }
+    let usual = if is_trace { Arrivals::Times } else { Arrivals::default() };
+    let arrivals = Some(knobs.arrivals).filter(|arrivals| *arrivals != usual);
+    let arrivals = arrivals.map(|arrivals| format!(" --arrivals {}", quoted(&arrivals.to_string())));
+    format!(" --rate {rate}{}", arrivals.unwrap_or_default())
 }
 
 fn workload(asked: &Workload) -> Option<String> {
@@ -132,6 +147,11 @@ impl Model {
                 "the recording does not contain the URI of its server, which the command line needs",
             )?,
         };
+        if knobs.load && knobs.rate.is_some() && knobs.arrivals == Arrivals::Times && knobs.times.is_none() {
+            return Err(
+                "a recording does not contain the times of --times, which the command line needs".to_owned()
+            );
+        }
         let options = options(knobs)
             .ok_or_else(|| format!("the command line has no option for the workload {}", knobs.workload))?;
         let mut set = ParameterChanges::default();
@@ -211,7 +231,39 @@ mod tests {
         let shown = |knobs: &Knobs| options(knobs).unwrap().contains("--times");
         assert!(shown(&timed));
         assert!(!shown(&Knobs { arrivals: Arrivals::Constant, ..timed.clone() }));
-        assert!(!shown(&Knobs { rate: None, ..timed }));
+        assert!(!shown(&Knobs { rate: None, ..timed.clone() }));
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        begin(&mut model, 1, Knobs { times: None, ..timed }, None);
+        assert_eq!(copied(&mut model), None);
+        assert!(model.message().unwrap().text.starts_with("a recording does not contain the times"));
+    }
+
+    #[test]
+    fn the_pace_of_a_trace_or_of_a_preset_with_a_rate_is_written_as_it_is_and_not_as_it_would_be() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let line = |second| format!("170000000{second}.000000 [0 127.0.0.1:5000] \"GET\" \"a\"\n");
+        std::fs::write(file.path(), line(1) + &line(4)).unwrap();
+        let read =
+            |speed| Workload::of_trace(file.path(), speed, crate::workload::TraceOrder::OfFile).unwrap();
+        let traced = |speed, rate, arrivals| {
+            let workload: Arc<_> = read(speed).into();
+            let times = workload.trace.as_ref().map(|trace| trace.times().clone());
+            options(&Knobs { load: true, rate, arrivals, times, workload, ..Knobs::default() }).unwrap()
+        };
+        let end = format!(" --trace {}", quoted(&file.path().to_string_lossy()));
+        for (speed, rate, arrivals, expected) in [
+            (1.0, Some(1), Arrivals::Times, " --rate 1"),
+            (2.0, Some(1), Arrivals::Times, " --speed 2"),
+            (2.0, Some(3), Arrivals::Times, " --speed 6"),
+            (1.0, Some(9), Arrivals::Constant, " --rate 9 --arrivals constant"),
+            (1.0, Some(9), Arrivals::Poisson, " --rate 9 --arrivals poisson"),
+            (1.0, None, Arrivals::Times, " --rate max"),
+        ] {
+            assert_eq!(traced(speed, rate, arrivals), format!("-c 50 -P 1{expected}{end}"));
+        }
+        let workload = preset("queue").unwrap();
+        let knobs = Knobs { load: true, workload, ..Knobs::default() };
+        assert!(options(&knobs).unwrap().starts_with("-c 50 -P 1 --rate max --workload queue"));
     }
 
     #[test]

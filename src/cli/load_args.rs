@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 
-use super::values::{bytes, count, prefix, requests, seconds, speed, threads};
+use super::values::{GivenRate, bytes, count, prefix, rate, requests, seconds, speed, threads};
 use crate::{
     endpoint::ReadFrom,
     knobs::{Arrivals, Backlog, KnobError, Knobs, RandomLength, Rhythm},
@@ -42,10 +42,10 @@ pub struct LoadArgs {
     #[arg(short = 'P', long, value_name = "PIPELINE", value_parser = count)]
     pub pipeline: Option<u32>,
     /// Open loop: send this many requests per second over all clients, on a schedule that does not wait for replies;
-    /// the response time begins when a request is due, which avoids coordinated omission [default: closed loop: a
-    /// client sends again when its replies have arrived]
-    #[arg(long, value_name = "RATE", value_parser = count)]
-    pub rate: Option<u32>,
+    /// the response time begins when a request is due, which avoids coordinated omission. max: closed loop, in which a
+    /// client sends again when its replies have arrived [default: max, unless the workload or a file sets the rate]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub rate: Option<GivenRate>,
     /// When requests are due under --rate: constant; poisson (random gaps); 'bursty 10x 1s/10s' (1 s of every
     /// 10 s has ten times the rate of the other 9 s, and --rate is the mean); times (as in the file of --times or --trace)
     /// [default: constant; times if such a file is given]
@@ -202,9 +202,8 @@ impl LoadArgs {
     }
 
     pub(super) fn describes_load(&self) -> bool {
-        let numbers =
-            [self.clients, self.pipeline, self.rate, self.reconnect, self.data_size, self.receivers];
-        let is_shaped = numbers.iter().any(Option::is_some) || self.keys.is_some();
+        let numbers = [self.clients, self.pipeline, self.reconnect, self.data_size, self.receivers];
+        let is_shaped = numbers.iter().any(Option::is_some) || self.rate.is_some() || self.keys.is_some();
         let is_given = self.chosen.is_some() || self.workload.is_some();
         let is_chosen = is_given || self.ratio.is_some() || self.distribution.is_some();
         let rests = self.think.is_some() || self.session_length.is_some() || self.times.is_some();
@@ -251,7 +250,8 @@ impl LoadArgs {
     pub fn follow(&mut self, load: &Suggested) {
         self.clients = self.clients.or(load.clients);
         self.pipeline = self.pipeline.or(load.pipeline);
-        self.rate = self.rate.or(load.rate.filter(|_| self.times.is_none()));
+        let suggested = load.rate.filter(|_| self.times.is_none()).map(|rate| GivenRate(Some(rate)));
+        self.rate = self.rate.or(suggested);
         self.keys = self.keys.or(load.keys);
         self.data_size = self.data_size.or(load.data_size);
         self.threads = self.threads.or(load.threads.map(|threads| threads as usize));
@@ -338,7 +338,7 @@ impl LoadArgs {
             load: !self.no_load && (by_default || self.turns_load_on()),
             clients: self.clients.unwrap_or(usual.clients),
             pipeline: self.pipeline.unwrap_or(usual.pipeline),
-            rate: self.rate.or(times.as_ref().map(DueTimes::rate)),
+            rate: self.rate.map_or_else(|| times.as_ref().map(DueTimes::rate), |given| given.0),
             arrivals: self.arrivals.unwrap_or(if times.is_some() { Arrivals::Times } else { usual.arrivals }),
             times,
             backlog: self.backlog.unwrap_or(usual.backlog),

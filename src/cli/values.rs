@@ -20,6 +20,16 @@ pub fn count(text: &str) -> Result<u32, String> {
     fitting(parse_count(text).map_err(|error| error.to_string())?)
 }
 
+/// The value of `--rate`: requests per second, or `None` for `max`, a closed loop.
+#[derive(Debug, Clone, Copy)]
+pub struct GivenRate(pub Option<u32>);
+
+/// Parses a rate: a count, or `max`.
+pub fn rate(text: &str) -> Result<GivenRate, String> {
+    let count = (!text.eq_ignore_ascii_case("max")).then(|| count(text));
+    count.transpose().map(GivenRate).map_err(|error| format!("{error}; or give max"))
+}
+
 /// Parses a number of bytes, optionally followed by k or M.
 pub fn bytes(text: &str) -> Result<u32, String> {
     fitting(parse_bytes(text).map_err(|error| error.to_string())?)
