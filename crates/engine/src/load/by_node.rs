@@ -3,6 +3,8 @@
 //! With a hundred nodes, histograms for each node in each buffer would take a hundred megabytes. So a worker lists the
 //! answers, and the collector builds the histograms from these lists. Without a cluster, there are no counts by node.
 
+use std::collections::BTreeMap;
+
 use super::ErrorCounts;
 use crate::{
     endpoint::NodeNumber,
@@ -20,12 +22,15 @@ pub struct ByNode {
     pub slots: Vec<(u16, u32)>,
 }
 
-/// The operations without an error that a single read from a node's socket completed.
+/// The operations without an error that a single read from a node's socket completed, or one operation with an error.
 #[derive(Debug, Clone, Copy)]
 struct NodeAnswers {
     service_ns: u64,
+    /// The number of operations without an error.
     ops: u32,
     node: NodeNumber,
+    /// The place of the operation among all operations.
+    op: u16,
 }
 
 #[derive(Debug, Default)]
@@ -49,12 +54,15 @@ pub struct NodeCounts<'a> {
     pub bytes_out: u64,
     /// Latencies from the write of an operation to the last byte of its last reply, for operations without an error.
     pub service: Latency,
+    /// Answered operations, with or without an error, by their place among all operations.
+    pub answered: BTreeMap<u16, u64>,
 }
 
 impl ByNode {
-    /// Counts `n` operations without an error, each answered `service_ns` after its write.
-    pub(super) fn good(&mut self, node: NodeNumber, n: u64, service_ns: u64) {
-        self.answers.push(NodeAnswers { service_ns, ops: n as u32, node });
+    /// Counts `n` operations without an error, each answered `service_ns` after its write, or with 0 for `n` one operation
+    /// with an error. `op` is the place of the operation among all operations.
+    pub(super) fn answered(&mut self, node: NodeNumber, op: usize, n: u64, service_ns: u64) {
+        self.answers.push(NodeAnswers { service_ns, ops: n as u32, node, op: op as u16 });
     }
 
     /// Counts bytes that were read.
@@ -91,6 +99,8 @@ impl ByNode {
             let length = answers[from..].iter().take_while(is_own).count();
             let own = &answers[from..from + length];
             from += length;
+            let mut answered = BTreeMap::new();
+            own.iter().for_each(|it| *answered.entry(it.op).or_default() += u64::from(it.ops.max(1)));
             let service =
                 recorder.as_mut().filter(|_| length > 0).map_or_else(Latency::default, |recorder| {
                     recorder.reset();
@@ -105,6 +115,7 @@ impl ByNode {
                 bytes_in: *bytes_in,
                 bytes_out: *bytes_out,
                 service,
+                answered,
             })
         })
     }
@@ -127,6 +138,7 @@ mod tests {
 
     fn counts(by_node: &ByNode) -> Vec<(u16, u64, u64, u64, bool)> {
         let counts = |node: NodeCounts| {
+            assert_eq!(node.answered.values().sum::<u64>() - node.service.count(), u64::from(node.node == 2));
             (node.node, node.service.count(), node.bytes_in, node.bytes_out, node.errors.is_empty())
         };
         by_node.nodes().map(counts).collect()
@@ -143,9 +155,10 @@ mod tests {
         for (node, n, ns) in [(b, 3, 1000), (a, 1, 50), (b, 2, 9000)] {
             by_node.wrote(node, 10);
             by_node.read(node, 5);
-            by_node.good(node, n, ns);
+            by_node.answered(node, 4, n, ns);
         }
         by_node.errors(c).count_line(b"OOM x");
+        by_node.answered(c, 4, 0, 70);
         assert_eq!(counts(&by_node), [(0, 1, 5, 10, true), (2, 0, 0, 0, false), (7, 5, 10, 20, true)]);
         let of_b = by_node.nodes().last().unwrap().service;
         assert_eq!((of_b.min_ns(), of_b.max_ns()), (1000, 9000));

@@ -211,7 +211,7 @@ impl<'a> Replies<'a> {
         }
         counts.count_good(n, self.service_ns);
         if let Some(node) = self.node {
-            self.buffer.by_node.good(node, n, self.service_ns);
+            self.buffer.by_node.answered(node, place, n, self.service_ns);
         }
     }
 
@@ -275,6 +275,9 @@ impl<'a> Replies<'a> {
     pub(super) fn end_failed(&mut self, op: OpId) {
         *self.in_flight -= 1;
         self.buffer.counts[op.index()].answered += 1;
+        if let Some(node) = self.node {
+            self.buffer.by_node.answered(node, op.index(), 0, self.service_ns);
+        }
     }
 
     /// Counts operations whose replies did not all arrive. If the first operation `has_failed`, its error is already

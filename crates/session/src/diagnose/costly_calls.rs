@@ -55,7 +55,26 @@ pub(super) fn is_costly(command: &CommandUse) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{diagnose::fixture::first, server::CommandStat};
+    use crate::{
+        diagnose::fixture::first,
+        server::{CommandStat, Status},
+        session::{Interval, Moment, OperationInterval, Record},
+    };
+
+    #[test]
+    fn only_the_requests_of_the_load_to_this_node_are_left_out() {
+        let requests = |n| [("GET".to_owned(), n)].into();
+        let part = |n| OperationInterval { requests: requests(n), ..OperationInterval::default() };
+        let nodes = [(0, part(300)), (1, part(700))].into();
+        let interval = Interval { t_s: 1.0, requests: requests(1000), nodes, ..Interval::default() };
+        let gets = CommandStat { calls: 5300, usec: 5300, ..CommandStat::default() };
+        let stats = [("get".to_owned(), gets)].into();
+        let status = Status { poll_s: Some(1.0), command_stats: stats, ..Status::default() };
+        let mut now = RecentState::default();
+        now.push(&Record::Interval(Box::new(interval)));
+        now.push(&Record::Server(Box::new(Moment::new(1.0, status))));
+        assert_eq!(now.commands().iter().map(|command| command.per_s).collect::<Vec<_>>(), [5000.0]);
+    }
 
     #[test]
     fn calls_of_four_milliseconds_are_found_by_their_sum() {

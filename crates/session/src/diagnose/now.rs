@@ -64,6 +64,8 @@ pub(super) struct RecentState {
 struct AnsweredRequests {
     /// The number of requests by command; the command names are in lower case, as in the server's statistics.
     requests: BTreeMap<String, u64>,
+    /// The part of these requests that the first node answered.
+    to_first: BTreeMap<String, u64>,
     /// The number of requests of each operation and the sum of their times in microseconds, by the operation's name.
     operations: BTreeMap<String, (f64, f64)>,
 }
@@ -73,8 +75,13 @@ impl AnsweredRequests {
         let operation = |(name, part): (&String, &OperationInterval)| {
             (name.clone(), (part.ops as f64, part.ops as f64 * part.service.mean_ns() / 1e3))
         };
+        let counted = |counts: &BTreeMap<String, u64>| {
+            counts.iter().map(|(name, n)| (name.to_lowercase(), *n)).collect()
+        };
+        let first = interval.nodes.get(&0).map(|part| counted(&part.requests)).unwrap_or_default();
         Self {
-            requests: interval.requests.iter().map(|(name, n)| (name.to_lowercase(), *n)).collect(),
+            requests: counted(&interval.requests),
+            to_first: if interval.nodes.is_empty() { counted(&interval.requests) } else { first },
             operations: interval.commands.iter().map(operation).collect(),
         }
     }
@@ -266,7 +273,7 @@ impl RecentState {
                 *own += status.own.get(name).unwrap_or(&0);
             }
         }
-        let requests = self.requests();
+        let requests = self.answered(|answers| &answers.to_first);
         let command = |(name, (stat, asked)): (&str, (CommandStat, u64))| {
             let (n, own) = (stat.calls as f64, (asked + requests.get(name).unwrap_or(&0)) as f64);
             // The counts of the load and those of the server end at different moments.
@@ -284,8 +291,12 @@ impl RecentState {
     /// Returns the number of requests of the load in the last seconds, by the command's name in the server's
     /// statistics.
     pub(super) fn requests(&self) -> BTreeMap<&str, u64> {
+        self.answered(|answers| &answers.requests)
+    }
+
+    fn answered(&self, of: fn(&AnsweredRequests) -> &BTreeMap<String, u64>) -> BTreeMap<&str, u64> {
         let mut requests = BTreeMap::new();
-        for (name, n) in self.answers.since(self.t_s - COMMANDS_S).flat_map(|answers| &answers.requests) {
+        for (name, n) in self.answers.since(self.t_s - COMMANDS_S).flat_map(of) {
             *requests.entry(name.as_str()).or_default() += n;
         }
         requests

@@ -35,6 +35,7 @@ impl OperationInterval {
     pub fn merge(&mut self, later: &Self) {
         add_up!(self += later, ops drained out_of_rate hits misses conflicts not_found bytes_in bytes_out);
         add_counts(&mut self.errors, &later.errors);
+        add_counts(&mut self.requests, &later.requests);
         self.service.merge(&later.service);
         merge_some(&mut self.response, later.response.as_ref());
         if let Some(later) = &later.steps {

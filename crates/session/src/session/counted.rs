@@ -76,11 +76,16 @@ pub(super) fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     buffer.connections_lost.add_to(&mut interval.connections_lost);
     buffer.connects_failed.add_to(&mut interval.connects_failed);
     for counts in buffer.by_node.nodes() {
-        let NodeCounts { node, errors, bytes_in, bytes_out, service } = counts;
+        let NodeCounts { node, errors, bytes_in, bytes_out, service, answered } = counts;
         let ops = service.count();
         let mut part =
             OperationInterval { ops, bytes_in, bytes_out, service, ..OperationInterval::default() };
         errors.add_to(&mut part.errors);
+        for (expected, n) in
+            (0..).zip(buffer.operations.iter()).filter_map(|(op, it)| Some((it, answered.get(&op)?)))
+        {
+            expected.requests.iter().for_each(|request| add_count(&mut part.requests, &request.command, *n));
+        }
         interval.nodes.entry(node).or_default().merge(&part);
     }
     interval.add_slots(buffer.by_node.slots.iter().map(|(slot, requests)| (*slot, (*requests).into())));

@@ -215,6 +215,9 @@ pub struct OperationInterval {
     pub not_found: u64,
     /// Errors by kind.
     pub errors: BTreeMap<String, u64>,
+    /// Answered requests to a node by command, as in [`Interval::requests`]. Only results of nodes have these counts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub requests: BTreeMap<String, u64>,
     /// Bytes read as replies to the operation.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub bytes_in: u64,
