@@ -3,7 +3,7 @@
 use crate::support::{
     Server,
     program::{records, redyno},
-    terminal::Terminal,
+    terminal::{Terminal, quit},
     wait_for,
 };
 use rustix::process::Signal;
@@ -50,8 +50,7 @@ fn a_terminal_that_stalls_stops_the_screen_and_nothing_else() {
     terminal.wait_for("the new figures", |screen| {
         (screen.contains("2 clients 7") && screen.contains("● LOAD")).then_some(())
     });
-    terminal.press("q");
-    assert_eq!(terminal.end().0, Some(0));
+    quit(terminal, &server);
     assert_eq!(server.cli(&["DBSIZE"]), "0");
 }
 
@@ -67,7 +66,9 @@ fn a_session_ends_properly_though_its_terminal_has_stalled() {
             None => terminal.press("\x03"),
         }
         let code = terminal.exit_code();
-        assert_eq!(code, Some(if signal.is_some() { 130 } else { 0 }), "{signal:?}");
+        terminal.stall(false);
+        terminal.wait_for("the terminal as it was", |_| terminal.is_given_back().then_some(()));
+        assert_eq!(code, Some(if signal.is_some() { 130 } else { 0 }), "{signal:?}: {}", terminal.text());
         let recorded = records(&std::fs::read_to_string(&file).unwrap());
         assert!(
             matches!(recorded.last(), Some(redyno::session::Record::End(_))),
@@ -75,8 +76,6 @@ fn a_session_ends_properly_though_its_terminal_has_stalled() {
             recorded.last()
         );
         assert_eq!(server.cli(&["DBSIZE"]), "0", "{signal:?}");
-        terminal.stall(false);
-        terminal.wait_for("the terminal as it was", |_| terminal.is_given_back().then_some(()));
     }
 }
 
@@ -88,7 +87,7 @@ fn count(bytes: &[u8], what: &[u8]) -> usize {
 fn a_screen_under_load_keeps_to_its_bytes_and_asks_the_terminal_nothing_more() {
     let server = Server::redis().start();
     let port = server.port_text();
-    let mut terminal = Terminal::start(&redyno(&["-p", &port, "--load"]), 120, 36);
+    let terminal = Terminal::start(&redyno(&["-p", &port, "--load"]), 120, 36);
     terminal.wait_for_time("00:00:12");
     let first = terminal.bytes().len();
     terminal.wait_for_time("00:00:18");
@@ -97,6 +96,5 @@ fn a_screen_under_load_keeps_to_its_bytes_and_asks_the_terminal_nothing_more() {
     assert!(a_second < 20_000, "{a_second} bytes/s");
     assert_eq!(count(&sent, b"\x1b[6n") + count(&sent, b"\x1b[c"), 0, "the terminal was asked something");
 
-    terminal.press("q");
-    assert_eq!(terminal.end().0, Some(0));
+    quit(terminal, &server);
 }
