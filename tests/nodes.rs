@@ -168,6 +168,13 @@ fn a_node_that_joins_gets_its_share_and_one_that_leaves_loses_no_request() {
     (0..40).for_each(|slot| nodes.move_slot(slot, 0, 3));
     wait_for("load on the new node", || (nodes.0[3].calls(&[], "get") > 10).then_some(()));
     (0..40).for_each(|slot| nodes.move_slot(slot, 3, 0));
+    nodes.wait_until_without_slots(3);
+    // Until the load knows this too, its requests go to the node, and would be lost with the node. Slot 39, which moved
+    // last, has keys, so a redirect shows the move. Only a segment that begins now has no earlier records.
+    let segment = session.turn(|knobs| knobs.pipeline = 3);
+    session.wait_for("three owners", |records| {
+        intervals(records).find(|interval| (interval.segment, interval.owners) == (segment, 3)).map(drop)
+    });
     wait_for_ops(&mut session, ENOUGH);
     let of_the_left = nodes.0[3].calls(&[], "get");
     nodes.leave();

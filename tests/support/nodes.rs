@@ -60,6 +60,19 @@ impl Nodes {
         self.wait_until_ok();
     }
 
+    /// Waits until all nodes know that node `n` has no slot. A node that forgets the owner of a slot refuses requests.
+    pub fn wait_until_without_slots(&self, n: usize) {
+        let id = self.id(n);
+        for node in &self.0 {
+            wait_for("a node without slots", || {
+                let nodes = node.cli(&["CLUSTER", "NODES"]);
+                let line = nodes.lines().find(|line| line.starts_with(&id))?;
+                // The slots follow the state of the link.
+                line.ends_with(" connected").then_some(())
+            });
+        }
+    }
+
     /// Ends the last node, which has no slot, after all others have forgotten it.
     pub fn leave(&mut self) {
         let (id, left) = (self.id(self.0.len() - 1), self.0.pop());
