@@ -222,9 +222,10 @@ impl<'a> Replies<'a> {
         self.count_found(op, misses, found)
     }
 
-    /// Counts an operation without an error that had a miss.
-    pub(super) fn count_not_found(&mut self, op: OpId) {
-        self.buffer.counts[op.index()].not_found += 1;
+    /// Counts an operation without an error, if it `has_missed`.
+    #[inline]
+    pub(super) fn count_not_found(&mut self, op: OpId, has_missed: bool) {
+        self.buffer.counts[op.index()].not_found += u64::from(has_missed);
     }
 
     /// Records that the first step of an operation was answered without an error, and whether the reply is a miss.

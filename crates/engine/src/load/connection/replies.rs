@@ -238,9 +238,7 @@ impl LoadConnection {
             let response_ns = dues.get(answered.place()).map(|due_ns| now_ns.saturating_sub(*due_ns));
             answered.whole += 1;
             replies.take_good(op, n, reply == Reply::Nil, response_ns);
-            if std::mem::take(&mut answered.has_missed) {
-                replies.count_not_found(op);
-            }
+            replies.count_not_found(op, std::mem::take(&mut answered.has_missed));
         }
         self.begin_reply(&bytes[bytes.len() - uncounted..], replies);
         Ok(())
