@@ -2,9 +2,16 @@
 //!
 //! ```text
 //!  file ─► requests and expected replies ─► batches ─► the server's replies ─► as in the file? missing? different?
+//!  file again, if records differ ─► as another record with the same key?
 //! ```
+//! If several records have the same key, the record that a client wrote last is the one on the server.
 
-use std::{io::Write, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    hash::{DefaultHasher, Hash, Hasher},
+    io::Write,
+    time::Duration,
+};
 
 use anyhow::Context as _;
 
@@ -26,6 +33,8 @@ const REQUESTS_PER_BATCH: usize = 256;
 const BYTES: usize = 256 * 1024;
 /// The largest number of differing records that the output names.
 const NAMED: usize = 5;
+/// The largest number of differing records that are compared with the other records, which needs memory.
+const MOST_REPLACED: usize = 1 << 20;
 /// The largest length of a server error in the output, in characters.
 const LONGEST_ERROR: usize = 120;
 
@@ -35,8 +44,11 @@ struct VerifyCounts {
     records: u64,
     missing: u64,
     different: u64,
-    /// The first records that differ.
-    named: Vec<String>,
+    /// The numbers and texts of the first missing records.
+    named: Vec<(u64, String)>,
+    /// The records that differ, by the hashes of what the server has in place of their steps: their number, and the
+    /// number and the text of the first of them.
+    replaced: BTreeMap<Vec<u64>, (u64, (u64, String))>,
 }
 
 /// Returns the plan to read back the records that a run with the same options wrote.
@@ -73,8 +85,10 @@ pub(super) fn plan(plan: SessionPlan) -> PlanResult {
 fn run(mut records: ReadBack, target: &Target, limit: Duration) -> Result<(), Failure> {
     let mut talk = talk(target, None, limit).map_err(anyhow::Error::from)?;
     let began = std::time::Instant::now();
-    let found = read(&mut records, &mut talk, limit)?;
-    let summary = found.summary(began.elapsed());
+    let mut again = records.again();
+    let mut found = read(&mut records, &mut talk, limit)?;
+    let shared = found.find_shared(&mut again).map_err(anyhow::Error::from)?;
+    let summary = found.summary(began.elapsed(), shared);
     writeln!(StreamText::stdout(), "{summary}").context("cannot write to stdout")?;
     if found.missing + found.different == 0 {
         return Ok(());
@@ -137,7 +151,15 @@ fn batch(records: &mut ReadBack) -> Result<Vec<Vec<RecordCheck>>, DatasetError> 
 enum RecordComparison {
     Same,
     Missing,
-    Different(String),
+    /// The hash of what the server has, and how it differs.
+    Different(u64, String),
+}
+
+/// Returns the hash of a reply to the request that reads a record back.
+fn hash(asked: &RecordCheck, reply: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&asked.question, reply).hash(&mut hasher);
+    hasher.finish()
 }
 
 impl RecordComparison {
@@ -145,8 +167,8 @@ impl RecordComparison {
         match reply {
             _ if bytes == asked.answer => Self::Same,
             _ if bytes == asked.nothing => Self::Missing,
-            Reply::Error(line) => Self::Different(untrusted::at_most(line, LONGEST_ERROR)),
-            _ => Self::Different("differs".to_owned()),
+            Reply::Error(line) => Self::Different(0, untrusted::at_most(line, LONGEST_ERROR)),
+            _ => Self::Different(hash(asked, bytes), "differs".to_owned()),
         }
     }
 }
@@ -154,30 +176,76 @@ impl RecordComparison {
 impl VerifyCounts {
     fn take(&mut self, record: &[RecordCheck], answers: Vec<RecordComparison>) {
         self.records += 1;
-        let bad = record.iter().zip(answers).find_map(|(asked, answer)| match answer {
-            RecordComparison::Same => None,
-            RecordComparison::Missing => Some((asked, None)),
-            RecordComparison::Different(how) => Some((asked, Some(how))),
-        });
-        let Some((asked, how)) = bad else { return };
-        let count = if how.is_some() { &mut self.different } else { &mut self.missing };
-        *count += 1;
+        let (mut first, mut is_missing, mut hashes) = (None, false, Vec::new());
+        for (asked, answer) in record.iter().zip(answers) {
+            let how = match answer {
+                RecordComparison::Same => continue,
+                RecordComparison::Missing => {
+                    is_missing = true;
+                    "is missing".to_owned()
+                }
+                RecordComparison::Different(hash, how) => {
+                    hashes.push(hash);
+                    how
+                }
+            };
+            let text = || format!("  record {}, {}: {how}", grouped(self.records), asked.shown_key());
+            first.get_or_insert_with(|| (self.records, text()));
+        }
+        let Some(first) = first else { return };
+        if !is_missing {
+            self.different += 1;
+            if self.replaced.len() < MOST_REPLACED || self.replaced.contains_key(&hashes) {
+                self.replaced.entry(hashes).or_insert((0, first)).0 += 1;
+            }
+            return;
+        }
+        self.missing += 1;
         if self.named.len() < NAMED {
-            let (number, key) = (grouped(self.records), asked.shown_key());
-            let how = how.unwrap_or_else(|| "is missing".to_owned());
-            self.named.push(format!("  record {number}, {key}: {how}"));
+            self.named.push(first);
         }
     }
 
-    fn summary(&self, took: Duration) -> String {
+    /// Finds the records in whose place the server has another record of the file with the same key. Returns the number
+    /// of these records, which do not count as different.
+    fn find_shared(&mut self, file: &mut ReadBack) -> Result<u64, DatasetError> {
+        let (mut shared, mut seen) = (0, BTreeSet::new());
+        let wanted: BTreeSet<u64> = self.replaced.keys().flatten().copied().collect();
+        while !wanted.is_empty() {
+            let record = file.next_record()?;
+            if record.is_empty() {
+                break;
+            }
+            seen.extend(
+                record.iter().map(|asked| hash(asked, &asked.answer)).filter(|it| wanted.contains(it)),
+            );
+        }
+        for (hashes, (count, first)) in std::mem::take(&mut self.replaced) {
+            match hashes.iter().all(|hash| seen.contains(hash)) {
+                true => shared += count,
+                false => self.named.push(first),
+            }
+        }
+        self.different -= shared;
+        self.named.sort_unstable();
+        self.named.truncate(NAMED);
+        Ok(shared)
+    }
+
+    fn summary(&self, took: Duration, shared: u64) -> String {
         let records = count_with_noun(self.records, "record");
         let took = format!("read back in {:.2} s", took.as_secs_f64());
+        let shared = match shared {
+            0 => String::new(),
+            shared => format!("; {} replaced by another record with the same key", grouped(shared)),
+        };
         if self.named.is_empty() {
-            return format!("{records} {took}: all are as in the file");
+            return format!("{records} {took}: all are as in the file{shared}");
         }
         let counts = format!("{} missing, {} different", grouped(self.missing), grouped(self.different));
         let more = self.missing + self.different - self.named.len() as u64;
         let more = if more > 0 { format!("\n  and {} more", grouped(more)) } else { String::new() };
-        format!("{records} {took}: {counts}\n{}{more}", self.named.join("\n"))
+        let named: String = self.named.iter().map(|(_, text)| format!("\n{text}")).collect();
+        format!("{records} {took}: {counts}{shared}{named}{more}")
     }
 }

@@ -76,6 +76,13 @@ fn can_be_read_back(step: &CommandStep) -> bool {
 }
 
 impl ReadBack {
+    /// Returns the same commands from the first record on.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        let (dataset, taken) = (self.dataset.first(u64::MAX), CurrentRecord::default());
+        Self { dataset, left: self.left, taken, steps: self.steps.clone() }
+    }
+
     /// Returns the commands that read the next record back, one command for each step. The result is empty after the
     /// last record.
     ///
