@@ -24,7 +24,7 @@ const OF_MODULES: [(&str, &str); 3] =
     [("search", "search"), ("vectors", "search"), ("vector-set", "vectorset")];
 
 /// Those of servers by HTTP.
-const OF_HTTP: [&str; 1] = ["opensearch"];
+const OF_HTTP: [&str; 2] = ["opensearch", "opensearch-knn"];
 
 /// Those that both have.
 const OF_BOTH: [&str; 8] =
@@ -34,7 +34,7 @@ const OF_BOTH: [&str; 8] =
 fn of_redis() -> Vec<String> {
     let mut names = listed();
     assert!(names.len() > 10 && names.iter().any(|name| name == OF_MEMCACHED[0]), "{names:?}");
-    names.retain(|name| ![OF_MEMCACHED, OF_HTTP].concat().contains(&name.as_str()));
+    names.retain(|name| !OF_MEMCACHED.iter().chain(&OF_HTTP).any(|other| other == name));
     names
 }
 

@@ -14,7 +14,7 @@ use crate::{
     clock::Clock,
     endpoint::{Talk, Target, talk},
     events::EventKind,
-    protocol::{Dialect, Reply},
+    protocol::{Dialect, Reply, body_of},
     untrusted,
     workload::{Draws, VectorQuery, VectorSearch, Workload},
 };
@@ -28,6 +28,8 @@ const PAUSES: u32 = 20;
 const LIMIT: Duration = Duration::from_secs(1);
 /// The longest accepted reply: 16 MiB.
 const LONGEST: usize = 16 << 20;
+/// The longest error of an HTTP server that is shown, in bytes.
+const LONGEST_SHOWN: usize = 200;
 /// The pause after a failed search: 1 s.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -96,13 +98,19 @@ fn ask(target: &Target, line: &mut Option<Talk>, query: &VectorQuery) -> Result<
     let mut talk = match line.take() {
         Some(talk) => talk,
         None => {
-            talk(target, Some("redyno-recall"), LIMIT).map_err(|error| error.to_string())?.bounded(LONGEST)
+            let talk = talk(target, Some("redyno-recall"), LIMIT).map_err(|error| error.to_string())?;
+            talk.bounded(LONGEST).with_bodies()
         }
     };
     let mut answer = Ok(Vec::new());
     let read = |bytes: &[u8], reply: Reply| {
-        let is_error = matches!(reply, Reply::Error(_));
-        answer = if is_error { Err(untrusted::bytes(bytes.trim_ascii())) } else { Ok(bytes.to_vec()) };
+        answer = match reply {
+            Reply::Error(line) if !target.dialect.has_keys() => {
+                Err(untrusted::at_most(&[line, b": ", &body_of(bytes)].concat(), LONGEST_SHOWN))
+            }
+            Reply::Error(_) => Err(untrusted::bytes(bytes.trim_ascii())),
+            _ => Ok(bytes.to_vec()),
+        };
     };
     talk.count(&[&query.command]);
     talk.ask(&query.request, 1, LIMIT, read).map_err(|error| error.to_string())?;

@@ -14,6 +14,7 @@ mod making;
 use super::{
     ArgumentPart, Derived, Dialect, FillSlots, KeyPart, UnsupportedCommand, append_vector,
     digits::digits,
+    list_of,
     request_parts::{ArgumentHead, LayoutElement, java_hash},
     resp,
 };
@@ -99,8 +100,14 @@ impl DerivedSlot {
     /// Appends the derived bytes: a vector, a hash, or the text `key:field:hash:hash…`, cut to its length. In the text,
     /// each hash is the hash of all text before it.
     fn append(&self, number: u64, out: &mut Vec<u8>) {
-        if let Derived::Vector(set, dimensions) = self.derived {
-            return append_vector((set, number), dimensions, out);
+        match self.derived {
+            Derived::Vector(set, dimensions) => return append_vector((set, number), dimensions, out),
+            Derived::VectorList(set, dimensions) => {
+                let mut vector = Vec::new();
+                append_vector((set, number), dimensions, &mut vector);
+                return out.extend_from_slice(list_of(&vector).as_bytes());
+            }
+            Derived::JavaHash | Derived::Value(..) => {}
         }
         let start = out.len();
         out.extend_from_slice(self.prefix.as_bytes());

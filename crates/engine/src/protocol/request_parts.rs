@@ -45,6 +45,8 @@ pub enum Derived<F> {
     /// The [vector](super::append_vector) of the key's number. The fields are the vector's set and its number
     /// of dimensions.
     Vector(u16, usize),
+    /// The same vector as a list of numbers in JSON, for the body of an HTTP request.
+    VectorList(u16, usize),
 }
 
 impl<F> Derived<F> {
@@ -54,13 +56,14 @@ impl<F> Derived<F> {
             Self::JavaHash => Derived::JavaHash,
             Self::Value(field, length) => Derived::Value(form(field), *length),
             Self::Vector(set, dimensions) => Derived::Vector(*set, *dimensions),
+            Self::VectorList(set, dimensions) => Derived::VectorList(*set, *dimensions),
         }
     }
 
     /// Returns the length of the data in bytes if all keys have the same length of data.
     pub(crate) fn length(&self) -> Option<usize> {
         match self {
-            Self::JavaHash => None,
+            Self::JavaHash | Self::VectorList(..) => None,
             Self::Value(_, length) => Some(*length),
             Self::Vector(_, dimensions) => Some(dimensions * size_of::<f32>()),
         }

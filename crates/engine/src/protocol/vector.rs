@@ -20,6 +20,12 @@ pub fn append_vector((set, number): (u16, u64), dimensions: usize, out: &mut Vec
     out.extend(components.flat_map(|it| (it / length).to_le_bytes()));
 }
 
+/// Returns the vector that these bytes encode as a list in JSON. Each number has as few digits as identify its FP32; an
+/// infinite number or NaN becomes `null`.
+pub fn list_of(bytes: &[u8]) -> String {
+    serde_json::to_string(&vector_of(bytes).collect::<Vec<_>>()).expect("a list of numbers is JSON")
+}
+
 /// Returns the components of the vector that these bytes encode.
 pub fn vector_of(bytes: &[u8]) -> impl Iterator<Item = f32> {
     bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
@@ -57,6 +63,9 @@ mod tests {
         assert!((one.iter().map(|it| it * it).sum::<f32>() - 1.0).abs() < 1e-5);
         assert_eq!(one, vector(0, 7));
         assert!(one != vector(1, 7) && one != vector(0, 8));
+        let bytes: Vec<u8> = one.iter().flat_map(|it| it.to_le_bytes()).collect();
+        assert_eq!(serde_json::from_str::<Vec<f32>>(&list_of(&bytes)).unwrap(), one);
+        assert_eq!(list_of(&[0.1, -1e-9_f32].map(f32::to_le_bytes).concat()), "[0.1,-1e-9]");
     }
 
     #[test]

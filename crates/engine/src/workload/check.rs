@@ -66,6 +66,18 @@ impl Workload {
                 "uses no key, so it is unknown how often it should run; use a set of keys such as {key}";
             return Err(invalid!("the prefill step '{step}' {why}"));
         }
+        let compiled = self.compiled().operations.iter();
+        let others = compiled.flat_map(|it| &it.steps).chain(setup).map(|step| (step, None));
+        let all = others.chain(prefill.iter().map(|step| (step, self.prefill_keyset(step))));
+        let stray = |(step, own): (&CommandStep, Option<u16>)| {
+            step.fragments().filter_map(Fragment::given).find(|set| own != Some(*set))
+        };
+        if let Some(set) = all.into_iter().find_map(stray) {
+            let keys = self.keyset(set).0;
+            return Err(invalid!(
+                "{{{keys}.next}} belongs into a prefill step after {{{keys}}}; elsewhere write {{{keys}}}"
+            ));
+        }
         self.check_receivers(1)?;
         if self.active_operations().next().is_none() {
             let next = "give at least one operation a weight";

@@ -136,9 +136,10 @@ impl Chooser {
         same_slot::next(number, self.first..self.first + self.count)
     }
 
-    /// Returns the number in the name of key number `number`: the same number, or its hash.
+    /// Returns the number in the name of key number `number`: the same number, or its hash. After the last key, the last
+    /// key is repeated.
     pub(super) fn named(&self, number: u64) -> u64 {
-        self.form.named(number)
+        self.form.named(number.min(self.first + (self.count - 1)))
     }
 
     /// Draws a key of set number `set`. Returns the number in the key's name.

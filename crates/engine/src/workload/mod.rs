@@ -31,6 +31,7 @@ mod growth;
 mod hottest;
 mod http_fields;
 mod inline;
+mod json_vectors;
 mod key_form;
 mod key_names;
 mod key_places;

@@ -14,10 +14,19 @@ use super::{
 pub(super) struct PrefillStep {
     pub(super) step: CommandStep,
     pub(super) numbers: Range<u64>,
+    /// The number of keys that each request of the step writes.
+    pub(super) each: u64,
     /// The number of the set to which these keys belong.
     pub(super) set: u16,
     /// Whether the name of a key is a complete argument of the step.
     is_whole: bool,
+}
+
+impl PrefillStep {
+    /// Returns the number of requests. If the keys do not fill the last request, the request repeats the last key.
+    pub(super) fn requests(&self) -> u64 {
+        (self.numbers.end - self.numbers.start).div_ceil(self.each)
+    }
 }
 
 impl Workload {
@@ -37,7 +46,7 @@ impl Workload {
 
     /// Returns the set of keys for which a step runs: the first set in the step with several keys, or else the first
     /// set.
-    fn prefill_keyset(&self, step: &CommandStep) -> Option<u16> {
+    pub(super) fn prefill_keyset(&self, step: &CommandStep) -> Option<u16> {
         let sets = || step.fragments().filter_map(Fragment::draws);
         sets().find(|set| self.keyset(*set).1.count != Some(1)).or_else(|| sets().next())
     }
@@ -50,7 +59,8 @@ impl Workload {
             step.0.iter_mut().flatten().find(|fragment| fragment.draws() == Some(set))?.give(set);
             let keys = self.keyset(set).1;
             let is_whole = !keys.bare && step.0.contains(&vec![Fragment::Given(set)]);
-            Some(PrefillStep { step, numbers: keys.numbers(keyspace), set, is_whole })
+            let each = step.fragments().filter_map(Fragment::given).count() as u64;
+            Some(PrefillStep { step, numbers: keys.numbers(keyspace), each, set, is_whole })
         };
         self.compiled().prefill.iter().filter_map(filled)
     }
@@ -58,8 +68,7 @@ impl Workload {
     /// Returns the number of requests in the prefill, which writes the keys before a load with `keyspace`
     /// keys.
     pub fn prefill_requests(&self, keyspace: u64) -> u64 {
-        let requests = self.prefill_steps(keyspace).map(|filled| filled.numbers.end - filled.numbers.start);
-        requests.fold(0, u64::saturating_add)
+        self.prefill_steps(keyspace).map(|filled| filled.requests()).fold(0, u64::saturating_add)
     }
 
     /// Returns the keys that the prefill writes for a load with `keyspace` keys.
@@ -218,6 +227,28 @@ mod tests {
         assert!(label == "LPUSH" && last.starts_with(&format!("LPUSH {} k:a:", key("b", 8))), "{last}");
         let span: KeySpan = [("a:".to_owned(), 0..3), ("b:".to_owned(), 7..9)].into_iter().collect();
         assert_eq!([workload.prefilled_keys(10), workload.prefilled_names(10)], [span.clone(), span]);
+    }
+
+    #[test]
+    fn a_request_of_a_prefill_may_write_several_keys() {
+        let workload = of(&["GET {a}"], &["MSET {a} {a.same.hash} {a.next} {a.same.hash}", "SET {b} x"]);
+        assert_eq!((workload.check(), workload.prefill_requests(10)), (Ok(()), 4));
+        let values = Values::new(&workload, 4, 1);
+        let program = Program::of_prefill(&workload, Dialect::Resp2, 10, values, &KeyNames::given(""));
+        let keys = |number| {
+            let mut out = OutgoingRequests::default();
+            program.append_nth(number, &mut Draws::new(1), &mut out);
+            let text = String::from_utf8(out.bytes).unwrap();
+            text.split("\r\n").filter(|word| word.contains(":0")).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let key = |set: &str, n: u64| format!("{set}:{n:012}");
+        // The last key is repeated where none follows.
+        assert_eq!([keys(0), keys(1)], [[key("a", 0), key("a", 1)], [key("a", 2), key("a", 2)]]);
+        assert_eq!(keys(2), [key("b", 7)]);
+        for (operation, prefill) in [("GET {a.next}", "SET {a} x"), ("GET {a}", "SADD {b} {a.next}")] {
+            let error = of(&[operation], &[prefill]).check().unwrap_err().to_string();
+            assert!(error.starts_with("{a.next} belongs into a prefill step after {a}"), "{error}");
+        }
     }
 
     #[test]

@@ -66,6 +66,7 @@ files!(
     "vectors",
     "vector-set",
     "opensearch",
+    "opensearch-knn",
     "alibaba-cluster",
     "alibaba-threads",
     "alibaba-bitmap",
@@ -245,9 +246,8 @@ mod tests {
         assert!(said.iter().all(|(checked, _)| checked.is_ok()), "{said:?}");
         // For HTTP, every method that may change data counts as a command with literal keys.
         let named = |preset: &Workload| !preset.literal_writes().is_empty();
-        assert!(
-            presets()
-                .all(|preset| !preset.about.is_empty() && named(preset) == (preset.name == "opensearch"))
-        );
+        assert!(presets().all(
+            |preset| !preset.about.is_empty() && named(preset) == (preset.name.starts_with("opensearch"))
+        ));
     }
 }

@@ -204,7 +204,8 @@ impl Program {
         let number = self.share.nth(number);
         let place = self.templates.asked.partition_point(|(upto, ..)| *upto <= number);
         let before = place.checked_sub(1).map_or(0, |before| self.templates.asked[before].0);
-        self.fill(&self.templates.asked[place], self.templates.firsts[place] + (number - before), draws, out)
+        let (first, each) = self.templates.firsts[place];
+        self.fill(&self.templates.asked[place], first + (number - before) * each, draws, out)
     }
 
     /// Returns the first key of operation `op` in these bytes. If the operation has no key, returns `None`, and any

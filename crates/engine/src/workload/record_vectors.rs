@@ -8,8 +8,8 @@
 use super::{
     Draws, KeyNames, Operation, OutgoingRequests, Portion, Program, Values, VectorSearch, Workload,
     step::{CommandStep, Fragment},
-    stored_vectors::{Metric, RecordVectors, words_of},
-    vectors::{VectorSource, check_size, place_of, vectors},
+    stored_vectors::{Metric, RecordVectors, next_of, words_of},
+    vectors::{BY_HTTP, VectorSource, check_size, place_of, vectors},
 };
 use crate::protocol::Dialect;
 
@@ -27,7 +27,11 @@ impl Workload {
     ) -> Result<Option<VectorSearch>, String> {
         let Some(dataset) = &self.dataset else { return Ok(None) };
         let of = |step: &CommandStep| step.command().unwrap_or_default();
-        let is_search = |step: &CommandStep| matches!(of(step).as_str(), "VSIM" | "FT.SEARCH");
+        let is_http = dialect.site().is_some();
+        let is_search = |step: &CommandStep| match of(step).as_str() {
+            "VSIM" | "FT.SEARCH" => true,
+            _ => is_http && step.0.get(1).is_some_and(|path| path.iter().any(is_search_path)),
+        };
         let all = || {
             let both = self.operations.iter().zip(&self.compiled().operations);
             both.filter_map(|(it, compiled)| {
@@ -45,7 +49,8 @@ impl Workload {
             let alone = Self { operations, dataset: Some(dataset.first(u64::MAX)), ..self.clone() };
             Program::new(&alone, dialect, keyspace, Values::new(&alone, 32, 1), names)
         };
-        let words = words_of(&alone(stores), &mut (Draws::new(1), OutgoingRequests::default()));
+        let mut drawn = (Draws::new(1), OutgoingRequests::default());
+        let words = words_of(&next_of(&alone(stores), &mut drawn));
         let derived = vectors(search).next().map(|(_, dimensions)| dimensions * size_of::<f32>());
         let is_vector = |place: &usize| {
             let portion = whole(&store.0[*place]);
@@ -54,11 +59,15 @@ impl Workload {
             derived
                 .map_or(is_same && length.is_multiple_of(4), |derived| portion.is_some() && length == derived)
         };
-        let vector = (0..store.0.len()).filter(|_| !search.has_word("ELE")).find(is_vector);
+        let vector = match is_http {
+            true => Some(BY_HTTP.1).filter(|place| words.get(*place).is_some_and(|it| !it.is_empty())),
+            false => (0..store.0.len()).filter(|_| !search.has_word("ELE")).find(is_vector),
+        };
         let Some(vector) = vector else { return Ok(None) };
         let is_of_record =
             |place: &usize| store.0[*place].iter().any(|it| matches!(it, Fragment::OfRecord(_)));
         let name = (1..store.0.len()).find(|place| *place != vector && is_of_record(place));
+        let name = if is_http { Some(BY_HTTP.0) } else { name };
         let name = name.ok_or("the operation that stores the vectors gives them no name from the record")?;
         if stores.weight > 0 {
             return Err(format!(
@@ -80,21 +89,32 @@ impl Workload {
             it => derived.is_some() && matches!(it, Fragment::Derived(..)),
         };
         let (query, source) = (place_of(search, is_query), VectorSource::Records(Box::new(records)));
-        Ok(Some(VectorSearch { program: alone(searches), query, dimensions, source }))
+        let query = if is_http { BY_HTTP.1 } else { query };
+        let by_http = self.neighbours_by_http(dialect);
+        Ok(Some(VectorSearch { program: alone(searches), query, dimensions, by_http, source }))
     }
 
     /// Returns the metric of the index that the setup creates.
     fn metric(&self) -> Result<Metric, String> {
         let text = self.setup.steps.join(" ").to_ascii_uppercase();
-        let mut words = text.split_ascii_whitespace().skip_while(|word| *word != "DISTANCE_METRIC");
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|it| !it.is_empty());
+        let mut words = words.skip_while(|word| !["DISTANCE_METRIC", "SPACE_TYPE"].contains(word));
         match words.nth(1) {
             Some("L2") => Ok(Metric::Euclidean),
-            Some("IP") => Ok(Metric::InnerProduct),
-            Some("COSINE") => Ok(Metric::Cosine),
-            _ => Err("the metric of the index is unknown; create the index in [setup], with DISTANCE_METRIC"
-                .to_owned()),
+            Some("IP" | "INNERPRODUCT") => Ok(Metric::InnerProduct),
+            Some("COSINE" | "COSINESIMIL") => Ok(Metric::Cosine),
+            _ => Err(
+                "the metric of the index is unknown; create the index in [setup], with DISTANCE_METRIC or \
+                      \"space_type\""
+                    .to_owned(),
+            ),
         }
     }
+}
+
+/// Returns whether the text is part of the path of a search by HTTP.
+fn is_search_path(text: &Fragment) -> bool {
+    matches!(text, Fragment::Text(text) if memchr::memmem::find(text, b"/_search").is_some())
 }
 
 /// Returns the part of a record of which a word consists.
@@ -105,7 +125,10 @@ fn whole(word: &[Fragment]) -> Option<&Portion> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Settings, WorkloadChoice};
+    use crate::{
+        protocol::HttpSite,
+        workload::{Settings, WorkloadChoice},
+    };
 
     const DIMENSIONS: usize = 4;
     type Distance = dyn Fn(&[f64], &[f64]) -> f64;
@@ -220,6 +243,23 @@ mod tests {
     }
 
     #[test]
+    fn by_http_vectors_are_lists_in_json_and_the_end_of_a_path_is_their_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = file(folder.path(), "v.fvecs");
+        let text = "[setup]\nsteps = ['PUT /i {\"space_type\":\"cosinesimil\"}']\n[[operation]]\nname = 'store'\n\
+            weight = 0\nsteps = ['PUT /i/_doc/__field:id__ {\"v\":__field:list__}']\n[[operation]]\nname = 'near'\n\
+            steps = ['POST /i/_search?x {\"knn\":{\"v\":{\"vector\":__field:list__,\"k\":4}}}']\n";
+        let workload = WorkloadChoice::parse(text, ("w", "w"), &Settings::default()).unwrap().workload;
+        let workload = workload.with_dataset(&file, None).unwrap();
+        let dialect = Dialect::Http(HttpSite::of("h", "/"));
+        let search = workload.vector_search(dialect, 1, &KeyNames::given("k")).unwrap().unwrap();
+        let (stored, query) = (search.stored(|| false), search.draw(&mut Draws::new(1)).unwrap());
+        assert_eq!((stored.components, stored.metric), (vectors().concat(), Metric::Cosine));
+        assert_eq!((stored.names.len(), stored.names.get(&b"59"[..])), (60, Some(&59)));
+        assert!(query.vector == vectors()[0] && query.neighbours == 4, "{query:?}");
+    }
+
+    #[test]
     fn a_search_whose_exact_neighbours_are_unknown_has_no_recall() {
         let folder = tempfile::tempdir().unwrap();
         let file = file(folder.path(), "v.fvecs");
@@ -228,7 +268,7 @@ mod tests {
         for (steps, error) in [
             ((store, "VSIM s FP32 __field:vector__ WITHSCORES"), "leave WITHSCORES out"),
             (("HSET d v __field:vector__", ft), "gives them no name from the record"),
-            (("HSET __field:id__ v __field:vector__", ft), "with DISTANCE_METRIC"),
+            (("HSET __field:id__ v __field:vector__", ft), "with DISTANCE_METRIC or \"space_type\""),
             ((store, "VSIM s ELE __field:id__"), "no search"),
             ((store, "GET __field:id__"), "no search"),
         ] {

@@ -7,12 +7,14 @@ use super::{Workload, WorkloadError};
 /// The highest value of a number in a search.
 pub const MAX_SEARCH_NUMBER: u32 = 1_000_000;
 
-/// A number in the searches (`VSIM`, or a command with `[KNN …]`) of a workload.
+/// A number in the searches (`VSIM`, a command with `[KNN …]`, or a body with `"knn":`) of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchNumber {
-    /// The number of nearest neighbours: the number after `KNN` or `COUNT`, and after `LIMIT 0` in the same search.
+    /// The number of nearest neighbours: the number after `KNN`, `COUNT` or `"k":`, and after `LIMIT 0` or `"size":` in
+    /// the same search.
     Neighbours,
-    /// The number of candidates that the server keeps during a search: the number after `EF_RUNTIME` or `EF`.
+    /// The number of candidates that the server keeps during a search: the number after `EF_RUNTIME`, `EF` or
+    /// `"ef_search":`.
     Ef,
 }
 
@@ -28,18 +30,19 @@ impl SearchNumber {
     /// Returns the words before the number in a step.
     fn words(self) -> &'static [&'static str] {
         match self {
-            Self::Neighbours => &["KNN ", "COUNT ", "LIMIT 0 "],
-            Self::Ef => &["EF_RUNTIME ", "EF "],
+            Self::Neighbours => &["KNN ", "COUNT ", "\"K\":", "LIMIT 0 ", "\"SIZE\":"],
+            Self::Ef => &["EF_RUNTIME ", "EF ", "\"EF_SEARCH\":"],
         }
     }
 
     fn places(self, step: &str) -> Vec<Range<usize>> {
         let step = step.to_ascii_uppercase();
-        if !step.starts_with("VSIM ") && !step.contains("[KNN ") {
+        if !step.starts_with("VSIM ") && !["[KNN ", "\"KNN\":"].iter().any(|word| step.contains(word)) {
             return Vec::new();
         }
         let place = |(at, word): (usize, &str)| {
-            let from = at + word.len();
+            let blanks = step[at + word.len()..].bytes().take_while(|byte| *byte == b' ').count();
+            let from = at + word.len() + blanks;
             let digits = step[from..].bytes().take_while(u8::is_ascii_digit).count();
             let is_word = !step[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
             (is_word && digits > 0).then_some(from..from + digits)
@@ -70,10 +73,9 @@ impl Workload {
     pub fn with_search_number(&self, number: SearchNumber, value: u32) -> Result<Self, WorkloadError> {
         let name = number.name();
         if self.search_number(number).is_none() {
-            let words =
-                number.words().iter().take(2).map(|word| word.trim()).collect::<Vec<_>>().join(" or ");
+            let words = number.words()[..2].iter().map(|word| word.trim()).collect::<Vec<_>>().join(" or ");
             return Err(invalid!(
-                "this workload has no search with {words}, so there is no {name} to change; choose vector-set or vectors"
+                "this workload has no search with {words}, so there is no {name} to change; choose vector-set, vectors or opensearch-knn"
             ));
         }
         if !(1..=MAX_SEARCH_NUMBER).contains(&value) {
@@ -95,7 +97,7 @@ mod tests {
     #[test]
     fn only_the_numbers_of_searches_are_found_and_changed() {
         let (neighbours, ef) = (SearchNumber::Neighbours, SearchNumber::Ef);
-        for name in ["vectors", "vector-set"] {
+        for name in ["vectors", "vector-set", "opensearch-knn"] {
             let workload = preset(name).unwrap();
             assert_eq!(
                 (workload.search_number(neighbours), workload.search_number(ef)),
@@ -124,7 +126,7 @@ mod tests {
         assert_eq!(error(&changed, 0), "ef must be between 1 and 1000000, not 0");
         assert_eq!(
             error(&of("PING"), 5),
-            "this workload has no search with EF_RUNTIME or EF, so there is no ef to change; choose vector-set or vectors"
+            "this workload has no search with EF_RUNTIME or EF, so there is no ef to change; choose vector-set, vectors or opensearch-knn"
         );
     }
 }

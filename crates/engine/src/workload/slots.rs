@@ -127,7 +127,8 @@ impl SlotFiller<'_> {
                 self.store_key(set, self.sources.sets[place].next_in_slot(self.noted[place]))
             }
             NumberSource::Given(set) => {
-                self.store_key(set, self.sources.sets[usize::from(set)].named(self.given))
+                self.given += 1;
+                self.store_key(set, self.sources.sets[usize::from(set)].named(self.given - 1))
             }
             NumberSource::Now => clock::unix_ms(),
             NumberSource::Cursor => std::mem::take(&mut self.draws.cursor),

@@ -84,6 +84,11 @@ impl Fragment {
         if let Self::New(set) = self.key() { Some(*set) } else { None }
     }
 
+    /// Returns the set of which the fragment is the next key in order.
+    pub(super) fn given(&self) -> Option<u16> {
+        if let Self::Given(set) = self.key() { Some(*set) } else { None }
+    }
+
     /// Returns the set whose last drawn key the fragment needs.
     pub(super) fn repeats(&self) -> Option<u16> {
         match self.key() {

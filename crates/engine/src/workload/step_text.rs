@@ -15,7 +15,8 @@ impl CommandStep {
     /// `{value}`, `{now}`, `{cas}`, `{number FROM..TO}`, `{number below N}`, and the names of keys and values
     /// of the `workload` in braces. `{stamp}` is the stamp of a message, if the workload has receivers.
     /// `{NAME.new}` is a new key of the set. `{NAME.same}` repeats the last key of the set.
-    /// `{NAME.same_slot}` is the next key in the cluster slot of the last key. `{NAME.hash}` is Java's hash
+    /// `{NAME.same_slot}` is the next key in the cluster slot of the last key. In a prefill, `{NAME.next}` is the next
+    /// key in order. `{NAME.hash}` is Java's hash
     /// of a key; `.hash` can also follow `.new`, `.same` and `.same_slot`. `{repeat 10: field{i} {value}}` is
     /// expanded. Other braces stay unchanged.
     ///
@@ -214,6 +215,7 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
                 (name, "same") => Fragment::Same(set(name)?),
                 (name, "same_slot") => Fragment::SameSlot(set(name)?),
                 (name, "new") => Fragment::New(set(name)?),
+                (name, "next") => Fragment::Given(set(name)?),
                 (key, "hash") => of_key(key, |_| Derived::JavaHash, workload)?,
                 _ => return None,
             },

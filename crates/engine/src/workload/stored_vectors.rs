@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Draws, OutgoingRequests, Program};
+use super::{Draws, OutgoingRequests, Program, json_vectors::name_and_vector};
 use crate::protocol::{RespValue, vector_of};
 
 /// The measure of the distance between two vectors.
@@ -67,7 +67,7 @@ impl RecordVectors {
         let mut all = StoredVectors { metric: self.metric, ..StoredVectors::default() };
         let mut drawn = (Draws::new(1), OutgoingRequests::default());
         for _ in (0..self.records).take_while(|_| !is_over()) {
-            let words = words_of(&self.program, &mut drawn);
+            let words = words_of(&next_of(&self.program, &mut drawn));
             let Some((vector, name)) = words.get(self.vector).zip(words.get(self.name)) else { continue };
             let vector: Vec<f32> = vector_of(vector).collect();
             if vector.len() != dimensions {
@@ -85,12 +85,20 @@ impl RecordVectors {
     }
 }
 
-/// Returns the words of the next request of a program.
-pub(super) fn words_of(program: &Program, (draws, out): &mut (Draws, OutgoingRequests)) -> Vec<Vec<u8>> {
+/// Returns the next request of a program.
+pub(super) fn next_of(program: &Program, (draws, out): &mut (Draws, OutgoingRequests)) -> Vec<u8> {
     out.clear();
     program.append(draws, out);
-    let request = out.wire(program.values());
-    let value = RespValue::read(&request);
-    let words = value.as_ref().and_then(RespValue::list).unwrap_or_default();
-    words.iter().filter_map(RespValue::text).map(<[u8]>::to_vec).collect()
+    out.wire(program.values())
+}
+
+/// Returns the words of a request. By HTTP, word 0 is the last part of the path, and word 1 the vector in the body.
+pub(super) fn words_of(request: &[u8]) -> Vec<Vec<u8>> {
+    match RespValue::read(request) {
+        Some(words) => {
+            let words = words.list().unwrap_or_default().iter();
+            words.filter_map(RespValue::text).map(<[u8]>::to_vec).collect()
+        }
+        None => name_and_vector(request).map(Vec::from).unwrap_or_default(),
+    }
 }

@@ -25,8 +25,8 @@ pub(super) struct Templates {
     pub(super) asked: Vec<(u64, OpId, Template)>,
     /// The sum of all weights.
     pub(super) total: u64,
-    /// In a prefill, the number of the first key of each operation.
-    pub(super) firsts: Vec<u64>,
+    /// In a prefill, the number of the first key of each operation, and the number of keys in a request.
+    pub(super) firsts: Vec<(u64, u64)>,
     /// The templates of the steps that must wait for replies.
     pub(super) later: Vec<(OpId, Vec<Template>)>,
     /// The expected replies to the first steps, as templates.
@@ -68,9 +68,9 @@ impl Templates {
         values: &Values,
     ) -> (Self, Vec<NumberSource>) {
         let filled: Vec<_> = workload.prefill_steps(keyspace).collect();
-        let firsts = filled.iter().map(|filled| filled.numbers.start).collect();
+        let firsts = filled.iter().map(|filled| (filled.numbers.start, filled.each)).collect();
         let asked = filled.into_iter().enumerate().map(|(place, filled)| OperationSpec {
-            share: filled.numbers.end - filled.numbers.start,
+            share: filled.requests(),
             place,
             steps: vec![filled.step],
         });

@@ -3,16 +3,20 @@
 use std::ops::Range;
 
 use super::{
-    Draws, KeyNames, OutgoingRequests, Program, Values, Workload,
+    Draws, KeyNames, OutgoingRequests, Program, SearchNumber, Values, Workload,
+    json_vectors::hits,
     step::{CommandStep, Fragment},
-    stored_vectors::{RecordVectors, StoredVectors},
+    stored_vectors::{RecordVectors, StoredVectors, words_of},
 };
-use crate::protocol::{Derived, Dialect, RespValue, append_vector, vector_of};
+use crate::protocol::{Derived, Dialect, append_vector, vector_of};
 
 /// The maximum size of all vectors for which exact neighbours are computed: 512 MiB.
 const MOST_BYTES: u64 = 512 << 20;
 /// The number of neighbours that VSIM and FT.SEARCH return by default, without `KNN` or `COUNT`.
 const USUAL_NEIGHBOURS: usize = 10;
+
+/// The words of an HTTP request with the name and with the vector, if the request stores a vector.
+pub(super) const BY_HTTP: (usize, usize) = (0, 1);
 
 /// A workload's search for nearest vectors.
 #[derive(Debug)]
@@ -22,6 +26,8 @@ pub struct VectorSearch {
     /// The index of the word with the query vector.
     pub(super) query: usize,
     pub(super) dimensions: usize,
+    /// The number of neighbours of a search by HTTP.
+    pub(super) by_http: Option<usize>,
     pub(super) source: VectorSource,
 }
 
@@ -80,13 +86,21 @@ impl Workload {
         let operations = self.operations.iter().zip(&self.compiled().operations);
         let mut searching = operations.filter(|(it, compiled)| it.weight > 0 && searches(&compiled.steps));
         let Some((operation, compiled)) = searching.next() else { return Ok(None) };
-        let query = place_of(&compiled.steps[0], |other| vector(other).is_some_and(|other| other.0 != set));
+        let is_query = |other: &Fragment| vector(other).is_some_and(|other| other.0 != set);
+        let query = dialect.site().map_or_else(|| place_of(&compiled.steps[0], is_query), |_| BY_HTTP.1);
         check_size(numbers.end - numbers.start, dimensions)?;
         let alone = Self { operations: vec![operation.clone()], ..self.clone() };
         let program = Program::new(&alone, dialect, keyspace, Values::new(&alone, 32, 1), names);
         let prefix = [names.prefix(), &self.keyset(set).1.prefix].concat().into_bytes();
         let source = VectorSource::Derived { prefix, numbers, set };
-        Ok(Some(VectorSearch { program, query, dimensions, source }))
+        let by_http = alone.neighbours_by_http(dialect);
+        Ok(Some(VectorSearch { program, query, dimensions, by_http, source }))
+    }
+
+    /// Returns the number of neighbours of the first search, if the searches are HTTP requests.
+    pub(super) fn neighbours_by_http(&self, dialect: Dialect) -> Option<usize> {
+        let neighbours = self.search_number(SearchNumber::Neighbours);
+        dialect.site().map(|_| neighbours.map_or(USUAL_NEIGHBOURS, |number| number as usize))
     }
 }
 
@@ -125,16 +139,17 @@ pub(super) fn place_of(step: &CommandStep, is_it: impl Fn(&Fragment) -> bool) ->
 }
 
 impl VectorSearch {
-    /// Draws a search. Returns `None` if the vector is not a complete argument of the command.
+    /// Draws a search. Returns `None` if the vector is not a complete argument of the command, or by HTTP not the first
+    /// list of numbers in the body.
     pub fn draw(&self, draws: &mut Draws) -> Option<VectorQuery> {
         let mut out = OutgoingRequests::default();
         self.program.append(draws, &mut out);
         let request = out.wire(self.program.values());
-        let value = RespValue::read(&request)?;
-        let words: Vec<&[u8]> = value.list()?.iter().filter_map(RespValue::text).collect();
+        let words = words_of(&request);
         let vector = words.get(self.query).filter(|it| it.len() == self.dimensions * size_of::<f32>())?;
-        let (vector, neighbours) = (vector_of(vector).collect(), neighbours(&words));
-        Some(VectorQuery { command: words.first()?.to_vec(), request, vector, neighbours })
+        let neighbours = self.by_http.unwrap_or_else(|| neighbours(&words));
+        let vector = vector_of(vector).collect();
+        Some(VectorQuery { command: words.first()?.clone(), request, vector, neighbours })
     }
 
     /// Computes the stored vectors. The computation stops early if `is_over` returns true.
@@ -165,6 +180,8 @@ impl VectorSearch {
         // The server may add the products in another order, so its result may differ slightly.
         let least = *least - 1e-5 * least.abs().max(1.0);
         let is_near = |place: &usize| all.get(*place).is_some_and(|near| *near >= least);
+        let listed = self.by_http.map(|_| hits(reply));
+        let reply = listed.as_deref().unwrap_or(reply);
         let named = match &self.source {
             VectorSource::Derived { prefix, numbers, .. } => named(reply, prefix, numbers.start),
             VectorSource::Records(_) => stored.named(reply),
@@ -190,7 +207,7 @@ fn number(text: &[u8]) -> Option<u64> {
 }
 
 /// Returns the number of neighbours that a search requests: the number after KNN or COUNT.
-fn neighbours(words: &[&[u8]]) -> usize {
+fn neighbours(words: &[Vec<u8>]) -> usize {
     let words = words.iter().flat_map(|word| word.split(|byte| !byte.is_ascii_alphanumeric()));
     let mut words =
         words.skip_while(|word| !word.eq_ignore_ascii_case(b"KNN") && !word.eq_ignore_ascii_case(b"COUNT"));
@@ -200,7 +217,10 @@ fn neighbours(words: &[&[u8]]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Settings, WorkloadChoice};
+    use crate::{
+        protocol::HttpSite,
+        workload::{Settings, WorkloadChoice, preset},
+    };
 
     const TEXT: &str = r#"
         [keys.doc]
@@ -246,6 +266,30 @@ mod tests {
         assert_eq!(recall(&[places[0], places[0], places[0], places[0]]), 0.25, "a name counts once");
         assert_eq!(recall(&places), 1.0);
         assert_eq!(recall(&[]), 0.0);
+    }
+
+    #[test]
+    fn by_http_the_hits_of_a_reply_are_compared_with_the_exact_neighbours() {
+        let (workload, names) = (preset("opensearch-knn").unwrap(), KeyNames::given("redyno-x-"));
+        let dialect = Dialect::Http(HttpSite::of("h", "/"));
+        let workload = workload.with_search_number(SearchNumber::Neighbours, 2).unwrap();
+        let search = workload.vector_search(dialect, 250, &names).unwrap().unwrap();
+        let (stored, query) = (search.stored(|| false), search.draw(&mut Draws::new(1)).unwrap());
+        assert_eq!((query.vector.len(), query.neighbours), (128, 2));
+        let near = |place: &usize| {
+            let vector = stored.components[place * 128..][..128].iter().zip(&query.vector);
+            vector.map(|(a, b)| a * b).sum::<f32>()
+        };
+        let mut places: Vec<usize> = (0..250).collect();
+        places.sort_by(|a, b| near(b).total_cmp(&near(a)));
+        let recall = |places: &[usize]| {
+            let hit = |place| format!("{{\"_index\":\"redyno-x-v0\",\"_id\":\"redyno-x-v{place:012}\"}}");
+            let hits = places.iter().map(hit).collect::<Vec<_>>().join(",");
+            let body = format!("{{\"took\":1,\"hits\":{{\"hits\":[{hits}]}}}}");
+            let reply = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+            search.recall(&query, &stored, reply.as_bytes())
+        };
+        assert_eq!([recall(&places[..2]), recall(&[places[1], places[9]]), recall(&[])], [1.0, 0.5, 0.0]);
     }
 
     #[test]

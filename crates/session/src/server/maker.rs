@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use memchr::memmem;
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{
@@ -11,7 +12,7 @@ use super::{
 };
 use crate::{
     endpoint::{Talk, TalkError, Target},
-    protocol::{Dialect, HttpSite, Reply},
+    protocol::{Dialect, HttpSite, Reply, body_of},
     untrusted,
     workload::{RunId, SetupCommand},
 };
@@ -21,6 +22,8 @@ const HTTP_LIMIT: Duration = Duration::from_secs(30);
 /// The largest accepted HTTP reply, in bytes.
 const LONGEST_REPLY: usize = 1 << 20;
 const LONGEST_SHOWN: usize = 200;
+/// What is shown if OpenSearch does not know the settings of vector searches.
+const NO_KNN: &[u8] = b"it lacks the k-NN plugin (opensearch-knn); name a server that has this plugin";
 
 /// The sender of a setup's commands.
 pub(super) enum Maker {
@@ -109,13 +112,15 @@ async fn ask(target: &Target, site: &'static HttpSite, words: &[&[u8]]) -> Resul
     server.send(&Dialect::Http(site).encode(words));
     let mut answer = Ok(Vec::new());
     let take = |bytes: &[u8], reply: Reply| {
-        let body = bytes.windows(4).position(|end| end == b"\r\n\r\n").map_or(&[][..], |at| &bytes[at + 4..]);
+        let body = body_of(bytes);
         answer = match reply {
             Reply::Error(line) => {
+                let lacks_knn = memmem::find(&body, b"unknown setting [index.knn").is_some();
+                let body = if lacks_knn { NO_KNN } else { &body };
                 let message = untrusted::at_most(&[line, b": ", body].concat(), LONGEST_SHOWN);
                 Err(ServerError::Refused { command: command.clone(), message })
             }
-            _ => Ok(body.to_vec()),
+            _ => Ok(body),
         };
     };
     server.ask(1, deadline, take).await.map_err(|error| lost(&error))?;

@@ -81,7 +81,8 @@ impl Poller {
             (Self::Memcached(poller), CommandSender::Memcached(wire)) => poller.poll(wire, now_ns).await,
             (Self::None, CommandSender::None) => {
                 let (name, version) = ("http".to_owned(), "1.1".to_owned());
-                let status = Status { name, version, ..Status::default() };
+                // The recall of vector searches is added to the status, as the mean over this time.
+                let status = Status { name, version, poll_s: Some(1.0), ..Status::default() };
                 Ok((now_ns(), Polled { status, pause: 1, ..Polled::default() }))
             }
             _ => unreachable!("poller and connection have the target's dialect"),

@@ -1,11 +1,13 @@
 //! HTTP/1.1: encodes requests from words (method, path, body), and finds the ends of replies. Every request has one
 //! reply. Interim replies (1xx) are skipped, and redirects are not followed.
 
+mod body;
 mod framing;
 mod request;
 mod site;
 mod skipper;
 
+pub use body::body_of;
 pub(super) use request::{check_alone, encode, is_bodiless, lay_out};
 pub use site::HttpSite;
 pub(super) use site::NO_SITE;

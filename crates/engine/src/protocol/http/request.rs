@@ -10,7 +10,7 @@ use crate::{
     protocol::{
         ArgumentPart, UnsupportedCommand,
         memcached::{Word, has_break, is_drawn, text},
-        request_parts::{ArgumentHead, LayoutElement},
+        request_parts::{ArgumentHead, Derived, LayoutElement},
     },
     untrusted,
 };
@@ -67,7 +67,7 @@ pub(in crate::protocol) fn lay_out<'a>(
             laid.push(LayoutElement::Bytes((rest + "Content-Length:").into_bytes()));
             laid.push(LayoutElement::Measured(
                 ArgumentHead::Line(vec![ArgumentPart::Text(b"\r\n\r\n")]),
-                body.clone(),
+                body.iter().map(in_body).collect(),
             ));
         }
         None => {
@@ -76,6 +76,16 @@ pub(in crate::protocol) fn lay_out<'a>(
         }
     }
     Ok(laid)
+}
+
+/// Returns the part as a body contains it: a vector is a list of numbers.
+fn in_body<'a>(part: &ArgumentPart<'a>) -> ArgumentPart<'a> {
+    match *part {
+        ArgumentPart::Derived(key, Derived::Vector(set, dimensions)) => {
+            ArgumentPart::Derived(key, Derived::VectorList(set, dimensions))
+        }
+        part => part,
+    }
 }
 
 /// Returns a request of fixed words. The result is empty if the words are not a valid request.

@@ -22,7 +22,7 @@ use crate::protocol::{
 /// The longest accepted header or trailer in bytes.
 const MAX_HEADER: usize = MAX_LINE;
 /// The largest number of fields in a header.
-const MAX_FIELDS: usize = 128;
+pub(super) const MAX_FIELDS: usize = 128;
 /// The largest number of interim replies (1xx) that may precede a reply.
 const MAX_INTERIM: u8 = 16;
 /// The largest number of characters of a server's text that an error contains.
@@ -260,7 +260,7 @@ fn header_end(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 /// Returns the size at the beginning of a line before a chunk. Extensions after the size are ignored.
-fn chunk_size(line: &[u8]) -> Result<u64, ProtocolError> {
+pub(super) fn chunk_size(line: &[u8]) -> Result<u64, ProtocolError> {
     let digits = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     number(digits, 16).ok_or_else(|| ProtocolError::bad_length(line))
 }

@@ -1,8 +1,8 @@
 //! Reads files of vectors. In the formats fvecs and bvecs, each vector begins with its number of dimensions. The format
 //! npy is the array format of numpy.
 //!
-//! A record has two fields: `id` is the number of the vector, from 0, and `vector` contains its components as FP32. In
-//! an error, the number of the vector, from 1, replaces the line number.
+//! A record has three fields: `id` is the number of the vector, from 0, `vector` contains its components as FP32, and
+//! `list` as a list in JSON. In an error, the number of the vector, from 1, replaces the line number.
 
 use std::io::{self, BufRead, Read};
 
@@ -11,7 +11,10 @@ use super::{
     portion::{FieldBuffer, Portion},
     reading::Input,
 };
-use crate::{protocol::vector_of, untrusted};
+use crate::{
+    protocol::{list_of, vector_of},
+    untrusted,
+};
 
 /// The maximum number of dimensions of a vector.
 const MOST_DIMENSIONS: u64 = 65_536;
@@ -54,7 +57,7 @@ impl Vectors {
     }
 
     pub(super) fn names(&mut self) -> Result<Vec<String>, RecordError> {
-        let names = ["id", "vector"].map(str::to_owned);
+        let names = ["id", "vector", "list"].map(str::to_owned);
         Ok(if self.read()? { names.into() } else { Vec::new() })
     }
 
@@ -72,18 +75,19 @@ impl Vectors {
             match portion.field().map(String::as_str) {
                 Some("id") => to.push(id.to_string().as_bytes()),
                 Some("vector") => to.push(&self.bytes),
+                Some("list") => to.push(self.list()?.as_bytes()),
                 Some(name) => return Err(self.fault(format!("the record has no field '{name}'"))),
-                None => {
-                    let number = |it: f32| it.is_finite().then(|| it.to_string());
-                    let components: Option<Vec<_>> = vector_of(&self.bytes).map(number).collect();
-                    let none =
-                        || self.fault("the vector has an infinite number or NaN, which JSON cannot contain");
-                    let components = components.ok_or_else(none)?;
-                    to.push(format!("{{\"id\":{id},\"vector\":[{}]}}", components.join(",")).as_bytes());
-                }
+                None => to.push(format!("{{\"id\":{id},\"vector\":{}}}", self.list()?).as_bytes()),
             }
         }
         Ok(Some(self.read))
+    }
+
+    /// Returns the last vector as a list in JSON.
+    fn list(&self) -> Result<String, RecordError> {
+        let wrong = "the vector has an infinite number or NaN, which JSON cannot contain";
+        let is_finite = vector_of(&self.bytes).all(f32::is_finite);
+        is_finite.then(|| list_of(&self.bytes)).ok_or_else(|| self.fault(wrong))
     }
 
     /// Reads the next vector. Returns false after the last vector.
@@ -206,7 +210,7 @@ mod tests {
         let wanted = ["__field:id__", "__field:vector__", "__record__"].map(|it| Portion::of(it).unwrap());
         let written = |fault: RecordError| format!("{}: {}", fault.line, fault.what);
         let names = RecordReader::open(path).unwrap().names().map_err(written)?;
-        assert!(names.is_empty() || names == ["id", "vector"], "{names:?}");
+        assert!(names.is_empty() || names == ["id", "vector", "list"], "{names:?}");
         let (mut rows, mut all, mut json) = (RecordReader::open(path).unwrap(), Vec::new(), String::new());
         let mut fields = FieldBuffer::default();
         while rows.next(&wanted, &mut fields).map_err(written)? {

@@ -50,7 +50,7 @@ impl Program {
         let weighed = self.templates.asked.iter().enumerate().map(|(place, asked)| {
             let (weight, mut bytes, mut crosses_slots) = (asked.0 - before, 0, false);
             before = asked.0;
-            let first = self.templates.firsts.get(place).copied().unwrap_or_default();
+            let (first, each) = self.templates.firsts.get(place).copied().unwrap_or_default();
             let mut drawn = 0;
             for n in 0..of {
                 // The length of a batch of many commands varies little.
@@ -59,7 +59,7 @@ impl Program {
                 }
                 drawn += 1;
                 let mut out = OutgoingRequests::default();
-                let given = first + (u128::from(weight) * u128::from(n) / u128::from(of)) as u64;
+                let given = first + each * (u128::from(weight) * u128::from(n) / u128::from(of)) as u64;
                 self.fill(asked, given, draws, &mut out);
                 if let Some(failure) = out.failure() {
                     return Err(failure.clone());

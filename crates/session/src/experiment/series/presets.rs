@@ -29,6 +29,7 @@ files!(
     "redis-vectors",
     "redis-vector-set",
     "opensearch-search",
+    "opensearch-vectors",
     "timeline-stores"
 );
 
