@@ -49,8 +49,8 @@ fn plan_those(names: impl IntoIterator<Item = String>) {
     fs::write(&docs, "{\"url\":\"u\",\"title\":\"t\",\"abstract\":\"hello\"}\n").unwrap();
     for name in names {
         let dataset =
-            if name.contains("search") { vec!["--dataset", docs.to_str().unwrap()] } else { Vec::new() };
-        let scheme = if name == "opensearch-search" { "http" } else { "redis" };
+            if name.ends_with("search") { vec!["--dataset", docs.to_str().unwrap()] } else { Vec::new() };
+        let scheme = if name.starts_with("opensearch") { "http" } else { "redis" };
         let uri = format!("{scheme}://127.0.0.1:{port}/");
         let plan = |series: &str| {
             let args = ["series", series, &uri, "--plan", "--scale", "0.001", "--seed", "7"];
