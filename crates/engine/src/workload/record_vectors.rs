@@ -52,23 +52,12 @@ impl Workload {
         let mut drawn = (Draws::new(1), OutgoingRequests::default());
         let words = words_of(&next_of(&alone(stores), &mut drawn));
         let derived = vectors(search).next().map(|(_, dimensions)| dimensions * size_of::<f32>());
-        let is_vector = |place: &usize| {
-            let portion = whole(&store.0[*place]);
-            let is_same = portion.is_some() && search.0.iter().any(|word| whole(word) == portion);
-            let length = words.get(*place).map_or(0, Vec::len);
-            derived
-                .map_or(is_same && length.is_multiple_of(4), |derived| portion.is_some() && length == derived)
+        let places = match is_http {
+            true => words.get(BY_HTTP.1).map(|_| Ok(BY_HTTP)),
+            false => places(search, store, &words, derived),
         };
-        let vector = match is_http {
-            true => Some(BY_HTTP.1).filter(|place| words.get(*place).is_some_and(|it| !it.is_empty())),
-            false => (0..store.0.len()).filter(|_| !search.has_word("ELE")).find(is_vector),
-        };
-        let Some(vector) = vector else { return Ok(None) };
-        let is_of_record =
-            |place: &usize| store.0[*place].iter().any(|it| matches!(it, Fragment::OfRecord(_)));
-        let name = (1..store.0.len()).find(|place| *place != vector && is_of_record(place));
-        let name = if is_http { Some(BY_HTTP.0) } else { name };
-        let name = name.ok_or("the operation that stores the vectors gives them no name from the record")?;
+        let Some(places) = places else { return Ok(None) };
+        let (name, vector) = places?;
         if stores.weight > 0 {
             return Err(format!(
                 "the operation '{}' still stores vectors; give it the weight 0",
@@ -110,6 +99,30 @@ impl Workload {
             ),
         }
     }
+}
+
+/// Returns the indices of the words with the name and with the vector in the step that stores a vector; `None` if there is
+/// no vector. `derived` is the length of a derived query.
+///
+/// # Errors
+/// Fails if the step gives the vector no name from the record.
+fn places(
+    search: &CommandStep,
+    store: &CommandStep,
+    words: &[Vec<u8>],
+    derived: Option<usize>,
+) -> Option<Result<(usize, usize), String>> {
+    let is_vector = |place: &usize| {
+        let portion = whole(&store.0[*place]);
+        let is_same = portion.is_some() && search.0.iter().any(|word| whole(word) == portion);
+        let length = words.get(*place).map_or(0, Vec::len);
+        derived.map_or(is_same && length.is_multiple_of(4), |derived| portion.is_some() && length == derived)
+    };
+    let vector = (0..store.0.len()).filter(|_| !search.has_word("ELE")).find(is_vector)?;
+    let is_of_record = |place: &usize| store.0[*place].iter().any(|it| matches!(it, Fragment::OfRecord(_)));
+    let name = (1..store.0.len()).find(|place| *place != vector && is_of_record(place));
+    let none = || "the operation that stores the vectors gives them no name from the record".to_owned();
+    Some(name.map(|name| (name, vector)).ok_or_else(none))
 }
 
 /// Returns whether the text is part of the path of a search by HTTP.
