@@ -13,7 +13,7 @@ use std::{
         atomic::{AtomicU32, Ordering},
         mpsc::{Receiver, Sender, channel},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -30,8 +30,6 @@ use super::{
 
 /// The time between two samples: 1 s, because a cause of slowness must be visible within seconds.
 const EVERY: Duration = Duration::from_secs(1);
-/// How often the thread checks whether it should end: every 50 ms.
-const GLANCE_NS: u64 = 50_000_000;
 
 /// The settings of the thread that samples this machine.
 #[derive(Debug)]
@@ -108,7 +106,7 @@ fn watch(
         let now_ns = clock.now_ns();
         if !is_due {
             let left_ns = ticker.end_ns.saturating_sub(now_ns);
-            std::thread::sleep(Duration::from_nanos(left_ns.min(GLANCE_NS)));
+            stop.pause_until(Instant::now() + Duration::from_nanos(left_ns));
             is_due = ticker.close_if_over(clock.now_ns(), || ()).is_some();
             continue;
         }

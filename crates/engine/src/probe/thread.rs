@@ -7,37 +7,40 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::{Builder, JoinHandle},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-/// How often a sleeping thread checks whether it should end: every 50 ms.
-const GLANCE: Duration = Duration::from_millis(50);
+use parking_lot::{Condvar, Mutex};
 
 /// The handle of a running thread. Dropping the handle stops the thread and waits until the thread has ended.
 #[derive(Debug)]
 pub(super) struct ProbeThread {
-    stop: Arc<AtomicBool>,
+    stop: Arc<StopState>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// A flag by which a thread is asked to end.
 #[derive(Debug)]
-pub(super) struct StopFlag(Arc<AtomicBool>);
+pub(super) struct StopFlag(Arc<StopState>);
+
+#[derive(Debug, Default)]
+struct StopState {
+    is_asked: AtomicBool,
+    /// Held while the flag is set, so that no thread falls asleep between its check and the signal.
+    sleep: Mutex<()>,
+    wakes: Condvar,
+}
 
 impl StopFlag {
     /// Returns whether the thread should end.
     pub(super) fn is_asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.is_asked.load(Ordering::Relaxed)
     }
 
     /// Sleeps until `until`, or until the thread should end.
     pub(super) fn pause_until(&self, until: Instant) {
-        while !self.is_asked() {
-            match until.checked_duration_since(Instant::now()) {
-                Some(left) if !left.is_zero() => std::thread::sleep(left.min(GLANCE)),
-                _ => return,
-            }
-        }
+        let mut sleep = self.0.sleep.lock();
+        while !self.is_asked() && !self.0.wakes.wait_until(&mut sleep, until).timed_out() {}
     }
 }
 
@@ -45,7 +48,7 @@ impl ProbeThread {
     /// Starts a thread. `body` must check the [`StopFlag`] at least every 100 ms, because dropping the handle waits for
     /// the end of the thread.
     pub(super) fn start(name: &str, body: impl FnOnce(StopFlag) + Send + 'static) -> io::Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
+        let stop = Arc::<StopState>::default();
         let seen = StopFlag(Arc::clone(&stop));
         let thread = Builder::new().name(name.to_owned()).spawn(move || body(seen))?;
         Ok(Self { stop, thread: Some(thread) })
@@ -53,7 +56,9 @@ impl ProbeThread {
 
     /// Requests the end of the thread, and does not wait until the thread has ended.
     pub(super) fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+        let _sleep = self.stop.sleep.lock();
+        self.stop.is_asked.store(true, Ordering::Relaxed);
+        self.stop.wakes.notify_all();
     }
 }
 
@@ -64,5 +69,24 @@ impl Drop for ProbeThread {
             // If the thread panicked, the panic hook has printed the reason. A drop itself must not panic.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_stop_wakes_the_thread_and_all_threads_that_share_the_flag() {
+        let hour = Duration::from_secs(3600);
+        let probe = ProbeThread::start("test", move |stop| {
+            std::thread::scope(|scope| {
+                scope.spawn(|| stop.pause_until(Instant::now() + hour));
+                stop.pause_until(Instant::now() + hour);
+            });
+        });
+        drop(probe.unwrap());
     }
 }
