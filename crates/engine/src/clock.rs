@@ -3,7 +3,7 @@
 //! Every timestamp in redyno is a `u64` of nanoseconds read from a [`Clock`], in a variable with a name that ends
 //! in `_ns`. Wall-clock time is used only for dates that are shown or sent.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Nanoseconds in a second.
 pub const SECOND_NS: u64 = 1_000_000_000;
@@ -26,7 +26,7 @@ impl Clock {
 
     /// Returns a clock that has run for the time `ago` already, or `None` if the machine's own clock has not
     /// run for that long.
-    pub fn started_ago(ago: std::time::Duration) -> Option<Self> {
+    pub fn started_ago(ago: Duration) -> Option<Self> {
         Instant::now().checked_sub(ago).map(|origin| Self { origin })
     }
 
@@ -34,6 +34,12 @@ impl Clock {
     pub fn now_ns(&self) -> u64 {
         // 2^64 ns are 584 years.
         self.origin.elapsed().as_nanos() as u64
+    }
+
+    /// Returns the time until the next moment that is `after_ns` after a multiple of `every_ns`; `every_ns` must be
+    /// longer than `after_ns`.
+    pub fn until(&self, every_ns: u64, after_ns: u64) -> Duration {
+        Duration::from_nanos(every_ns - (self.now_ns() + every_ns - after_ns) % every_ns)
     }
 }
 
@@ -73,6 +79,15 @@ pub fn utc_offset_s(unix_s: i64) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_ends_at_a_moment_after_a_multiple() {
+        let clock = Clock::start();
+        let before_ns = clock.now_ns();
+        let wait_ns = clock.until(1_000_000, 300).as_nanos() as u64;
+        let end_ns = (before_ns + wait_ns - 300).next_multiple_of(1_000_000) + 300;
+        assert!((1..=1_000_000).contains(&wait_ns) && end_ns <= clock.now_ns() + wait_ns);
+    }
 
     #[test]
     fn a_tick_ends_at_the_next_multiple_even_on_the_border() {

@@ -25,13 +25,18 @@ use super::{
     watched::is_of_machine,
 };
 use crate::{
-    clock::{Clock, seconds},
+    clock::{Clock, TICK_NS, seconds},
     events::EventKind,
     probe, server,
 };
 
-/// The longest time between two reads of the collector's inputs: a fifth of the delay that a person notices.
+/// The longest time between two reads of the collector's inputs under load: a fifth of the delay that a person notices.
 const ROUND: Duration = Duration::from_millis(20);
+/// The time between two reads without load: half a tick, in ns. A wake-up costs more than the records.
+const IDLE_ROUND_NS: u64 = TICK_NS / 2;
+/// The time after the end of a tick by which the probes have sent their reports: 12 ms, in ns. The wake probe notices
+/// the end of the tick after its sleep of 10 ms.
+const REPORTED_NS: u64 = 12_000_000;
 
 /// The messages that the session sends to the collector.
 pub(super) enum CollectorMessage {
@@ -120,7 +125,9 @@ impl Collector {
         let mut finishing = false;
         let mut watch = PauseWatch::begin(self.clock.now_ns());
         while !(finishing && self.targets.iter().all(TargetRecords::has_ended)) {
-            match self.session.recv_timeout(ROUND) {
+            let is_quick = finishing || self.segments.iter().flatten().any(|segment| is_loaded(segment));
+            let round = if is_quick { ROUND } else { self.clock.until(IDLE_ROUND_NS, REPORTED_NS) };
+            match self.session.recv_timeout(round) {
                 Ok(CollectorMessage::Finish) | Err(RecvTimeoutError::Disconnected) => finishing = true,
                 Ok(message) => self.hear(message),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -248,6 +255,10 @@ impl Collector {
         self.listeners.retain_mut(|listener| listener.record(&record));
         record
     }
+}
+
+fn is_loaded(record: &Record) -> bool {
+    matches!(record, Record::Segment(segment) if segment.knobs.load)
 }
 
 #[cfg(test)]

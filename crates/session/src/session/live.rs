@@ -254,6 +254,11 @@ impl Live {
         self.loads().all(Load::is_over)
     }
 
+    /// Returns whether any target has load.
+    pub(super) fn is_loaded(&self) -> bool {
+        self.targets.iter().any(|target| target.knobs().load)
+    }
+
     fn loads(&self) -> impl Iterator<Item = &Load> {
         self.targets.iter().filter_map(|target| target.load.as_ref())
     }

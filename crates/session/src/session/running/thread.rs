@@ -12,10 +12,14 @@ use super::{
     conduct::LiveSession,
     undo::{CleanupResult, undo},
 };
-use crate::session::SessionFileError;
+use crate::{clock::TICK_NS, session::SessionFileError};
 
-/// The interval at which the thread checks for records, replies and signals. Orders wake the thread at once.
+/// The interval at which the thread checks for records, replies and signals under load. Orders wake the thread at once.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
+/// The same interval without load, in ns. One of four checks is directly after the collector has read a tick's reports.
+const IDLE_LOOK_NS: u64 = TICK_NS / 4;
+/// The time after the end of a tick by which the collector has made the records: 15 ms, in ns.
+const COLLECTED_NS: u64 = 15_000_000;
 
 /// The reason why a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +62,8 @@ pub(super) fn run(mut running: LiveSession) -> SessionResult {
 
 fn run_until_end(running: &mut LiveSession) -> EndedBy {
     loop {
-        let mut next = running.peers.next_within(LOOK_EVERY);
+        let idle = running.clock.until(IDLE_LOOK_NS, COLLECTED_NS);
+        let mut next = running.peers.next_within(if running.live.is_loaded() { LOOK_EVERY } else { idle });
         let mut is_ended = false;
         while let Some((peer, order)) = next {
             is_ended |= order == Order::End;
