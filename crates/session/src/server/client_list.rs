@@ -178,36 +178,38 @@ impl ClientRow {
 
 /// Parses `id=5 addr=10.0.0.7:5123 name=app … cmd=get`; `None` for a line without an id.
 fn row(line: &str) -> Option<ClientRow> {
-    let fields: BTreeMap<_, _> = line.split(' ').filter_map(|field| field.split_once('=')).collect();
-    let number = |name: &str| fields.get(name).and_then(|value| value.parse().ok());
-    let text = |name: &str| fields.get(name).filter(|value| !value.is_empty()).map(|v| untrusted::text(v));
-    let count = |name: &str| number(name).unwrap_or(0);
-    let flags = text("flags").unwrap_or_default();
-    let library = match (text("lib-name"), text("lib-ver")) {
-        (Some(name), Some(version)) => Some(format!("{name} {version}")),
-        (name, _) => name,
-    };
-    let name = text("name");
-    let row = ClientRow {
-        id: number("id")?,
-        address: text("addr"),
-        is_own: name.as_ref().is_some_and(|name| name.starts_with(OWN)),
-        name,
-        library,
-        age_s: count("age"),
-        idle_s: count("idle"),
-        last: text("cmd").unwrap_or_default(),
-        db: count("db"),
-        query_buffer: count("qbuf").saturating_add(count("argv-mem")),
-        multi: number("multi"),
-        output_list: count("oll"),
-        output_memory: count("omem"),
-        memory: number("tot-mem"),
-        bytes_in: number("tot-net-in"),
-        bytes_out: number("tot-net-out"),
-        commands: number("tot-cmds"),
-        flags,
-    };
+    let (mut row, mut id, mut version) = (ClientRow::default(), None, None);
+    for (name, value) in line.split(' ').filter_map(|field| field.split_once('=')) {
+        let number = || value.parse().ok();
+        let count = || number().unwrap_or(0);
+        let text = || (!value.is_empty()).then(|| untrusted::text(value));
+        match name {
+            "id" => id = number(),
+            "addr" => row.address = text(),
+            "name" => row.name = text(),
+            "lib-name" => row.library = text(),
+            "lib-ver" => version = text(),
+            "flags" => row.flags = untrusted::text(value),
+            "age" => row.age_s = count(),
+            "idle" => row.idle_s = count(),
+            "cmd" => row.last = untrusted::text(value),
+            "db" => row.db = count(),
+            "qbuf" | "argv-mem" => row.query_buffer = row.query_buffer.saturating_add(count()),
+            "multi" => row.multi = number(),
+            "oll" => row.output_list = count(),
+            "omem" => row.output_memory = count(),
+            "tot-mem" => row.memory = number(),
+            "tot-net-in" => row.bytes_in = number(),
+            "tot-net-out" => row.bytes_out = number(),
+            "tot-cmds" => row.commands = number(),
+            _ => {}
+        }
+    }
+    row.id = id?;
+    row.is_own = row.name.as_ref().is_some_and(|name| name.starts_with(OWN));
+    if let (Some(library), Some(version)) = (&mut row.library, version) {
+        *library += &format!(" {version}");
+    }
     (!row.flags.contains(['A', 'c'])).then_some(row)
 }
 
@@ -257,9 +259,10 @@ fn outstanding(rows: Vec<ClientRow>) -> Vec<ClientRow> {
     rest.sort_unstable();
     chosen.extend(rest.into_iter().map(|(_, _, id)| id));
     let mut seen = BTreeSet::new();
-    chosen.retain(|id| seen.insert(*id));
-    let mut by_id: BTreeMap<_, _> = rows.into_iter().map(|row| (row.id, row)).collect();
-    chosen.into_iter().take(MOST_ROWS).filter_map(|id| by_id.remove(&id)).collect()
+    let chosen: Vec<_> = chosen.into_iter().filter(|id| seen.insert(*id)).take(MOST_ROWS).collect();
+    let listed = rows.into_iter().filter(|row| chosen.contains(&row.id));
+    let mut by_id: BTreeMap<_, _> = listed.map(|row| (row.id, row)).collect();
+    chosen.iter().filter_map(|id| by_id.remove(id)).collect()
 }
 
 #[cfg(test)]
