@@ -161,7 +161,7 @@ impl Timeline {
     /// Adds the next record.
     pub fn push(&mut self, record: &Record) {
         if let Some(since_s) = changes_since(record) {
-            self.memos.touch(since_s, self.now_s);
+            self.memos.touch(record, since_s, self.now_s);
         }
         self.watches.push(record);
         match record {

@@ -13,6 +13,7 @@ use std::{collections::HashMap, sync::Arc};
 use parking_lot::Mutex;
 
 use super::{ErrorCell, Heat, LoadCell, Measure, PingCell, Quantiles, ServerCell};
+use crate::session::Record;
 
 /// The largest number of cached columns: enough for a wide screen with a few column lengths.
 const MOST: usize = 512;
@@ -114,16 +115,19 @@ pub(super) struct Memos {
 }
 
 impl Memos {
-    /// Invalidates the columns after `since_s`, because a record changes these columns. If the record is old,
-    /// the time slot that it changes may be as long as the record's age.
-    pub(super) fn touch(&mut self, since_s: f64, now_s: f64) {
-        let since_s = since_s - MARGIN_S - (now_s - since_s).max(0.0);
+    /// Invalidates the columns after `since_s` that show what `record` measures, because the record changes these
+    /// columns. If the record is old, the time slot that it changes may be as long as the record's age.
+    pub(super) fn touch(&mut self, record: &Record, since_s: f64, now_s: f64) {
+        let t_s = record.t_s().unwrap_or(since_s);
+        let since_s = since_s - MARGIN_S - (now_s - t_s).max(0.0);
+        if matches!(record, Record::Server(_) | Record::Host(_)) {
+            return self.server.touch(since_s);
+        }
         self.levels.iter_mut().for_each(|memo| memo.touch(since_s));
         self.from_due.touch(since_s);
         self.pings_reached.touch(since_s);
         self.heat.iter_mut().for_each(|memo| memo.touch(since_s));
         self.load.touch(since_s);
-        self.server.touch(since_s);
         self.errors.touch(since_s);
         self.pings.touch(since_s);
     }

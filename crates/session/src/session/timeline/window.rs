@@ -294,7 +294,9 @@ fn worst_of<'a>(cells: impl DoubleEndedIterator<Item = TimeSlot<'a, BySegment>>)
 mod tests {
     use super::*;
     use crate::{
-        session::{Interval, Record},
+        gauge::Gauge,
+        server::Status,
+        session::{Interval, Moment, Record},
         stats::Recorder,
     };
 
@@ -333,12 +335,20 @@ mod tests {
             let interval =
                 Interval { t_s: t_s.max(0.25), length_s, ops: 20, service, errors, ..Interval::default() };
             timeline.push(&Record::Interval(Box::new(interval)));
+            if tick % 3 == 0 {
+                let gauges = [(Gauge::Cpu, f64::from(tick))].into();
+                timeline.push(&Record::Server(Box::new(Moment::new(
+                    t_s,
+                    Status { gauges, ..Status::default() },
+                ))));
+            }
             for step_s in [0.25, 1.0, 5.0] {
                 let to_s = (timeline.now_s / step_s).ceil().max(30.0) * step_s;
                 let asked = |timeline: &Timeline| {
                     let window = timeline.window(to_s - 30.0 * step_s, to_s, 30);
                     let (levels, heat) = (window.latency(Timed::FromDue), window.heat(Timed::FromDue));
-                    (window.levels(Measure::Service), levels, heat, window.load(), window.errors())
+                    let (load, errors, server) = (window.load(), window.errors(), window.server());
+                    (window.levels(Measure::Service), levels, heat, load, errors, server)
                 };
                 assert!(asked(&timeline) == asked(&timeline.clone()), "columns of {step_s} s at tick {tick}");
             }
