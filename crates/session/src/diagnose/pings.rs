@@ -97,13 +97,21 @@ impl Pings {
         Latency::merged(self.recent.since(self.t_s - window_s).map(judged))
     }
 
+    /// Returns the time of the fastest PING in the last `window_s` seconds, in ns; 0 without a reply.
+    pub(super) fn fastest_ns(&self, window_s: f64) -> u64 {
+        let judged = self.recent.since(self.t_s - window_s).map(judged);
+        judged.filter(|times| !times.is_empty()).map(Latency::min_ns).min().unwrap_or(0)
+    }
+
     /// Returns the mean delay before sending, the mean time between the two kernels, and the mean delay before reading,
     /// in microseconds, and whether these times explain the mean round trip. They do not explain the round trip if PINGs
     /// with unknown parts took most of the time. `None` without kernel timestamps.
     pub(super) fn mean_parts_us(&self, window_s: f64) -> Option<((f64, f64, f64), bool)> {
         let mean = |part: fn(&probe::Ping) -> Option<&Latency>| {
-            let parts = Latency::merged(self.recent.since(self.t_s - window_s).filter_map(part));
-            (!parts.is_empty()).then(|| parts.mean_ns() / 1e3)
+            let parts = self.recent.since(self.t_s - window_s).filter_map(part);
+            let add = |(n, ns), part: &Latency| (n + part.count(), ns + part.sum_ns());
+            let (n, ns) = parts.fold((0, 0), add);
+            (n > 0).then(|| ns as f64 / n as f64 / 1e3)
         };
         let send = mean(|ping| ping.send.as_ref())?;
         let (kernel, pickup) = (mean(|ping| ping.kernel.as_ref())?, mean(|ping| ping.pickup.as_ref())?);

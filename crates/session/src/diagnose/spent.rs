@@ -106,7 +106,7 @@ impl TimeSpent {
 impl PingPath {
     fn of(now: &RecentState) -> Option<Self> {
         let ((send_us, kernel_us, pickup_us), is_known) = now.pings.mean_parts_us(COMMANDS_S)?;
-        let wire_us = now.pings.all(COMMANDS_S).min_ns() as f64 / 1e3;
+        let wire_us = now.pings.fastest_ns(COMMANDS_S) as f64 / 1e3;
         let error_us = (now.pings.now?.p50_ns as f64 / 1e3 - wire_us).max(0.0);
         Some(Self { send_us, kernel_us, pickup_us, is_known, wire_us, error_us })
     }
