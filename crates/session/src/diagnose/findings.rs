@@ -5,6 +5,7 @@ use super::{
     client_limit::ClientLimit,
     core_taken, costly_calls, cpu_bound,
     danger::DangerRule,
+    down::ServerDown,
     episodes::Episodes,
     eviction, expiry, fork, fsync,
     headroom::{self, Headroom},
@@ -60,7 +61,7 @@ const CONDITIONS: &[ConditionRule] = &[
 
 /// Returns all rules, the most important first.
 fn rules() -> Vec<Box<dyn Rule>> {
-    let mut rules: Vec<Box<dyn Rule>> = vec![Box::<StallRule>::default()];
+    let mut rules: Vec<Box<dyn Rule>> = vec![Box::<StallRule>::default(), Box::new(ServerDown)];
     for condition in CONDITIONS {
         rules.push(Box::new(condition.clone()));
     }

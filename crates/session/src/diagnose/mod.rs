@@ -22,6 +22,7 @@ mod core_taken;
 mod costly_calls;
 mod cpu_bound;
 mod danger;
+mod down;
 mod episodes;
 mod eviction;
 mod expiry;

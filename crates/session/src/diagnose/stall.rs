@@ -3,6 +3,7 @@
 
 use super::{
     Finding, Severity,
+    down::{is_cut_off, without_connection},
     now::RecentState,
     rule::{Rule, RuleVerdict},
 };
@@ -21,11 +22,11 @@ const NEXT: &str = "on its host, ps -o stat,wchan,cmd -C redis-server shows whet
 /// Checks how long requests have waited without any reply.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StallRule {
-    /// Whether the load had no connection in the last interval.
+    /// Whether the load had no connection in the last interval, or lost or lacked connections of its requests.
     is_lost: bool,
     /// The time of the last reply to the load, and in `pong_s` the time of the last reply to PING. Both are
     /// rounded to ticks (quarter seconds). An error is a reply too. While no request of the load waits,
-    /// `reply_s` is the present.
+    /// or connections are lost, `reply_s` is the present.
     reply_s: Option<f64>,
     pong_s: Option<f64>,
     /// The time of the last report of the load, and in `ping_s` that of the ping probe. Reports of other
@@ -48,7 +49,7 @@ impl Rule for StallRule {
     fn push(&mut self, record: &Record, now: &RecentState, _: bool) -> RuleVerdict {
         match record {
             Record::Interval(interval) => {
-                self.is_lost = interval.outage_s > 0.0;
+                self.is_lost = is_cut_off(interval);
                 self.interval_s = interval.t_s;
                 let is_answered = interval.ops > 0 || interval.bytes_in > 0;
                 // A late report and the drain of an earlier segment say nothing about the present requests.
@@ -57,7 +58,8 @@ impl Rule for StallRule {
                 let reconnects = |knobs: &Knobs| knobs.rate.is_none() && knobs.reconnect.is_some();
                 let is_idle = is_present && interval.waiting_us == 0 && interval.behind_us == 0;
                 let is_idle = is_idle && !now.segment.as_ref().is_some_and(|of| reconnects(&of.knobs));
-                self.reply_s = if is_answered || is_idle { Some(interval.t_s) } else { self.reply_s };
+                let is_known = is_answered || is_idle || self.is_lost;
+                self.reply_s = if is_known { Some(interval.t_s) } else { self.reply_s };
             }
             Record::Ping(span) => {
                 self.ping_s = span.t_s;
@@ -65,6 +67,8 @@ impl Rule for StallRule {
                 let is_reply = |kind: &String| kind.starts_with(|first: char| first.is_uppercase());
                 let is_answered = !span.body.rtt.is_empty() || span.body.errors.keys().any(is_reply);
                 self.pong_s = if is_answered { Some(span.t_s) } else { self.pong_s };
+                // PINGs may have been answered before the connection was lost.
+                self.pong_s.take_if(|_| without_connection(&span.body.errors) > 0);
             }
             // From now on there are only attempts to connect. A connection that redyno closed because of a missing
             // reply still counts as silence.
@@ -256,6 +260,14 @@ mod tests {
             findings.push(&interval(1.0, 9, 0.0));
         }
         assert_eq!(lost.push(&interval(4.0, 0, 0.25)), Vec::<String>::new());
+        assert_eq!(lost.push(&interval(4.25, 0, 0.0)), Vec::<String>::new(), "a request waits again");
+        let Record::Interval(mut refused) = interval(7.0, 0, 0.0) else { unreachable!() };
+        refused.connects_failed = [("refused".to_owned(), 56)].into();
+        assert_eq!(
+            lost.push(&Record::Interval(refused)),
+            Vec::<String>::new(),
+            "one of several servers is down"
+        );
         assert_eq!(filling.push(&interval(4.0, 0, 0.0)), Vec::<String>::new());
     }
 }
