@@ -2,6 +2,7 @@
 
 use super::{
     Finding,
+    down::is_cut_off,
     now::{RecentState, length_s},
     rule::{Measurements, Rule, RuleVerdict},
 };
@@ -18,7 +19,7 @@ const LATE_US: u64 = 100_000;
 const CAUGHT_UP_US: u64 = 50_000;
 /// If at least this share of the requests is shed, the load counts as overloaded.
 const SHED: f64 = 0.01;
-/// The share of the rate below which a whole segment counts as overloaded.
+/// The share of the due requests below which a whole segment counts as overloaded. Failed requests were sent as well.
 const REACHED: f64 = 0.98;
 /// The advice, if redyno itself is not the cause.
 const NEXT: &str = "these connections cannot send more: give more clients, or a lower rate";
@@ -48,6 +49,10 @@ impl Rule for Overload {
         if last.drain {
             return RuleVerdict::Unchanged;
         }
+        // Without connections, requests fail at once or wait; more connections to this server would change nothing.
+        if parts.iter().any(is_cut_off) {
+            return RuleVerdict::Clear;
+        }
         let sum = |count: fn(&Interval) -> u64| parts.iter().map(count).sum::<u64>() as f64;
         let (length_s, behind_us) = (length_s(parts), last.behind_us);
         // A change of less than a fiftieth of the window is noise.
@@ -71,8 +76,10 @@ impl Rule for Overload {
 
     fn whole(&self, Measurements { segment, total, .. }: &Measurements<'_>) -> Option<Finding> {
         let rate = rate(*segment).filter(|_| total.length_s > 0.0)?;
-        let shed = total.shed as f64 / total.due.max(1) as f64;
-        let is_slow = total.ops_per_s < REACHED * f64::from(rate) && total.behind_us >= LATE_US;
+        let due = total.due.max(1) as f64;
+        let shed = total.shed as f64 / due;
+        let sent = total.ops_per_s * total.length_s + total.errors.values().sum::<u64>() as f64;
+        let is_slow = sent < REACHED * due && total.behind_us >= LATE_US;
         let reached = OpenLoopResult { ops_per_s: total.ops_per_s, shed, behind_us: total.behind_us };
         (is_slow || shed >= SHED).then(|| reached.finding(rate, " at the most"))
     }
@@ -163,6 +170,32 @@ mod tests {
         let mut watch = watch(at(1_000_000));
         let said = tick(&mut watch, 100_000, 150_000, 9000);
         assert_eq!(said.as_deref(), Some("400 k of 1.00 M/s, 60 % shed"));
+    }
+
+    /// Returns a second of a load at 1000/s in which `refused` requests failed, and `lost` belonged to a lost agent.
+    fn outage(refused: u64, lost: u64, outage_s: f64) -> Interval {
+        let ops = 1000 - refused - lost;
+        let errors = [("refused".to_owned(), refused)].into();
+        let (due, behind_us) = (1000 - lost, if refused < 1000 { 167_000 } else { 0 });
+        let rates = Interval { length_s: 1.0, ops_per_s: ops as f64, behind_us, ..Interval::default() };
+        Interval { segment: 3, ops, due, errors, outage_s, ..rates }
+    }
+
+    #[test]
+    fn requests_that_were_refused_or_belong_to_a_lost_agent_are_no_overload() {
+        let (mut watch, mut total) = (watch(at(1000)), Interval::default());
+        for (refused, outage_s) in [(0, 0.0), (51, 0.04), (1000, 1.0), (292, 0.29), (200, 0.0), (0, 0.0)] {
+            let mut second = outage(refused, 0, outage_s);
+            // Clients of one of several servers wait for their connections.
+            second.connects_failed = [("refused".to_owned(), 65)].into();
+            total.merge(&second);
+            watch.push(&Record::Interval(Box::new(second)));
+            assert_eq!(watch.now(), [], "{refused} refused");
+        }
+        let said = |total: &Interval| of_segment(&Segment::new(0.0, 3, at(1000)), total, None).len();
+        assert_eq!((said(&total), said(&outage(0, 400, 0.0))), (0, 0));
+        total.due += 1000;
+        assert_eq!(said(&total), 1, "more requests were due than the load sent");
     }
 
     #[test]
