@@ -5,7 +5,10 @@
 //!  server  ├┤ 4 % of a core, no slow command                       so the time passes on the way
 //! ```
 
-use super::{Finding, Severity, now::RecentState};
+use super::{
+    Finding, Severity,
+    now::{BUSY, RecentState},
+};
 use crate::{events::EventKind, gauge::Gauge, units};
 
 /// The path counts as slower if the fastest PING takes at least this many times its usual time.
@@ -41,8 +44,12 @@ pub(super) fn slower(now: &RecentState, _: bool) -> Option<Finding> {
     }
     let least = units::latency(times.min_ns);
     let cpu = now.gauge(Gauge::Cpu).map(|cpu| format!("the server uses {} of a core", units::percent(cpu)));
-    let rtt = now.gauge(Gauge::WireRtt).map(|us| format!("tcp rtt {}", units::latency((us * 1e3) as u64)));
-    let next = "ping and mtr to the server's host show the network path; is a proxy in it?";
+    let rtt_ns = now.gauge(Gauge::WireRtt).map(|us| (us * 1e3) as u64);
+    let rtt = rtt_ns.map(|ns| format!("tcp rtt {}", units::latency(ns)));
+    let next = match rtt_ns.is_some_and(|ns| ns < times.min_ns / TIMES) {
+        true => "the round trip of TCP is short: is a proxy in the path, or does the server itself wait?",
+        false => "ping and mtr to the server's host show the network path; is a proxy in it?",
+    };
     let (severity, short, long) = match usual {
         Some(usual) => {
             let before = units::latency(usual.min_ns);
@@ -75,8 +82,12 @@ pub(super) fn lossy(now: &RecentState, stands: bool) -> Option<Finding> {
     }
     let all = now.pings.all(LOSS_S);
     let late = all.count_from(RESENT_NS);
+    let is_slow = |event: &EventKind| matches!(event, EventKind::SlowCommand { us, .. } if us.saturating_mul(1000) >= RESENT_NS / 2);
+    // Segments to a client that reads a large reply slowly are sent again as well.
+    if now.in_commands() >= BUSY || now.events(LOSS_S + 2.0).any(is_slow) {
+        return None;
+    }
     let held_long = |event: &EventKind| match event {
-        EventKind::SlowCommand { us, .. } => us.saturating_mul(1000) >= RESENT_NS / 2,
         EventKind::Forked { held_us } => held_us.is_none_or(|us| us.saturating_mul(1000) >= RESENT_NS / 2),
         EventKind::SlowEvent { last_ms, .. } => *last_ms >= 50,
         EventKind::PingLost { .. } | EventKind::Unreachable { .. } | EventKind::Paused { .. } => true,
@@ -108,7 +119,10 @@ pub(super) fn lossy(now: &RecentState, stands: bool) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::fixture::{first, found};
+    use crate::{
+        diagnose::fixture::{Second, first, found},
+        server::CommandStat,
+    };
 
     #[test]
     fn a_path_that_became_slower_is_a_warning_and_a_slow_path_is_a_note() {
@@ -116,6 +130,7 @@ mod tests {
             first(40, move |second| {
                 second.host.server.take_if(|_| from == 1);
                 if second.n >= from {
+                    second.host.gauges.set(Gauge::WireRtt, Some(if from == 30 { 20_000.0 } else { 149.0 }));
                     second.ping(&[(20_100_000, 60), (20_700_000, 40)]);
                 }
             })
@@ -123,8 +138,44 @@ mod tests {
         let found = slower(30);
         assert_eq!((found.rule, found.severity), ("network", Severity::Warning));
         assert!(found.long.ends_with("every PING takes at least 20.1 ms; before, 90.0 µs"), "{}", found.long);
+        assert!(found.next.contains("mtr") && slower(0).next.starts_with("the round trip of TCP is short"));
         assert_eq!(slower(1).severity, Severity::Note, "another machine may be far away");
         assert_eq!(slower(0).severity, Severity::Warning, "a server on this machine is near");
+    }
+
+    /// Adds the commands of a second that took `ms` of it.
+    fn spend(second: &mut Second, command: &str, calls: u64, ms: u64) {
+        let stat = CommandStat { calls, usec: ms * 1000, ..CommandStat::default() };
+        second.status.command_stats.insert(command.to_owned(), stat);
+    }
+
+    #[test]
+    fn a_server_that_is_in_commands_all_the_time_is_no_long_way_though_it_uses_no_cpu() {
+        let sleeps = found(40, |second| {
+            if second.n >= 30 {
+                spend(second, "get", 90, 480);
+                spend(second, "ping", 90, 460);
+                second.status.gauges.set(Gauge::Cpu, Some(0.01));
+                second.host.gauges.set(Gauge::WireRtt, Some(149.0));
+                second.ping(&[(35_600_000, 60), (36_100_000, 40)]);
+            }
+        });
+        assert!(sleeps.iter().all(|found| found.rule != "network"), "{sleeps:?}");
+    }
+
+    #[test]
+    fn segments_of_large_replies_of_slow_commands_are_no_lost_packets() {
+        let keys = |us| {
+            found(12, move |second| {
+                second.host.gauges.set(Gauge::WireRetransmits, Some(3.0));
+                second.ping(&[(200_000, 65), (320_000_000, 35)]);
+                spend(second, "keys", 1, us / 1000);
+                let (command, client) = ("KEYS *name*".to_owned(), None);
+                second.events = vec![EventKind::SlowCommand { us, command, client, arguments: Vec::new() }];
+            })
+        };
+        let is_lossy = |us| keys(us).iter().any(|found| found.rule == "lost packets");
+        assert_eq!([335_000, 20_000].map(is_lossy), [false, true]);
     }
 
     #[test]

@@ -30,6 +30,8 @@ const FRESH_S: f64 = 3.5;
 /// A finding begins after this number of samples above the threshold of a gauge, and ends after this number of samples
 /// below the threshold.
 const STEADY: usize = 3;
+/// The share of the time from which on the server counts as busy.
+pub(super) const BUSY: f64 = 0.8;
 
 /// The recent state of one target, updated with each record.
 #[derive(Debug, Clone)]
@@ -342,11 +344,20 @@ impl RecentState {
         self.gauge(Gauge::ServerRunDelay).unwrap_or_default()
     }
 
-    /// Returns whether the server is known to have free CPU time, and to get a core without delay.
+    /// Returns whether the server is known to have free CPU time, a core without delay, and time beside its commands.
     pub(super) fn has_time(&self) -> bool {
         // The CPU time of a server with several threads is that of all its threads.
         let threads = self.gauge(Gauge::Threads).unwrap_or(1.0).max(1.0);
-        self.gauge(Gauge::Cpu).is_some_and(|cpu| cpu / threads < 0.8) && self.run_delay() < 0.1
+        self.gauge(Gauge::Cpu).is_some_and(|cpu| (cpu / threads).max(self.in_commands()) < BUSY)
+            && self.run_delay() < 0.1
+    }
+
+    /// Returns the share of the last seconds that the server spent in commands, also in those that use no CPU time.
+    pub(super) fn in_commands(&self) -> f64 {
+        let recent = || self.statuses.since(self.t_s - COMMANDS_S);
+        let polled_s: f64 = recent().filter_map(|status| status.poll_s).sum();
+        let us: u64 = recent().flat_map(|status| status.command_stats.values()).map(|stat| stat.usec).sum();
+        us as f64 / 1e6 / polled_s.max(f64::MIN_POSITIVE)
     }
 
     /// Returns whether this interval belongs to the current segment; a late report of a worker belongs to an earlier
