@@ -5,7 +5,7 @@ pub(super) mod nodes;
 mod table;
 
 use crate::{
-    diagnose::{Cause, Delay, Episodes, NodeState, of_session},
+    diagnose::{Cause, Episodes, NodeState, of_session},
     report::monitored,
     session::{
         Summary, Timeline, WorkerCost,
@@ -117,7 +117,7 @@ fn prefills(text: &mut String, timeline: &Timeline) {
 /// Adds the longest request with its time and its cause, if the cause is known.
 fn worst(text: &mut String, timeline: &Timeline) {
     let Some(worst) = timeline.worst(Measure::Service) else { return };
-    if let Some(cause) = Cause::of(Delay::of(worst, &timeline.segments), timeline.events()) {
+    if let Some(cause) = Cause::of_load(worst, timeline) {
         line(
             text,
             "worst",

@@ -11,7 +11,7 @@ use std::fmt;
 use crate::{
     events::EventKind,
     session::{
-        Event,
+        Event, Timeline,
         timeline::{Level, Segments, Worst},
     },
     units,
@@ -84,6 +84,17 @@ impl Cause {
             let explains = delay.is_explained(&suspect, away_s);
             Self { explains, what: suspect.what, client: suspect.client }
         })
+    }
+
+    /// Returns the most probable cause of the longest request of the load. If another node than the first answered this
+    /// request, the cause is unknown, because `timeline` has only the events of the first node.
+    pub fn of_load(worst: Worst, timeline: &Timeline) -> Option<Self> {
+        let parts = timeline.segments.iter().flat_map(|segment| &segment.total.nodes);
+        let slowest = parts.max_by_key(|(_, part)| part.service.max_ns());
+        slowest
+            .is_none_or(|(node, _)| *node == 0)
+            .then(|| Delay::of(worst, &timeline.segments))
+            .and_then(|delay| Self::of(delay, timeline.events()))
     }
 
     /// Returns this cause without the client.
@@ -170,6 +181,11 @@ impl PossibleCause {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        knobs::Knobs,
+        session::{Interval, OperationInterval, Record, Segment, timeline::Measure},
+        stats::fixture::latency_of,
+    };
 
     const MS: u64 = 1_000_000;
 
@@ -192,6 +208,31 @@ mod tests {
 
     fn words(delay: Delay, events: &[Event]) -> String {
         Cause::of(delay, events).map_or_else(String::new, |cause| cause.to_string())
+    }
+
+    #[test]
+    fn only_events_of_the_node_with_the_longest_request_are_its_cause() {
+        let worst = |node| {
+            let part = |ns| OperationInterval { ops: 1, service: latency_of([ns]), ..Default::default() };
+            let other = 1 - node;
+            let mut timeline = Timeline::default();
+            let knobs = Knobs { load: true, ..Knobs::default() };
+            timeline.push(&Record::Segment(Segment::new(0.0, 1, knobs)));
+            let cause = "nothing listens".to_owned();
+            timeline.push(&Record::Event(Event::new(6.9, EventKind::Unreachable { cause })));
+            timeline.push(&Record::Interval(Box::new(Interval {
+                t_s: 7.0,
+                length_s: 1.0,
+                segment: 1,
+                ops: 2,
+                service: latency_of([155 * MS, MS]),
+                nodes: [(node, part(155 * MS)), (other, part(MS))].into(),
+                ..Interval::default()
+            })));
+            let worst = timeline.worst(Measure::Service).unwrap();
+            Cause::of_load(worst, &timeline).map(|cause| cause.what)
+        };
+        assert_eq!([0, 1].map(worst), [Some("unreachable: nothing listens".to_owned()), None]);
     }
 
     #[test]
