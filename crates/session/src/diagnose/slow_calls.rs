@@ -79,7 +79,7 @@ pub(super) fn advice(name: &str) -> &'static str {
         }
         "DEL" | "FLUSHALL" | "FLUSHDB" => "free memory in the background: UNLINK, FLUSHALL ASYNC",
         "EVAL" | "EVALSHA" | "FCALL" => "shorten the script; SLOWLOG GET shows its keys",
-        "MGET" | "MSET" | "HMGET" | "DEBUG" => "send fewer keys per call, in several calls",
+        "MGET" | "MSET" | "HMGET" => "send fewer keys per call, in several calls",
         _ => "SLOWLOG GET shows the calls, CLIENT LIST the clients",
     }
 }

@@ -10,7 +10,7 @@ use super::{
     now::{CommandUse, RecentState},
     slow_calls::{Calls, SLOW_US, WINDOW_S, advice, of_slow_log},
 };
-use crate::units;
+use crate::{events::EventKind, units};
 
 /// A single call of this length is a warning, in microseconds. Shorter calls must also take a share of the main
 /// thread's time.
@@ -46,7 +46,7 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
         let is_long = longest_us >= LONG_US || share >= LARGE_SHARE;
         let severity = if is_long { Severity::Problem } else { Severity::Warning };
         let caller = caller(now, &calls, &name).map_or_else(String::new, |by| format!(", called by {by}"));
-        finding(&calls, severity, (&name, &caller), share, known)
+        finding(&calls, severity, (&name, &caller), share, (known, at_least(now)))
     })
 }
 
@@ -62,14 +62,20 @@ fn caller(now: &RecentState, calls: &Calls, name: &str) -> Option<String> {
     })
 }
 
+/// Returns the words before the number of calls: some entries of the slow log have no events of their own.
+fn at_least(now: &RecentState) -> &'static str {
+    let is_more = |event: &EventKind| matches!(event, EventKind::MoreSlowCommands { .. });
+    if now.events(WINDOW_S).any(is_more) { "at least " } else { "" }
+}
+
 /// Returns the finding about the slow calls of a command. `caller` names the client that sends the command,
-/// as the end of a sentence.
+/// as the end of a sentence; `at_least` are the words before the number of calls.
 fn finding(
     calls: &Calls,
     severity: Severity,
     (name, caller): (&str, &str),
     share: f64,
-    known: Option<&CommandUse>,
+    (known, at_least): (Option<&CommandUse>, &str),
 ) -> Finding {
     let longest = units::latency(calls.longest_us.saturating_mul(1000));
     let takes = match share >= SHARE {
@@ -81,8 +87,8 @@ fn finding(
         format!("{} calls, {mean} each", units::rate(known.per_s))
     });
     let entries = match calls.n {
-        1 => format!("slow log: {} {longest}", calls.whole),
-        n => format!("slow log: {n} × {}, at most {longest}", calls.whole),
+        1 if at_least.is_empty() => format!("slow log: {} {longest}", calls.whole),
+        n => format!("slow log: {at_least}{n} × {}, at most {longest}", calls.whole),
     };
     let finding = Finding::of(severity, takes.clone(), takes + caller);
     Finding { explains: share, ..finding.with([Some(entries), mean], advice(name)) }
@@ -115,6 +121,18 @@ mod tests {
         assert_eq!(found.evidence, ["slow log: 4 × KEYS user:*, at most 230 ms", "4/s calls, 230 ms each"]);
         assert_eq!((found.rule, found.severity), ("slow command", Severity::Problem));
         assert!(found.next.contains("SCAN"));
+    }
+
+    #[test]
+    fn entries_without_events_make_the_number_of_calls_a_least_number() {
+        let found = first(4, |second| {
+            second.events = vec![slow(50_000, "DEBUG SLEEP"); 8];
+            second.events.push(EventKind::MoreSlowCommands { entries: 8 });
+            let debug = CommandStat { calls: 16, usec: 800_000, ..CommandStat::default() };
+            second.status.command_stats.insert("debug".to_owned(), debug);
+        });
+        assert_eq!(found.evidence[0], "slow log: at least 32 × DEBUG SLEEP, at most 50.0 ms");
+        assert!(!found.next.contains("fewer keys"), "DEBUG has no keys: {}", found.next);
     }
 
     #[test]
