@@ -11,6 +11,7 @@
 //! Each rule has one file, and one row in [the list of rules](findings). The rules are pure: they use no I/O, no clock
 //! and no screen. Each threshold has its reason in a comment.
 
+mod answers;
 mod big_reply;
 mod by_node;
 mod callers;

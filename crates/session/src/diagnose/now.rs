@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{pings::Pings, window::RecentValues};
+use super::{answers::AnsweredRequests, pings::Pings, window::RecentValues};
 use crate::{
     events::EventKind,
     gauge::{Gauge, GaugeSource, Gauges},
@@ -10,7 +10,7 @@ use crate::{
     knobs::Knobs,
     protocol::{Dialect, DialectWords},
     server::{CommandStat, ConnectedClients, Status},
-    session::{FigureWatches, Interval, OperationInterval, Record, Segment, SessionStart, WatchedFigure},
+    session::{FigureWatches, Interval, Record, Segment, SessionStart, WatchedFigure},
 };
 
 /// The longest time that a rule judges, in seconds.
@@ -59,34 +59,6 @@ pub(super) struct RecentState {
     events: RecentValues<EventKind>,
     /// The answered requests of the load.
     answers: RecentValues<AnsweredRequests>,
-}
-
-/// The requests of the load that were answered in an interval.
-#[derive(Debug, Clone, Default)]
-struct AnsweredRequests {
-    /// The number of requests by command; the command names are in lower case, as in the server's statistics.
-    requests: BTreeMap<String, u64>,
-    /// The part of these requests that the first node answered.
-    to_first: BTreeMap<String, u64>,
-    /// The number of requests of each operation and the sum of their times in microseconds, by the operation's name.
-    operations: BTreeMap<String, (f64, f64)>,
-}
-
-impl AnsweredRequests {
-    fn of(interval: &Interval) -> Self {
-        let operation = |(name, part): (&String, &OperationInterval)| {
-            (name.clone(), (part.ops as f64, part.ops as f64 * part.service.mean_ns() / 1e3))
-        };
-        let counted = |counts: &BTreeMap<String, u64>| {
-            counts.iter().map(|(name, n)| (name.to_lowercase(), *n)).collect()
-        };
-        let first = interval.nodes.get(&0).map(|part| counted(&part.requests)).unwrap_or_default();
-        Self {
-            requests: counted(&interval.requests),
-            to_first: if interval.nodes.is_empty() { counted(&interval.requests) } else { first },
-            operations: interval.commands.iter().map(operation).collect(),
-        }
-    }
 }
 
 impl Default for RecentState {
@@ -355,9 +327,8 @@ impl RecentState {
     /// Returns the share of the last seconds that the server spent in commands, also in those that use no CPU time.
     pub(super) fn in_commands(&self) -> f64 {
         let recent = || self.statuses.since(self.t_s - COMMANDS_S);
-        let polled_s: f64 = recent().filter_map(|status| status.poll_s).sum();
-        let us: u64 = recent().flat_map(|status| status.command_stats.values()).map(|stat| stat.usec).sum();
-        us as f64 / 1e6 / polled_s.max(f64::MIN_POSITIVE)
+        let us = recent().flat_map(|status| status.command_stats.values()).map(|stat| stat.usec).sum::<u64>();
+        us as f64 / 1e6 / recent().filter_map(|status| status.poll_s).sum::<f64>().max(f64::MIN_POSITIVE)
     }
 
     /// Returns whether this interval belongs to the current segment; a late report of a worker belongs to an earlier

@@ -1,0 +1,34 @@
+//! The requests of the load that were answered, by command and by operation.
+
+use std::collections::BTreeMap;
+
+use crate::session::{Interval, OperationInterval};
+
+/// The requests of the load that were answered in an interval.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AnsweredRequests {
+    /// The number of requests by command; the command names are in lower case, as in the server's statistics.
+    pub(super) requests: BTreeMap<String, u64>,
+    /// The part of these requests that the first node answered.
+    pub(super) to_first: BTreeMap<String, u64>,
+    /// The number of requests of each operation and the sum of their times in microseconds, by the operation's name.
+    pub(super) operations: BTreeMap<String, (f64, f64)>,
+}
+
+impl AnsweredRequests {
+    /// Counts the replies in an interval.
+    pub(super) fn of(interval: &Interval) -> Self {
+        let operation = |(name, part): (&String, &OperationInterval)| {
+            (name.clone(), (part.ops as f64, part.ops as f64 * part.service.mean_ns() / 1e3))
+        };
+        let counted = |counts: &BTreeMap<String, u64>| {
+            counts.iter().map(|(name, n)| (name.to_lowercase(), *n)).collect()
+        };
+        let first = interval.nodes.get(&0).map(|part| counted(&part.requests)).unwrap_or_default();
+        Self {
+            requests: counted(&interval.requests),
+            to_first: if interval.nodes.is_empty() { counted(&interval.requests) } else { first },
+            operations: interval.commands.iter().map(operation).collect(),
+        }
+    }
+}
