@@ -103,9 +103,10 @@ fn is_sequential(base: &[Run], new: &[Run]) -> bool {
 /// Compares a figure of both sides. If `operation` is `None`, the figure is for all operations together.
 pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figure: Figure) -> Difference {
     let [base_values, new_values] = [base, new].map(|runs| values(runs, operation, figure));
-    let is_count = figure.unit == FigureUnit::Trouble;
-    let mean = if is_count { arithmetic } else { geometric };
-    let measured = Difference::unjudged(operation, figure, [mean(&base_values), mean(&new_values)]);
+    let is_gauge =
+        figures::MONITORED[figures::MONITORED_LEVELS..].contains(&figure) && base.iter().all(Run::is_monitor);
+    let [base_value, new_value] = [&base_values, &new_values].map(|values| joined(values, figure, is_gauge));
+    let measured = Difference::unjudged(operation, figure, [base_value, new_value]);
     let is_known =
         |values: &[f64], runs: &[Run]| values.len() == runs.len() && values.iter().all(|value| *value > 0.0);
     if !is_known(&base_values, base) || !is_known(&new_values, new) {
@@ -114,11 +115,8 @@ pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figur
     if let ([base], [new]) = (base, new) {
         return if operation.is_some() { measured } else { by_seconds(measured, base, new) };
     }
-    if figures::MONITORED[figures::MONITORED_LEVELS..].contains(&figure) && base.iter().all(Run::is_monitor) {
-        return measured;
-    }
     // The maximum of a run is a single value, not a percentile.
-    if is_count || [figures::SERVICE_MAX, figures::RESPONSE_MAX].contains(&figure) {
+    if figure.unit == FigureUnit::Trouble || is_maximum(figure) || is_gauge {
         return measured;
     }
     measured.judged(&repeats::compare(&base_values, &new_values, better(figure)))
@@ -157,10 +155,18 @@ fn values(runs: &[Run], operation: Option<&str>, figure: Figure) -> Vec<f64> {
     runs.iter().filter_map(of).collect()
 }
 
-fn arithmetic(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+/// Returns the value of a side from the values of its runs: the sum of errors and of lost messages, the largest maximum,
+/// the mean of gauges, and the geometric mean of other figures.
+fn joined(values: &[f64], figure: Figure, is_gauge: bool) -> Option<f64> {
+    let mean = |of: fn(f64) -> f64| values.iter().map(|value| of(*value)).sum::<f64>() / values.len() as f64;
+    (!values.is_empty()).then(|| match figure.unit {
+        FigureUnit::Trouble => values.iter().sum(),
+        _ if is_maximum(figure) => values.iter().copied().fold(0.0, f64::max),
+        _ if is_gauge => mean(|value| value),
+        _ => mean(f64::ln).exp(),
+    })
 }
 
-fn geometric(values: &[f64]) -> Option<f64> {
-    arithmetic(&values.iter().map(|value| value.ln()).collect::<Vec<_>>()).map(f64::exp)
+fn is_maximum(figure: Figure) -> bool {
+    figure.name.ends_with("_max_us")
 }

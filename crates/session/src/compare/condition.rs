@@ -267,9 +267,9 @@ impl Condition {
         }
     }
 
-    /// Returns the condition if the new side of a comparison meets it. A condition on a change is not met if
-    /// the verdict is *no difference*. If several runs meet a condition on a value, a run that certainly
-    /// meets it takes precedence.
+    /// Returns the condition if the new side of a comparison meets it. If the verdict is *no difference*, a
+    /// change of 0 must also meet a condition on a change. If several runs meet a condition on a value, a run
+    /// that certainly meets it takes precedence.
     pub fn of_runs(&self, base: &[Run], new: &[Run]) -> Option<MetCondition> {
         let Bound::Change(_) = self.bound else {
             let met = new.iter().filter_map(|run| self.of_row(&run.row(), run.is_open()));
@@ -278,7 +278,8 @@ impl Condition {
         let figure = self.what.figure(new.iter().all(Run::is_open));
         let difference = compared(base, new, None, figure);
         let Some(change) = difference.change else { return Some(self.unmeasured(&figure)) };
-        if !self.is_met_by(change) || matches!(difference.verdict, Some(Verdict::Same { .. })) {
+        let is_same = matches!(difference.verdict, Some(Verdict::Same { .. }));
+        if !self.is_met_by(change) || is_same && !self.is_met_by(0.0) {
             return None;
         }
         let [name, base, new, _, words] = difference.cells();

@@ -17,8 +17,8 @@ pub struct Difference {
     pub operation: Option<String>,
     /// The figure.
     pub figure: Figure,
-    /// The values of both sides. If a side has several runs, its value is the geometric mean of the runs, or
-    /// the arithmetic mean for error counts.
+    /// The values of both sides. If a side has several runs, its value is the largest value of the runs for
+    /// maxima, the sum for errors and lost messages, the mean for gauges, and the geometric mean otherwise.
     pub values: [Option<f64>; 2],
     /// The change from the first to the second value, as a share of the first: 0.1 is +10 %.
     pub change: Option<f64>,

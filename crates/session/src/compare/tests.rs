@@ -85,9 +85,24 @@ fn received_and_lost_messages_are_compared() {
         run
     };
     let compared = RunComparison::of(&[run(1, 90, 0), run(3, 90, 0)], &[run(2, 180, 0), run(4, 180, 6)]);
-    assert_eq!(row(&compared, "lost").values, [Some(0.0), Some(3.0)]);
+    assert_eq!(row(&compared, "lost").values, [Some(0.0), Some(6.0)]);
     assert!(row(&compared, "dlv p50").change.is_some_and(|change| (0.98..1.02).contains(&change)));
     assert!(compared.table.rows.iter().all(|row| row.name() != "hand p50"));
+}
+
+#[test]
+fn several_runs_have_the_largest_maximum_and_the_sum_of_the_errors() {
+    let run = |hour, us, errors| {
+        let mut run = run_at(hour, &Knobs::default(), 1000, us);
+        run.segment.total.errors = [("timeout".to_owned(), errors)].into();
+        run
+    };
+    let (base, new) = ([run(1, 50.0, 1), run(3, 90.0, 5)], [run(2, 70.0, 0), run(4, 60.0, 0)]);
+    let max =
+        |runs: &[Run; 2]| runs.iter().map(|run| run.segment.total.service.max_ns() as f64).reduce(f64::max);
+    let compared = RunComparison::of(&base, &new);
+    assert_eq!(row(&compared, "max").values, [max(&base), max(&new)]);
+    assert_eq!(row(&compared, "errors").values, [Some(6.0), Some(0.0)]);
 }
 
 /// Compares three runs of each of two alternating settings. The second setting has longer service times and less
@@ -284,7 +299,7 @@ fn sessions_without_load_are_compared_on_ping_and_gauges() {
     let rows: Vec<_> =
         compared.table.rows.iter().map(|row| [row.name(), row.written(0), row.written(1)]).collect();
     assert_eq!(rows[0], ["ping p50", "100 µs", "150 µs"]);
-    assert_eq!(rows.last().unwrap(), &["clients", "10.0", "20.0"]);
+    assert_eq!(rows.last().unwrap(), &["clients", "10", "20"]);
     let four = |ping_us| [100_u64, 101, 102, 103].map(|n| run(ping_us * n, 10.0));
     let judged = RunComparison::of(&four(1), &four(2)).table.rows;
     let loaded = run_at(1, &Knobs::default(), 1000, 100.0);

@@ -89,6 +89,10 @@ fn a_change_that_may_be_noise_is_not_sure_and_no_difference_is_not_met() {
     assert_eq!(met("p99 > +10%", &base, &new).map(|(_, is_sure)| is_sure), Some(false));
     let same = (noisy([100.0, 100.1], 1), noisy([101.0, 101.1], 2));
     assert_eq!(met("p99 > 0%", &same.0, &same.1), None);
+    // No difference is less than a required improvement, and more than a permitted decline.
+    for text in ["ops < +5%", "ops > -5%", "p99 > -20%"] {
+        assert_eq!(met(text, &same.0, &same.1).map(|(_, is_sure)| is_sure), Some(true), "{text}");
+    }
 }
 
 /// The change is that of the whole runs, the confidence interval that of a usual second.
