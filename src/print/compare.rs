@@ -6,7 +6,7 @@ use crate::{
     compare::{DifferenceTable, MetCondition, Run, RunComparison},
     export::markdown_text,
     print::lines::server_line,
-    units::clock,
+    units::run_length,
     untrusted,
 };
 
@@ -64,7 +64,7 @@ impl PrintedComparison<'_> {
 /// Returns a line for each run: `base  before.jsonl  127.0.0.1:6379  redis 7.0.15 master  50 clients × 1, …, 00:30`.
 fn side(name: &str, runs: &[Run]) -> String {
     let line = |run: &Run| {
-        let length = clock(run.row().length_s);
+        let length = run_length(run.row().length_s);
         let server = untrusted::text(&server_line(&run.session.target));
         let knobs = &run.segment.start.knobs;
         let settings = if run.is_monitor() { "no load".to_owned() } else { knobs.to_string() };

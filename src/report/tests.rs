@@ -138,7 +138,9 @@ fn a_later_file_of_a_recording_is_drawn_from_its_start() {
     let page = made(ReportForm::Html, &["s-2.jsonl"], &records);
     let session = &data(&page)["sessions"][0];
     assert_eq!((&session["ends_s"], &session["segments"]), (&json!([60.0, 62.0]), &json!([[7, 60.0, 62.0]])));
-    assert!(page.contains("00:02 long") && page.contains(">01:00</text>") && !page.contains(">00:50</text>"));
+    assert!(
+        page.contains("2.00 s long") && page.contains(">01:00</text>") && !page.contains(">00:50</text>")
+    );
 }
 
 #[test]

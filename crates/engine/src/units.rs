@@ -129,6 +129,11 @@ pub fn clock(s: f64) -> String {
     text.strip_prefix("00:").map(str::to_owned).unwrap_or(text)
 }
 
+/// Formats the length of a run: `0.48 s`, `38 s`, `04:12`, `01:04:12`. A length below a minute has its fractions.
+pub fn run_length(s: f64) -> String {
+    if s < 59.5 { length(s) } else { clock(s) }
+}
+
 /// Formats a duration that is only as exact as the interval between two polls: `0.25 s`, `38 s`, `3 min`, `1 h 20 min`.
 pub fn length(s: f64) -> String {
     let minutes = (s / 60.0).round() as u64;

@@ -58,7 +58,7 @@ fn formats() -> String {
     let figure = |figure: &Figure| {
         let unit = match figure.unit {
             FigureUnit::Latency => ", in µs",
-            FigureUnit::Clock => ", in seconds",
+            FigureUnit::Clock | FigureUnit::Length => ", in seconds",
             FigureUnit::Ratio => ", as a share of 1",
             FigureUnit::Number
             | FigureUnit::Shape

@@ -70,7 +70,9 @@ const NEEDED: [Figure; 17] = [
 fn width(figure: Figure) -> u16 {
     match figure.unit {
         FigureUnit::Number => 4,
-        FigureUnit::Clock | FigureUnit::Latency => (figure.heading.len() as u16 + 1).max(9),
+        FigureUnit::Clock | FigureUnit::Length | FigureUnit::Latency => {
+            (figure.heading.len() as u16 + 1).max(9)
+        }
         FigureUnit::Shape => 12,
         FigureUnit::Setting | FigureUnit::Count | FigureUnit::Ratio => 8,
         FigureUnit::Trouble | FigureUnit::Bytes => (figure.heading.len() as u16).max(5) + 2,

@@ -13,8 +13,10 @@ use crate::{gauge::Gauge, knobs::Knobs, stats::Latency, units};
 pub enum FigureUnit {
     /// The number of a segment.
     Number,
-    /// A time or a duration, shown as hours, minutes and seconds; the value is in seconds.
+    /// A time of the session, shown as hours, minutes and seconds; the value is in seconds.
     Clock,
+    /// The length of a time; the value is in seconds.
+    Length,
     /// The text `connections × pipeline`. The value is the product of these two numbers.
     Shape,
     /// A load setting, shown with all its digits.
@@ -70,6 +72,7 @@ impl Figure {
         Some(match self.unit {
             FigureUnit::Number => format!("{value}"),
             FigureUnit::Clock => units::clock(value),
+            FigureUnit::Length => units::run_length(value),
             FigureUnit::Shape => row.knobs.map(|knobs| format!("{}×{}", knobs.clients, knobs.pipeline))?,
             FigureUnit::Setting => units::setting(value as u64),
             FigureUnit::Count | FigureUnit::Trouble => units::count(value),
@@ -143,9 +146,9 @@ figures! {
     /// The end of the interval or segment, in seconds of the session.
     END "t_s" "end" Clock |row| Some(row.t_s);
     /// The length of the interval or segment.
-    LENGTH "length_s" "length" Clock |row| Some(row.length_s);
+    LENGTH "length_s" "length" Length |row| Some(row.length_s);
     /// The time without any connection, because all connections were lost.
-    OUTAGE "outage_s" "outage" Clock |row| row.whole.map(|whole| whole.outage_s);
+    OUTAGE "outage_s" "outage" Length |row| row.whole.map(|whole| whole.outage_s);
     /// The largest number of requests in flight: connections × pipeline.
     SHAPE "in_flight" "load" Shape |row| {
         let knobs = row.knobs.filter(|knobs| knobs.load)?;
