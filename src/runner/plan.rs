@@ -159,6 +159,17 @@ pub struct Outputs {
     pub on_finding: Option<String>,
 }
 
+impl Outputs {
+    /// Returns whether a session without a screen has an output besides stdout.
+    pub fn has_more_than_stdout(&self) -> bool {
+        self.record.is_some()
+            || !self.exports.is_empty()
+            || self.metrics.is_some()
+            || self.push.is_some()
+            || self.on_finding.is_some()
+    }
+}
+
 /// An export: its format and its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {

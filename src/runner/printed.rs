@@ -25,20 +25,28 @@ pub(super) struct Printed {
     written: io::Result<()>,
     /// Whether the queries of HTTP paths are left out.
     pub(super) redacts: bool,
+    /// Whether the session ends when stdout can no longer be written, because the session has no other output.
+    pub(super) ends_session: bool,
 }
 
 impl Printed {
     /// Creates a printer of this form; `files` are the files of the recording.
     pub(super) fn new(form: OutputForm, files: Vec<String>, has_ycsb: bool) -> Self {
         let printer = Printer::new(form, Outlet::stdout(), files);
-        Self { printer, ycsb: has_ycsb.then(Timeline::default), written: Ok(()), redacts: false }
+        Self {
+            printer,
+            ycsb: has_ycsb.then(Timeline::default),
+            written: Ok(()),
+            redacts: false,
+            ends_session: true,
+        }
     }
 
     /// Creates a printer of the page that `sink` returns at the end of the session.
     pub(super) fn page(sink: Box<dyn Sink>, is_for_people: bool) -> Self {
         let mut printer = Printer::of(sink, Outlet::stdout());
         printer.is_for_people = is_for_people;
-        Self { printer, ycsb: None, written: Ok(()), redacts: false }
+        Self { printer, ycsb: None, written: Ok(()), redacts: false, ends_session: true }
     }
 }
 
@@ -53,7 +61,7 @@ impl Listener for Printed {
         if record.is_of(0) {
             self.ycsb.iter_mut().for_each(|timeline| timeline.push(record));
         }
-        if self.written.is_err() { vec![Order::End] } else { Vec::new() }
+        if self.written.is_err() && self.ends_session { vec![Order::End] } else { Vec::new() }
     }
 
     fn finish(&mut self) -> Result<(), Failure> {

@@ -101,6 +101,7 @@ impl Plan for SessionRun {
         }
         gate.iter_mut().for_each(|gate| gate.machine = Machine::of(plan.fleet.as_ref()));
         let redacts = plan.commission.redacts;
+        let has_more = plan.outputs.has_more_than_stdout() || gate.is_some();
         let mut session = RunningSession::begin(plan)?;
         let (form, mut printed) = match shows {
             Shows::Lines(form) => (form, Printed::new(form, session.files.clone(), has_ycsb)),
@@ -110,7 +111,7 @@ impl Plan for SessionRun {
                 return session.end(shown);
             }
         };
-        printed.redacts = redacts;
+        (printed.redacts, printed.ends_session) = (redacts, !has_more);
         let mut said = NoticePrinter::default();
         let mut driver = experiment.map(|experiment| Driver {
             experiment,
