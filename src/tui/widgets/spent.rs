@@ -51,10 +51,10 @@ pub fn draw(paint: &mut Paint, area: Rect, all: &[TimeSpent]) {
     for (n, spent) in (1..area.height).zip(all) {
         let line = row(area, n);
         let flight = spent.in_flight.filter(|_| area.width >= ROOM_FOR_FLIGHT);
-        let flight = flight.map_or_else(String::new, |n| format!("{n:.1} in flight (rate × time)"));
+        let flight = flight.map_or_else(String::new, |n| format!("{n:.1} in flight"));
         let written = |us: f64| units::latency((us * 1e3) as u64);
         let [total, error] = [spent.total_us(), spent.error_us].map(written);
-        let flight_width = if area.width >= ROOM_FOR_FLIGHT { 30 } else { 0 };
+        let flight_width = if area.width >= ROOM_FOR_FLIGHT { 16 } else { 0 };
         let figures = FIGURES + flight_width;
         let bar = Rect { x: line.x + NAME, width: line.width.saturating_sub(NAME + figures), ..line };
         paint.text(
@@ -127,7 +127,7 @@ mod tests {
         assert!(narrow[0].contains(" o ours  w wire  s waits in the server  x execution "), "{narrow:?}");
         assert_eq!(narrow[1].trim_end(), " PING       oowwwwwwwwwwwssssxx  10.0 ms ± 300 µs    wire 60 %");
         let wide = lines(120, &spent);
-        assert!(wide[1].contains("wire 60 %") && wide[1].contains("2.0 in flight (rate × time)"), "{wide:?}");
+        assert!(wide[1].contains("wire 60 %") && wide[1].contains("2.0 in flight"), "{wide:?}");
         let unknown = TimeSpent { execution_us: None, waits_us: 7000.0, ..spent };
         assert!(lines(78, &unknown)[1].contains("  in the server 50 %"));
     }

@@ -7,6 +7,8 @@ use crate::session::{Interval, OperationInterval};
 /// The requests of the load that were answered in an interval.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AnsweredRequests {
+    /// The segment of the interval.
+    pub(super) segment: u32,
     /// The number of requests by command; the command names are in lower case, as in the server's statistics.
     pub(super) requests: BTreeMap<String, u64>,
     /// The part of these requests that the first node answered.
@@ -26,6 +28,7 @@ impl AnsweredRequests {
         };
         let first = interval.nodes.get(&0).map(|part| counted(&part.requests)).unwrap_or_default();
         Self {
+            segment: interval.segment,
             requests: counted(&interval.requests),
             to_first: if interval.nodes.is_empty() { counted(&interval.requests) } else { first },
             operations: interval.commands.iter().map(operation).collect(),

@@ -13,8 +13,6 @@ use crate::{
     session::{FigureWatches, Interval, Record, Segment, SessionStart, WatchedFigure},
 };
 
-/// The longest time that a rule judges, in seconds.
-const KEPT_S: f64 = 4.0;
 /// How long samples of server and host are kept, in seconds.
 const SAMPLES_S: f64 = 15.0;
 /// The time in seconds over which the times of commands are added up: long enough for a command that is sent every
@@ -132,7 +130,7 @@ impl RecentState {
                     nodes: [].into(),
                     ..Interval::clone(interval)
                 });
-                let kept = self.last(KEPT_S, 1).len() + 1;
+                let kept = self.last(COMMANDS_S, 1).len() + 1;
                 self.parts.drain(..self.parts.len() - kept);
             }
             Record::End(_) => *self = Self::default(),
@@ -276,13 +274,14 @@ impl RecentState {
         requests
     }
 
-    /// Returns the operations of the load in the last seconds, each with its count and its mean time in microseconds.
-    /// Operations with the most time come first.
+    /// Returns the operations of the load in the last seconds of the current segment, each with its count and its mean
+    /// time in microseconds. Operations with the most time come first.
     pub(super) fn operations(&self) -> Vec<(&str, f64, f64)> {
         let mut all: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-        for (name, (n, us)) in
-            self.answers.since(self.t_s - COMMANDS_S).flat_map(|answers| &answers.operations)
-        {
+        let segment = self.segment.as_ref().map(|segment| segment.segment);
+        let answers = self.answers.since(self.t_s - COMMANDS_S);
+        let own = answers.filter(|answers| Some(answers.segment) == segment);
+        for (name, (n, us)) in own.flat_map(|answers| &answers.operations) {
             let sum = all.entry(name).or_default();
             *sum = (sum.0 + n, sum.1 + us);
         }

@@ -44,7 +44,8 @@ pub struct TimeSpent {
     pub execution_us: Option<f64>,
     /// The possible error of `wire_us` and of `waits_us`: a part of one of these times may belong to the other time.
     pub error_us: f64,
-    /// The mean number of requests on their way, by Little's law (rate × time); `None` without load.
+    /// The mean number of requests that are sent and unanswered, by Little's law: the rate times the mean time without
+    /// the delay before sending. `None` without load.
     pub in_flight: Option<f64>,
 }
 
@@ -174,7 +175,7 @@ impl fmt::Display for TimeSpent {
         let parts: Vec<_> = self.parts().iter().map(part).collect();
         let (parts, error) = (parts.join(", "), text(self.error_us));
         write!(f, "{} {}: {parts}; ± {error}", self.request, text(total_us))?;
-        self.in_flight.map_or(Ok(()), |n| write!(f, "; {n:.1} in flight (rate × time)"))
+        self.in_flight.map_or(Ok(()), |n| write!(f, "; {n:.1} in flight"))
     }
 }
 
@@ -277,7 +278,40 @@ mod tests {
         assert!(share(&all[1], "execution") > 0.9, "{}", all[1]);
         assert!((share(&all[2], "execution") - 3.0 / 240.0).abs() < 0.001, "{}", all[2]);
         assert!(share(&all[0], "execution") > 0.85, "{}", all[0]);
-        assert!(all[1].to_string().ends_with("; 1.0 in flight (rate × time)"), "{}", all[1]);
+        assert!(all[1].to_string().ends_with("; 1.0 in flight"), "{}", all[1]);
+    }
+
+    /// The prefill writes SETs of 1 ms, and the load sends GETs and a few SETs that take 0.2 ms.
+    #[test]
+    fn the_times_of_a_segment_contain_no_earlier_segment() {
+        let mut records = begun();
+        for (segment, us, sets) in [(1, 1000, 9000), (2, 200, 100)] {
+            records.push(Record::Segment(Segment::new(
+                f64::from(segment) - 1.0,
+                segment,
+                Knobs { load: true, ..Knobs::default() },
+            )));
+            let service = repeated(us * 1000, sets);
+            let part =
+                OperationInterval { ops: sets, service: service.clone(), ..OperationInterval::default() };
+            records.push(Record::Interval(Box::new(Interval {
+                t_s: f64::from(segment),
+                length_s: 1.0,
+                segment,
+                ops: sets,
+                ops_per_s: sets as f64,
+                client: Some(Client::of(vec![WorkerCost { cpu: 0.1, ..WorkerCost::default() }])),
+                commands: [("SET".to_owned(), part)].into(),
+                service,
+                ..Interval::default()
+            })));
+            let mut second = Second::healthy(segment - 1);
+            second.ping = pings(20_000);
+            records.extend(second.records());
+        }
+        let all = spent(records);
+        assert!(all.iter().all(|spent| (199.0..201.0).contains(&spent.total_us())), "{all:?}");
+        assert_eq!(all.iter().map(|spent| spent.request.as_str()).collect::<Vec<_>>(), ["load", "SET"]);
     }
 
     #[test]
