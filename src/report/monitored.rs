@@ -137,13 +137,15 @@ pub(crate) fn commands(timeline: &Timeline) -> ReportTable {
     let cell = timeline.server_whole().commands;
     let all = cell.by_time();
     let row = |command: &CommandTime| {
-        let each_ns = command.stat.usec.saturating_mul(1000).checked_div(command.stat.calls);
+        let each_ns =
+            command.share.and(command.stat.usec.saturating_mul(1000).checked_div(command.stat.calls));
+        let unknown = || "-".to_owned();
         let failed = command.stat.failed.unwrap_or(0) + command.stat.rejected.unwrap_or(0);
         vec![
             command.name.clone(),
-            units::percent(command.share),
+            command.share.map_or_else(unknown, units::percent),
             units::count(command.per_s),
-            each_ns.map_or_else(|| "-".to_owned(), units::latency),
+            each_ns.map_or_else(unknown, units::latency),
             units::grouped(failed),
         ]
     };
@@ -152,14 +154,26 @@ pub(crate) fn commands(timeline: &Timeline) -> ReportTable {
     let mut table = table("Commands of all clients, by time", &headings, 1, rows);
     let more = all.len().saturating_sub(COMMANDS) as u64;
     if more > 0 {
-        let share: f64 = all.iter().skip(COMMANDS).map(|command| command.share).sum();
-        table.note = format!("{} more took {} together. ", units::grouped(more), units::percent(share));
+        let share = all.iter().skip(COMMANDS).map(|command| command.share).sum::<Option<f64>>();
+        let took =
+            share.map_or_else(String::new, |share| format!(" took {} together", units::percent(share)));
+        table.note = format!("{} more{took}. ", units::grouped(more));
     }
-    if cell.own.calls > 0 && cell.length_s > 0.0 {
+    if cell.own.usec > 0 && cell.length_s > 0.0 {
         let share = cell.own.usec as f64 / 1e6 / cell.length_s;
-        table.note += &format!("The commands of redyno itself took {}.", units::percent(share));
+        table.note += &format!("The commands of redyno itself took {}. ", units::percent(share));
     }
+    if all.iter().take(COMMANDS).any(|command| command.share.is_some() && runs_others(&command.name)) {
+        table.note += "The times of transactions (exec) and scripts include the commands that they run.";
+    }
+    table.note.truncate(table.note.trim_end().len());
     table
+}
+
+/// Returns whether a command of this name, such as `exec` or `evalsha`, runs other commands, which the server also counts.
+fn runs_others(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name == "exec" || name.starts_with("eval") || name.starts_with("fcall")
 }
 
 /// Returns the lines of the summary of a session without load, each with its name and its text.
@@ -182,9 +196,13 @@ pub(crate) fn lines(timeline: &Timeline, episodes: &Episodes) -> Vec<(String, St
         )
     });
     let commands = timeline.server_whole().commands.by_time();
-    let share = |command: &CommandTime| format!("{} {}", command.name, units::percent(command.share));
-    let shares = commands.iter().take(IN_A_LINE).map(share).collect::<Vec<_>>().join(", ");
-    let commands = (!shares.is_empty()).then(|| ("commands".to_owned(), format!("{shares} of the time")));
+    let of = |command: &CommandTime| match command.share {
+        Some(share) => format!("{} {}", command.name, units::percent(share)),
+        None => format!("{} {}/s", command.name, units::count(command.per_s)),
+    };
+    let listed = commands.iter().take(IN_A_LINE).map(of).collect::<Vec<_>>().join(", ");
+    let of_time = if commands.iter().any(|command| command.share.is_some()) { " of the time" } else { "" };
+    let commands = (!listed.is_empty()).then(|| ("commands".to_owned(), format!("{listed}{of_time}")));
     found.chain(pings).chain(worst).chain(commands).chain(events(timeline)).collect()
 }
 

@@ -149,16 +149,16 @@ impl<'a> FindingRow<'a> {
 struct CommandTimeRow {
     command: String,
     /// The share of the measured time in which the server executed the command, from 0 to 1.
-    share: f64,
+    share: Option<f64>,
     calls_per_s: f64,
     calls: u64,
-    us: u64,
+    us: Option<u64>,
 }
 
 impl CommandTimeRow {
     fn of(time: CommandTime) -> Self {
         let CommandTime { name, stat, share, per_s } = time;
-        Self { command: name, share, calls_per_s: per_s, calls: stat.calls, us: stat.usec }
+        Self { command: name, share, calls_per_s: per_s, calls: stat.calls, us: share.map(|_| stat.usec) }
     }
 }
 

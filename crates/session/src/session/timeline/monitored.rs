@@ -32,8 +32,9 @@ pub struct CommandTime {
     pub name: String,
     /// The number of calls, and their total time.
     pub stat: CommandStat,
-    /// The share of the measured time in which the server executed the command, 0 to 1.
-    pub share: f64,
+    /// The share of the measured time in which the server executed the command, 0 to 1. `None` if the server reports
+    /// no times of commands, as memcached does.
+    pub share: Option<f64>,
     /// Calls per second.
     pub per_s: f64,
 }
@@ -42,14 +43,16 @@ impl CommandCell {
     /// Returns the commands by descending total time.
     pub fn by_time(&self) -> Vec<CommandTime> {
         let length_s = self.length_s.max(f64::MIN_POSITIVE);
+        let has_times = self.stats.values().any(|stat| stat.usec > 0);
         let of = |(name, stat): (&String, &CommandStat)| CommandTime {
             name: name.clone(),
             stat: stat.clone(),
-            share: stat.usec as f64 / 1e6 / length_s,
+            share: has_times.then_some(stat.usec as f64 / 1e6 / length_s),
             per_s: stat.calls as f64 / length_s,
         };
         let mut commands: Vec<_> = self.stats.iter().map(of).collect();
-        commands.sort_by(|one, other| other.share.total_cmp(&one.share));
+        let key = |command: &CommandTime| (command.stat.usec, command.stat.calls);
+        commands.sort_by_key(|command| std::cmp::Reverse(key(command)));
         commands
     }
 }
@@ -160,9 +163,18 @@ mod tests {
     #[test]
     fn a_rare_but_slow_command_is_first() {
         let commands = monitored().server_whole().commands.by_time();
-        let shown: Vec<_> =
-            commands.iter().map(|it| (it.name.as_str(), (it.share * 100.0).round(), it.per_s)).collect();
-        assert_eq!(shown, [("keys", 50.0, 1.0), ("get", 1.0, 1000.0)]);
+        let percent = |it: &CommandTime| it.share.map(|share| (share * 100.0).round());
+        let shown: Vec<_> = commands.iter().map(|it| (it.name.as_str(), percent(it), it.per_s)).collect();
+        assert_eq!(shown, [("keys", Some(50.0), 1.0), ("get", Some(1.0), 1000.0)]);
+    }
+
+    #[test]
+    fn a_server_without_times_of_commands_has_no_shares() {
+        let stat = |calls| CommandStat { calls, ..CommandStat::default() };
+        let stats = [("get".to_owned(), stat(30)), ("set".to_owned(), stat(90))].into();
+        let cell = CommandCell { stats, length_s: 3.0, ..CommandCell::default() };
+        let shown: Vec<_> = cell.by_time().into_iter().map(|it| (it.name, it.share, it.per_s)).collect();
+        assert_eq!(shown, [("set".to_owned(), None, 30.0), ("get".to_owned(), None, 10.0)]);
     }
 
     #[test]
