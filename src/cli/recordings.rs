@@ -72,20 +72,21 @@ impl Arguments for SessionsArgs {
 impl SessionsArgs {
     /// Returns the list of recordings, the latest last.
     fn list(self) -> Result<String, Failure> {
+        let is_given = self.directory.is_some();
         let directory = self.directory.unwrap_or_else(directory);
-        let (rows, others) = rows(&directory)?;
+        let (rows, others) = rows(&directory, is_given)?;
         let line = |row| untrusted::json(&serde_json::to_string(row).unwrap_or_default()) + "\n";
         Ok(if self.json { rows.iter().map(line).collect() } else { table(&rows, others, &directory) })
     }
 }
 
 /// Returns the recordings of a directory, sorted by start, and the number of unreadable files with the name of a
-/// recording.
-fn rows(directory: &Path) -> Result<(Vec<RecordingRow>, usize), Failure> {
+/// recording. If the user has not given the directory, it need not exist.
+fn rows(directory: &Path, is_given: bool) -> Result<(Vec<RecordingRow>, usize), Failure> {
     let unreadable = || format!("cannot read {}", directory.display());
     let entries = match fs::read_dir(directory) {
         // The first recording creates the directory.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !is_given => return Ok((Vec::new(), 0)),
         entries => entries.with_context(unreadable)?,
     };
     let (mut rows, mut others) = (Vec::new(), 0);
@@ -110,7 +111,7 @@ fn has_recording_name(path: &Path) -> bool {
 /// Returns the start of the session in a file, in RFC 3339. For a later file of a session, returns the time at which
 /// the file begins.
 fn start_text(session: &SessionStart) -> String {
-    let began = session.started_at().filter(|_| session.from_s > 0.0);
+    let began = session.started_at();
     let later = began.and_then(|began| began.checked_add(time::Duration::seconds_f64(session.from_s)));
     later
         .and_then(|at| at.replace_nanosecond(0).ok()?.format(&Rfc3339).ok())

@@ -7,7 +7,7 @@ impl SessionStart {
     /// Returns the first record of a session that begins now, on this machine, with `target`.
     pub fn now(target: ServerIdentity) -> Self {
         let format = &time::format_description::well_known::Rfc3339;
-        let now = time::OffsetDateTime::now_utc().replace_nanosecond(0).expect("0 is a nanosecond");
+        let now = time::OffsetDateTime::now_utc().truncate_to_millisecond();
         Self {
             schema: SCHEMA,
             tool: concat!("redyno ", env!("CARGO_PKG_VERSION")).to_owned(),
