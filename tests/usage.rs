@@ -71,7 +71,7 @@ const WRONG: [(&str, &str); 96] = [
     ("--find p99<1ms --rate 5", "cannot be used with"),
     ("--sweep clients", "'clients' must begin with one of clients, pipeline, rate,"),
     ("--sweep=keys=1..5", "'keys=1..5' must begin with one of"),
-    ("--script /dev/null --headless", "null has no lines"),
+    ("--script /dev/null --headless", "null has no changes"),
     ("--script x --no-load", "cannot read it: No such file"),
     ("ab", "required arguments were not provided: --to <KNOBS>"),
     ("ab --to clients=5", "--to: 'clients=5' is not a setting"),

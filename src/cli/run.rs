@@ -22,7 +22,7 @@ use crate::{
     load::{IoChoice, IoMethod},
     print::{
         outlet::{Outlet, PATIENCE},
-        words::{StreamText, choose_characters, warn},
+        words::{StreamText, choose_characters, stdout_result, warn},
     },
     runner::{Failure, Plan, UsageError},
     tui::theme::{Theme, ThemeChoice},
@@ -64,11 +64,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             let _ = writeln!(StreamText::stdout(), "{}", version_with_reasons());
             end_output().map_or_else(|failure| fail(&failure, &args), |()| ExitCode::SUCCESS)
         }
-        Err(error) if is_answer(&error) => {
-            // If the help cannot be written, the program has no other place for it.
-            let _ = error.print();
-            return ExitCode::SUCCESS;
-        }
+        Err(error) if is_answer(&error) => end(stdout_result(error.print()).map_err(Into::into), &args),
         Err(error) => fail(&UsageError::Line(one_line(&error, &args)).into(), &args),
     };
     // Without stderr, the loss cannot be reported.

@@ -225,7 +225,11 @@ impl SessionPlan {
             let text = format!(
                 "also watched{}: {} (--one-node leaves them out); the printed lines are about {} only, and --json \
                  and recordings contain all nodes",
-                if commission.cluster().is_some() { ", and loaded with the whole cluster" } else { "" },
+                if commission.cluster().is_some() && commission.knobs.load {
+                    ", and loaded with the whole cluster"
+                } else {
+                    ""
+                },
                 listed(&self.names[1..]),
                 self.names[0]
             );

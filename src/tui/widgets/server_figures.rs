@@ -56,7 +56,8 @@ pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
     for (name, figures) in &groups {
         paint.text(Rect { width: NAME.min(area.width), ..row(area, y) }, name, Ink::Strong);
         if figures.is_empty() && !status.dialect().has_config() {
-            paint.text(from_column(row(area, y), area.x + NAME), &status.without("persistence"), Ink::Faint);
+            let what = if *name == GaugeGroup::Replicas.name() { "replication" } else { "persistence" };
+            paint.text(from_column(row(area, y), area.x + NAME), &status.without(what), Ink::Faint);
         }
         for line in flow(figures, width).into_iter().take(most.into()) {
             paint_line(paint, from_column(row(area, y), area.x + NAME), &figures[line]);

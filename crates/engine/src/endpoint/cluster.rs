@@ -72,10 +72,10 @@ struct ClusterFollower {
 #[derive(Debug, Error)]
 pub enum ClusterError {
     /// The node cannot be reached.
-    #[error("{0}")]
+    #[error(transparent)]
     Reach(#[from] ReachError),
     /// The node's reply is not a topology.
-    #[error("{0}")]
+    #[error(transparent)]
     Topology(#[from] TopologyError),
     /// No slot has an owner.
     #[error(
@@ -83,7 +83,7 @@ pub enum ClusterError {
     )]
     NoOwners,
     /// A node has an address for which TLS cannot be used.
-    #[error("{0}")]
+    #[error(transparent)]
     Tls(#[from] TlsError),
     /// The system cannot start a thread.
     #[error("the thread that follows the cluster cannot start: {0}")]

@@ -26,8 +26,8 @@ pub(super) enum ConnectionFailure {
     Protocol(#[from] ProtocolError),
     #[error("a reply arrived for which there was no request")]
     UnexpectedReply,
-    #[error("no reply for {0} ms")]
-    Timeout(u128),
+    #[error("no reply for {}", crate::units::latency(*.0))]
+    Timeout(u64),
     #[error("the session ended before the reply arrived")]
     Unanswered,
     /// The worker that owned the connection died because of this error.

@@ -31,16 +31,16 @@ pub enum SessionFileError {
     #[error("cannot write to {0}: {1}")]
     Create(PathBuf, io::Error),
     /// Another process has removed the file.
-    #[error("recording to {0} failed: the file was removed")]
+    #[error("writing to {0} failed: the file was removed")]
     Removed(PathBuf),
     /// Another process has changed the file.
-    #[error("recording to {0} failed: another program changed the file, and its earlier content may be lost")]
+    #[error("writing to {0} failed: another program changed the file, and its earlier content may be lost")]
     Changed(PathBuf),
     /// A record could not be written.
-    #[error("recording to {0} failed: {1}")]
+    #[error("writing to {0} failed: {1}")]
     Write(PathBuf, io::Error),
     /// The file system accepts no data, and redyno has stopped waiting.
-    #[error("recording to {0} failed: nothing more could be written for 2 s")]
+    #[error("writing to {0} failed: nothing more could be written for 2 s")]
     Stuck(PathBuf),
     /// Records are missing from the file. The second field is the number of missing records.
     #[error("recording to {0} is incomplete: {1} records were left out, since the disk took too long")]

@@ -56,7 +56,7 @@ impl Worker {
                 if self.is_late(i, now_ns) {
                     let broken = match self.timeout_ns {
                         u64::MAX => ConnectionFailure::Socket(TlsFailure::Silent.into()),
-                        _ => ConnectionFailure::Timeout(self.setup.plan.timeout.as_millis()),
+                        timeout_ns => ConnectionFailure::Timeout(timeout_ns),
                     };
                     self.lose(i, &broken, now_ns);
                 }

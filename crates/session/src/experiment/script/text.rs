@@ -60,7 +60,7 @@ impl ScriptText {
         }
         let end_s = lines.iter().map(|(_, line)| line.to_s()).reduce(f64::max);
         let end_s = end_s.filter(|_| !turns.is_empty()).ok_or_else(|| {
-            WordsError::of(format!("{name} has no lines; write one such as 'at 10s clients 100'"))
+            WordsError::of(format!("{name} has no changes; write a line such as 'at 10s clients 100'"))
         })?;
         // Changes at the same time keep the order of their lines.
         turns.sort_by(|one, other| one.t_s.total_cmp(&other.t_s));
@@ -159,8 +159,8 @@ mod tests {
             ("at 5s clients 0", "a.script:1: clients must be between 1 and 18000, not 0"),
             ("from 1s to 5s clients 1..20k", "a.script:1: clients must be between 1 and 18000, not 20000"),
             ("from 1s to 5s config save 1..2", "a.script:1: config 'save' is not a parameter with numbers"),
-            ("# nothing\n", "a.script has no lines"),
-            ("at 5s end", "a.script has no lines"),
+            ("# nothing\n", "a.script has no changes"),
+            ("at 5s end", "a.script has no changes"),
         ] {
             assert!(error(text).starts_with(why), "{text}: {}", error(text));
         }
