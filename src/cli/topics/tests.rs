@@ -6,7 +6,9 @@ use super::*;
 use crate::{
     gauge::Gauges,
     host::{HostSample, Process},
-    session::{Reader, Record},
+    server::{ClientGroup, ClientRow, CommandStat, ConnectedClients},
+    session::{OneReceiver, OperationInterval, Reader, ReceivedMessages, Record, StepTimes},
+    stats::Latency,
 };
 
 /// Collects the names of all fields, except names that are data, such as kinds of errors, commands and parameters.
@@ -47,6 +49,34 @@ fn fields(value: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
+/// Returns what a session with receivers, steps and clients records.
+fn received_and_clients() -> (ReceivedMessages, OperationInterval, ConnectedClients, CommandStat) {
+    let receiver =
+        OneReceiver { late: 1, reconnects: 1, times: Some(Latency::default()), ..OneReceiver::default() };
+    let received = ReceivedMessages {
+        lost: 1,
+        left: 1,
+        foreign: 1,
+        late: 1,
+        doubled: 1,
+        unclear: 1,
+        claimed: 1,
+        reconnects: 1,
+        by_receiver: vec![receiver],
+        ..ReceivedMessages::default()
+    };
+    let steps = StepTimes { missed: 1, ..StepTimes::default() };
+    let operation =
+        OperationInterval { not_found: 1, steps: Some(Box::new(steps)), ..OperationInterval::default() };
+    let (groups, rows) = (vec![ClientGroup::default()], vec![ClientRow::default()]);
+    (
+        received,
+        operation,
+        ConnectedClients { groups, rows, ..ConnectedClients::default() },
+        CommandStat::default(),
+    )
+}
+
 #[test]
 fn every_field_of_a_recording_is_described() {
     let text = records();
@@ -73,6 +103,7 @@ fn every_field_of_a_recording_is_described() {
         missing: [("swap".to_owned(), "unknown".to_owned())].into(),
     };
     fields(&serde_json::to_value(sample).unwrap(), &mut names);
+    fields(&serde_json::to_value(received_and_clients()).unwrap(), &mut names);
     assert!(names.len() > 80, "{names:?}");
     let missing: Vec<_> = names.iter().filter(|name| !words.contains(name.as_str())).collect();
     assert!(missing.is_empty(), "{missing:?}");
