@@ -7,7 +7,9 @@ use super::{
     danger::DangerRule,
     down::ServerDown,
     episodes::Episodes,
-    eviction, expiry, fork, fsync,
+    eviction, expiry,
+    failing::FailingRequests,
+    fork, fsync,
     headroom::{self, Headroom},
     hit_rate::HitRate,
     hot_slot::HotSlot,
@@ -68,6 +70,7 @@ fn rules() -> Vec<Box<dyn Rule>> {
     rules.push(Box::<HotSlot>::default());
     rules.push(Box::<SlowNode>::default());
     rules.push(Box::<SlowServer>::default());
+    rules.push(Box::new(FailingRequests));
     rules.push(Box::new(Overload));
     rules.push(Box::<LostAgents>::default());
     for rule in RECEIVERS {

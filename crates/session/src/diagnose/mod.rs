@@ -27,6 +27,7 @@ mod down;
 mod episodes;
 mod eviction;
 mod expiry;
+mod failing;
 mod finding;
 mod findings;
 #[cfg(test)]
