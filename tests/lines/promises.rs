@@ -164,7 +164,7 @@ pub const PROMISES: &[Promise] = &[
     shows("http://127.0.0.1:8080 -c 100 -- GET /items/{key}", Screen, &["load on", "clients 100"]),
     shows(r"http://127.0.0.1:8080 --rate 500 -- 9: GET /items/{key} \; GET /users/{key}", Screen, &["load on", "rate 500"]),
     with("http://127.0.0.1:9201 --workload opensearch", &["--no-load"], Screen, &["http 1.1", "term 60"]),
-    with("http://127.0.0.1:9201 --workload opensearch-knn", &["--no-load"], Screen, &["http 1.1", "nearest"]),
+    with("http://127.0.0.1:9201 --workload opensearch-knn", &["--no-load"], Screen, &["http 1.1", "neighbours 10"]),
     with("http://127.0.0.1:9201 --workload opensearch-knn -r 100k --set engine=faiss", &["--plan"], Ends(&[0]), &["requests make"]),
     with("http://127.0.0.1:9201 --headless --yes --workload opensearch-knn --sweep 'ef 10,50,200'", &["--duration", "1"], Ends(&[1]), &["redyno-"]),
     with("series opensearch-vectors http://127.0.0.1:9201 --scale 0.1", &["--plan"], Ends(&[0]), &["nearest"]),
