@@ -41,7 +41,7 @@ pub fn path(path: &Path) -> String {
 pub fn at_most(bytes: &[u8], longest: usize) -> String {
     // Nearly every text is plain. A reply to CLIENT LIST has megabytes of it.
     if bytes.len() <= longest && bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) {
-        return String::from_utf8_lossy(bytes).into_owned();
+        return bytes.iter().copied().map(char::from).collect();
     }
     // Escaping makes no character shorter, and a character has at most 4 bytes, so later bytes would be cut anyway.
     let looked_at = &bytes[..bytes.len().min(4 * (longest + 1))];
