@@ -23,6 +23,8 @@ use crate::{
 
 /// The time between two tries: 20 ms.
 const EVERY: Duration = Duration::from_millis(20);
+/// The largest number of questions to the new owner about the cause of a failover.
+const MOST_QUESTIONS: usize = 25;
 /// The time between two lookups of a host name: 40 ms. This time is longer than the time between other tries, because a
 /// name server has to answer each lookup.
 const LOOK_UP_EVERY: Duration = Duration::from_millis(40);
@@ -82,6 +84,23 @@ impl Tries {
     }
 }
 
+/// Asks the new owner for the epoch and the cause of a failover. The new owner hears only some milliseconds after the
+/// failover that `old` is a replica, so it is asked again until it knows the cause. Without a reply, the event has no
+/// epoch and no cause.
+fn news(talk: &mut Talk, old: &str, stop: &StopFlag) -> NodesReply {
+    let mut last = NodesReply::default();
+    for _ in 0..MOST_QUESTIONS {
+        let reply = talk.reply(&[b"CLUSTER", b"NODES"], LIMIT).ok();
+        let Some(found) = reply.and_then(|reply| NodesReply::read(&reply, old)) else { break };
+        last = found;
+        if last.cause.is_some() || stop.is_asked() {
+            break;
+        }
+        stop.pause_until(Instant::now() + EVERY);
+    }
+    last
+}
+
 /// Searches for the node that answers for the slots of a suspect. Returns this node, the time of its first good reply,
 /// and the event. Returns `None` if the suspect itself answers again, or if its slots have moved to nodes that were
 /// already primaries.
@@ -128,10 +147,8 @@ pub(super) fn for_slots(
     })?;
     let (node, good_ns) = found.filter(|(node, _)| *node != suspect.node)?;
     let [from, to] = [suspect.node, node].map(|node| cluster.topology().node(node).address.to_string());
-    // Without a reply, the event has no epoch and no cause.
-    let nodes = talks.get_mut(&node).and_then(|talk| talk.reply(&[b"CLUSTER", b"NODES"], LIMIT).ok());
     let NodesReply { epoch, cause } =
-        nodes.and_then(|nodes| NodesReply::read(&nodes, &from)).unwrap_or_default();
+        talks.get_mut(&node).map(|talk| news(talk, &from, stop)).unwrap_or_default();
     let (outage, end_ns) = plan.with_load(suspect.outage, suspect.node.index(), good_ns, stop);
     let (length_s, error_s) = tries.length_s(outage, (good_ns, end_ns));
     let by = "cluster".to_owned();
