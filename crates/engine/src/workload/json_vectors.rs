@@ -34,3 +34,39 @@ pub(super) fn hits(reply: &[u8]) -> Vec<u8> {
     let names = hits.into_iter().flatten().filter_map(|hit| hit["_id"].as_str());
     Dialect::Resp2.encode(&names.map(str::as_bytes).collect::<Vec<_>>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::RespValue;
+
+    #[test]
+    fn a_request_has_the_name_in_its_path_and_the_first_list_in_its_body() {
+        let of = |path: &str, body: &str| {
+            name_and_vector(format!("PUT {path} HTTP/1.1\r\nhost: h\r\n\r\n{body}").as_bytes())
+        };
+        let vector: Vec<u8> = [0.5_f32, -2.0].into_iter().flat_map(f32::to_le_bytes).collect();
+        let body = r#"{"id":7,"names":["a"],"inner":{"v":[0.5,-2]},"other":[1]}"#;
+        assert_eq!(of("/i/_doc/12?refresh=true", body), Some([b"12".to_vec(), vector]));
+        for (path, body) in [("/i/_doc/1", "{"), ("/i/_doc/1", r#"{"v":[1,"x"]}"#), ("/i", "[]"), ("/i", "")]
+        {
+            assert_eq!(of(path, body), None, "{body}");
+        }
+        assert_eq!(name_and_vector(b"PUT"), None);
+    }
+
+    #[test]
+    fn the_names_of_hits_are_those_that_are_texts() {
+        let names = |body: &str| {
+            let reply = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+            let found = hits(reply.as_bytes());
+            let words = RespValue::read(&found).unwrap();
+            let words = words.list().unwrap_or_default();
+            words.iter().filter_map(RespValue::text).map(<[u8]>::to_vec).collect::<Vec<_>>()
+        };
+        assert_eq!(names(r#"{"hits":{"hits":[{"_id":"9"},{"_id":3},{},{"_id":"4"}]}}"#), [b"9", b"4"]);
+        for body in [r#"{"hits":[]}"#, r#"{"hits":{"hits":7}}"#, "no JSON", ""] {
+            assert!(names(body).is_empty(), "{body}");
+        }
+    }
+}

@@ -35,3 +35,22 @@ impl AnsweredRequests {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_requests_to_the_first_node_are_its_own() {
+        let requests = |n| [("GET".to_owned(), n)].into();
+        let of = |n| OperationInterval { requests: requests(n), ..OperationInterval::default() };
+        let alone = Interval { segment: 3, requests: requests(9), ..Interval::default() };
+        let counted = |answers: AnsweredRequests| (answers.segment, answers.requests, answers.to_first);
+        let lower = |n| [("get".to_owned(), n)].into();
+        assert_eq!(counted(AnsweredRequests::of(&alone)), (3, lower(9), lower(9)));
+        let divided = Interval { nodes: [(0, of(2)), (1, of(7))].into(), ..alone.clone() };
+        assert_eq!(counted(AnsweredRequests::of(&divided)), (3, lower(9), lower(2)));
+        let elsewhere = Interval { nodes: [(1, of(9))].into(), ..alone };
+        assert_eq!(counted(AnsweredRequests::of(&elsewhere)), (3, lower(9), [].into()));
+    }
+}
