@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ReplicaProgress, Status};
+use super::{ReplicaProgress, Status, status::RATE_MIN_S};
 use crate::{
     clock::seconds,
     endpoint::Address,
@@ -197,7 +197,7 @@ impl GaugeCounters {
                 GaugeKind::Share => {
                     let passed_s =
                         before.map_or(0.0, |before| seconds(self.at_ns.saturating_sub(before.at_ns)));
-                    added().filter(|_| passed_s >= SHARE_MIN_S).map(|used_s| used_s / passed_s)
+                    added().filter(|_| passed_s >= RATE_MIN_S).map(|used_s| used_s / passed_s)
                 }
             };
             gauges.set(gauge, value);
@@ -206,10 +206,6 @@ impl GaugeCounters {
         (gauges, before.map(|before| seconds(self.at_ns.saturating_sub(before.at_ns))))
     }
 }
-
-/// The shortest time between two polls from which a share of CPU time is calculated, in seconds. After a
-/// stall, two polls can be closer together. A share from such polls would be wrong.
-const SHARE_MIN_S: f64 = 0.1;
 
 #[cfg(test)]
 mod tests {

@@ -165,7 +165,7 @@ pub(super) fn subtract_key_scans(own: &BTreeMap<String, u64>, status: &mut Statu
     let all = scanned + calls("scan") + calls("memory|usage");
     // The check of redyno's marker, a SISMEMBER and an EXISTS, finds two keys.
     let found = scanned + 2.0 * calls("sismember");
-    let per_s = status.poll_s.filter(|s| *s > 0.0).map_or(0.0, |s| all / s);
+    let per_s = status.per_s(all).unwrap_or_default();
     for (gauge, own) in [(Gauge::Hits, found), (Gauge::OpsPerS, per_s)] {
         let value = status.gauges[gauge].map(|value| (value - own).max(0.0));
         status.gauges.set(gauge, value);

@@ -82,6 +82,10 @@ pub struct ReplicaProgress {
     pub ack_s: Option<u64>,
 }
 
+/// The shortest time between two polls from which a rate or a share of time is calculated, in seconds. An order, such
+/// as CONFIG SET, polls the server as well, and a rate from polls that are close together would be wrong.
+pub(super) const RATE_MIN_S: f64 = 0.1;
+
 impl Status {
     /// Returns the protocol of the server, which determines its features.
     pub fn dialect(&self) -> Dialect {
@@ -139,9 +143,15 @@ impl Status {
         rates
     }
 
-    /// Converts `n`, a difference since the previous poll, to a rate per second; `None` without a previous poll.
+    /// Converts `n`, a difference since the previous poll, to a rate per second; `None` without a previous poll, or if
+    /// the previous poll was too recent.
     pub fn per_s(&self, n: f64) -> Option<f64> {
-        self.poll_s.filter(|s| *s > 0.0).map(|s| n / s)
+        self.rate_s().map(|s| n / s)
+    }
+
+    /// Returns the seconds since the previous poll, if they are enough for a rate.
+    pub(crate) fn rate_s(&self) -> Option<f64> {
+        self.poll_s.filter(|s| *s >= RATE_MIN_S)
     }
 }
 

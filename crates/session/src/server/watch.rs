@@ -181,7 +181,12 @@ impl ControlState {
                 Some(_) = self.under_way.join_next() => continue,
                 _ = polls.tick() => None,
             };
+            let begun = Instant::now();
             let polled = self.poll(&link.wire()).await;
+            // The server was stopped or slow. The poll that became due meanwhile would cover only some milliseconds.
+            if begun.elapsed() >= every {
+                polls.reset();
+            }
             if let Some(order) = asked {
                 let failed = polled.as_ref().err().map(|error| ServerError::Unreachable(error.to_string()));
                 order.carry_out(failed.map_or_else(|| Ok(self.means(link.wire())), Err)).await;

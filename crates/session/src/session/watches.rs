@@ -140,7 +140,7 @@ impl FigureWatches {
     }
 
     fn push_commands(&mut self, moment: &Moment<Status>) -> Vec<Event> {
-        let Some(poll_s) = moment.body.poll_s.filter(|s| *s > 0.0) else { return Vec::new() };
+        let Some(poll_s) = moment.body.rate_s() else { return Vec::new() };
         let stats = &moment.body.command_stats;
         let share = |name: &str| stats.get(name).map_or(0.0, |stat| stat.usec as f64 / 1e6 / poll_s);
         let polled_s = *self.polled_s.get_or_insert(moment.t_s - poll_s);

@@ -76,13 +76,11 @@ impl MemcachedPoller {
         let calls = stats.calls();
         let added = self.calls.as_ref().and_then(|before| called(&calls, before)).unwrap_or_default();
         let sum = added.values().map(|stat| stat.calls).fold(0, u64::saturating_add);
-        let per_s = poll_s.filter(|s| *s > 0.0).map(|s| sum as f64 / s);
-        gauges.set(Gauge::OpsPerS, per_s);
         // `curr_connections` leaves out only one listening socket. A server of IPv4 and IPv6 has two.
         let beyond = self.listening.saturating_sub(1) as f64;
         gauges.set(Gauge::Clients, gauges[Gauge::Clients].map(|all| (all - beyond).max(0.0)));
         (self.counters, self.calls) = (Some(counters), Some(calls));
-        let status = Status {
+        let mut status = Status {
             name: "memcached".to_owned(),
             version: stats.text("version").unwrap_or_default().to_owned(),
             process_id: stats.number("pid"),
@@ -93,6 +91,7 @@ impl MemcachedPoller {
             config: self.settings.clone(),
             ..Status::default()
         };
+        status.gauges.set(Gauge::OpsPerS, status.per_s(sum as f64));
         Polled { status, events, pause: 1, ..Polled::default() }
     }
 }
@@ -141,5 +140,21 @@ mod tests {
         };
         assert_eq!([1, listening(&StatsReply::parse(conns))].map(clients), [Some(8.0), Some(7.0)]);
         assert!(stats.can_be_listed() && !StatsReply::parse("STAT curr_connections 8000").can_be_listed());
+    }
+
+    #[test]
+    fn polls_that_are_close_together_have_no_rate() {
+        let polled = |ms: u64| {
+            let mut poller = MemcachedPoller::default();
+            let mut poll = |at_ns, gets: u64| {
+                let text = format!("STAT pid 9\nSTAT uptime 5\nSTAT cmd_get {gets}");
+                poller.read(at_ns, &StatsReply::parse(&text)).status
+            };
+            poll(0, 0);
+            let status = poll(ms * 1_000_000, 9);
+            (status.gauges[Gauge::OpsPerS], status.per_s(9.0))
+        };
+        assert_eq!(polled(3), (None, None));
+        assert_eq!(polled(1000), (Some(9.0), Some(9.0)));
     }
 }
