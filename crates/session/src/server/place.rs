@@ -19,8 +19,8 @@ const TAGS: u32 = 1_000_000;
 /// Hash tags with a number below 1024 are called near. To find lists that have moved from other nodes, redyno checks
 /// all near tags of a node. A node with 1 % of the slots almost certainly has a near tag.
 const NEAR: u32 = 1024;
-/// If a node has at most this number of slots, redyno searches for lists at the first tag of each slot.
-const FEW_SLOTS: usize = 1024;
+/// If a node has at most this number of slots or no near tag, redyno searches for lists at the first tag of each slot.
+const FEW_SLOTS: usize = 32;
 
 /// The place of a list of runs on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,16 +79,16 @@ impl MarkerPlace {
     fn of_slots(slots: &Slots) -> Vec<Self> {
         // Each list is at the first tag of its slot.
         let mut wanted: BTreeSet<u16> = slots.arriving.iter().copied().collect();
-        if slots.own().count() <= FEW_SLOTS {
+        let mut places: Vec<_> = (0..NEAR).filter_map(|n| Self::at(n, slots)).collect();
+        if slots.own().count() <= FEW_SLOTS || places.iter().all(|near| near.is_arriving) {
             wanted.extend(slots.own());
         }
-        let mut places = Vec::new();
         for n in 0..TAGS {
-            if n >= NEAR && wanted.is_empty() {
+            if wanted.is_empty() {
                 break;
             }
-            let is_wanted = wanted.remove(&key_slot(format!("{{{n}}}").as_bytes()));
-            places.extend(Self::at(n, slots).filter(|_| is_wanted || n < NEAR));
+            let is_first = wanted.remove(&key_slot(format!("{{{n}}}").as_bytes()));
+            places.extend(Self::at(n, slots).filter(|_| is_first && n >= NEAR));
         }
         places
     }
@@ -239,6 +239,14 @@ mod tests {
         );
         let all = MarkerPlace::of_slots(&few);
         assert!(all.contains(&far) && all.len() == 10, "{all:?}");
+    }
+
+    #[test]
+    fn the_nodes_of_a_large_cluster_have_few_places_to_read() {
+        let of_node = |n: u16| Slots { own: vec![(n * 163, n * 163 + 162)], ..Slots::default() };
+        let places: Vec<_> = (0..100).map(|n| MarkerPlace::of_slots(&of_node(n)).len()).collect();
+        // All near tags together are 1024.
+        assert!(places.iter().sum::<usize>() <= 1024 && places.iter().all(|count| *count > 0), "{places:?}");
     }
 
     #[test]
