@@ -36,6 +36,8 @@ pub struct Lines {
     files: Vec<String>,
     /// The interval whose line waits for the PING record of the same second.
     held: Option<Box<Interval>>,
+    /// The last PING record of an ended segment, which waits for the interval of the same time.
+    earlier_ping: Option<Box<Span<Ping>>>,
     server: Option<Status>,
     /// The knobs of the current segment.
     knobs: Knobs,
@@ -128,12 +130,20 @@ impl Lines {
                 lines.extend(drain_line(interval));
             }
             Record::Interval(interval) => {
-                self.complete(None, &mut lines);
+                if self.held.is_some() {
+                    self.complete(None, &mut lines);
+                }
                 self.held = Some(interval.clone());
             }
             Record::Ping(ping) => {
                 self.report_timing(ping, &mut lines);
-                self.complete(Some(ping), &mut lines);
+                let segment = self.timeline.segments.current();
+                let is_of_earlier = segment.is_some_and(|segment| ping.t_s <= segment.start.t_s);
+                if is_of_earlier && self.held.is_none() && self.earlier_ping.is_none() {
+                    self.earlier_ping = Some(ping.clone());
+                } else {
+                    self.complete(Some(ping), &mut lines);
+                }
             }
             Record::Server(moment) => self.server = Some(moment.body.clone()),
             // The start of a stall has no line. A finding reports long stalls, and the event at the end of
@@ -190,6 +200,14 @@ impl Lines {
 
     fn complete(&mut self, ping: Option<&Span<Ping>>, lines: &mut Vec<String>) {
         let held = self.held.take();
+        let mut earlier = self.earlier_ping.take();
+        if held.is_none() || ping.is_some() {
+            earlier.take().into_iter().for_each(|earlier| self.line(None, Some(&earlier), lines));
+        }
+        self.line(held, ping.or(earlier.as_deref()), lines);
+    }
+
+    fn line(&mut self, held: Option<Box<Interval>>, ping: Option<&Span<Ping>>, lines: &mut Vec<String>) {
         let Some(t_s) = held.as_ref().map(|i| i.t_s).or(ping.map(|p| p.t_s)) else {
             return;
         };

@@ -146,6 +146,7 @@ impl NodeReport {
             Record::Ping(span) => {
                 let Ping { rtt, errors, .. } = &span.body;
                 self.ping_errors += errors.values().sum::<u64>();
+                let segment = self.timeline.probed_segment_at(span.t_s);
                 self.pings.push(segment, span.t_s, span.length_s, rtt.clone());
             }
             Record::Server(moment) => self.take_status(moment, before, segment),

@@ -56,6 +56,24 @@ fn a_second_is_one_line_under_its_heading() {
 }
 
 #[test]
+fn the_ping_and_the_interval_of_an_ended_segment_are_one_line() {
+    let segment = |t_s, number| {
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        Record::Segment(Segment::new(t_s, number, knobs))
+    };
+    for records in [[ping(2.5), interval(2.5)], [interval(2.5), ping(2.5)]] {
+        let mut lines = Lines::default();
+        let begin = [segment(0.0, 1), interval(2.0), ping(2.0), segment(2.5, 2)];
+        let all = begin.into_iter().chain(records).chain([interval(3.0), ping(3.0)]);
+        let all: Vec<_> = all.flat_map(|record| lines.push(&record)).collect();
+        let of_time = |at: &str| all.iter().filter(|line| line.starts_with(at)).collect::<Vec<_>>();
+        assert_eq!([of_time("  2.5 s").len(), of_time("  3.0 s").len()], [1, 1], "{all:?}");
+        let line = of_time("  2.5 s")[0];
+        assert!(line.contains("121 k") && line.matches("300 µs").count() == 2, "{all:?}");
+    }
+}
+
+#[test]
 fn an_open_loop_has_columns_for_response_times_under_their_names() {
     let mut lines = Lines::default();
     let knobs = Knobs { load: true, rate: Some(1000), ..Knobs::default() };

@@ -9,7 +9,8 @@ use super::ProbeReport;
 #[derive(Debug)]
 pub(super) struct Ticker {
     length_ns: u64,
-    start_ns: u64,
+    /// The time at which this tick began, in ns.
+    pub(super) start_ns: u64,
     /// The time at which this tick ends, in ns.
     pub(super) end_ns: u64,
 }
@@ -37,10 +38,12 @@ impl Ticker {
         now_ns: u64,
         body: impl FnOnce() -> T,
     ) -> Option<ProbeReport<T>> {
-        if now_ns < self.end_ns {
-            return None;
-        }
-        Some(self.close(now_ns / self.length_ns * self.length_ns, body()))
+        self.over(now_ns).map(|end_ns| self.close(end_ns, body()))
+    }
+
+    /// Returns the end of the tick, or of the last of several missed ticks, if the tick is over at `now_ns`.
+    pub(super) fn over(&self, now_ns: u64) -> Option<u64> {
+        (now_ns >= self.end_ns).then(|| now_ns / self.length_ns * self.length_ns)
     }
 
     /// Closes the tick at `at_ns`, before the planned end of the tick.

@@ -1,7 +1,7 @@
 //! Merges the quarter-second records of a live session into the one-second records of a recording.
 //!
-//! Merging loses no information. A merged interval never contains results of two segments, or of two
-//! different seconds.
+//! Merging loses no information. A merged record of the load or of PING never contains results of two segments, or of
+//! two different seconds.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -21,6 +21,8 @@ pub(super) const LATE_S: f64 = 0.125;
 pub struct Coalesce {
     /// The records of each node that are not returned yet.
     nodes: BTreeMap<u16, HeldBack>,
+    /// The start of the last segment of any node, in seconds of the session.
+    segment_s: f64,
 }
 
 /// The records of one node that are not returned yet.
@@ -31,6 +33,8 @@ struct HeldBack {
     /// drain (the last replies of a segment). Only intervals with the same key are merged.
     intervals: BTreeMap<(u32, bool, bool), Box<Interval>>,
     ping: Option<Span<probe::Ping>>,
+    /// The pings of the segments that have ended since the last flush.
+    earlier_pings: Vec<Span<probe::Ping>>,
     wake: Option<Span<probe::Wake>>,
     intrinsic: Option<Span<probe::Intrinsic>>,
 }
@@ -38,7 +42,19 @@ struct HeldBack {
 impl Coalesce {
     /// Adds a record, and returns the records that are complete and can be written now, in order.
     pub fn push(&mut self, record: &Arc<Record>) -> Vec<Arc<Record>> {
-        self.nodes.entry(record.node().unwrap_or_default()).or_default().push(record)
+        if let Record::Segment(segment) = &**record {
+            self.segment_s = segment.t_s;
+        }
+        let node = self.nodes.entry(record.node().unwrap_or_default()).or_default();
+        if let (Record::Ping(span), Some(held)) = (&**record, &node.ping) {
+            if span.t_s < held.t_s {
+                return vec![Arc::clone(record)]; // late replies of an earlier segment
+            }
+            if (held.t_s..span.t_s).contains(&self.segment_s) {
+                node.earlier_pings.extend(node.ping.take());
+            }
+        }
+        node.push(record)
     }
 
     /// Returns all records that are still kept; needed if a session ends without an end record.
@@ -91,7 +107,13 @@ impl HeldBack {
 
     fn flush(&mut self, out: &mut Vec<Arc<Record>>) {
         self.second = None;
-        out.extend(std::mem::take(&mut self.intervals).into_values().map(|i| Arc::new(Record::Interval(i))));
+        let interval = |of| Arc::new(Record::Interval(of));
+        for span in std::mem::take(&mut self.earlier_pings) {
+            let is_earlier = |_: &_, of: &mut Box<Interval>| !of.drain && of.t_s <= span.t_s;
+            out.extend(self.intervals.extract_if(.., is_earlier).map(|(_, of)| interval(of)));
+            out.push(Arc::new(Record::Ping(Box::new(span))));
+        }
+        out.extend(std::mem::take(&mut self.intervals).into_values().map(interval));
         out.extend(self.ping.take().map(|span| Arc::new(Record::Ping(Box::new(span)))));
         out.extend(self.wake.take().map(|span| Arc::new(Record::Wake(span))));
         out.extend(self.intrinsic.take().map(|span| Arc::new(Record::Intrinsic(span))));
@@ -199,6 +221,33 @@ mod tests {
             unanswered: latency_of([300_000]),
         };
         assert_eq!(second, [Arc::new(Record::Ping(Box::new(Span::new(1.0, 1.0, body))))]);
+    }
+
+    #[test]
+    fn pings_of_two_segments_are_never_merged() {
+        let pings = |t_s, n| ping(t_s, probe::Ping { rtt: latency_of(vec![5; n]), ..probe::Ping::default() });
+        let segment = |t_s, number| Arc::new(Record::Segment(Segment::new(t_s, number, Knobs::default())));
+        let records = [
+            segment(0.0, 1),
+            pings(0.25, 1),
+            segment(0.4, 2),
+            pings(0.4, 2),
+            interval(1, 0.4, 9),
+            pings(0.5, 4),
+            interval(2, 0.5, 9),
+            pings(0.75, 8),
+            pings(0.4, 16),
+        ];
+        let mut coalesce = Coalesce::default();
+        let mut out: Vec<_> = records.iter().flat_map(|record| coalesce.push(record)).collect();
+        out.extend(coalesce.rest());
+        let seen = |record: &Arc<Record>| match &**record {
+            Record::Ping(span) => Some((span.t_s, span.body.rtt.count())),
+            Record::Interval(interval) => Some((interval.t_s, interval.ops)),
+            _ => None,
+        };
+        let seen: Vec<_> = out.iter().filter_map(seen).collect();
+        assert_eq!(seen, [(0.25, 1), (0.4, 16), (0.4, 9), (0.4, 2), (0.5, 9), (0.75, 12)]);
     }
 
     #[test]

@@ -36,10 +36,9 @@ use crate::{
 
 /// A running session. Call [`finish`](Self::finish) to end the session: a session that is dropped has no end record.
 pub struct Live {
-    clock: Clock,
+    channels: TargetChannels,
     /// The targets, at least one.
     targets: Vec<MeasuredTarget>,
-    outages: NodeOutages,
     wake: WakeProbe,
     host: HostProbe,
     /// The probes that notice failovers: of the cluster of the targets, or of each loaded target with a host name.
@@ -52,7 +51,6 @@ pub struct Live {
     machine: Sender<probe::ProbeMessage>,
     /// The probe of this machine's own latency (without any server). The probe runs on demand.
     pub intrinsic: IntrinsicProbe,
-    to_collector: Sender<CollectorMessage>,
     collector: JoinHandle<()>,
 }
 
@@ -83,10 +81,11 @@ impl Live {
         listeners: Vec<Feed<Arc<Record>>>,
     ) -> Result<Self, LiveError> {
         let tick = Duration::from_nanos(TICK_NS);
-        let (to_collector, session) = channel();
+        let (collector, session) = channel();
+        let outages = NodeOutages::default();
+        let channels = TargetChannels { clock, collector, outages, settings_changed_ns: Arc::default() };
         let (machine_up, machine) = channel();
         let LiveSettings { start, warmup, redacts, host_root, cluster, targets: beginnings } = beginning;
-        let outages = NodeOutages::default();
         let (mut targets, mut inputs, mut heard) = (Vec::new(), Vec::new(), Vec::new());
         let mut plan = HostPlan { root: host_root, servers: Vec::new() };
         let loaded = beginnings.iter().filter(|beginning| !beginning.is_watched).count() as u16; // two at most
@@ -95,8 +94,7 @@ impl Live {
             let numbers = beginning.plan.cluster.as_ref().map(|plan| (numbering, Arc::clone(&plan.cluster)));
             heard.push(beginning.heard.take());
             let server = beginning.plan.target.clone();
-            let way = TargetChannels { clock, collector: to_collector.clone(), outages: outages.clone() };
-            let (target, mut input) = MeasuredTarget::start(n, beginning, warmup, way)?;
+            let (target, mut input) = MeasuredTarget::start(n, beginning, warmup, channels.clone())?;
             input.numbers = numbers;
             plan.servers.push(WatchedServer { target: server, pid: input.pid.clone() });
             targets.push(target);
@@ -118,7 +116,7 @@ impl Live {
             let cluster = cluster.clone().filter(|_| node == 0);
             let load_outages = of.load.as_ref().map(|load| load.outages().clone()).unwrap_or_default();
             let has_agents = of.load.as_ref().is_some_and(Load::is_led);
-            let outages = outages.clone();
+            let outages = channels.outages.clone();
             let watched = FailoverPlan { node, target, cluster, outages, load_outages, has_agents };
             if watched.cluster.is_some() || watched.target.address.is_name() {
                 failovers.push(FailoverProbe::start(watched, clock, machine_up.clone())?);
@@ -127,20 +125,7 @@ impl Live {
         let host = HostProbe::start(plan, clock, machine_up.clone())?;
         let intrinsic = IntrinsicProbe::start(tick, clock, machine_up.clone())?;
         let (lag, recall, machine) = (None, None, machine_up);
-        Ok(Self {
-            clock,
-            targets,
-            outages,
-            wake,
-            host,
-            failovers,
-            lag,
-            recall,
-            machine,
-            intrinsic,
-            to_collector,
-            collector,
-        })
+        Ok(Self { channels, targets, wake, host, failovers, lag, recall, machine, intrinsic, collector })
     }
 
     /// Adds a target with the next target number to the running session.
@@ -149,12 +134,7 @@ impl Live {
     /// Fails if a thread cannot be started.
     pub fn join(&mut self, beginning: TargetSettings) -> Result<(), LiveError> {
         let (n, server) = (self.targets.len(), beginning.plan.target.clone());
-        let way = TargetChannels {
-            clock: self.clock,
-            collector: self.to_collector.clone(),
-            outages: self.outages.clone(),
-        };
-        let (target, inputs) = MeasuredTarget::start(n, beginning, None, way)?;
+        let (target, inputs) = MeasuredTarget::start(n, beginning, None, self.channels.clone())?;
         let (address, pid) = (server.address.to_string(), inputs.pid.clone());
         let first = Box::new(target.first_segment());
         self.targets.push(target);
@@ -169,7 +149,7 @@ impl Live {
     /// # Errors
     /// Fails if a thread cannot be started.
     pub fn probe_lag(&mut self, plan: LagPlan) -> Result<(), LiveError> {
-        self.lag = Some(LagProbe::start(plan, self.clock, self.machine.clone())?);
+        self.lag = Some(LagProbe::start(plan, self.channels.clock, self.machine.clone())?);
         Ok(())
     }
 
@@ -202,7 +182,8 @@ impl Live {
             return Err("the vectors are spread over several servers".to_owned());
         }
         let of = (Arc::clone(&knobs.workload), knobs.keyspace);
-        let started = RecallProbe::start(target.clone(), (search, of), self.clock, self.machine.clone());
+        let started =
+            RecallProbe::start(target.clone(), (search, of), self.channels.clock, self.machine.clone());
         *probe = Some(started.map_err(|error| error.to_string())?);
         Ok(())
     }
@@ -278,13 +259,13 @@ impl Live {
 
     /// Records an event of target number `n`.
     pub fn event(&self, n: u16, what: EventKind) {
-        let event = Record::Event(Event::new(seconds(self.clock.now_ns()), what));
+        let event = Record::Event(Event::new(seconds(self.channels.clock.now_ns()), what));
         self.send(CollectorMessage::Record(event.at_node(n)));
     }
 
     fn send(&self, message: CollectorMessage) {
         // The collector ends only after `finish`.
-        drop(self.to_collector.send(message));
+        drop(self.channels.collector.send(message));
     }
 
     /// Ends the load of all targets at once, and waits for the last replies. Probes and records continue.
@@ -296,11 +277,10 @@ impl Live {
     /// Ends the session: ends the load, waits for the last replies, and ends the probes and the collector.
     pub fn finish(mut self) {
         self.end_load();
-        let Self { targets, wake, host, failovers, lag, recall, intrinsic, to_collector, collector, .. } =
-            self;
+        let Self { channels, targets, wake, host, failovers, lag, recall, intrinsic, collector, .. } = self;
         targets.iter().for_each(|target| target.ping.stop());
         drop((targets, wake, host, failovers, lag, recall, intrinsic));
-        drop(to_collector.send(CollectorMessage::Finish));
+        drop(channels.collector.send(CollectorMessage::Finish));
         collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     }
 }

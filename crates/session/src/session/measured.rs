@@ -3,7 +3,11 @@
 use std::{
     io,
     num::NonZeroU32,
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, Sender, channel},
+    },
     time::Duration,
 };
 
@@ -60,21 +64,24 @@ pub struct TargetSettings {
 }
 
 /// The clock of a session, and the senders for the reports about a target.
+#[derive(Clone)]
 pub(super) struct TargetChannels {
     pub(super) clock: Clock,
     pub(super) collector: Sender<CollectorMessage>,
     pub(super) outages: NodeOutages,
+    /// The time of the last change of any target's load settings, in ns. The ping probes of all targets end a report
+    /// there.
+    pub(super) settings_changed_ns: Arc<AtomicU64>,
 }
 
 /// A target under measurement.
 pub struct MeasuredTarget {
-    clock: Clock,
+    channels: TargetChannels,
     /// The number of the target in the session, from 0.
     target: usize,
     /// The load of the target; `None` if the target is only watched.
     pub(super) load: Option<Load>,
     pub(super) ping: PingProbe,
-    collector: Sender<CollectorMessage>,
     in_force: Knobs,
     /// The requested load settings, which take effect soon. If another target gets the load, this target's load stays
     /// off.
@@ -92,8 +99,9 @@ impl MeasuredTarget {
         target: usize,
         beginning: TargetSettings,
         warmup: Option<Duration>,
-        TargetChannels { clock, collector, outages }: TargetChannels,
+        channels: TargetChannels,
     ) -> Result<(Self, TargetInputs), LiveError> {
+        let clock = channels.clock;
         let TargetSettings { plan, knobs: wanted, server, fleet, carries, is_watched, pings_per_s, .. } =
             beginning;
         let mut in_force = carried(&wanted, carries);
@@ -107,19 +115,22 @@ impl MeasuredTarget {
             }
         };
         let (ping_up, pings) = channel();
-        let watched = PingedNode { outages, node: target };
-        let mut ping_plan = PingPlan { per_second: pings_per_s, watched, ..PingPlan::new(plan.target) };
+        let mut ping_plan = PingPlan {
+            per_second: pings_per_s,
+            watched: PingedNode { outages: channels.outages.clone(), node: target },
+            changed_ns: Arc::clone(&channels.settings_changed_ns),
+            ..PingPlan::new(plan.target)
+        };
         if pings_per_s < FEW_PINGS {
             ping_plan.tick = Duration::from_nanos(SECOND_NS);
         }
         let ping = PingProbe::start(ping_plan, clock, ping_up)?;
         let changed_ns = load.as_ref().map_or_else(|| clock.now_ns(), |load| load.last_change().since_ns);
         let measured = Self {
-            clock,
+            channels,
             target,
             load,
             ping,
-            collector,
             in_force,
             wanted,
             carries,
@@ -155,7 +166,7 @@ impl MeasuredTarget {
 
     /// Applies requested settings that are due, and ends a warm-up after its time.
     pub(super) fn settle(&mut self) {
-        let now_ns = self.clock.now_ns();
+        let now_ns = self.channels.clock.now_ns();
         let is_turned = (self.next() != self.in_force || self.awaits_receivers)
             && now_ns.saturating_sub(self.changed_ns) >= SETTLE_NS;
         if self.load.as_ref().is_some_and(Load::is_warm) || is_turned {
@@ -196,8 +207,13 @@ impl MeasuredTarget {
         let Some(load) = &self.load else { return };
         let turned = turn(load, &self.in_force);
         self.changed_ns = turned.since_ns;
+        self.channels.settings_changed_ns.store(turned.since_ns, Ordering::Relaxed);
         // The collector ends only after `finish`.
-        drop(self.collector.send(CollectorMessage::Segment(self.target, self.segment(turned, config))));
+        drop(
+            self.channels
+                .collector
+                .send(CollectorMessage::Segment(self.target, self.segment(turned, config))),
+        );
     }
 
     /// Returns the first segment. A target that is only watched has only this segment.

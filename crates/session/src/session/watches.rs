@@ -46,6 +46,8 @@ pub(crate) struct FigureWatches {
     /// The PINGs of the present second, by tick (quarter second).
     pings: Vec<Latency>,
     pinged_s: f64,
+    /// The time at which the baselines were forgotten, in seconds of the session.
+    forgotten_s: f64,
     /// The start of the first poll period since the baselines were forgotten, in seconds of the session.
     polled_s: Option<f64>,
     /// The end of the time in which PINGs are ignored because of a pause, in seconds of the session.
@@ -87,6 +89,9 @@ impl FigureWatches {
     /// Drops all baselines and ends all shifts, because the load settings changed at `t_s`.
     pub(crate) fn forget(&mut self, t_s: f64) -> Vec<Event> {
         self.polled_s = None;
+        self.forgotten_s = t_s;
+        self.pings.clear();
+        self.pinged_s = 0.0;
         let all = std::mem::take(&mut self.figures).into_iter();
         let shifted = all.filter_map(|(figure, watch)| Some((figure, watch.shift()?)));
         shifted
@@ -106,6 +111,9 @@ impl FigureWatches {
         let usual_us =
             WatchedFigure::PINGS.map(|figure| self.usual_level(&figure).map(|(_, usual)| usual.level));
         let stall = self.stalls.push(span, usual_us).map(|(t_s, what)| Event::new(t_s, what));
+        if span.t_s <= self.forgotten_s {
+            return stall.into_iter().collect();
+        }
         self.pings.push(span.body.rtt.clone());
         self.pinged_s += span.length_s;
         let mut events: Vec<_> = stall.into_iter().collect();

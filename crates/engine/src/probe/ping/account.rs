@@ -69,16 +69,55 @@ impl PartsBook {
     }
 }
 
+/// The results of the PINGs of one tick.
+#[derive(Debug)]
+struct PingBook {
+    rtt: Recorder,
+    parts: PartsBook,
+    errors: BTreeMap<String, u64>,
+}
+
+impl PingBook {
+    fn new() -> Self {
+        Self { rtt: Recorder::new(), parts: PartsBook::default(), errors: BTreeMap::new() }
+    }
+
+    /// Returns the results, and resets the counts.
+    fn close(&mut self, timing: Option<Timing>, link: LinkState) -> Ping {
+        let rtt = self.rtt.latency();
+        self.rtt.reset();
+        let part = |samples: &mut Samples| {
+            let latency = samples.take();
+            (timing == Some(Timing::Kernel) || !latency.is_empty()).then_some(latency)
+        };
+        Ping {
+            rtt,
+            timing,
+            send: part(&mut self.parts.send),
+            kernel: part(&mut self.parts.kernel),
+            pickup: part(&mut self.parts.pickup),
+            left_out: std::mem::take(&mut self.parts.left_out),
+            tcp: link.tcp,
+            errors: std::mem::take(&mut self.errors),
+            waiting_us: link.unanswered.max_ns() / 1_000,
+            unanswered: link.unanswered,
+        }
+    }
+}
+
 /// The counts of the current tick, and the state that lasts longer than a tick.
 #[derive(Debug)]
 pub(super) struct PingAccount {
     messages: Sender<ProbeMessage>,
-    rtt: Recorder,
-    parts: PartsBook,
+    /// The PINGs that were due since the last change of the load settings.
+    book: PingBook,
+    /// The PINGs that were due before this change and are in no report yet.
+    ended: PingBook,
+    /// The time of the last change of the load settings, in ns; 0 before the first change.
+    pub(super) changed_ns: u64,
     /// Whether the kernel takes timestamps for the connection. Without a connection, whether it took them for
     /// the last one.
     timing: Option<Timing>,
-    errors: BTreeMap<String, u64>,
     outage: Option<ConnectionLoss>,
     watched: PingedNode,
     /// Whether the last reported outage still continues.
@@ -97,10 +136,10 @@ impl PingAccount {
     pub(super) fn new(messages: Sender<ProbeMessage>, watched: PingedNode) -> Self {
         Self {
             messages,
-            rtt: Recorder::new(),
-            parts: PartsBook::default(),
+            book: PingBook::new(),
+            ended: PingBook::new(),
+            changed_ns: 0,
             timing: None,
-            errors: BTreeMap::new(),
             outage: None,
             watched,
             has_outage: false,
@@ -130,24 +169,30 @@ impl PingAccount {
                 if std::mem::take(&mut self.has_outage) {
                     self.watched.outages.answered(self.watched.node, at_ns);
                 }
-                self.rtt.record(at_ns.saturating_sub(due_ns));
+                let book = self.book_of(due_ns);
+                book.rtt.record(at_ns.saturating_sub(due_ns));
                 if let Some(parts) = parts {
-                    self.parts.book(parts);
+                    book.parts.book(parts);
                 }
             }
-            PingEvent::ErrorReply(text) => self.book_error_reply(text, at_ns),
-            PingEvent::Lost { failure, unanswered, first_due_ns } => {
+            PingEvent::ErrorReply { due_ns, text } => self.book_error_reply(due_ns, text, at_ns),
+            PingEvent::Lost { failure, unanswered } => {
                 self.begun = true;
-                first_due_ns.into_iter().for_each(|due_ns| self.report_outage(due_ns));
-                self.count(failure.kind(), unanswered);
+                unanswered.first().into_iter().for_each(|due_ns| self.report_outage(*due_ns));
+                unanswered.into_iter().for_each(|due_ns| self.count(failure.kind(), due_ns));
                 self.book_loss(&failure, at_ns);
             }
         }
     }
 
-    fn book_error_reply(&mut self, text: &str, at_ns: u64) {
+    /// Returns the book of a PING that was due at `due_ns`.
+    fn book_of(&mut self, due_ns: u64) -> &mut PingBook {
+        if due_ns < self.changed_ns { &mut self.ended } else { &mut self.book }
+    }
+
+    fn book_error_reply(&mut self, due_ns: u64, text: &str, at_ns: u64) {
         let kind = error_code(text.as_bytes());
-        self.count(kind, 1);
+        self.count(kind, due_ns);
         if self.reported_errors.is_new(kind) {
             self.send(ProbeMessage::ErrorReply { at_ns, kind: kind.to_owned(), text: text.to_owned() });
         }
@@ -181,38 +226,31 @@ impl PingAccount {
         self.report_outage(due_ns);
         if let Some(ConnectionLoss { kind, .. }) = &self.outage {
             let kind = kind.clone();
-            self.count(&kind, 1);
+            self.count(&kind, due_ns);
         }
     }
 
-    /// Adds `n` errors of a kind.
-    pub(super) fn count(&mut self, kind: &str, n: u64) {
-        if n > 0 {
-            add(&mut self.errors, kind, n);
-        }
+    /// Counts an error of a PING that was due at `due_ns`.
+    pub(super) fn count(&mut self, kind: &str, due_ns: u64) {
+        add(&mut self.book_of(due_ns).errors, kind, 1);
     }
 
     /// Returns the results of a tick, and resets the counts. `link` is the state of the link at the end of the tick.
     pub(super) fn close(&mut self, link: LinkState) -> Ping {
-        let rtt = self.rtt.latency();
-        self.rtt.reset();
         self.timing = link.timing.or(self.timing);
-        let part = |samples: &mut Samples| {
-            let latency = samples.take();
-            (self.timing == Some(Timing::Kernel) || !latency.is_empty()).then_some(latency)
-        };
-        Ping {
-            rtt,
-            timing: self.timing,
-            send: part(&mut self.parts.send),
-            kernel: part(&mut self.parts.kernel),
-            pickup: part(&mut self.parts.pickup),
-            left_out: std::mem::take(&mut self.parts.left_out),
-            tcp: link.tcp,
-            errors: std::mem::take(&mut self.errors),
-            waiting_us: link.unanswered.max_ns() / 1_000,
-            unanswered: link.unanswered,
-        }
+        self.book.close(self.timing, link)
+    }
+
+    /// Returns the results of the PINGs that were due before the last change of the load settings, and resets the counts.
+    pub(super) fn close_ended(&mut self, link: LinkState) -> Ping {
+        self.timing = link.timing.or(self.timing);
+        self.ended.close(self.timing, link)
+    }
+
+    /// Counts separately from now on for the load settings that were changed at `changed_ns`.
+    pub(super) fn change(&mut self, changed_ns: u64) {
+        std::mem::swap(&mut self.book, &mut self.ended);
+        self.changed_ns = changed_ns;
     }
 }
 
@@ -220,5 +258,27 @@ fn add(counts: &mut BTreeMap<String, u64>, kind: &str, n: u64) {
     match counts.get_mut(kind) {
         Some(count) => *count += n,
         None => drop(counts.insert(kind.to_owned(), n)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ping_counts_for_the_settings_under_which_it_was_due() {
+        let link = || LinkState { unanswered: Latency::default(), timing: None, tcp: None };
+        let mut account = PingAccount::new(std::sync::mpsc::channel().0, PingedNode::default());
+        let pong = |due_ns| PingEvent::Pong { due_ns, parts: None };
+        account.book(pong(80), 85);
+        account.change(100);
+        account.book(pong(90), 105);
+        account.book(PingEvent::ErrorReply { due_ns: 95, text: "LOADING" }, 106);
+        account.book(pong(100), 107);
+        let failure = PingFailure::Closed { after: None };
+        account.book(PingEvent::Lost { failure, unanswered: vec![98, 110, 120] }, 130);
+        let counts = |ping: Ping| (ping.rtt.count(), ping.errors.values().sum::<u64>());
+        assert_eq!([account.close_ended(link()), account.close(link())].map(counts), [(2, 2), (1, 2)]);
+        assert_eq!(counts(account.close_ended(link())), (0, 0));
     }
 }

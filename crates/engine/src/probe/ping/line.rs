@@ -26,11 +26,11 @@ pub(super) enum PingEvent<'a> {
     /// The PING that was due at `due_ns` got a good reply. `parts` are the parts of the PING's round trip, or `None`
     /// without timestamps.
     Pong { due_ns: u64, parts: Option<Result<RoundTripParts, PartsUnknown>> },
-    /// The oldest unanswered PING got an error reply.
-    ErrorReply(&'a str),
-    /// The connection was lost or could not be opened. `unanswered` is the number of PINGs that will never be answered.
-    /// The first of these PINGs was due at `first_due_ns`.
-    Lost { failure: PingFailure, unanswered: u64, first_due_ns: Option<u64> },
+    /// The PING that was due at `due_ns` got an error reply.
+    ErrorReply { due_ns: u64, text: &'a str },
+    /// The connection was lost or could not be opened. `unanswered` are the due times of the PINGs that will never be
+    /// answered, the oldest first.
+    Lost { failure: PingFailure, unanswered: Vec<u64> },
 }
 
 /// A PING that was sent and is not answered yet.
@@ -253,9 +253,11 @@ impl PingLine {
                 };
                 for sent in answered {
                     let arrived = if sent.is_joined { Err(PartsUnknown::SharedRead) } else { arrived };
-                    let pong =
-                        || PingEvent::Pong { due_ns: sent.due_ns, parts: sent.parts(arrived, wake_up) };
-                    emit(error.as_deref().map_or_else(pong, PingEvent::ErrorReply));
+                    let due_ns = sent.due_ns;
+                    emit(match &error {
+                        None => PingEvent::Pong { due_ns, parts: sent.parts(arrived, wake_up) },
+                        Some(text) => PingEvent::ErrorReply { due_ns, text },
+                    });
                 }
             } else if let Some(text) = error {
                 // The server sends such an error before it disconnects: the end of the stream will report it.
@@ -274,9 +276,8 @@ impl PingLine {
         Ok(())
     }
 
-    /// Ends a lost connection. Returns the last reply if it was an error, and the number of PINGs that will never be
-    /// answered.
-    pub(super) fn end(self) -> (Option<String>, u64) {
-        (self.last_error, self.outstanding.len() as u64)
+    /// Ends a lost connection. Returns the last reply if it was an error.
+    pub(super) fn end(self) -> Option<String> {
+        self.last_error
     }
 }

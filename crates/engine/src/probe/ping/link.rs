@@ -283,13 +283,13 @@ impl PingLink {
             return;
         }
         self.is_renewing = false;
-        let first_due_ns = self.due_ns().next();
+        let unanswered = self.due_ns().collect();
+        self.waiting.clear();
         let pause_ns = self.back_off.next(&mut rand::rng()).as_nanos() as u64; // at most a second
-        let waiting = std::mem::take(&mut self.waiting).len() as u64;
         let before = std::mem::replace(&mut self.phase, PingPhase::Resting { until_ns: now_ns + pause_ns });
-        let (last_error, unanswered) = match before {
+        let last_error = match before {
             PingPhase::Connected(line) => line.end(),
-            _ => (None, 0),
+            _ => None,
         };
         // If a server disconnects before it has read all PINGs, the connection is reset. Such a reset counts
         // as a close.
@@ -299,7 +299,7 @@ impl PingLink {
             }
             other => other,
         };
-        emit(PingEvent::Lost { failure, unanswered: unanswered + waiting, first_due_ns });
+        emit(PingEvent::Lost { failure, unanswered });
     }
 
     /// Reads a message that the server sent before it disconnected. Such a message explains the loss better than a

@@ -6,7 +6,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
         mpsc::Sender,
     },
     time::Duration,
@@ -23,7 +23,7 @@ use crate::{
     clock::{Clock, TICK_NS},
     endpoint::Target,
     probe::{
-        ProbeMessage,
+        ProbeMessage, ProbeReport,
         sleep::sharpen_timers,
         thread::{ProbeThread, StopFlag},
         ticker::Ticker,
@@ -51,13 +51,17 @@ pub struct PingPlan {
     pub tick: Duration,
     /// The node that the probe watches for outages.
     pub watched: PingedNode,
+    /// The time of the last change of the load settings, in ns. No report contains PINGs that were due before and PINGs
+    /// that were due after such a change.
+    pub changed_ns: Arc<AtomicU64>,
 }
 
 impl PingPlan {
     /// Creates the default plan: 100 PINGs a second, a timeout of 5 s, and a report every 250 ms.
     pub fn new(target: Target) -> Self {
         let (tick, watched) = (Duration::from_nanos(TICK_NS), PingedNode::default());
-        Self { target, per_second: PER_SECOND, timeout: TIMEOUT, tick, watched }
+        let changed_ns = Arc::default();
+        Self { target, per_second: PER_SECOND, timeout: TIMEOUT, tick, watched, changed_ns }
     }
 }
 
@@ -105,6 +109,7 @@ struct PingLoop {
     pace: Arc<AtomicU32>,
     per_second: NonZeroU32,
     missed_after_ns: u64,
+    changed_ns: Arc<AtomicU64>,
     ticker: Ticker,
     /// The schedule of PINGs, or `None` until the first attempt to connect has ended.
     schedule: Option<Schedule>,
@@ -120,6 +125,7 @@ impl PingLoop {
             pace,
             per_second: plan.per_second,
             missed_after_ns: u64::try_from(plan.timeout.as_nanos()).unwrap_or(u64::MAX),
+            changed_ns: Arc::clone(&plan.changed_ns),
             ticker: Ticker::new(plan.tick, clock.now_ns()),
             schedule: None,
             lead: Lead::new(plan.per_second),
@@ -133,9 +139,7 @@ impl PingLoop {
         while !stop.is_asked() && !self.account.is_receiver_gone {
             self.turn();
         }
-        let now_ns = self.clock.now_ns();
-        let report = self.ticker.close(now_ns, self.account.close(state(&self.link, now_ns)));
-        self.account.send(ProbeMessage::Ping(Box::new(report)));
+        self.close_at(self.clock.now_ns());
     }
 
     /// Writes due PINGs, waits, and handles events.
@@ -162,11 +166,41 @@ impl PingLoop {
         }
     }
 
+    /// Reports the tick if it is over. A change of the load settings also ends a tick: its report is sent when the PINGs
+    /// that were due before the change are answered.
     fn close_tick_if_over(&mut self, now_ns: u64) {
-        let Self { ticker, link, account, .. } = self;
-        if let Some(report) = ticker.close_if_over(now_ns, || account.close(state(link, now_ns))) {
-            account.send(ProbeMessage::Ping(Box::new(report)));
+        let changed_ns = self.changed_ns.load(Ordering::Relaxed);
+        if changed_ns > self.ticker.start_ns.max(self.account.changed_ns) {
+            self.report_ended();
+            self.account.change(changed_ns);
         }
+        let is_answered = self.link.due_ns().next().is_none_or(|due_ns| due_ns >= self.account.changed_ns);
+        if is_answered && self.account.changed_ns > self.ticker.start_ns {
+            self.report_ended();
+        }
+        if let Some(end_ns) = self.ticker.over(now_ns) {
+            self.close_at(end_ns);
+        }
+    }
+
+    fn close_at(&mut self, end_ns: u64) {
+        self.report_ended();
+        let body = self.account.close(state(&self.link, end_ns));
+        self.account.send(ProbeMessage::Ping(Box::new(self.ticker.close(end_ns, body))));
+    }
+
+    /// Reports the PINGs that were due before the last change of the load settings and are in no report yet. Without a
+    /// tick that this change ends, their report has the length 0.
+    fn report_ended(&mut self) {
+        let Self { ticker, link, account, .. } = self;
+        let changed_ns = account.changed_ns;
+        let body = account.close_ended(state(link, changed_ns));
+        let report = match changed_ns > ticker.start_ns {
+            true => ticker.close(changed_ns, body),
+            false if body.rtt.is_empty() && body.errors.is_empty() => return,
+            false => ProbeReport { start_ns: changed_ns, end_ns: changed_ns, body },
+        };
+        account.send(ProbeMessage::Ping(Box::new(report)));
     }
 
     fn take_due(&mut self, now_ns: u64) {
@@ -177,16 +211,14 @@ impl PingLoop {
             (self.per_second, self.lead) = (pace, Lead::new(pace));
             *schedule = Schedule::new(schedule.next_due_ns(), pace);
         }
-        let mut missed = 0;
         while let Some(due_ns) = schedule.take_due(now_ns) {
             if now_ns - due_ns > self.missed_after_ns {
                 // After a suspension of hours, sending all missed PINGs at once would be a load, not a measurement.
-                missed += 1;
+                self.account.count("missed", due_ns);
             } else if !self.link.queue_ping(due_ns, now_ns) {
                 self.account.book_unsendable(due_ns);
             }
         }
-        self.account.count("missed", missed);
     }
 
     /// Returns the time at which the thread must be awake for the next PING.
@@ -220,7 +252,7 @@ fn report_panic(live: impl FnOnce(), clock: Clock, messages: &Sender<ProbeMessag
 /// Returns the state of the connection for a report.
 fn state(link: &PingLink, now_ns: u64) -> LinkState {
     let mut waits = Samples::default();
-    link.due_ns().for_each(|due_ns| waits.record(now_ns.saturating_sub(due_ns)));
+    link.due_ns().filter_map(|due_ns| now_ns.checked_sub(due_ns)).for_each(|wait_ns| waits.record(wait_ns));
     LinkState { unanswered: waits.take(), timing: link.timing(), tcp: link.tcp() }
 }
 

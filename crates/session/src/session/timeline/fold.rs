@@ -171,7 +171,7 @@ impl Timeline {
             Record::Ping(span) => {
                 self.measured(Measure::Ping, span.t_s, span.length_s, &span.body.rtt);
                 self.push_ping_parts(span);
-                self.segments.push_pings(&span.body);
+                self.segments.push_pings(span);
                 self.pings.push(span.t_s, span.length_s, &span.body);
                 self.ping_cells.entry(span.t_s, span.length_s).merge(PingCell::of(&span.body));
                 self.count_errors(span.t_s, &span.body.errors, Some(self.words().ping));
@@ -245,7 +245,7 @@ impl Timeline {
             self.followed.clear();
         }
         self.recent_ops.clear();
-        self.cut_windows();
+        self.cut_windows(segment.t_s);
         self.advance(segment.t_s);
     }
 
@@ -253,9 +253,16 @@ impl Timeline {
         self.segments.current().map(|segment| segment.start.segment)
     }
 
-    /// Adds a probe's measurement to the current segment.
+    /// Adds a probe's measurement to its segment.
     fn measured(&mut self, measure: Measure, t_s: f64, length_s: f64, latency: &Latency) {
-        self.lanes[measure as usize].push(self.probed_segment(), t_s, length_s, latency);
+        let segment = self.probed_segment_at(t_s);
+        let is_current = segment == self.probed_segment();
+        let lane = &mut self.lanes[measure as usize];
+        if is_current {
+            lane.push(segment, t_s, length_s, latency);
+        } else {
+            lane.push_late(segment, t_s, length_s, latency);
+        }
     }
 
     fn push_interval(&mut self, interval: &Interval) {

@@ -53,7 +53,7 @@ impl Timeline {
             self.push(&Record::Segment(Segment { is_part: true, ..segment.clone() }));
         } else {
             self.watches.forget(segment.t_s);
-            self.cut_windows();
+            self.cut_windows(segment.t_s);
         }
     }
 
@@ -69,13 +69,22 @@ impl Timeline {
         followed.or_else(|| self.current_segment()).unwrap_or(1)
     }
 
+    /// Returns the number of the segment to which a probe's measurements up to `t_s` belong. A report that ends with a
+    /// segment may arrive after the beginning of the next segment.
+    pub fn probed_segment_at(&self, t_s: f64) -> u32 {
+        let followed =
+            self.followed.iter().rev().find(|(begun_s, _)| *begun_s < t_s).map(|(_, segment)| *segment);
+        let own = || self.segments.start_at(t_s).map(|start| start.segment);
+        followed.or_else(own).unwrap_or_else(|| self.probed_segment())
+    }
+
     /// Empties all windows but those of the intrinsic latency, which no load changes.
-    pub(super) fn cut_windows(&mut self) {
+    pub(super) fn cut_windows(&mut self, t_s: f64) {
         let cut = |measure: &Measure| *measure != Measure::Intrinsic;
         for measure in Measure::ALL.into_iter().filter(cut) {
             self.lanes[measure as usize].cut();
         }
-        self.pings.cut();
+        self.pings.cut(t_s);
     }
 }
 

@@ -20,17 +20,27 @@ pub struct PingWindow {
     pub lost: u64,
 }
 
+impl PingWindow {
+    fn add(&mut self, t_s: f64, ping: &Ping) {
+        self.end_s = self.end_s.max(t_s);
+        self.rtt.merge(&ping.rtt);
+        self.lost += ping.errors.values().sum::<u64>();
+    }
+}
+
 /// Ping windows of one length. A new segment ends the current window early.
 #[derive(Debug, Clone)]
 pub struct PingWindows {
     pub(super) length_s: f64,
     closed: VecDeque<PingWindow>,
     open: Option<PingWindow>,
+    /// The start of the current segment, in seconds of the session.
+    segment_s: f64,
 }
 
 impl PingWindows {
     pub(super) fn new(length_s: f64) -> Self {
-        Self { length_s, closed: VecDeque::new(), open: None }
+        Self { length_s, closed: VecDeque::new(), open: None, segment_s: 0.0 }
     }
 
     /// Returns the windows from the newest to the oldest, beginning with the current window.
@@ -40,18 +50,27 @@ impl PingWindows {
 
     pub(super) fn push(&mut self, t_s: f64, length_s: f64, ping: &Ping) {
         let start_s = (t_s - length_s).max(0.0);
+        // The last report of a segment may arrive after the beginning of the next segment.
+        if t_s <= self.segment_s
+            && let Some(last) = self.closed.back_mut()
+        {
+            return last.add(t_s, ping);
+        }
         let open = self.open.get_or_insert_with(|| PingWindow { start_s, ..PingWindow::default() });
-        open.end_s = t_s;
-        open.rtt.merge(&ping.rtt);
-        open.lost += ping.errors.values().sum::<u64>();
+        open.add(t_s, ping);
         // Times in seconds have rounding errors, so the limit has a millisecond of slack.
-        if t_s - open.start_s >= self.length_s - 0.001 {
-            self.cut();
+        if t_s - open.start_s >= self.length_s - 0.001 || t_s <= self.segment_s {
+            self.close();
         }
     }
 
-    /// Ends the current window.
-    pub(super) fn cut(&mut self) {
+    /// Ends the current window, because a segment begins at `t_s`.
+    pub(super) fn cut(&mut self, t_s: f64) {
+        self.segment_s = t_s;
+        self.close();
+    }
+
+    fn close(&mut self) {
         self.closed.extend(self.open.take());
         while self.closed.len() > KEPT {
             self.closed.pop_front();
@@ -69,9 +88,11 @@ mod tests {
         for tick in 1..=70 {
             windows.push(f64::from(tick) * 0.25, 0.25, &Ping::default());
         }
-        windows.cut();
+        windows.cut(17.6);
+        windows.push(17.6, 0.1, &Ping::default());
+        windows.push(17.75, 0.15, &Ping::default());
         let spans: Vec<_> = windows.newest_first().map(|w| (w.start_s, w.end_s)).collect();
-        assert_eq!(spans, [(15.0, 17.5), (0.0, 15.0)]);
+        assert_eq!(spans, [(17.6, 17.75), (15.0, 17.6), (0.0, 15.0)]);
     }
 
     #[test]

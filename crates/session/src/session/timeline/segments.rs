@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 use super::{GaugeMeans, Seconds};
 use crate::{
     probe::Ping,
-    session::{Interval, Segment, Summary},
+    session::{Interval, Segment, Span, Summary},
     stats::Latency,
 };
 
@@ -185,12 +185,14 @@ impl Segments {
         self.iter().find(|segment| segment.start.segment == number)
     }
 
-    /// Adds a report of the ping probe to the current segment.
-    pub(super) fn push_pings(&mut self, ping: &Ping) {
-        if let Some(current) = self.kept.back_mut() {
-            let current = Arc::make_mut(current);
-            current.pings.merge(&ping.rtt);
-            current.pings_lost += ping.errors.values().sum::<u64>();
+    /// Adds a report of the ping probe to its segment. A report that ends with a segment may arrive after the beginning
+    /// of the next segment.
+    pub(super) fn push_pings(&mut self, Span { t_s, body: ping, .. }: &Span<Ping>) {
+        let at = self.kept.iter().rposition(|segment| segment.start.t_s < *t_s).unwrap_or_default();
+        if let Some(segment) = self.kept.get_mut(at) {
+            let segment = Arc::make_mut(segment);
+            segment.pings.merge(&ping.rtt);
+            segment.pings_lost += ping.errors.values().sum::<u64>();
         }
     }
 
@@ -257,6 +259,24 @@ mod tests {
         segments.push(&Interval { length_s: 0.0, ..interval(1, 3) });
         let ops: Vec<_> = segments.iter().map(|s| (s.total.ops, s.ended_s)).collect();
         assert_eq!(ops, [(13, Some(2.0)), (5, None)]);
+    }
+
+    #[test]
+    fn pings_count_for_the_segment_at_whose_end_their_report_ends() {
+        let mut segments = Segments::default();
+        let report = |t_s, pings| {
+            Span::new(
+                t_s,
+                0.25,
+                Ping { rtt: crate::stats::fixture::repeated(1_000, pings), ..Ping::default() },
+            )
+        };
+        segments.begin(&segment(1, false));
+        segments.push_pings(&report(1.25, 25));
+        segments.begin(&segment(2, false));
+        segments.push_pings(&report(2.0, 5));
+        segments.push_pings(&report(2.25, 7));
+        assert_eq!(segments.iter().map(|s| s.pings.count()).collect::<Vec<_>>(), [30, 7]);
     }
 
     #[test]
