@@ -6,6 +6,7 @@ mod table;
 
 use crate::{
     diagnose::{Cause, Episodes, NodeState, of_session},
+    events::EventKind,
     report::monitored,
     session::{
         Summary, Timeline, WorkerCost,
@@ -27,6 +28,7 @@ pub fn summary(timeline: &Timeline, nodes: &[NodeState], files: &[String]) -> St
     let rows = table::rows(timeline);
     let is_one_setting = timeline.segments.forgotten == 0 && rows.iter().skip(1).all(|row| row.is_as_before);
     let mut text = head(timeline);
+    results(&mut text, timeline);
     prefills(&mut text, timeline);
     if monitored::has_load(timeline) {
         load(&mut text, &sum, &rows, is_one_setting);
@@ -92,6 +94,20 @@ fn head(timeline: &Timeline) -> String {
         text += &format!(", {} to {}", clock.date(timeline.begins_s()), clock.time(timeline.now_s));
     }
     text + "\n"
+}
+
+/// Adds a line about the result of each experiment.
+fn results(text: &mut String, timeline: &Timeline) {
+    for event in timeline.events() {
+        match &event.what {
+            EventKind::Found { .. }
+            | EventKind::NothingFound { .. }
+            | EventKind::BestStep { .. }
+            | EventKind::Compared { .. }
+            | EventKind::ExperimentStopped { .. } => line(text, "result", &event.what.to_string()),
+            _ => {}
+        }
+    }
 }
 
 /// Adds a line about each prefill: the number of answered requests, and whether all keys were written.

@@ -300,6 +300,8 @@ event_kinds! {
     BestStep { best: SweepBest } "best" best.to_string();
     /// A search found no value at which the limit is kept.
     NothingFound { knob: String, limit: String } "found" format!("no {knob} keeps {limit}");
+    /// An A/B comparison of two settings or two targets ended.
+    Compared { verdict: String } "verdict" verdict;
     /// An experiment ended early, or without a result.
     ExperimentStopped { cause: String } "experiment" format!("stopped: {cause}");
     /// The recording cannot be continued.

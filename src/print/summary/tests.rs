@@ -1,7 +1,8 @@
 use super::*;
 use crate::{
+    events::SearchResult,
     knobs::Knobs,
-    session::{Client, Interval, Opening, Record, Segment, WorkerCost},
+    session::{Client, Event, Interval, Opening, Record, Segment, WorkerCost},
     stats::fixture::repeated,
     workload::Workload,
 };
@@ -36,6 +37,26 @@ fn the_summary_has_the_load_and_all_errors() {
   errors    OOM 3
 ";
     assert_eq!(summary(&timeline, &[], &[]), expected);
+}
+
+#[test]
+fn the_summary_has_the_result_of_each_experiment() {
+    let mut timeline = Timeline::default();
+    begin(&mut timeline, 1, Knobs { load: true, ..Knobs::default() });
+    let found =
+        SearchResult { knob: "rate".into(), value: 9410, lower: 9410, upper: None, limit: "p99<1ms".into() };
+    let verdict = "B is better: ops/s +12 %".to_owned();
+    for what in
+        [EventKind::Found { found }, EventKind::RecordsLost { records: 1 }, EventKind::Compared { verdict }]
+    {
+        timeline.push(&Record::Event(Event::new(2.0, what)));
+    }
+    let text = summary(&timeline, &[], &[]);
+    let results: Vec<_> = text.lines().filter(|line| line.starts_with("  result")).collect();
+    assert_eq!(
+        results,
+        ["  result    p99<1ms is kept up to rate 9 410", "  result    B is better: ops/s +12 %"]
+    );
 }
 
 #[test]

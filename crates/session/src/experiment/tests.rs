@@ -7,6 +7,7 @@ use super::*;
 use crate::{
     demo,
     endpoint::{Address, Target},
+    events::EventKind,
     knobs::Knobs,
     load::{FirstCommands, LatencyTo, LoadPlan, WorkerOptions},
     server::Parameter,
@@ -120,6 +121,7 @@ fn a_parameter_is_set_for_one_setting_and_restored_for_the_other() {
         segments.iter().filter_map(|s| s.config.as_ref()).map(|c| (c.from.as_str(), c.to.as_str())).collect();
     assert_eq!(changes, [("10", "50"), ("50", "10"), ("10", "50")]);
     let hz = Parameter::named("hz").unwrap();
+    let [Order::Event(EventKind::Compared { .. }), last @ ..] = &last[..] else { panic!("{last:?}") };
     assert_eq!(last, [Order::SetKnobs(on()), Order::SetConfig { parameter: hz, to: "10".to_owned() }]);
 }
 

@@ -152,7 +152,7 @@ fn event_kind(mut what: EventKind) -> EventKind {
             SnapshotEnded RewriteBegan RewriteEnded EvictionBegan EvictionEnded RejectionBegan
             RejectionEnded BlockingBegan BlockingEnded FailoverTurned LinkTurned ReplicasChanged Restarted
             ReportsLost BusBack MarkerRenewed MoreConnectionsLost ConnectionsBack Paused WorkerDied PingBack
-            Stalled Shifted Tried Found Stepped BestStep NothingFound RecordingFailed OutputLost RecordsLost
+            Stalled Shifted Tried Found Stepped BestStep NothingFound Compared RecordingFailed OutputLost RecordsLost
             MoreLinesSkipped RecordingCut) => {}
     }
     what

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     compare::{Difference, DifferenceTable},
+    events::EventKind,
     experiment::{
         AfterPair, Ending, Experiment, ExperimentSetting, Interruption, Pairs,
         setting_tracker::{Observed, SettingTracker},
@@ -158,8 +159,8 @@ impl Ab {
         }
     }
 
-    /// Ends the A/B with a verdict. Returns the orders that restore the knobs; an A/B of two targets has no such
-    /// orders.
+    /// Ends the A/B with a verdict. Returns the orders that record the verdict and restore the knobs; an A/B of two
+    /// targets has no knobs to restore.
     fn conclude(&mut self, is_last: bool) -> Vec<Order> {
         self.alternation.end(is_last);
         self.ending = Some(match self.verdict().verdict {
@@ -172,7 +173,11 @@ impl Ab {
             }),
             Some(Verdict::Better | Verdict::Same { .. }) => Ending::Done,
         });
-        if self.is_of_targets() { Vec::new() } else { self.in_force.restore() }
+        let mut orders = vec![Order::Event(EventKind::Compared { verdict: self.sentence() })];
+        if !self.is_of_targets() {
+            orders.extend(self.in_force.restore());
+        }
+        orders
     }
 
     /// Ends the A/B for a reason that `node` reported. Returns the orders that restore the knobs; an A/B of two targets

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::*;
 use crate::{
     clock::{TICK_NS, seconds},
+    events::EventKind,
     experiment::{Ending, Experiment},
     knobs::Knobs,
     session::{Delivery, Interval, Notice, OperationInterval, Order, Record, Segment},
@@ -43,6 +44,7 @@ impl Simulated {
                         waiting.extend([1 - node, node].map(|node| all.segment(node)));
                     }
                     Order::SetKnobs(same) => assert_eq!(same, knobs()),
+                    Order::Event(EventKind::Compared { .. }) => {}
                     order => panic!("{order:?}"),
                 }
             }
