@@ -159,10 +159,13 @@ impl RuleState {
             RuleVerdict::Clear => None,
             RuleVerdict::Found(finding) => {
                 // If the rule leaves `since_s` at 0, the finding starts with this record. If a note becomes a
-                // warning, the finding starts again.
+                // warning, or other news is shown, the finding starts again.
                 let found_s = record.t_s().unwrap_or_default();
                 let begun_s = Some(finding.since_s).filter(|s| *s > 0.0).unwrap_or(found_s);
-                let same = stood.filter(|stood| is_more(stood) == is_more(&finding));
+                let is_same = |stood: &Finding| {
+                    is_more(stood) == is_more(&finding) && (!finding.is_news || stood.long == finding.long)
+                };
+                let same = stood.filter(is_same);
                 let since_s = same.map_or(begun_s, |stood| stood.since_s);
                 Some(Finding { since_s, ..finding })
             }

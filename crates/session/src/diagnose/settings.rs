@@ -106,6 +106,22 @@ mod tests {
     }
 
     #[test]
+    fn a_second_change_has_its_own_time() {
+        let change = |second: &mut crate::diagnose::fixture::Second| {
+            let (from, to) = match second.n {
+                2 => ("0", "1048576"),
+                6 => ("1048576", "0"),
+                _ => return,
+            };
+            let [name, from, to] = ["maxmemory", from, to].map(str::to_owned);
+            second.events = vec![EventKind::ConfigChanged { name, from, to }];
+        };
+        let (once, twice) = (first(5, change), first(10, change));
+        assert_eq!(twice.long, "CONFIG maxmemory 1048576 → 0");
+        assert!((twice.since_s - once.since_s - 4.0).abs() < 0.1, "{} {}", once.since_s, twice.since_s);
+    }
+
+    #[test]
     fn a_machine_without_the_server_has_no_settings_that_count() {
         let remote = found(2, |second| {
             second.host.server = None;
