@@ -101,8 +101,10 @@ pub(super) fn lossy(now: &RecentState, stands: bool) -> Option<Finding> {
     let waited = now.highest(Gauge::ServerRunDelay, LOSS_S + 2.0).is_some_and(|share| share >= WAITED);
     let on_disk = now.in_state('D', LOSS_S + 2.0).0 > 0;
     let is_server = !now.has_time() || waited || on_disk || now.events(LOSS_S + 2.0).any(held_long);
-    // TCP segments are also sent again to a client that reads slowly. In this case, no PING is late.
-    if resent.filter(|_| late > 0).is_none() && (!are_single || is_server) {
+    // TCP segments are also sent again to a client that reads slowly. In this case, no PING is late, or the server is
+    // busy and most PINGs are late.
+    let resent = resent.filter(|_| late > 0 && (now.has_time() || median_ns < RESENT_NS / 4));
+    if resent.is_none() && (!are_single || is_server) {
         return None;
     }
     let short = "packets are lost on the way to the server";
@@ -176,6 +178,23 @@ mod tests {
         };
         let is_lossy = |us| keys(us).iter().any(|found| found.rule == "lost packets");
         assert_eq!([335_000, 20_000].map(is_lossy), [false, true]);
+    }
+
+    #[test]
+    fn late_pings_of_a_saturated_server_are_no_lost_packets() {
+        let is_lossy = |cpu, median_ns| {
+            let found = found(12, move |second| {
+                second.host.gauges.set(Gauge::WireRetransmits, Some(2.0));
+                second.status.gauges.set(Gauge::Cpu, Some(cpu));
+                second.ping(&[(median_ns, 60), (600_000_000, 40)]);
+            });
+            found.iter().any(|found| found.rule == "lost packets")
+        };
+        let (busy, free) = (0.99, 0.1);
+        assert_eq!(
+            [(busy, 543_000_000), (busy, 200_000), (free, 543_000_000)].map(|(c, m)| is_lossy(c, m)),
+            [false, true, true]
+        );
     }
 
     #[test]
