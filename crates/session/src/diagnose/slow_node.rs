@@ -28,14 +28,17 @@ const TIMES: [u64; 2] = [3, 2];
 /// difference, and ends below the second difference. Smaller differences between machines are common.
 const LEAST_NS: [u64; 2] = [1_000_000, 500_000];
 
+/// The smallest number of a node's requests in the judged period for a verdict.
+const ENOUGH: u64 = 20;
+
 /// The median time of each node, in nanoseconds.
 type Medians = BTreeMap<u16, u64>;
 
 /// Compares the nodes of a cluster.
 #[derive(Debug, Clone)]
 pub(super) struct SlowNode {
-    /// The medians of the service times of each interval.
-    load: RecentValues<Medians>,
+    /// The medians of the service times of each interval, by node, and the numbers of requests.
+    load: RecentValues<BTreeMap<u16, (u64, u64)>>,
     /// The median PING time of each report, by node.
     pings: BTreeMap<u16, RecentValues<u64>>,
 }
@@ -79,7 +82,8 @@ impl Rule for SlowNode {
     }
 
     fn whole(&self, Measurements { total, session, .. }: &Measurements<'_>) -> Option<Finding> {
-        let load = NodeComparison::of(&medians(total), false)?;
+        let medians = middles(medians(total).into_iter().map(|(node, one)| (node, vec![one])));
+        let load = NodeComparison::of(&medians, false)?;
         Some(finding(session.as_ref().copied(), load.node, Some(&load), None))
     }
 }
@@ -87,13 +91,14 @@ impl Rule for SlowNode {
 impl SlowNode {
     fn judge_all(&self, now: &RecentState, stands: bool) -> Option<Finding> {
         let is_cluster = now.status().is_some_and(|status| status.mode == "cluster");
-        let mut load: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
+        let mut load: BTreeMap<u16, Vec<(u64, u64)>> = BTreeMap::new();
         let intervals = self.load.since(now.t_s - WINDOW_S);
-        intervals.flatten().for_each(|(node, ns)| load.entry(*node).or_default().push(*ns));
+        intervals.flatten().for_each(|(node, one)| load.entry(*node).or_default().push(*one));
         let load = middles(load);
         let pings = self.pings.iter().filter(|_| is_cluster);
-        let pings =
-            middles(pings.map(|(node, own)| (*node, own.since(now.t_s - WINDOW_S).copied().collect())));
+        // With many nodes, each node gets only five PINGs a second.
+        let of_node = |own: &RecentValues<u64>| middle(own.since(now.t_s - WINDOW_S).copied().collect());
+        let pings = pings.filter_map(|(node, own)| Some((*node, of_node(own)?))).collect();
         let (by_load, by_ping) = (NodeComparison::of(&load, stands), NodeComparison::of(&pings, stands));
         let node = by_load.as_ref().or(by_ping.as_ref())?.node;
         let ping = by_ping.filter(|ping| ping.node == node).or_else(|| NodeComparison::with(&pings, node));
@@ -163,12 +168,18 @@ fn median(latency: &Latency) -> Option<u64> {
     (!latency.is_empty()).then(|| latency.value_at_quantile(0.5))
 }
 
-fn medians(interval: &Interval) -> Medians {
-    interval.nodes.iter().filter_map(|(node, part)| Some((*node, median(&part.service)?))).collect()
+/// Returns the median service time of each node and its number of requests.
+fn medians(interval: &Interval) -> BTreeMap<u16, (u64, u64)> {
+    let of_node = |service: &Latency| Some((median(service)?, service.count()));
+    interval.nodes.iter().filter_map(|(node, part)| Some((*node, of_node(&part.service)?))).collect()
 }
 
-fn middles(values: impl IntoIterator<Item = (u16, Vec<u64>)>) -> Medians {
-    values.into_iter().filter_map(|(node, values)| Some((node, middle(values)?))).collect()
+/// Returns the middle of each node's medians, without nodes that answered too few requests.
+fn middles(values: impl IntoIterator<Item = (u16, Vec<(u64, u64)>)>) -> Medians {
+    let is_enough = |medians: &Vec<(u64, u64)>| medians.iter().map(|(_, count)| count).sum::<u64>() >= ENOUGH;
+    let values = values.into_iter().filter(|(_, medians)| is_enough(medians));
+    let middle = |medians: Vec<(u64, u64)>| middle(medians.into_iter().map(|(ns, _)| ns).collect());
+    values.filter_map(|(node, medians)| Some((node, middle(medians)?))).collect()
 }
 
 #[cfg(test)]
