@@ -15,8 +15,8 @@ use crate::{
 const MOST_TRACKS: usize = 128;
 /// A node has an uneven share of the requests if its share is at least this many times the mean share.
 const UNEVEN: f64 = 1.5;
-/// Below this total rate, in requests per second, differences between shares may be chance.
-const LEAST_PER_S: f64 = 100.0;
+/// Smaller differences, in standard deviations of an even share of a second's requests, may be chance.
+const CHANCE: f64 = 5.0;
 
 impl Model {
     /// Adds a record of the session to the track of its node. The first record of another node begins a new track.
@@ -157,7 +157,8 @@ impl Model {
         let (n, sum, total) =
             peers.fold((0, 0.0, 0.0), |(n, sum, total), (_, share, ops)| (n + 1, sum + share, total + ops));
         let mean = sum / f64::from(n);
-        if n < 2 || total < LEAST_PER_S || share < mean * UNEVEN {
+        let (own, even) = (share * total, mean * total);
+        if n < 2 || share < mean * UNEVEN || own < even + CHANCE * even.sqrt() {
             return None;
         }
         let what = if row.load.is_some() { "requests" } else { "commands" };
@@ -315,6 +316,7 @@ mod tests {
         assert_eq!(uneven([100.0, 100.0, 800.0]).as_deref(), Some(expected));
         assert_eq!(uneven([300.0, 300.0, 400.0]), None);
         assert_eq!(uneven([1.0, 0.0, 8.0]), None);
+        assert_eq!(uneven([25.0, 25.0, 55.0]), None, "by chance");
     }
 
     #[test]
