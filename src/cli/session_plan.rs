@@ -82,17 +82,38 @@ pub(super) fn session_plan(
         fills_own: load.has_default_workload(),
         settings: Vec::new(),
         words,
-        outputs: Outputs {
-            record: session.record.clone(),
-            rotate: session.record_rotate,
-            exports: session.export.clone(),
-            metrics: session.metrics.clone(),
-            push: push_plan(session)?,
-            on_finding: session.on_finding.clone(),
-        },
+        outputs: outputs(session)?,
         company: OtherServers::TargetOnly,
         fleet: None,
         names: Vec::new(),
+    })
+}
+
+/// Returns the outputs of the session.
+///
+/// # Errors
+/// Fails if two options name the same file, or if the options of `--push` are invalid.
+fn outputs(session: &SessionArgs) -> Result<Outputs, UsageError> {
+    let record = session.record.iter().flatten().map(|path| ("--record".to_owned(), path));
+    let exports =
+        session.export.iter().map(|export| (format!("--export {}", export.format.name), &export.file));
+    let mut files: Vec<(String, &PathBuf)> = Vec::new();
+    for (option, path) in record.chain(exports) {
+        if let Some((other, _)) = files.iter().find(|(_, known)| *known == path) {
+            return Err(UsageError::Line(format!(
+                "{other} and {option} have the same file, {}; name another file for one of them",
+                untrusted::path(path)
+            )));
+        }
+        files.push((option, path));
+    }
+    Ok(Outputs {
+        record: session.record.clone(),
+        rotate: session.record_rotate,
+        exports: session.export.clone(),
+        metrics: session.metrics.clone(),
+        push: push_plan(session)?,
+        on_finding: session.on_finding.clone(),
     })
 }
 

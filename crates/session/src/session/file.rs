@@ -27,6 +27,9 @@ pub enum SessionFileError {
     /// A file of this name exists already.
     #[error("{0} is there already and is not overwritten; name another file, or move that one away")]
     Exists(PathBuf),
+    /// The name is `-`, which stands for standard output in other programs.
+    #[error("'-' is not the name of a file, and redyno writes no files to standard output; name a file")]
+    Dash,
     /// The file cannot be created.
     #[error("cannot write to {0}: {1}")]
     Create(PathBuf, io::Error),
@@ -83,6 +86,9 @@ impl SessionWriter {
     /// The errors are the same as for [`create`](Self::create).
     pub fn create_as(path: &Path, sink: Box<dyn Sink + Send>) -> Result<Self, SessionFileError> {
         let path = path.to_owned();
+        if path.as_os_str() == "-" {
+            return Err(SessionFileError::Dash);
+        }
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(file) => Self::into(file, path, sink),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Err(SessionFileError::Exists(path)),
