@@ -16,13 +16,17 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 96] = [
+const WRONG: [(&str, &str); 100] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
     ("-p x", "invalid value 'x' for '--port <PORT>'"),
-    ("-p 0", "0 is not in 1..=65535"),
-    ("-p 70000", "70000 is not in 1..=65535"),
+    ("-p 0", "it must be a whole number from 1 to 65535"),
+    ("--seed x", "'--seed <N>': it must be a whole number from 0 to 18446744073709551615"),
+    ("--db x", "'--db <N>': it must be a whole number from 0 to 2147483647"),
+    ("demo --nodes x", "'--nodes <COUNT>': it must be a whole number from 1 to 200"),
+    ("--load --export csv:f --export json:f", "--export csv and --export json have the same file, f"),
+    ("-p 70000", "it must be a whole number from 1 to 65535"),
     ("-h=", "-h is empty; give a host name or address"),
     ("-s /x -p 1", "'--socket <SOCKET>' cannot be used with '--port <PORT>'"),
     ("-u redis://h -h h", "'--uri <URI>' cannot be used with '--host <HOST>'"),
@@ -116,7 +120,7 @@ const WRONG: [(&str, &str); 96] = [
     ("report", "required arguments were not provided: <FILE>"),
     ("report x", "report writes a file: name it with -o, report.html for a page or report.md for a ticket"),
     ("report x -o x.pdf", "-o x.pdf: the name must end in .html for a page or .md for text"),
-    ("clean -p 0", "0 is not in 1..=65535"),
+    ("clean -p 0", "it must be a whole number from 1 to 65535"),
     ("man nonsense", "there is no command 'nonsense'; there are ab, versus,"),
     ("man replay -o x", "cannot be used with"),
 ];

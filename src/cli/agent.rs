@@ -2,13 +2,14 @@
 
 use std::env;
 
-use clap::{Args, builder::NonEmptyStringValueParser, value_parser};
+use clap::{Args, builder::NonEmptyStringValueParser};
 
 use super::{
     command::{Arguments, Invocation, PlanResult},
     fleet_args::{bus, name},
     target_args::TargetArgs,
     tls_args::TlsArgs,
+    values::{some, whole},
 };
 use crate::{
     endpoint::Password,
@@ -47,10 +48,10 @@ pub struct AgentArgs {
     #[arg(long = "target", value_name = "HOST:PORT", required = true, value_parser = NonEmptyStringValueParser::new())]
     pub targets: Vec<String>,
     /// The agent's number, counted from 0 [default: JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID or NOMAD_ALLOC_INDEX]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=999))]
     pub index: Option<usize>,
     /// The number of agents of the session [default: SLURM_ARRAY_TASK_COUNT]
-    #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "COUNT", value_parser = whole::<u16>(1..=1000))]
     pub of: Option<u16>,
     /// At the end of a session, wait for the next session
     #[arg(long)]
@@ -61,10 +62,10 @@ pub struct AgentArgs {
     pub allow: bool,
     /// Maximum number of operations per second of this agent; with this option, the agent refuses sessions
     /// without --rate
-    #[arg(long, value_name = "RATE", value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "RATE", value_parser = some)]
     pub max_rate: Option<u32>,
     /// Maximum number of clients of this agent [default: as many as the limit of open files allows]
-    #[arg(long, value_name = "COUNT", value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "COUNT", value_parser = some)]
     pub max_clients: Option<u32>,
     /// ACL user of the target; needs a password
     #[arg(long, value_name = "NAME")]

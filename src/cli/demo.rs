@@ -9,7 +9,10 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::builder::ArgPredicate;
 
-use super::command::{Arguments, Invocation, PlanResult};
+use super::{
+    command::{Arguments, Invocation, PlanResult},
+    values::whole,
+};
 use crate::{
     demo::{self, DemoCluster, Error, Fault, Options, Size},
     endpoint::Password,
@@ -37,7 +40,7 @@ Examples:
 pub struct DemoArgs {
     /// Port of 127.0.0.1 to listen on; 0 takes any free port. The other nodes of a cluster get the ports after this
     /// port. With --bus, the default is 6380
-    #[arg(short, long, default_value_t = 6379, default_value_if("bus", ArgPredicate::IsPresent, "6380"))]
+    #[arg(short, long, default_value_t = 6379, value_parser = whole::<u16>(0..=65535), default_value_if("bus", ArgPredicate::IsPresent, "6380"))]
     port: u16,
 
     /// Run a bus (the server through which a session and its agents communicate), and print the command lines of an
@@ -46,12 +49,12 @@ pub struct DemoArgs {
     bus: bool,
 
     /// Run a cluster with this many primaries, at most 200
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=200))]
+    #[arg(long, value_name = "COUNT", value_parser = whole::<u16>(1..=200))]
     nodes: Option<u16>,
 
     /// Replicas of each primary of the cluster, at most 4
     #[arg(long, value_name = "COUNT", default_value_t = 0, requires = "nodes",
-          value_parser = clap::value_parser!(u16).range(0..=4))]
+          value_parser = whole::<u16>(0..=4))]
     replicas: u16,
 
     /// Also listen on this Unix socket; not possible with a cluster

@@ -2,11 +2,12 @@
 
 use std::env;
 
-use clap::{Args, value_parser};
+use clap::Args;
 
 use super::{
     target_args::{TargetArgs, has_tls},
     tls_args::TlsArgs,
+    values::whole,
 };
 use crate::{
     endpoint::{Password, Target},
@@ -16,7 +17,7 @@ use crate::{
 };
 
 /// The largest number of agents.
-const MOST_AGENTS: i64 = 1000;
+const MOST_AGENTS: u64 = 1000;
 
 /// FLEET: several machines that generate the load.
 #[derive(Args, Debug, Clone, Default)]
@@ -24,7 +25,7 @@ const MOST_AGENTS: i64 = 1000;
 pub struct FleetArgs {
     /// Divide the load among this many agents, which you start with 'redyno agent' on other machines; -c, --rate and
     /// -n are totals of all agents
-    #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=MOST_AGENTS))]
+    #[arg(long, value_name = "COUNT", value_parser = whole::<u16>(1..=MOST_AGENTS))]
     pub agents: Option<u16>,
     /// URI of the Redis or Valkey server through which session and agents communicate; the password of the bus may also
     /// be in REDYNO_BUS_AUTH [default with --local: the built-in server]

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 
-use super::values::{GivenRate, bytes, count, prefix, rate, requests, seconds, speed, threads};
+use super::values::{GivenRate, bytes, count, prefix, rate, requests, seconds, speed, threads, whole};
 use crate::{
     endpoint::ReadFrom,
     knobs::{Arrivals, Backlog, KnobError, Knobs, RandomLength, Rhythm},
@@ -161,7 +161,7 @@ pub struct LoadArgs {
     #[arg(long)]
     pub keep_going: bool,
     /// Random seed: the same seed gives the same requests at the same times [default: random]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX))]
     pub seed: Option<u64>,
     /// Start with the load on; this is the default with options such as -c, --rate or --workload
     #[arg(long, conflicts_with = "no_load")]

@@ -16,7 +16,7 @@ use super::{
     session_args::SessionArgs,
     session_plan::session_plan,
     target_args::TargetArgs,
-    values::{requests, threads},
+    values::{requests, threads, whole},
 };
 use crate::{
     endpoint::Target,
@@ -64,7 +64,7 @@ pub struct SeriesArgs {
     pub scale_clients: Option<ScaleFactor>,
     /// Run each cell (one test with one set of parameters) for this many seconds, in place of the requests or
     /// seconds in the series
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = whole::<u32>(1..=31_536_000))]
     pub duration: Option<u32>,
     /// Print the published figures below the measured figures
     #[arg(long)]
@@ -88,7 +88,7 @@ pub struct SeriesArgs {
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// Random seed, the same for each cell [default: random]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX))]
     pub seed: Option<u64>,
     /// Do not ask before writing to a server that holds other keys or serves other clients
     #[arg(long)]

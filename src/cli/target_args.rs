@@ -7,9 +7,9 @@ use std::{
     path::PathBuf,
 };
 
-use clap::{Args, value_parser};
+use clap::Args;
 
-use super::tls_args::TlsArgs;
+use super::{tls_args::TlsArgs, values::whole};
 use crate::{
     endpoint::{
         Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password, Target, UriError, parse_uri,
@@ -30,7 +30,7 @@ pub struct TargetArgs {
     #[arg(short = 'h', long = "host", value_name = "HOST")]
     pub host: Option<String>,
     /// Port [default: 6379]
-    #[arg(short, long, value_name = "PORT", value_parser = value_parser!(u16).range(1..))]
+    #[arg(short, long, value_name = "PORT", value_parser = whole::<u16>(1..=65535))]
     pub port: Option<u16>,
     /// Unix socket, in place of host and port
     #[arg(short, long, value_name = "SOCKET", conflicts_with_all = ["host", "port"])]
@@ -60,7 +60,7 @@ pub struct TargetArgs {
     #[arg(long, conflicts_with = "password")]
     pub askpass: bool,
     /// Database number [default: 0]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(..=i64::from(MAX_DB)))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(0..=u64::from(MAX_DB)))]
     pub db: Option<u32>,
     /// Use the protocol RESP3
     #[arg(short = '3')]

@@ -1,6 +1,6 @@
 //! Parsers for the values of options. clap puts the name of the option before the errors of these parsers.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 pub use crate::units::parse_seconds as seconds;
 use crate::{
@@ -37,6 +37,23 @@ pub fn bytes(text: &str) -> Result<u32, String> {
 
 fn fitting(given: u64) -> Result<u32, String> {
     u32::try_from(given).map_err(|_| format!("{given} is far too large"))
+}
+
+/// Returns a parser of whole numbers in `range`.
+pub fn whole<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number)).map(T::try_from);
+        let (least, most) = range.clone().into_inner();
+        number.and_then(Result::ok).ok_or_else(|| format!("it must be a whole number from {least} to {most}"))
+    }
+}
+
+/// Parses a count of at least 1, optionally followed by k or M.
+pub fn some(text: &str) -> Result<u32, String> {
+    match count(text)? {
+        0 => Err("it must be at least 1".to_owned()),
+        count => Ok(count),
+    }
 }
 
 /// Parses a number of requests, at least 1.
@@ -87,6 +104,12 @@ mod tests {
     fn errors_of_wrong_values_say_what_is_right() {
         assert_eq!(count("many").unwrap_err(), "'many' is not a count such as 50, 100k or 1.5M");
         assert_eq!(count("99999999999").unwrap_err(), "99999999999 is far too large");
+        assert_eq!(whole::<u16>(1..=65535)("6379"), Ok(6379));
+        for wrong in ["x", "0", "65536", "", "-1", "1.5", "99999999999999999999"] {
+            let error = whole::<u16>(1..=65535)(wrong).unwrap_err();
+            assert_eq!(error, "it must be a whole number from 1 to 65535", "{wrong}");
+        }
+        assert_eq!((some("10k"), some("0").is_err()), (Ok(10_000), true));
         assert!(requests("0").is_err() && threads("0").is_err() && threads("513").is_err());
         for wrong in ["-1", "nan", "0", "soon", "1e300"] {
             assert!(seconds(wrong).is_err(), "{wrong}");
