@@ -7,6 +7,7 @@ use clap::Args;
 use super::{
     command::{Arguments, Invocation, PlanResult},
     reading::{print_all, records, warn_of_lost, write_all},
+    values::whole,
 };
 use crate::{
     export::{Format, PERCENTILES, Rows},
@@ -48,7 +49,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "TAG")]
     pub tag: Option<String>,
     /// The number of the target to export, counted from 0, if the recording has several targets
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u16>(0..=65535))]
     pub target: u16,
     /// Leave texts from the server out: arguments and clients of the slow log, error messages, addresses
     #[arg(long)]
@@ -96,16 +97,32 @@ fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
     write_all(output, sink, records)
 }
 
-/// Returns the records. If the recording lacks the requested data, an error follows the last record.
+/// Returns the records, from the one on with which the recording has the requested target. If the recording lacks the
+/// requested data, an error follows the last record.
 fn checked(
     records: impl Iterator<Item = Result<Record, Failure>>,
     args: &ExportArgs,
 ) -> impl Iterator<Item = Result<Record, Failure>> {
     let mut had = RecordingContent::default();
+    let mut has_target = false;
     let mut records = records.map(Some).chain([None]);
-    std::iter::from_fn(move || match records.next()? {
-        Some(record) => Some(record.inspect(|record| had.push(record, args.target))),
-        None => had.check(args).err().map(|error| Err(error.into())),
+    std::iter::from_fn(move || {
+        loop {
+            let Some(record) = records.next()? else {
+                return had.check(args).err().map(|error| Err(error.into()));
+            };
+            record.iter().for_each(|record| had.push(record, args.target));
+            if !has_target && record.is_ok() {
+                // The first record that is returned has the addresses of all nodes so far.
+                has_target = usize::from(args.target) < had.targets();
+                let session = had.session.clone().filter(|_| has_target);
+                match session {
+                    Some(session) => return Some(Ok(Record::Session(session))),
+                    None => continue,
+                }
+            }
+            return Some(record);
+        }
     })
 }
 
@@ -134,8 +151,13 @@ impl RecordingContent {
         }
     }
 
+    /// Returns the number of targets so far.
+    fn targets(&self) -> usize {
+        self.session.as_ref().map_or(0, |session| 1 + session.nodes.len())
+    }
+
     fn check(&self, args: &ExportArgs) -> Result<(), UsageError> {
-        let targets = self.session.as_ref().map_or(0, |session| 1 + session.nodes.len());
+        let targets = self.targets();
         if usize::from(args.target) >= targets {
             let there = match targets {
                 1 => "one, number 0".to_owned(),

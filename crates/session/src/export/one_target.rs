@@ -1,9 +1,9 @@
 //! Selects one target of a session, because an export is about one target: without the selection, the segments and the
-//! PINGs of all nodes would mix.
+//! PINGs of all nodes would mix. The target and the first node of the session exchange their numbers.
 
 use crate::session::{Record, Sink};
 
-/// Passes the records of one target to a sink, as if this target were the only one of its session.
+/// Passes the records of one target to a sink, as if this target were the first one of its session.
 pub(super) struct OneTarget {
     /// The number of the target, from 0.
     pub(super) target: u16,
@@ -13,15 +13,23 @@ pub(super) struct OneTarget {
 impl Sink for OneTarget {
     fn push(&mut self, record: &Record) -> Vec<String> {
         match record {
-            Record::Session(session) => self.sink.push(&Record::Session(session.of_node(self.target))),
+            Record::Session(session) => {
+                let mut own = session.of_node(self.target);
+                if let Some(at) = usize::from(self.target).checked_sub(1).filter(|at| *at < own.nodes.len()) {
+                    own.nodes[at] = session.target.clone();
+                }
+                self.sink.push(&Record::Session(own))
+            }
             record if record.is_of(self.target) => match self.target {
                 0 => self.sink.push(record),
                 _ => self.sink.push(&as_first(record)),
             },
             other => {
-                // The findings of the first target compare all nodes.
-                if self.target == 0 {
-                    self.sink.push_other(other);
+                // The findings of the target compare all nodes. The target has the number 0, so the first node of the
+                // session gets the number of the target.
+                match other.node() {
+                    Some(0) => self.sink.push_other(&other.clone().at_node(self.target)),
+                    _ => self.sink.push_other(other),
                 }
                 Vec::new()
             }
