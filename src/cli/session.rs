@@ -14,7 +14,8 @@ use crate::{
     experiment::Limit,
     print::printer::OutputForm,
     runner::{
-        Abort, Gate, OtherServers, ScreenOptions, SessionRun, Shows, UsageError, end_signals, text_plan,
+        Abort, Failure, Gate, OtherServers, ScreenOptions, SessionPlan, SessionRun, Shows, UsageError,
+        end_signals, text_plan,
     },
     session::TimelineOptions,
 };
@@ -62,6 +63,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     let knobs = plan.commission.knobs.clone();
     let course = line.experiment.experiment_effect(knobs.clone(), line.session.duration, !is_headless)?;
     (plan.commission.knobs, plan.settings) = (course.knobs, course.settings);
+    check_base(gate.as_ref().filter(|_| course.experiment.is_none()), &plan)?;
     plan.check_clients()?;
     if line.session.verify {
         return verify::plan(plan);
@@ -84,6 +86,13 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
         has_ycsb: line.session.ycsb_summary,
         more: None,
     }))
+}
+
+/// Refuses a session that cannot be compared with the base of `--fail-if`.
+fn check_base(gate: Option<&Gate>, plan: &SessionPlan) -> Result<(), Failure> {
+    let knobs = &plan.commission.knobs;
+    // Without an address, the built-in server may get a load.
+    gate.filter(|_| knobs.load || plan.is_named).map_or(Ok(()), |gate| gate.check_base(knobs))
 }
 
 /// Returns the output of the session: the screen or printed lines.

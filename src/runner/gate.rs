@@ -7,11 +7,15 @@ use anyhow::Context as _;
 
 use super::{Failure, Listener, UsageError, listener::record, machine::Machine};
 use crate::{
-    compare::{Condition, LatencyBound, MetCondition, Run, mismatches},
+    compare::{Condition, LatencyBound, MetCondition, Run, mismatches, planned_mismatches},
+    knobs::Knobs,
     print::words::StreamText,
     session::{Delivery, Order, Reader, Timeline, figures::Row, timeline::SegmentTotal},
     untrusted,
 };
+
+/// What to do if a run cannot be compared with the base.
+const OTHER_BASE: &str = "as --base, give a recording with the same settings";
 
 /// The conditions that are checked when a session is over.
 pub struct Gate {
@@ -43,6 +47,15 @@ impl Gate {
                 machine: Machine::default(),
             })),
         }
+    }
+
+    /// Refuses a run that is about to begin with `knobs` and cannot be compared with the base.
+    ///
+    /// # Errors
+    /// Fails if the load settings of the run and of the base differ; the error names the settings.
+    pub fn check_base(&self, knobs: &Knobs) -> Result<(), Failure> {
+        let misfits = self.base.iter().flat_map(|base| planned_mismatches(base, knobs)).collect::<Vec<_>>();
+        refuse(&misfits, OTHER_BASE)
     }
 
     /// Returns the latency limits among the conditions.
@@ -94,7 +107,7 @@ impl Listener for Gate {
                 let new = Run::of("this run", &self.timeline, None);
                 let new = new.map_err(|error| anyhow::anyhow!("--base: {error}"))?;
                 let (base, new) = (std::slice::from_ref(base), [new]);
-                refuse(&mismatches(base, &new), "as --base, give a recording with the same settings")?;
+                refuse(&mismatches(base, &new), OTHER_BASE)?;
                 self.crossed(|condition| condition.of_runs(base, &new))
             }
         };
@@ -194,9 +207,8 @@ mod tests {
     use super::*;
     use crate::{
         gauge::Gauge,
-        knobs::Knobs,
         server::Status,
-        session::{Interval, Moment, Record, Segment},
+        session::{Interval, Moment, Record, Segment, ServerIdentity, SessionStart},
     };
 
     /// Returns the verdict about a session whose segments have these numbers of clients. In each segment, the server
@@ -221,6 +233,22 @@ mod tests {
             gate.take(&Delivery::Record(Arc::new(record)));
         }
         gate.verdict()
+    }
+
+    #[test]
+    fn a_base_with_other_settings_is_refused_before_the_run() {
+        let mut timeline = Timeline::default();
+        let load = |rate| Knobs { load: true, rate, ..Knobs::default() };
+        timeline.push(&Record::Session(SessionStart::now(ServerIdentity::default())));
+        timeline.push(&Record::Segment(Segment::new(0.0, 1, load(Some(500)))));
+        let interval = Interval { t_s: 1.0, length_s: 1.0, segment: 1, ops: 9, ..Interval::default() };
+        timeline.push(&Record::Interval(Box::new(interval)));
+        let base = Some(Run::of("base", &timeline, None).unwrap());
+        let gate = Gate { conditions: Vec::new(), base, timeline, machine: Machine::default() };
+        assert!(gate.check_base(&load(Some(500))).is_ok());
+        let refused = |knobs: Knobs| gate.check_base(&knobs).unwrap_err().to_string();
+        assert!(refused(load(Some(900))).contains("rate: 500/s and 900/s; as --base, give a recording"));
+        assert!(refused(Knobs::default()).contains("this run has no load"));
     }
 
     #[test]

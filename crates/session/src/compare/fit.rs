@@ -18,15 +18,30 @@ pub fn mismatches(base: &[Run], new: &[Run]) -> Vec<String> {
     misfits
 }
 
+/// Returns the settings that must be equal but differ between `base` and a run that is about to begin with `knobs`.
+pub fn planned_mismatches(base: &Run, knobs: &Knobs) -> Vec<String> {
+    let recorded = &base.segment.start.knobs;
+    match (recorded.load, knobs.load) {
+        (false, true) => vec![format!("{} has no segment under load", base.name)],
+        (true, false) => vec!["this run has no load".to_owned()],
+        _ => different_knobs(recorded, knobs),
+    }
+}
+
 fn differences(one: &Run, other: &Run) -> Vec<String> {
     let (a, b) = (&one.segment.start.knobs, &other.segment.start.knobs);
-    let pair = |what: &str, a: String, b: String| (a != b).then(|| format!("{what}: {a} and {b}"));
-    let workload = |knobs: &Knobs| knobs.workload.to_string();
     if let Some(idle) = [one, other].into_iter().find(|run| run.is_monitor() && a.load != b.load) {
         return vec![format!("{} has no segment under load", idle.name)];
     }
+    let (target, other_target) = (kind(one), kind(other));
+    let target = (target != other_target).then(|| format!("target: {target} and {other_target}"));
+    target.into_iter().chain(different_knobs(a, b)).collect()
+}
+
+fn different_knobs(a: &Knobs, b: &Knobs) -> Vec<String> {
+    let pair = |what: &str, a: String, b: String| (a != b).then(|| format!("{what}: {a} and {b}"));
+    let workload = |knobs: &Knobs| knobs.workload.to_string();
     let named = [
-        pair("target", kind(one), kind(other)),
         pair("clients", a.clients.to_string(), b.clients.to_string()),
         pair("pipeline", a.pipeline.to_string(), b.pipeline.to_string()),
         pair("rate", a.pace(), b.pace()),

@@ -20,6 +20,6 @@ mod tests;
 pub use compared::RunComparison;
 pub use condition::{BoundedLatency, Condition, ConditionError, LatencyBound, MetCondition};
 pub use difference::Difference;
-pub use fit::mismatches;
+pub use fit::{mismatches, planned_mismatches};
 pub use run::{Run, RunError};
 pub use table::{DifferenceTable, Sides};
