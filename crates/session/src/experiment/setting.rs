@@ -78,6 +78,12 @@ impl ExperimentSetting {
     pub fn parse(text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let mut setting = Self { words: text.trim().to_owned(), ..Self::of(base.clone()) };
         text.split(',').try_for_each(|part| setting.set(part.trim()))?;
+        if setting.knobs.rate.is_none() && setting.knobs.backlog != base.backlog {
+            return Err(WordsError::of(format!(
+                "backlog has no effect in a closed loop; set a rate too, such as 'rate 5k, {}'",
+                setting.words
+            )));
+        }
         Ok(setting)
     }
 
@@ -149,6 +155,7 @@ mod tests {
         let setting = parse("preset pipeline-16, value size 1k, config appendfsync always").unwrap();
         assert_eq!((setting.knobs.pipeline, setting.knobs.value_size), (16, 1024));
         assert_eq!(setting.config, [(Parameter::named("appendfsync").unwrap(), "always".to_owned())]);
+        assert!(parse("backlog shed, rate 5k").is_ok());
         let save = parse("config save \"3600 1\"").unwrap();
         assert_eq!(save.config[0].1, "3600 1");
         assert_eq!(parse("config save ''").unwrap().config[0].1, "");
@@ -163,6 +170,11 @@ mod tests {
             ("wheels 4", "'wheels 4' is not a setting"),
             ("clients 0", "clients must be between 1 and 18000, not 0"),
             ("arrivals poisson", "the loop is closed"),
+            (
+                "backlog shed",
+                "backlog has no effect in a closed loop; set a rate too, such as 'rate 5k, backlog shed'",
+            ),
+            ("backlog shed, rate max", "backlog has no effect in a closed loop"),
             ("preset huge", "there is no preset 'huge'; give one of cache, "),
             (
                 "config requirepass x",
