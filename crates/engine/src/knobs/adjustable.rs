@@ -156,7 +156,8 @@ impl Adjustable {
             Self::Reconnect => {
                 let after =
                     Some(value).filter(|value| *value != NEVER).map(units::parse_count).transpose()?;
-                let narrow = |n| u32::try_from(n).map_err(|_| KnobChangeError::TooLarge("reconnect", n));
+                let narrow =
+                    |n| u32::try_from(n).map_err(|_| KnobChangeError::TooLarge("reconnect", n, u32::MAX));
                 let reconnect = after.map(narrow).transpose()?;
                 Ok(Knobs { reconnect, ..knobs.clone() }.checked()?)
             }

@@ -109,9 +109,9 @@ pub enum KnobChangeError {
     /// A new setting is out of range, or two new settings contradict each other.
     #[error(transparent)]
     Range(#[from] KnobError),
-    /// The typed number does not fit into 32 bits.
-    #[error("{0} cannot be as high as {1}")]
-    TooLarge(&'static str, u64),
+    /// The typed number does not fit into 32 bits. The last field is the largest value of the knob.
+    #[error("{0} must be at most {2}, not {1}")]
+    TooLarge(&'static str, u64, u32),
     /// The share of reads is above 100 %.
     #[error("reads must be between 0 and 100 percent, not {0}")]
     Share(u64),
@@ -302,7 +302,8 @@ impl Knob {
         self.check_trace(knobs)?;
         let mut typed = knobs.clone();
         let text = text.trim();
-        let narrow = |n: u64| u32::try_from(n).map_err(|_| KnobChangeError::TooLarge(self.name(), n));
+        let too_large = |n| KnobChangeError::TooLarge(self.name(), n, self.most());
+        let narrow = |n: u64| u32::try_from(n).map_err(|_| too_large(n));
         match self {
             Self::Clients => typed.clients = narrow(units::parse_count(text)?)?,
             Self::Pipeline => typed.pipeline = narrow(units::parse_count(text)?)?,
@@ -347,6 +348,21 @@ impl Knob {
             }
         }
         Ok(typed.checked()?)
+    }
+
+    /// Returns the largest value of a knob whose values are at most 32 bits long.
+    fn most(self) -> u32 {
+        match self {
+            Self::Clients => MAX_CLIENTS,
+            Self::Pipeline => MAX_PIPELINE,
+            Self::ValueSize => MAX_VALUE_SIZE,
+            Self::Receivers => MAX_RECEIVERS,
+            Self::Search(_) => MAX_SEARCH_NUMBER,
+            Self::Weight(_) => MAX_WEIGHT,
+            Self::Rate | Self::Arrivals | Self::Reads | Self::Keys | Self::Distribution | Self::Exponent => {
+                u32::MAX
+            }
+        }
     }
 
     /// Refuses knobs that have no effect on the requests of a trace.

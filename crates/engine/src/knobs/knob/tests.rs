@@ -97,7 +97,7 @@ fn typed_values_may_have_suffixes_and_errors_name_the_cause() {
     assert_eq!(Knob::Reads.typed(&knobs, "50 %").unwrap().workload.to_string(), "SET:GET 1:1");
     for (knob, text, message) in [
         (Knob::Clients, "0", "clients must be between 1 and 18000, not 0"),
-        (Knob::Clients, "9G", "clients cannot be as high as 9000000000"),
+        (Knob::Clients, "9G", "clients must be at most 18000, not 9000000000"),
         (Knob::Reads, "101", "reads must be between 0 and 100 percent, not 101"),
         (Knob::Pipeline, "x", "'x' is not a count such as 50, 100k or 1.5M"),
     ] {

@@ -123,6 +123,9 @@ impl SweepPlan {
     /// # Errors
     /// The error is a message with the first invalid step.
     pub fn settings(&self, base: &Knobs) -> Result<Vec<ExperimentSetting>, WordsError> {
+        // An error about an end of the range names a value that the user has given.
+        let ends = [self.values.first(), self.values.last()].into_iter().flatten();
+        ends.map(|end| self.dimension.set(*end, base)).collect::<Result<Vec<_>, _>>()?;
         self.values.iter().map(|value| self.dimension.set(*value, base)).collect()
     }
 }
@@ -187,6 +190,8 @@ mod tests {
             let error = plan(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{text}: {error}");
         }
+        let beyond = plan("pipeline 1..1M").unwrap().settings(&Knobs::default()).unwrap_err().to_string();
+        assert_eq!(beyond, "pipeline must be between 1 and 10000, not 1000000");
         let beyond = plan("clients 1..20000").unwrap().settings(&Knobs::default()).unwrap_err().to_string();
         assert_eq!(beyond, "clients must be between 1 and 18000, not 20000");
     }
