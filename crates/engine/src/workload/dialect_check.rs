@@ -9,6 +9,9 @@ use crate::{
     untrusted,
 };
 
+/// The methods of HTTP that are no commands of another server.
+const METHODS: [&str; 6] = ["HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
+
 /// Returns which replies to a `step` are misses.
 pub(super) fn misses(dialect: Dialect, step: &CommandStep) -> Misses {
     match (dialect, step.command()) {
@@ -38,6 +41,11 @@ impl Workload {
     pub fn check_dialect(&self, dialect: Dialect, names: &KeyNames) -> Result<(), WorkloadError> {
         self.check_cas(dialect)?;
         let server = dialect.words().server;
+        if dialect.has_keys() && self.is_of_http(names) {
+            return Err(invalid!(
+                "the workload sends HTTP requests, but the server is {server}; give the server as http://HOST:PORT"
+            ));
+        }
         if self.trace.is_some() && !dialect.has_collections() {
             return Err(invalid!("{server} does not have the commands of a trace; give a Redis or Valkey"));
         }
@@ -82,6 +90,18 @@ impl Workload {
             steps.iter().try_for_each(|step| self.check_step(step, dialect, names).map_err(whose))?;
         }
         Ok(())
+    }
+
+    /// Returns whether a step is an HTTP request with a method that is no command of another server: `POST /path`.
+    fn is_of_http(&self, names: &KeyNames) -> bool {
+        let compiled = self.compiled();
+        let operations = self.compiled_operations().flat_map(|(_, compiled)| &compiled.steps);
+        operations.chain(&compiled.setup).any(|step| {
+            let is_method = step.command().is_some_and(|name| METHODS.contains(&name.as_str()));
+            let words = if is_method { self.largest(step, names) } else { Vec::new() };
+            let path = words.get(1).and_then(|word| word.first()?.as_deref());
+            path.is_some_and(|path| path.starts_with(b"/"))
+        })
     }
 
     fn check_step(&self, step: &CommandStep, dialect: Dialect, names: &KeyNames) -> Result<(), String> {
