@@ -182,10 +182,18 @@ pub(crate) fn lines(timeline: &Timeline, episodes: &Episodes) -> Vec<(String, St
         let [severity, since, lasted, finding] = row.cells.try_into().ok()?;
         Some((severity, format!("{since} for {lasted}: {finding}").trim_start().to_owned()))
     });
-    let pings = timeline.segments.iter().filter(|it| it.pings.count() + it.pings_lost > 0).map(|it| {
+    let measured: Vec<_> =
+        timeline.segments.iter().filter(|it| it.pings.count() + it.pings_lost > 0).collect();
+    let pings = measured.iter().map(|it| {
+        // A change of the server's parameters begins a segment.
+        let segment = match measured.len() {
+            1 => String::new(),
+            _ => format!("seg {} from {}: ", it.start.segment, timeline.time_text(it.start.t_s)),
+        };
         let lost = if it.pings_lost > 0 { format!(", {} unanswered", it.pings_lost) } else { String::new() };
         let count = units::grouped(it.pings.count());
-        ("ping".to_owned(), format!("{count} answered{lost}  {}", Level::line(|level| level.of(&it.pings))))
+        let levels = Level::line(|level| level.of(&it.pings));
+        ("ping".to_owned(), format!("{segment}{count} answered{lost}  {levels}"))
     });
     let worst = timeline.worst_pings(1).into_iter().map(|stretch| {
         let near = near(timeline, &stretch);
