@@ -53,6 +53,29 @@ impl Arguments for HelpArgs {
     }
 }
 
+/// The fields of the object of the format json.
+const JSON_FIELDS: &str = "\
+The object of json has these fields:
+  session           the first record of the session, as in `redyno help records`
+  summary           the sums of the load, as a row
+  errors            the number of failed requests, by kind
+  first_errors      the first message of each kind of error
+  operations        a row for each operation
+  nodes             a row for each node of a cluster under load; absent without a cluster
+  agents            a row for each agent of a fleet; absent without a fleet
+  segments          a row for each segment
+  probes            a row for each probe
+  failovers         the events about failovers, of all nodes; absent without failovers
+  findings          rule, severity and cause of each finding; ours (whether redyno or its machine is the cause),
+                    since_s and until_s (in seconds of the session; until_s is null while the finding is present),
+                    since (clock time), times (how often it began), evidence, next (what to do)
+  commands          the commands of all clients: command, calls, calls_per_s, us (the server's time for all calls,
+                    in µs), share (of the measured time in which the server executed it, from 0 to 1)
+  unread            the parts of the server's state that could not be read, each with the reason
+  server            the last row of server
+  by_node           node (its address), probes, findings and server of each node; absent for a single node
+";
+
 fn formats() -> String {
     let formats = Format::ALL.map(|format| format!("  {:17} {}\n", format.name, format.about)).concat();
     let figure = |figure: &Figure| {
@@ -75,11 +98,14 @@ fn formats() -> String {
     format!(
         "redyno export FILE --format FORMAT, and --export FORMAT:FILE while a session runs:\n{formats}\n\
          Rows of {rows}, and the objects of json, have these fields. A field that has no value or too few samples is empty; \
-         in JSON it is null.\n  kind              interval, operation, segment or summary\n  phase             load, idle, \
+         in JSON it is null.\n  kind              interval, operation, node, agent, segment or summary\n  phase             load, idle, \
          warm-up or prefill; empty in a summary\n  workload          the workload, while the load was on\n  operation         \
-         its name; empty for all operations together\n{figures}\n\
+         its name; empty for all operations together\n  node              \
+         the node's address or the agent's name; empty for all together\n{figures}\n\
+         {JSON_FIELDS}\n\
          Rows of probes (in json for the whole session): kind is ping, a part of ping (ping_send, ping_kernel, ping_pickup), wake or \
-         intrinsic; samples and lost are counts; min_us, mean_us, p50_us and so on describe the measured times.\n\
+         intrinsic; samples and lost are counts; min_us, mean_us, p50_us, p90_us, p95_us, p99_us, p999_us, p9999_us \
+         and max_us describe the measured times.\n\
          Rows of server (in json the last row) contain each figure of the server, named as in `redyno help records`.\n"
     )
 }

@@ -4,10 +4,12 @@ use serde_json::Value;
 
 use super::*;
 use crate::{
+    events::EventKind,
+    export::Rows,
     gauge::Gauges,
     host::{HostSample, Process},
     server::{ClientGroup, ClientRow, CommandStat, ConnectedClients},
-    session::{OneReceiver, OperationInterval, Reader, ReceivedMessages, Record, StepTimes},
+    session::{Event, OneReceiver, OperationInterval, Reader, ReceivedMessages, Record, StepTimes},
     stats::Latency,
 };
 
@@ -107,6 +109,63 @@ fn every_field_of_a_recording_is_described() {
     assert!(names.len() > 80, "{names:?}");
     let missing: Vec<_> = names.iter().filter(|name| !words.contains(name.as_str())).collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// Returns the object of the format json for a recording with findings, to which another node and an agent are added.
+fn json_of_several_nodes() -> Value {
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/session.jsonl");
+    let mut reader = Reader::open(Path::new(recording)).unwrap();
+    let mut sink = crate::export::JSON.sink(Rows::default(), None);
+    while let Some(mut record) = reader.next_record().unwrap() {
+        match &mut record {
+            Record::Session(session) => session.nodes.push(session.target.clone()),
+            Record::Interval(interval) => {
+                let all = || {
+                    (0..2).map(|node| (node, OperationInterval { ops: 1, ..Default::default() })).collect()
+                };
+                (interval.nodes, interval.agents) = (all(), all());
+            }
+            Record::Ping(_) => drop(sink.push(&record.clone().at_node(1))),
+            _ => {}
+        }
+        sink.push(&record);
+    }
+    let (from, to, by) = ("a:1".to_owned(), "b:2".to_owned(), "a replica".to_owned());
+    let what = EventKind::Failover { from, to, length_s: 1.0, error_s: 0.1, by, epoch: None, cause: None };
+    sink.push(&Record::Event(Event::new(1.0, what)));
+    serde_json::from_str(&sink.finish().concat()).unwrap()
+}
+
+#[test]
+fn every_field_of_a_json_export_is_described() {
+    let text = formats();
+    let words: BTreeSet<_> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let Value::Object(whole) = json_of_several_nodes() else { panic!("an object") };
+    let mut names: BTreeSet<_> = whole.keys().cloned().collect();
+    for (name, value) in &whole {
+        // The values of the first fields have names that are data; `redyno help records` describes the others.
+        if !["errors", "first_errors", "unread", "session", "server", "failovers"].contains(&name.as_str()) {
+            fields_of_rows(value, &mut names);
+        }
+    }
+    let several = ["nodes", "agents", "failovers", "findings", "commands", "by_node"];
+    assert!(several.iter().all(|name| whole[*name].as_array().is_some_and(|rows| !rows.is_empty())));
+    let missing: Vec<_> = names.iter().filter(|name| !words.contains(name.as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// Collects the names of all fields except the gauges of a row of `server`.
+fn fields_of_rows(value: &Value, names: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) => {
+            names.extend(map.keys().cloned());
+            map.iter()
+                .filter(|(name, _)| *name != "server")
+                .for_each(|(_, value)| fields_of_rows(value, names));
+        }
+        Value::Array(rows) => rows.iter().for_each(|row| fields_of_rows(row, names)),
+        _ => {}
+    }
 }
 
 #[test]
