@@ -204,11 +204,11 @@ impl Lines {
         if held.is_none() || ping.is_some() {
             earlier.take().into_iter().for_each(|earlier| self.line(None, Some(&earlier), lines));
         }
-        self.line(held, ping.or(earlier.as_deref()), lines);
+        self.line(held.as_deref(), ping.or(earlier.as_deref()), lines);
     }
 
-    fn line(&mut self, held: Option<Box<Interval>>, ping: Option<&Span<Ping>>, lines: &mut Vec<String>) {
-        let Some(t_s) = held.as_ref().map(|i| i.t_s).or(ping.map(|p| p.t_s)) else {
+    fn line(&mut self, held: Option<&Interval>, ping: Option<&Span<Ping>>, lines: &mut Vec<String>) {
+        let Some(t_s) = held.map(|i| i.t_s).or(ping.map(|p| p.t_s)) else {
             return;
         };
         if self.since_heading.is_none_or(|n| n == HEADING_EVERY) {
@@ -216,8 +216,8 @@ impl Lines {
             self.since_heading = Some(0);
         }
         self.since_heading = self.since_heading.map(|n| n + 1);
-        let outage_s = held.as_ref().map_or(0.0, |interval| interval.outage_s);
-        let row = held.as_deref().map(Row::of_interval);
+        let outage_s = held.map_or(0.0, |interval| interval.outage_s);
+        let row = held.map(Row::of_interval);
         let mut load = columns(&LOAD, |figure| cell(figure, row.as_ref()));
         for figures in more(&self.knobs) {
             load += &format!(" | {}", columns(figures, |figure| cell(figure, row.as_ref())));
