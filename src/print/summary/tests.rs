@@ -2,7 +2,8 @@ use super::*;
 use crate::{
     events::SearchResult,
     knobs::Knobs,
-    session::{Client, Event, Interval, Opening, Record, Segment, WorkerCost},
+    probe::Ping,
+    session::{Client, Event, Interval, Opening, Record, Segment, Span, WorkerCost},
     stats::fixture::repeated,
     workload::Workload,
 };
@@ -189,6 +190,22 @@ fn records_are_reported_as_in_benchmarks_of_search_engines() {
     let sent = dataset_line(&["GET", "doc:__field:id__"]);
     assert!(sent.is_some_and(|records| records.starts_with("5000 records sent in ")));
     assert_eq!(dataset_line(&["GET", "doc:__field:id__", ";", "PING"]), None, "not each is of a record");
+}
+
+#[test]
+fn the_pings_of_several_segments_without_load_have_the_number_and_start_of_the_segment() {
+    let mut timeline = Timeline::default();
+    for (number, t_s) in [(1, 0.0), (2, 5.0)] {
+        timeline.push(&Record::Segment(Segment::new(t_s, number, Knobs::default())));
+        let ping = Ping { rtt: repeated(250_000, 200), ..Ping::default() };
+        timeline.push(&Record::Ping(Box::new(Span::new(t_s + 1.0, 1.0, ping))));
+    }
+    let text = summary(&timeline, &[], &[]);
+    for line in
+        ["ping      seg 1 from 00:00: 200 answered  p50 250 µs", "ping      seg 2 from 00:05: 200 answered"]
+    {
+        assert!(text.contains(line), "{text}");
+    }
 }
 
 #[test]

@@ -55,6 +55,11 @@ impl Workload {
             || !used.is_empty() && used.iter().all(|kind| !kinds[usize::from(*kind)].size.is_knobs())
     }
 
+    /// Returns whether the workload or its prefill sends values.
+    pub fn sends_values(&self) -> bool {
+        !self.compiled().values.is_empty()
+    }
+
     /// Checks all kinds of values for a load with the value size `value_size`.
     ///
     /// # Errors

@@ -78,13 +78,28 @@ impl ExperimentSetting {
     pub fn parse(text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let mut setting = Self { words: text.trim().to_owned(), ..Self::of(base.clone()) };
         text.split(',').try_for_each(|part| setting.set(part.trim()))?;
-        if setting.knobs.rate.is_none() && setting.knobs.backlog != base.backlog {
-            return Err(WordsError::of(format!(
-                "backlog has no effect in a closed loop; set a rate too, such as 'rate 5k, {}'",
-                setting.words
-            )));
-        }
+        setting.without_effect(base).map_or(Ok(()), |why| Err(WordsError::of(why)))?;
         Ok(setting)
+    }
+
+    /// Returns the reason why a knob that differs from `base` has no effect, if there is such a knob.
+    fn without_effect(&self, base: &Knobs) -> Option<String> {
+        let Self { knobs, words, .. } = self;
+        let workload = &knobs.workload;
+        if knobs.backlog != base.backlog && knobs.rate.is_none() {
+            Some(format!(
+                "backlog has no effect in a closed loop; set a rate too, such as 'rate 5k, {words}'"
+            ))
+        } else if knobs.keyspace != base.keyspace && workload.keys.is_empty() {
+            Some(format!("keys has no effect, because the workload '{}' uses no keys", workload.name))
+        } else if knobs.value_size != base.value_size && !workload.sends_values() {
+            Some(format!(
+                "value size has no effect, because the workload '{}' sends no values",
+                workload.name
+            ))
+        } else {
+            None
+        }
     }
 
     fn set(&mut self, part: &str) -> Result<(), WordsError> {
@@ -155,7 +170,7 @@ mod tests {
         let setting = parse("preset pipeline-16, value size 1k, config appendfsync always").unwrap();
         assert_eq!((setting.knobs.pipeline, setting.knobs.value_size), (16, 1024));
         assert_eq!(setting.config, [(Parameter::named("appendfsync").unwrap(), "always".to_owned())]);
-        assert!(parse("backlog shed, rate 5k").is_ok());
+        assert!(parse("backlog shed, rate 5k").is_ok() && parse("workload get, value size 5").is_ok());
         let save = parse("config save \"3600 1\"").unwrap();
         assert_eq!(save.config[0].1, "3600 1");
         assert_eq!(parse("config save ''").unwrap().config[0].1, "");
@@ -175,6 +190,11 @@ mod tests {
                 "backlog has no effect in a closed loop; set a rate too, such as 'rate 5k, backlog shed'",
             ),
             ("backlog shed, rate max", "backlog has no effect in a closed loop"),
+            ("workload ping, keys 5", "keys has no effect, because the workload 'ping' uses no keys"),
+            (
+                "workload ping, value size 5",
+                "value size has no effect, because the workload 'ping' sends no values",
+            ),
             ("preset huge", "there is no preset 'huge'; give one of cache, "),
             (
                 "config requirepass x",

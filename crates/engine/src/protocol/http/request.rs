@@ -154,7 +154,7 @@ fn check_path(path: &Word) -> Result<(), UnsupportedCommand> {
     let begins = matches!(path.first(), Some(ArgumentPart::Text([b'/', ..]))) || text(path) == Some(b"*");
     if !begins {
         return Err(UnsupportedCommand(
-            "an HTTP path begins with /; leave the server's name out of it".to_owned(),
+            "an HTTP path begins with / and has no server name, such as GET /items/1".to_owned(),
         ));
     }
     let is_bad = |part: &ArgumentPart| matches!(part, ArgumentPart::Text(text) if !is_path(text));
