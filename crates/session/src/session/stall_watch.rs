@@ -75,6 +75,11 @@ impl StallWatch {
         let (from_s, to_s) = (span.t_s - span.length_s, span.t_s);
         let waiting_s = span.body.waiting_us as f64 / 1e6;
         let replied_s = span.body.rtt.max_ns() as f64 / 1e9;
+        if span.length_s <= 0.0 {
+            // Late replies to PINGs of an earlier segment: the time of the report is not that of the replies.
+            self.stall.iter_mut().for_each(|stall| stall.longest_s = stall.longest_s.max(replied_s));
+            return None;
+        }
         let waited_since_s = self.waiting_since_s;
         self.waiting_since_s = (waiting_s > 0.0).then_some(to_s - waiting_s);
         let mut late = None;
@@ -167,6 +172,22 @@ mod tests {
             assert!((length_s - (until_s - from_s)).abs() < 0.02 && longest_s <= length_s, "{found:?}");
             assert!(ended.to_string().starts_with("no reply to PING for"), "{ended}");
         }
+    }
+
+    #[test]
+    fn late_replies_of_an_earlier_segment_begin_and_end_no_stall() {
+        let late = Span::new(4.0, 0.0, Ping { rtt: latency_of([1_940_000_000]), ..Ping::default() });
+        let mut watch = StallWatch::default();
+        assert_eq!(watch.push(&late, USUAL), None);
+        let ticks = (1..60).map(|n| tick(f64::from(n) / 4.0, &[(3.0, 4.94)]));
+        let found: Vec<_> = ticks
+            .filter_map(|tick| {
+                let event = watch.push(&tick, USUAL);
+                assert_eq!((tick.t_s == 4.75).then(|| watch.push(&late, USUAL)).flatten(), None);
+                event
+            })
+            .collect();
+        assert_eq!(found, stalls(&[(3.0, 4.94)], 0.0));
     }
 
     #[test]
