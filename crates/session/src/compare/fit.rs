@@ -33,8 +33,8 @@ fn differences(one: &Run, other: &Run) -> Vec<String> {
     if let Some(idle) = [one, other].into_iter().find(|run| run.is_monitor() && a.load != b.load) {
         return vec![format!("{} has no segment under load", idle.name)];
     }
-    let (target, other_target) = (kind(one), kind(other));
-    let target = (target != other_target).then(|| format!("target: {target} and {other_target}"));
+    let kinds = kind(one).zip(kind(other)).filter(|(one, other)| one != other);
+    let target = kinds.map(|(one, other)| format!("target: {one} and {other}"));
     target.into_iter().chain(different_knobs(a, b)).collect()
 }
 
@@ -61,11 +61,12 @@ fn different_knobs(a: &Knobs, b: &Knobs) -> Vec<String> {
     misfits
 }
 
-/// Returns the kind of server of a run. The version is not included: a comparison may be about a new version.
-fn kind(run: &Run) -> String {
+/// Returns the kind of server of a run, or `None` if the server had not reported it when the run began. The version is
+/// not included: a comparison may be about a new version.
+fn kind(run: &Run) -> Option<String> {
     let target = &run.session.target;
-    let name = target.server.split_whitespace().next().unwrap_or("unknown");
-    let name = if target.built_in { "the built-in server" } else { name };
+    let name =
+        if target.built_in { "the built-in server" } else { target.server.split_whitespace().next()? };
     let mode = if target.mode.is_empty() || target.mode == "standalone" { "" } else { target.mode.as_str() };
-    format!("{name} {mode}").trim_end().to_owned()
+    Some(format!("{name} {mode}").trim_end().to_owned())
 }
