@@ -67,7 +67,7 @@ pub(super) static HTTP: DialectWords = DialectWords {
     server: "HTTP",
     a_server: "an HTTP server",
     ping: "HEAD",
-    pong: "a reply by HTTP",
+    pong: "reply by HTTP",
     figures: "figures",
     questions: "HEAD requests",
     no_commands: "an HTTP server counts no commands",
