@@ -57,7 +57,7 @@ fn the_rate_is_that_of_the_time_under_load_whatever_the_last_replies_take() {
     })
     .unwrap();
     let port = server.address.port().to_string();
-    let rate = ["--rate", "400", "-c", "400", "--ratio", "0:1"];
+    let rate = ["--rate", "400", "-c", "800", "--ratio", "0:1"];
     // 600 requests, in a second and a half or by their number.
     for end in [["--duration", "1.5"], ["-n", "600"]] {
         let args = [&["-p", &port, "--headless", "--json", "--load", "--yes"], &rate[..], &end].concat();
@@ -97,7 +97,8 @@ fn what_is_answered_after_the_end_is_a_drain_and_in_no_rate_of_a_closed_loop() {
         assert!(drain.ops > 0 && drain.drained == drain.ops && drain.length_s > 0.0, "{drain:?}");
         let counted = if is_open { sum.ops } else { in_time };
         assert!((sum.ops_per_s - counted as f64 / sum.length_s).abs() < 1e-6, "{sum:?}");
-        for interval in intervals() {
+        // A busy machine may open the first connection after the first tick.
+        for interval in intervals().filter(|interval| interval.length_s > 0.0) {
             assert!(
                 (interval.ops_per_s - interval.ops as f64 / interval.length_s).abs() < 1e-6,
                 "{interval:?}"
@@ -350,8 +351,20 @@ fn turning_the_rate_in_an_outage_loses_no_request() {
 fn a_warm_up_has_its_own_sum_and_the_length_is_what_comes_after_it() {
     let server = Server::redis().start();
     let port = server.port_text();
-    let args =
-        ["-p", &port, "--headless", "--json", "--rate", "2000", "--warmup", "0.4", "--duration", "0.8"];
+    let args = [
+        "-p",
+        &port,
+        "--headless",
+        "--json",
+        "--rate",
+        "2000",
+        "-c",
+        "500",
+        "--warmup",
+        "0.4",
+        "--duration",
+        "0.8",
+    ];
     let records: Vec<_> = run(&args).expect_code(0).records().into_iter().map(Arc::new).collect();
     let Some(Record::End(end)) = records.last().map(|record| (**record).clone()) else {
         panic!("no end record")
