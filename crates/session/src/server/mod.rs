@@ -75,7 +75,7 @@ pub use marker::{InvalidField, Marker, Owner, clean_command, merged_by_run};
 pub use notifications::with_letters;
 pub use parameter::{PARAMETERS, Parameter, ParameterValues, value_words};
 pub use place::{ClusterMember, Slots};
-pub use question::{Obstacle, Writes};
+pub use question::{Obstacle, Writes, foreign_keys_line};
 pub(crate) use set_up::SetUp;
 pub use status::{CommandStat, ControlMessage, LatencyEvent, ReplicaProgress, SlotUse, Status};
 pub use survey::{Foreign, OtherClients, Survey, leftover_lines};

@@ -42,6 +42,21 @@ impl Writes {
     }
 }
 
+/// Returns whether the command only sends messages, so that no key changes.
+fn is_message(command: &str) -> bool {
+    command.starts_with("PUBLISH ") || command.starts_with("SPUBLISH ")
+}
+
+/// Returns a line about the keys that these commands may have written and that are not the run's, or `None` if the
+/// commands write no keys.
+pub fn foreign_keys_line<'a>(commands: impl Iterator<Item = &'a String>) -> Option<String> {
+    let commands: Vec<_> = commands.filter(|command| !is_message(command)).cloned().collect();
+    let line = |commands| {
+        format!("keys that are not the run's stay; {} may have written such keys", some_of(commands))
+    };
+    (!commands.is_empty()).then(|| line(commands))
+}
+
 /// Joins the first words, and appends the number of the other words: `A and B and C and 1 other`.
 fn some_of(mut words: Vec<String>) -> String {
     let others = words.split_off(words.len().min(NAMED)).len() as u64;
@@ -68,10 +83,11 @@ impl fmt::Display for Writes {
             return Ok(());
         }
         f.write_str(if self.span.is_empty() { "" } else { "; " })?;
-        let is_message = |runs: &String| runs.starts_with("PUBLISH ") || runs.starts_with("SPUBLISH ");
         let (verb, effect) = match self.is_service {
             true => ("sends", "may change data there, and does not undo that"),
-            false if self.others.iter().all(is_message) => ("runs", "sends messages to channels of others"),
+            false if self.others.iter().all(|runs| is_message(runs)) => {
+                ("runs", "sends messages to channels of others")
+            }
             false => ("runs", "may write to keys that are not its own, and does not remove these keys"),
         };
         write!(f, "{verb} {}, which {effect}", some_of(self.others.clone()))

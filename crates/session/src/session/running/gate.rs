@@ -46,7 +46,7 @@ pub(super) struct WriteGate {
     /// The next message to the peers, if there is one: a question about possible harm, or a refusal.
     unsent: Option<Admission>,
     /// Allowed commands that may write keys of others; `None` until any writes are allowed.
-    agreed: Option<BTreeSet<String>>,
+    pub(super) agreed: Option<BTreeSet<String>>,
     /// The reason why the last survey failed.
     trouble: Option<String>,
     /// Whether the server has keys.
@@ -56,7 +56,7 @@ pub(super) struct WriteGate {
     /// The key names of the lag probe; empty if the user has refused them.
     besides_load: KeySpan,
     seed: u64,
-    keys: KeyOwner,
+    pub(super) keys: KeyOwner,
     /// The setups that were run already.
     run: Vec<Steps>,
 }

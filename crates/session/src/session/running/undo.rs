@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    Notice,
+    KeyOwner, Notice,
     conduct::LiveSession,
     holders::{Holder, Holders},
     key_removal::{remove_keys, remove_markers},
@@ -17,7 +17,7 @@ use super::{
     restore::{LIMIT, delete},
 };
 use crate::{
-    server::{CleaningProgress, CleaningResult, ServerError, clean_command},
+    server::{CleaningProgress, CleaningResult, ServerError, clean_command, foreign_keys_line},
     session::SessionFileError,
     signals::Signal,
     units::count_with_noun,
@@ -122,6 +122,11 @@ pub(super) fn undo_writes(
                 peers.send(*number, Notice::Undone(line));
             }
             None => {}
+        }
+        // The built-in server ends with the session.
+        let foreign = gate.agreed.iter().flatten().filter(|_| gate.keys != KeyOwner::OwnServers);
+        if let Some(line) = foreign_keys_line(foreign) {
+            peers.send(*number, Notice::Undone(line));
         }
     }
     undone
