@@ -216,9 +216,13 @@ impl Experiment for Script {
     }
 
     fn report(&self) -> String {
-        match self.text.turns.get(self.next) {
-            Some(turn) => format!("{} was played up to line {}, at {} s\n", self.name, turn.line, turn.t_s),
-            None => String::new(),
+        let Some(next) = self.text.turns.get(self.next) else { return String::new() };
+        let next = format!("line {}, at {} s, was not", next.line, next.t_s);
+        match self.next.checked_sub(1).map(|last| &self.text.turns[last]) {
+            Some(last) => {
+                format!("{} was played up to line {}, at {} s; {next}\n", self.name, last.line, last.t_s)
+            }
+            None => format!("{} has not begun: {next} played\n", self.name),
         }
     }
 }
@@ -350,7 +354,7 @@ mod tests {
         script.take(&Delivery::Refused(orders[0].clone(), "too many".to_owned()));
         let why = Interruption::Refused("a.script:1: too many".to_owned());
         assert_eq!(script.ending(), Some(&Ending::Interrupted(why)));
-        assert_eq!(script.report(), "a.script was played up to line 2, at 5 s\n");
+        assert_eq!(script.report(), "a.script was played up to line 1, at 1 s; line 2, at 5 s, was not\n");
     }
 
     #[test]
