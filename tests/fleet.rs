@@ -296,7 +296,11 @@ fn an_agent_permits_what_its_own_command_line_permits() {
     };
     let load = ["--load", "--no-prefill", "-n", "100"];
     refused(&["--max-clients", "10"], &load, "agent 0: 50 clients are more than the 10 of --max-clients");
-    refused(&["--max-rate", "10"], &load, "agent 0: no --rate is more than the 10 of --max-rate");
+    refused(
+        &["--max-rate", "10"],
+        &load,
+        "agent 0: the session has no --rate, but this agent has --max-rate 10; give the session a --rate",
+    );
     let own = ["--load", "-n", "100", "--", "CONFIG", "GET", "maxmemory"];
     refused(&[], &own, "needs --allow on the agent's command line");
     let elsewhere = Running::start(redyno(&[

@@ -111,11 +111,18 @@ impl Permit {
             let workers = (threads * share.of).min(knobs.clients as usize);
             let own = (0..threads).filter(|worker| share.divided(*worker, threads).index < workers).count();
             let part = |rate: u32| f64::from(rate) * own as f64 / workers.max(1) as f64;
-            if knobs.load && knobs.rate.is_none_or(|rate| part(rate) > f64::from(most)) {
-                let asked = knobs.rate.map(part);
-                let asked =
-                    asked.map_or("no --rate".to_owned(), |part| format!("{part:.0} operations a second"));
-                return Err(format!("{asked} is more than the {most} of --max-rate"));
+            match knobs.rate.map(part) {
+                None if knobs.load => {
+                    return Err(format!(
+                        "the session has no --rate, but this agent has --max-rate {most}; give the session a --rate"
+                    ));
+                }
+                Some(part) if knobs.load && part > f64::from(most) => {
+                    return Err(format!(
+                        "{part:.0} operations a second is more than the {most} of --max-rate"
+                    ));
+                }
+                _ => {}
             }
         }
         match knobs.workload.privileged_commands().first().filter(|_| !self.allows_all) {
