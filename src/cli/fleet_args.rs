@@ -100,7 +100,7 @@ impl FleetArgs {
             threads,
             may_be_target: self.bus_is_target,
         });
-        plan.commission.agents = agents.into();
+        plan.commission.agents = Some(agents.into());
         Ok(())
     }
 }

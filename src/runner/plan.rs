@@ -83,7 +83,7 @@ impl SessionPlan {
     /// Fails if the system allows fewer connections; the error contains the allowed number. Also fails if
     /// every setting has fewer clients than agents.
     pub fn check_clients(&self) -> Result<(), UsageError> {
-        let agents = self.commission.agents as u32; // at most 1000
+        let agents = self.commission.agents.unwrap_or(1) as u32; // at most 1000
         if self.knobs().all(|knobs| knobs.clients < agents) {
             let text =
                 "--agents cannot be used with fewer clients than agents; give at least as many clients (-c)";

@@ -87,8 +87,8 @@ pub struct Commission {
     pub max_connections: Option<u32>,
     /// Whether the lag of replicas is measured (`--probe-lag`). The lag probe writes keys.
     pub probes_lag: bool,
-    /// The number of agents that generate the load, or 1 if this process does.
-    pub agents: usize,
+    /// The number of agents that generate the load, or `None` if this process does.
+    pub agents: Option<usize>,
     /// The kind of cluster nodes that get read-only requests (`--read-from`).
     pub read_from: ReadFrom,
     /// The median round trip of PING to each node.
@@ -133,7 +133,7 @@ impl Commission {
             danger,
             keys,
             max_connections: None,
-            agents: 1,
+            agents: None,
             probes_lag: false,
             read_from: ReadFrom::default(),
             pings: PingMedians::default(),
@@ -217,7 +217,7 @@ impl Commission {
         let mut clusters = self.clusters.values();
         let works = knobs.workload.receivers.as_ref().is_none_or(|it| it.kind.is_for_clusters());
         match () {
-            () if self.plan.fleet.is_led() => Some("agents"),
+            () if self.agents.is_some() => Some("agents"),
             () if clusters.any(|it| it.is_ring() || it.is_replication()) => {
                 Some("several servers or replicas")
             }
@@ -231,10 +231,11 @@ impl Commission {
     /// cannot reach all nodes.
     fn check_max_connections(&self, clients: u32) -> Result<(), String> {
         let are_several = self.clusters.values().any(|cluster| cluster.topology().nodes().count() > 1);
-        let workers = if are_several { clients.min((self.plan.threads * self.agents) as u32) } else { 0 };
+        let workers =
+            if are_several { clients.min((self.plan.threads * self.agents.unwrap_or(1)) as u32) } else { 0 };
         let (fewest, most) = (clients + workers, self.connections_at_most());
         // Agents check their own limits of open files.
-        let is_limited = self.max_connections.is_some() || are_several && !self.plan.fleet.is_led();
+        let is_limited = self.max_connections.is_some() || are_several && self.agents.is_none();
         if !is_limited || most >= fewest as usize {
             return Ok(());
         }
@@ -262,7 +263,7 @@ impl Commission {
     pub fn check_clients(&self, knobs: &Knobs) -> Result<(), String> {
         let (clients, most) = (knobs.clients, self.most_clients);
         self.check_max_connections(clients)?;
-        if knobs.workload.compares_replies() && (!self.clusters.is_empty() || self.plan.fleet.is_led()) {
+        if knobs.workload.compares_replies() && (!self.clusters.is_empty() || self.agents.is_some()) {
             return Err(format!(
                 "the workload '{}' compares replies with the expected ones, which works only with one server, not \
                  with a cluster, --hash, --read-from or --agents; give one server without agents, or \
@@ -328,41 +329,28 @@ impl Commission {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::{
-        clock::Clock,
         demo,
-        load::{AgentSetting, Agents, Fleet},
         session::running::tests::commission,
         workload::{Settings, WorkloadChoice},
     };
 
-    #[derive(Debug)]
-    struct NoAgents;
-
-    impl Agents for NoAgents {
-        fn apply_setting(&self, _: AgentSetting, _: Clock) {}
-
-        fn end(&self) {}
-
-        fn are_done(&self, _: u32) -> bool {
-            true
-        }
-    }
-
     #[test]
-    fn replies_that_agents_would_not_compare_are_refused() {
+    fn what_agents_cannot_do_is_refused_before_they_are_there() {
         let server = demo::start(demo::Options::default()).unwrap();
         let mut commission = commission(&server, KeyOwner::OwnServers);
         let settings = ["dataintegrity=true", "writeallfields=true"].map(|set| set.parse().unwrap());
         let compared = WorkloadChoice::find("ycsb-a", &Settings::from(settings.to_vec())).unwrap();
         let knobs = Knobs { workload: compared.workload, ..Knobs::default() };
         assert_eq!(commission.check_clients(&knobs), Ok(()));
-        commission.plan.fleet = Fleet::Led(Arc::new(NoAgents));
+        commission.agents = Some(1);
         let refused = commission.check_clients(&knobs).unwrap_err();
         assert!(refused.contains("compares replies") && refused.contains("agents"), "{refused}");
+        let pubsub = WorkloadChoice::find("pubsub", &Settings::default()).unwrap();
+        let knobs = Knobs { workload: pubsub.workload, ..Knobs::default() };
+        let refused = commission.check_clients(&knobs).unwrap_err();
+        assert!(refused.contains("not with agents"), "{refused}");
         assert_eq!(commission.check_clients(&Knobs::default()), Ok(()));
     }
 }
