@@ -10,8 +10,8 @@ const CORRECTED_TICKS: u64 = 2;
 
 /// The intervals of the agents in the ticks (quarter seconds) that are not complete yet.
 pub(super) struct IntervalJoin {
-    /// For each agent, the last tick (quarter second) for which all intervals have been received. `None` if
-    /// the join does not wait for the agent, because the agent has not begun or is lost.
+    /// For each agent, the last tick (quarter second) for which all intervals have been received, or 0 before the first
+    /// report. `None` if the join does not wait for the agent, because the agent has ended or is lost.
     closed: Vec<Option<u64>>,
     ticks: BTreeMap<u64, BTreeMap<u32, JoinedInterval>>,
     /// The end of the last interval of each segment. The segment's next interval begins at this time, so that the
@@ -30,7 +30,7 @@ struct JoinedInterval {
 impl IntervalJoin {
     /// Returns an empty join for `agents` agents.
     pub(super) fn new(agents: usize) -> Self {
-        Self { closed: vec![None; agents], ticks: BTreeMap::new(), reached_s: BTreeMap::new() }
+        Self { closed: vec![Some(0); agents], ticks: BTreeMap::new(), reached_s: BTreeMap::new() }
     }
 
     /// Adds an interval of an agent. The agent's times have an error of at most `error_us` microseconds. An
@@ -149,8 +149,9 @@ mod tests {
     fn counts_add_up_lengths_do_not_and_percentiles_cover_all_requests() {
         let mut join = IntervalJoin::new(2);
         assert_eq!(join.add(0, 0.0, interval(3, 99, 1000)), None);
-        join.close(1, 2);
         join.close(0, 3);
+        assert!(join.take().is_empty(), "the other agent has not reported yet");
+        join.close(1, 2);
         assert!(join.take().is_empty(), "the other agent may still report this tick");
         assert_eq!(join.add(1, 0.0, interval(3, 1, 50_000)), None);
         join.close(1, 4);
