@@ -49,7 +49,7 @@ pub struct LoadArgs {
     /// When requests are due under --rate: constant; poisson (random gaps); 'bursty 10x 1s/10s' (1 s of every
     /// 10 s has ten times the rate of the other 9 s, and --rate is the mean); times (as in the file of --times or --trace)
     /// [default: constant; times if such a file is given]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "times")]
     pub arrivals: Option<Arrivals>,
     /// Open loop: send a request at each time of this file, which has one time a line, ascending, in seconds since the
     /// start. A run without a screen ends after one pass over the file, unless -n or --duration is given
