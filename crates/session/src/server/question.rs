@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-use super::{Foreign, Marker, Survey};
+use super::{
+    Foreign, Marker, Survey,
+    other_commands::{is_message, some_of},
+};
 use crate::{
     endpoint::Address,
     units::count_with_noun,
     workload::{KeyNames, KeyNaming, KeySpan, NameSet},
 };
-
-/// The largest number of key sets, of commands, and of setup steps that the question names.
-const NAMED: usize = 3;
 
 /// The writes of a load or of the replication lag probe, and whether the keys are removed at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,28 +40,6 @@ impl Writes {
     pub fn is_nothing(&self) -> bool {
         self.span.is_empty() && self.others.is_empty() && self.setup.is_empty()
     }
-}
-
-/// Returns whether the command only sends messages, so that no key changes.
-fn is_message(command: &str) -> bool {
-    command.starts_with("PUBLISH ") || command.starts_with("SPUBLISH ")
-}
-
-/// Returns a line about the keys that these commands may have written and that are not the run's, or `None` if the
-/// commands write no keys.
-pub fn foreign_keys_line<'a>(commands: impl Iterator<Item = &'a String>) -> Option<String> {
-    let commands: Vec<_> = commands.filter(|command| !is_message(command)).cloned().collect();
-    let line = |commands| {
-        format!("keys that are not the run's stay; {} may have written such keys", some_of(commands))
-    };
-    (!commands.is_empty()).then(|| line(commands))
-}
-
-/// Joins the first words, and appends the number of the other words: `A and B and C and 1 other`.
-fn some_of(mut words: Vec<String>) -> String {
-    let others = words.split_off(words.len().min(NAMED)).len() as u64;
-    words.extend((others > 0).then(|| count_with_noun(others, "other")));
-    words.join(" and ")
 }
 
 impl fmt::Display for Writes {
