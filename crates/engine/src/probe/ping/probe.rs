@@ -170,7 +170,8 @@ impl PingLoop {
     /// that were due before the change are answered.
     fn close_tick_if_over(&mut self, now_ns: u64) {
         let changed_ns = self.changed_ns.load(Ordering::Relaxed);
-        if changed_ns > self.ticker.start_ns.max(self.account.changed_ns) {
+        // Agents of a fleet change their settings at a time in the future.
+        if changed_ns > self.ticker.start_ns.max(self.account.changed_ns) && changed_ns <= now_ns {
             self.report_ended();
             self.account.change(changed_ns);
         }
@@ -185,6 +186,8 @@ impl PingLoop {
 
     fn close_at(&mut self, end_ns: u64) {
         self.report_ended();
+        // If this thread has slept, the settings may have changed after the end of the tick.
+        let end_ns = end_ns.max(self.ticker.start_ns);
         let body = self.account.close(state(&self.link, end_ns));
         self.account.send(ProbeMessage::Ping(Box::new(self.ticker.close(end_ns, body))));
     }
