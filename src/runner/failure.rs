@@ -44,7 +44,7 @@ pub enum Failure {
     #[error(transparent)]
     Usage(UsageError),
     /// An error.
-    #[error("{0:#}")]
+    #[error("{}", with_causes(.0))]
     Failed(#[from] anyhow::Error),
     /// The result is not as required: a condition of --fail-if is met, or a limit is not kept.
     #[error("{0}")]
@@ -83,6 +83,15 @@ impl Failure {
     }
 }
 
+/// Returns the error and its causes in one line. A cause that the line contains already is left out.
+fn with_causes(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
+        "" => cause,
+        known if known.contains(&cause) => line,
+        _ => format!("{line}: {cause}"),
+    })
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Failed(error.into())
@@ -96,5 +105,19 @@ where
 {
     fn from(error: E) -> Self {
         Self::Usage(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_named_once() {
+        let shown = |context: &str| {
+            Failure::Failed(anyhow::anyhow!("refused").context(context.to_owned())).to_string()
+        };
+        assert_eq!(shown("the bus: refused"), "the bus: refused");
+        assert_eq!(shown("cannot write a.jsonl"), "cannot write a.jsonl: refused");
     }
 }
