@@ -11,6 +11,7 @@ use crate::{
     events::EventKind,
     knobs::Knobs,
     session::{Event, Record},
+    stats::Latency,
 };
 
 /// The shortest stall in seconds: longer than the time between two requests at the lowest rate (1/s), and
@@ -33,8 +34,13 @@ pub(super) struct StallRule {
     /// probes may arrive earlier.
     interval_s: f64,
     ping_s: f64,
-    /// Whether a stall event is open. The next stall event ends the stall, and contains the length of the stall.
-    is_event_open: bool,
+    /// The longest wait for a reply in the last report of the load, in seconds, and in `ping_waited_s` that in the last
+    /// report of the ping probe. A report of a whole second can have replies and the end of a long wait.
+    waited_s: f64,
+    ping_waited_s: f64,
+    /// The start of the stall if a stall event is open. The next stall event ends the stall, and contains the length of
+    /// the stall.
+    stalled_s: Option<f64>,
 }
 
 impl Rule for StallRule {
@@ -43,7 +49,7 @@ impl Rule for StallRule {
     }
 
     fn over(&self) -> Option<&'static str> {
-        (!self.is_event_open).then_some("no longer")
+        self.stalled_s.is_none().then_some("no longer")
     }
 
     fn push(&mut self, record: &Record, now: &RecentState, _: bool) -> RuleVerdict {
@@ -51,6 +57,7 @@ impl Rule for StallRule {
             Record::Interval(interval) => {
                 self.is_lost = is_cut_off(interval);
                 self.interval_s = interval.t_s;
+                self.waited_s = longest_s(interval.waiting_us, &interval.service);
                 let is_answered = interval.ops > 0 || interval.bytes_in > 0;
                 // A late report and the drain of an earlier segment say nothing about the present requests.
                 let is_present = interval.length_s > 0.0 && now.is_of(interval);
@@ -63,21 +70,24 @@ impl Rule for StallRule {
             }
             Record::Ping(span) => {
                 self.ping_s = span.t_s;
+                self.ping_waited_s = longest_s(span.body.waiting_us, &span.body.rtt);
                 // The kinds of redyno's own failures, such as `timeout`, begin with a small letter.
                 let is_reply = |kind: &String| kind.starts_with(|first: char| first.is_uppercase());
                 let is_answered = !span.body.rtt.is_empty() || span.body.errors.keys().any(is_reply);
                 self.pong_s = if is_answered { Some(span.t_s) } else { self.pong_s };
                 // PINGs may have been answered before the connection was lost.
-                self.pong_s.take_if(|_| without_connection(&span.body.errors) > 0);
+                if without_connection(&span.body.errors) > 0 {
+                    (self.pong_s, self.ping_waited_s) = (None, 0.0);
+                }
             }
             // From now on there are only attempts to connect. A connection that redyno closed because of a missing
             // reply still counts as silence.
             Record::Event(event) if matches!(&event.what, EventKind::PingLost { cause } if !cause.contains("not answered")) =>
             {
-                self.pong_s = None;
+                (self.pong_s, self.ping_waited_s) = (None, 0.0);
             }
-            Record::Event(Event { what: EventKind::Stalled { length_s, .. }, .. }) => {
-                self.is_event_open = length_s.is_none();
+            Record::Event(Event { t_s, what: EventKind::Stalled { length_s, .. }, .. }) => {
+                self.stalled_s = length_s.is_none().then_some(*t_s);
             }
             Record::End(_) => *self = Self::default(),
             _ => {}
@@ -88,13 +98,18 @@ impl Rule for StallRule {
 
 impl StallRule {
     fn silence(&self, now: &RecentState) -> Option<Finding> {
-        let (what, since_s, t_s) = match now.segment.as_ref().filter(|segment| segment.knobs.load) {
+        let (what, replied_s, t_s, waited_s) = match now.segment.as_ref().filter(|it| it.knobs.load) {
             // A prefill also checks keys, and these checks are not in its intervals.
             Some(segment) if segment.prefill.is_some() || self.is_lost => return None,
-            Some(segment) => ("the load", self.reply_s?.max(segment.t_s), self.interval_s),
-            None => (now.words().ping, self.pong_s?, self.ping_s),
+            Some(segment) => {
+                let waited_s = self.waited_s.min(self.ping_waited_s);
+                ("the load", self.reply_s?.max(segment.t_s), self.interval_s, waited_s)
+            }
+            None => (now.words().ping, self.pong_s?, self.ping_s, self.ping_waited_s),
         };
-        let for_s = t_s - since_s;
+        // A server that is always slow has no stall event.
+        let waited_s = self.stalled_s.map_or(0.0, |_| waited_s);
+        let for_s = waited_s.max(t_s - replied_s);
         let known_by = format!("no reply to {what} for {for_s:.1} s, although the connections are open");
         let process = now.host().and_then(|host| host.server.as_ref());
         let stopped = process.filter(|process| process.state == Some('T'));
@@ -108,13 +123,18 @@ impl StallRule {
         let stall = Finding {
             severity: Severity::Problem,
             explains: 1.0,
-            since_s,
+            since_s: t_s - for_s,
             evidence: vec![known_by],
             next: known.map_or_else(|| NEXT.to_owned(), |pid| format!("kill -CONT {pid}")),
             ..Finding::new("stall", "no answer", long)
         };
         (for_s >= SILENCE_S).then_some(stall)
     }
+}
+
+/// Returns the longest wait in a report, in seconds: of the requests that still wait, and of those that were answered.
+fn longest_s(waiting_us: u64, answered: &Latency) -> f64 {
+    (waiting_us as f64 / 1e6).max(answered.max_ns() as f64 / 1e9)
 }
 
 #[cfg(test)]
@@ -126,7 +146,7 @@ mod tests {
         load::Prefilling,
         probe::Ping,
         session::{Interval, Segment, Span},
-        stats::{Latency, fixture::latency_of},
+        stats::fixture::latency_of,
     };
 
     fn interval(t_s: f64, ops: u64, outage_s: f64) -> Record {
@@ -217,6 +237,34 @@ mod tests {
         let of_earlier: Change = |tick| tick.segment -= u32::from(tick.ops == 0);
         let reported_late: Change = |tick| tick.length_s = 0.0;
         assert_eq!([of_earlier, reported_late].map(|change| lines(change).len()), [1, 1]);
+    }
+
+    /// A server is stopped from 10.6 s to 12.9 s. The report of each second but one has replies.
+    #[test]
+    fn reports_of_whole_seconds_show_a_stall_that_is_shorter_than_two_of_them() {
+        let stalls = |is_stalled: bool, ms: u64| {
+            let mut findings = begin(Segment::new(0.0, 1, Knobs::default()));
+            let second = |(t_s, replied_ms, waiting_ms): (f64, u64, u64)| {
+                let rtt = match replied_ms {
+                    0 => Latency::default(),
+                    ms => latency_of([80_000, ms * 1_000_000]),
+                };
+                let body = Ping { rtt, waiting_us: waiting_ms * 1000, ..Ping::default() };
+                findings.push(&Record::Ping(Box::new(Span::new(t_s, 1.0, body))));
+                if is_stalled && t_s == 11.0 {
+                    let stalled = EventKind::Stalled { longest_s: 0.6, length_s: None };
+                    findings.push(&Record::Event(Event::new(10.6, stalled)));
+                }
+                findings.now().first().map(|found| (found.since_s, found.evidence[0].clone()))
+            };
+            [(11.0, 1, 400), (12.0, 0, 1400), (13.0, ms, 0), (14.0, 1, 0)].map(second)
+        };
+        let [before, during, after, over] = stalls(true, 2300);
+        assert_eq!([before, during, over], [None, None, None]);
+        let (since_s, evidence) = after.unwrap();
+        assert!(since_s > 10.5 && evidence.starts_with("no reply to PING for 2.3 s"), "{since_s} {evidence}");
+        assert_eq!(stalls(true, 1400), [None, None, None, None]);
+        assert_eq!(stalls(false, 2300), [None, None, None, None], "the server is always slow");
     }
 
     #[test]
