@@ -46,14 +46,14 @@ impl Rule for HitRate {
             true => all.share() < GOOD,
             false => all.share() < LOW && Reads::of(after).share() - Reads::of(before).share() < RISING,
         };
-        is_low.then(|| all.low(&segment.knobs.workload)).into()
+        is_low.then(|| all.low(&segment.knobs.workload, now.is_restarted())).into()
     }
 
     fn whole(&self, Measurements { segment, total, .. }: &Measurements<'_>) -> Option<Finding> {
         let all = Reads { hits: total.hits, misses: total.misses };
         (*segment)
             .filter(|_| all.is_enough() && all.share() < LOW)
-            .map(|segment| all.low(&segment.knobs.workload))
+            .map(|segment| all.low(&segment.knobs.workload, false))
     }
 }
 
@@ -79,14 +79,19 @@ impl Reads {
         self.hits as f64 / (self.hits + self.misses).max(1) as f64
     }
 
-    /// Returns the finding of a low hit rate, with advice for `workload`.
-    fn low(self, workload: &Workload) -> Finding {
+    /// Returns the finding of a low hit rate, with advice for `workload`. `is_restarted` is whether the server was
+    /// restarted a short time ago.
+    fn low(self, workload: &Workload, is_restarted: bool) -> Finding {
         let short = format!("hit rate {}", units::percent(self.share()));
         let long = format!("{short}: the other reads find no key, which costs the server less than a hit");
         let (next, next_at_screen) = match (workload.prefill.is_empty(), workload.with_prefill()) {
             _ if workload.trace.is_some() => (
                 "reads of a trace find only keys that its earlier writes made; a longer trace finds more",
                 None,
+            ),
+            (false, _) if is_restarted => (
+                "the server was restarted, and the prefilled keys are gone",
+                Some("type :prefill to write all keys now; the server was restarted, and they are gone"),
             ),
             // A prefill made the keys, but they are gone or too few.
             (false, _) => (

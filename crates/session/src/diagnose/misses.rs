@@ -31,16 +31,22 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
         Some(format!("{} keys {how}", units::rate(per_s)))
     });
     let missed = Some(format!("{} misses", units::rate(misses)));
-    let next = "were keys deleted, or did they expire? INFO keyspace counts keys, INFO commandstats shows DEL, UNLINK and \
-                FLUSHALL";
-    let finding = Finding::new("", short, long).with([missed].into_iter().chain(lost), next);
+    let restarted = now.is_restarted().then(|| "the server was restarted".to_owned());
+    let next = match restarted {
+        Some(_) => "it began without keys if its data was not saved; its clients have to write them again",
+        None => {
+            "were keys deleted, or did they expire? INFO keyspace counts keys, INFO commandstats shows DEL, UNLINK and \
+                FLUSHALL"
+        }
+    };
+    let finding = Finding::new("", short, long).with([restarted, missed].into_iter().chain(lost), next);
     Some(Finding { is_symptom: true, ..finding })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::fixture::found;
+    use crate::{diagnose::fixture::found, events::EventKind};
 
     /// Returns the finding after `n` seconds; from second 20 on, `hits` of 3000 lookups find their key.
     fn after(n: u32, hits: f64) -> Option<Finding> {
@@ -74,5 +80,22 @@ mod tests {
             }
         });
         assert_eq!(few, []);
+    }
+
+    #[test]
+    fn a_restart_is_named_as_the_cause() {
+        let found = found(28, |second| {
+            let rate = if second.n < 20 { 0.95 } else { 0.0 };
+            if second.n == 20 {
+                second.events.push(EventKind::Restarted);
+            }
+            for (gauge, value) in
+                [(Gauge::Hits, 3000.0 * rate), (Gauge::Misses, 3000.0 * (1.0 - rate)), (Gauge::HitRate, rate)]
+            {
+                second.status.gauges.set(gauge, Some(value));
+            }
+        });
+        assert_eq!(found[0].evidence[0], "the server was restarted");
+        assert!(found[0].next.starts_with("it began without keys"), "{}", found[0].next);
     }
 }

@@ -20,6 +20,8 @@ const SAMPLES_S: f64 = 15.0;
 pub(super) const COMMANDS_S: f64 = 5.5;
 /// How long an event is kept, in seconds.
 const EVENTS_S: f64 = 30.0;
+/// How long a restart explains missing keys, in seconds. Clients need minutes to fill a large cache again.
+const RESTART_S: f64 = 600.0;
 /// How long a reply to CLIENT LIST is kept, in seconds. The server is asked for the list every 5 s, and less often if the
 /// list is long.
 const LISTS_S: f64 = 30.0;
@@ -55,6 +57,8 @@ pub(super) struct RecentState {
     /// The usual level of each gauge.
     watches: FigureWatches,
     events: RecentValues<EventKind>,
+    /// The time of the server's last restart, in seconds of the session.
+    restarted_s: Option<f64>,
     /// The answered requests of the load.
     answers: RecentValues<AnsweredRequests>,
 }
@@ -74,6 +78,7 @@ impl Default for RecentState {
             rates: RecentValues::new(SAMPLES_S),
             watches: FigureWatches::default(),
             events: RecentValues::new(EVENTS_S),
+            restarted_s: None,
             answers: RecentValues::new(COMMANDS_S),
         }
     }
@@ -117,6 +122,9 @@ impl RecentState {
             Record::Host(moment) => self.hosts.push(moment.t_s, moment.body.clone()),
             Record::Event(event) => {
                 self.events.push(event.t_s, event.what.clone());
+                if matches!(event.what, EventKind::Restarted) {
+                    self.restarted_s = Some(event.t_s);
+                }
                 self.session.as_mut().map(|session| session.follow(record));
             }
             Record::Session(session) => self.session = Some(session.clone()),
@@ -226,6 +234,11 @@ impl RecentState {
     /// Returns the events of the last `window_s` seconds, newest first.
     pub(super) fn events(&self, window_s: f64) -> impl Iterator<Item = &EventKind> {
         self.events.since(self.t_s - window_s)
+    }
+
+    /// Returns whether the server was restarted in the last minutes, so that it may have lost its keys.
+    pub(super) fn is_restarted(&self) -> bool {
+        self.restarted_s.is_some_and(|restarted_s| self.t_s - restarted_s <= RESTART_S)
     }
 
     /// Returns the commands of other clients in the last seconds. Commands with the most time come first. Calls of the
