@@ -196,17 +196,25 @@ fn is_more(finding: &Finding) -> bool {
 
 /// Returns the findings, the most severe first. Findings of equal severity are sorted by `explains`, the
 /// largest first. If one finding names redyno itself as the cause, its text becomes the advice of the finding
-/// about an overload. If a finding names a cause outside of redyno, symptoms are removed. The evidence of
+/// about an overload. If a slow server is the cause, the advice of that finding names the finding about the server. If a finding names a cause outside of redyno, symptoms are removed. The evidence of
 /// severe symptoms is then added to the first finding with such a cause.
 fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     let ours = findings.iter().find(|finding| finding.is_ours).map(|ours| ours.sentence(usize::MAX, true));
-    if let Some(ours) = ours {
+    if let Some(ours) = &ours {
         let overload = findings.iter_mut().filter(|finding| finding.rule == Overload.name());
-        overload.for_each(|finding| finding.next.clone_from(&ours));
+        overload.for_each(|finding| finding.next.clone_from(ours));
     }
     findings.sort_by(|left, right| {
         right.severity.cmp(&left.severity).then(right.explains.total_cmp(&left.explains))
     });
+    // A slow server stays slow with more clients.
+    let is_slow = |finding: &&Finding| {
+        finding.severity == Severity::Problem || finding.explains > 0.0 || finding.rule == SlowNode::NAME
+    };
+    if let (None, Some(cause)) = (&ours, findings.iter().find(is_slow).map(|cause| cause.rule)) {
+        let overload = findings.iter_mut().filter(|finding| finding.rule == Overload.name());
+        overload.for_each(|finding| finding.next = format!("solve the finding \"{cause}\" first"));
+    }
     let is_cause = |finding: &Finding| {
         is_more(finding)
             && !finding.is_symptom
@@ -314,6 +322,21 @@ mod tests {
         assert_eq!(now(0.5), [(2.0, alone)]);
         let ours = "the client is the limit: load-0 uses 97 % of a core; run redyno on another host";
         assert_eq!(now(0.97), [(2.0, format!("{too_much}; {ours}")), (1.0, ours.to_owned())]);
+    }
+
+    #[test]
+    fn an_overload_of_a_server_that_does_not_answer_has_no_advice_to_add_clients() {
+        let overload =
+            Finding { next: "give more clients".to_owned(), ..Finding::new(Overload.name(), "", "") };
+        let other = |rule| Finding::new(rule, rule, rule);
+        let stall = Finding { severity: Severity::Problem, ..other("stall") };
+        let advice = |other: Finding| {
+            let all = explained(vec![other, overload.clone()]);
+            all.into_iter().find(|finding| finding.rule == Overload.name()).unwrap().next
+        };
+        assert_eq!(advice(stall), "solve the finding \"stall\" first");
+        assert_eq!(advice(other(SlowNode::NAME)), "solve the finding \"slow node\" first");
+        assert_eq!(advice(other("settings")), "give more clients");
     }
 
     #[test]

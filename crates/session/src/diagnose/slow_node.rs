@@ -51,7 +51,7 @@ impl Default for SlowNode {
 
 impl Rule for SlowNode {
     fn name(&self) -> &'static str {
-        "slow node"
+        Self::NAME
     }
 
     fn over(&self) -> Option<&'static str> {
@@ -89,6 +89,9 @@ impl Rule for SlowNode {
 }
 
 impl SlowNode {
+    /// The name of the rule.
+    pub(super) const NAME: &'static str = "slow node";
+
     fn judge_all(&self, now: &RecentState, stands: bool) -> Option<Finding> {
         let is_cluster = now.status().is_some_and(|status| status.mode == "cluster");
         let mut load: BTreeMap<u16, Vec<(u64, u64)>> = BTreeMap::new();
@@ -155,7 +158,7 @@ fn finding(
     };
     let long = format!("{} is slower than the other nodes of the cluster", name(session, node));
     let evidence = [load.map(|load| load.text("requests")), ping.map(|ping| ping.text("PING"))];
-    Finding::new("slow node", "slow node", long).with(evidence, next)
+    Finding::new(SlowNode::NAME, "slow node", long).with(evidence, next)
 }
 
 /// Returns the name of a node in a sentence: `node 10.0.0.7:6379`.
