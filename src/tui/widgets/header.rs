@@ -23,9 +23,11 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         // The target's address is more important than the program's own name.
         parts[0].0 = " ".to_owned();
     }
-    // In a recording, the address is also more important than the parts of the right side with a high rank.
-    let kept = if model.playback.is_some() { address(&parts) + 2 } else { 0 };
-    let right = shed(right, usize::from(area.width).saturating_sub(kept));
+    // The address is more important than the segment and the clock, and in a recording than all parts with a high rank.
+    let (kept, rank) = (address(&parts) + 2, if model.playback.is_some() { 0 } else { SEGMENT });
+    let room = usize::from(area.width).saturating_sub(kept);
+    let without = shed(right.clone(), room, rank);
+    let right = if rank == 0 || length(&without) <= room { without } else { right };
     let right_x = area.right().saturating_sub(length(&right) as u16);
     let left = Rect { width: right_x.saturating_sub(area.x + 2), ..area };
     let shown = fitting(left.width, parts.iter().map(|(text, _)| text.chars().count() as u16));
@@ -38,14 +40,19 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
 /// left out first. Parts are never cut.
 type HeaderPart = (String, Ink, u8);
 
+/// The rank of the segment. The clock has a higher rank.
+const SEGMENT: u8 = 8;
+
 fn length(parts: &[HeaderPart]) -> usize {
     parts.iter().map(|(text, ..)| text.chars().count()).sum()
 }
 
-/// Returns the parts that fit into `width`; the least important parts are left out.
-fn shed(mut parts: Vec<HeaderPart>, width: usize) -> Vec<HeaderPart> {
+/// Returns the parts that fit into `width`; the least important parts are left out, but only parts of at least this
+/// `rank`.
+fn shed(mut parts: Vec<HeaderPart>, width: usize, rank: u8) -> Vec<HeaderPart> {
     while length(&parts) > width {
-        let Some(least) = (0..parts.len()).rev().max_by_key(|&n| parts[n].2) else { break };
+        let can_go = |n: &usize| parts[*n].2 >= rank;
+        let Some(least) = (0..parts.len()).rev().filter(can_go).max_by_key(|&n| parts[n].2) else { break };
         parts.remove(least);
     }
     parts
@@ -111,14 +118,14 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
     put(load(model, glyphs), 1);
     if let Some(segment) = reading.segment().filter(|_| width >= 60) {
         let aside = segment.start.aside().map_or_else(String::new, |aside| format!(" {aside}"));
-        put((format!("segment {}{aside}", segment.start.segment), Ink::Text), 8);
+        put((format!("segment {}{aside}", segment.start.segment), Ink::Text), SEGMENT);
     }
     put((units::elapsed((reading.now_s() * 1e9) as u64), Ink::Text), 0);
     if let Some(clock) = reading.timeline.wall_clock().filter(|_| width >= ROOM_FOR_SINCE) {
         put((clock.time(reading.now_s()), Ink::Strong), 9);
     }
     parts.push((" ".to_owned(), Ink::Text, 9));
-    shed(parts, width.into())
+    shed(parts, width.into(), 0)
 }
 
 /// Returns the state of recording, with its size and duration if there is room.
@@ -238,10 +245,39 @@ mod tests {
                 (" ".to_owned(), Ink::Text, 9),
             ]
         };
-        let fitting = |width| shed(parts(), width).into_iter().map(|(text, ..)| text).collect::<String>();
+        let fitting = |width| shed(parts(), width, 0).into_iter().map(|(text, ..)| text).collect::<String>();
         assert_eq!(fitting(200).chars().count(), length(&parts()));
         assert_eq!(fitting(64), "  REPLAY run.jsonl, paused 0.25×  UNREACHABLE  * LOAD  00:04:12");
         assert_eq!(fitting(60), "  UNREACHABLE  * LOAD  00:04:12");
         assert_eq!(fitting(10), "  00:04:12");
+    }
+
+    #[test]
+    fn the_address_is_more_important_than_the_segment_and_the_clock() {
+        use crate::{
+            app::{Msg, update},
+            knobs::Knobs,
+            session::{Delivery, Record, Segment, ServerIdentity, SessionStart, TimelineOptions},
+            tui::theme::{Colours, GlyphSet, Theme},
+        };
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        let address = "my-cache.abc123.euw1.cache.example.com:6379".to_owned();
+        let target = ServerIdentity { address: address.clone(), ..ServerIdentity::default() };
+        let begun = [
+            Record::Session(SessionStart::now(target)),
+            Record::Segment(Segment::new(0.0, 1, Knobs::default())),
+        ];
+        for record in begun {
+            update(&mut model, Msg::Delivery(Delivery::Record(std::sync::Arc::new(record))));
+        }
+        let line = |width| {
+            let mut buffer = ratatui::buffer::Buffer::empty(Rect::new(0, 0, width, 1));
+            let area = buffer.area;
+            let mut paint = Paint::new(&mut buffer, Theme::new(Colours::Mono, GlyphSet::Ascii));
+            draw(&mut paint, area, &model, &model.shown());
+            (0..width).map(|x| buffer[(x, 0)].symbol()).collect::<String>()
+        };
+        assert!(line(160).contains(&address) && line(160).contains("segment 1"), "{}", line(160));
+        assert!(line(75).contains(&address) && !line(75).contains("segment 1"), "{}", line(75));
     }
 }
