@@ -35,7 +35,9 @@ const KEYS: &str = " Enter sample  m MONITOR  h HOTKEYS  x stop  Esc close ";
 
 /// Draws the view of the keys over a screen with this `area`.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
-    let place = centred(area, area.width.min(WIDEST), area.height.saturating_sub(2));
+    // The status line stays visible: it shows the effect of a key.
+    let below = Rect { y: area.y + area.height.min(2), height: area.height.saturating_sub(3), ..area };
+    let place = centred(below, area.width.min(WIDEST), below.height);
     paint.clear(place);
     let title = model.keys_of().map_or_else(|| "keys".to_owned(), |address| format!("keys of {address}"));
     let inner = padded(paint.frame(place, &title));
