@@ -41,6 +41,7 @@ impl Model {
     fn events_and_errors(&self) -> Vec<LogLine<'_>> {
         let errors = self.track().errors();
         let until_s = self.track().shown_until_s();
+        let words = self.track().timeline.words();
         let mut unseen = errors.by_count();
         let mut lines = Vec::new();
         for line in folded(self.track().timeline.events().filter(|event| event.t_s <= until_s)) {
@@ -53,7 +54,12 @@ impl Model {
                 Some(at) => error_line(event.t_s, unseen.remove(at)),
                 None => LogLine {
                     is_recovery: event.what.is_recovery(),
-                    ..LogLine::new(line.last.from_s, LogKind::Event, event.what.name(), line.text)
+                    ..LogLine::new(
+                        line.last.from_s,
+                        LogKind::Event,
+                        event.what.name(),
+                        words.worded(line.text),
+                    )
                 },
             });
         }

@@ -6,6 +6,7 @@ use crate::{
     diagnose::Cause,
     events::EventKind,
     print::change,
+    protocol::DialectWords,
     session::{
         Event, Mark, Segment,
         timeline::{Episode, Reading},
@@ -74,6 +75,12 @@ impl Occurrence {
             word: word(&event.what),
             sentence,
         }
+    }
+
+    /// Uses the words of a dialect.
+    #[must_use]
+    pub fn worded(self, words: &DialectWords) -> Self {
+        Self { word: words.worded(self.word), sentence: words.worded(self.sentence), ..self }
     }
 
     /// Converts a mark of the user.

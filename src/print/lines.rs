@@ -149,7 +149,9 @@ impl Lines {
             // The start of a stall has no line. A finding reports long stalls, and the event at the end of
             // the stall has the length.
             Record::Event(Event { what: EventKind::Stalled { length_s: None, .. }, .. }) => {}
-            Record::Event(event) => lines.push(event_line(event.t_s, &event.what)),
+            Record::Event(event) => {
+                lines.push(self.timeline.words().worded(event_line(event.t_s, &event.what)));
+            }
             Record::Mark(mark) => lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text)),
             Record::Wake(_) | Record::Intrinsic(_) | Record::Host(_) => {}
             Record::End(_) => {
@@ -176,7 +178,8 @@ impl Lines {
             Record::Segment(_) | Record::End(_) => return Vec::new(),
             Record::Event(Event { what: EventKind::Stalled { length_s: None, .. }, .. }) => None,
             Record::Event(Event { node, what, .. }) => {
-                Some(format!("{}  {}: {what}", self.timeline.address_of(*node), what.name()))
+                let text = self.timeline.words().worded(what.to_string());
+                Some(format!("{}  {}: {text}", self.timeline.address_of(*node), what.name()))
             }
             _ => None,
         };

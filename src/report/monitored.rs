@@ -220,7 +220,8 @@ fn events(timeline: &Timeline) -> Vec<(String, String)> {
     let earlier = all.len().saturating_sub(EVENTS);
     let line = |line: &FoldedEvents| {
         let at = timeline.time_text(line.last.from_s);
-        ("event".to_owned(), format!("{at} {}: {}", line.last.event.what.name(), line.text))
+        let text = timeline.words().worded(line.text.clone());
+        ("event".to_owned(), format!("{at} {}: {text}", line.last.event.what.name()))
     };
     let more = timeline.forgotten + earlier as u64;
     let more =

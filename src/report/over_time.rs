@@ -108,8 +108,8 @@ fn pings(account: &NodeReport) -> Chart {
         ChartLine::new(level.name(), Ink(INKS[level as usize]), over_gaps(&account.pings, value))
     };
     let lines = [Level::P50, Level::P90, Level::P99, Level::Max].map(at).into();
-    let title = "PING: latency of another client at the same time";
-    let mut chart = Chart::of("ping", title, Quantity::Latency, times(&account.pings), lines);
+    let title = format!("{}: latency of another client at the same time", account.timeline.words().ping);
+    let mut chart = Chart::of("ping", &title, Quantity::Latency, times(&account.pings), lines);
     if account.ping_errors > 0 {
         chart.note = format!("{} got no reply.", units::count_with_noun(account.ping_errors, "ping"));
     }

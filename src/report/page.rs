@@ -159,7 +159,7 @@ fn stage(account: &NodeReport) -> SessionAxis {
     let events = timeline.events().map(|event| AxisItem {
         t_s: event.t_s,
         is_mark: false,
-        words: format!("{}: {}", event.what.name(), event.what),
+        words: timeline.words().worded(format!("{}: {}", event.what.name(), event.what)),
     });
     SessionAxis {
         ends_s: (from_s, until_s),

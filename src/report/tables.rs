@@ -180,9 +180,10 @@ fn in_full(line: FoldedEvents) -> String {
 /// Returns the events and marks.
 fn events(account: &NodeReport) -> ReportTable {
     let timeline = &account.timeline;
+    let words = timeline.words();
     let events = folded(timeline.events())
         .into_iter()
-        .map(|line| (line.last.from_s, line.last.event.what.name().to_owned(), in_full(line)));
+        .map(|line| (line.last.from_s, line.last.event.what.name().to_owned(), words.worded(in_full(line))));
     let marks = timeline.marks().map(|mark| (mark.t_s, "mark".to_owned(), mark.text.clone()));
     let mut all: Vec<_> = events.chain(marks).collect();
     all.sort_by(|one, other| one.0.total_cmp(&other.0));

@@ -229,20 +229,20 @@ fn table(area: Rect, model: &Model, rows: &[NodeRow]) -> ScreenTable<NodeTableKe
 }
 
 fn heading(paint: &mut Paint, table: &ScreenTable<NodeTableKey>, model: &Model, scale: &LogScale) {
-    let sorted = &model.node_table;
+    let (sorted, ping) = (&model.node_table, model.timeline().words().ping);
     table.write(paint, 0, |key, width| match key {
         NodeTableKey::Mark => (String::new(), Ink::Faint),
         NodeTableKey::Figure(column) if column == sorted.sorted_by() => {
             let arrow = if sorted.is_descending() { '↓' } else { '↑' };
-            (format!("{}{arrow}", heading_of(column)), Ink::Strong)
+            (format!("{}{arrow}", heading_of(column, ping)), Ink::Strong)
         }
-        NodeTableKey::Figure(column) => (heading_of(column), Ink::Faint),
+        NodeTableKey::Figure(column) => (heading_of(column, ping), Ink::Faint),
         NodeTableKey::OverTime => {
             let top = units::latency(scale.highest_ns);
             let words = [
-                format!("longest PING over time, log scale to {top}"),
-                format!("longest PING, to {top}"),
-                "longest PING".to_owned(),
+                format!("longest {ping} over time, log scale to {top}"),
+                format!("longest {ping}, to {top}"),
+                format!("longest {ping}"),
             ];
             let fits = |words: &&String| words.chars().count() <= width;
             (words.iter().find(fits).cloned().unwrap_or_default(), Ink::Faint)
@@ -250,7 +250,7 @@ fn heading(paint: &mut Paint, table: &ScreenTable<NodeTableKey>, model: &Model, 
     });
 }
 
-fn heading_of(column: NodeColumn) -> String {
+fn heading_of(column: NodeColumn, ping: &str) -> String {
     match column {
         NodeColumn::Node => "node".to_owned(),
         NodeColumn::Role => "role".to_owned(),
@@ -258,7 +258,7 @@ fn heading_of(column: NodeColumn) -> String {
         NodeColumn::Share => "share".to_owned(),
         NodeColumn::Ops => "ops/s".to_owned(),
         NodeColumn::Load(level) => format!("load {}", level.name()),
-        NodeColumn::Ping(level) => format!("PING {}", level.name()),
+        NodeColumn::Ping(level) => format!("{ping} {}", level.name()),
         NodeColumn::Gauge(place) => match NODE_GAUGES[place] {
             Gauge::UsedMemory => "memory".to_owned(),
             Gauge::Clients => "clients".to_owned(),

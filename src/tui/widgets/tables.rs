@@ -175,7 +175,7 @@ pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
         let rest = from_column(line, paint.parts(line, &parts));
         let indent = if area.width < ROOM_FOR_INDENT { 2 } else { at.len() as u16 };
         let below = Rect { x: area.x + indent, width: area.width.saturating_sub(indent), ..row(area, n + 1) };
-        let detail = listed.text;
+        let detail = reading.words().worded(listed.text);
         let (first, second) = split(&detail, rest.width.into());
         n += 1;
         if second.is_empty() || n >= area.height {

@@ -31,6 +31,13 @@ pub struct DialectWords {
     pub password: &'static str,
 }
 
+impl DialectWords {
+    /// Returns a text about any server in the words of this dialect: the name of its probe's command replaces `PING`.
+    pub fn worded(&self, text: String) -> String {
+        if self.ping == REDIS.ping { text } else { text.replace(REDIS.ping, self.ping) }
+    }
+}
+
 pub(super) static REDIS: DialectWords = DialectWords {
     server: "Redis",
     a_server: "a Redis",

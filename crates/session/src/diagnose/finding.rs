@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::protocol::DialectWords;
+
 redyno_engine::named_values! {
     /// The severity of a finding.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -87,6 +89,18 @@ impl Finding {
             self.long = self.long.replacen(&format!("{article} {noun} "), &named, 1);
         }
         self
+    }
+
+    /// Uses the words of a dialect.
+    #[must_use]
+    pub(super) fn worded(self, words: &DialectWords) -> Self {
+        Self {
+            short: words.worded(self.short),
+            long: words.worded(self.long),
+            evidence: self.evidence.into_iter().map(|text| words.worded(text)).collect(),
+            next: words.worded(self.next),
+            ..self
+        }
     }
 
     /// Returns whether the status line can show the finding.

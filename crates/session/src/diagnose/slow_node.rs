@@ -154,7 +154,7 @@ fn finding(
         Some(true) => {
             "its process or the network is slow: check its host and the distance; press 7 and Enter to see the node"
         }
-        None => "press 7 and Enter to see its PINGs, its CPU and its slow log",
+        None => "press 7 and Enter to see its ping times, its CPU and its slow log",
     };
     let long = format!("{} is slower than the other nodes of the cluster", name(session, node));
     let evidence = [load.map(|load| load.text("requests")), ping.map(|ping| ping.text("PING"))];

@@ -74,8 +74,12 @@ impl TimeSpent {
                 return Vec::new();
             }
             let execution_us = now.execution_us("ping").unwrap_or(1.0).min(way.kernel_us);
-            let mut all =
-                vec![way.spent("PING", way.send_us + way.pickup_us, way.kernel_us, Some(execution_us))];
+            let mut all = vec![way.spent(
+                now.words().ping,
+                way.send_us + way.pickup_us,
+                way.kernel_us,
+                Some(execution_us),
+            )];
             let waits_us = way.kernel_us - execution_us;
             let others = now.commands().into_iter();
             let others =

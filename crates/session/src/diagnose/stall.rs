@@ -18,7 +18,7 @@ use crate::{
 /// longer than two ticks (quarter seconds).
 const SILENCE_S: f64 = 1.5;
 /// The advice: a stopped process has the state T, and a process that waits for a disk has the state D.
-const NEXT: &str = "on its host, ps -o stat,wchan,cmd -C redis-server shows whether its process runs";
+const NEXT: &str = "on its host, ps -eo stat,wchan,cmd shows whether its process runs";
 
 /// Checks how long requests have waited without any reply.
 #[derive(Debug, Clone, Default)]
