@@ -1,24 +1,46 @@
 //! The findings at the moment shown, and the findings that the user has folded.
 
+use std::cmp::Reverse;
+
 use super::{Model, Tone, View};
 use crate::diagnose::{Finding, Severity, TimeSpent, of_segment};
 
 impl Model {
-    /// Returns the findings, the most important first. A live view has the present findings; a frozen view and a
-    /// recording have the findings of the whole segment shown.
+    /// Returns the findings of the node shown, the most important first. A live view has the present findings. A frozen
+    /// view and a recording have the findings of the whole segment shown, and without load the warnings and problems of
+    /// the moment shown.
     pub fn findings(&self) -> Vec<Finding> {
-        if self.is_live() {
-            return self.track().state.findings.now();
-        }
-        let session = self.track().timeline.session();
+        let mut moment = self.findings_of(self.node);
         let shown = self.shown();
-        shown.segment().map_or_else(Vec::new, |segment| of_segment(&segment.start, &segment.total, session))
+        match shown.segment() {
+            _ if self.is_live() => moment,
+            Some(whole) if whole.start.knobs.load => {
+                of_segment(&whole.start, &whole.total, self.track().timeline.session())
+            }
+            _ => {
+                moment.retain(|finding| finding.severity > Severity::Note);
+                moment.sort_by_key(|finding| Reverse(finding.severity));
+                moment
+            }
+        }
+    }
+
+    /// Returns the findings of a node at the moment shown.
+    pub(super) fn findings_of(&self, node: usize) -> Vec<Finding> {
+        let Some(findings) = self.watched.nodes.get(node).map(|node| &node.findings) else {
+            return Vec::new();
+        };
+        match self.cursor_s() {
+            Some(cursor_s) => findings.episodes.at(cursor_s).cloned().collect(),
+            None => findings.now(),
+        }
     }
 
     /// Returns how the time of requests is divided at present; empty in a frozen view and in a recording.
     pub fn spent(&self) -> Vec<TimeSpent> {
         let is_present = self.view == View::Live && self.playback.is_none();
-        if is_present { self.track().state.findings.spent() } else { Vec::new() }
+        let node = self.watched.nodes.get(self.node).filter(|_| is_present);
+        node.map_or_else(Vec::new, |node| node.findings.spent())
     }
 
     /// Returns whether the user has folded this finding: a folded finding is shown only in the header.

@@ -8,11 +8,11 @@ use super::{
     View, Zoom,
 };
 use crate::{
-    diagnose::NodeState,
+    diagnose::{FindingsByNode, NodeState},
     experiment::{Dimension, Experiment},
     knobs::Knobs,
     server::KeyReport,
-    session::{Timeline, TimelineOptions},
+    session::{Coalesce, Timeline, TimelineOptions},
 };
 
 /// The present state of the load, or the state of a pending change.
@@ -114,6 +114,10 @@ pub struct Model {
     /// The tracks: what the screen shows about each node. The first track always exists; its node gets the
     /// load.
     pub tracks: Vec<Track>,
+    /// The findings of all nodes, with the sums for the summary. The findings are computed from whole seconds, like
+    /// those of recordings and of printed lines.
+    pub(super) watched: FindingsByNode,
+    pub(super) seconds: Coalesce,
     /// The number of the track that figures and tables show.
     pub node: usize,
     /// The moment that is shown.
@@ -294,7 +298,9 @@ impl Model {
 
     /// Returns all nodes with their findings and the sums of their PINGs, for the summary.
     pub fn node_states(&self) -> Vec<NodeState> {
-        self.tracks.iter().map(|track| track.state.clone()).collect()
+        let (mut seconds, mut watched) = (self.seconds.clone(), self.watched.clone());
+        seconds.rest().iter().for_each(|record| drop(watched.push(record)));
+        watched.nodes
     }
 
     /// Returns the message to show at present.

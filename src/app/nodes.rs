@@ -1,6 +1,6 @@
 //! The nodes of a session: the rows of the Nodes screen, and the node that all other screens show.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Direction, Model, NODE_GAUGES, NodeRow, Reachability, Screen, Tone, Track, list::moved};
 use crate::{
@@ -44,20 +44,15 @@ impl Model {
             }
             match record {
                 Record::Session(session) => track.push(&Record::Session(session.of_node(node))),
-                // Measurements of this machine are in the first track only, but the findings of each node need them.
-                Record::Wake(_) | Record::Intrinsic(_) if node > 0 => drop(track.state.push(record)),
+                // Measurements of this machine are in the first track only.
+                Record::Wake(_) | Record::Intrinsic(_) if node > 0 => {}
                 record if record.is_of(node) => track.push(record),
-                // The first node's findings compare all nodes. The others need the settings of the load.
-                record if node == 0 => track.state.findings.push_other(record),
-                Record::Segment(segment) => {
-                    track.state.findings.push_other(record);
-                    if segment.node == 0 {
-                        track.timeline.follow_segment(segment);
-                    }
-                }
+                Record::Segment(segment) if segment.node == 0 => track.timeline.follow_segment(segment),
                 _ => {}
             }
         }
+        let seconds = self.seconds.push(&Arc::new(record.clone()));
+        seconds.iter().for_each(|record| drop(self.watched.push(record)));
     }
 
     /// Returns the screens of this session. The Nodes screen is included only if there are several nodes or any
@@ -96,6 +91,11 @@ impl Model {
         rows.retain(|row| row.number == 0 || first.as_deref() != Some(row.address));
         self.node_table.sort(&mut rows);
         rows
+    }
+
+    /// Returns the nodes after the first that answer a part of the first node's load.
+    pub fn parts_of_load(&self) -> impl Iterator<Item = &Timeline> {
+        self.tracks.iter().skip(1).map(|track| &track.timeline).filter(|timeline| timeline.has_part())
     }
 
     /// Returns the load of each agent of a fleet at the moment shown, by the agent's number.
@@ -140,9 +140,12 @@ impl Model {
             gauges: gauges.map(|gauge| status.and_then(|status| status.text_of(gauge))),
             values: gauges.map(|gauge| status.and_then(|status| status.gauges[gauge])),
             busy_slots: status.and_then(|status| status.slots.as_deref()).unwrap_or_default(),
-            event: reading.events().next_back().map(|event| (event.t_s, event.what.to_string())),
+            event: reading
+                .events()
+                .next_back()
+                .map(|event| (event.t_s, reading.words().worded(event.what.to_string()))),
             outage,
-            findings: if is_live { track.state.findings.now() } else { Vec::new() },
+            findings: self.findings_of(number),
         }
     }
 

@@ -10,12 +10,9 @@
 use std::sync::Arc;
 
 use super::View;
-use crate::{
-    diagnose::NodeState,
-    session::{
-        Record, Timeline,
-        timeline::{ErrorLog, Excerpt, Reading, Segments},
-    },
+use crate::session::{
+    Record, Timeline,
+    timeline::{ErrorLog, Excerpt, Reading, Segments},
 };
 
 /// Whether the target answers.
@@ -45,8 +42,6 @@ pub struct Track {
     pub timeline: Timeline,
     /// The latest values at the moment when the view was frozen; `None` in a live view.
     frozen: Option<Box<Timeline>>,
-    /// The findings, with the sums for the summary.
-    pub(super) state: NodeState,
     /// Whether the target answers.
     pub(super) reachability: Reachability,
 }
@@ -54,7 +49,7 @@ pub struct Track {
 impl Track {
     /// Creates a track of `timeline`.
     pub fn new(timeline: Timeline) -> Self {
-        Self { timeline, frozen: None, state: NodeState::default(), reachability: Reachability::default() }
+        Self { timeline, frozen: None, reachability: Reachability::default() }
     }
 
     /// Adds a record.
@@ -65,7 +60,6 @@ impl Track {
         if answers && self.reachability == Reachability::Unknown {
             self.reachability = Reachability::Up { since_s: 0.0 };
         }
-        self.state.push(record);
         self.timeline.push(record);
     }
 

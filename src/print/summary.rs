@@ -65,8 +65,8 @@ pub fn summary(timeline: &Timeline, nodes: &[NodeState], files: &[String]) -> St
         let lines = monitored::lines(timeline, episodes);
         lines.iter().for_each(|(name, what)| line(&mut text, name, what));
     }
-    findings(&mut text, timeline, rows.len() > 1);
-    nodes::findings(timeline, nodes).iter().for_each(|(name, what)| line(&mut text, name, what));
+    let listed = findings(&mut text, timeline, rows.len() > 1);
+    nodes::findings(timeline, nodes, &listed).iter().for_each(|(name, what)| line(&mut text, name, what));
     let segments = (rows.len() > 1).then(|| table::table(&rows, timeline.segments.forgotten));
     let tables: Vec<_> =
         segments.into_iter().chain(nodes::tables(timeline)).chain(nodes::watched(nodes)).collect();
@@ -256,12 +256,14 @@ fn send_lag(sum: &Summary) -> String {
     text
 }
 
-/// Adds the findings, each with its segments if the session has several.
-fn findings(text: &mut String, timeline: &Timeline, are_several: bool) {
-    for (finding, segments) in of_session(timeline) {
+/// Adds the findings about whole segments, each with its segments if the session has several. Returns their rules.
+fn findings(text: &mut String, timeline: &Timeline, are_several: bool) -> Vec<&'static str> {
+    let all = of_session(timeline);
+    for (finding, segments) in &all {
         let place = if are_several { format!("seg {segments}: ") } else { String::new() };
         line(text, "finding", &format!("{place}{}", finding.line()));
     }
+    all.iter().map(|(finding, _)| finding.rule).collect()
 }
 
 fn line(text: &mut String, name: &str, what: &str) {

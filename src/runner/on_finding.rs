@@ -21,11 +21,11 @@ use anyhow::Context as _;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 
-use super::{BUS_PASSWORD_VARIABLE, BUS_VARIABLE, Failure, listener::record};
+use super::{BUS_PASSWORD_VARIABLE, BUS_VARIABLE, Failure};
 use crate::{
     diagnose::{FindingsByNode, Severity},
     export::FindingRow,
-    session::{Record, WallClock, running::Peer},
+    session::{Coalesce, Delivery, Record, WallClock, running::Peer},
     units,
 };
 
@@ -59,7 +59,7 @@ struct FindingMessage<'a> {
 /// The time of a message, and the start and the count (`times`) of the finding in the message.
 type SentMessage = (f64, (f64, u32));
 
-/// The findings of the session as messages: for each rule (kind of finding) and node, at most one message per
+/// The findings of the session, from records of whole seconds, as messages: for each rule (kind of finding) and node, at most one message per
 /// minute.
 #[derive(Default)]
 struct FindingMessages {
@@ -218,11 +218,13 @@ pub(super) fn run_on_findings(command: String, peer: Peer) -> Result<JoinHandle<
 fn watch(command: String, peer: &Peer) -> Option<String> {
     let mut folded = FindingMessages::default();
     let mut hook = Hook { command, ..Hook::default() };
+    let mut seconds = Coalesce::default();
     loop {
         match peer.next_within(LOOK) {
-            Ok(delivery) => {
-                hook.queue.extend(record(&delivery).into_iter().flat_map(|record| folded.push(record)));
+            Ok(Delivery::Record(record)) => {
+                hook.queue.extend(seconds.push(&record).iter().flat_map(|record| folded.push(record)));
             }
+            Ok(_) => {}
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return hook.finish(),
         }

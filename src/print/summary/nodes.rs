@@ -74,21 +74,28 @@ fn warnings(node: &NodeState) -> impl Iterator<Item = &Episode> {
     node.findings.episodes.iter().filter(|episode| episode.finding.severity >= Severity::Warning)
 }
 
-/// Returns the summary's lines about the warnings and problems of all nodes except the first, the worst first. Each line
-/// has its name, and a text with the node's address.
-pub(super) fn findings(timeline: &Timeline, nodes: &[NodeState]) -> Vec<(String, String)> {
-    let of_node = |node| warnings(node).map(move |episode| (node, episode));
-    let mut all: Vec<_> = nodes.iter().skip(1).flat_map(of_node).collect();
+/// Returns the summary's lines about the warnings and problems of all nodes, the worst first. Each line has its name, and
+/// a text with the node's address if there are several nodes. Findings of the first node are left out if they are about
+/// whole segments (`listed` has their rules), or if the session has no load: the summary then lists them elsewhere.
+pub(super) fn findings(timeline: &Timeline, nodes: &[NodeState], listed: &[&str]) -> Vec<(String, String)> {
+    let has_load = monitored::has_load(timeline);
+    let is_new =
+        |first: bool, episode: &&Episode| !first || has_load && !listed.contains(&episode.finding.rule);
+    let of_node = |(number, node): (usize, _)| {
+        let new = warnings(node).filter(move |episode| is_new(number == 0, episode));
+        new.map(move |episode| (node, episode))
+    };
+    let mut all: Vec<_> = nodes.iter().enumerate().flat_map(of_node).collect();
     all.sort_by_key(|(_, episode)| Reverse(episode.finding.severity));
     let more = all.len().saturating_sub(MOST);
     let line = |(node, episode): &(&NodeState, &Episode)| {
         let [severity, since, lasted, found] = monitored::finding(timeline, episode);
-        (severity, format!("{}: {since} for {lasted}: {found}", node.address))
+        let address = if nodes.len() > 1 { format!("{}: ", node.address) } else { String::new() };
+        (severity, format!("{address}{since} for {lasted}: {found}"))
     };
     let lines = all.iter().take(MOST).map(line);
-    let left = (more > 0).then(|| {
-        ("findings".to_owned(), format!("further findings of other nodes: {more}; `redyno report` lists all"))
-    });
+    let left = (more > 0)
+        .then(|| ("findings".to_owned(), format!("further findings: {more}; `redyno report` lists all")));
     lines.chain(left).collect()
 }
 

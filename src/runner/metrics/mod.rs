@@ -19,13 +19,10 @@ use tokio::sync::oneshot;
 
 pub use address::MetricsAddress;
 
-use super::{
-    Failure, Listener,
-    listener::{listen, record},
-};
+use super::{Failure, Listener, listener::listen};
 use crate::{
     export::Metrics,
-    session::{Delivery, Order, Sink, running::Peer},
+    session::{Coalesce, Delivery, Order, Sink, running::Peer},
 };
 
 /// The content type of OpenMetrics.
@@ -33,12 +30,16 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 
 /// The metrics, shared by two threads: one thread updates the metrics, and the other thread reads them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SharedMetrics(Arc<Mutex<Metrics>>);
+pub(super) struct SharedMetrics {
+    sums: Arc<Mutex<Metrics>>,
+    /// The findings are computed from whole seconds, like those of recordings.
+    seconds: Coalesce,
+}
 
 impl SharedMetrics {
     fn with<T>(&self, act: impl FnOnce(&mut Metrics) -> T) -> T {
         // After a panic of the other thread, the metrics are still valid, but may lack one record.
-        act(&mut self.0.lock())
+        act(&mut self.sums.lock())
     }
 
     /// Returns all metrics as OpenMetrics text. The text is written from a copy, so that the session does not wait.
@@ -49,10 +50,11 @@ impl SharedMetrics {
 
 impl Listener for SharedMetrics {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
-        if let Some(record) = record(delivery) {
+        let Delivery::Record(record) = delivery else { return Vec::new() };
+        for record in self.seconds.push(record) {
             self.with(|sums| match record.is_of(0) {
-                true => drop(sums.push(record)),
-                false => sums.push_node(record),
+                true => drop(sums.push(&record)),
+                false => sums.push_node(&record),
             });
         }
         Vec::new()

@@ -132,7 +132,8 @@ fn of_finding(finding: &Finding, timeline: &Timeline, width: usize, at_screen: b
             && shift.to > shift.from
     });
     let since = |t_s| format!("since {}: ", timeline.time_text(t_s));
-    let effect = effect.map(|(from_s, shift)| format!("{} {}", shift.in_short(), since(from_s)));
+    let effect = effect
+        .map(|(from_s, shift)| format!("{} {}", timeline.words().worded(shift.in_short()), since(from_s)));
     let whole = finding.sentence(width, at_screen);
     let is_long = whole.starts_with(&finding.long);
     let form = |start: String| {
@@ -314,15 +315,18 @@ mod tests {
         take(&mut model, made.next_tick());
         assert_eq!(sentence(&model, 120).1, Ink::Text);
         let waiting_us = 3_000_000;
-        let silent = Interval { t_s: 3.25, length_s: 0.25, segment: 1, waiting_us, ..Interval::default() };
-        take(&mut model, [Record::Interval(Box::new(silent))]);
+        // The findings of a second are known when the next second begins.
+        for t_s in [3.25, 4.25] {
+            let silent = Interval { t_s, length_s: 0.25, segment: 1, waiting_us, ..Interval::default() };
+            take(&mut model, [Record::Interval(Box::new(silent))]);
+        }
         let (text, ink) = sentence(&model, 120);
         assert!(
             text.starts_with("since 00:00: the server does not answer: no reply to the load for 3.0 s")
                 && ink == Ink::Bad,
             "{text}"
         );
-        (0..12).for_each(|_| take(&mut model, made.next_tick()));
+        (0..24).for_each(|_| take(&mut model, made.next_tick()));
         assert_eq!(sentence(&model, 120).1, Ink::Text);
     }
 
@@ -333,8 +337,9 @@ mod tests {
         let mut model = Model::new(knobs, TimelineOptions::default());
         let ping = Ping { waiting_us: 480_000, ..Ping::default() };
         let wake = Wake { late: latency_of([80_000]) };
-        let probes =
-            [Record::Ping(Box::new(Span::new(0.5, 0.25, ping))), Record::Wake(Span::new(0.5, 0.25, wake))];
+        let late = |t_s| Record::Wake(Span::new(t_s, 0.25, wake.clone()));
+        // The findings of a second are known when the next second begins.
+        let probes = [Record::Ping(Box::new(Span::new(0.5, 0.25, ping))), late(0.5), late(1.25)];
         take(&mut model, records.into_iter().chain(probes));
         let text = "the server is slow: PING waited 480 ms, redyno's threads woke within 80.0 µs";
         assert_eq!(sentence(&model, 120), (format!("since 00:00: {text}"), Ink::Bad));

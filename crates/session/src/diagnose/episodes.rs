@@ -7,6 +7,8 @@ use super::Finding;
 
 /// If a finding begins again after at most this pause, in seconds, the episode of the finding continues.
 const SAME_S: f64 = 60.0;
+/// The time in seconds between two records that update the findings.
+const RECORD_S: f64 = 1.0;
 /// The largest number of episodes that are stored; further episodes are only counted.
 const MOST: usize = 500;
 
@@ -38,6 +40,12 @@ impl Episodes {
     /// Returns the episodes, the earliest first.
     pub fn iter(&self) -> impl Iterator<Item = &Episode> {
         self.kept.iter()
+    }
+
+    /// Returns the findings that were active at `t_s`, in seconds of the session.
+    pub fn at(&self, t_s: f64) -> impl Iterator<Item = &Finding> {
+        let is_active = move |episode: &&Episode| episode.since_s <= t_s && t_s <= episode.until_s + RECORD_S;
+        self.kept.iter().filter(is_active).map(|episode| &episode.finding)
     }
 
     /// Adds the findings that are active at `t_s`, in seconds of the session.

@@ -17,7 +17,7 @@ pub(super) const LATE_S: f64 = 0.125;
 
 /// Merges a session's quarter-second records into one-second records. Keeps each interval until its
 /// second is over.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Coalesce {
     /// The records of each node that are not returned yet.
     nodes: BTreeMap<u16, HeldBack>,
@@ -26,7 +26,7 @@ pub struct Coalesce {
 }
 
 /// The records of one node that are not returned yet.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct HeldBack {
     second: Option<f64>,
     /// The kept intervals. The key is the segment, whether the length is 0, and whether the interval is a

@@ -21,7 +21,7 @@ fn one_is_slow() -> Model {
         for record in &mut records {
             if let Record::Interval(interval) = record {
                 let times = repeated(20_300_000, 250);
-                let (lost, late) = (u64::from(tick == 58), u64::from(tick == 59));
+                let (lost, late) = (u64::from(tick == 54), u64::from(tick == 55));
                 let by_receiver = vec![OneReceiver {
                     receiver: 7,
                     received: 250,

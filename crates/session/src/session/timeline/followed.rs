@@ -36,7 +36,7 @@ impl Timeline {
     }
 
     /// Returns whether the node gets or got a part of the load of all nodes.
-    fn has_part(&self) -> bool {
+    pub fn has_part(&self) -> bool {
         self.segments.iter().any(|own| own.start.is_part)
     }
 
