@@ -84,7 +84,7 @@ const GAUGES: [Gauge; 7] = [
 ];
 
 /// Draws the gauges of the server on the common time axis, each with its own scale and its present value.
-fn over_time<'a>(paint: &mut Paint, area: Rect, model: &Model, reading: &'a Reading<'a>) {
+fn over_time<'a>(paint: &mut Paint, area: Rect, model: &'a Model, reading: &'a Reading<'a>) {
     if area.is_empty() {
         return;
     }

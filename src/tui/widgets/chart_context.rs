@@ -23,8 +23,12 @@ use ratatui::layout::Rect;
 use super::figures::NONE;
 use crate::{
     app::{AxisScale, Model, Occurrence, Subject, TimeAxis, ValueAxis},
-    session::timeline::{
-        CommandCell, Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, ServerCell, Timed, Window,
+    session::{
+        Timeline,
+        timeline::{
+            CommandCell, Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, ServerCell, Timed,
+            Window,
+        },
     },
     tui::{Ink, Paint, layout::Columns, row},
 };
@@ -72,13 +76,15 @@ pub struct ChartContext<'a> {
     pub server: Vec<Option<Arc<ServerCell>>>,
     /// The server's commands in the last minute.
     pub commands_minute: CommandCell,
+    /// The nodes that answer parts of the load shown.
+    pub(super) parts: Vec<&'a Timeline>,
     /// The events in the period shown, each with its column.
     pub occurrences: Vec<(u16, Occurrence)>,
 }
 
 impl<'a> ChartContext<'a> {
     /// Collects the data of the charts for these columns and the time that `model` shows.
-    pub fn new(reading: &'a Reading<'a>, columns: Columns, model: &Model) -> Self {
+    pub fn new(reading: &'a Reading<'a>, columns: Columns, model: &'a Model) -> Self {
         let axis = model.axis(columns.plot);
         // A frozen view shows nothing after the moment of freezing, even if the axis has room.
         let (to_s, shown) = axis.until(model.ends_s());
@@ -129,6 +135,7 @@ impl<'a> ChartContext<'a> {
             load,
             pings,
             server: window.server(),
+            parts: if model.node == 0 { model.parts_of_load().collect() } else { Vec::new() },
             commands_minute,
             occurrences: Vec::new(),
         };

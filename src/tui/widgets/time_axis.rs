@@ -20,7 +20,10 @@ use super::ChartContext;
 use crate::{
     app::{Occurrence, OccurrenceKind},
     diagnose::{Cause, Delay},
-    session::timeline::{Level, Measure, Timed, Worst, episodes},
+    session::{
+        Timeline,
+        timeline::{Level, Measure, Timed, Worst, episodes},
+    },
     tui::{Glyphs, Ink, Paint, row},
 };
 
@@ -203,8 +206,9 @@ impl ChartContext<'_> {
             } else {
                 episode.from_s
             };
-            occurred
-                .extend(axis.column_ending(begins_s).map(|column| (column, Occurrence::episode(&episode))));
+            let words = self.reading.words();
+            let occurrence = |column| (column, Occurrence::episode(&episode).worded(words));
+            occurred.extend(axis.column_ending(begins_s).map(occurrence));
         }
         for mark in self.window.marks().filter(|mark| mark.t_s <= known_s) {
             occurred.extend(axis.column_ending(mark.t_s).map(|column| (column, Occurrence::mark(mark))));
@@ -225,23 +229,30 @@ impl ChartContext<'_> {
             Timed::FromWrite => Measure::Service,
         };
         let worst = |measure| self.window.worst(measure, column.into());
-        let of_load = [measure, Measure::Service].into_iter().find_map(worst);
-        let (delay, worst) = match of_load {
-            Some(worst) => (Delay::of(worst, self.reading.known_segments()), worst),
-            None => {
-                let worst = worst(Measure::Ping)?;
-                let usual_ns = Level::P50.of(&self.reading.ping().minute);
-                (Delay { t_s: worst.t_s, ns: worst.ns, usual_ns }, worst)
-            }
+        let of_load = [measure, Measure::Service].into_iter().find_map(|it| Some((it, worst(it)?)));
+        let Some((measure, worst)) = of_load else {
+            let worst = worst(Measure::Ping)?;
+            let usual_ns = Level::P50.of(&self.reading.ping().minute);
+            let delay = Delay { t_s: worst.t_s, ns: worst.ns, usual_ns };
+            return self.cause(delay, self.reading.timeline).map(|cause| (worst, cause));
         };
-        self.cause(delay).map(|cause| (worst, cause))
+        let delay = Delay::of(worst, self.reading.known_segments());
+        let is_of = |part: &&&Timeline| {
+            let own = self.axis.window(part, self.ends_s).worst(measure, column.into());
+            own.is_some_and(|own| own.ns == worst.ns)
+        };
+        let Some(node) = self.parts.iter().find(is_of) else {
+            return self.cause(delay, self.reading.timeline).map(|cause| (worst, cause));
+        };
+        let cause = self.cause(delay, node)?;
+        let address = node.session().map_or("", |session| &session.target.address);
+        Some((worst, Cause { what: format!("{} on {address}", cause.what), ..cause }))
     }
 
-    /// Returns the cause of a long latency, if known.
-    fn cause(&self, delay: Delay) -> Option<Cause> {
+    /// Returns the cause of a long latency among the events of a node, if known.
+    fn cause(&self, delay: Delay, node: &Timeline) -> Option<Cause> {
         let known_s = self.reading.known_s();
-        let events = self.reading.timeline.events().filter(|event| event.t_s <= known_s);
-        Cause::of(delay, events)
+        Cause::of(delay, node.events().filter(|event| event.t_s <= known_s))
     }
 
     /// Draws vertical lines through blank cells of `plot`: one for the beginning of each segment, and one for each

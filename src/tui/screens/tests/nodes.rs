@@ -228,6 +228,31 @@ fn the_screens_of_a_selected_node_show_its_part_of_the_load() {
 }
 
 #[test]
+fn the_cause_of_a_slow_request_is_an_event_of_the_node_that_answered_the_request() {
+    let mut model = model_of(3, true);
+    let slow = |node, command: &str| {
+        let (command, arguments) = (command.to_owned(), Vec::new());
+        let slow = EventKind::SlowCommand { us: 900_000, command, client: None, arguments };
+        Record::Event(Event::new(20.9, slow)).at_node(node)
+    };
+    let part = |us: u64| OperationInterval {
+        ops: 1,
+        service: repeated(us * 1000, 1),
+        ..OperationInterval::default()
+    };
+    let nodes: BTreeMap<_, _> = [(0, part(300)), (1, part(910_000))].into();
+    let service = Latency::merged(nodes.values().map(|part| &part.service));
+    let interval =
+        Interval { t_s: 21.0, length_s: 1.0, segment: 1, ops: 2, service, nodes, ..Interval::default() };
+    deliver(&mut model, vec![slow(0, "KEYS *"), slow(1, "EVAL"), Record::Interval(Box::new(interval))]);
+    press(&mut model, KeyCode::Char('1'));
+    press(&mut model, KeyCode::Char(' '));
+    let text = text_of(&drawn(&model, Theme::new(Colours::Mono, GlyphSet::Ascii), 200, 60));
+    let cause = "EVAL 900 ms on 10.0.0.6:6379";
+    assert!(text.contains(cause) && !text.contains("<- KEYS") && !text.contains("← KEYS"), "{text}");
+}
+
+#[test]
 fn the_selected_node_is_always_visible_in_any_order_and_at_any_size() {
     let mut model = model_of(100, true);
     for key in
