@@ -149,11 +149,12 @@ impl Survey {
     /// Returns the question to the user before the first write. Returns `None` if the load writes only the
     /// run's own keys, and the server has no other keys, clients or replicas.
     pub fn question(&self, writes: &Writes) -> Option<String> {
-        let lives_there: Vec<_> = [self.holds(), self.serves()].into_iter().flatten().collect();
+        let mut lives_there: Vec<_> = [self.holds(), self.serves()].into_iter().flatten().collect();
         let makes_by_http = writes.is_service && !writes.setup.is_empty();
         if lives_there.is_empty() && !writes.asks_always && writes.others.is_empty() && !makes_by_http {
             return None;
         }
+        lives_there.extend(self.neighbours.loads());
         let lives_there = match lives_there.is_empty() {
             true => ":".to_owned(),
             false => format!(" {};", lives_there.join(" and ")),
@@ -291,6 +292,12 @@ mod tests {
             question(&busy),
             "127.0.0.1:6379 holds 1 204 331 keys and serves 12 other clients; the load writes keys under \
              redyno:4g7k2m9q: there and removes them at the end. Continue?"
+        );
+        let load = OtherClients { load: Some(50), sessions: Some(1), ..busy.neighbours };
+        let load = question(&Survey { neighbours: load, ..busy.clone() });
+        assert!(
+            load.contains(" and gets load from another session of redyno over 50 connections; "),
+            "{load}"
         );
         let kept = busy.question(&Writes { kept: true, ..own() }).unwrap();
         assert!(

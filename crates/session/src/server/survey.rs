@@ -160,6 +160,12 @@ impl Survey {
 }
 
 impl OtherClients {
+    /// Returns the words `gets load from another session of redyno over 50 connections`.
+    pub(super) fn loads(&self) -> Option<String> {
+        let load = self.load.filter(|n| *n > 0 && self.sessions > Some(0))?;
+        Some(format!("gets load from another session of redyno over {}", count_with_noun(load, "connection")))
+    }
+
     /// Adds the clients of another server.
     fn with(self, other: Self) -> Self {
         Self {
