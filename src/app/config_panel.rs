@@ -130,7 +130,12 @@ impl Model {
         text: &str,
     ) -> Result<ParameterChange, String> {
         let from = self.value_now(parameter.name)?;
-        Ok(self.setting_of(parameter, from, parameter.typed(text)))
+        let to = parameter.typed(text);
+        let is_number = matches!(parameter.values, ParameterValues::Bytes(_) | ParameterValues::Numbers(..));
+        if is_number && !parameter.takes(&to) {
+            return Err(format!("{} takes {}, not '{text}'", parameter.name, parameter.plausible_words()));
+        }
+        Ok(self.setting_of(parameter, from, to))
     }
 
     /// Asks the user whether to set a parameter, or shows why the parameter cannot be set.

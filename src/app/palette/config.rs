@@ -218,4 +218,13 @@ mod tests {
         assert_eq!(say(&mut model, "prefill").len(), 1);
         assert!(model.message().unwrap().text.starts_with("the keys are written when the load is"));
     }
+
+    #[test]
+    fn a_value_that_is_no_number_is_refused_before_the_question() {
+        let offers = model().offers("config maxmemory abc");
+        assert!(
+            matches!(&offers[..], [Offer { command: PaletteCommand::Refuse(why), .. }] if why.starts_with("maxmemory takes ")),
+            "{offers:?}"
+        );
+    }
 }

@@ -127,7 +127,13 @@ impl Model {
         if let Some(offer @ Offer { command: PaletteCommand::Begin(_), .. }) = spelled {
             return Some(vec![offer]);
         }
+        // An own value that is wrong or incomplete must not run the experiment with another value.
+        let has_value = query
+            .rsplit([' ', '<'])
+            .next()
+            .is_some_and(|last| last.starts_with(|c: char| c.is_ascii_digit()));
         let follow = match word {
+            _ if has_value => Vec::new(),
             "ab" => settings(),
             "sweep" => RANGES.map(str::to_owned).to_vec(),
             _ => LIMITS.map(str::to_owned).to_vec(),

@@ -139,7 +139,15 @@ impl Model {
         if query.trim().is_empty() {
             return self.usual_first();
         }
-        best_first(query, self.everything())
+        let mut offers = self.everything();
+        // After the name of a command with arguments, no other command is offered.
+        if let Some((word, rest)) = query.trim_start().split_once(' ')
+            && !rest.trim().is_empty()
+            && offers.iter().any(|offer| offer.title == format!("{word} …"))
+        {
+            offers.retain(|offer| offer.title.split(' ').next() == Some(word));
+        }
+        best_first(query, offers)
     }
 
     /// Returns all offers. The order is: the offers used most in this session, the offers of this screen, common

@@ -119,3 +119,13 @@ fn actions_of_recordings_are_offered_only_in_a_recording() {
     log.screen = Screen::Log;
     assert!(!log.offers("").is_empty());
 }
+
+#[test]
+fn a_command_with_a_wrong_value_never_runs_another_command() {
+    for query in ["find p99<0", "find p99<1", "sweep clients 1.."] {
+        let offers = model().offers(query);
+        let runs = |offer: &&Offer| !matches!(offer.command, PaletteCommand::Refuse(_));
+        assert_eq!(offers.iter().find(runs), None, "{query}");
+    }
+    assert!(titles("find p99").iter().any(|title| title == "find p99<1ms"));
+}
