@@ -332,10 +332,7 @@ fn node_sentences(model: &Model, rows: &[NodeRow], node: &NodeRow) -> Vec<(Strin
     // The findings of the first node compare all nodes.
     let first = rows.iter().find(|row| row.number == 0 && node.number != 0);
     for finding in first.into_iter().chain([node]).flat_map(|row| &row.findings) {
-        said.push((
-            format!("{}: {}", finding.rule, finding.sentence(200, true)),
-            status::ink(finding.severity),
-        ));
+        said.push((finding.sentence(200, true), status::ink(finding.severity)));
     }
     said.extend(Model::uneven_node(rows).map(|uneven| (uneven, Ink::Warn)));
     let slot = |used: &SlotUse| format!("{} {}", used.slot, units::percent(used.cpu));
