@@ -178,11 +178,12 @@ fn groups(status: &Status) -> [(&'static str, Vec<ServerFigure>); GaugeGroup::OF
     })
 }
 
-/// Returns a gauge with the short name that is used within its group.
+/// Returns a gauge with the short name that is used within its group; `None` for the last fork if there was none.
 fn figure(status: &Status, gauge: Gauge) -> Option<ServerFigure> {
     let ink = match (gauge.about().alarm, status.gauges[gauge]?) {
         (GaugeAlarm::Some, value) if value > 0.0 => Ink::Warn,
         (GaugeAlarm::Zero, 0.0) => Ink::Bad,
+        (_, 0.0) if gauge == Gauge::LastFork => return None,
         _ => Ink::Text,
     };
     Some(ServerFigure(gauge.about().label, status.text_of(gauge)?, ink))

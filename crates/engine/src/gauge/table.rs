@@ -110,7 +110,7 @@ gauges! {
         "Connections closed since the previous poll because clients used too much memory (maxmemory-clients).";
     ClientMemory "connections_memory" Clients "memory" Bytes, Level Info("mem_clients_normal"), 0.0 Never
         "Bytes that connections use, without those of replicas.";
-    MaxClients "connections_max" Clients "limit" Count, Level InfoOrStat("maxclients", "max_connections"), 0.0 Never
+    MaxClients "connections_max" Clients "max" Count, Level InfoOrStat("maxclients", "max_connections"), 0.0 Never
         "The most connections that the server accepts.";
     ConnYields "connections_yields" Clients "yields" Count, Added Stat("conn_yields"), 0.0 Never
         "How often since the previous poll a connection with more requests yielded to other connections (memcached's -R).";
