@@ -30,10 +30,23 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let right = if rank == 0 || length(&without) <= room { without } else { right };
     let right_x = area.right().saturating_sub(length(&right) as u16);
     let left = Rect { width: right_x.saturating_sub(area.x + 2), ..area };
+    let room = usize::from(left.width).saturating_sub(parts[0].0.chars().count());
+    parts[1].0 = shortened(&parts[1].0, room);
     let shown = fitting(left.width, parts.iter().map(|(text, _)| text.chars().count() as u16));
     paint.parts(left, &parts[..shown]);
     let right: Vec<_> = right.into_iter().map(|(text, ink, _)| (text, ink)).collect();
     paint.parts(from_column(area, right_x), &right);
+}
+
+/// Returns `text`, with `…` in the middle if `text` is longer than `width`: `/run/very…/redis.sock`.
+fn shortened(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let kept = width.saturating_sub(1);
+    let (start, end) = (kept / 2, length - kept.div_ceil(2));
+    text.chars().take(start).chain(['…']).chain(text.chars().skip(end)).collect()
 }
 
 /// A part of the right side: its text, its ink and its rank. If the header is too narrow, parts with a high rank are
@@ -279,5 +292,12 @@ mod tests {
         };
         assert!(line(160).contains(&address) && line(160).contains("segment 1"), "{}", line(160));
         assert!(line(75).contains(&address) && !line(75).contains("segment 1"), "{}", line(75));
+    }
+
+    #[test]
+    fn a_long_address_is_shortened_in_the_middle() {
+        assert_eq!(shortened("/run/redis.sock", 15), "/run/redis.sock");
+        assert_eq!(shortened("/run/a/long/path/redis.sock", 15), "/run/a/…is.sock");
+        assert_eq!(shortened("/run/redis.sock", 0), "…");
     }
 }
