@@ -279,9 +279,8 @@ fn errors(lanes: &ChartContext, rows: u16) -> ProbeLane {
     let counts: Vec<_> = errors.iter().map(|cell| cell.as_ref().map_or(0, ErrorCell::total)).collect();
     let top = linear_top(counts.iter().copied().max().unwrap_or(0) as f64);
     let cell = |n: &u64| if *n == 0 { LaneCell::Gap } else { linear(*n as f64, top, rows) };
-    let total = lanes.reading.errors().total();
-    let sum = if total == 0 { "none".to_owned() } else { units::count(total as f64) };
-    ProbeLane::new(Ink::Bad, counts.iter().map(cell).collect(), [sum, String::new()])
+    let written = |n| if n == 0 { "none".to_owned() } else { units::count(n as f64) };
+    ProbeLane::new(Ink::Bad, counts.iter().map(cell).collect(), lanes.reading.errors_recent().map(written))
 }
 
 fn linear(value: f64, top: f64, rows: u16) -> LaneCell {

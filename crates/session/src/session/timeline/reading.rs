@@ -337,6 +337,14 @@ impl<'a> Reading<'a> {
         self.exact.pings.newest_first().filter(move |window| window.start_s < t_s)
     }
 
+    /// Returns the number of errors in the last second and in the last 60 s.
+    pub fn errors_recent(&self) -> [u64; 2] {
+        [NOW_S, MINUTE_S].map(|length_s| {
+            let cells = self.recent_cells().error_cells.between(self.t_s - length_s, self.t_s);
+            cells.map(|cell| cell.value.total()).sum()
+        })
+    }
+
     /// Returns the errors up to this moment, by kind.
     pub fn errors(&self) -> Cow<'a, ErrorLog> {
         let all = &self.exact.errors;
