@@ -74,7 +74,9 @@ pub fn draw(paint: &mut Paint, what: Rect, figures: Rect, lanes: &ChartContext) 
         shown = [first, &shown, rest].concat();
     } else {
         write(paint, what, &events);
-        shown.insert(0, (format!("in {}", stretch(lanes.axis.step_s)), Ink::Faint));
+        // An interval of the load may be longer than a column.
+        let length_s = lanes.load_shown().map_or(0.0, |load| load.length_s).max(lanes.axis.step_s);
+        shown.insert(0, (format!("in {}", stretch(length_s)), Ink::Faint));
     }
     write(paint, figures, &shown);
 }
