@@ -17,10 +17,14 @@ pub fn figure(ns: Option<u64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), units::latency)
 }
 
-/// Returns a figure of `row` as text. An unknown figure, or a count of zero errors, is shown as [`NONE`].
+/// Returns a figure of `row` as text. An unknown figure is shown as [`NONE`].
 pub fn written(figure: Figure, row: &Row) -> String {
-    let is_nothing = figure.unit == FigureUnit::Trouble && figure.value(row) == Some(0.0);
-    figure.written(row).filter(|_| !is_nothing).unwrap_or_else(|| NONE.to_owned())
+    figure.written(row).unwrap_or_else(|| NONE.to_owned())
+}
+
+/// Returns whether a figure is unknown or counts no errors, so that its cell is faint.
+pub fn is_nothing(figure: Figure, row: &Row) -> bool {
+    figure.value(row).is_none_or(|value| value == 0.0 && figure.unit == FigureUnit::Trouble)
 }
 
 /// Returns a percentile of the pings as text. If an unanswered ping has waited longer than the maximum, the maximum is

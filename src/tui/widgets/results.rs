@@ -21,7 +21,7 @@ use std::ops::Range;
 use ratatui::layout::Rect;
 
 use super::{
-    figures::{NONE, written},
+    figures::{is_nothing, written},
     table::{ScreenTable, TableColumn, fitting, from},
 };
 use crate::{
@@ -84,7 +84,7 @@ pub(super) fn cell(n: usize, row: &Row, ink: Ink) -> (String, Ink) {
     let (figure, _) = FIGURES[n];
     let text = written(figure, row);
     let ink = match figure.unit {
-        _ if text == NONE => Ink::Faint,
+        _ if is_nothing(figure, row) => Ink::Faint,
         FigureUnit::Trouble => Ink::Bad,
         _ => ink,
     };

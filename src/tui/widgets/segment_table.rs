@@ -21,7 +21,7 @@
 use ratatui::layout::Rect;
 
 use super::{
-    figures::{NONE, written},
+    figures::{is_nothing, written},
     results::fitted,
     table::{ScreenTable, TableColumn, around, fitting},
 };
@@ -190,9 +190,10 @@ fn line(
         SegmentTableKey::Mark => (String::new(), Ink::Text),
         SegmentTableKey::What => (fitted(&turned(model, segment), room), name),
         SegmentTableKey::Figure(figure) => {
-            let text = written(figure, &Row::of_segment(segment, model.known_s()));
+            let row = Row::of_segment(segment, model.known_s());
+            let text = written(figure, &row);
             let ink = match figure {
-                _ if text == NONE => Ink::Faint,
+                _ if is_nothing(figure, &row) => Ink::Faint,
                 _ if figure == figures::ERRORS => Ink::Bad,
                 _ if figure == figures::LOST => Ink::Warn,
                 _ if figure == figures::SEGMENT => name,
