@@ -149,14 +149,15 @@ impl CaptureRun {
             if left.is_zero() {
                 return Ok(());
             }
-            if signals.try_recv().is_ok() {
-                return Err(Failure::Interrupted);
-            }
             match talk.ask(b"", usize::MAX, left.min(LOOK_EVERY), |line, _| reading.take(line)) {
                 Err(ReachError::Io { cause, .. }) if cause.kind() == io::ErrorKind::TimedOut => {}
                 other => other.map_err(|error| anyhow!("the capture ended early: {error}"))?,
             }
             reading.pass_on();
+            // What clients sent before the signal has been read now.
+            if signals.try_recv().is_ok() {
+                return Err(Failure::Interrupted);
+            }
             reading.check()?;
             if reading.is_over {
                 // The writer has failed, and reports why.
