@@ -46,14 +46,8 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
         let ink = if message.tone == Tone::Warning { Ink::Warn } else { Ink::Strong };
         return (message.text.clone(), ink);
     }
-    if let Reachability::Down { since_s, cause } = &model.reachability_shown() {
-        let for_s = model.shown().now_s() - since_s;
-        // The cause is followed by advice, which is left out if there is no room.
-        let in_short = cause.split("; ").next().unwrap_or(cause);
-        let say = |cause: &str| format!("unreachable for {for_s:.0} s, trying again: {cause}");
-        let whole = say(cause);
-        let fits = whole.chars().count() <= width;
-        return (if fits { whole } else { say(in_short) }, Ink::Bad);
+    if let Some(text) = unreachable(model, width) {
+        return (stall(model, width).unwrap_or(text), Ink::Bad);
     }
     if let Some(playback) = &model.playback {
         return recording(model, playback, width);
@@ -66,13 +60,11 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     }
     if let Some(behind_s) = model.behind_s() {
         let behind = units::elapsed((behind_s * 1e9) as u64);
-        return (
-            format!("frozen, {behind} behind; the measurement continues; Space returns to live"),
-            Ink::Warn,
-        );
+        let text = format!("frozen, {behind} behind; the measurement continues; Space returns to live");
+        return (text, Ink::Warn);
     }
     if let Some(text) = outage(model) {
-        return (text, Ink::Bad);
+        return (stall(model, width).unwrap_or(text), Ink::Bad);
     }
     if let Some(progress) = prefill(model) {
         return (progress, Ink::Strong);
@@ -100,6 +92,22 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     }
     let last = model.timeline().segments.last_busy();
     (last.map_or_else(|| idle(model), |segment| format!("load off; {}", result(segment))), Ink::Text)
+}
+
+/// Returns the sentence of a stall, which says more than that the server cannot be reached: its process may be stopped.
+fn stall(model: &Model, width: usize) -> Option<String> {
+    let stall = shown_findings(model).into_iter().find(|it| it.rule == "stall" && !model.is_folded(it))?;
+    Some(of_finding(&stall, model.timeline(), width, model.playback.is_none()))
+}
+
+/// Returns a sentence if the control connection is lost. Advice that follows the cause is left out if there is no room.
+fn unreachable(model: &Model, width: usize) -> Option<String> {
+    let Reachability::Down { since_s, cause } = &model.reachability_shown() else { return None };
+    let for_s = model.shown().now_s() - since_s;
+    let say = |cause: &str| format!("unreachable for {for_s:.0} s, trying again: {cause}");
+    let whole = say(cause);
+    let fits = whole.chars().count() <= width;
+    Some(if fits { whole } else { say(cause.split("; ").next().unwrap_or(cause)) })
 }
 
 /// Returns the findings that the status line can show, the most important first.

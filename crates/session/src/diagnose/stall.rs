@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     events::EventKind,
+    host::Process,
     knobs::Knobs,
     session::{Event, Record},
     stats::Latency,
@@ -65,7 +66,7 @@ impl Rule for StallRule {
                 let reconnects = |knobs: &Knobs| knobs.rate.is_none() && knobs.reconnect.is_some();
                 let is_idle = is_present && interval.waiting_us == 0 && interval.behind_us == 0;
                 let is_idle = is_idle && !now.segment.as_ref().is_some_and(|of| reconnects(&of.knobs));
-                let is_known = is_answered || is_idle || self.is_lost;
+                let is_known = is_answered || is_idle || self.is_lost && stopped(now).is_none();
                 self.reply_s = if is_known { Some(interval.t_s) } else { self.reply_s };
             }
             Record::Ping(span) => {
@@ -100,7 +101,8 @@ impl StallRule {
     fn silence(&self, now: &RecentState) -> Option<Finding> {
         let (what, replied_s, t_s, waited_s) = match now.segment.as_ref().filter(|it| it.knobs.load) {
             // A prefill also checks keys, and these checks are not in its intervals.
-            Some(segment) if segment.prefill.is_some() || self.is_lost => return None,
+            Some(segment) if segment.prefill.is_some() => return None,
+            Some(_) if self.is_lost && stopped(now).is_none() => return None,
             Some(segment) => {
                 let waited_s = self.waited_s.min(self.ping_waited_s);
                 ("the load", self.reply_s?.max(segment.t_s), self.interval_s, waited_s)
@@ -110,9 +112,10 @@ impl StallRule {
         // A server that is always slow has no stall event.
         let waited_s = self.stalled_s.map_or(0.0, |_| waited_s);
         let for_s = waited_s.max(t_s - replied_s);
-        let known_by = format!("no reply to {what} for {for_s:.1} s, although the connections are open");
-        let process = now.host().and_then(|host| host.server.as_ref());
-        let stopped = process.filter(|process| process.state == Some('T'));
+        // redyno closes connections whose requests were not answered within the timeout.
+        let open = if self.is_lost { "" } else { ", although the connections are open" };
+        let known_by = format!("no reply to {what} for {for_s:.1} s{open}");
+        let stopped = stopped(now);
         // The number is 0 in redacted records. `kill` with 0 would reach the user's own process group.
         let known = stopped.map(|process| process.pid).filter(|pid| *pid != 0);
         let long = match (stopped, known) {
@@ -132,6 +135,11 @@ impl StallRule {
     }
 }
 
+/// Returns the server's process if a signal has stopped it.
+fn stopped(now: &RecentState) -> Option<&Process> {
+    now.host()?.server.as_ref().filter(|process| process.state == Some('T'))
+}
+
 /// Returns the longest wait in a report, in seconds: of the requests that still wait, and of those that were answered.
 fn longest_s(waiting_us: u64, answered: &Latency) -> f64 {
     (waiting_us as f64 / 1e6).max(answered.max_ns() as f64 / 1e9)
@@ -142,7 +150,6 @@ mod tests {
     use super::*;
     use crate::{
         diagnose::{Findings, fixture::Second},
-        host::Process,
         load::Prefilling,
         probe::Ping,
         session::{Interval, Segment, Span},
@@ -186,13 +193,21 @@ mod tests {
     #[test]
     fn a_stopped_process_is_named_by_its_number_if_the_number_is_known() {
         let found = |pid| {
-            let mut second = Second::healthy(1);
-            second.host.server = Some(Process { pid, state: Some('T'), ..Process::default() });
+            let records = |n| {
+                let mut second = Second::healthy(n);
+                second.host.server = Some(Process { pid, state: Some('T'), ..Process::default() });
+                second.records()
+            };
             let mut findings = begin(loaded());
-            second.records().iter().for_each(|record| drop(findings.push(record)));
+            records(1).iter().for_each(|record| drop(findings.push(record)));
             findings.push(&interval(1.0, 9, 0.0));
             findings.push(&interval(3.0, 0, 0.0));
+            // The timeout has closed the connections.
+            let hosts = records(8).into_iter().filter(|record| matches!(record, Record::Host(_)));
+            hosts.for_each(|record| drop(findings.push(&record)));
+            findings.push(&interval(9.0, 0, 0.25));
             let stall = findings.now().remove(0);
+            assert_eq!(stall.evidence, ["no reply to the load for 8.0 s"]);
             (stall.long, stall.next)
         };
         let (long, next) = found(70);
