@@ -22,7 +22,7 @@ pub use address::MetricsAddress;
 use super::{Failure, Listener, listener::listen};
 use crate::{
     export::Metrics,
-    session::{Coalesce, Delivery, Order, Sink, running::Peer},
+    session::{Coalesce, Delivery, Order, running::Peer},
 };
 
 /// The content type of OpenMetrics.
@@ -32,7 +32,7 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 #[derive(Debug, Clone, Default)]
 pub(super) struct SharedMetrics {
     sums: Arc<Mutex<Metrics>>,
-    /// The findings are computed from whole seconds, like those of recordings.
+    /// The findings, PINGs and gauges are of whole seconds, as in recordings. Counters are always current.
     seconds: Coalesce,
 }
 
@@ -51,12 +51,13 @@ impl SharedMetrics {
 impl Listener for SharedMetrics {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         let Delivery::Record(record) = delivery else { return Vec::new() };
-        for record in self.seconds.push(record) {
-            self.with(|sums| match record.is_of(0) {
-                true => drop(sums.push(&record)),
-                false => sums.push_node(&record),
-            });
-        }
+        let seconds = self.seconds.push(record);
+        self.with(|sums| {
+            seconds.iter().for_each(|record| sums.watch(record));
+            if record.is_of(0) {
+                sums.add(record);
+            }
+        });
         Vec::new()
     }
 }

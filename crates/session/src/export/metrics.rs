@@ -49,18 +49,8 @@ pub struct Metrics {
 
 impl Sink for Metrics {
     fn push(&mut self, record: &Record) -> Vec<String> {
-        self.load.push(record);
-        self.watched.push(record);
-        match record {
-            Record::Session(session) => self.session = Some(session.clone()),
-            Record::Segment(segment) => self.segment = Some(segment.clone()),
-            Record::Interval(interval) => self.count(interval),
-            Record::Event(event) => {
-                *self.events.entry(event.what.name().to_owned()).or_default() += 1;
-                self.session.as_mut().map(|session| session.follow(record));
-            }
-            _ => {}
-        }
+        self.add(record);
+        self.watch(record);
         Vec::new()
     }
 
@@ -74,9 +64,24 @@ impl Sink for Metrics {
 }
 
 impl Metrics {
-    /// Adds a record of another node. The metrics of that node have the label `node`. An export is about one
-    /// target, and does not call this method.
-    pub fn push_node(&mut self, record: &Record) {
+    /// Adds a record of the first node to the sums and events.
+    pub fn add(&mut self, record: &Record) {
+        self.load.push(record);
+        match record {
+            Record::Session(session) => self.session = Some(session.clone()),
+            Record::Segment(segment) => self.segment = Some(segment.clone()),
+            Record::Interval(interval) => self.count(interval),
+            Record::Event(event) => {
+                *self.events.entry(event.what.name().to_owned()).or_default() += 1;
+                self.session.as_mut().map(|session| session.follow(record));
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds a record of any node to the node's findings, PINGs and gauges. Findings are judged in whole seconds, so the
+    /// records of a live session are [merged](crate::session::Coalesce) first.
+    pub fn watch(&mut self, record: &Record) {
         self.watched.push(record);
     }
 
