@@ -296,6 +296,12 @@ impl Model {
         }
     }
 
+    /// Takes a record that nothing else uses.
+    #[cfg(test)]
+    pub(super) fn push(&mut self, record: &crate::session::Record) {
+        self.take(&std::sync::Arc::new(record.clone()));
+    }
+
     /// Returns all nodes with their findings and the sums of their PINGs, for the summary.
     pub fn node_states(&self) -> Vec<NodeState> {
         let (mut seconds, mut watched) = (self.seconds.clone(), self.watched.clone());

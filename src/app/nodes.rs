@@ -20,9 +20,9 @@ const CHANCE: f64 = 5.0;
 
 impl Model {
     /// Adds a record of the session to the track of its node. The first record of another node begins a new track.
-    pub(super) fn push(&mut self, record: &Record) {
+    pub(super) fn take(&mut self, record: &Arc<Record>) {
         let next = self.tracks.len();
-        let new = match record {
+        let new = match &**record {
             Record::Session(session) => session.nodes.len().min(MOST_TRACKS - 1).saturating_sub(next - 1),
             record => {
                 usize::from(next < MOST_TRACKS && record.node().is_some_and(|node| usize::from(node) == next))
@@ -42,7 +42,7 @@ impl Model {
             if let (Some((interval, segments)), true) = (&load, node > 0) {
                 track.timeline.push_part(node, interval, segments);
             }
-            match record {
+            match &**record {
                 Record::Session(session) => track.push(&Record::Session(session.of_node(node))),
                 // Measurements of this machine are in the first track only.
                 Record::Wake(_) | Record::Intrinsic(_) if node > 0 => {}
@@ -51,7 +51,7 @@ impl Model {
                 _ => {}
             }
         }
-        let seconds = self.seconds.push(&Arc::new(record.clone()));
+        let seconds = self.seconds.push(record);
         seconds.iter().for_each(|record| drop(self.watched.push(record)));
     }
 

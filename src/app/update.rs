@@ -2,7 +2,7 @@
 
 mod mouse;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::{
     Action, Context, Delivery, Effect, InputMode, Key, KeyCode, Model, Notice, Order, Purpose, Reachability,
@@ -128,8 +128,8 @@ fn is_load_delayed(model: &Model, first: &Segment) -> bool {
     is_first && wanted.load && first.knobs == Knobs { load: false, ..wanted.clone() }
 }
 
-fn on_record(model: &mut Model, record: &Record) {
-    if let Record::Segment(segment) = record
+fn on_record(model: &mut Model, record: &Arc<Record>) {
+    if let Record::Segment(segment) = &**record
         && segment.node == 0
         && !model.panel.has_later_change(&segment.knobs)
         && model.panel.wanted == *model.in_force()
@@ -138,7 +138,7 @@ fn on_record(model: &mut Model, record: &Record) {
         // No request of the user is pending, so the panel shows the knobs in force.
         model.panel.follow(segment.knobs.clone());
     }
-    model.push(record);
+    model.take(record);
     model.unfold_ended();
 }
 
