@@ -32,9 +32,20 @@ pub struct DialectWords {
 }
 
 impl DialectWords {
-    /// Returns a text about any server in the words of this dialect: the name of its probe's command replaces `PING`.
+    /// Returns a text about any server in the words of this dialect: the name of its probe's command replaces the word
+    /// `PING`, and `pings` replaces `PINGs`.
     pub fn worded(&self, text: String) -> String {
-        if self.ping == REDIS.ping { text } else { text.replace(REDIS.ping, self.ping) }
+        if self.ping == REDIS.ping || !text.contains(REDIS.ping) {
+            return text;
+        }
+        // A key or a path, such as `SHIPPING` or `/PING`, is no such word.
+        let is_end = |c: char| c.is_whitespace() || ",;:.()".contains(c);
+        let word = |part: &str| match part.trim_end_matches(is_end) {
+            "PING" => part.replacen(REDIS.ping, self.ping, 1),
+            "PINGs" => part.replacen("PINGs", "pings", 1),
+            _ => part.to_owned(),
+        };
+        text.split_inclusive([' ', '(']).map(word).collect()
     }
 }
 
@@ -85,3 +96,15 @@ pub(super) static HTTP: DialectWords = DialectWords {
     who_we_are: "the fields of the workload file",
     password: "the fields of a workload file",
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_word_ping_is_replaced() {
+        let text = "PING: 3 PINGs (PING, 2 ms) of GET /SHIPPING and /PING";
+        assert_eq!(HTTP.worded(text.to_owned()), "HEAD: 3 pings (HEAD, 2 ms) of GET /SHIPPING and /PING");
+        assert_eq!(REDIS.worded(text.to_owned()), text);
+    }
+}
