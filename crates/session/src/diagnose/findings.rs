@@ -194,26 +194,25 @@ fn is_more(finding: &Finding) -> bool {
     finding.severity > Severity::Note
 }
 
-/// Returns the findings, the most severe first. Findings of equal severity are sorted by `explains`, the
-/// largest first. If one finding names redyno itself as the cause, its text becomes the advice of the finding
-/// about an overload. If a slow server is the cause, the advice of that finding names the finding about the server. If a finding names a cause outside of redyno, symptoms are removed. The evidence of
-/// severe symptoms is then added to the first finding with such a cause.
+/// Returns the findings, the most severe first. Findings of equal severity are sorted by `explains`, the largest first.
+/// The advice of an overload names its cause: the finding that names redyno itself, else the finding about a slow server.
+/// If a finding names a cause outside of redyno, symptoms are removed. The evidence of severe symptoms is then added to
+/// the first finding with such a cause.
 fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
-    let ours = findings.iter().find(|finding| finding.is_ours).map(|ours| ours.sentence(usize::MAX, true));
-    if let Some(ours) = &ours {
-        let overload = findings.iter_mut().filter(|finding| finding.rule == Overload.name());
-        overload.for_each(|finding| finding.next.clone_from(ours));
-    }
     findings.sort_by(|left, right| {
         right.severity.cmp(&left.severity).then(right.explains.total_cmp(&left.explains))
     });
     // A slow server stays slow with more clients.
     let is_slow = |finding: &&Finding| {
-        finding.severity == Severity::Problem || finding.explains > 0.0 || finding.rule == SlowNode::NAME
+        let is_known = finding.severity == Severity::Problem || finding.explains > 0.0;
+        finding.rule != Overload.name() && (is_known || finding.rule == SlowNode::NAME)
     };
-    if let (None, Some(cause)) = (&ours, findings.iter().find(is_slow).map(|cause| cause.rule)) {
+    let ours = findings.iter().find(|finding| finding.is_ours).map(|ours| ours.sentence(usize::MAX, true));
+    let slow =
+        || findings.iter().find(is_slow).map(|cause| format!("solve the finding \"{}\" first", cause.rule));
+    if let Some(next) = ours.or_else(slow) {
         let overload = findings.iter_mut().filter(|finding| finding.rule == Overload.name());
-        overload.for_each(|finding| finding.next = format!("solve the finding \"{cause}\" first"));
+        overload.for_each(|finding| finding.next.clone_from(&next));
     }
     let is_cause = |finding: &Finding| {
         is_more(finding)
