@@ -34,11 +34,18 @@ const ENOUGH: u64 = 20;
 /// The median time of each node, in nanoseconds.
 type Medians = BTreeMap<u16, u64>;
 
+/// The median service time of a node in an interval, in nanoseconds, and its number of requests.
+#[derive(Debug, Clone, Copy)]
+struct MedianOfRequests {
+    ns: u64,
+    requests: u64,
+}
+
 /// Compares the nodes of a cluster.
 #[derive(Debug, Clone)]
 pub(super) struct SlowNode {
-    /// The medians of the service times of each interval, by node, and the numbers of requests.
-    load: RecentValues<BTreeMap<u16, (u64, u64)>>,
+    /// The medians of each interval, by node.
+    load: RecentValues<BTreeMap<u16, MedianOfRequests>>,
     /// The median PING time of each report, by node.
     pings: BTreeMap<u16, RecentValues<u64>>,
 }
@@ -94,7 +101,7 @@ impl SlowNode {
 
     fn judge_all(&self, now: &RecentState, stands: bool) -> Option<Finding> {
         let is_cluster = now.status().is_some_and(|status| status.mode == "cluster");
-        let mut load: BTreeMap<u16, Vec<(u64, u64)>> = BTreeMap::new();
+        let mut load: BTreeMap<u16, Vec<MedianOfRequests>> = BTreeMap::new();
         let intervals = self.load.since(now.t_s - WINDOW_S);
         intervals.flatten().for_each(|(node, one)| load.entry(*node).or_default().push(*one));
         let load = middles(load);
@@ -171,18 +178,19 @@ fn median(latency: &Latency) -> Option<u64> {
     (!latency.is_empty()).then(|| latency.value_at_quantile(0.5))
 }
 
-/// Returns the median service time of each node and its number of requests.
-fn medians(interval: &Interval) -> BTreeMap<u16, (u64, u64)> {
-    let of_node = |service: &Latency| Some((median(service)?, service.count()));
+fn medians(interval: &Interval) -> BTreeMap<u16, MedianOfRequests> {
+    let of_node =
+        |service: &Latency| Some(MedianOfRequests { ns: median(service)?, requests: service.count() });
     interval.nodes.iter().filter_map(|(node, part)| Some((*node, of_node(&part.service)?))).collect()
 }
 
 /// Returns the middle of each node's medians, without nodes that answered too few requests.
-fn middles(values: impl IntoIterator<Item = (u16, Vec<(u64, u64)>)>) -> Medians {
-    let is_enough = |medians: &Vec<(u64, u64)>| medians.iter().map(|(_, count)| count).sum::<u64>() >= ENOUGH;
-    let values = values.into_iter().filter(|(_, medians)| is_enough(medians));
-    let middle = |medians: Vec<(u64, u64)>| middle(medians.into_iter().map(|(ns, _)| ns).collect());
-    values.filter_map(|(node, medians)| Some((node, middle(medians)?))).collect()
+fn middles(values: impl IntoIterator<Item = (u16, Vec<MedianOfRequests>)>) -> Medians {
+    let of_node = |medians: Vec<MedianOfRequests>| {
+        let requests: u64 = medians.iter().map(|median| median.requests).sum();
+        middle(medians.into_iter().map(|median| median.ns).collect()).filter(|_| requests >= ENOUGH)
+    };
+    values.into_iter().filter_map(|(node, medians)| Some((node, of_node(medians)?))).collect()
 }
 
 #[cfg(test)]
