@@ -303,17 +303,8 @@ fn an_agent_permits_what_its_own_command_line_permits() {
     );
     let own = ["--load", "-n", "100", "--", "CONFIG", "GET", "maxmemory"];
     refused(&[], &own, "needs --allow on the agent's command line");
-    let elsewhere = Running::start(redyno(&[
-        "agent",
-        "--bus",
-        &fleet.uri,
-        "--target",
-        "10.0.0.*:6379",
-        "--index",
-        "0",
-        "--of",
-        "1",
-    ]));
+    let aimed = ["agent", "--bus", &fleet.uri, "--target", "10.0.0.*:6379"];
+    let elsewhere = Running::start(redyno(&[&aimed[..], &["--index", "0", "--of", "1"]].concat()));
     let outcome = fleet.session(1, &load).end().expect_code(1);
     assert!(outcome.err.contains("is not permitted by --target"), "{outcome:?}");
     drop(elsewhere);
