@@ -240,10 +240,11 @@ fn the_dashboard_of_grafana_asks_only_for_metrics_that_exist_and_is_well_formed(
     let metrics = free_port();
     let load = ["-p", &port, "--headless", "--yes", "--rate", "100", "--metrics", &metrics.to_string()];
     let running = Running::start(redyno(&load));
-    let text = wait_for("figures of server, machine and load", || {
+    let text = wait_for("figures of server, machine, load and PING", || {
         let text = ask(TcpStream::connect(("127.0.0.1", metrics)).ok()?, "GET /metrics");
-        let all = ["redyno_server_cpu_ratio ", "redyno_host_cpu_ratio ", "redyno_client_cpu_ratio "];
-        all.iter().all(|name| text.contains(name)).then_some(text)
+        let ratios = ["redyno_server_cpu_ratio ", "redyno_host_cpu_ratio ", "redyno_client_cpu_ratio "];
+        let mut all = ratios.into_iter().chain(["redyno_ping_seconds_bucket"]);
+        all.all(|name| text.contains(name)).then_some(text)
     });
     running.signal(Signal::TERM);
     running.end().expect_code(130);
