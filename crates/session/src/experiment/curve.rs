@@ -137,7 +137,7 @@ impl Curve {
     }
 
     /// Returns the curve of a session. The points come from the segments under load in which the dimension
-    /// has a value. Warm-ups are left out.
+    /// has a value. Warm-ups, the disturbed trials of a search and its pauses are left out.
     pub fn of_segments<'a>(dimension: Dimension, segments: impl Iterator<Item = &'a SegmentTotal>) -> Self {
         let mut curve = Self::new(dimension);
         for (value, others, segment) in valued(dimension, segments.collect()) {
@@ -225,7 +225,7 @@ impl Curve {
 }
 
 /// Returns each segment under load that has a value of the dimension, with this value and the other settings. Warm-ups
-/// are left out.
+/// and segments that a search does not count are left out.
 fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, OtherSettings, &SegmentTotal)> {
     let mut valued = Vec::new();
     // The value of each parameter before its first change.
@@ -235,7 +235,7 @@ fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, Other
     }
     for segment in segments {
         let Segment { knobs, config: change, .. } = &segment.start;
-        let is_aside = segment.start.aside().is_some();
+        let is_aside = segment.start.aside().is_some() || segment.is_uncounted;
         if let Some(change) = change {
             config.insert(&change.name, &change.to);
         }
@@ -258,8 +258,9 @@ fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, Other
 mod tests {
     use super::*;
     use crate::{
+        events::EventKind,
         knobs::Knob,
-        session::{Record, Timeline},
+        session::{Event, Record, Timeline},
         stats::fixture::repeated,
     };
 
@@ -319,6 +320,34 @@ mod tests {
         assert_eq!(curve.best(None).map(|point| point.segments.clone()), Some(vec![4]));
         let labels: Vec<_> = curve.lines().into_iter().map(|line| (line.points.len(), line.label)).collect();
         assert_eq!(labels, [(2, "pipeline 1".to_owned()), (1, "pipeline 9".to_owned())]);
+    }
+
+    /// An earlier version drew the disturbed trials of a search, and the pauses at half of their rate.
+    #[test]
+    fn disturbed_trials_and_the_pauses_of_a_search_are_left_out() {
+        let mut timeline = Timeline::default();
+        // The rate of each segment, and the results of its trials: whether the limit was held, and disturbances.
+        let trials: [(u32, &[(bool, bool)]); 5] = [
+            (800, &[(true, false), (false, true)]),
+            (400, &[]),
+            (800, &[(true, false)]),
+            (900, &[(false, false)]),
+            (450, &[(true, false)]),
+        ];
+        for (number, (rate, tried)) in (1..).zip(trials) {
+            let knobs = Knobs { rate: Some(rate), ..on(50) };
+            timeline.push(&Record::Segment(Segment::new(f64::from(number), number, knobs)));
+            timeline.push(&Record::Interval(Box::new(second(number, u64::from(rate), 100))));
+            for (is_held, is_disturbed) in tried.iter().copied() {
+                let (limit, disturbed) = (String::new(), is_disturbed.then(String::new));
+                let (length_s, ops_per_s, level_us) = (1.0, 1.0, None);
+                let what =
+                    EventKind::Tried { rate, length_s, is_held, limit, level_us, ops_per_s, disturbed };
+                timeline.push(&Record::Event(Event::new(f64::from(number) + 1.0, what)));
+            }
+        }
+        let curve = Curve::of_segments(Dimension::Knob(Knob::Rate), timeline.segments.iter());
+        assert_eq!(rows(&curve), [(450, vec![5], 450.0), (800, vec![3], 800.0), (900, vec![4], 900.0)]);
     }
 
     #[test]

@@ -241,7 +241,8 @@ impl Find {
             SearchStep::Nothing => {
                 let limit = self.limit.to_string();
                 self.ending = Some(Ending::NotHeld(format!("no rate keeps {limit}")));
-                vec![Order::Event(EventKind::NothingFound { knob: "rate".to_owned(), limit })]
+                let event = Order::Event(EventKind::NothingFound { knob: "rate".to_owned(), limit });
+                [event].into_iter().chain(self.in_force.restore()).collect()
             }
         }
     }
@@ -266,11 +267,11 @@ impl Find {
         vec![Order::Event(EventKind::Found { found })]
     }
 
-    /// Ends the search without a result.
+    /// Ends the search without a result. Returns the orders that restore the settings from before the search.
     fn give_up(&mut self, why: &str) -> Vec<Order> {
         self.ending =
             Some(Ending::Undecided(format!("the highest rate for {} is not clear: {why}", self.limit)));
-        Vec::new()
+        self.in_force.restore()
     }
 }
 
@@ -309,19 +310,15 @@ impl Experiment for Find {
     }
 
     fn stop(&mut self) -> Vec<Order> {
-        if self.is_over() {
-            return Vec::new();
-        }
-        let mut orders = self.give_up("it was stopped");
-        orders.extend(self.in_force.restore());
-        orders
+        if self.is_over() { Vec::new() } else { self.give_up("it was stopped") }
     }
 
     fn interrupt(&mut self, why: Interruption) -> Vec<Order> {
-        if !self.is_over() {
-            self.ending = Some(Ending::Interrupted(why));
+        if self.is_over() {
+            return Vec::new();
         }
-        Vec::new()
+        self.ending = Some(Ending::Interrupted(why.clone()));
+        self.in_force.restore_after(&why)
     }
 
     fn ending(&self) -> Option<&Ending> {

@@ -80,6 +80,25 @@ fn a_limit_that_no_rate_keeps_is_reported() {
     assert_eq!(find.ending(), Some(&Ending::NotHeld("no rate keeps p50<300us".to_owned())));
     assert!(matches!(session.sent.last(), Some(Order::Event(EventKind::NothingFound { .. }))));
     assert!(session.now_s() < 60.0);
+    assert_eq!(session.knobs, Knobs { load: true, ..Knobs::default() });
+}
+
+/// An earlier version left the load at the rate of the last trial.
+#[test]
+fn a_search_without_a_result_restores_the_settings_from_before_it() {
+    let before = Knobs { load: true, rate: Some(333), ..Knobs::default() };
+    for capacity_ends_s in [9.0, 20.0] {
+        let mut find = Find::new("p99<10s".parse().unwrap(), before.clone());
+        let mut session = SimulatedSession::new(before.clone());
+        session.drive(&mut find, queueing(|t_s| t_s >= capacity_ends_s));
+        assert!(matches!(find.ending(), Some(Ending::Undecided(_))), "{:?}", find.ending());
+        assert_eq!(session.knobs, before);
+    }
+    let mut find = Find::new("p99<10s".parse().unwrap(), before.clone());
+    let mut session = SimulatedSession::new(before.clone());
+    session.drive_until(&mut find, queueing(|_| false), 8.0);
+    assert_ne!(session.knobs, before);
+    assert_eq!(find.interrupt(Interruption::Fleet("lost".to_owned())), [Order::SetKnobs(before)]);
 }
 
 /// Returns a server that answers 1000 requests per second and queues more requests. The server answers no request while

@@ -202,6 +202,9 @@ impl Timeline {
                         self.agent_hosts.insert(*agent as u16, host.clone());
                     }
                     EventKind::FirstError { error, message } => self.errors.first(error, message),
+                    EventKind::Tried { rate, is_held, disturbed, .. } => {
+                        self.segments.push_trial(*rate, *is_held, disturbed.is_some());
+                    }
                     _ => {}
                 }
                 self.session.as_mut().map(|session| session.follow(record));

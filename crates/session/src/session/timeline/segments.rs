@@ -30,6 +30,9 @@ pub struct SegmentTotal {
     pub pings_lost: u64,
     /// The means of gauges in the segment.
     pub gauges: GaugeMeans,
+    /// Whether a search does not count this segment: the last trial in the segment was disturbed, or the segment is
+    /// the pause after a failed trial.
+    pub is_uncounted: bool,
     cpu: (f64, f64),
 }
 
@@ -62,6 +65,8 @@ pub struct Segments {
     older: Summary,
     /// The settings of the segments that are no longer listed, oldest first.
     older_starts: Vec<Arc<Segment>>,
+    /// The rate of the current segment's last trial, if this trial of a search failed.
+    failed_rate: Option<u32>,
     /// The number of segments that are no longer listed.
     pub forgotten: u64,
 }
@@ -69,7 +74,7 @@ pub struct Segments {
 impl Default for Segments {
     fn default() -> Self {
         let (kept, older_starts) = (VecDeque::new(), Vec::new());
-        Self { most: KEPT, kept, older: Summary::default(), older_starts, forgotten: 0 }
+        Self { most: KEPT, kept, older: Summary::default(), older_starts, failed_rate: None, forgotten: 0 }
     }
 }
 
@@ -147,6 +152,8 @@ impl Segments {
             current.total = current.total.clone();
         }
         let total = Interval { segment: start.segment, ..Interval::default() };
+        let pause_rate = self.failed_rate.take().map(|rate| (rate / 2).max(1));
+        let is_uncounted = pause_rate.is_some() && start.knobs.rate == pause_rate;
         let (start, seconds) = (start.clone(), Seconds::default());
         let (cpu, pings) = ((0.0, 0.0), Latency::default());
         let begun = SegmentTotal {
@@ -157,6 +164,7 @@ impl Segments {
             pings,
             pings_lost: 0,
             gauges: GaugeMeans::default(),
+            is_uncounted,
             cpu,
         };
         self.kept.push_back(Arc::new(begun));
@@ -193,6 +201,14 @@ impl Segments {
             let segment = Arc::make_mut(segment);
             segment.pings.merge(&ping.rtt);
             segment.pings_lost += ping.errors.values().sum::<u64>();
+        }
+    }
+
+    /// Adds the result of a search's trial to the current segment.
+    pub(super) fn push_trial(&mut self, rate: u32, is_held: bool, is_disturbed: bool) {
+        self.failed_rate = (!is_held).then_some(rate);
+        if let Some(current) = self.kept.back_mut() {
+            Arc::make_mut(current).is_uncounted = is_disturbed;
         }
     }
 
