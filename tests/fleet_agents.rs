@@ -123,6 +123,18 @@ fn an_agent_that_was_stopped_goes_on_and_its_pause_is_an_event() {
 }
 
 #[test]
+fn a_session_that_ends_without_one_of_its_agents_fails() {
+    let fleet = Fleet::start();
+    let agents = [0, 1].map(|index| fleet.agent(index, 2, &[]));
+    let session = fleet.session(2, &["--load", "--rate", "2000", "-n", "16000", "--no-prefill"]);
+    session.wait_for_lines(2, r#""1":{"ops""#);
+    agents[1].signal(Signal::KILL);
+    let outcome = session.end().expect_code(1);
+    assert!(outcome.err.contains("redyno: agent 1 on "), "{}", outcome.err);
+    assert!(outcome.err.contains("its share of the load is missing"), "{}", outcome.err);
+}
+
+#[test]
 fn an_agent_that_waits_says_so_and_ends_at_a_signal_whatever_the_bus_does() {
     let fleet = Fleet::start();
     let agent = fleet.agent(0, 2, &[]);

@@ -27,6 +27,8 @@ pub(super) struct Refusals {
     /// The number of the current segment; `None` if the load of this segment was refused.
     segment: Option<u32>,
     first: BTreeMap<String, String>,
+    /// The events of the agents that are lost at present, by number.
+    lost: BTreeMap<usize, String>,
 }
 
 impl Refusals {
@@ -38,6 +40,12 @@ impl Refusals {
     /// Adds the next record. If the load must stop, returns the reason, once for each segment.
     pub fn push(&mut self, record: &Record) -> Option<String> {
         match record {
+            Record::Event(Event { what: what @ EventKind::AgentLost { agent, .. }, .. }) => {
+                self.lost.insert(*agent, what.to_string());
+            }
+            Record::Event(Event { what: EventKind::AgentBack { agent, .. }, .. }) => {
+                self.lost.remove(agent);
+            }
             Record::Event(Event { what: EventKind::WorkerDied { cause }, .. }) => {
                 return self.segment.take().map(|_| cause.clone());
             }
@@ -66,6 +74,14 @@ impl Refusals {
             _ => {}
         }
         None
+    }
+
+    /// Returns the reason why the results of a fleet are incomplete at the end; `None` if no agent is lost.
+    pub fn incomplete(&self) -> Option<String> {
+        let first = self.lost.values().next()?;
+        let all =
+            if self.lost.len() > 1 { format!("; lost agents: {}", self.lost.len()) } else { String::new() };
+        Some(format!("{first}{all}"))
     }
 }
 
@@ -110,6 +126,23 @@ mod tests {
         refusals.push(&segment(1, true));
         assert_eq!(refusals.push(&died("docs.csv: it has changed")).unwrap(), "docs.csv: it has changed");
         assert_eq!(refusals.push(&died("docs.csv: it has changed")), None, "said once");
+    }
+
+    /// An earlier version ended with exit code 0.
+    #[test]
+    fn the_results_are_incomplete_while_an_agent_is_lost() {
+        let mut refusals = Refusals::new(false);
+        let mut incomplete = |what| {
+            assert_eq!(refusals.push(&Record::Event(Event::new(0.0, what))), None);
+            refusals.incomplete()
+        };
+        let host = || "load-b".to_owned();
+        let first = "agent 1 on load-b does not report; its share of the load is missing";
+        assert_eq!(incomplete(EventKind::AgentLost { agent: 1, host: host() }).as_deref(), Some(first));
+        let both = format!("{first}; lost agents: 2");
+        assert_eq!(incomplete(EventKind::AgentLost { agent: 2, host: host() }), Some(both));
+        assert_eq!(incomplete(EventKind::AgentBack { agent: 2, host: host() }).as_deref(), Some(first));
+        assert_eq!(incomplete(EventKind::AgentBack { agent: 1, host: host() }), None);
     }
 
     #[test]

@@ -29,8 +29,8 @@ const LAST_POLL_LIMIT: Duration = Duration::from_millis(200);
 /// The result of ending a session.
 #[derive(Default)]
 pub(super) struct CleanupResult {
-    /// The number of the node whose load ended early, and the reason; `None` if the last records show no such
-    /// node.
+    /// The number of the node whose load ended early or is incomplete, and the reason; `None` if the last records show no
+    /// such node.
     pub(super) refused: Option<(u16, String)>,
     /// The first error of a recording or an export, if a file is incomplete.
     pub(super) recorded: Option<Arc<SessionFileError>>,
@@ -59,6 +59,8 @@ pub(super) fn undo(running: LiveSession) -> CleanupResult {
         }
         peers.record(&record);
     }
+    let incomplete = || nodes.iter().find_map(|node| Some((node.number, node.refusals.incomplete()?)));
+    let refused = refused.or_else(incomplete);
     let mut left = restore_parameters(&mut nodes, |number, line| {
         peers.send(number, Notice::Undone(format!("redyno: {line}")));
     });
