@@ -8,7 +8,7 @@ use super::{Run, compared::compared};
 use crate::{
     session::figures::{self, FIGURES, Figure, FigureUnit, Row},
     stats::{PERCENTILES, Verdict},
-    units::{self, parse_duration},
+    units::{self, parse_bytes, parse_count, parse_duration},
 };
 
 /// A condition on a figure.
@@ -184,23 +184,24 @@ impl TestedFigure {
     fn bound(self, name: &str, text: &str) -> Result<Bound, ConditionError> {
         let wrong =
             |expected| ConditionError::Bound { bound: text.to_owned(), figure: name.to_owned(), expected };
+        let unit = self.figure(false).unit;
         let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-        if let Some(percent) =
-            text.strip_suffix('%').filter(|_| self.figure(false).unit != FigureUnit::Trouble)
-        {
+        let scaled = if unit == FigureUnit::Bytes { parse_bytes } else { parse_count };
+        let value = |text: &str| number(text).or_else(|| Some(scaled(text).ok()? as f64)).map(Bound::Value);
+        if let Some(percent) = text.strip_suffix('%').filter(|_| unit != FigureUnit::Trouble) {
             return number(percent)
                 .map(|percent| Bound::Change(percent / 100.0))
                 .ok_or_else(|| wrong("a change such as +10%"));
         }
-        match self.figure(false).unit {
+        match unit {
             FigureUnit::Latency => {
                 let duration = parse_duration(text)
                     .map_err(|_| wrong("a duration such as 2ms, or a change such as +10%"));
                 Ok(Bound::Value(duration?.as_nanos() as f64))
             }
             // If the base value is 0, a change cannot be given as a percentage.
-            FigureUnit::Trouble => number(text).map(Bound::Value).ok_or_else(|| wrong("a number")),
-            _ => number(text).map(Bound::Value).ok_or_else(|| wrong("a number, or a change such as +10%")),
+            FigureUnit::Trouble => value(text).ok_or_else(|| wrong("a number such as 50 or 5k")),
+            _ => value(text).ok_or_else(|| wrong("a number such as 50 or 5k, or a change such as +10%")),
         }
     }
 }

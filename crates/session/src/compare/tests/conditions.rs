@@ -65,6 +65,37 @@ fn a_condition_on_ping_has_the_units_of_other_latencies() {
     assert!(unknown.contains(", max, ping_p50, ping_p90, ping_p99, ping_p99.9, ping_max, or"), "{unknown}");
 }
 
+/// An earlier version accepted suffixes in `--rate 5k`, but not in `--fail-if 'ops < 5k'`.
+#[test]
+fn a_value_may_have_the_suffixes_of_the_options_for_rates_and_sizes() {
+    let errors = [("OOM".to_owned(), 1500)].into();
+    let total = Interval {
+        length_s: 1.0,
+        ops: 5000,
+        ops_per_s: 5000.0,
+        bytes_in: 4096,
+        errors,
+        ..Interval::default()
+    };
+    for (text, is_met) in [
+        ("ops < 5k", false),
+        ("ops < 5.1k", true),
+        ("ops > 1M", false),
+        ("errors > 1k", true),
+        ("bytes_in > 4k", false),
+        ("bytes_in > 3KiB", true),
+        ("ops < 0.5", false),
+        ("ops > 4.5k", true),
+    ] {
+        let condition: Condition = text.parse().unwrap();
+        assert_eq!(condition.of_row(&Row::of_interval(&total), false).is_some(), is_met, "{text}");
+    }
+    let error = "ops < 5x".parse::<Condition>().unwrap_err().to_string();
+    let expected =
+        "'5x' cannot be compared with ops; give a number such as 50 or 5k, or a change such as +10%";
+    assert_eq!(error, expected);
+}
+
 #[test]
 fn a_condition_writes_the_value_as_tables_do() {
     let client = Some(Client { cpu: 0.5, ..Client::default() });
