@@ -220,14 +220,16 @@ impl<'a> OptionReader<'a> {
         let word = word.to_string_lossy().into_owned();
         if let ParsingStyle::Command { ends_with_dashes } = self.habit {
             if !word.starts_with('-') {
-                return Ok(None);
+                return refuse_name(&word).map(|()| None);
             }
             self.rest = rest;
             return if ends_with_dashes && word == "--" { Ok(None) } else { self.whole(word).map(Some) };
         }
         self.rest = rest;
         match (word.strip_prefix("--"), word.strip_prefix('-')) {
-            (Some(""), _) | (_, None | Some("")) => Err(wrong(&word, format!("'{word}' is no option"))),
+            (Some(""), _) | (_, None | Some("")) => {
+                refuse_name(&word).and(Err(wrong(&word, format!("'{word}' is no option"))))
+            }
             (Some(long), _) => self.long(long).map(Some),
             (None, Some(letters)) => {
                 self.letters = letters.to_owned();
@@ -296,7 +298,20 @@ impl<'a> OptionReader<'a> {
             }
             (None, None) => return Err(wrong(&name, format!("option '{name}' requires an argument"))),
         };
+        if choice.names().any(|name| name == "-u" || name == "--uri") {
+            refuse_name(&value)?;
+        }
         Ok(GivenOption { choice, name, value })
+    }
+}
+
+/// Refuses a named target such as `@prod`.
+fn refuse_name(word: &str) -> Result<(), OptionRefusal> {
+    match word.strip_prefix('@') {
+        Some(_) => Err(OptionRefusal::Message(format!(
+            "{word}: this command reads no config file and has no named targets; give the server's host and port, or its URI with -u"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -334,6 +349,28 @@ pub mod tests {
         for (n, name) in names.iter().enumerate() {
             assert!(!names[..n].contains(name), "{name}");
         }
+    }
+
+    /// An earlier version of `bench` sent `@prod` to the server as a command.
+    #[test]
+    fn named_targets_are_refused_in_one_line() {
+        static TABLE: std::sync::LazyLock<OptionTable> =
+            std::sync::LazyLock::new(|| OptionTable::read("[Options]\n-u, --uri URI\n-a, --auth PASSWORD"));
+        let refused = |habit, line: &str| {
+            let words: Vec<_> = line.split(' ').map(OsString::from).collect();
+            match OptionReader::new(habit, TABLE.all(), &words).read(|_| Ok(())) {
+                Err(OptionRefusal::Message(line)) => {
+                    line.starts_with("@prod: this command reads no config file")
+                }
+                _ => false,
+            }
+        };
+        for habit in [ParsingStyle::Getopt, ParsingStyle::Command { ends_with_dashes: true }] {
+            for (line, is_refused) in [("@prod", true), ("-u @prod", true), ("-a @prod", false)] {
+                assert_eq!(refused(habit, line), is_refused, "{line}");
+            }
+        }
+        assert!(!refused(ParsingStyle::Command { ends_with_dashes: true }, "-- @prod"));
     }
 
     #[test]
