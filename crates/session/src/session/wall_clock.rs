@@ -17,9 +17,14 @@ pub struct WallClock {
     started: OffsetDateTime,
 }
 
-/// A time of day, `14:05` or `14:05:30`, in seconds since midnight.
+/// A time of day: a minute, `14:05`, or a second, `14:05:30`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TimeOfDay(f64);
+pub struct TimeOfDay {
+    /// The start, in seconds since midnight.
+    since_s: f64,
+    /// The length: a minute or a second, in seconds.
+    length_s: f64,
+}
 
 /// A moment of the session as the user gives it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +39,7 @@ impl fmt::Display for GivenMoment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Seconds(s) => s.fmt(f),
-            Self::Clock(TimeOfDay(s)) => f.write_str(&units::elapsed((s * 1e9) as u64)),
+            Self::Clock(time) => f.write_str(&units::elapsed((time.since_s * 1e9) as u64)),
         }
     }
 }
@@ -149,9 +154,9 @@ impl WallClock {
     /// Returns the first moment from `begins_s` on, in seconds of the session, at which the clock shows `time`. In a
     /// session that is longer than a day, the clock shows the same time again later.
     pub fn moment(&self, time: TimeOfDay, begins_s: f64) -> f64 {
-        let first_s = time.0 - self.starts_s();
-        // The session's start was rounded down to a second.
-        first_s + ((begins_s - 1.0 - first_s) / DAY_S).ceil() * DAY_S
+        let first_s = time.since_s - self.starts_s();
+        let days = ((begins_s - time.length_s - first_s) / DAY_S).floor() + 1.0;
+        (first_s + days * DAY_S).max(begins_s)
     }
 }
 
@@ -168,7 +173,8 @@ impl FromStr for TimeOfDay {
         let whole = [number(0, 23), number(1, 59), number(2, 59)];
         match (whole, parts.len()) {
             ([Some(hour), Some(minute), Some(second)], 2 | 3) => {
-                Ok(Self(hour * 3600.0 + minute * 60.0 + second))
+                let length_s = if parts.len() == 2 { 60.0 } else { 1.0 };
+                Ok(Self { since_s: hour * 3600.0 + minute * 60.0 + second, length_s })
             }
             _ => Err("it is not a time of day such as 14:05 or 14:05:30"),
         }
@@ -202,6 +208,7 @@ mod tests {
         assert_eq!((moment("23:00", 0.0), moment("23:30:05", 0.0)), (0.0, 1805.0));
         assert_eq!((moment("02:00", 0.0), moment("22:59", 0.0)), (10_800.0, 86_340.0));
         assert_eq!(moment("23:30", 3600.0), 1800.0 + 86_400.0);
+        assert_eq!((moment("23:30", 1860.0), moment("23:30:00", 1801.0)), (88_200.0, 88_200.0));
         for bad in ["", "14", "24:00", "14:60", "14:05:60", "1:2:3:4", "-1:00", "14:", "14:005", "a:b"] {
             assert!(bad.parse::<TimeOfDay>().is_err(), "{bad}");
         }
@@ -224,6 +231,16 @@ mod tests {
         old.push(&Record::Session(SessionStart { utc_offset_s: None, ..start }));
         assert!(moment(&old, "14:05").unwrap_err().contains("no wall clock"));
         assert_eq!(old.time_text(61.0), "01:01");
+    }
+
+    /// An earlier version refused 13:06 for a recording that begins at 13:06:20.
+    #[test]
+    fn a_minute_in_which_the_session_begins_means_the_first_second_of_the_session() {
+        let noon = clock("2026-01-01T13:06:20Z", 0);
+        let moment = |text: &str, begins_s| noon.moment(text.parse().unwrap(), begins_s);
+        assert_eq!((moment("13:06", 0.0), moment("13:07", 0.0), moment("13:06:20", 0.25)), (0.0, 40.0, 0.25));
+        assert_eq!(moment("13:07", 50.0), 50.0, "of a later file of a recording");
+        assert_eq!((moment("13:05", 0.0), moment("13:06:19", 0.0)), (86_320.0, 86_399.0));
     }
 
     #[test]
