@@ -7,7 +7,7 @@
 //! A text may be malicious: 60 bytes can claim a histogram of gigabytes. So decoding builds no histogram, and limits
 //! the number of unpacked bytes and cells. The sizes that a text claims do not change these limits.
 
-use std::io::Read;
+use std::{cell::RefCell, io::Read};
 
 use base64::{DecodeError as Base64Error, Engine, engine::general_purpose::STANDARD as BASE64};
 use flate2::read::ZlibDecoder;
@@ -112,26 +112,33 @@ fn push_number(bytes: &mut Vec<u8>, number: i64) {
     bytes.push(zigzag as u8);
 }
 
+thread_local! {
+    // A compressor has 300 kB. Allocating it takes longer than compressing a distribution.
+    static REPEATED: RefCell<CompressorOxide> = compressor(CompressionStrategy::Default);
+    static SELDOM: RefCell<CompressorOxide> = compressor(CompressionStrategy::HuffmanOnly);
+}
+
+/// Creates a compressor of the highest level (9) in the zlib format (15 bits of window).
+fn compressor(strategy: CompressionStrategy) -> RefCell<CompressorOxide> {
+    RefCell::new(CompressorOxide::new(create_comp_flags_from_zip_params(9, 15, strategy as i32)))
+}
+
 /// Compresses `body` in the zlib format.
 fn pack(body: &[u8]) -> Vec<u8> {
-    const STRONGEST: i32 = 9;
-    const WITH_HEADER: i32 = 15;
-    let strategy = match body.len() {
-        ..SELDOM_REPEATED => CompressionStrategy::Default,
-        _ => CompressionStrategy::HuffmanOnly,
-    };
-    let flags = create_comp_flags_from_zip_params(STRONGEST, WITH_HEADER, strategy as i32);
-    let mut compressor = CompressorOxide::new(flags);
-    let mut packed = Vec::new();
-    let mut parts = body.chunks(OF_ONE_TABLE).peekable();
-    while let Some(part) = parts.next() {
-        let flush = if parts.peek().is_some() { TDEFLFlush::NoSync } else { TDEFLFlush::Finish };
-        compress_to_output(&mut compressor, part, flush, |bytes| {
-            packed.extend(bytes);
-            true
-        });
-    }
-    packed
+    let compressor = if body.len() < SELDOM_REPEATED { &REPEATED } else { &SELDOM };
+    compressor.with_borrow_mut(|compressor| {
+        compressor.reset();
+        let mut packed = Vec::new();
+        let mut parts = body.chunks(OF_ONE_TABLE).peekable();
+        while let Some(part) = parts.next() {
+            let flush = if parts.peek().is_some() { TDEFLFlush::NoSync } else { TDEFLFlush::Finish };
+            compress_to_output(compressor, part, flush, |bytes| {
+                packed.extend(bytes);
+                true
+            });
+        }
+        packed
+    })
 }
 
 /// Decodes the cells of a text as ascending pairs of (highest value of the cell in ns, count). An empty text has no
