@@ -57,7 +57,7 @@ fn order(fleet: &Fleet) -> Option<Value> {
 fn report(agent: usize, more: &Value) -> String {
     let mut report = json!({
         "version": env!("CARGO_PKG_VERSION"), "index": agent, "of": AGENTS, "host": format!("load-{agent}"),
-        "process": agent + 1, "number": 0, "run": "", "most_clients": 100, "threads": 1, "nodes": [], "closed_tick": 0,
+        "process": agent + 1, "number": 0, "run": "", "most_clients": 100, "threads": 1, "nodes": [], "outages": [], "closed_tick": 0,
         "generation": 0, "is_done": false, "error_ns": 100_000, "refusal": "", "is_last": false,
     });
     more.as_object().unwrap().iter().for_each(|(name, value)| report[name] = value.clone());

@@ -12,9 +12,11 @@ use crate::{
     untrusted,
 };
 
-/// The timeout for connecting to the bus, and for each of its replies. The timeout is short, because an agent ends its
-/// load after 4 s without an order.
+/// The timeout for each reply of the bus. The timeout is short, because an agent ends its load after 4 s without an
+/// order.
 const LIMIT: Duration = Duration::from_secs(1);
+/// The timeout for connecting to the bus: opening a connection takes several replies, one after another.
+const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// The streams expire this many seconds after the last message.
 const EXPIRY_S: &str = "60";
 /// The approximate number of orders that the stream keeps. Older orders are removed.
@@ -209,7 +211,7 @@ impl Bus {
     fn exchange(&mut self, words: &[&[u8]], limit: Duration) -> Result<Vec<u8>, ReachError> {
         let talk = match self.open.take() {
             Some(open) => self.open.insert(open),
-            None => self.open.insert(talk(&self.target, Some("redyno-bus"), LIMIT)?.bounded(LONGEST)),
+            None => self.open.insert(talk(&self.target, Some("redyno-bus"), CONNECT_LIMIT)?.bounded(LONGEST)),
         };
         talk.reply(words, limit)
     }

@@ -148,3 +148,17 @@ impl GatheredAgents {
         format!("{}: {}", count_with_noun(agents.len() as u64, "agent"), agents.join(", "))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::messages::REPORT;
+
+    #[test]
+    fn an_agent_of_a_version_with_other_fields_is_refused_for_its_version() {
+        let text = r#"{"version": "0.0.1", "index": 0, "of": 1, "host": "load-0", "speed": 7}"#;
+        let report = read_report(&vec![(REPORT.to_owned(), text.into())]).unwrap();
+        let error = fits(&report, 1).unwrap_err();
+        assert!(error.starts_with("the agent on load-0 is redyno 0.0.1, this is "), "{error}");
+    }
+}

@@ -86,8 +86,9 @@ pub(super) struct FleetOrder {
     pub(super) is_over: bool,
 }
 
-/// A report of an agent.
+/// A report of an agent. A report of another version can lack fields, and its version is then refused.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct AgentReport {
     /// The version of the program.
     pub(super) version: String,
