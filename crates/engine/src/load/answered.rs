@@ -1,4 +1,4 @@
-//! The state of a connection's batch: its operations, and how many replies have arrived. An operation may have
+//! Counts the replies to the batch of requests that a connection of the load has sent. An operation may have
 //! several replies.
 
 use super::replies::{Replies, ReplyResult};

@@ -1,4 +1,4 @@
-//! The messages that the receivers of a workload got in an interval.
+//! The messages that a workload's receivers (such as the subscribers of its channels) got in an interval.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! The reasons for which a connection of the load ends.
+//! The reasons why the load engine loses or closes a connection.
 
 use std::io;
 

@@ -1,7 +1,8 @@
-//! A worker's counts by node of a cluster, and its busiest slots.
+//! Counts a load worker's replies for each node of a cluster, and finds the busiest slots.
 //!
-//! With a hundred nodes, histograms for each node in each buffer would take a hundred megabytes. So a worker lists the
-//! answers, and the collector builds the histograms from these lists. Without a cluster, there are no counts by node.
+//! With a hundred nodes, histograms for each node in each buffer would take a hundred megabytes. So a worker
+//! lists the latencies, and the collector builds the histograms from these lists. Without a cluster, there
+//! are no counts by node.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The CPU time and the delays of a worker during an interval, which show whether the load generator is the bottleneck.
+//! The CPU time and the delays of a load worker during an interval. They show whether redyno itself is the
+//! bottleneck.
 
 use crate::{host::Lap, stats::Recorder};
 

@@ -1,4 +1,4 @@
-//! The clients of one worker: how many are wanted, and the states of their connections. A *lane* is a
+//! The clients of one load worker: their number, and the states of their connections. A *lane* is a
 //! connection of a client to one node. Without a cluster, each client has one lane.
 //!
 //! ```text

@@ -1,14 +1,14 @@
-//! Finds the requests that waited for a core of the load generator. Compares the latencies of the requests
-//! with the time that the worker spent in the run queue.
+//! Finds the requests that were late because a worker thread of the load waited for a core. It compares the
+//! latencies with the time that the thread spent in the run queue.
 //!
 //! ```text
 //!  request        |──────────────── 7 ms ───|
 //!  worker   ██                 ░░░░░░░░░░███     ░ could run, and had no core: 5 ms of the 7
 //! ```
-//! An average over a second hides short waits. A wait of 10 % of the second may be the whole latency of the
-//! slowest 1 % of the requests. A worker reads the system's counter when it wakes up, at most once per 0.5
-//! ms. So the worker notices every wait of more than 0.5 ms. The caller reads the counter, so that this
-//! module does no I/O.
+//! An average over a second hides short waits. If the thread waits for 10 % of a second, the wait may be the
+//! whole latency of the slowest 1 % of the requests. A worker reads the system's counter of these waits when
+//! it wakes up, at most once per 0.5 ms. So the worker notices every wait of more than 0.5 ms. The caller
+//! reads the counter, so this module does no I/O.
 
 use std::collections::VecDeque;
 

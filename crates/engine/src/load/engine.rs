@@ -1,5 +1,5 @@
-//! The handle to a running load engine. The engine passes the knobs to the workers, and the counts of the
-//! workers to the collector.
+//! The handle to a running load engine. The engine passes the knobs (the settings that can change during a
+//! run) to the workers. It passes the workers' counts to the collector.
 
 use std::{
     sync::{

@@ -1,4 +1,4 @@
-//! The kinds of errors of requests, and the number of errors of each kind.
+//! Counts the failed requests of the load for each kind of error.
 
 use std::{collections::BTreeMap, fmt, io};
 

@@ -1,4 +1,4 @@
-//! Compares arriving replies with the expected replies.
+//! Checks replies of the load for their content: compares each reply with the expected reply.
 
 use crate::protocol::Reply;
 

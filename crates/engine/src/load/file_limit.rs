@@ -1,4 +1,4 @@
-//! The limit of open files, and the number of connections that this limit allows.
+//! The process's limit of open files, and how many connections of the load this limit allows.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

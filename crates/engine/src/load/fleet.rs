@@ -1,5 +1,5 @@
-//! A load that several machines generate. The engine of the session has no workers, and publishes each setting to the
-//! engines of the agents.
+//! A load that several machines generate. Each machine runs an agent, whose engine sends the requests. The
+//! engine of the session has no workers; it publishes each setting to the agents' engines.
 //!
 //! ```text
 //!  session   Load without workers ── Turn 1, Turn 2, … ──►┬─► agent 0   Load that follows, share 0 of 2

@@ -7,9 +7,9 @@
 //!                                 node B [B B]
 //!                                 node C [C C]
 //! ```
-//! Gathering changes neither the requests of a node nor their order. Suppose that a client instead divided
-//! each batch of 16 requests over three nodes. The client would then need three times as many system calls,
-//! and more than twice the CPU time.
+//! Each node gets the same requests in the same order as without gathering. If a client divided each batch of
+//! 16 requests over three nodes, it would need three times as many system calls and more than twice the CPU
+//! time.
 
 use std::{collections::VecDeque, mem};
 

@@ -1,4 +1,5 @@
-//! A worker's counts for one segment between two ticks, which are 250 ms apart.
+//! What a load worker counted in 250 ms (a tick), for one segment. A segment is the time between two changes
+//! of the settings.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Events of the engine. A worker reports its lost connections once per tick (250 ms), so a thousand
-//! connections that are lost at once are in one report.
+//! The load engine's events for lost connections. A worker reports its lost connections once per tick (250
+//! ms). So one report can contain a thousand lost connections.
 
 /// An event of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]

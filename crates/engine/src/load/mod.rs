@@ -13,7 +13,6 @@
 //!                          ▲                                                  │
 //!                          └──── MOVED, ASK, TRYAGAIN, … : sent again ◄───────┘
 //! ```
-//! The engine does not depend on recordings or on the screen.
 
 mod alarm;
 mod answered;

@@ -1,4 +1,5 @@
-//! A segment whose requests are being written or are in flight, and its counts.
+//! The counts of a segment that still has requests to send or replies to receive. A segment is the time
+//! between two changes of the load's settings.
 
 use super::{IntervalBuffer, WorkerRing, replies::ReadCounts};
 use crate::workload::Operations;

@@ -1,4 +1,5 @@
-//! The times at which a worker may write: at once in a closed loop, and when a request is due in an open loop.
+//! Decides when a load worker may send: in a closed loop, as soon as a client is free; in an open loop, when
+//! a request is due.
 //!
 //! ```text
 //! closed   a client writes when its last batch is answered

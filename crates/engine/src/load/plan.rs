@@ -1,4 +1,4 @@
-//! Settings that stay the same for the whole run of the engine.
+//! The settings of the load engine that stay the same for the whole run.
 
 use std::{fmt, sync::Arc, time::Duration};
 

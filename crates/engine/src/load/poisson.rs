@@ -1,4 +1,5 @@
-//! Poisson arrivals. Any number of arrivals can be skipped in a few steps.
+//! Draws the times of requests with Poisson arrivals (random gaps). redyno can skip any number of requests in
+//! a few steps.
 //!
 //! ```text
 //!  block                                 the number of its requests is drawn
@@ -7,8 +8,8 @@
 //!  ● ●●  ●   ●                           each request gets a random time in the interval
 //! ```
 //! Within an interval of time, the requests of a Poisson process are uniformly and independently distributed.
-//! So at first only the number of requests in an interval is drawn. The times of these requests are drawn
-//! when the interval is reached. Each interval has its own random numbers, which depend only on the seed.
+//! So redyno first draws only the number of requests in an interval. It draws the times of these requests
+//! when it reaches the interval. Each interval has its own random numbers, which depend only on the seed.
 //! Therefore, skipped requests do not change the times of later requests. This module does no I/O and reads
 //! no clock.
 

@@ -1,14 +1,15 @@
-//! The limit on the operations of a run. All workers together send exactly this number of operations, even if
-//! the pipeline is deep or requests fail. Workers claim operations from the shared quota. If each client has
-//! a quota of its own, a worker gets the sum of the quotas of its clients.
+//! The number of operations that a load sends (`-n` of redis-benchmark). All workers together send exactly
+//! this number of operations, even if the pipeline is deep or requests fail. Workers claim operations from
+//! the shared quota. If each client has a quota of its own, a worker gets the sum of the quotas of its
+//! clients.
 //!
 //! ```text
 //!  Quota (all workers) ──claims of a few thousand──► Allowance (one worker) ──► batches
 //!                                                        ▲ lost operations, to be sent again
 //! ```
-//! The shared counter changes once per claim and not per request, so workers rarely compete for its cache line.
-//! Each operation has a number, from 0. If every operation has to be answered, a lost operation is sent again with
-//! the same number.
+//! The shared counter changes once per claim and not per request, so workers rarely compete for its cache
+//! line. Each operation has a number, from 0. If every operation must get a reply, a worker sends a lost
+//! operation again with the same number.
 
 use std::{
     collections::BTreeSet,

@@ -1,5 +1,5 @@
-//! Timers with a random duration for each client: the pause between two batches, or the length of the
-//! client's session.
+//! Random timers for each client of the load: the pause between two batches, or the time until the client
+//! reconnects.
 //!
 //! ```text
 //!  first   ├─ a part ─┤              so that clients do not all end at the same time

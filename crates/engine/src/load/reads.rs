@@ -1,4 +1,4 @@
-//! Chooses the nodes of a cluster from which a worker reads.
+//! Chooses the node of a cluster to which the load sends a read-only request.
 //!
 //! ```text
 //!  a read-only request ────────► a replica of its slot's shard

@@ -1,4 +1,4 @@
-//! Counts the replies that one read of a socket returned.
+//! Counts the replies of the load, and their latencies, after each read of a socket.
 
 use super::{ErrorKind, IntervalBuffer};
 use crate::{

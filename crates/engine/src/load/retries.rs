@@ -1,5 +1,4 @@
-//! Rules for requests that fail because of an error reply or a lost connection: which of them are sent again, how
-//! often, and after which pause.
+//! Rules for sending failed requests of the load again: for which errors, how often, and after which pause.
 
 use std::{
     sync::{

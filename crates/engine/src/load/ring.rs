@@ -1,4 +1,4 @@
-//! Passes interval buffers from a worker to the collector and back.
+//! Passes the counts of a load worker to the collector, and returns the emptied buffers to the worker.
 //!
 //! There are two rings, each with a single producer and a single consumer. The first ring passes full buffers to the
 //! collector, and the second ring returns empty buffers. The worker takes no lock and clears no buffer. A worker

@@ -1,13 +1,13 @@
-//! The times at which the requests of an open loop are due.
+//! Computes the due times of requests: the times at which an open loop should send them.
 //!
 //! ```text
 //!  start        k=0     k=1     k=2     k=3         constant, two workers: worker 0 has the even k,
 //!    ├───────────●───────○───────●───────○──►       worker 1 the odd k; together equal gaps
 //! ```
-//! The due time of request k depends only on k and, for Poisson arrivals, on the seed. The server has no influence on
-//! due times. So a backlog needs no memory, because its length is the time from the due time of the next unsent request
-//! until now. Skipping a backlog takes the same time whatever its length is. This module does no I/O and reads no
-//! clock.
+//! The due time of request k depends only on k and, for Poisson arrivals, on the seed. The server has no
+//! influence on due times. The backlog consists of the requests that are due and not yet sent. redyno stores
+//! only the due time of the next unsent request, so a backlog needs no memory. Skipping a long backlog takes
+//! no longer than skipping a short one. This module does no I/O and reads no clock.
 
 use super::poisson::Poisson;
 use crate::{

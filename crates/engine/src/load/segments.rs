@@ -1,4 +1,5 @@
-//! The open segments of a worker: the current segment, and earlier segments that still wait for replies.
+//! Counts the replies of a load worker for each segment (the time between two changes of the settings).
+//! Several segments can be open: the current one, and earlier ones that still wait for replies.
 //!
 //! ```text
 //!  knobs change        ▼ cut
@@ -8,10 +9,10 @@
 //! A request belongs to the segment in which it was written, so a percentile never mixes two settings. After a
 //! change of the knobs, the old segment stays open until its last reply arrives.
 //!
-//! The length of an interval is its time under load. Time under load begins with the first connection or the
-//! first failure to connect, and stops at the end of the load. An interval before the first connection has
-//! length 0. Replies that arrive after the end of their segment, or after the end of the load, belong to the
-//! drain of the segment. The drain is a separate interval that ends with the segment's last reply.
+//! The length of an interval includes only time under load. Time under load begins with the first connection
+//! or the first failure to connect. It stops at the end of the load. An interval before the first connection
+//! has length 0. After a segment or the load has ended, its last replies are counted in a separate interval,
+//! the *drain* of the segment. The drain ends with the segment's last reply.
 
 use std::sync::Arc;
 

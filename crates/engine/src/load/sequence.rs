@@ -1,13 +1,14 @@
-//! Operations that consist of several requests (steps). Each step is written after the reply to the step before it.
+//! Sends operations of the load that consist of several requests (steps). Each step is sent after the reply
+//! to the step before it.
 //!
 //! ```text
 //!  A1 B C1 ──► all replies ──► A2 C2 ──► all replies ──► idle        a batch: A and C have two steps, B has one
 //! ```
-//! The first steps of all operations of a batch are written together. After the replies to all first steps have
-//! arrived, all second steps are written together. The latency of an operation begins with its first step and ends with
-//! the reply to its own last step. After an error, the remaining steps are still sent, so that the server receives all
-//! counted requests. A step may send the item number (CAS) from the previous reply. If the previous reply has no item
-//! number, the step sends the number 0, which is not valid.
+//! The first steps of all operations of a batch are written together. After the replies to all first steps
+//! have arrived, all second steps are written together. The latency of an operation begins with its first
+//! step and ends with the reply to its own last step. After an error, the client still sends the remaining
+//! steps, so that the server receives all counted requests. On memcached, a step may send the CAS value from
+//! the previous reply. If the previous reply has no CAS value, the step sends 0, which is not valid.
 
 use super::{
     answered::BatchProgress,

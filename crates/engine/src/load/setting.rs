@@ -1,4 +1,4 @@
-//! The workers' current setting, and the changes of this setting when the knobs change.
+//! The current setting of the load workers, and how it changes when the user changes a knob.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Counts the requests of a worker for each slot of a cluster, to find slots with far more requests than others.
+//! Counts the requests of a load worker for each slot of a cluster, to find slots that get far more requests
+//! than others.
 
 use crate::protocol::SLOTS;
 

@@ -1,5 +1,5 @@
-//! The state that a worker needs for a cluster: the topology, the addresses of the nodes, and the waiting
-//! parcels (groups of requests for one node).
+//! The state that a load worker needs for a cluster: the topology, the addresses of the nodes, and the
+//! waiting parcels (a parcel is a group of requests for one node).
 
 use std::{collections::BTreeMap, io, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Interval buffers for the tests of other modules.
+//! Builds counts of load workers (interval buffers) for the tests of other modules.
 
 use std::{ops::Range, sync::Arc};
 

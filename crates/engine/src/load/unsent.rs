@@ -1,4 +1,4 @@
-//! Bytes that a socket has not accepted yet.
+//! The bytes of requests that the socket of a load connection has not accepted yet.
 
 use std::io::{self, IoSlice, Write};
 

@@ -1,9 +1,8 @@
-//! The times at which redyno checks whether connections have waited too long.
+//! Finds connections of the load that have waited too long for a reply.
 //!
-//! All connections have the same timeout, and a deadline never moves to an earlier time. So each client needs
-//! only one entry, which is the deadline that its connection had at the last check. A request costs no more
-//! than a comparison, and each client is checked once per timeout. This module does no I/O and reads no
-//! clock.
+//! All connections have the same timeout, and a deadline never moves to an earlier time. So the module stores
+//! one time for each client: the deadline at the last check. A request costs at most a comparison, and each
+//! client is checked once per timeout. This module does no I/O and reads no clock.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 

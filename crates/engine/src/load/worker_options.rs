@@ -1,4 +1,5 @@
-//! Options of the worker threads: how they read and write, whether they sleep, and on which cores they run.
+//! Options of the load's worker threads: how they read and write, whether they sleep, and on which cores they
+//! run.
 
 use std::{fmt, io, str::FromStr};
 

@@ -1,4 +1,4 @@
-//! A client, and its connection.
+//! One client of the load, and its connection to the server.
 
 use super::Lane;
 use crate::{

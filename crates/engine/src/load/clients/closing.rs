@@ -1,5 +1,5 @@
-//! Closes connections. The pending sends of the io_uring ring are submitted before a socket is closed. After
-//! the close, the file descriptor of the socket may belong to another file.
+//! Closes connections of the load. Before a worker closes a socket, it submits the sends that wait in its
+//! io_uring ring. After the close, the number of the file descriptor may belong to another file.
 
 use std::io;
 

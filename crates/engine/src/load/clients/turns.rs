@@ -1,4 +1,4 @@
-//! The order in which clients read and write, and how many requests each client may still send.
+//! The order in which a load worker serves its clients, and how many requests each client may still send.
 
 use super::{ClientConnection, WorkerClients, is_extra, is_opening};
 use crate::load::{

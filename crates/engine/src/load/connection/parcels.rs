@@ -1,4 +1,4 @@
-//! Writes parcels, each of which contains requests for one node of a cluster.
+//! Writes a client's requests to a cluster. All requests in a *parcel* go to the same node.
 
 use super::{ConnectionPhase, LoadConnection};
 use crate::load::{

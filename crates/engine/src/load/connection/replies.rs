@@ -1,5 +1,5 @@
-//! Reads replies: splits the received bytes into replies, and assigns each reply to the oldest unanswered operation or
-//! to the greeting.
+//! Reads the replies on a connection of the load: splits the received bytes into replies, and assigns each
+//! reply to the oldest unanswered operation or to the greeting.
 
 use std::io::{self, Read};
 

@@ -1,4 +1,4 @@
-//! Tests how a connection reads from a pair of sockets: the limit of its turn, and the timestamps.
+//! Tests how a connection of the load reads: how much it reads at a time, and the timestamps of replies.
 
 mod sequences;
 

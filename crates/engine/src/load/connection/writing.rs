@@ -1,4 +1,5 @@
-//! Writes batches, the later steps of batches, and bytes that the socket did not accept at once.
+//! Writes batches of requests to a connection of the load: first steps, later steps, and the bytes that the
+//! socket did not accept at once.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,5 @@
-//! Chooses between epoll and io_uring: by what the kernel permits, and by a short measurement on this machine.
+//! Chooses epoll or io_uring for the load. A short measurement on this machine decides, if the kernel permits
+//! io_uring.
 //!
 //! ```text
 //!  rounds over epoll:     32 writes ──► (the other ends reply) ──► wait, 32 reads     in turns

@@ -1,4 +1,5 @@
-//! How a worker's connections read and write. Connections use a poll loop. With io_uring, open connections use a ring.
+//! How the load's connections read and write: with a poll loop. If io_uring is used, connections that are
+//! open and have no TLS use a ring.
 //!
 //! ```text
 //!  connecting, greeting, TLS ──► poll loop ─┐

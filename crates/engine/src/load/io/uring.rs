@@ -1,14 +1,15 @@
-//! A worker's ring of io_uring: one system call sends requests on many connections and receives replies from others.
-//! This file contains all unsafe code of the ring.
+//! The io_uring ring of a load worker: one system call sends requests and receives replies on many
+//! connections. This file contains all unsafe code of the ring.
 //!
 //! ```text
 //!  send, send, … ──► queue ──► one system call ──► a group of completions ──► Arrival, Arrival, …
 //! ```
-//! - **Receiving**: each connection has one receive operation that completes for each arrival of data (multishot). The
-//!   kernel chooses one of a set of shared buffers. The bytes are copied before the buffer is given back.
+//! - **Receiving**: each connection has one receive operation that completes for each arrival of data
+//!   (multishot). The kernel chooses one of a set of shared buffers. The worker copies the bytes before it
+//!   gives the buffer back.
 //! - **Sending**: the bytes of up to [`SENDS`] batches are kept in one area until they are submitted. A send
-//!   never waits (`MSG_DONTWAIT`), so the send has ended as soon as it is submitted. Only an incomplete or
-//!   failed send is reported.
+//!   never waits (`MSG_DONTWAIT`), so the send has ended as soon as it is submitted. The kernel reports only
+//!   sends that failed or were incomplete.
 
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error},

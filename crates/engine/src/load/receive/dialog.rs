@@ -1,5 +1,5 @@
-//! The commands that a receiver sends to the server, and the handling of the frames that arrive. This module uses no
-//! sockets and reads no clock.
+//! The conversation of a receiver (such as a subscriber) with the server: the commands that it sends, and the
+//! messages that arrive. This module uses no sockets and reads no clock.
 //!
 //! ```text
 //!  pubsub     SUBSCRIBE c…  ◄── message, message, …

@@ -1,4 +1,4 @@
-//! The messages that were sent in earlier segments and arrived in the current segment.
+//! Counts the messages that arrived after a change of the settings but were sent before it.
 
 use std::collections::BTreeMap;
 

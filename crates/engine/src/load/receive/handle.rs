@@ -1,4 +1,4 @@
-//! The engine's handle to the thread of the receivers.
+//! The load engine's handle to the thread of the receivers (the connections that wait for messages).
 
 use std::{
     io,

@@ -1,4 +1,4 @@
-//! The connection of one receiver: a state machine over a transport that never blocks.
+//! The connection of one receiver of messages: a state machine over a socket that never blocks.
 //!
 //! ```text
 //! Connecting ──► Greeting ──► Open: every frame goes to the dialog, and its next commands are written

@@ -5,7 +5,8 @@
 //!  received  7 8 9 . . 12 13 …      10 and 11 are missing: lost when a message sent 1 s after 12 has arrived
 //! ```
 //! Messages of several senders may arrive in another order than their numbers, so a gap does not count as a
-//! loss at once. Send times decide whether a gap is a loss, so that a pause of the server causes no losses.
+//! loss at once. redyno compares send times, not receipt times, so a pause of the server does not look like a
+//! loss.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The order of the engine to the receivers, and the progress of the receivers.
+//! The settings that the load engine passes to the receivers of messages, and the progress that the receivers
+//! report.
 
 use std::sync::{
     Arc,

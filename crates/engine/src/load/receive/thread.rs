@@ -1,4 +1,4 @@
-//! The thread of the receivers: one poll loop for all their connections.
+//! The thread on which receivers wait for the load's messages: one poll loop for all their connections.
 //!
 //! ```text
 //! poll ─► stamp ─► for each ready socket: read, count, write ─► another order? ─► tick over? ─► connect ─► poll

@@ -1,4 +1,4 @@
-//! Handles the events of the poll loop and of the io_uring ring.
+//! Handles the sockets of a load worker that are ready, as the poll loop or the io_uring ring reports them.
 
 use mio::{Token, event::Event};
 

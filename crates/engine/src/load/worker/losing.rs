@@ -1,4 +1,4 @@
-//! How a worker handles and reports lost connections.
+//! How a load worker handles and reports lost connections.
 
 use super::{Worker, stopping::WorkerStage};
 use crate::load::{

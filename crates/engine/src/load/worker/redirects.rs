@@ -1,6 +1,6 @@
-//! How a worker follows redirects. Requests that a node of a cluster temporarily refused are sent again: at once to
-//! another node, or later to the owner of the slot. Requests that were lost with a connection are errors, and are not
-//! sent again.
+//! How a load worker follows the redirects of a cluster. If a node refuses a request for now, the worker
+//! sends the request again: at once to another node, or later to the owner of the slot. If a request is lost
+//! with its connection, the worker counts an error and does not send the request again.
 //!
 //! ```text
 //! MOVED, ASK                                    ──► to the named node, at most 6 times

@@ -1,5 +1,5 @@
-//! The next action of a client after the replies to its batch. A client sends its next batch at once or after a pause,
-//! or opens a new connection.
+//! What a client of the load does after the replies to its batch. It sends the next batch, at once or after a
+//! pause, or opens a new connection.
 //!
 //! ```text
 //!  replies ──► think time ──► next batch      a session ends after the replies, or while its client is idle

@@ -1,4 +1,4 @@
-//! Decides when a worker writes requests, and which requests it writes.
+//! Decides when a load worker sends requests, and which requests it sends.
 
 use std::time::Duration;
 

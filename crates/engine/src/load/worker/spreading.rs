@@ -1,5 +1,5 @@
-//! How a worker sends to the nodes of a cluster. In a closed loop with a pipeline, a client's batch goes to
-//! one node. Otherwise, the batch is divided by node, and each part is written on the client's lane (its
+//! How a load worker sends to the nodes of a cluster. In a closed loop with a pipeline, a client's batch goes
+//! to one node. Otherwise, the batch is divided by node, and each part is written on the client's lane (its
 //! connection) to this node. The client is free again when all parts are answered.
 
 use super::{Worker, sending::TRIES};

@@ -1,4 +1,5 @@
-//! Decides when a worker stops sending, and when the worker ends. No other module decides whether a load stops.
+//! Decides when a load worker stops sending, and when its thread ends. Only this module decides whether a
+//! load stops.
 
 use std::{any::Any, io, sync::Arc};
 

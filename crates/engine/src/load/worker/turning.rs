@@ -1,4 +1,4 @@
-//! How a worker applies a change of the knobs.
+//! How a load worker applies a change of the knobs.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
-//! Work for which poll returns no event: sockets that still contain data after the few reads that a round
-//! allows, connections that have waited too long, and the time spent waiting for dataset records.
+//! The work of a load worker for which poll returns no event. Some sockets still contain data, because a
+//! round reads each socket only a few times. Some connections have waited too long. Some clients wait for
+//! records of a dataset.
 
 use super::Worker;
 use crate::{

@@ -1,4 +1,4 @@
-//! The channels of a receiver: which channels a conversation has, and how channels move to another node of a cluster.
+//! The channels to which a receiver subscribes, and how they move to another node of a cluster.
 
 use super::{MissingMessages, ReceiverDialog};
 use crate::{

@@ -1,4 +1,5 @@
-//! The commands of a receiver: the first commands on a new connection, and the commands that wait for messages.
+//! The commands that a receiver sends: the first commands on a new connection (such as SUBSCRIBE), and the
+//! commands that wait for messages (such as BLPOP).
 
 use super::{GROUP, PendingReply, ReceiverDialog};
 use crate::{
