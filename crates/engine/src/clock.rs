@@ -1,7 +1,7 @@
 //! redyno's only monotonic clock, in nanoseconds since the session began.
 //!
-//! Every timestamp in redyno is a `u64` of nanoseconds read from a [`Clock`], in a variable with a name that ends
-//! in `_ns`. Wall-clock time is used only for dates that are shown or sent.
+//! Every timestamp in redyno is a `u64` of nanoseconds from a [`Clock`]. The names of these variables end in
+//! `_ns`. redyno uses wall-clock time only for dates that it shows or sends.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

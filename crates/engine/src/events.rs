@@ -1,5 +1,5 @@
-//! The events of a session: a table with the fields, the name and the text of each event. The text is for people and is
-//! never parsed.
+//! The events of a session, such as a fork or a lost connection: a table with the fields, the name and the
+//! text of each event. redyno never parses the text.
 //!
 //! A new kind of event is a new row of the table. A recording contains the fields of an event, and not its text.
 //!

@@ -1,5 +1,5 @@
-//! The load engine of redyno, and the modules that it needs: quantities, statistics, protocols, workloads, knobs and
-//! probes.
+//! The load engine of redyno, and the modules that it needs: quantities, statistics, protocols, workloads,
+//! load settings and probes.
 //!
 //! The documentation of `redyno`, the top-level package, has an overview of all modules.
 

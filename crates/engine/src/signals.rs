@@ -1,4 +1,5 @@
-//! Turns signals into messages: a thread waits for signals and sends each signal to the receivers in this process.
+//! Turns signals of the operating system (such as SIGINT) into messages: a thread waits for signals and sends
+//! each signal to the receivers in this process.
 
 use std::{
     io,

@@ -1,7 +1,7 @@
-//! Formats quantities for people, and parses them.
+//! Formats quantities with units (`1.2 ms`, `64 KiB`) for people, and parses them.
 //!
-//! Every function returns a value with its unit. Latencies have three significant digits, and a non-zero value never
-//! becomes zero. Machine-readable output contains plain numbers, and does not use this module.
+//! Every function returns a value with its unit. Latencies have three significant digits, and a non-zero
+//! value never becomes zero. Machine-readable output contains plain numbers without this module.
 
 use std::time::Duration;
 

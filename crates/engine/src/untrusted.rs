@@ -7,8 +7,8 @@
 //! ```
 //! The result contains nothing that a terminal, a web page or the reader of a file would interpret instead of
 //! showing it. Control characters (C0, DEL, C1), marks that change the writing direction, and characters
-//! without a width appear as `\x1b` and `\u{202e}`. Long text is cut. If a text is cleaned a second time, it
-//! does not change any more.
+//! without a width appear as `\x1b` and `\u{202e}`. Long text is cut. Cleaning a text a second time does not
+//! change it.
 //!
 //! A test of the whole program checks that no other module turns bytes into text.
 

@@ -1,4 +1,4 @@
-//! The address of a server, before and after name resolution, and the credentials for the server.
+//! The address of a server, before and after the lookup of its host name, and the credentials for the server.
 
 use std::{fmt, net::SocketAddr, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! The pause before the next attempt to connect.
+//! The pause before the next attempt to connect to a server, after a failed attempt.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
-//! A cluster with an up-to-date topology. A thread requests the topology from one node at the start, and again whenever
-//! the topology may be outdated. Workers read the last known topology without a lock.
+//! Keeps the topology of a cluster (its nodes and slots) up to date. A thread requests the topology from one
+//! node at the start, and again whenever the topology may be outdated. Load workers read the last known
+//! topology without a lock.
 //!
 //! ```text
 //! MOVED, a lost connection, a slot without owner ──► stale ──► CLUSTER SLOTS of any node that answers ──► Topology

@@ -1,4 +1,4 @@
-//! Connects to an address before a deadline.
+//! Opens a connection to a server's address, and gives up at a deadline.
 
 use std::{
     io,

@@ -1,5 +1,5 @@
-//! The first commands on a new connection: authentication, protocol, database, client name. This module creates bytes
-//! and interprets replies; it uses no sockets.
+//! The first commands on a new connection: authentication, protocol, database, client name. This module
+//! creates the requests and interprets the replies. It uses no sockets.
 //!
 //! ```text
 //! load, ping      all steps at once ─► a reply each ─► done

@@ -1,4 +1,4 @@
-//! A connection for a few requests with a deadline, and the diagnosis of a server with which TLS fails.
+//! A connection to a server for a few requests with a deadline. If TLS fails, the module finds out why.
 
 use std::{
     io::{self, Read, Write},

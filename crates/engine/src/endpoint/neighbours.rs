@@ -1,5 +1,5 @@
-//! Finds the servers that are related to a given server: the nodes of its cluster, its replicas, or its primary and the
-//! primary's other replicas.
+//! Finds the servers that belong together with a given server: the nodes of its cluster, its replicas, or its
+//! primary and the primary's other replicas.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Chooses which node of a shard gets a read-only request. This module does no I/O; another thread sets the
-//! PING medians.
+//! Chooses which node of a shard (a primary and its replicas) gets a read-only request. This module does no
+//! I/O. Another thread sets the median PING times of the nodes.
 
 use std::{str::FromStr, sync::Arc};
 

@@ -4,8 +4,8 @@
 //! all Sentinels at once ──► SENTINEL GET-MASTER-ADDR-BY-NAME ──► the answer with the latest failover counts
 //!                     └───► SENTINEL MASTER ──► the state of the primary, from late answers too
 //! ```
-//! A Sentinel that does not answer causes only a short delay. A Sentinel gets the credentials of the servers only if
-//! the Sentinel requires a password.
+//! A Sentinel that does not answer causes only a short delay. redyno sends the servers' credentials to a
+//! Sentinel only if the Sentinel requires a password.
 
 use std::{
     collections::VecDeque,

@@ -1,6 +1,6 @@
-//! Counts redyno's connections that do not belong to the load, and the commands of those that do not belong to
-//! the control plane either (the part that polls the server's own figures). The figures of other clients leave
-//! these connections and commands out.
+//! Counts redyno's own connections and commands beside the load. redyno subtracts them from the server's
+//! figures, so that the figures of other clients do not include them. The commands of the control plane (the
+//! part that polls the server with INFO) are counted elsewhere.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,5 @@
-//! A connection for requests that are not part of the load. After each batch of requests, the replies are awaited.
+//! A connection for requests that are not part of the load. The caller sends a batch of requests and waits
+//! for all replies.
 
 use std::{
     io::{self, Read as _, Write as _},

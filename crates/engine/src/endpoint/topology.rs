@@ -1,11 +1,12 @@
-//! The nodes of a cluster, and which node owns each slot. Independent servers that store keys by consistent hash are
-//! treated as nodes too: each arc of their hash ring is a slot. This module does no I/O.
+//! The nodes of a cluster, and which node owns each slot. Several independent servers with keys by consistent
+//! hash are also stored as a topology: each server is a node, and each arc of the hash ring is a slot. This
+//! module does no I/O.
 //!
 //! ```text
 //! CLUSTER SLOTS ──► Layout: members and ranges of slots ──► Topology: each slot's node, by a number that stays
 //! ```
-//! A node's number stays the same for the whole session, also when the node leaves or its slots move. The node that the
-//! user named has the number 0. Two nodes with the same address are the same node.
+//! Each node has a number, which stays the same for the whole session, even when the node leaves or its slots
+//! move. The node that the user named has the number 0. Two nodes with the same address are the same node.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Identifies an unexpected server by its first bytes.
+//! If the server does not speak the expected protocol, finds out from its first bytes which kind of server it
+//! is.
 
 use super::{Party, ReachError, Target};
 use crate::{protocol::Dialect, untrusted};

@@ -1,4 +1,4 @@
-//! Targets as URIs.
+//! Parses the URI of a target server.
 //!
 //! ```text
 //! redis://[[user]:password@]host[:port][/db]          valkey:// likewise; IPv6 in brackets

@@ -1,4 +1,4 @@
-//! The reports and results of experiments.
+//! The events with the results of experiments, such as a sweep or a search for the highest rate.
 
 use std::fmt;
 

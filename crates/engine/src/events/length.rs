@@ -1,4 +1,5 @@
-//! The lengths of events, and which events begin and end the same activity.
+//! How long the activity behind an event took, and which events are the begin and the end of the same
+//! activity.
 
 use super::EventKind::{self, *};
 

@@ -1,4 +1,4 @@
-//! The result of a prefill, the phase that writes the keys of the workload.
+//! The event at the end of a prefill, the phase that writes the keys of the workload.
 
 use std::{collections::BTreeMap, fmt};
 

@@ -1,4 +1,4 @@
-//! The report of a level shift of a figure.
+//! The event of a level shift: a figure left its usual level.
 
 use std::fmt;
 

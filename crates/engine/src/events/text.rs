@@ -1,4 +1,4 @@
-//! Parts of the texts of events.
+//! Formats parts of the texts of events.
 
 use crate::units;
 

@@ -1,4 +1,4 @@
-//! The description of a gauge.
+//! The description of a gauge (a figure that is sampled from the server or its host).
 
 /// The properties of a gauge (a figure of the server or its host): a row of the table of gauges.
 #[derive(Debug, PartialEq)]

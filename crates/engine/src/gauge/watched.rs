@@ -1,7 +1,7 @@
-//! Which gauges are watched for level shifts (lasting changes), and how large a shift must be.
+//! Lists the gauges that redyno watches for level shifts (lasting changes), and how large a shift must be.
 //!
-//! Gauges that describe work are watched. Totals, settings, times since something happened and figures that grow with
-//! the data (keys, unsaved changes) are not watched.
+//! redyno watches gauges that describe work. It does not watch totals, settings, times since an event, and
+//! figures that grow with the data (keys, unsaved changes).
 
 use super::Gauge;
 

@@ -1,4 +1,4 @@
-//! The cores of this machine, from `/proc/stat`.
+//! Reads the CPU use of this machine's cores from `/proc/stat`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The disks of this machine, from `/proc/diskstats`.
+//! Reads the activity of this machine's disks from `/proc/diskstats`.
 
 use std::collections::HashMap;
 

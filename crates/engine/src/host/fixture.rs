@@ -1,4 +1,4 @@
-//! A replaced `/proc` and `/sys` for tests.
+//! An artificial `/proc` and `/sys` for tests of the figures of this machine.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! Memory, swap, transparent huge pages, and the clock source.
+//! Reads this machine's memory, swap, transparent huge pages and clock source.
 
 use super::{
     sample_builder::SampleBuilder,

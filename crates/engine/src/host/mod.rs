@@ -1,7 +1,6 @@
-//! Figures of this machine. Some figures describe redyno's own process: the CPU time of its threads, the
-//! waits of these threads for a core, the connections and the memory. Other figures describe the cores,
-//! memory, disks and network of the machine. If a server runs on the machine, the figures also describe the
-//! server's process and sockets.
+//! Samples the figures of this machine: its cores, memory, disks and network. Some figures describe redyno's
+//! own process: its connections, its memory, and the CPU time of its threads and their waits for a core. If a
+//! server runs on the machine, the figures also describe the server's process and sockets.
 //!
 //! ```text
 //! /proc, /sys ─► Draft: one part after the other ─► Sample ─► LocalServer: its process, its sockets ─► Sample

@@ -1,4 +1,5 @@
-//! Network interfaces, and the kernel's counters of TCP. All figures are those of redyno's network namespace.
+//! Reads the traffic of this machine's network interfaces, and the kernel's TCP counters. All figures are
+//! those of redyno's network namespace.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Finds the connections of this process, for servers without client names such as memcached.
+//! Finds redyno's own connections by their sockets. memcached needs this, because its clients have no names.
 
 use std::{collections::HashSet, fs, net::IpAddr};
 

@@ -6,8 +6,8 @@
 //!  asleep                 ...
 //! ```
 //! A query takes about a microsecond for two system calls: one reads the thread's clock, the other a `/proc`
-//! file that stays open. A thread that measures itself at the end of its tick (250 ms) gets the figures of
-//! exactly this tick. A separate thread that measures others would be late whenever no core is free.
+//! file that stays open. If a thread measures itself at the end of its tick (250 ms), it gets the figures of
+//! exactly this tick. A separate measuring thread would be late whenever no core is free.
 
 use std::{os::unix::fs::FileExt, time::Instant};
 

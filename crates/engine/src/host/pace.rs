@@ -1,5 +1,4 @@
-//! The schedule of a regular reading of `/proc` that is costly. The schedule limits the CPU time of the
-//! readings.
+//! Decides how often redyno reads a costly part of `/proc`, so that the readings take little CPU time.
 
 use super::own_thread;
 use crate::clock::SECOND_NS;

@@ -1,5 +1,5 @@
-//! The processes that use the cores: the names and the CPU use of all visible processes. Arguments and environments of
-//! processes are never read.
+//! Lists the processes that use this machine's cores: the names and the CPU use of all visible processes.
+//! redyno never reads the arguments or the environment of a process.
 
 use std::{collections::HashMap, fs};
 

@@ -1,4 +1,5 @@
-//! A sample under construction, with the counters of the previous sample.
+//! Builds a sample of this machine's figures from counters: the difference between now and the previous
+//! sample.
 
 use super::HostSample;
 use crate::gauge::{Gauge, Gauges};

@@ -1,4 +1,4 @@
-//! Samples of this machine, without a server.
+//! Takes samples of this machine's figures, without those of a server.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The TCP sockets of a port, from the kernel (sock_diag(7)). The query needs no privileges.
+//! Asks the kernel for this machine's TCP sockets on a port (sock_diag(7)). The query needs no privileges.
 //!
 //! ```text
 //! request: header 16, family, protocol, extensions, states, ports and addresses        one for each family

@@ -1,4 +1,4 @@
-//! The server's threads and its forked child, from `/proc/PID`.
+//! Reads the threads of a server on this machine, and its forked child, from `/proc/PID`.
 
 use std::collections::HashMap;
 

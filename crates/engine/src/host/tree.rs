@@ -1,5 +1,4 @@
-//! Files of `/proc` and `/sys`, and the numbers in these files. The files are below a root directory, which
-//! tests replace.
+//! Reads files of `/proc` and `/sys`, and the numbers in them. Tests use another root directory.
 
 use std::{
     fs::{self, File},

@@ -1,4 +1,4 @@
-//! Causes that delay programs: pressure (PSI), and the CPU limits of cgroups.
+//! Reads what delays programs on this machine: pressure (PSI), and the CPU limits of cgroups.
 
 use std::collections::{BTreeMap, VecDeque};
 

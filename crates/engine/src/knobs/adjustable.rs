@@ -1,4 +1,4 @@
-//! Settings in the form in which a user types them, a name and a value: `clients 200`, `rate max`, `weight GET 5`,
+//! Parses load settings as a user types them, a name and a value: `clients 200`, `rate max`, `weight GET 5`,
 //! `backlog shed`.
 
 use super::{

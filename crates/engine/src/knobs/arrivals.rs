@@ -1,4 +1,5 @@
-//! The times at which requests of an open loop are due, and the treatment of requests that cannot be sent in time.
+//! Two knobs of an open loop: the distribution of the arrivals (when requests are due), and what happens to
+//! requests that cannot be sent in time.
 
 use std::{fmt, str::FromStr, time::Duration};
 

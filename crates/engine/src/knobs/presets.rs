@@ -1,4 +1,4 @@
-//! Presets: named combinations of values for all knobs. These combinations are common in practice.
+//! Presets: common combinations of the load settings (knobs), each with a name.
 
 use super::{Arrivals, Knobs};
 use crate::workload::Workload;

@@ -1,4 +1,4 @@
-//! Lengths of time that are drawn at random: pauses of clients, and sessions.
+//! A knob with a random length of time: the pause of a client, or the time until it reconnects.
 
 use std::{fmt, str::FromStr};
 

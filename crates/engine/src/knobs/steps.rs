@@ -1,4 +1,4 @@
-//! The steps of knobs.
+//! The steps by which a knob becomes larger or smaller when the user presses a key.
 
 use crate::workload::Distribution;
 

@@ -1,7 +1,8 @@
-//! The thread that takes samples of this machine, and of the servers that run on it, once a second.
+//! The host probe: once a second, its thread samples the figures of this machine, and of the servers that run
+//! on it.
 //!
-//! The thread sends no requests to servers, so samples continue while a server does not answer. The process IDs of the
-//! servers come from the control plane, through [`ServerPid`].
+//! The thread sends no requests to servers, so samples continue while a server does not answer. The control
+//! plane (the part that polls servers with INFO) passes the process IDs of the servers through [`ServerPid`].
 
 use std::{
     collections::BTreeMap,

@@ -1,20 +1,20 @@
 //! The intrinsic probe measures how long the host interrupts a thread that never waits.
 //!
 //! A busy loop repeats the same small piece of work, and measures the time of each repetition (turn). The
-//! work always takes the same time, so a longer turn is a gap in which something else ran. Examples are the
-//! kernel, another process on the same core, and the hypervisor. `redis-cli --intrinsic-latency` measures the
-//! same gaps. Both programs read the clock once per turn.
+//! work always takes the same time. So if a turn is longer, something else ran in between: this is a *gap*.
+//! Examples are the kernel, another process on the same core, and the hypervisor. `redis-cli
+//! --intrinsic-latency` measures the same gaps. Both programs read the clock once per turn.
 //!
 //! | form | the loop runs | ends |
 //! |---|---|---|
 //! | on demand | all the time, on a whole core | after its length |
 //! | gentle | 5 ms out of every 50 ms | when it is turned off |
 //!
-//! In its gentle form, the loop runs in bursts. A burst is shorter than a scheduler's time slice, so the
-//! burst disturbs other threads little. Every tick (the 250 ms between two reports) has five bursts. Each
-//! burst begins at a random time within its 50 ms, because a periodic disturbance, such as a timer or a CPU
-//! quota, could otherwise always fall between two bursts. A gap that begins in a burst is measured to its
-//! end. A gap that begins between two bursts is not measured. About a tenth of all gaps begin in a burst.
+//! In its gentle form, the loop runs in bursts of 5 ms. A burst is shorter than a scheduler's time slice, so
+//! it hardly disturbs other threads. The probe reports every 250 ms (a tick), after five bursts. Each burst
+//! begins at a random time within its 50 ms. Otherwise, a periodic disturbance, such as a timer or a CPU
+//! quota, could always fall between two bursts. A gap that begins in a burst is measured to its end. A gap
+//! that begins between two bursts is not measured. About a tenth of all gaps begin in a burst.
 
 mod turn;
 

@@ -6,9 +6,9 @@
 //!  replica                  GET: old   GET: old   GET: the marker
 //! ```
 //! The lag begins with the primary's reply to SET. The lag ends when redyno sends the first GET that finds
-//! the marker. If a client that reads at once already finds the value, the lag is 0. Each replica has its own
-//! thread, so that a replica that hangs delays no other replica. All replicas together get at most ten
-//! markers a second. A marker has an expiry.
+//! the marker. If the first GET already finds the marker, the lag is 0. Each replica has its own thread, so a
+//! replica that hangs delays no other replica. redyno writes at most ten markers a second for all replicas
+//! together. A marker expires by itself.
 
 use std::{
     collections::BTreeSet,

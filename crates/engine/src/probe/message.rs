@@ -1,4 +1,4 @@
-//! The messages that a probe sends to its owner.
+//! The messages that a probe sends to its session, such as its regular report.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Probes: small measurements next to the load. Each probe has its own thread. *ping* measures like
+//! Probes: small measurements that run beside the load. Each probe has its own thread. *ping* measures like
 //! `redis-cli --latency`, and *intrinsic* like `redis-cli --intrinsic-latency`. *wake* measures how late a
 //! sleeping thread wakes up. *host* takes samples of this machine. *failover* measures how long failovers
 //! last, and *lag* measures how far replicas lag behind. *recall* measures the share of the nearest vectors
@@ -13,8 +13,7 @@
 //!  thread lag ───────┤
 //!  thread recall ────┘
 //! ```
-//! Probes send reports, and do not write recordings or draw on the screen. A probe ends when its handle is dropped, or
-//! when the receiver of its messages is gone.
+//! A probe ends when its handle is dropped, or when the receiver of its messages is gone.
 
 mod failover;
 mod host;

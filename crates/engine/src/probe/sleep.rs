@@ -1,4 +1,4 @@
-//! Sleeps until given times, as exactly as the system allows.
+//! How a probe's thread sleeps until a given time, as exactly as the system allows.
 //!
 //! | system | sleeps until | with |
 //! |---|---|---|

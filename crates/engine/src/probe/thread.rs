@@ -1,4 +1,4 @@
-//! A probe's thread, which has a name. When its handle is dropped, the thread is stopped and joined.
+//! The thread of a probe. When the thread's handle is dropped, the thread is stopped and joined.
 
 use std::{
     io,

@@ -1,9 +1,9 @@
-//! The wake probe: how late a thread that sleeps for 10 ms wakes up.
+//! The wake probe: a thread sleeps for 10 ms, and the probe measures how late the thread wakes up.
 //!
-//! The probe shows the delay that the scheduler, the hypervisor and other threads of this machine cause for
-//! any waiting thread, including redyno's own. Each sleep begins when the previous sleep has ended. If the
-//! machine freezes for a second, there is therefore only one sample, of one second. The probe causes about
-//! 100 wake-ups a second, as many as the ping probe.
+//! The scheduler, the hypervisor and other threads of this machine delay any waiting thread, including
+//! redyno's own threads. The probe shows this delay. Each sleep begins when the previous sleep has ended. So
+//! if the machine freezes for a second, there is only one sample, of one second. The probe causes about 100
+//! wake-ups a second, as many as the ping probe.
 
 use std::{io, sync::mpsc::Sender, time::Duration};
 

@@ -1,4 +1,4 @@
-//! The limits of replies that a decoder will read: the depth of nested lists, and the number of elements.
+//! Limits for replies that redyno decodes: the depth of nested lists, and the number of elements.
 
 use super::header::ProtocolError;
 

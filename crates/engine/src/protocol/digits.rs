@@ -1,4 +1,4 @@
-//! Converts numbers to decimal digits, eight digits at a time.
+//! Writes numbers as decimal digits into requests, eight digits at a time.
 
 /// How many digits the number in a key's name has.
 pub const KEY_DIGITS: usize = 12;

@@ -1,4 +1,5 @@
-//! Parses the header lines and the shortest replies of RESP. Defines the errors for invalid replies of all dialects.
+//! Parses the first lines of RESP replies, and the shortest replies. It also defines the errors for invalid
+//! replies of all protocols.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! Limits how many kinds of server errors are counted and reported separately.
+//! Limits how many different error codes of servers are counted and reported separately.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! The bytes of requests and replies: the dialects (the protocols of servers), the templates of requests, and
 //! the skipper that finds the ends of replies.
 //!
-//! This module uses no sockets and no clocks. Replies of the load are not decoded. A load generator only
-//! needs to know where a reply ends, and whether the reply is an error.
+//! This module uses no sockets and no clocks. redyno does not decode the replies of a load. A load generator
+//! only needs to know where a reply ends, and whether it is an error.
 
 mod bounds;
 mod dialect;

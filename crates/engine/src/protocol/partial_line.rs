@@ -1,4 +1,4 @@
-//! Stores the beginning of a line until a later read brings the end.
+//! Stores the beginning of a line of a reply until a later read brings the end.
 
 use super::header::{MAX_LINE, ProtocolError};
 

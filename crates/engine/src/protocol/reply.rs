@@ -1,4 +1,5 @@
-//! The kinds of replies, the parts of a reply that are counted separately, and the codes of errors.
+//! What the parsers of all protocols find in a reply: its kind (good, miss, error), its error code, and the
+//! parts that are counted separately.
 
 /// The kind of a complete reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

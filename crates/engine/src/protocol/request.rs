@@ -4,10 +4,10 @@
 //! *3\r\n$3\r\nSET\r\n$19\r\nredyno:000000000000\r\n$32\r\n … \r\n
 //! └───────────────────── piece ──── digits ───┴─────────┴ value ┴ piece
 //! ```
-//! The dialect determines the layout of a command, and the place at which the length of an argument is
-//! written. A slot of digits has twelve digits, like redis-benchmark's `__rand_int__`. A piece is copied in
-//! blocks of a fixed size, and the excess is cut off. A few vector moves cost less than the function call of
-//! an exact copy.
+//! The dialect (the server's protocol) decides the layout of a command, and where the length of an argument
+//! is written. A slot of digits has twelve digits, like redis-benchmark's `__rand_int__`. A piece is copied
+//! in blocks of a fixed size, and the excess is cut off. This costs less time than an exact copy, which needs
+//! a function call.
 
 mod making;
 

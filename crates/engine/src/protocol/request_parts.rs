@@ -1,4 +1,4 @@
-//! The parts of a request, the layout of these parts, and the interface that fills the request's slots.
+//! The parts of a request template, their layout, and the interface through which the slots are filled.
 
 use thiserror::Error;
 

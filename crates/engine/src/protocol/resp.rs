@@ -1,4 +1,5 @@
-//! Encodes commands in RESP, and returns the commands of the greeting.
+//! Encodes commands in RESP, and makes the first commands of a connection (AUTH, HELLO, SELECT, CLIENT
+//! SETNAME).
 
 use super::{
     ArgumentPart, GreetingCommand, GreetingParameters, GreetingRefusal,

@@ -5,11 +5,11 @@
 //!  Between ──┤                                              ├──► Between
 //!            └─ $n or *n: Inside, until nothing is open ────┘
 //! ```
-//! A list of elements is skipped by counting. A header of n elements adds n to the number of open elements,
-//! and the end of an element subtracts one. So nested lists need no stack. Their depth is limited only if a
-//! decoder will read the reply. RESP3 pushes and attributes are skipped, because they are not replies. Pushes
-//! are counted. A reply that contains an error, for example the reply to EXEC with the error of one command,
-//! counts as an error.
+//! The parser skips a list by counting. A header of n elements adds n to the number of open elements, and the
+//! end of an element subtracts one. So nested lists need no stack. Their depth is limited only in replies
+//! that redyno decodes. RESP3 pushes and attributes are skipped, because they are not replies. Pushes are
+//! counted. If a reply contains an error, the reply counts as an error. An example is the reply to EXEC with
+//! the error of one command.
 
 use memchr::memchr;
 

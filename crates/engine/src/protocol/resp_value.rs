@@ -1,4 +1,4 @@
-//! Decodes a complete reply of RESP2 or RESP3, for the few replies whose content is needed.
+//! Decodes a complete RESP2 or RESP3 reply. redyno decodes only the few replies whose content it needs.
 
 use super::{Dialect, Skipper, bounds::MAX_DEPTH};
 

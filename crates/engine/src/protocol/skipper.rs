@@ -1,4 +1,5 @@
-//! Finds the ends of replies in any dialect, across any number of reads, and does not store the replies.
+//! Finds where replies end in any protocol, even if a reply arrives in many reads. It does not store the
+//! replies.
 
 use super::{
     Reply, ReplyParts, ReplyPiece,

@@ -1,4 +1,5 @@
-//! Derives vectors from numbers. Vectors are not stored: a vector is computed again whenever it is needed.
+//! Computes the vectors of requests for vector search. A vector is not stored: it is computed from its number
+//! whenever it is needed.
 
 /// The largest number of dimensions of a vector.
 pub const MOST_DIMENSIONS: usize = 32_768;

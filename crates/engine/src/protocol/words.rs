@@ -1,4 +1,4 @@
-//! The words that differ in messages about Redis, memcached and HTTP.
+//! The words that redyno's messages use for each protocol (Redis, memcached and HTTP have different words).
 
 /// The words that messages to the user contain for servers of one dialect (protocol).
 #[derive(Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The usual level of a figure, and level shifts away from it.
+//! Finds level shifts: times in which a measured figure stays away from its usual level.
 //!
 //! ```text
 //!   values  ─► cells of 10 s, the last 10 minutes ─► usual level and spread
@@ -6,9 +6,9 @@
 //!            ▁▂▁▁▂▁▁▇█▇▇█▇▇▂▁▁▂                           ▼
 //!                   └─────┘ outside for 3 s: a shift, until the figure is inside for 3 s
 //! ```
-//! The values of a shift do not change the baseline. If a shift lasts for minutes, its level becomes the
-//! baseline. A baseline contains only the values of the last 10 minutes, so it follows a slow rise. For
-//! example, a figure that takes an hour to double has no shift.
+//! The usual level is called the *baseline*. The values of a shift do not change the baseline. If a shift
+//! lasts for minutes, its level becomes the baseline. A baseline contains only the values of the last 10
+//! minutes, so it follows a slow rise. For example, if a figure takes an hour to double, no shift is found.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! A distribution that is small enough to be stored for every quarter of a second of a long session.
+//! A distribution of latencies in little memory, so that one for every 250 ms of a long session can be
+//! stored.
 //!
 //! ```text
 //! Latency ──of──► Compact ──add──► Blend ──take──► Latency

@@ -1,4 +1,4 @@
-//! The result of a comparison between two sides. All kinds of measurements use this form.
+//! The result of a statistical comparison between two settings, A and B. All comparisons have this form.
 //!
 //! | measured | model |
 //! |---|---|

@@ -1,12 +1,13 @@
-//! A distribution in the form of HdrHistogram's plots, which show the latency over the percentile with a stretched
-//! tail.
+//! The points of HdrHistogram's plot of a latency distribution. The plot shows the latency for each
+//! percentile, with a stretched tail.
 //!
 //! ```text
 //!   nines  0         1         2         3         4      = log10 1 / (1 - quantile)
 //!   share  0 %      90 %      99 %    99.9 %   99.99 %
 //! ```
-//! Each further nine of the percentile (99 %, 99.9 %, …) has the same width, so the slowest of a million requests is as
-//! easy to read as the median. The axis is that of `hdrhistogram.github.io/HdrHistogram/plotFiles.html`.
+//! Each further nine of the percentile (99 %, 99.9 %, …) has the same width. So the slowest of a million
+//! requests is as easy to read as the median. The axis is that of
+//! `hdrhistogram.github.io/HdrHistogram/plotFiles.html`.
 
 use super::{Latency, latency::ENOUGH_ABOVE};
 

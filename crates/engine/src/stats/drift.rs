@@ -6,15 +6,16 @@
 //!    · ·  ··  · ·
 //!           ··  ·····  drift: longer series differ more, and series that are further apart differ even more
 //! ```
-//! Seconds of one run are not independent of each other, so an interval from their spread alone is far too narrow. Each
-//! series is modelled as a *local level*: white noise on a level that follows a random walk (Harvey, "Forecasting,
-//! structural time series models and the Kalman filter", 1989, 2.3 and 3.4). Seconds are first grouped into ten blocks,
-//! which removes most of the correlation between neighbours. A single series does not show how large the random walk is
-//! in comparison with the noise. For example, if the random walk between two minutes is as large as the noise, the walk
-//! is hardly visible within either minute. So the ratio of the walk to the noise is not estimated. Instead, ratios from
-//! 0 to 256 are weighted by how well they explain both series. (The weight is the diffuse likelihood from the Kalman
-//! filter, with the scale of the noise integrated out.) The distribution of the difference is a mixture of one Student
-//! distribution per ratio (model averaging: Hoeting, Madigan, Raftery and Volinsky, Statistical Science 14(4), 1999).
+//! Seconds of one run are not independent of each other, so an interval from their spread alone is far too
+//! narrow. Each series is modelled as a *local level*: white noise on a level that follows a random walk
+//! (Harvey, "Forecasting, structural time series models and the Kalman filter", 1989, 2.3 and 3.4). Seconds
+//! are first grouped into ten blocks, which removes most of the correlation between neighbours. A single
+//! series does not show how large the random walk is in comparison with the noise. For example, a walk from
+//! one minute to the next may be as large as the noise and hardly be visible within each minute. So the ratio
+//! of the walk to the noise is not estimated. Instead, ratios from 0 to 256 are weighted by how well they
+//! explain both series. (The weight is the diffuse likelihood from the Kalman filter, with the scale of the
+//! noise integrated out.) The distribution of the difference is a mixture of one Student distribution per
+//! ratio (model averaging: Hoeting, Madigan, Raftery and Volinsky, Statistical Science 14(4), 1999).
 //!
 //! The tests of [`seconds`](super::seconds) verify the coverage of the mixture for three kinds of seconds:
 //! autocorrelated seconds, a random walk, and 1/f drift.

@@ -1,4 +1,4 @@
-//! Distributions for tests.
+//! Latency distributions for tests.
 
 use super::{Latency, Recorder};
 

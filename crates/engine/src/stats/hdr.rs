@@ -1,11 +1,12 @@
-//! Writes and reads HdrHistogram's V2 text format. The text contains compressed cells, and HDR tools in other languages
-//! can read the text.
+//! Writes and reads latency distributions in HdrHistogram's V2 text format. HdrHistogram's tools in other
+//! languages can read this text.
 //!
 //! ```text
 //! base64( cookie, length, zlib( cookie, length, offset, digits, lowest, highest, ratio, counts… ) )
 //! ```
-//! A text may be malicious: 60 bytes can claim a histogram of gigabytes. So decoding builds no histogram, and limits
-//! the number of unpacked bytes and cells. The sizes that a text claims do not change these limits.
+//! A text may be malicious: 60 bytes can claim a histogram of gigabytes. So the decoder builds no histogram,
+//! and limits the number of unpacked bytes and cells. The sizes that a text claims do not change these
+//! limits.
 
 use std::{cell::RefCell, io::Read};
 

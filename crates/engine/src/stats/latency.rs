@@ -1,4 +1,4 @@
-//! A completed distribution of latencies, which consists of the non-empty cells in order and of the exact count, sum,
+//! A finished distribution of latencies: its non-empty histogram cells in order, and the exact count, sum,
 //! minimum and maximum.
 //!
 //! A quarter of a second of load fills only a few hundred of the 27 000 cells of a [`Recorder`](super::Recorder). So

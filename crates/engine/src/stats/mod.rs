@@ -1,8 +1,8 @@
-//! Distributions of latency. A [`Recorder`] counts latencies, and a compact [`Latency`] stores and merges them.
+//! Distributions of latencies, and the statistics of comparisons. A [`Recorder`] counts latencies. A
+//! [`Latency`] stores a distribution in little memory, and can be merged with others.
 //!
-//! This module does no I/O and reads no clock. Values are nanoseconds with three significant digits, as in
-//! HdrHistogram, from 1 ns to [`HIGHEST_NS`]. Higher values are counted as over range, and their maximum is
-//! exact.
+//! This module does no I/O and reads no clock. Values are nanoseconds from 1 ns to [`HIGHEST_NS`], with three
+//! significant digits as in HdrHistogram. Higher values are counted as over range. Their maximum is exact.
 
 pub mod baseline;
 mod buckets;

@@ -2,13 +2,13 @@
 //! difference.
 //!
 //! A pair consists of one period of each setting, one right after the other. The difference of a pair is the
-//! difference between the logarithms of its two values. From any two of these differences, a mean is
-//! computed. The estimate is the median of all these means (Hodges and Lehmann, Annals of Mathematical
-//! Statistics 34, 1963). The ends of the confidence interval are two of the means. The distribution of the
-//! signed-rank sum determines which two (Tukey; Hollander and Wolfe, "Nonparametric Statistical Methods", 2nd
-//! ed. 1999, 3.2 to 3.4). A single stall in one of the pairs does not decide the result. The method makes no
-//! assumption about the noise, except that it is symmetric. The order of the settings alternates, so the sign
-//! of a drift alternates too.
+//! difference between the logarithms of its two values. For every two of these differences, the module
+//! computes their mean. The estimate is the median of all these means (Hodges and Lehmann, Annals of
+//! Mathematical Statistics 34, 1963). The ends of the confidence interval are two of the means, chosen by the
+//! distribution of the signed-rank sum (Tukey; Hollander and Wolfe, "Nonparametric Statistical Methods", 2nd
+//! ed. 1999, 3.2 to 3.4). A single stall in one of the pairs does not decide the result. The method assumes
+//! only that the noise is symmetric. The order of the settings alternates, so the sign of a drift alternates
+//! too.
 
 use super::comparison::{Better, CLOSE, Comparison, SMALLEST};
 

@@ -1,4 +1,5 @@
-//! The percentile table of HdrHistogram's tools (`outputPercentileDistribution` of the Java original).
+//! The percentile table of a latency distribution, as HdrHistogram prints it (`outputPercentileDistribution`
+//! in Java).
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,7 @@
-//! The dense histogram into which a measuring thread writes.
+//! The histogram in which a thread counts the latencies that it measures.
 //!
-//! The histogram never allocates after its creation. The histogram computes no percentiles; [`Latency`] computes them.
+//! The histogram allocates memory only when it is created. It computes no percentiles; [`Latency`] computes
+//! them.
 
 use hdrhistogram::Histogram;
 

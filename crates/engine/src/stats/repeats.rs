@@ -1,9 +1,9 @@
 //! Compares two settings by repeated runs with each setting. The settings differ if the difference between
 //! them is larger than the differences that chance causes between runs with the same setting.
 //!
-//! Each run is one value. The logarithms of both sides are assumed to have the same variance (Student's two-sample
-//! t-test). This variance includes effects on a whole run, such as memory placement or temperature, which a single run
-//! cannot show.
+//! Each run is one value. The logarithms of both sides are assumed to have the same variance (Student's
+//! two-sample t-test). Some effects, such as memory placement or temperature, shift a whole run. This
+//! variance includes them, and the spread within a single run does not.
 
 use super::{
     comparison::{Better, CLOSE, Comparison},

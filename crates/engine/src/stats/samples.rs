@@ -1,5 +1,5 @@
-//! A list of latencies for a thread with few samples per tick (250 ms). For such a thread, reading and
-//! clearing all cells of a [`Recorder`](super::Recorder) would take too long.
+//! A list of latencies, for a thread that measures few of them per tick (250 ms). Reading and clearing all
+//! cells of a [`Recorder`](super::Recorder) would take this thread too long.
 
 use super::{HIGHEST_NS, Latency, recorder::cell_end};
 

@@ -1,15 +1,16 @@
-//! Searches for the highest load that meets a limit. The result of a single trial may be wrong.
+//! Searches for the highest load whose latency stays within a limit, although the result of a single trial
+//! may be wrong.
 //!
 //! ```text
 //!  load   ├──────────────────────────●────────○──────┤
 //!                               lower bound  upper bound     short trials narrow the bounds, full trials confirm them
 //! ```
 //! Loads are classified as in MLRsearch (RFC 9971, 6 and appendix A). The full trials at a load last 6 s in
-//! all (`WHOLE_S`), and at most half of this time (`EXCEED`) may be bad. If more is bad, the load is an upper
-//! bound. A load is a lower bound if the bad share cannot exceed `EXCEED` even if all missing trials are bad.
-//! A good short trial cancels a bad short trial, and only bad full trials make an upper bound. In the RFC, a
-//! trial is bad if packets are lost. Here, a trial is bad if a percentile exceeds its limit. The tests verify
-//! how often the search finds the true value.
+//! all (`WHOLE_S`). At most half of this time (`EXCEED`) may be bad. If more of the time is bad, the load is
+//! an upper bound. If the bad share cannot exceed `EXCEED` any more, even if all missing trials are bad, the
+//! load is a lower bound. A good short trial cancels a bad short trial, and only bad full trials make an
+//! upper bound. In the RFC, a trial is bad if packets are lost. Here, a trial is bad if a percentile exceeds
+//! its limit. The tests verify how often the search finds the true value.
 
 /// The share of bad time that a lower bound may have.
 const EXCEED: f64 = 0.5;

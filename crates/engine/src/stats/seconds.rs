@@ -1,5 +1,5 @@
-//! Compares two series of seconds. The result says whether the difference between the series is larger than what chance
-//! and a drift of the machine can explain.
+//! Compares two series of measured seconds. The result says whether chance and a drift of the machine can
+//! explain the difference between the series.
 //!
 //! ```text
 //!   baseline   ·· · ·· ·                  each dot is a second
@@ -7,15 +7,15 @@
 //! ```
 //! The difference between the series is the difference between their means. Replies per second are averaged
 //! directly, and latencies by their logarithms, so that one stall does not decide the result. The module
-//! `drift` computes the confidence interval of the difference. This interval accounts for seconds that depend
-//! on each other, and for a possible drift. The interval contains the true difference in 97.5 of 100 pairs of
-//! series. A common slope of both series may explain so much of the difference that the rest is unclear, or
-//! has the opposite sign. The verdict then names drift as the reason.
+//! `drift` computes the confidence interval of the difference. This interval takes into account that seconds
+//! depend on each other, and that the machine may drift. It contains the true difference in 97.5 of 100 pairs
+//! of series. If both series rise or fall with the same slope, this slope may explain so much of the
+//! difference that the rest is unclear or has the opposite sign. The verdict then names drift as the reason.
 //!
-//! A difference counts if it is at least 2 % and its interval excludes zero. Two series of the same run are reported as
-//! different in fewer than 5 of 100 pairs, even if their seconds depend on each other. The tests verify this limit of 5
-//! of 100 pairs. If a drift may explain the difference but noise alone does not explain it, the verdict says so. More
-//! seconds then do not help, but measuring the settings in alternation does.
+//! A difference counts if it is at least 2 % and its interval excludes zero. Two series of the same run are
+//! reported as different in fewer than 5 of 100 pairs, even if their seconds depend on each other. The tests
+//! verify this limit. If noise alone does not explain the difference but a drift may, the verdict says so.
+//! More seconds then do not help. Measuring the two settings in alternation helps.
 
 use super::{
     comparison::{Better, CLOSE, Comparison, Reason, SMALLEST, TOUCHES, Verdict},

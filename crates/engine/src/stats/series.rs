@@ -1,4 +1,4 @@
-//! A series of values in order, which uses bounded memory for any number of values.
+//! Stores a series of measured values in order. Its memory is bounded for any number of values.
 
 /// The number of values at which neighbours are merged in pairs. A long series keeps at least half of this number of
 /// values.

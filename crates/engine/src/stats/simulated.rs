@@ -1,4 +1,4 @@
-//! Simulated series of seconds for tests. As on real machines, the seconds depend on each other and drift.
+//! Simulated series of seconds for tests. The seconds depend on each other and drift, as on real machines.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -1,4 +1,4 @@
-//! A distribution in coarse steps, for a bar chart.
+//! A latency distribution in coarse steps, for a bar chart.
 
 use super::Latency;
 

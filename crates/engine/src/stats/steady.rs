@@ -1,4 +1,5 @@
-//! Checks whether a series is steady, which means that the mean of its values is known precisely enough.
+//! Checks whether a series of measured values is steady. A series is steady if the mean of its values is
+//! known precisely enough.
 //!
 //! Consecutive values depend on each other, so n values are worth n(1−ρ)/(1+ρ) independent values. Here, ρ is the
 //! correlation of neighbouring values (lag 1), corrected for the bias of short series (Marriott and Pope, Biometrika

@@ -1,4 +1,4 @@
-//! Student's distribution.
+//! Student's t-distribution, for confidence intervals.
 
 use std::f64::consts::FRAC_2_PI;
 

@@ -1,12 +1,14 @@
-//! The JSON form of a distribution, which contains readable figures, and all cells as compressed HDR text.
+//! The JSON form of a latency distribution: readable figures, and all histogram cells as compressed text of
+//! HdrHistogram.
 //!
 //! ```text
 //! {"count":3,"sum_ns":1200,"min_us":0.3,"mean_us":…,"p50_us":…,…,"p9999_us":…,"max_us":…,"over_range":1,"hdr":"HISTF…"}
 //! ```
-//! A percentile with fewer than ten samples above it is omitted. The field `over_range` is omitted if it is 0. The HDR
-//! text is base64 of HdrHistogram's V2 deflate encoding with values in nanoseconds, so HDR tools in other languages can
-//! read the text. The text of an empty distribution is empty. A [`coarse`] text has larger cells, but the figures
-//! beside it are exact. A reader takes the cells from the text, and the exact figures from the other fields.
+//! A percentile with fewer than ten samples above it is omitted. The field `over_range` is omitted if it is
+//! 0. The field `hdr` is base64 of HdrHistogram's V2 deflate encoding with values in nanoseconds, so
+//! HdrHistogram's tools in other languages can read it. It is empty for an empty distribution. A [`coarse`]
+//! text has larger cells, but the other fields are exact. A reader takes the cells from `hdr`, and the exact
+//! figures from the other fields.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 

@@ -1,4 +1,5 @@
-//! The universal scalability law describes how throughput grows with concurrency, and where throughput stops growing.
+//! Fits the universal scalability law to measurements. The law describes how throughput grows with
+//! concurrency, and where it stops growing.
 //!
 //! ```text
 //!   X(N) = λN / (1 + σ(N−1) + κN(N−1))            ┌── the knee, N* = √((1−σ)/κ)

@@ -1,5 +1,5 @@
-//! The placeholder `{cas}` stands for memcached's CAS number of an item, which comes from the reply to the previous
-//! step. The step with `{cas}` changes the item only if the item still has this number.
+//! The placeholder `{cas}` of a workload: memcached's CAS value of an item, taken from the reply to the
+//! previous step. The server changes the item only if the item still has this value.
 //!
 //! ```text
 //!  gets k ──► VALUE k 0 32 1234 ──► cas k 0 0 32 1234 ──► STORED, or EXISTS where another was faster

@@ -1,5 +1,4 @@
-//! Draws the keys of requests at random. Each set of keys has a [`Distribution`], which is prepared when a program is
-//! compiled.
+//! Draws the keys of requests at random. Each set of keys has a [`Distribution`], such as Zipf.
 //!
 //! Each client has its own random state.
 

@@ -1,4 +1,4 @@
-//! The table of commands, `commands.txt`: where the keys of each command are, and what is known of the command.
+//! The table of Redis commands, `commands.txt`: where the keys of each command are, and its other properties.
 
 use std::{collections::HashMap, sync::LazyLock};
 

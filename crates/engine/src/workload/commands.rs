@@ -1,4 +1,4 @@
-//! Which replies to a command are misses, and which keys a command writes.
+//! Decides for a command of a workload which replies are misses, and which keys it writes.
 
 use super::{command_keys::keys_of, command_traits::command_traits};
 

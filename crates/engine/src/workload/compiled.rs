@@ -1,4 +1,4 @@
-//! The parsed text of a workload.
+//! The parsed text of a workload: its steps, keys and values.
 
 use std::{collections::BTreeSet, fmt, sync::OnceLock};
 

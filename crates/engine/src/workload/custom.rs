@@ -1,4 +1,4 @@
-//! A workload of commands from the command line. Each argument is a word that is sent unchanged except for its
+//! A workload of commands from the command line. redyno sends each argument unchanged, except for its
 //! placeholders.
 //!
 //! ```text

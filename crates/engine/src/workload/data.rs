@@ -1,4 +1,5 @@
-//! The data of a workload. Presets, workload files and recordings contain this data.
+//! The definition of a workload: its operations, keys and values. Presets, workload files and recordings
+//! contain such a definition.
 
 use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 

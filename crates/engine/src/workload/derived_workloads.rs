@@ -1,4 +1,4 @@
-//! Derives workloads from another workload: with only some of its operations, or with its commands in batches.
+//! Makes a new workload from a given one: with only some of its operations, or with its commands in batches.
 
 use super::{Operation, Together, Workload, WorkloadError};
 

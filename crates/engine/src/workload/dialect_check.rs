@@ -1,4 +1,5 @@
-//! Checks whether a dialect supports the commands of a workload, and decides which replies are misses.
+//! Checks whether the server's protocol (dialect) supports the commands of a workload, and decides which
+//! replies are misses.
 
 use super::{
     KeyForm, KeyNames, Misses, Together, Workload, WorkloadError, cas, commands,

@@ -1,7 +1,8 @@
 //! Key distributions: how often each key of a set is drawn.
 //!
-//! Workload files and recordings contain a distribution as a text, `"zipfian 1.1"`, or as a table, `{ zipfian = 1.1 }`.
-//! A name without parameters selects the default parameters. A [`Chooser`](super::chooser::Chooser) draws the keys.
+//! Workload files and recordings contain a distribution as a text, `"zipfian 1.1"`, or as a table, `{ zipfian
+//! = 1.1 }`. If the text is only a name, the distribution has its default parameters. A
+//! [`Chooser`](super::chooser::Chooser) draws the keys.
 
 use std::{fmt, ops::Range, str::FromStr};
 

@@ -1,4 +1,4 @@
-//! The error of a workload.
+//! The errors of a workload: what is wrong in a workload file or option, and where.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Estimates the data on a server after a workload has written every key that it may write.
+//! Estimates how much data is on the server after a workload has written all its keys.
 
 use std::collections::BTreeMap;
 

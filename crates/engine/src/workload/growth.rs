@@ -5,9 +5,9 @@
 //!  answered   0  2  1  5                    the same, in the order of the replies: 3, 4 and 6 are in flight
 //!                       ▲ the newest
 //! ```
-//! A key can be drawn after the reply to its insert has arrived. If the insert failed or was lost, the key is never
-//! drawn. The last [`KEPT`] new keys are stored in the order of their replies, without a lock. Older keys are ordered
-//! by their numbers.
+//! Requests can use a new key as soon as the reply to its insert has arrived. If the insert failed or was
+//! lost, no request uses the key. The last [`KEPT`] new keys are stored in the order of their replies,
+//! without a lock. Older keys are ordered by their numbers.
 
 use std::sync::{
     Arc, OnceLock,

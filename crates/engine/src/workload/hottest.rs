@@ -1,4 +1,4 @@
-//! Computes in closed form which share of all draws the hottest keys get.
+//! Computes from the key distribution which share of all requests the hottest keys get.
 
 use std::{f64::consts, ops::Range};
 

@@ -1,13 +1,12 @@
-//! Adds the sets of keys and kinds of values that steps define themselves: `{key zipfian 1.1}`, `{value 64..1024}`.
-//! Steps can also contain placeholders of other tools.
+//! Adds the sets of keys and kinds of values that the commands of a workload define themselves: `{key zipfian
+//! 1.1}`, `{value 64..1024}`. Commands can also contain placeholders of other tools.
 //!
 //! ```text
 //!  {key zipfian 1.1}   ──► the keys "key zipfian 1.1": those of `key` with this distribution
 //!  {value 64..1024}    ──► the values "value 64..1024"
 //!  __rand_int__        ──► the keys "__rand_int__": numbers alone, without a prefix
 //! ```
-//! The text between the braces becomes the name of a set or kind in the workload, so steps refer to sets and kinds only
-//! by name.
+//! The text between the braces becomes the name of a set of keys or a kind of values in the workload.
 
 use std::collections::BTreeMap;
 

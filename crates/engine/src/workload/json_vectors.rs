@@ -1,5 +1,5 @@
-//! Finds vectors and names in the JSON of HTTP: the query or the document in a request, and the hits in a reply of
-//! Elasticsearch or OpenSearch.
+//! Reads vectors and document names from the JSON of Elasticsearch and OpenSearch: from the query or document
+//! in a request, and from the hits in a reply.
 
 use memchr::memmem;
 use serde_json::Value;

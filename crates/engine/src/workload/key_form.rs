@@ -1,4 +1,4 @@
-//! The format of the number in a key's name.
+//! The format of the number in the names of a workload's keys.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! The names of a load's keys. A name begins with the prefix of a run, or with a prefix chosen by the user.
+//! The names of a load's keys. A name begins with the prefix of the run, or with a prefix that the user
+//! chose.
 //!
 //! ```text
 //! redyno:4g7k2m9q:000000000042            the key number 42 of the run 4g7k2m9q, in a set without a prefix

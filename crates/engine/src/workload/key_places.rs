@@ -1,6 +1,6 @@
-//! Finds the keys in the bytes of an operation. The slot of the first key decides which node of a cluster gets the
-//! operation, and all keys must have the same slot. If a consistent hash divides the keys among several servers, an
-//! operation can have only one key.
+//! Finds the keys in the bytes of an operation. The slot of the first key decides which node of a cluster
+//! gets the operation. All keys of the operation must have the same slot. If a consistent hash divides the
+//! keys among several servers, an operation can have only one key.
 
 use super::{
     Operation, OutgoingRequests, Together, Trace, Workload, WorkloadError,

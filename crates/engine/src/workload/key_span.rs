@@ -1,4 +1,5 @@
-//! The keys that a load may have written. redyno removes exactly these keys.
+//! The keys that a load may have written: the sets of keys, with their formats and numbers. redyno removes
+//! exactly these keys.
 
 use std::{cmp::Ordering, ops::Range};
 

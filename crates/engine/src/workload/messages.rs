@@ -1,12 +1,12 @@
-//! The messages of a workload with receivers: the number and the times of the messages on each channel, and the stamps
-//! in the messages.
+//! The stamps in the messages that a load sends to subscribers and other receivers. A receiver computes the
+//! delivery time and finds lost messages from the stamp.
 //!
 //! ```text
 //!  mark and number of the message on its channel . time of sending in ns . number of the channel ;
 //!  "8162774324609065.8812345678.3;…"
 //! ```
-//! The time in a stamp is the time of the encoding, just before the write. If a sender is late, the delay is therefore
-//! part of the operation's response time, and not of the delivery time. This also applies to open loops.
+//! The time in a stamp is taken just before the client writes the message. So if the client sends late, the
+//! delay is part of the operation's response time and not of the delivery time.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 

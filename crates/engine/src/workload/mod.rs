@@ -1,12 +1,12 @@
-//! The requests of a load: weighted operations, keys, values.
+//! What a load requests: weighted operations, keys, values.
 //!
 //! ```text
 //!  Workload (data: a preset, a recording) ──compile──► Program (what workers run) ── + Draws ──► request bytes
 //!     └── its Setup ──compile──► each SetupCommand (what the control plane runs once before)
 //! ```
-//! This module uses no sockets. It uses a clock only for the date of `{now}`. It also reads workload files and
-//! datasets. A program turns random numbers into the bytes of requests, and the module [`load`](crate::load) sends
-//! these bytes.
+//! A program turns random numbers into the bytes of requests, and the module [`load`](crate::load) sends
+//! these bytes. This module also reads workload files and datasets. It uses no sockets, and a clock only for
+//! the date of `{now}`.
 
 #[macro_use]
 mod error;

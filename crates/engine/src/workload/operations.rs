@@ -1,4 +1,5 @@
-//! The operations of a program: their names, their requests on the wire, and the counting of their replies.
+//! The operations of a compiled workload: their names, their requests as bytes, and how their replies are
+//! counted.
 
 use super::{Misses, Operation, Together, commands, dialect_check, step::CommandStep};
 use crate::protocol::{Dialect, ReplyParts};

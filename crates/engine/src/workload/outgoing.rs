@@ -1,4 +1,5 @@
-//! The requests that will be written next: encoded bytes, and large values that are not copied out of their pool.
+//! The encoded requests that a client writes next. Large values are not copied: they are written from their
+//! pool of bytes.
 //!
 //! ```text
 //!  bytes    *3 … $70000\r\n│\r\n*3 … $70000\r\n│\r\n

@@ -1,5 +1,4 @@
-//! The parameters of a workload: named numbers and words of a workload file, which the option `--set NAME=VALUE`
-//! changes.
+//! The parameters of a workload file: named numbers and words. The option `--set NAME=VALUE` changes them.
 
 use std::{
     collections::BTreeMap,

@@ -1,5 +1,5 @@
-//! The prefill writes the keys that a workload reads, before the measurement begins. Each step of the prefill runs once
-//! for every key of a set.
+//! The prefill of a workload: before the measurement, the load writes the keys that the workload reads. Each
+//! command of the prefill runs once for every key of a set.
 
 use std::{collections::BTreeSet, ops::Range};
 

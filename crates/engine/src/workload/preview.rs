@@ -1,4 +1,4 @@
-//! Creates a preview of the requests of a run, without a connection to a server.
+//! Shows what a workload will send, without a connection to a server.
 //!
 //! ```text
 //!  Workload ──compile──► Program ──► a few requests, the shares and the bytes of the operations

@@ -1,10 +1,11 @@
-//! A program builds the requests of a load. A program is compiled from a workload, a number of keys and a size of
-//! values.
+//! A program is a compiled workload: it builds the requests of a load. It is compiled for a number of keys
+//! and a size of values.
 //!
 //! ```text
 //!  Draws ──► which operation ──► its template ──► its keys, numbers and values ──► bytes
 //! ```
-//! [`Draws`] contains all state that decides the requests of a client, so a copy of the draws repeats the same batch.
+//! [`Draws`] contains all random state of a client. So a client that continues from a copy of its draws
+//! repeats the same batch.
 
 mod filling;
 mod numbering;

@@ -4,7 +4,7 @@
 //!  SET doc:__field:id__ __record__              ──► GET doc:7             $17 {"id":"7", …}
 //!  HSET doc:__field:id__ title __field:title__  ──► HMGET doc:7 title     *1 $5 seven
 //! ```
-//! Replies are compared byte for byte, because RESP2 encodes the same reply always in the same way.
+//! RESP2 encodes the same reply always in the same way, so redyno compares replies byte for byte.
 
 use super::{
     Dataset, DatasetError, Workload, WorkloadError,

@@ -1,4 +1,4 @@
-//! Formats encoded requests as one line for people.
+//! Shows an encoded request as one readable line.
 
 use super::{Operation, Together};
 use crate::{

@@ -1,4 +1,5 @@
-//! Requests that are complete before the run, for instance from a file in the format of another tool.
+//! A workload of requests that are encoded before the run, for instance from a file in the format of another
+//! tool.
 
 use std::sync::Arc;
 

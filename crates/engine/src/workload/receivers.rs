@@ -1,4 +1,5 @@
-//! The receivers of a workload: connections that receive the messages of its operations.
+//! The receivers of a workload: connections that receive the messages of its operations, such as subscribers
+//! of channels.
 //!
 //! ```text
 //!  [receivers]                 clients ── PUBLISH {channel} "{stamp}…" ──► server ──► 10 receivers

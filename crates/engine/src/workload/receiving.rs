@@ -1,4 +1,4 @@
-//! Checks the receivers of a workload.
+//! Checks the receivers that a workload file defines (the connections that receive its messages).
 
 use super::{
     Keyset, MAX_RECEIVERS, ReceiverKind, Receivers, Workload, WorkloadError,

@@ -1,4 +1,4 @@
-//! Connects a workload with a dataset: finds the parts of records in steps, and opens the file.
+//! Connects a workload with its dataset: finds the placeholders for parts of records, and opens the file.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Finds searches for nearest vectors among the vectors of a dataset, and their exact neighbours.
+//! Finds a workload's searches for nearest vectors in a dataset, and computes their exact neighbours.
 //!
 //! ```text
 //!  weight 0:  VADD sift FP32 __field:vector__ __field:id__     ──► all vectors of the file, and their names

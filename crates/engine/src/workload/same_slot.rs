@@ -1,11 +1,11 @@
-//! Finds the next key of a set in the same slot of a cluster.
+//! Finds the next key of a set that has the same cluster slot as a given key.
 //!
 //! ```text
 //!  712345 ──► checksum of its digits ──► the next number with this checksum, in blocks of 100 000 numbers
 //! ```
-//! The slot of a name is a CRC16 without a start value, which is linear. So two names that differ only in
-//! their digits have the same slot if the checksums of the digits are equal. The text around the digits has
-//! no effect. One table of all five-digit endings, ordered by checksum, is enough for all sets of keys.
+//! The slot of a name is a CRC16 without a start value, which is linear. So if two names differ only in their
+//! digits and the checksums of the digits are equal, the names have the same slot. The text around the digits
+//! has no effect. One table of all five-digit endings, ordered by checksum, is enough for all sets of keys.
 
 use std::{ops::Range, sync::LazyLock};
 

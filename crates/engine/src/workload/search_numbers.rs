@@ -1,4 +1,4 @@
-//! The numbers that knobs can change in searches for nearest vectors, while the load runs.
+//! The numbers in searches for nearest vectors that a user can change while the load runs.
 
 use std::{cmp::Reverse, ops::Range};
 

@@ -1,4 +1,4 @@
-//! The share of one worker or machine in a load that several workers or machines carry out together.
+//! The share of one worker, or of one machine, in the clients, requests and new keys of a load.
 
 use serde::{Deserialize, Serialize};
 

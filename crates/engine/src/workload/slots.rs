@@ -1,4 +1,4 @@
-//! Fills the slots of a template: the places for keys, numbers and values.
+//! Fills the slots of a request template: the places for keys, numbers and values.
 
 use std::sync::Arc;
 

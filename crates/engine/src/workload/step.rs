@@ -1,4 +1,4 @@
-//! A step of an operation: a command with placeholders in its words.
+//! A step of a workload's operation: one command, with placeholders in its words.
 
 use super::{Portion, command_traits, commands};
 use crate::{protocol::Derived, untrusted};

@@ -1,4 +1,4 @@
-//! The syntax of a step: words, quotes, and placeholders in braces or between underscores.
+//! The syntax of a workload's commands: words, quotes, and placeholders in braces or between underscores.
 
 use super::{
     MAX_VALUE_SIZE, OperationOrder, Portion, Workload, inline,

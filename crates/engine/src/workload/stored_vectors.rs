@@ -1,4 +1,5 @@
-//! The vectors of a dataset as a server stores them, for the exact neighbours of searches.
+//! The vectors of a dataset as a server stores them. redyno computes the exact neighbours of a search from
+//! them.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The load settings that a workload suggests. A suggestion applies unless the user gives the option.
+//! The load settings that a workload suggests. A suggestion applies if the user does not give the option.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! Compiles operations into templates of requests. Each slot of a template has a source of keys, numbers or values.
+//! Compiles the operations of a workload into templates of requests. Each slot of a template has a source of
+//! keys, numbers or values.
 //!
 //! ```text
 //!  operation ──► its steps ──► templates, each written at once

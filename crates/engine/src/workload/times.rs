@@ -1,4 +1,5 @@
-//! Due times from a file. The requests of any workload, or the commands of a trace, are due at these times.
+//! Due times of requests from a file. The file can give the times for any workload, or for the commands of a
+//! trace.
 
 use std::{
     fmt,

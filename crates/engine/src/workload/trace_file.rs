@@ -1,5 +1,4 @@
-//! Reads the file of a trace. Stores in memory all commands that will be sent, and creates the workload that
-//! sends them.
+//! Reads the file of a trace, stores the commands in memory, and creates the workload that sends them.
 
 use std::{collections::BTreeMap, path::Path};
 

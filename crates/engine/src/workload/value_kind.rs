@@ -1,4 +1,4 @@
-//! Kinds of values: their sizes and their content.
+//! The kinds of values that a workload writes: their sizes and their content.
 
 mod written;
 

@@ -1,4 +1,4 @@
-//! Values, with their sizes and contents. Values are cut out of pools of bytes.
+//! The values that a load writes, cut out of pools of bytes.
 //!
 //! ```text
 //!  ValueKind (data) ── in a step ──► used by operations ── the knob's size, a seed ──► Values: one pool for each content
@@ -7,8 +7,7 @@
 //!
 //! This file checks the kinds of values of a workload, and computes the largest number of value bytes in an operation.
 //!
-//! The number of different values of one size is the number of positions in the pool at which a value can
-//! begin.
+//! For each size, there are as many different values as positions in the pool at which a value can begin.
 
 mod cutting;
 

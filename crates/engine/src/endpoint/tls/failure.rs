@@ -1,4 +1,4 @@
-//! Why TLS failed on a connection: each cause with advice, in one line.
+//! The reasons why TLS failed on a connection. Each reason is one line, with advice.
 
 use std::{io, time::Duration};
 

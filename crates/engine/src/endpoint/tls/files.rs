@@ -1,4 +1,4 @@
-//! Certificates and keys from PEM files, and their errors.
+//! Reads certificates and keys for TLS from PEM files, and reports errors in them.
 
 use std::{
     fs::OpenOptions,

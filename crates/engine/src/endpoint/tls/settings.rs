@@ -1,5 +1,5 @@
-//! The settings of TLS, and the TLS configuration that is created from the settings and from the files that
-//! the settings name.
+//! The user's TLS settings, and the TLS configuration that redyno creates from these settings and their
+//! files.
 
 use std::{fmt, net::IpAddr, path::PathBuf, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! Decides which servers are trusted. Either a CA must have signed the server's certificate, or all servers
-//! are trusted. The CA is one that the system trusts, or one from a file.
+//! Decides whether redyno trusts a server's TLS certificate. Normally a CA must have signed the certificate:
+//! a CA of the system, or a CA from a file. The user can also choose to trust all servers.
 
 use std::{
     collections::BTreeSet,

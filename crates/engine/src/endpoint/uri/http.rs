@@ -1,4 +1,4 @@
-//! URIs of HTTP services: `http://host[:port][/path][?query]`, and `https://` with TLS.
+//! Parses the URIs of HTTP services: `http://host[:port][/path][?query]`, and `https://` with TLS.
 
 use super::{UriError, host_and_port};
 use crate::{

@@ -1,5 +1,5 @@
-//! Information from a cluster about a failover: the epoch of the new owner, and the state of the old owner. This module
-//! does no I/O.
+//! What a cluster reports about a failover: the epoch of the new primary, and the state of the old primary.
+//! This module does no I/O.
 
 use crate::protocol::RespValue;
 

@@ -1,4 +1,5 @@
-//! The thread of the failover probe. The thread finds primaries that do not answer, and searches for their successors.
+//! The thread of the failover probe. The thread finds primaries that do not answer, and searches for the
+//! servers that replace them.
 
 use std::{
     collections::BTreeSet,

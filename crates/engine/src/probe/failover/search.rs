@@ -1,5 +1,5 @@
-//! The search for the server that replaces another server. The probe tries one server after the other until it gets a
-//! good reply.
+//! Searches for the server that replaces a failed primary. The failover probe tries one server after the
+//! other until it gets a good reply.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! The work of one turn of the busy loop.
+//! The work that the intrinsic probe's busy loop repeats.
 //!
 //! The work must take the same time in each turn, fit into the first-level cache, and not be optimised away.
 

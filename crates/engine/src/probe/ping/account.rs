@@ -1,5 +1,5 @@
-//! The ping probe's accounting: each PING that was due is counted exactly once, either as a sample or as an error of a
-//! certain kind.
+//! Counts the ping probe's PINGs. Each PING that was due is counted exactly once, as a latency or as an error
+//! of a certain kind.
 
 use std::{collections::BTreeMap, sync::mpsc::Sender};
 

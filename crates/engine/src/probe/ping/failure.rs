@@ -1,4 +1,4 @@
-//! The reasons why the ping probe has no connection, and the kinds under which these errors are counted.
+//! The reasons why the ping probe has no connection, and the names of these errors in the counts.
 
 use std::{io, time::Duration};
 

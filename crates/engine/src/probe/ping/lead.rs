@@ -1,11 +1,11 @@
-//! The lead time of the ping thread: the thread's sleep ends this long before a PING is due. redyno adapts
-//! the lead time to the lateness of recent wake-ups.
+//! The lead time of the ping probe: how long before a PING is due its thread wakes up. redyno adapts the lead
+//! time to the lateness of recent wake-ups.
 //!
 //! A sleeping thread wakes up late. On an idle virtual machine with round trips of 95 µs, the median lateness
-//! was 90 µs. Without a lead time, the late wake-up would count as a delay of the server. A thread that is
-//! awake before the due time sends the PING within 2 µs, but uses CPU time until the due time. So the lead
-//! time follows a high percentile of the lateness. A busy machine wakes its threads at once, so the lead time
-//! is short there.
+//! was 90 µs. Without a lead time, the late wake-up would count as a delay of the server. If the thread wakes
+//! up early, it waits in a busy loop and sends the PING within 2 µs of the due time. This wait uses CPU time.
+//! So the lead time follows a high percentile of the lateness. A busy machine wakes its threads at once, so
+//! the lead time is short there.
 
 use std::num::NonZeroU32;
 

@@ -1,5 +1,5 @@
-//! An open connection of the ping probe. This module sends the greeting (the first commands, such as AUTH)
-//! and then PINGs, and assigns each reply to its PING.
+//! An open connection of the ping probe. It sends the greeting (the first commands, such as AUTH) and then
+//! PINGs. It assigns each reply to its PING.
 //!
 //! The [`PingLink`](super::link::PingLink) opens the connection, and reconnects after a loss.
 

@@ -5,9 +5,9 @@
 //!                        └── lost, back, error replies ──► Messages
 //! ```
 //! A PING is sent when it is due, even if older PINGs are unanswered. The round trip begins when the PING is
-//! due. The round trip ends when the last byte of the reply has arrived and the thread has woken up. So a
-//! server that stalls for a second causes a hundred late samples instead of a single one. Each PING that was
-//! due is counted as a sample or as an error of one of these kinds:
+//! due. The round trip ends when the last byte of the reply has arrived and the thread has woken up. So if a
+//! server stalls for a second, a hundred samples are late instead of one. Each PING that was due is counted
+//! as a sample or as an error of one of these kinds:
 //!
 //! | kind | what happened |
 //! |---|---|
@@ -18,12 +18,12 @@
 //! | `missed` | for more than the timeout, this process itself did not run, and the PING was dropped |
 //!
 //! If the kernel takes timestamps for the connection (TCP on Linux), each sample has three parts. The first
-//! part is the client's delay in sending. The second part is the time between the kernel's timestamps of
-//! departure and arrival. The third part is the client's delay in reading. A round trip without exact parts
-//! is counted in `left_out`.
+//! part is the client's delay in sending. The second part is the time between the kernel's two timestamps:
+//! PING sent, and reply received. The third part is the client's delay in reading. If the parts of a round
+//! trip are not exact, it is counted in `left_out`.
 //!
-//! The thread begins its schedule when the first attempt to connect has ended, successfully or not. When the probe is
-//! dropped, its last report contains the PINGs without a reply, and the time for which each of these PINGs has waited.
+//! The thread begins its schedule when the first attempt to connect has ended, successfully or not. When the
+//! probe ends, its last report contains the PINGs without a reply, and how long each of them has waited.
 
 mod account;
 mod failure;

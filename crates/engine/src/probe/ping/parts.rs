@@ -1,4 +1,5 @@
-//! Computes the parts of a round trip from the kernel's timestamps.
+//! Splits the round trip of a PING into parts (client, network and server, client) by the kernel's
+//! timestamps.
 //!
 //! ```text
 //!   due      written   left the host            in our kernel   wait returned
@@ -7,9 +8,9 @@
 //!    │     (ours: late)   │       server)            │  (ours: late)  │
 //!    └──────────────────────────── rtt ───────────────────────────────┘
 //! ```
-//! The kernel's timestamps use the wall clock, which may be set at any time. All other times use the monotonic clock.
-//! The difference between the two clocks is read when a PING is written and again when its reply is read. If the
-//! difference has changed, the timestamps of the PING are not used.
+//! The kernel's timestamps use the wall clock, which may be set at any time. All other times use the
+//! monotonic clock. redyno reads the difference between the two clocks when it writes a PING and when it
+//! reads the reply. If the difference has changed, redyno does not use the timestamps of this PING.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,5 @@
-//! The schedule of PINGs. The due time of a PING follows from the index of the PING. A late server or a late
-//! client therefore changes no due time, and no PING is left out.
+//! The schedule of the ping probe. The due time of a PING depends only on its index. So a late server or a
+//! late client changes no due time, and no PING is left out.
 
 use std::num::NonZeroU32;
 

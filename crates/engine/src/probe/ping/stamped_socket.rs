@@ -1,7 +1,7 @@
 //! The ping probe's socket: a non-blocking TCP socket, with or without TLS, or a non-blocking unix socket.
 //!
-//! The socket sends and receives bytes, lets the kernel timestamp these bytes if possible, and waits for readiness. The
-//! socket does not interpret the bytes.
+//! The socket sends and receives bytes without interpreting them, and waits until it is ready. If possible,
+//! the kernel timestamps the bytes.
 
 use std::{
     collections::VecDeque,

@@ -1,12 +1,11 @@
-//! The kernel's timestamps of a TCP connection: the times at which writes left the host, and at which received data
-//! arrived.
+//! The kernel's timestamps for the ping probe: when a PING left this host, and when its reply arrived.
 //!
 //! Timestamps need no privileges on Linux (SO_TIMESTAMPING). Other systems have no such timestamps. The
 //! kernel identifies a write by the number of bytes that were written up to the end of this write. The
 //! timestamp of a read belongs to the last byte of the read. All timestamps come from the wall clock, in
-//! nanoseconds since 1970. The timestamp of a departure comes from the device driver. So the timestamp is
-//! taken after every delay within this host, including the device's queue, and before any delay of the
-//! network or the server.
+//! nanoseconds since 1970. The device driver takes the timestamp of a departure. So all delays within this
+//! host, including the device's queue, come before this timestamp. All delays of the network and the server
+//! come after it.
 
 use socket2::Socket;
 

@@ -1,4 +1,4 @@
-//! Returns the body of a complete reply.
+//! Returns the body of a complete HTTP reply.
 
 use httparse::{EMPTY_HEADER, Response, Status};
 use memchr::memchr;

@@ -1,5 +1,5 @@
-//! Determines from an HTTP header where the reply ends and whether the connection closes. Determines from the beginning
-//! of a body whether a `_bulk` request of Elasticsearch failed.
+//! Finds out from an HTTP header where the reply ends and whether the connection closes. It also finds out
+//! from the beginning of a body whether a `_bulk` request of Elasticsearch failed.
 
 use httparse::Header;
 use memchr::memmem;

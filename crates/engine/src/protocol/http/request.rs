@@ -1,4 +1,4 @@
-//! Converts the words of a step to an HTTP request.
+//! Converts one request of a workload, given as words, to an HTTP request.
 //!
 //! ```text
 //! GET /items/{key}            GET /items/000000000017 HTTP/1.1\r\n Host … \r\n\r\n

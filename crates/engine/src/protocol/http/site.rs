@@ -1,4 +1,4 @@
-//! The data that all requests to one HTTP service share.
+//! The host, path and header fields that all requests to one HTTP service share.
 
 use std::sync::Mutex;
 

@@ -4,8 +4,8 @@
 //! SET KEY VALUE EX 60     set KEY 0 60 <length>\r\n VALUE \r\n
 //! ms KEY VALUE T60        ms KEY <length> T60\r\n VALUE \r\n
 //! ```
-//! In every dialect, a workload gives a command as a list of words, with the key before the value. The dialect adds the
-//! flags and lengths.
+//! A workload gives every command as a list of words, with the key before the value. This module adds
+//! memcached's flags and lengths.
 
 use super::words::{Word, check_flag, check_key, check_ttl, is, is_drawn, is_key, number, text};
 use crate::protocol::{

@@ -1,4 +1,4 @@
-//! The greeting of memcached, and the meaning of its errors.
+//! The first commands on a connection to memcached (the greeting), and the meaning of error replies to them.
 
 use crate::protocol::{GreetingCommand, GreetingParameters, GreetingRefusal};
 

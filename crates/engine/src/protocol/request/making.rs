@@ -1,4 +1,4 @@
-//! Converts the layout of commands into the pieces and slots of a template.
+//! Converts a command into a template of requests: pieces that stay the same, and slots.
 
 use super::{BLOCK, DerivedSlot, NextSlot, RareSlot, SlotPart, TemplatePiece, append_number};
 use crate::protocol::{

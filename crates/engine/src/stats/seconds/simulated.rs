@@ -1,6 +1,6 @@
-//! Tests of the verdicts on simulated runs. The seconds of a run depend on each other and drift. Between the two series
-//! of a run, there is no step or a step of known size. The number of a run is its random seed, so the counts never
-//! change.
+//! Tests the verdicts of the comparison of seconds with simulated runs. The seconds of a run depend on each
+//! other and drift. Each run has two series, with a known step between them or with no step. The number of a
+//! run is its random seed, so the counts never change.
 
 use super::*;
 use crate::stats::simulated::{NoiseKind, NoiseSource};

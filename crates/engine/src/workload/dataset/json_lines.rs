@@ -1,4 +1,5 @@
-//! JSON lines: each line is a record. A string field is sent as its text, and any other field as its JSON.
+//! Reads the records of a dataset from a file of JSON lines: each line is a record. redyno sends a string
+//! field as its text, and any other field as its JSON.
 
 use std::{collections::BTreeMap, io::BufRead};
 

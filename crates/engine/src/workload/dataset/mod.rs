@@ -1,5 +1,5 @@
-//! A dataset is a file of records. Each operation uses one record, for example `HSET doc:__field:id__ title
-//! __field:title__` or `JSON.SET doc:__field:id__ $ __record__`.
+//! Datasets: files of records that a load sends. Each operation uses one record, for example `HSET
+//! doc:__field:id__ title __field:title__` or `JSON.SET doc:__field:id__ $ __record__`.
 //!
 //! ```text
 //!  file ─► unpacked ─► lines counted ─► rows ─► batches ──channel──► the current batch ─► one record each

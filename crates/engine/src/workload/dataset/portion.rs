@@ -1,4 +1,4 @@
-//! Defines the parts of a record that can be sent, with their placeholders.
+//! Defines which parts of a dataset's record can be sent, and their placeholders.
 //!
 //! A [`RecordBatch`] contains records that are passed to the workers together.
 //!

@@ -1,7 +1,7 @@
 //! Reads the file of a dataset. The first pass only counts and checks the records. A separate thread reads the file
 //! again for the workers.
 //!
-//! A gzip file is decompressed. Lines are counted, and the size of a record is limited.
+//! The reader decompresses gzip files, counts lines, and limits the size of a record.
 
 use std::{
     fs::File,

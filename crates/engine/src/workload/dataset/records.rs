@@ -1,4 +1,5 @@
-//! A dataset that all workers share. In each pass over the file, each record goes to exactly one worker.
+//! A dataset that all workers of the load share. In each pass over the file, each record goes to exactly one
+//! worker.
 
 use std::{
     fmt,

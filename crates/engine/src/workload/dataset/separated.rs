@@ -1,11 +1,11 @@
-//! Reads CSV and TSV files, which consist of rows of columns. Columns between commas may be quoted, and columns between
-//! tabs are never quoted. The first row contains the names of the columns.
+//! Reads datasets from CSV and TSV files. Only the columns of CSV may be quoted. The first row contains the
+//! names of the columns.
 //!
 //! ```text
 //!  id,title ⏎ 1,"a ""b"", c" ⏎        a column that begins with a quote also ends with one: RFC 4180
 //! ```
-//! After a closing quote, only a comma or the end of the row is allowed. Otherwise a quote that is never closed would
-//! swallow all rows up to the next quote.
+//! After a closing quote, only a comma or the end of the row is allowed. Without this rule, a missing quote
+//! would make all rows up to the next quote part of one column.
 
 use std::io::{self, BufRead};
 

@@ -1,8 +1,8 @@
-//! Reads files of vectors. In the formats fvecs and bvecs, each vector begins with its number of dimensions. The format
-//! npy is the array format of numpy.
+//! Reads datasets from files of vectors. In the formats fvecs and bvecs, each vector begins with its number
+//! of dimensions. The format npy is the array format of numpy.
 //!
-//! A record has three fields: `id` is the number of the vector, from 0, `vector` contains its components as FP32, and
-//! `list` as a list in JSON. In an error, the number of the vector, from 1, replaces the line number.
+//! A record has three fields: `id` is the number of the vector, from 0, `vector` contains its components as
+//! FP32, and `list` as a list in JSON. An error names the number of the vector, from 1, instead of a line.
 
 use std::io::{self, BufRead, Read};
 

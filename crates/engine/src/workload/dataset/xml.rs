@@ -1,5 +1,5 @@
-//! Reads XML such as Wikipedia's abstracts. Each child of the root element is a record, and each child of a record is a
-//! field.
+//! Reads datasets from XML files such as Wikipedia's abstracts. Each child of the root element is a record,
+//! and each child of a record is a field.
 //!
 //! ```text
 //! <feed>

@@ -1,4 +1,5 @@
-//! The records of YCSB as keys on the server: the commands that create, read, change and scan records.
+//! How the YCSB workloads store records on the server: the commands that create, read, change and scan
+//! records.
 
 /// The data type of a record on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

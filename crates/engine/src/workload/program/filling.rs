@@ -1,4 +1,5 @@
-//! Builds the requests of an operation: takes its next record, and fills the slots of its templates.
+//! Builds the requests of an operation of the workload: takes the next record of the dataset, and fills the
+//! slots of the templates.
 
 use super::Program;
 use crate::{

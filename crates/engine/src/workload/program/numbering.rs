@@ -1,4 +1,4 @@
-//! Numbers the messages of a program with receivers.
+//! Numbers the messages of a workload on each channel, so that receivers can find lost messages.
 
 use std::sync::Arc;
 

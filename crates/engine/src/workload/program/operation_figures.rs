@@ -1,4 +1,4 @@
-//! Computes the share and the mean size of each operation of a program, for the preview of a load.
+//! Computes the share and the mean size of each operation of a workload, for the preview of a load.
 
 use super::Program;
 use crate::workload::{Dataset, DatasetError, Draws, OutgoingRequests};

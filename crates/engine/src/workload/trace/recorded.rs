@@ -1,4 +1,4 @@
-//! Stores the commands of a trace in memory, with the position that all clients share.
+//! Stores the commands of a trace in memory. All clients take their commands from one shared position.
 //!
 //! ```text
 //!  bytes   2·GET·k:1│3·SET·k:2·(64 bytes)│…     words with their lengths; keys and missing values are marked

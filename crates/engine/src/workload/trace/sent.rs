@@ -1,9 +1,9 @@
 //! Decides which commands of a trace are sent, and finds their keys and values. A command is sent only if the positions
 //! of its keys are known, because every key gets the prefix of the run.
 //!
-//! Some commands are never sent: commands of the ACL categories @admin and @dangerous, commands of transactions,
-//! scripts, Pub/Sub and the connection, and commands that block or name another database. MONITOR also shows the
-//! commands within a transaction or a script, and these are sent.
+//! Some commands are never sent: commands of the ACL categories @admin and @dangerous, commands of
+//! transactions, scripts, Pub/Sub and the connection, and commands that block or name another database.
+//! MONITOR also shows the commands inside a transaction or a script; redyno sends these commands.
 
 use crate::{
     untrusted,

@@ -1,4 +1,4 @@
-//! Parses and writes a kind of values, in a file and in a single line.
+//! Parses and formats a workload's kind of values, as a table in a file and as a single line.
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
