@@ -1,5 +1,5 @@
-//! The subscribers of channels, the clients that wait for an entry of a stream or a list, and the clients
-//! that track changes of keys.
+//! The clients of the built-in server that wait for something: for messages of a channel, for an entry of a
+//! stream or a list, or for changes of keys that they track.
 
 use std::collections::{BTreeMap, BTreeSet};
 

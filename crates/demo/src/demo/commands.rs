@@ -1,4 +1,4 @@
-//! The server's commands: one table lists them, and each family of commands has its own file.
+//! The commands of the built-in server. One table lists them, and each family of commands has its own file.
 //!
 //! The function of a command receives a [`Call`]: the arguments, the server's state and the reply to write. If the
 //! command fails, an error replaces the reply that the command has begun.

@@ -1,4 +1,5 @@
-//! Starts and stops the nodes of a cluster, and carries out the faults of the whole cluster on its own thread.
+//! Starts and stops the nodes of the built-in cluster. Its own thread carries out the simulated faults of the
+//! whole cluster.
 
 use std::{net::SocketAddr, sync::Arc, thread::JoinHandle, time::Duration};
 

@@ -1,4 +1,5 @@
-//! The connection of one client: it reads requests, answers them and writes the replies.
+//! The connection of one client to the built-in server: it reads requests, answers them and writes the
+//! replies.
 //!
 //! The outbox contains the replies that are not sent yet, including replies that a fault delays:
 //!

@@ -1,7 +1,8 @@
-//! The engine answers a request: it finds the command, checks whether the command may run, and runs or queues it.
+//! Answers a request to the built-in server: finds the command, checks whether it may run, and runs or queues
+//! it.
 //!
-//! The engine does not use sockets. The engine reads the clock once for each command. The run time of a
-//! command therefore begins at the end of the previous command, or when the event loop wakes up.
+//! This module uses no sockets. It reads the clock once for each command, so the run time of a command begins
+//! at the end of the previous command, or when the event loop wakes up.
 
 mod in_cluster;
 

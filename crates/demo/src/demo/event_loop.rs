@@ -1,10 +1,10 @@
-//! The server's thread: one poll loop handles listeners, connections and timers.
+//! The built-in server's thread: one poll loop handles listeners, connections and timers.
 //!
 //! ```text
 //! poll ─► accept ─► read, answer, write ─► timers ─► poll, until it is asked to stop
 //! ```
-//! Events are edge-triggered: the loop reads a socket until it has no more data, or queues the connection for its next
-//! round. Each client has a unique number, counted from 1.
+//! Events are edge-triggered, so the loop reads a socket until it is empty, or queues the connection for the
+//! next round. Each client has a unique number, counted from 1.
 
 use std::{
     collections::BTreeSet,

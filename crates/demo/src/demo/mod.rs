@@ -1,4 +1,5 @@
-//! The built-in server: a small Redis on one thread, for a first run without a server, for training and for tests.
+//! The built-in server: a small Redis on one thread, for tests, for training, and for a first run without a
+//! real server.
 //!
 //! ```text
 //! socket ─► request parser ─► engine ─► commands ─► store
@@ -6,9 +7,10 @@
 //!                               ▼  └ faults: simulated faults
 //! socket ◄─ outbox ◄────────── reply
 //! ```
-//! The server speaks RESP2 and RESP3, and its messages are those of Redis 7.0. The server needs so little CPU time that
-//! a measurement against it shows the cost of the load generator. The server has no persistence, replication or
-//! scripts; its only transaction commands are MULTI and EXEC. Several servers can be a cluster.
+//! The server speaks RESP2 and RESP3, and its messages are those of Redis 7.0. The server needs so little CPU
+//! time that a measurement against it shows the cost of the load generator. The server has no persistence,
+//! replication or scripts. Its only transaction commands are MULTI and EXEC. Several servers can form a
+//! cluster.
 //!
 //! The built-in server does not depend on redyno's load, probes, sessions or screens. The built-in server and the rest
 //! of redyno share only the clock, the units, the slots of keys and the type of a password.

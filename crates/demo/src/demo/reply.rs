@@ -1,4 +1,4 @@
-//! Encodes the values of replies as RESP2 or RESP3, depending on the connection.
+//! Encodes the built-in server's replies as RESP2 or RESP3, depending on the connection.
 //!
 //! RESP2 has no null, map, set, double or verbatim string. As in Redis, a RESP2 client gets a null bulk
 //! string for null, a flat array for a map, and an array for a set. For a double or a verbatim string, the

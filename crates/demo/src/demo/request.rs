@@ -1,9 +1,9 @@
-//! Parses requests: RESP arrays and inline commands.
+//! Parses the requests to the built-in server: RESP arrays and inline commands.
 //!
-//! Arguments are not copied: each argument is a range of the received bytes. An incomplete request is parsed
-//! again when more bytes have arrived. Parsing again is cheap, because the parser skips the bytes of
-//! arguments. The parser does not depend on commands or sockets. An inline command is a line of words between
-//! spaces, without quotes.
+//! Arguments are not copied: each argument is a range of the received bytes. When more bytes of an incomplete
+//! request arrive, the parser starts again. This is cheap, because the parser skips the bytes of arguments.
+//! The parser does not depend on commands or sockets. An inline command is a line of words between spaces,
+//! without quotes.
 //!
 //! ```text
 //! *2 CR LF $3 CR LF GET CR LF $5 CR LF key:1 CR LF        an array of bulk strings

@@ -1,12 +1,12 @@
-//! The state of the server: its data, clients, parameters, counters and logs, and the request to stop. The
-//! state also contains the schedule of commands that a fault makes longer:
+//! The state of the built-in server: its data, clients, parameters, counters and logs, and the request to
+//! stop. It also contains the schedule of commands that a simulated fault makes slower:
 //!
 //! ```text
 //! script   ├── GET ──┤├── GET ──┤├── GET ──┤      each begins when the previous one had to end
 //! thread   ├── GET ────┤├─ GET ──┤├─ GET ───┤     however late the system woke the thread
 //! ```
-//! While requests are always waiting, the number of commands per second is therefore exact. For example,
-//! commands of 100 µs run 10 000 times per second.
+//! So if requests are always waiting, the number of commands per second is exact. For example, commands of
+//! 100 µs run 10 000 times per second.
 
 pub mod config;
 mod stats;

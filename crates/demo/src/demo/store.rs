@@ -1,8 +1,9 @@
-//! The data of the server: databases of keys and typed values, with expiry and an estimate of their memory.
+//! The data of the built-in server: databases of keys and typed values, with expiry and an estimate of their
+//! memory.
 //!
-//! The store uses no sockets, no protocol and no clock: its caller sets the present time.
+//! The store uses no sockets, no protocol and no clock. Its caller sets the present time.
 //!
-//! The estimate for a value needs no visit to all members of the value.
+//! The estimate for a large value does not visit all its members.
 
 mod database;
 

@@ -1,4 +1,5 @@
-//! The layout of a cluster: its nodes, their shards and roles, and the owners of all slots.
+//! The layout of a cluster of built-in servers: the nodes, their shards and roles, and the owners of all
+//! slots.
 
 use std::collections::BTreeMap;
 

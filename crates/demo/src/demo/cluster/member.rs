@@ -1,4 +1,4 @@
-//! A node's view of its cluster: which requests the node answers, and where it redirects other requests.
+//! Decides for a node of the built-in cluster which requests it answers, and where it redirects the others.
 
 use std::sync::Arc;
 

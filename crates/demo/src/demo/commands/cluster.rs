@@ -1,5 +1,5 @@
-//! The commands of a cluster's nodes: CLUSTER, ASKING, READONLY, ROLE. A server outside a cluster refuses these
-//! commands, except ROLE.
+//! The built-in server's cluster commands: CLUSTER, ASKING, READONLY, ROLE. A server outside a cluster
+//! accepts only ROLE of these commands.
 
 use std::{cmp::Reverse, fmt::Write, sync::Arc};
 

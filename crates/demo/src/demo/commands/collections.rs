@@ -1,4 +1,4 @@
-//! The commands on lists, hashes, sets and sorted sets.
+//! The built-in server's commands on lists, hashes, sets and sorted sets.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -1,4 +1,4 @@
-//! The commands for the connection itself: HELLO, AUTH, SELECT, PING, CLIENT.
+//! The built-in server's commands for the connection itself: HELLO, AUTH, SELECT, PING, CLIENT.
 //!
 //! This file also contains the transaction commands MULTI and EXEC. The engine queues all requests between MULTI and
 //! EXEC; WATCH and DISCARD are not supported.

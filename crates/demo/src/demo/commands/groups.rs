@@ -1,4 +1,4 @@
-//! The commands for the consumer groups of streams: XGROUP CREATE, XACK and XAUTOCLAIM.
+//! The built-in server's commands for the consumer groups of streams: XGROUP CREATE, XACK and XAUTOCLAIM.
 
 use super::{
     Call, CommandResult,

@@ -1,5 +1,5 @@
-//! The command INFO. The fields of its reply have the names that Redis uses. The reply contains the fields that redyno
-//! reads, and the fields that users look for.
+//! The built-in server's command INFO. The fields have the same names as in Redis. The reply contains the
+//! fields that redyno reads, and fields that users look for.
 //!
 //! This file also reads the CPU time of the server's thread, and the memory of its process.
 

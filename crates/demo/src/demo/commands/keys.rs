@@ -1,4 +1,4 @@
-//! The commands for keys of any type, such as DEL, EXPIRE and SCAN.
+//! The built-in server's commands for keys of any type, such as DEL, EXPIRE and SCAN.
 //!
 //! This file also contains the commands for strings and counters.
 

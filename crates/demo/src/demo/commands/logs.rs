@@ -1,5 +1,4 @@
-//! The commands SLOWLOG and LATENCY, and the command DEBUG SLEEP, which adds entries to the slow log and the latency
-//! monitor.
+//! The built-in server's commands SLOWLOG and LATENCY, and DEBUG SLEEP for tests of these logs.
 //!
 //! This file also contains the command CONFIG.
 

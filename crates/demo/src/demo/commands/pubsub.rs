@@ -1,5 +1,6 @@
-//! The commands SUBSCRIBE, PSUBSCRIBE and PUBLISH, and SSUBSCRIBE and SPUBLISH for sharded channels. A client keeps its
-//! channels until it disconnects. Keyspace notifications are messages, too.
+//! The built-in server's commands SUBSCRIBE, PSUBSCRIBE and PUBLISH, and SSUBSCRIBE and SPUBLISH for sharded
+//! channels. A client keeps its channels until it disconnects. Keyspace notifications are sent as messages,
+//! too.
 
 use super::{Call, CommandResult};
 use crate::{

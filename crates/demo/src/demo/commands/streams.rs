@@ -1,5 +1,5 @@
-//! The commands for streams. Only the commands that redyno itself sends are supported: for a fleet (several
-//! redynos that measure together), and for workloads that read streams.
+//! The built-in server's commands for streams. It supports only the commands that redyno itself sends: for a
+//! fleet (several machines that generate one load), and for workloads that read streams.
 
 use super::{Call, CommandResult, float};
 use crate::demo::{

@@ -1,4 +1,5 @@
-//! The command table: the name, the number of arguments, the flags and the function of each command.
+//! The command table of the built-in server: the name, the number of arguments, the flags and the function of
+//! each command.
 
 use std::sync::LazyLock;
 

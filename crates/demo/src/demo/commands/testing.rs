@@ -1,4 +1,4 @@
-//! A server without sockets and its clients, for tests.
+//! A built-in server and clients without sockets, for tests of commands.
 
 use std::sync::Arc;
 

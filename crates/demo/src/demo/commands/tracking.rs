@@ -1,4 +1,5 @@
-//! CLIENT TRACKING: a client is notified when another client changes a key that the first client has read.
+//! The built-in server's command CLIENT TRACKING: the server sends a client a message when another client
+//! changes a key that the first client has read.
 
 use super::{COMMANDS, Call, CommandResult, READS};
 use crate::demo::{

@@ -1,5 +1,6 @@
-//! The commands for vector sets of Redis 8: VADD, and VSIM with an exact search. Vectors must have the form FP32. Of
-//! the options, only COUNT has an effect. A vector set is stored as a hash.
+//! The built-in server's commands for the vector sets of Redis 8: VADD, and VSIM with an exact search.
+//! Vectors must have the form FP32. Only the option COUNT has an effect. The server stores a vector set as a
+//! hash.
 
 use super::{Call, CommandResult};
 use crate::{

@@ -1,4 +1,5 @@
-//! Answers a request on a node of a cluster: checks whether the node has the keys, and counts the cost of the request.
+//! Answers a request on a node of the built-in cluster: checks whether the node has the keys, and counts the
+//! cost of the request.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Parses faults.
+//! Parses the text of simulated faults (`redyno demo --fault`).
 
 use std::{str::FromStr, time::Duration};
 

@@ -1,4 +1,4 @@
-//! A running script: it decides for each request which faults apply.
+//! Decides for each request to the built-in server which simulated faults apply.
 
 use std::time::Duration;
 

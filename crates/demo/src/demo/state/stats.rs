@@ -1,4 +1,4 @@
-//! The server's counters: calls of each command, errors with each prefix, and network traffic.
+//! The built-in server's counters: calls of each command, errors with each prefix, and network traffic.
 //!
 //! The run times of each command are counted in the buckets of `LATENCY HISTOGRAM`.
 //!

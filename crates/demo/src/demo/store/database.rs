@@ -1,12 +1,12 @@
-//! One database: keys, their values and their expiry times.
+//! One database of the built-in server: keys, their values and their expiry times.
 //!
 //! ```text
 //! entries: [ key, value │ key, value │ … ]     the last one takes the place of a removed one
 //!              0            1                  SCAN goes from the end to the beginning
 //! ```
-//! SCAN therefore returns every key that exists from the first call to the last call. Other keys may be added
-//! and removed in between. An entry that moves was either visited before its move, or is visited later at its
-//! new index.
+//! So SCAN returns every key that exists from the first call to the last call, even if other keys are added
+//! or removed in between. If an entry moves, SCAN either has visited it before or visits it later at its new
+//! index.
 
 use super::{Map, Value, ValueType};
 use crate::{
