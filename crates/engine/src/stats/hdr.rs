@@ -1,5 +1,4 @@
-//! Writes and reads latency distributions in HdrHistogram's V2 text format. HdrHistogram's tools in other
-//! languages can read this text.
+//! Writes and reads latency distributions in HdrHistogram's V2 text format.
 //!
 //! ```text
 //! base64( cookie, length, zlib( cookie, length, offset, digits, lowest, highest, ratio, counts… ) )
