@@ -89,7 +89,7 @@ fn head(timeline: &Timeline) -> String {
         text += &name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
         text += "  ";
     }
-    text += &format!("{} measured", units::elapsed(((timeline.now_s - timeline.begins_s()) * 1e9) as u64));
+    text += &format!("{} measured", units::elapsed((timeline.measured_s() * 1e9) as u64));
     if let Some(clock) = timeline.wall_clock() {
         text += &format!(", {} to {}", clock.date(timeline.begins_s()), clock.time(timeline.now_s));
     }

@@ -55,7 +55,7 @@ pub(crate) fn findings(timeline: &Timeline, episodes: &Episodes) -> ReportTable 
         table.note = format!("{} later findings are not listed.", units::grouped(episodes.left_out));
     }
     if table.rows.is_empty() && !has_load(timeline) {
-        let length = units::elapsed(((timeline.now_s - timeline.begins_s()) * 1e9) as u64);
+        let length = units::elapsed((timeline.measured_s() * 1e9) as u64);
         table.rows.push(TableRow::of(vec![
             "none".to_owned(),
             String::new(),

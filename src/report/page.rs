@@ -136,7 +136,7 @@ fn section(n: usize, account: &mut NodeReport) -> Section {
 
 /// Returns a line about the session: the server, the start, the length and the tool.
 pub(super) fn line(account: &NodeReport) -> String {
-    let length = units::run_length(account.timeline.now_s - account.timeline.begins_s());
+    let length = units::run_length(account.timeline.measured_s());
     let Some(session) = account.timeline.session() else { return length };
     let target = &session.target;
     let started =

@@ -40,6 +40,7 @@
 //! | `trial`, `found` | `--find` tried whether one rate keeps the limit (such as `p99<1ms`), or has its result |
 //! | `step`, `best` | `--sweep` measured one value of its setting, or found the value with the most throughput |
 //! | `experiment` | an experiment was interrupted, or has no result |
+//! | `gap` | nothing was recorded between two files that are replayed together |
 //! | `recording`, `recording failed`, `output lost` | data cannot be read, or could not be written |
 //!
 //! An event of the server is reported up to one second late, because redyno polls the server once per second.
@@ -315,6 +316,8 @@ event_kinds! {
     LineSkipped { line: u64, why: String } "recording" format!("line {line} is no record and is skipped: {why}");
     /// The number of further invalid lines of a recording; these lines have no events of their own.
     MoreLinesSkipped { lines: u64 } "recording" format!("{lines} more lines are no records and are skipped");
+    /// Between two files of a recording, nothing was recorded; the time of the event is the start of the second file.
+    NotRecorded { length_s: f64 } "gap" format!("nothing was recorded for {}", crate::units::run_length(*length_s));
     /// A recording ends without an end record, perhaps within a record.
     RecordingCut { in_a_record: bool } "recording"
         if *in_a_record {
@@ -336,7 +339,10 @@ impl EventKind {
 
     /// Returns whether the event concerns all nodes of the session, although its record has the number of one node.
     pub fn is_of_all_nodes(&self) -> bool {
-        matches!(self, crate::any_of!(Self NodeJoined NodeLeft NodeBack Failover LagUnmeasured LagMeasured))
+        matches!(
+            self,
+            crate::any_of!(Self NodeJoined NodeLeft NodeBack Failover LagUnmeasured LagMeasured NotRecorded)
+        )
     }
 
     /// Returns whether the event reports a recovery.

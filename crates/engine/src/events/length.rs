@@ -18,6 +18,7 @@ impl EventKind {
             | ExpiryEnded { length_s, .. }
             | LoadingEnded { length_s }
             | Paused { length_s }
+            | NotRecorded { length_s }
             | AgentPaused { length_s, .. } => Some(*length_s),
             Shifted { shift } => shift.length_s,
             Failover { length_s, .. } if *length_s > 0.0 => Some(*length_s),

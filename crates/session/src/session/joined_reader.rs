@@ -14,9 +14,10 @@ use std::{
 };
 
 use super::{
-    ReadError, Reader, Record, RecordingSummary, Tally,
+    Event, ReadError, Reader, Record, RecordingSummary, Tally,
     timeline::{Excerpt, Reread},
 };
+use crate::events::EventKind;
 
 /// The accepted overlap of two sessions, in seconds. The start of a session is recorded in whole seconds, so
 /// two sessions can seem to overlap.
@@ -45,6 +46,8 @@ struct NightFile {
     shift_s: f64,
     /// The number that is added to the numbers of the file's segments.
     numbers: u32,
+    /// The time between the end of the previous file and the start of this file, in seconds.
+    gap_s: f64,
 }
 
 /// Returns the record with its time and its segment number adjusted to the whole session.
@@ -102,9 +105,10 @@ impl JoinedReader {
                     shift_s = shift_s.max(ended_s - from_s);
                 }
             }
+            let gap_s = before.map_or(0.0, |(ended_s, _)| shift_s + from_s - ended_s);
             before = Some((shift_s + glance.end.t_s, path));
             let (reader, started) = (Reader::open(path)?, glance.session.started.clone());
-            night.parts.push(NightFile { reader, started, from_s, shift_s, numbers: 0 });
+            night.parts.push(NightFile { reader, started, from_s, shift_s, numbers: 0, gap_s });
         }
         Ok(night)
     }
@@ -112,7 +116,8 @@ impl JoinedReader {
     /// Reads a single file that is open already.
     pub(super) fn of(reader: Reader) -> Self {
         let mut night = Self::empty();
-        night.parts.push(NightFile { reader, started: String::new(), from_s: 0.0, shift_s: 0.0, numbers: 0 });
+        let (started, from_s, shift_s, numbers, gap_s) = (String::new(), 0.0, 0.0, 0, 0.0);
+        night.parts.push(NightFile { reader, started, from_s, shift_s, numbers, gap_s });
         night
     }
 
@@ -137,8 +142,10 @@ impl JoinedReader {
                 if is_last {
                     return Ok(None);
                 }
-                self.begin_next();
-                continue;
+                match self.begin_next() {
+                    Some(gap) => return Ok(Some(self.summed(gap))),
+                    None => continue,
+                }
             };
             let record = moved(record, part.shift_s, part.numbers);
             if self.parts.len() == 1 || self.takes(&record, is_last) {
@@ -147,13 +154,16 @@ impl JoinedReader {
         }
     }
 
-    fn begin_next(&mut self) {
+    /// Begins the next file. Returns an event if nothing was recorded before this file for a longer time.
+    fn begin_next(&mut self) -> Option<Record> {
         let before = &self.parts[self.at];
         let (started, numbers) = (before.started.clone(), before.numbers);
         self.at += 1;
         let next = &mut self.parts[self.at];
         let last = self.segments.iter().map(|(_, number)| *number).max().unwrap_or_default();
         next.numbers = if next.started == started { numbers } else { last };
+        let gap = Event::new(next.shift_s + next.from_s, EventKind::NotRecorded { length_s: next.gap_s });
+        (next.gap_s > ROUNDED_S).then_some(Record::Event(gap))
     }
 
     /// Returns whether a record of a file belongs to the joined session. Used only if there are several
@@ -258,6 +268,12 @@ mod tests {
         assert!(load[1].is_some() && load[3].is_none() && load[4].is_none() && load[6].is_some());
         let Some(Record::End(end)) = records.last() else { panic!("an end") };
         assert_eq!(end.summary.ops, 20 * 100 + 10 * 50, "it is about both files");
+        // An earlier version counted the gap as measured time.
+        let segments = timeline.segments.iter();
+        assert_eq!(timeline.measured_s(), 30.0);
+        assert_eq!(segments.map(|segment| segment.length_s(70.0)).collect::<Vec<_>>(), [20.0, 10.0]);
+        let gap = timeline.events().find_map(|event| Some((event.t_s, event.what.length_s()?)));
+        assert_eq!(gap, Some((60.0, 40.0)));
         let stretch = night.stretch(Reread { from_s: 62.0, to_s: 66.0, cell_s: 0.25, nodes: 1 }).unwrap();
         timeline.refine(&std::sync::Arc::new(stretch), 0);
         let again = timeline.window(62.0, 66.0, 4);

@@ -153,7 +153,7 @@ fn event_kind(mut what: EventKind) -> EventKind {
             RejectionEnded BlockingBegan BlockingEnded FailoverTurned LinkTurned ReplicasChanged Restarted
             ReportsLost BusBack MarkerRenewed MoreConnectionsLost ConnectionsBack Paused WorkerDied PingBack
             Stalled Shifted Tried Found Stepped BestStep NothingFound Compared RecordingFailed OutputLost RecordsLost
-            MoreLinesSkipped RecordingCut) => {}
+            MoreLinesSkipped NotRecorded RecordingCut) => {}
     }
     what
 }

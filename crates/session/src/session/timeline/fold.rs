@@ -61,6 +61,8 @@ impl Default for TimelineOptions {
 pub struct Timeline {
     /// The time of the latest record, in seconds of the session.
     pub now_s: f64,
+    /// The time without a recording, between the files of the recording, in seconds.
+    pub(super) unrecorded_s: f64,
     pub(super) session: Option<SessionStart>,
     pub(super) load: History<LoadCell>,
     pub(super) recent_ops: VecDeque<(f64, f64, u64)>,
@@ -125,6 +127,7 @@ impl Timeline {
         let tick_s = seconds(TICK_NS);
         Self {
             now_s: 0.0,
+            unrecorded_s: 0.0,
             session: None,
             load: History::new(tick_s, kept, longest_s),
             recent_ops: VecDeque::new(),
@@ -202,6 +205,12 @@ impl Timeline {
                         self.agent_hosts.insert(*agent as u16, host.clone());
                     }
                     EventKind::FirstError { error, message } => self.errors.first(error, message),
+                    EventKind::NotRecorded { length_s } => {
+                        self.unrecorded_s += length_s;
+                        self.segments.push_gap(*length_s);
+                        // The next poll measures nothing of this time.
+                        self.status = None;
+                    }
                     EventKind::Tried { rate, is_held, disturbed, .. } => {
                         self.segments.push_trial(*rate, *is_held, disturbed.is_some());
                     }

@@ -15,6 +15,11 @@ impl Timeline {
         self.session().map_or(0.0, |session| session.from_s).clamp(0.0, self.now_s)
     }
 
+    /// Returns the measured length of the session so far, in seconds. Times between the files of a recording are left out.
+    pub fn measured_s(&self) -> f64 {
+        (self.now_s - self.begins_s() - self.unrecorded_s).max(0.0)
+    }
+
     /// Returns the first record of the session; `None` until this record has arrived.
     pub fn session(&self) -> Option<&SessionStart> {
         self.session.as_ref()

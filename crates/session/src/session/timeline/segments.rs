@@ -33,6 +33,8 @@ pub struct SegmentTotal {
     /// Whether a search does not count this segment: the last trial in the segment was disturbed, or the segment is
     /// the pause after a failed trial.
     pub is_uncounted: bool,
+    /// The time without a recording, between two files, in seconds.
+    unrecorded_s: f64,
     cpu: (f64, f64),
 }
 
@@ -49,9 +51,9 @@ impl SegmentTotal {
         (length_s > 0.0).then(|| sum / length_s)
     }
 
-    /// Returns the length of the segment in seconds; the current segment lasts to `now_s`.
+    /// Returns the recorded length of the segment in seconds; the current segment lasts to `now_s`.
     pub fn length_s(&self, now_s: f64) -> f64 {
-        (self.ended_s.unwrap_or(now_s) - self.start.t_s).max(0.0)
+        (self.ended_s.unwrap_or(now_s) - self.start.t_s - self.unrecorded_s).max(0.0)
     }
 }
 
@@ -165,6 +167,7 @@ impl Segments {
             pings_lost: 0,
             gauges: GaugeMeans::default(),
             is_uncounted,
+            unrecorded_s: 0.0,
             cpu,
         };
         self.kept.push_back(Arc::new(begun));
@@ -201,6 +204,13 @@ impl Segments {
             let segment = Arc::make_mut(segment);
             segment.pings.merge(&ping.rtt);
             segment.pings_lost += ping.errors.values().sum::<u64>();
+        }
+    }
+
+    /// Adds a time without a recording, between two files, to the current segment.
+    pub(super) fn push_gap(&mut self, length_s: f64) {
+        if let Some(current) = self.kept.back_mut() {
+            Arc::make_mut(current).unrecorded_s += length_s;
         }
     }
 

@@ -90,6 +90,7 @@ fn events() -> Vec<EventKind> {
         EventKind::MoreConnectionsLost { times: n },
         EventKind::ConnectionsBack { connections: n, after_s: s },
         EventKind::Paused { length_s: s },
+        EventKind::NotRecorded { length_s: s },
         EventKind::AgentPaused { agent: usize::MAX, host: text(), length_s: s },
         EventKind::Stalled { longest_s: s, length_s: Some(s) },
         EventKind::Shifted {
