@@ -1,6 +1,7 @@
-//! A session of redyno: the control plane, records, findings, exports, comparisons and experiments.
+//! A session of redyno: the polls of the server, the records of measurements, findings, exports, comparisons
+//! and experiments.
 //!
-//! The documentation of `redyno`, the package at the top, lists the modules of all packages.
+//! The documentation of `redyno`, the top-level package, has an overview of all modules.
 
 use redyno_engine::{
     clock, endpoint, events, gauge, host, knobs, load, probe, protocol, signals, stats, units, untrusted,

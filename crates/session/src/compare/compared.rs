@@ -1,4 +1,5 @@
-//! Compares the runs of two sides: their figures, the differences, and whether a difference is more than noise.
+//! Compares the runs of two settings, A and B: their figures, the differences, and whether a difference is
+//! more than noise.
 
 use std::collections::BTreeSet;
 

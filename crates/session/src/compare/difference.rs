@@ -1,4 +1,4 @@
-//! The difference between two values of a figure.
+//! The difference between two values of a figure (such as `p99`) in a comparison, and its text.
 
 use crate::{
     session::{

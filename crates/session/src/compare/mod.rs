@@ -1,6 +1,6 @@
-//! Compares two sides, without I/O. A comparison has two values of a figure, their difference, and a verdict with its
-//! reason: *better*, *worse*, *no difference* or *not clear*. The sides are two alternating settings or targets, two
-//! recordings, or two segments on the screen.
+//! Compares two sides, A and B. The sides are two alternating settings or targets, two recordings, or two
+//! segments on the screen. A comparison has two values of a figure, their difference, and a verdict with its
+//! reason: *better*, *worse*, *no difference* or *not clear*. This module does no I/O.
 //!
 //! ```text
 //! pairs ────────────────────────────────────────┐

@@ -1,4 +1,5 @@
-//! A run: the measurements of one setting in a recording, or the measurements of a session without load.
+//! A run, as one side of a comparison: the measurements of one setting in a recording, or of a session
+//! without load.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! A table of differences, written as text, in Markdown or as records.
+//! The table of a comparison, as text, in Markdown or as records.
 //!
 //! ```text
 //!          A       B  B against A

@@ -1,4 +1,4 @@
-//! Comparisons of simulated runs.
+//! Tests of comparisons with simulated runs.
 
 use std::collections::BTreeMap;
 

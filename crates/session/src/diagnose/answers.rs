@@ -1,4 +1,4 @@
-//! The requests of the load that were answered, by command and by operation.
+//! Counts the load's answered requests by command and by operation, for the rules of findings.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Finding: clients read large replies, so the server mostly copies bytes. If a call was slow, the slow log contains
-//! its key.
+//! Finding: clients read large replies, so the server mostly copies bytes. If a command was slow, the slow
+//! log contains its key.
 
 use super::{
     Finding, Severity, callers,

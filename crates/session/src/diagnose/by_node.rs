@@ -1,4 +1,4 @@
-//! The findings of every node of a session, with the sums of its PINGs and its last gauges.
+//! Collects the findings of every node of a session, with the sums of its PINGs and its last gauges.
 //!
 //! ```text
 //!                ┌─► node 0: findings, PINGs, gauges ─┐

@@ -1,5 +1,5 @@
-//! Names the clients that cause a finding, from the recent replies to CLIENT LIST. Without sufficient evidence, no
-//! client is named.
+//! Names the clients that cause a finding, from the recent replies to CLIENT LIST. It names a client only if
+//! there is enough evidence.
 //!
 //! ```text
 //!  10.0.0.7:51234 (app, jedis 5.1)    one connection has at least half of the commands, bytes or memory

@@ -1,6 +1,6 @@
-//! The five kinds of evidence that the load generator itself is the limit.
+//! Five kinds of evidence that redyno itself, not the server, limits a result.
 //!
-//! The shares in the table were measured with one worker and GET. The server and redyno had separate cores.
+//! The shares in the table were measured with one worker and GET. The server and redyno had one core each.
 //! For the last column, four compilations (builds) also ran on these two cores. The null server replies
 //! without doing any work.
 //!

@@ -1,5 +1,5 @@
-//! Finding: redyno itself is the limit. While the server is slow, no client limit is found, however much CPU time the
-//! workers use.
+//! Finding: redyno itself is the limit. If the server is slow, redyno is not the limit, even if its workers
+//! use much CPU time.
 
 use super::{
     Finding,

@@ -1,8 +1,8 @@
 //! Finding: another process runs on the server's core. The server has requests to process, but waits until the kernel
 //! gives it a core again.
 //!
-//! The evidence is the run delay of the server's busiest thread (`/proc/PID/task/TID/schedstat`), so the finding exists
-//! only if the server runs on redyno's machine.
+//! The evidence is the run delay of the server's busiest thread (`/proc/PID/task/TID/schedstat`). So redyno
+//! can find this only if the server runs on the same machine.
 
 use super::{Finding, Severity, now::RecentState};
 use crate::{gauge::Gauge, units};

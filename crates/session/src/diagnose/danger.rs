@@ -8,8 +8,8 @@
 //! | a memory limit, or its policy, is set | more memory is in use than the limit allows |
 //! | the load is switched on | the target is an HTTP service on another machine |
 //!
-//! The amount of data is the smaller of two products: keys times the data of each key, and requests times the data of
-//! each request. The amount of data includes the server's overhead for each key.
+//! redyno estimates the amount of data in two ways: keys times the data of each key, and requests times the
+//! data of each request. It takes the smaller value. The data of a key includes the server's overhead.
 
 use super::{Finding, Severity, rule::Rule};
 use crate::{

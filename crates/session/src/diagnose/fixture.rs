@@ -1,4 +1,4 @@
-//! Recordings for tests: the records of some seconds of a healthy server, with changes.
+//! Recordings for tests of findings: the records of some seconds of a healthy server, with changes.
 
 use super::{Finding, Findings};
 use crate::{

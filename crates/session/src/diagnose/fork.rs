@@ -1,4 +1,5 @@
-//! Finding: a fork blocked the server, or clients wait while the child process saves.
+//! Finding: a fork (for a snapshot or a rewrite) blocked the server, or clients wait while the child process
+//! saves.
 //!
 //! A fork copies the page tables, which takes about 10 ms per GiB of data, and more on virtual machines. While the
 //! child process runs, the first write to a page copies that page (copy-on-write).

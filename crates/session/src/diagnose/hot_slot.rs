@@ -1,5 +1,5 @@
-//! Finding: one slot of a cluster gets so many requests that the node of this slot has far more requests than the other
-//! nodes. A slot belongs to one node, so more nodes do not help.
+//! Finding: one slot of a cluster gets so many requests that its node is far busier than the other nodes. A
+//! slot belongs to one node, so more nodes do not help.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Finding: many more lookups than usual find no key, so clients must get the values elsewhere. The finding is about
-//! other clients; the rule `hit rate` judges redyno's own load.
+//! Finding: many more reads of other clients than usual find no key, so these clients must get the values
+//! elsewhere. The rule `hit rate` checks redyno's own load.
 
 use super::{Finding, now::RecentState};
 use crate::{gauge::Gauge, units};

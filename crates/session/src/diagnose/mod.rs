@@ -1,4 +1,4 @@
-//! Findings: what is wrong or limits the result, the evidence, and the advice.
+//! Findings: what is wrong with a server or limits a result, the evidence, and the advice.
 //!
 //! ```text
 //!              ┌─ stall, slow server ────────────┐
@@ -8,8 +8,8 @@
 //!  setting ──────── danger ───────► the question before a session begins
 //!  events ────────────────────────► Cause ─► the text at the cursor, the worst moments of the chart, summary
 //! ```
-//! Each rule has one file, and one row in [the list of rules](findings). The rules are pure: they use no I/O, no clock
-//! and no screen. Each threshold has its reason in a comment.
+//! Each rule has one file, and one row in [the list of rules](findings). The rules use no I/O, no clock and
+//! no screen. Each threshold has its reason in a comment.
 
 mod answers;
 mod big_reply;

@@ -1,4 +1,4 @@
-//! The common input of all rules: the machine, the server, the segment and its last seconds.
+//! The common input of all rules of findings: the machine, the server, the segment and its last seconds.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Finding: the rate of an open loop is too high, so requests wait before they are sent, or are shed.
+//! Finding: the rate of an open loop is too high, so requests wait before redyno sends them, or redyno drops
+//! them.
 
 use super::{
     Finding,

@@ -1,9 +1,9 @@
-//! The PINGs of the last seconds, and their usual times.
+//! The PINGs of the last seconds, and their usual times, for the rules of findings.
 //!
-//! If the kernel reports timestamps, the judged time of a PING begins when the request leaves the local kernel, and
-//! ends when the reply arrives at the local kernel. This time does not include delays of redyno's own threads. PINGs that
-//! waited for a stopped server are answered together, and the kernel's time is then known for the last one only. So a
-//! report that lacks the kernel's time of several PINGs is judged by its whole round trips.
+//! If the kernel reports timestamps, the rules use the time from the departure of the PING to the arrival of
+//! its reply in the kernel. This time does not include delays of redyno's own threads. A server that was
+//! stopped answers all waiting PINGs together, and the kernel's time is then known only for the last one. If
+//! the kernel's time of several PINGs is missing, the rules use the whole round trips.
 
 use super::window::{RecentValues, middle};
 use crate::{probe, stats::Latency, units};

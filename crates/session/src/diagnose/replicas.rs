@@ -1,4 +1,4 @@
-//! Finding: a replica is behind its master, or does not hear from it.
+//! Finding: a replica is behind its primary, or gets nothing from it.
 
 use super::{
     Finding, Severity,

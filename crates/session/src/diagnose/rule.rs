@@ -1,4 +1,4 @@
-//! The trait of all rules: a rule reads records and returns findings.
+//! The trait of all rules of findings: a rule reads records and returns findings.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Finding: a setting of the server or of its host is known to make requests slow at times. The finding is a note,
-//! because the setting makes nothing slow at present.
+//! Finding: a setting of the server or of its host is known to make requests slow at times. The finding is
+//! only a note, because nothing is slow at present.
 
 use super::{Finding, Severity, now::RecentState};
 use crate::{events::EventKind, gauge::Gauge};

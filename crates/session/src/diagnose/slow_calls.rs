@@ -1,4 +1,4 @@
-//! The calls in the slow log of the last seconds, by command, and the advice for slow commands.
+//! The slow log entries of the last seconds, by command, and the advice about slow commands in findings.
 
 use std::collections::BTreeMap;
 

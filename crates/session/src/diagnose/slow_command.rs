@@ -1,4 +1,4 @@
-//! Finding: single calls of a command block the server for a long time. All other clients wait meanwhile.
+//! Finding: single calls of a command block the server for a long time, and all other clients wait.
 //!
 //! ```text
 //!  slow log:      KEYS user:*   210 ms   from 10.0.0.7:51234       the longest, the key, the caller

@@ -4,8 +4,8 @@
 //!  ping  ──►··················· 480 ms, and no reply yet       the server, or the network before it
 //!  wake  · · · · · · · · · · ·  at most 80 µs late             not this machine
 //! ```
-//! A server that is stopped, or busy with one long command, does not reply to any client. During that time,
-//! the CPU use of redyno's workers does not show whether redyno is the limit.
+//! A server that is stopped or busy with one long command replies to no client. Meanwhile, the CPU use of
+//! redyno's workers does not show whether redyno is the limit.
 
 use std::collections::VecDeque;
 

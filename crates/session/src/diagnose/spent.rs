@@ -1,4 +1,4 @@
-//! Where the time of a request goes: an estimate from the measurements of the last seconds.
+//! Estimates where the time of a request goes, from the measurements of the last seconds.
 //!
 //! ```text
 //!  due        sent                                     in our kernel      read
@@ -11,10 +11,10 @@
 //! | execution | INFO commandstats: the mean of the command |
 //! | waits in the server | the rest: the request or its reply waits in a socket of the server, or behind other commands |
 //!
-//! The part "waits in the server" also contains the jitter of the network, so its error is at most the difference
-//! between the median and the fastest PING. Send lag and the delay of reading are measured for all requests together,
-//! so each command gets the same values. Commands of other clients are assumed to wait as long as PING, without a delay
-//! in redyno.
+//! The part "waits in the server" also contains the jitter of the network. Its error is at most the
+//! difference between the median and the fastest PING. The send lag and the reading delay are measured for
+//! all requests together, so each command gets the same values. redyno assumes that commands of other clients
+//! wait as long as PING, without a delay in redyno.
 
 use std::fmt;
 

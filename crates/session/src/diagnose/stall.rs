@@ -1,5 +1,5 @@
-//! Finding: a request waits and no reply arrives although connections are open, because of a stopped server, a long
-//! command or a lost network.
+//! Finding: connections are open, but no reply arrives. The server is stopped or runs a long command, or the
+//! network is lost.
 
 use super::{
     Finding, Severity,

@@ -1,4 +1,5 @@
-//! The findings about gauges that stay above a threshold. Tables list the gauges, thresholds and texts.
+//! Findings: a figure of the server or host stays above a threshold. Tables list the figures, thresholds and
+//! texts.
 
 use super::{Finding, Severity, callers, now::RecentState};
 use crate::gauge::{Gauge, GaugeGroup, GaugeKind};

@@ -1,4 +1,4 @@
-//! The values of the last seconds, each with its time.
+//! The values of a figure in the last seconds, each with its time, for the rules of findings.
 
 use std::collections::VecDeque;
 

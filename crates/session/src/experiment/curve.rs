@@ -7,9 +7,9 @@
 //!    ┤  ·
 //!    └──┴────┴────┴──┴──┴──┴────┴─ clients
 //! ```
-//! All measurements at one value under the same setting become one point. The point merges the histograms of
-//! these measurements, because percentiles cannot be merged. Different settings at the same value are
-//! separate points.
+//! All measurements with the same setting become one point of the curve. The point merges their histograms,
+//! because percentiles cannot be merged. Measurements at the same value with other settings are separate
+//! points.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The dimension of a curve: a knob or a server parameter whose values are numbers or lengths of time.
+//! The horizontal axis of a curve: a knob or a server parameter whose values are numbers or lengths of time.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Find searches for the highest rate at which the response time keeps a limit.
+//! The experiment `find` searches for the highest rate at which the response time stays within a limit.
 //!
 //! ```text
 //!  peak: a closed loop ─► search ─► trials: short, then full ─► the bounds are firm ─► a full trial at the result
@@ -7,8 +7,8 @@
 //! ```
 //! The throughput of a closed loop is the upper bound of all rates. A trial keeps the limit if its response
 //! times are below the limit, at least 99 % of the due requests were answered, and no request failed. The
-//! search has found a rate when full trials show that the limit is kept at this rate, but not at a slightly
-//! higher rate. If the time of the search is over before that, the result is undecided.
+//! search ends when full trials show that the limit is kept at one rate, but not at a slightly higher rate.
+//! If the time of the search is over before, the result is undecided.
 
 use super::{
     ChartData, Dimension, Ending, Experiment, ExperimentSetting, Interruption, Limit, SearchBounds,

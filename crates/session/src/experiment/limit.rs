@@ -1,5 +1,5 @@
-//! A limit as text: of the latency of requests, such as `p99<1ms`, or of the times of receivers, such as
-//! `delivery p99<5ms`.
+//! Parses the limit of an experiment: for the latency of requests, such as `p99<1ms`, or for the delivery of
+//! messages, such as `delivery p99<5ms`.
 
 use std::{fmt, str::FromStr};
 

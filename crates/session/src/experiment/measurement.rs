@@ -1,4 +1,4 @@
-//! A measurement of the load under one setting, from a given time on.
+//! One measurement of an experiment: the results of the load under one setting, from a given time on.
 
 use crate::session::Interval;
 

@@ -1,14 +1,15 @@
-//! Experiments change knobs by themselves: they read the session's records and return orders.
+//! Experiments change the load's settings (knobs) automatically: they read the session's records and return
+//! orders.
 //!
 //! ```text
 //!  session ──deliveries──► Experiment ──orders: knobs, CONFIG──► session
 //!                              │ in force: is the requested setting in force, and what are the results?
 //!                              └► the result, for lines and screens
 //! ```
-//! Like the screen, an experiment is a client of the session. The owner of the experiment passes the session's
-//! deliveries to the experiment, and sends the experiment's orders to the session. An experiment has no clock; it uses
-//! the times in the records. Experiments do no I/O. A [series] is no experiment: a series is a list of sessions with
-//! one table of their results.
+//! An experiment gets records from the session and sends orders to it, like the screen. The code that runs
+//! the experiment passes the records and orders on. An experiment has no clock; it uses the times in the
+//! records. Experiments do no I/O. A [series] is not an experiment: it is a list of sessions with one table
+//! of results.
 
 mod ab;
 mod chart_data;

@@ -1,4 +1,5 @@
-//! A setting as text: `clients 50`, `rate 5k, pipeline 16`, `config appendfsync always`, `preset write-heavy`.
+//! Parses the settings of an experiment: `clients 50`, `rate 5k, pipeline 16`, `config appendfsync always`,
+//! `preset write-heavy`.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! The basis of all experiments. An experiment requests a setting. This module reports when the setting is in
-//! force, and passes on the measurements under that setting.
+//! Reports to an experiment when a requested setting is in force, and passes on the measurements under this
+//! setting.
 //!
 //! ```text
 //! change ─► orders ──► … segment, segment: setting in force ──► intervals of it ──► change …

@@ -1,4 +1,5 @@
-//! A simulated session for tests. The simulation carries out orders at once, and its measurements depend on the knobs.
+//! A simulated session for tests of experiments. It carries out orders at once, and its measurements depend
+//! on the knobs.
 
 use std::sync::Arc;
 

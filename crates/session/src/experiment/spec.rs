@@ -1,4 +1,5 @@
-//! Experiments as a user types them: `find p99<1ms`, `ab pipeline 16`, `ab from clients 50 to clients 100`.
+//! Parses experiments as a user types them: `find p99<1ms`, `ab pipeline 16`, `ab from clients 50 to clients
+//! 100`.
 
 use super::{Ab, AbPlan, Experiment, ExperimentSetting, Find, Limit, Script, Sweep, SweepPlan, WordsError};
 use crate::{

@@ -1,5 +1,5 @@
-//! Tests of experiments in sessions with the built-in server. The differences are large, so that short parts are
-//! enough.
+//! Tests of experiments in sessions with the built-in server. The differences are large, so short
+//! measurements are enough.
 
 use std::sync::mpsc::channel;
 

@@ -1,12 +1,13 @@
-//! A trial of a rate. The result of a trial is whether the rate keeps the limit. If the limit is not kept, the cause is
-//! either the rate or a disturbance.
+//! A trial of the search for the highest rate: it measures whether one rate keeps the limit. If the rate does
+//! not keep the limit, the cause is the rate or a disturbance.
 //!
 //! ```text
 //!                     too much                      a disturbance
 //!  answered of due    ▇▇▆▆▆▆▆▆▆▆▆▆▆▆▆▆  evenly      ▇▇▇▇▇▇▇▇▇▇▁▁████  now and then, or far less than in the closed loop
 //!  slow requests      ▁▂▃▄▅▆▇▇▇▇▇▇▇▇▇▇  mostly      ▁▁▁▁▁▁▁▁▁▁▇▇▁▁▁▁  now and then, or waits for a core of this machine
 //! ```
-//! A disturbance hardly ever makes a trial better, so the search trusts each trial that keeps the limit. No I/O.
+//! A disturbance hardly ever makes a trial better, so the search trusts each trial that keeps the limit. This
+//! module does no I/O.
 
 use std::fmt;
 

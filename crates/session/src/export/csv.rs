@@ -1,4 +1,5 @@
-//! Comma-separated values (RFC 4180): one line for each row. A figure without enough samples is an empty cell.
+//! Exports a session as comma-separated values (RFC 4180). If a figure has too few samples, its cell is
+//! empty.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! The interval log of HdrHistogram, version 1.3: the histograms of each second. HdrHistogram libraries of many
-//! languages read this log.
+//! Exports a session as HdrHistogram's interval log, version 1.3: the histograms of each second. HdrHistogram
+//! libraries of many languages read this log.
 //!
 //! ```text
 //! #[Histogram log format version 1.3]
@@ -9,9 +9,9 @@
 //! Tag=response,0.000000,1.000125,2.018303,HISTFAAA…
 //! Tag=GET,0.000000,1.000125,1.204731,HISTFAAA…
 //! ```
-//! Values within the histograms are in nanoseconds. `Interval_Max` is in milliseconds, as in logs that the libraries
-//! write. The lines of a warm-up have the tag `warm-up`, and the lines of a prefill the tag `prefill`. Thus the lines
-//! without a tag add up to the summary.
+//! Values within the histograms are in nanoseconds. `Interval_Max` is in milliseconds, as in logs that the
+//! libraries write. The lines of a warm-up have the tag `warm-up`, and the lines of a prefill the tag
+//! `prefill`. So the lines without a tag add up to the summary.
 //!
 //! The percentile text (`.hgrm`) has one histogram of the whole session without its warm-up, in milliseconds. The
 //! plotter of hdrhistogram.org and similar tools read this text.

@@ -1,4 +1,4 @@
-//! JSON: the rows as JSON lines, or the whole session as one object.
+//! Exports a session as JSON: each row as a line, or the whole session as one object.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Markdown for an issue tracker: a line about the session, and a table of its segments, operations, nodes and agents.
+//! Exports a session as Markdown for an issue tracker: a line about the session, and a table of its segments,
+//! operations, nodes and agents.
 
 use super::{
     Format, FormatContents,

@@ -1,5 +1,5 @@
-//! OpenMetrics: counters, gauges and histograms since the session began, with the names and base units that OpenMetrics
-//! requires.
+//! Exports a session as OpenMetrics: counters, gauges and histograms since the session began, with the names
+//! and base units that OpenMetrics requires.
 //!
 //! Warm-up and prefill are left out, as in the summary.
 

@@ -1,5 +1,5 @@
-//! Selects one target of a session, because an export is about one target: without the selection, the segments and the
-//! PINGs of all nodes would mix. The target and the first node of the session exchange their numbers.
+//! Selects one target of a session for an export. Without the selection, the export would mix the segments
+//! and PINGs of all nodes. The selected target and the first node of the session exchange their numbers.
 
 use crate::session::{Record, Sink};
 

@@ -1,4 +1,5 @@
-//! Rows for everything that is measured besides the load: the probes, and the gauges of the server and of this machine.
+//! Export rows for everything that redyno measures besides the load: the probes, and the gauges of the server
+//! and of this machine.
 //!
 //! ```text
 //! probe: kind t_s length_s samples lost min_us mean_us p50_us … max_us

@@ -1,9 +1,9 @@
-//! An agent: a load engine on another machine. An agent generates a share of a session's load. The agent
-//! reads the session's orders from the bus (a Redis or Valkey server for messages), and writes intervals and
-//! events to the bus.
+//! An agent of a fleet: a load engine on another machine that generates a share of a session's load. It reads
+//! the session's orders from the bus (a Redis or Valkey server for messages), and writes intervals and events
+//! to the bus.
 //!
-//! The agent ends its load after [`SILENCE`] without an order. The agent also ends the load when the load's time is
-//! over, even if the bus is lost. An agent never removes keys: the session does.
+//! The agent ends its load after [`SILENCE`] without an order. It also ends the load when the load's time is
+//! over, even if the bus is lost. An agent never removes keys; the session removes them.
 
 use std::{
     collections::VecDeque,

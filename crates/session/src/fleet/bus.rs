@@ -1,5 +1,5 @@
-//! The bus: two streams of a Redis or Valkey server. Each thread has its own connection to the bus, because a blocking
-//! read occupies a connection.
+//! The bus of a fleet: two streams on a Redis or Valkey server. Each thread has its own connection to the
+//! bus, because a blocking read occupies a connection.
 
 use std::{fmt, str::FromStr, time::Duration};
 

@@ -1,5 +1,5 @@
-//! Measures the offset between the clock of this process and the clock of the bus. All agents of a fleet take the time
-//! of the session from the bus.
+//! Measures the offset between the clock of this process and the clock of the bus. All agents of a fleet take
+//! the session's time from the bus.
 
 use std::{collections::VecDeque, time::Duration};
 

@@ -1,4 +1,4 @@
-//! The share of a session's load that an agent carries out.
+//! Runs an agent's share of a session's load, according to the orders of the session.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Waits for the agents of a session.
+//! Waits until the agents of a fleet have joined their session.
 
 use std::{
     sync::mpsc::Receiver,

@@ -1,5 +1,5 @@
-//! Joins the intervals that several agents measured at the same time: counts are added, histograms are merged, and
-//! lengths are not added.
+//! Joins the intervals that several agents measured at the same time. It adds counts and merges histograms.
+//! It does not add lengths, because the intervals cover the same time.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 

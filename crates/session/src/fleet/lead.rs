@@ -1,4 +1,5 @@
-//! The session's side of a fleet: publishes each setting to the agents, and knows what each agent last reported.
+//! The session's side of a fleet: publishes each setting to the agents, and stores the last report of each
+//! agent.
 
 use std::{
     sync::Arc,

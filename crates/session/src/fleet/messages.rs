@@ -1,4 +1,5 @@
-//! The messages on the bus. Each message is one entry of a stream; its first field is JSON.
+//! The messages between a session and its agents. Each message is one entry of a stream on the bus, with JSON
+//! in its first field.
 
 use std::time::Duration;
 

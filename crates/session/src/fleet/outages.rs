@@ -1,5 +1,5 @@
-//! Merges the outages that the loads of several agents report. Together they are one outage of a server: from the first
-//! request that an agent lost, to the time at which all agents get good replies again.
+//! Merges the outages that several agents report into one outage of a server. It begins with the first
+//! request that an agent lost, and ends when all agents get good replies again.
 
 use std::collections::BTreeMap;
 

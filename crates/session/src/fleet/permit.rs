@@ -1,4 +1,4 @@
-//! The limits that an agent sets for the orders of a session.
+//! The limits that an agent sets for a session's orders, such as the permitted targets.
 
 use super::{LoadLayout, Terms};
 use crate::{

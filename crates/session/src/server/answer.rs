@@ -1,4 +1,5 @@
-//! The answer to an order. The control thread sends the answer later.
+//! The answer of the control plane to an order (such as CONFIG SET). The control thread sends it when the
+//! order is done.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},

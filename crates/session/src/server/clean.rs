@@ -1,12 +1,12 @@
-//! Removes the keys of runs in small chunks, with a pause after each chunk. The keys are found by their numbered names
-//! or with SCAN; redyno chooses the way that needs fewer commands.
+//! Removes the keys of runs from a server in small chunks, with a pause after each chunk. redyno finds the
+//! keys by their numbered names or with SCAN, whichever needs fewer commands.
 //!
 //! ```text
 //! names:  UNLINK redyno:RUN:000000000000 … 499 ─► pause ─► UNLINK … 500 … 999 ─► …
 //! SCAN:   SCAN 1000 ─► UNLINK the keys of the runs ─► pause ─► SCAN 1000 ─► ……
 //! ```
-//! Each pause takes as long as the server's work on the chunk before it. Other clients therefore have at
-//! least half of the server's time.
+//! Each pause takes as long as the server's work on the chunk before it. So other clients have at least half
+//! of the server's time.
 
 use std::{
     collections::HashMap,

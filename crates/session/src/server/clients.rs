@@ -1,4 +1,4 @@
-//! Reads CLIENT LIST: counts the connected clients.
+//! Sends CLIENT LIST to a server and counts its connected clients.
 
 use super::link::CLIENT_NAME;
 

@@ -1,4 +1,5 @@
-//! INFO commandstats: counts since the server's start or CONFIG RESETSTAT, and their differences between two polls.
+//! Parses INFO commandstats: the server's counts for each command since its start or CONFIG RESETSTAT, and
+//! their differences between two polls.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Sets the [`PARAMETERS`] with CONFIG SET, and reads the [`PARAMETERS`] and the [`WATCHED`] parameters with CONFIG
-//! GET. Each parameter is requested by its name, never by a pattern. Redyno never sends CONFIG REWRITE.
+//! Sends CONFIG SET for the [`PARAMETERS`], and CONFIG GET for the [`PARAMETERS`] and the [`WATCHED`]
+//! parameters. redyno requests each parameter by its name, never by a pattern. It never sends CONFIG REWRITE.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

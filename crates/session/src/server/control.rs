@@ -1,5 +1,5 @@
-//! The handle of a control plane: starts and ends the task of the control plane, and sends orders to the task. The
-//! tasks of a session share a thread.
+//! The handle of a server's control plane: starts and ends the task that polls the server, and sends orders
+//! to this task. The tasks of a session share a thread.
 
 use std::{
     collections::BTreeSet,

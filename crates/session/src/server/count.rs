@@ -1,4 +1,5 @@
-//! Counts how many keys exist. If there are many keys, only an evenly distributed sample is checked.
+//! Counts how many of a load's keys exist on the server. If there are many keys, redyno checks only an evenly
+//! distributed sample.
 
 use std::iter::Sum;
 

@@ -1,5 +1,5 @@
-//! Finds bursts of events such as evictions, and reports the beginning and the end of each burst. This module does no
-//! I/O.
+//! Finds in the polls of a server when evictions and similar activities begin and end, and reports one event
+//! for each. This module does no I/O.
 
 use crate::{
     clock::{SECOND_NS, seconds},

@@ -1,4 +1,4 @@
-//! The reasons why an order to the server was not carried out.
+//! The reasons why the control plane did not carry out an order.
 
 use std::time::Duration;
 

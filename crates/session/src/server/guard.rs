@@ -4,9 +4,10 @@
 //! ```text
 //! fred ◄── a unix socket of this process ──► guard, a task ◄── Dialogue: TCP, TLS or unix socket ──► server
 //! ```
-//! Fred decodes nested replies recursively, accepts replies of any size, and decodes an incomplete reply from its start
-//! whenever more bytes arrive. Fred also needs an address and cannot use an open connection. So fred connects to the
-//! guard, and the guard sends fred's requests over the connection to the server.
+//! Fred decodes nested replies recursively, and accepts replies of any size. Whenever more bytes of an
+//! incomplete reply arrive, fred decodes it again from the start. Fred also needs an address and cannot use
+//! an open connection. So fred connects to the guard, and the guard sends fred's requests over the connection
+//! to the server.
 
 use std::{
     io,

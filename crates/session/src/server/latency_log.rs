@@ -1,4 +1,5 @@
-//! LATENCY LATEST: the last event of each kind that the latency monitor recorded. This module does no I/O.
+//! Parses LATENCY LATEST: the last event of each kind that the server's latency monitor recorded. This module
+//! does no I/O.
 
 use std::collections::BTreeMap;
 

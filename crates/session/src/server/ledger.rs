@@ -1,9 +1,9 @@
 //! The changes that a session has to undo: the keys of its run, the parameters that it set, and the objects that its
 //! setups made.
 //!
-//! The session and the control thread share the ledger. Each change is first added to the ledger, then written to the
-//! run's [`Marker`] on the server, and only then made. So the ledger lists every change that may have been made, even
-//! if the server's reply is lost, and the session can undo all changes.
+//! The session and the control thread share the ledger. redyno first adds each change to the ledger, then
+//! writes it to the run's [`Marker`] on the server, and only then makes the change. So the ledger lists every
+//! possible change, even if the server's reply is lost. The session can undo all of them.
 
 use std::sync::Arc;
 

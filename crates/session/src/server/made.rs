@@ -1,5 +1,5 @@
-//! The objects, other than keys, that a setup (commands that run once before a load) makes on a server, and
-//! the commands that remove these objects.
+//! The scripts, functions and indexes that a setup makes on a server, and the commands that remove these
+//! objects. A setup consists of the commands that run once before a load.
 //!
 //! | command | makes | undone by |
 //! |---|---|---|
@@ -8,7 +8,7 @@
 //! | PUT /NAME by HTTP, where NAME contains the run | an Elasticsearch index, or another resource with this path | DELETE |
 //! | SCRIPT LOAD | a script in the server's cache, with its digest as the name | nothing: the script affects no client, no command removes a single script, and a restart of the server removes it |
 //!
-//! Keys have a separate field in a marker. The effects of other commands in a setup are not undone.
+//! redyno does not undo the effects of other commands in a setup. Keys have a separate field in the marker.
 
 use std::fmt;
 

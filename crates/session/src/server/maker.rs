@@ -1,5 +1,6 @@
-//! Sends the commands of a setup, which run once before a load. For Redis, the connection of the control
-//! plane is used. For HTTP, each request has its own connection, and there is no marker.
+//! Sends the commands of a setup (commands that run once before a load) to the server. Redis gets them on the
+//! connection of the control plane. For HTTP, each request has its own connection, and redyno writes no
+//! marker.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Writes and parses the field `keys` of a marker: the names of keys that a run may have written.
+//! Writes and parses the field `keys` of a run's marker on the server: the names of keys that the run may
+//! have written.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! The marker of a run: the changes that its session has to undo, stored on the server. A killed session leaves its
-//! marker on the server.
+//! The marker of a run: a hash on the server with the changes that its session must undo. If a session is
+//! killed, its marker stays on the server.
 //!
 //! ```text
 //! redyno:runs        a set of the runs that have something to undo: 4g7k2m9q …

@@ -1,7 +1,8 @@
-//! The control plane: reads the server's own figures. The control planes of all nodes of a session are tasks
-//! of one thread with a tokio runtime. So more nodes need no more threads, and a hanging node does not delay
-//! the others. The control plane uses the client library fred for Redis, and redyno's own client for
-//! memcached.
+//! The control plane: the part of redyno that polls a server's own figures (INFO) and sends it single
+//! commands (CONFIG SET). Each node of a session has its own control plane. Each control plane is a task, and
+//! all tasks share one thread with a tokio runtime. So more nodes need no more threads, and a hanging node
+//! does not delay the others. The control plane uses the client library fred for Redis, and redyno's own
+//! client for memcached.
 //!
 //! ```text
 //!            orders: survey, mark, set up, clean, tune, undo
@@ -9,8 +10,8 @@
 //!    ▲                                                       │  every second: a poll
 //!    └── answers, progress                                   └──► messages: Status, Event
 //! ```
-//! Without orders the control plane only reads. The round trips of its requests are never shown as the server's
-//! latency. The control plane does not depend on the load or on screens.
+//! Without orders, the control plane only reads. redyno never shows the round trips of these requests as the
+//! server's latency.
 
 mod answer;
 mod clean;

@@ -1,5 +1,5 @@
-//! Switches keyspace notifications on: a setup adds letters to `notify-keyspace-events`. At the end, the parameter is
-//! restored like every parameter that a session sets.
+//! Switches a server's keyspace notifications on: a setup adds letters to `notify-keyspace-events`. At the
+//! end, the session restores this parameter like every parameter that it set.
 
 use super::{
     Ledger, ServerError, config,

@@ -1,4 +1,4 @@
-//! An order: an action on a server besides the regular polls, and the channel for its answer.
+//! An order to the control plane (such as CONFIG SET, or removing keys), and the channel for its answer.
 
 use std::{collections::BTreeMap, pin::Pin};
 

@@ -1,4 +1,4 @@
-//! Texts about the commands of a workload whose keys or channels are not the run's, such as `SET foo`.
+//! Texts about commands of a workload that use keys or channels outside the run, such as `SET foo`.
 
 use crate::units::count_with_noun;
 

@@ -1,10 +1,11 @@
-//! The place of the list of runs on a server, and the keys that a node of a cluster can store.
+//! Chooses the names of redyno's list of runs and of its markers on a server. On a node of a cluster, they
+//! must be keys that this node can store.
 //!
 //! A node of a cluster has some of the 16 384 slots, and accepts only commands whose keys are in one of its
-//! slots. The names of the list of runs and of the markers end with a hash tag. This tag is the first of the
+//! slots. The names of the list of runs and of the markers end with a hash tag. redyno takes the first of the
 //! tags `{0}`, `{1}`, … whose slot is on the node. So another session on the same node finds the list and the
 //! markers without SCAN. If the slot moves to another node, the list and the markers move too. On the new
-//! node, the first tag may then differ from the tag of the moved keys.
+//! node, the first tag may differ from the tag of the moved keys.
 
 use std::{collections::BTreeSet, sync::Arc};
 

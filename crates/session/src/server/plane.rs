@@ -1,4 +1,4 @@
-//! The connection of the control plane to a server: Redis, memcached, or none for HTTP.
+//! The control plane's connection to a server: one for Redis, one for memcached, and none for HTTP.
 
 use super::{
     ServerError, Status, link, memcached,

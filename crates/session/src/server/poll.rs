@@ -1,4 +1,4 @@
-//! One poll: sends the requests, and evaluates the replies.
+//! One poll of a Redis server: sends INFO and similar requests, and evaluates the replies.
 //!
 //! ```text
 //!              ┌─ INFO ──────────────► Status, events        (if refused, the whole poll fails)
@@ -12,12 +12,12 @@
 //!              └─ CLUSTER NODES, ────► Status       (nodes of a cluster)
 //!                 CLUSTER SLOT-STATS
 //! ```
-//! All requests are sent together. A refused request is reported once and repeated a minute later; the other requests
-//! continue. Requests that take much of the server's time are sent [less often](super::pace).
+//! redyno sends all requests together. If the server refuses a request, redyno reports this once and sends
+//! the request again a minute later. Requests that take much of the server's time are sent [less
+//! often](super::pace).
 //!
-//! Only this module sends the requests of a poll and parses their replies. [`watch`](super::watch) and the
-//! modules that receive its reports use only [`Polled`], gauges and events. The poll of memcached is a
-//! separate module with the same result types.
+//! Only this module sends the requests of a poll and parses their replies. Other modules get [`Polled`],
+//! gauges and events. The poll of memcached is a separate module with the same result types.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The question to the user before the first write, based on the survey of the server. This module does no I/O.
+//! The question to the user before redyno's first write to a server, based on the survey of this server. This
+//! module does no I/O.
 
 use std::fmt;
 

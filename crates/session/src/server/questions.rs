@@ -1,4 +1,4 @@
-//! The requests of a poll that consist of several commands, or that only some servers support.
+//! The requests of a server's poll that need several commands, or that only some servers support.
 
 use std::collections::BTreeMap;
 

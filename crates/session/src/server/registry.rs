@@ -1,8 +1,7 @@
 //! Reads, writes, renews and deletes the list of runs and their markers on the server.
 //!
-//! The list is a set, and the markers are hashes. Reading them therefore does not change the counts of GET
-//! and SET in the server's command statistics. Redyno removes only its own members and fields, not whole
-//! keys, so that data of other clients remains.
+//! The list is a set, and the markers are hashes. So reading them does not change the server's counts of GET
+//! and SET. redyno removes only its own members and fields, not whole keys, so data of other clients remains.
 
 use tokio::task::JoinSet;
 

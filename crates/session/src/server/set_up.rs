@@ -1,6 +1,7 @@
-//! Runs the setup of a workload (commands that run once before the load), and undoes it. Before an object is
-//! made, it is recorded in the ledger (in memory) and in the marker (on the server). So the session can
-//! always remove the object, and a later redyno can find the objects of a killed session.
+//! Runs the setup of a workload (commands that run once before the load), and undoes it. Before redyno makes
+//! an object on the server, it records the object in the ledger (in memory) and in the marker (on the
+//! server). So the session can always remove the object. If the session is killed, a later redyno finds the
+//! object.
 //!
 //! ```text
 //! does it exist? ─ no ─► note ─► FUNCTION LOAD ─► the next step   undo: FUNCTION DELETE, remove from ledger and marker

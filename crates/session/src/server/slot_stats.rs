@@ -2,8 +2,8 @@
 //! 8.2, Valkey 8.0).
 //!
 //! The server has slot statistics only with `cluster-slot-stats-enabled yes`, which redyno never sets. The
-//! statistics are sums since the server's start, so redyno finds the busiest slots of the last seconds only
-//! if they are among the slots with the largest sums.
+//! statistics are sums since the server's start. So redyno finds a busy slot of the last seconds only if the
+//! slot also has one of the largest sums.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,10 @@
-//! SLOWLOG, and Valkey's COMMANDLOG: finds new entries, and shortens their commands. This module does no I/O.
+//! Reads the replies to SLOWLOG and to Valkey's COMMANDLOG: finds new entries, and shortens their commands.
+//! This module does no I/O.
 //!
-//! Entry ids increase from 0 at the server's start, and SLOWLOG RESET does not reset them. The text of a command is its
-//! name and its shortened first argument, but never a value, a script or a password. All arguments that the server
-//! stored (at most 32 arguments of 128 bytes) are in a separate field, except for commands with passwords.
+//! Entry ids increase from 0 at the server's start, and SLOWLOG RESET does not reset them. The text of a
+//! command is its name and its shortened first argument, but never a value, a script or a password. A
+//! separate field has all arguments that the server stored (at most 32 arguments of 128 bytes). For commands
+//! with passwords, this field is empty.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The server's state from a poll, and the reports of the control plane.
+//! The state of a server after a poll, and the other reports of the control plane.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! The survey of a server before the first write: its keys, its clients, and earlier runs of redyno. The
-//! survey writes nothing, and sends a limited number of commands.
+//! The survey of a server before redyno's first write: the server's keys, its clients, and earlier runs of
+//! redyno. The survey writes nothing, and sends a limited number of commands.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

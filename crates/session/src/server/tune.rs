@@ -1,6 +1,6 @@
-//! Sets a parameter of the server, and restores it. Before a parameter is set, its old value is written to
-//! the ledger (in redyno's memory) and to the marker (a key on the server). The session restores parameters
-//! from its ledger; if the session is killed, a later redyno restores them from the marker.
+//! Sets a parameter of the server with CONFIG SET, and restores it. Before redyno sets a parameter, it writes
+//! the old value to the ledger (in memory) and to the marker (a key on the server). The session restores
+//! parameters from its ledger. If the session is killed, a later redyno restores them from the marker.
 //!
 //! ```text
 //! GET, note, other sessions? ─► CONFIG SET ─► GET, note the new value     restore: GET, CONFIG SET, remove from ledger

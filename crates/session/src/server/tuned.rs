@@ -1,4 +1,5 @@
-//! A parameter that a session set, and the values needed to restore it. This module does no I/O.
+//! A server parameter that a session set, and the values that are needed to restore it. This module does no
+//! I/O.
 //!
 //! ```text
 //!             from            to[0]                 to[1]

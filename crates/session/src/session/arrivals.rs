@@ -1,4 +1,5 @@
-//! The results of a workload's receivers: times of delivery, hand-over and invalidation, and counts of lost messages.
+//! The results of a workload's receivers (such as subscribers), as a part of a session's record: delivery
+//! times, and counts of lost messages.
 //!
 //! ```text
 //! "delivery":{"count":…,"p50_us":…,…,"hdr":"…","receivers":10,"lost":3,"by_receiver":[{"receiver":7,"received":…,"lost":3}]}

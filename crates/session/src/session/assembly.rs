@@ -1,4 +1,4 @@
-//! Merges the results of the workers into one interval record for each tick (quarter second) and segment.
+//! Merges the results of all load workers into one interval record for each tick (250 ms) and segment.
 //!
 //! ```text
 //! load-0  ──[17: seg 1]─[17: seg 2, closes it]──►┐
@@ -6,8 +6,8 @@
 //! ```
 //! All workers count ticks from the start of the session. A tick is complete when every worker has reported
 //! it or a later tick. If a worker is [`PATIENCE`] ticks behind, the tick is completed without this worker.
-//! Its results for this tick become an interval with length 0 later, so no reply is lost. Replies after the end
-//! of a segment form one interval, the drain, which is complete when no worker waits for such a reply.
+//! The worker's results for this tick become an interval with length 0 later, so no reply is lost. Replies
+//! after the end of a segment form one interval, the drain. The drain ends with the last of these replies.
 
 use std::collections::{BTreeMap, BTreeSet};
 

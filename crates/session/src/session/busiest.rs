@@ -1,4 +1,4 @@
-//! The operations of an interval, sorted by their number of replies, and sums over operations.
+//! Sorts the operations of a session's interval by their number of replies, and adds up operations.
 
 use super::{
     Interval, OperationInterval,

@@ -1,4 +1,4 @@
-//! The results of the load by node of a cluster, by agent of a fleet, and the busiest slots.
+//! The results of the load for each node of a cluster, or for each agent of a fleet, and the busiest slots.
 
 use super::{AgentState, Client, Interval, OperationInterval, part::per_s};
 

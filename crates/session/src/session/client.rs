@@ -4,8 +4,8 @@
 //! {"cpu":0.71,"run_delay":0.004,"workers":[{"cpu":0.71,"run_delay":0.004},…],
 //!  "readable_to_read":{…,"p99_us":…,"max_us":…},"late":null,"held":null}
 //! ```
-//! The distributions of redyno's own cost have coarse histograms, because their only purpose is to check
-//! whether redyno itself is the bottleneck.
+//! The distributions in this field have coarse histograms. Their only purpose is to check whether redyno
+//! itself is the bottleneck.
 
 use serde::{Deserialize, Serialize};
 

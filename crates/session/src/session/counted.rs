@@ -1,4 +1,4 @@
-//! Adds the results of one worker to an interval record.
+//! Adds the results of one load worker to an interval record of the session.
 
 use super::{
     Client, Interval, OperationInterval, StepTimes, WorkerCost,

@@ -1,4 +1,4 @@
-//! The record of an event: its time, its fields, and a text for people who read the file.
+//! The record of an event in a recording: its time, its fields, and a text for people who read the file.
 //!
 //! ```text
 //! {"kind":"event","t_s":3.2,"name":"slowlog","detail":"14.2 ms KEYS * from …",

@@ -1,6 +1,6 @@
-//! The figures of a result: the columns of tables about segments, intervals, operations or whole sessions. This file
-//! defines the name, the source and the format of each figure for the screen, the printed lines, the summary and the
-//! exports.
+//! The table of all figures of a session's results, such as `ops/s` or `p99`: the name, the source and the
+//! format of each figure. The screen, the printed lines, the summary and the exports use it for their
+//! columns.
 //!
 //! To add a figure, add a row to the table in this file; other tables select figures by name.
 

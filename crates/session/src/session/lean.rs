@@ -1,4 +1,4 @@
-//! Recordings leave out parts of records that the reader can compute from other parts:
+//! Makes recordings smaller: leaves out the parts of records that the reader can compute from other parts:
 //!
 //! | left out | is |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | `hdr` of an interval's `service`, if it equals the sum over the operations | computed from the `hdr` of each operation |
 //!
 //! Everything else is written. A value that repeats in each record needs almost no space in a compressed
-//! recording. The [`Reader`](super::Reader) returns complete records, and standard output gets complete
-//! records.
+//! recording. The [`Reader`](super::Reader) returns complete records. JSON lines on standard output are
+//! complete as well.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Tracks the lost connections of all workers: groups losses into outages, measures the time without any connection,
-//! and decides which events are reported.
+//! Tracks the lost connections of all load workers: groups losses into outages, measures the time without any
+//! connection, and decides which events the session reports.
 //!
 //! ```text
 //! connections  50 ──┐                 ┌── 50

@@ -1,4 +1,4 @@
-//! Writes a file: plain, or compressed with zstd if the file name ends in `.zst`.
+//! Writes the file of a recording or export: plain, or compressed with zstd if the file name ends in `.zst`.
 
 use std::{
     fs::{File, Metadata},

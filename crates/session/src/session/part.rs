@@ -1,4 +1,4 @@
-//! Parts of records, and functions for the fields of records: leaving empty values out of a line, and adding counts and
+//! Helps to build the records of a session: leaves empty values out of a line, and adds counts and
 //! distributions.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! An index of a recording: file positions by time, so that a part can be read again without the rest.
+//! An index of a recording: file positions by time. With the index, redyno reads a part of the file again
+//! without the rest.
 //!
 //! ```text
 //!   file     ┼──────────┼──────────┼──────────┼──────   at most some thousand places

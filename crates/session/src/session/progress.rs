@@ -1,4 +1,4 @@
-//! The progress of a prefill.
+//! The progress of a session's prefill, which writes the workload's keys before the measurement.
 
 use std::fmt;
 

@@ -10,10 +10,10 @@
 //! event     an event;                  mark: a person's note
 //! end       last line: the summary of the load without its warm-up
 //! ```
-//! Times (`t_s`) are in seconds since the session began. If a record is about a period, `t_s` is the end and `length_s`
-//! the length of the period. The names of durations end with their unit. Distributions are
-//! [`Latency`](crate::stats::Latency) documents. In a record about one server, `node` is the number of the server. A
-//! record without `node` is about the first server, which is usually the only server.
+//! Times (`t_s`) are in seconds since the session began. If a record is about a period, `t_s` is the end and
+//! `length_s` the length of the period. The names of durations end with their unit. Distributions are
+//! [`Latency`](crate::stats::Latency) documents. In a record about one server, `node` is the number of the
+//! server. A record without `node` is about the first server (usually there is only one).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! The recorder: a thread that writes a session to a file, as a recording or as an export.
 //!
-//! The recorder is one of the collector's listeners, so a slow disk does not delay the measurement. A recording may
-//! continue in further files: each file contains the session's first record, the current segments, and an end record
-//! about its own content.
+//! The recorder is one of the collector's listeners, so a slow disk does not delay the measurement. A
+//! recording may continue in further files. Each file contains the session's first record, the current
+//! segments, and an end record about the content of this file.
 
 use std::{
     collections::BTreeMap,

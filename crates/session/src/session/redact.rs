@@ -1,5 +1,5 @@
-//! `--redact`: private texts of servers are removed from the records of a session before any record is shown, written
-//! or exported.
+//! `--redact`: removes the private texts of servers from the records of a session before redyno shows, writes
+//! or exports a record.
 //!
 //! | removed | kept |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | the addresses of a replica's master and of a primary's furthest replica | that the replica has another master |
 //! | the query of a URL path in the workload (only in recordings and JSON lines) | the rest of the workload |
 //!
-//! All other texts from the user are kept, such as the target's address and notes.
+//! Texts from the user are kept, such as the target's address and notes.
 
 use std::{collections::BTreeMap, sync::Arc};
 

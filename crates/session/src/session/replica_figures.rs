@@ -1,5 +1,5 @@
-//! The figures of a replica that the replica itself does not report: its measured lag, and its progress as its primary
-//! reports it.
+//! Adds figures that a replica does not report itself to its records: its measured lag, and its progress
+//! according to its primary.
 
 use crate::{
     clock::seconds,

@@ -1,4 +1,4 @@
-//! The row of a results table: the results of a segment, an interval, an operation or a whole session.
+//! A row in a table of a session's results: one segment, interval or operation, or the whole session.
 
 use super::{
     Interval, Opening, OperationInterval, ReceiverResults, Summary,

@@ -1,5 +1,5 @@
-//! The records of a session so far, for exports. The records can be read any number of times. In a replay,
-//! they come from the recording. In a live session, they come from a file that the session writes.
+//! Returns the records of a session so far, for exports. They can be read any number of times. In a replay,
+//! they come from the recording. In a live session, they come from a temporary file that the session writes.
 //!
 //! ```text
 //! peer ─► thread "kept" ─► one record a second ─► unlinked file, at most 1 GiB ─► records, for exports

@@ -5,8 +5,8 @@
 //!        ├─► records, one a second ─► Sink ─► pieces of text ─► a stream, a file
 //! file ──┘
 //! ```
-//! A sink only returns text, and the owner of the sink writes the text, so that a slow output never blocks the session.
-//! Every sink can convert live records and the records of a file.
+//! A sink only returns text, and the owner of the sink writes the text. So a slow output never blocks the
+//! session. Every sink can convert live records and the records of a file.
 
 use super::{Event, Record, line};
 use crate::events::EventKind;

@@ -1,5 +1,5 @@
-//! Finds stalls: periods in which PINGs wait much longer than usual. Stalls are found with and without load, on every
-//! kind of server.
+//! Finds stalls in a session: periods in which PINGs wait much longer than usual. It finds them with and
+//! without load, on every kind of server.
 //!
 //! ```text
 //!   PINGs due   │ │ │ │ │ │ │ │ │ │ │ │

@@ -1,5 +1,5 @@
-//! A load without a session: there is no ping probe and no control plane, and the server gets only the commands of the
-//! load.
+//! Runs a load without the other parts of a session. There is no ping probe and no control plane, so the
+//! server gets only the commands of the load.
 
 use std::{collections::VecDeque, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Computes the summary of a session: the results of the time under load.
+//! Computes the figures for the summary of a session, over the time under load.
 
 use std::collections::BTreeMap;
 

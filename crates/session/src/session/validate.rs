@@ -1,8 +1,8 @@
-//! Parses a line of a recording to a record, and validates the record. Times must be possible in a session,
-//! and counts must be small enough to be added up. Texts are made safe to print.
+//! Parses a line of a recording and checks the record. Times must be possible in a session. Counts must be
+//! small enough to be added up. Texts are made safe to print.
 //!
-//! A file may be damaged or malicious. The reader reports invalid lines with their numbers, so no other code has to
-//! validate records again.
+//! A file may be damaged or malicious. The reader reports invalid lines with their numbers. No other code has
+//! to check records again.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A figure that is watched for level shifts (lasting changes).
+//! A figure of a session that redyno watches for level shifts (lasting changes).
 
 use crate::{
     events::ShiftReport,

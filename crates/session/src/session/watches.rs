@@ -1,5 +1,5 @@
-//! Watches the figures of one target: compares each figure with its own baseline, and reports level shifts
-//! (lasting changes) and stalls.
+//! Watches the figures of one server during a session: compares each figure with its usual level (baseline),
+//! and reports level shifts (lasting changes) and stalls.
 //!
 //! ```text
 //!   PING, each second ──┐
@@ -7,7 +7,8 @@
 //!   time by command ────┘
 //!   PING, each tick ─────► stall begins, stall ends
 //! ```
-//! A change of load settings is expected to move the figures, so all baselines are forgotten after such a change.
+//! A change of load settings changes the figures as well. So redyno forgets all baselines after a change of
+//! load settings.
 
 use std::collections::BTreeMap;
 

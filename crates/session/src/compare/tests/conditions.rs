@@ -1,4 +1,4 @@
-//! Conditions on simulated runs.
+//! Tests of the conditions of comparisons (`p99 > +10%`) with simulated runs.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Each cause begins in a recording of a healthy server. Its finding must be the only warning, and must begin within
-//! 10 s of the recording's own time.
+//! Tests that each cause leads to its finding. The cause begins in a recording of a healthy server. The
+//! finding must be the only warning, and must begin within 10 s of the recording's own time.
 
 use crate::{
     diagnose::{

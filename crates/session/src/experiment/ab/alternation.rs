@@ -1,5 +1,5 @@
-//! Alternates between the two sides of an A/B. A pair has one part (one measurement) of each side, and each
-//! part is some seconds long. More pairs follow until the result is clear or the time is over.
+//! Alternates between the two sides of an A/B experiment. A pair has one part (one measurement) of each side,
+//! and each part is some seconds long. More pairs follow until the result is clear or the time is over.
 
 use std::{collections::BTreeSet, time::Duration};
 

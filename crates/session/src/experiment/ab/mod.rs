@@ -1,13 +1,13 @@
-//! An A/B alternates between two settings of a target, or between two targets. An A/B ends when one side is clearly
-//! better, or when there is clearly no difference.
+//! The A/B experiment alternates between two settings of a target, or between two targets. It ends when one
+//! side is clearly better, or when there is clearly no difference.
 //!
 //! ```text
 //!  A ───────┤ B ───────────────┤ A ───────────────┤ B …          A B B A A B B A …
 //!     part  │··│ part │ part   │··│ part │ part   │              ·· the first second after a switch is not counted
 //!     └── pair 1 ─┘     └── pair 2 ───┘     └── pair 3 …
 //! ```
-//! A pair consists of the part before a switch and the part after the switch. A slow drift of the machine is therefore
-//! small within a pair. In two consecutive pairs the drift has opposite signs.
+//! A pair consists of the part before a switch and the part after the switch. So a slow drift of the machine
+//! is small within a pair. In two consecutive pairs, the drift has opposite signs.
 
 mod alternation;
 mod driver;

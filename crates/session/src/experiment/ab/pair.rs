@@ -1,4 +1,4 @@
-//! Pairs of parts, one part of each side, and the figures by which the sides are compared.
+//! The pairs of an A/B experiment (one measurement of each side), and the figures that are compared.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Tests the verdicts of an A/B of two settings with a known difference, in correlated, wandering and drifting noise.
-//! Every run uses its number as the random seed, so the results are always the same.
+//! Tests the verdicts of an A/B of two settings with a known difference. The simulated noise is correlated,
+//! wanders or drifts. Every run uses its number as the random seed, so the results are always the same.
 
 use super::*;
 use crate::{

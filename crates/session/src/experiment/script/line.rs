@@ -1,4 +1,4 @@
-//! One line of a script.
+//! Parses one line of a script, such as `at 30s clients 100`.
 
 use super::ramp::Ramp;
 use crate::{

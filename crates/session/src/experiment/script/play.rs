@@ -1,4 +1,4 @@
-//! Plays a script: makes each change at its time, and keeps all other settings in force.
+//! Plays a script in a session: makes each change at its time, and keeps all other settings.
 
 use super::text::{ScriptText, StepAction};
 use crate::{

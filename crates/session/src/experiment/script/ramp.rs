@@ -1,4 +1,4 @@
-//! A ramp: a knob that changes in equal steps from one value to another.
+//! A ramp in a script: a knob changes in equal steps from one value to another.
 
 use crate::experiment::{Dimension, WordsError, dimension::Range};
 

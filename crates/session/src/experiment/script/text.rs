@@ -1,4 +1,4 @@
-//! The text of a script, parsed into changes in order of time.
+//! Parses the text of a script into changes in order of time.
 
 use super::line::{LineAction, ScriptLine};
 use crate::{

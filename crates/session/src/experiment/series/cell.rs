@@ -1,5 +1,5 @@
-//! A cell of a series: one run, with one value of each parameter that has a list of values. This module also
-//! has the figures of a cell, measured or published, in a common form for the table.
+//! A cell of a series: one run, with one value for each parameter. This module also has the figures of a
+//! cell, measured or published, for the table.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 

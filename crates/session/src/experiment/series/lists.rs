@@ -1,4 +1,4 @@
-//! The parameters of a series, and all combinations of the values of lists.
+//! The parameters of a series. A parameter may have a list of values; this module makes all combinations.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The results of a cell's session.
+//! The results of one session in a series.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! Measurements that others published, for comparison with a table of a series. redyno need not reach the same figures.
+//! Measurements that others published, for comparison with the results of a series. redyno need not reach the
+//! same figures.
 
 use std::collections::BTreeMap;
 

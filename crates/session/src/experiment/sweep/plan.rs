@@ -1,4 +1,4 @@
-//! A sweep as text: `clients 1..1000`, `pipeline 1,2,4,8`, `rate 1k..50k in 10 p99<1ms`.
+//! Parses the text of a sweep: `clients 1..1000`, `pipeline 1,2,4,8`, `rate 1k..50k in 10 p99<1ms`.
 
 use std::str::FromStr;
 

@@ -1,5 +1,5 @@
-//! A step of a sweep. A step leaves out the first moments after the change, and then measures long enough for steady
-//! figures.
+//! A step of a sweep: the measurement at one value. It leaves out the first moments after the change, and
+//! then measures until the figures are steady.
 
 use crate::{
     experiment::measurement::{ENOUGH_FOR_P99, Measurement, settle_s},

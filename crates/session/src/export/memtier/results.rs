@@ -1,4 +1,4 @@
-//! The results of a run: by row, by second, and in total.
+//! The results of a run in memtier_benchmark's JSON: by row, by second, and in total.
 
 use std::collections::BTreeMap;
 

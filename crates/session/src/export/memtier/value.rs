@@ -1,4 +1,4 @@
-//! A JSON value that keeps the order of the fields of objects.
+//! A JSON value that keeps the order of an object's fields, for memtier_benchmark's JSON.
 
 use serde::{Serialize, Serializer};
 

@@ -1,4 +1,5 @@
-//! The metrics by node: the load on the nodes of a cluster; PINGs, gauges and findings of all nodes of a session.
+//! The OpenMetrics figures of each node: the load on the nodes of a cluster, and the PINGs, gauges and
+//! findings of all nodes of a session.
 
 use std::{collections::BTreeMap, fmt};
 

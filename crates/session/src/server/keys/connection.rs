@@ -1,4 +1,5 @@
-//! The connection that examines keys: sends several commands together, and reads their replies.
+//! The connection for an examination of the server's keys: sends several commands together, and reads their
+//! replies.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! A blocking connection that walks over the keys with SCAN, with the pauses of a key scan. The connection is used for
-//! output in the style of redis-cli.
+//! A blocking connection that scans all keys with SCAN and pauses in between. The modes with redis-cli's
+//! output (`--bigkeys`, `--memkeys`, `--keystats`, `--hotkeys`) use it.
 
 use std::time::Duration;
 

@@ -5,7 +5,8 @@
 //! KeyMethod ────┼─ monitor:  MONITOR for a second ──────────────────┼─► KeyReport, updated until the end
 //!               └─ hot_keys: HOTKEYS for five seconds ──────────────┘
 //! ```
-//! Scans and MONITOR use their own connection, so that the polls do not wait. The results are not recorded.
+//! Scans and MONITOR have their own connection, so the polls of the server do not wait for them. redyno does
+//! not record the results.
 
 mod connection;
 mod direct_connection;

@@ -1,5 +1,5 @@
-//! A sample of commands by MONITOR: the commands and keys that are used most. MONITOR slows the server down, so the
-//! sample is short. Only the name and the key of each command are kept.
+//! Finds the commands and keys that clients use most, in a sample from MONITOR. MONITOR slows the server
+//! down, so the sample is short. redyno keeps only the name and the key of each command.
 
 use std::{collections::HashMap, io, time::Duration};
 

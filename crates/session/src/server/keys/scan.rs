@@ -1,11 +1,11 @@
-//! Samples keys with SCAN, and reads the memory and the TTL of each key. If the server has an LFU policy,
-//! also reads how often each key is used.
+//! Samples keys with SCAN, and reads the memory and the TTL of each key. If the server evicts keys by an LFU
+//! policy, redyno also reads how often each key is used.
 //!
 //! ```text
 //! SCAN ─► SCAN, MEMORY USAGE a, PTTL a, MEMORY USAGE b, … ─► pause ─► SCAN, MEMORY USAGE c, … ─► pause ─► …
 //! ```
-//! Each pause is at least 49 times as long as the server's work on the batch before it. A scan therefore uses
-//! at most 2 % of the server's main thread.
+//! Each pause is at least 49 times as long as the server's work on the batch before it. So a scan uses at
+//! most 2 % of the server's main thread.
 
 use std::{
     thread::sleep,

@@ -1,4 +1,4 @@
-//! The results of an examination of keys, as plain figures.
+//! The results of an examination of a server's keys, as plain figures.
 
 /// The method to examine keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

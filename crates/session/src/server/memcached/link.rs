@@ -1,5 +1,5 @@
-//! One connection to memcached. A task sends one request after the other, and accepts only complete replies of limited
-//! size.
+//! One connection of the control plane to memcached. A task sends one request after the other, and accepts
+//! only complete replies of limited size.
 
 use std::{
     convert::Infallible,

@@ -1,4 +1,5 @@
-//! Parses the reply to `stats` into gauges and numbers of calls of commands. This module does no I/O.
+//! Parses memcached's reply to `stats` into gauges and the number of calls of each command. This module does
+//! no I/O.
 
 use std::collections::BTreeMap;
 

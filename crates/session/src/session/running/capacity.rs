@@ -1,5 +1,5 @@
-//! The free memory and connections of the servers that store the load's keys. Before load settings take effect, they
-//! are checked against this memory and these connections.
+//! Checks new load settings against the free memory and the free connections of the servers, before the
+//! settings take effect.
 
 use std::collections::BTreeMap;
 

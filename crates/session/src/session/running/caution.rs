@@ -1,5 +1,5 @@
-//! Checks load settings for possible harm to the server: the requested settings, and the settings that an experiment
-//! has announced. Settings that the user has allowed are skipped.
+//! Checks whether load settings may harm the server: the settings that a user requests, and the settings that
+//! an experiment has announced. Settings that the user has allowed are skipped.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The commission of a session: its targets, load, recordings and permissions.
+//! What a session shall do, before it begins: its targets, load, recordings and permissions.
 
 use std::{
     collections::BTreeMap,

@@ -1,5 +1,4 @@
-//! Carries out the orders that peers (screens and experiments) send to a running session, and checks the
-//! results.
+//! Carries out the orders that the screen and experiments send to a running session, and checks the results.
 
 use std::{
     sync::{Arc, mpsc::Receiver},

@@ -1,4 +1,5 @@
-//! Watches a prefill: checks its result and whether the keys exist, before the load begins.
+//! Watches the prefill of a session. Before the load begins, it checks the result of the prefill and whether
+//! the keys exist.
 
 use std::{
     collections::BTreeSet,

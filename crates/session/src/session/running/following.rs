@@ -1,5 +1,5 @@
-//! Finds servers that join or leave while a session runs. The nodes of a cluster are read from its topology, and the
-//! replicas of a primary from INFO.
+//! Finds servers that join or leave while a session runs. The topology lists the nodes of a cluster, and INFO
+//! lists the replicas of a primary.
 
 use std::{
     sync::{

@@ -5,9 +5,9 @@
 //!              └── nobody else there ──▲                                            than the marker has, another setup
 //! ```
 //! Each node with load has a gate for all servers with keys of its load (in a cluster: all primaries). redyno
-//! writes to no node before all questions are answered. A change of load settings waits at the gate if the
-//! new load writes, if its setup (commands that prepare the server) was not run, or if it may do harm and the
-//! user has not agreed. Other changes apply at once.
+//! writes to a node only after the user has answered all questions. Some changes of load settings wait at the
+//! gate: if the new load writes, if its setup (commands that prepare the server) was not run, or if it may do
+//! harm and the user has not agreed. Other changes apply at once.
 
 mod setup;
 #[cfg(test)]

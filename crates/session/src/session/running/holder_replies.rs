@@ -1,4 +1,4 @@
-//! The replies to one command from all servers that store a load's keys (the holders).
+//! Collects the replies to one order from all servers that store a load's keys (the holders).
 
 use std::time::{Duration, Instant};
 

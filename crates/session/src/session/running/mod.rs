@@ -1,4 +1,4 @@
-//! A running session. The session's thread asks for permission before the first write, changes settings, ends the load
+//! A running session: its thread asks for permission before the first write, changes settings, ends the load
 //! and cleans up.
 //!
 //! ```text
@@ -9,9 +9,9 @@
 //! A session may have several nodes. Each node has its own control plane (the connection for redyno's own
 //! commands). Each node with load has its own checks before the first write, and its own cleanup. The load of
 //! a cluster belongs to the cluster's first node. The checks and the cleanup of this node cover all primaries
-//! (`holders`). All nodes have the same load settings. The load runs at one node or at all nodes. Peers, such
-//! as a screen, receive records and send orders. No peer can delay the session: each peer has its own queue,
-//! and the end of the session does not wait for peers.
+//! (`holders`). All nodes have the same load settings. The load runs at one node or at all nodes. A *peer*,
+//! such as the screen, receives records and sends orders. No peer can delay the session, because each peer
+//! has its own queue. The end of the session does not wait for peers.
 
 mod begin;
 mod capacity;

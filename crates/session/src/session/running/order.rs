@@ -1,4 +1,5 @@
-//! The messages between a session and its peers: orders go in, records and notices come out.
+//! The messages between a session and its peers (such as the screen): orders go in, records and notices come
+//! out.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,5 @@
-//! The channel between a session and a peer: orders in one direction, records and notices in the other.
+//! The channel between a session and a peer (such as the screen): orders in one direction, records and
+//! notices in the other.
 
 use std::{
     sync::{

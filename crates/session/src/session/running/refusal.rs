@@ -1,8 +1,9 @@
-//! Decides whether the load must stop. There are three causes: the server refuses the load permanently
-//! because a password or a permission is missing, a worker died, or an agent of a fleet refuses its share.
+//! Decides whether a session must stop its load. There are three causes. The server refuses the load
+//! permanently, because a password or a permission is missing. A worker thread died. An agent of a fleet
+//! refuses its share.
 //!
-//! An error with any other cause is counted, and the run continues. If all requests of a run are refused, or
-//! a part of the requests is missing, the run must not look like a measurement.
+//! Other errors are counted, and the run continues. Without this rule, a run whose requests were all refused
+//! would look like a measurement.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,5 @@
 //! Restores the server parameters that a session has set, and deletes the objects (scripts, functions or
-//! indexes) that its setups have created. Each function returns a line of text about the restoration or
-//! deletion.
+//! indexes) that its setups have created. Each function returns a line of text about its result.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Tests of sessions against the built-in server, with peers other than a screen.
+//! Tests of sessions with the built-in server and without a screen.
 
 use std::{
     collections::BTreeMap,

@@ -1,5 +1,5 @@
-//! Ends a session: waits for the last replies and records, and then restores parameters, undoes setups and removes keys
-//! at all nodes.
+//! Ends a session: waits for the last replies and records. Then it restores parameters, undoes setups and
+//! removes keys at all nodes.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},

@@ -1,4 +1,5 @@
-//! The latencies in one time slot, separated by segment: a percentile never mixes two load settings.
+//! The latencies in one time slot of the timeline, separated by segment, so that a percentile never mixes two
+//! load settings.
 
 use super::{History, Level, Quantiles, history::Merge};
 use crate::stats::{Blend, Compact, Latency};

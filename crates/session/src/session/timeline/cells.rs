@@ -1,4 +1,5 @@
-//! The contents of a time slot of the history apart from latencies: load, errors, pings and the server's figures.
+//! The contents of a time slot of the timeline, except latencies: load, errors, pings and the server's
+//! figures.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! Groups events for lists and for the time axis: the beginning and the end of the same event become one episode, and
-//! equal events become one line.
+//! Groups a session's events for lists and for the time axis. The begin and the end of the same activity
+//! become one episode. Equal events become one line.
 //!
 //! ```text
 //!   save began … save ended        ─► an episode with a length

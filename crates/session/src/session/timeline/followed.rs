@@ -1,5 +1,6 @@
-//! The segments that another node has begun. A node that is only watched has a single segment of its own, but its PINGs
-//! are measured while the load of another node changes. Its windows must not mix two settings of this load.
+//! Applies the segments of the node with load to the timelines of other nodes. A node without load has a
+//! single segment of its own, but its PINGs are measured while the load on another node changes. Its
+//! statistics must not mix two settings of this load.
 
 use super::{Measure, Reading, Timeline, fold::push_bounded};
 use crate::session::{Interval, Record, Segment};

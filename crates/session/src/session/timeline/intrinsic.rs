@@ -1,4 +1,5 @@
-//! The last run of the intrinsic probe, which measures latency of the machine without any server.
+//! The session's last run of the intrinsic probe, which measures the latency of the machine without any
+//! server.
 
 use crate::{probe::Intrinsic, stats::Latency};
 

@@ -1,5 +1,5 @@
-//! One latency measurement over time: its history in the whole session, and its exact distributions in the last second
-//! and the last minute.
+//! One kind of latency over time: its history in the whole session, and its exact distributions in the last
+//! second and the last minute.
 
 use std::{collections::VecDeque, sync::OnceLock};
 

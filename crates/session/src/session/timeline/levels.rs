@@ -1,4 +1,5 @@
-//! The latency measurements, and the percentiles that screens show.
+//! The kinds of latency in the timeline (such as service time or PING), and the percentiles that screens
+//! show.
 
 use crate::{stats::Latency, units};
 

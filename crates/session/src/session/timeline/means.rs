@@ -1,4 +1,4 @@
-//! The means of some gauges over a segment, for comparisons of sessions without load.
+//! The means of some server figures over a segment of the timeline, for comparisons of sessions without load.
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@
 //!   frame n+1    ▓▓▓▓▓▓▓▓▓▓▓▓░       ░ computed from the history
 //! ```
 //! A column is cached until a new record changes measurements in its time. A cloned timeline begins with an
-//! empty cache. The history becomes coarser later, but a cached column keeps the detail with which the column
-//! was first drawn.
+//! empty cache. The history becomes coarser later, but a cached column keeps the detail with which it was
+//! first drawn.
 
 use std::{collections::HashMap, sync::Arc};
 

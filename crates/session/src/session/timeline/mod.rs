@@ -18,9 +18,9 @@
 //! | [`Timeline::worst`]`(measure)`, [`Window::worst`]`(measure, column)` | the longest latency of the session or of a column, and its time |
 //! | [`Timeline::events`], [`marks`](Timeline::marks), [`segments`](Timeline::segments) | events, notes and segments for the time axis |
 //!
-//! A timeline depends only on its records: it reads no clock. Time without a measurement is a gap, never a
-//! zero. A percentile never mixes two segments. A window excludes the time before its segment, and a chart
-//! column shows the percentiles of the segment with the most time in the column.
+//! A timeline depends only on its records; it reads no clock. Time without a measurement is a gap, never a
+//! zero. A percentile never mixes two segments. A window excludes the time before its segment. A chart column
+//! shows the percentiles of the segment with the most time in the column.
 
 mod by_segment;
 mod cells;

@@ -1,4 +1,4 @@
-//! The values of a timeline that screens and reports read.
+//! The queries with which screens and reports read the timeline.
 
 use super::{IntrinsicRun, Lane, Measure, Timeline};
 use crate::{

@@ -1,5 +1,5 @@
-//! The values of single seconds of a segment. Comparisons of segments estimate the noise from the values of single
-//! seconds.
+//! The values of each second of a segment in the timeline. Comparisons of segments estimate the noise from
+//! these values.
 
 use crate::{
     session::Interval,

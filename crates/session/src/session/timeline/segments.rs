@@ -1,4 +1,4 @@
-//! The results of each segment.
+//! The results of each segment in the timeline.
 
 use std::{collections::VecDeque, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! A part of the session, divided into columns of equal length for charts.
+//! A period of the timeline, divided into columns of equal length for charts.
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Every written record can be read again, whatever numbers a server reports.
+//! Tests that every written record of a session can be read again, whatever numbers a server reports.
 
 use std::collections::BTreeMap;
 

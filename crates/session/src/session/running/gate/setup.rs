@@ -1,5 +1,5 @@
-//! The setup of a workload: commands that prepare the server, such as SCRIPT LOAD. The gate runs them before
-//! the first load with this workload.
+//! The setup of a workload: commands that prepare the server, such as SCRIPT LOAD. The session runs them
+//! before the first load with this workload.
 
 use std::time::Duration;
 

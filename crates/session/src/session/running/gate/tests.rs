@@ -1,4 +1,4 @@
-//! Tests of the steps before the first write, against the built-in server.
+//! Tests of a session's steps before its first write, with the built-in server.
 
 use std::sync::{Arc, mpsc::channel};
 
