@@ -4,10 +4,11 @@
 //!   redyno   ESC ] 11 ; ? ESC \   ESC [ c
 //!   terminal ESC ] 11 ; rgb:1818/1b1b/2121 ESC \   ESC [ ? 6 2 c
 //! ```
-//! Nearly every terminal answers the second query. If only this answer arrives, the terminal does not answer
-//! the first query. Before the second query, redyno sends 1 kB of text without effect, which a slow
-//! connection cannot transfer within the timeout. Without an answer in time, the connection counts as slow.
-//! Keys typed during the wait are kept. [`LateAnswerFilter`] drops an answer that arrives after the timeout.
+//! Nearly every terminal answers the second query. If only this answer arrives, the terminal does not support
+//! the first query. Before the second query, redyno sends 1 kB of text without effect. A slow connection
+//! cannot transfer this text within the timeout. So if no answer arrives in time, redyno treats the
+//! connection as slow. Keys that the user types during the wait are kept. [`LateAnswerFilter`] drops an
+//! answer that arrives after the timeout.
 
 use std::{
     io,

@@ -1,10 +1,10 @@
-//! The screen's content. Each frame is drawn into a buffer, and the changes are sent to the terminal in one write.
+//! Draws the screen: each frame is drawn into a buffer, and its changes are sent to the terminal in one
+//! write.
 //!
-//! A frame contains the changes since the previous frame, inside a synchronized update. At most one frame is
-//! being sent at any time. The next frame is drawn after the terminal has accepted the last frame, so the
-//! changes always apply to what the terminal shows. ratatui's own `Terminal` is not used, because it flushes
-//! in several writes. Its `clear` also queries the position of the cursor, and a terminal may never answer
-//! this query.
+//! A frame contains the changes since the previous frame, inside a synchronized update. redyno draws the next
+//! frame only after the terminal has accepted the last one, so the changes always apply to what the terminal
+//! shows. redyno does not use ratatui's own `Terminal`, because it flushes in several writes. Its `clear`
+//! also queries the position of the cursor, and a terminal may never answer.
 
 use std::{
     io::{self, Write},

@@ -1,5 +1,5 @@
-//! Draws lines of dots. A braille character has two columns and four rows of dots. Without braille, each cell of the
-//! terminal is one dot.
+//! Draws the lines of charts as dots. A braille character has two columns and four rows of dots. Without
+//! braille, each character cell of the terminal is one dot.
 //!
 //! This module also contains scales, which map values to heights in a chart.
 

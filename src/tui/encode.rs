@@ -1,8 +1,8 @@
-//! Encodes changed cells for the terminal in as few bytes as possible. On a slow connection, the number of bytes
-//! determines how soon the effect of a key is visible.
+//! Encodes the changed character cells for the terminal in as few bytes as possible. On a slow connection,
+//! the number of bytes decides how soon the user sees the effect of a key.
 //!
-//! For each cell, only the differences from the previous cell are sent. The sixteen basic colours have short codes,
-//! and the cursor moves relatively within a row.
+//! redyno sends only what differs from the previous cell. The sixteen basic colours have short codes. Within
+//! a row, the cursor moves by relative commands.
 
 use ratatui::{
     buffer::Cell,

@@ -1,4 +1,4 @@
-//! Keys, mouse and other events of the terminal, in the app's types.
+//! Converts the terminal's events (keys, mouse, size) to the types of the room `app`.
 
 use std::{
     collections::VecDeque,

@@ -1,4 +1,4 @@
-//! Sessions for tests: a recorded session, and sessions with generated records.
+//! Sessions for tests of the screen: a recorded session, and sessions with generated records.
 
 use std::{collections::BTreeMap, path::Path};
 

@@ -1,4 +1,4 @@
-//! The layout: computes the position of each part of the screen from the size of the terminal. Pure arithmetic.
+//! The layout: computes the position of each part of the screen from the size of the terminal.
 //!
 //! ```text
 //!  header                                     ┐ always
@@ -13,8 +13,8 @@
 //!  news, server line: in a frozen view, the values at the cursor
 //!  footer
 //! ```
-//! On a small terminal, whole parts are left out, the least important parts first. A part that is shown always has the
-//! rows that it needs.
+//! On a small terminal, the layout leaves out whole parts, the least important first. A visible part always
+//! has all rows that it needs.
 
 use ratatui::layout::Rect;
 

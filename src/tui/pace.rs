@@ -1,14 +1,15 @@
-//! The frame rate for new data: at most ten frames a second, and fewer on a slow connection.
+//! The frame rate of the screen for new data: at most ten frames a second, and fewer on a slow connection.
 //!
 //! ```text
 //!   redyno ──frame──► system's send queue ──4 kB/s──► terminal
 //!                     19 kB: 4.8 s of output
 //! ```
-//! A slow terminal gets so few frames that the terminal is idle half of the time. No old frames are queued, so the
-//! terminal shows the effect of a key press at once. The system accepts output before the terminal has shown it. When
-//! the system's send queue is full, the system accepts output exactly as fast as the terminal reads, so the rate of the
-//! connection can be measured. The length of the queue is computed from this rate, and frames for new data wait until
-//! the queue is short. A frame for new data is sent in parts, so a frame for a key press waits for at most one part.
+//! A slow terminal gets so few frames that it is idle half of the time. redyno queues no old frames, so the
+//! terminal shows the effect of a key press at once. The system accepts output before the terminal has shown
+//! it. When the system's send queue is full, the system accepts output exactly as fast as the terminal reads
+//! it. From this, redyno measures the rate of the connection and computes the length of the queue. Frames for
+//! new data wait until the queue is short. redyno sends such a frame in parts, so a frame for a key press
+//! waits for at most one part.
 
 use std::{
     collections::VecDeque,

@@ -1,8 +1,8 @@
-//! [`Paint`] draws text and horizontal rules into a frame, in the theme's colours. Everything outside of the
-//! frame is clipped.
+//! [`Paint`] draws text and horizontal rules into a frame of the screen, in the theme's colours. It clips
+//! everything outside of the frame.
 //!
-//! [`Spots`] maps positions of the mouse to meanings. Drawing registers an area and its meaning; where areas overlap,
-//! the topmost area counts.
+//! [`Spots`] maps positions of the mouse to meanings. The drawing code registers each area with its meaning.
+//! Where areas overlap, the topmost area counts.
 
 use ratatui::{buffer::Buffer, layout::Rect, text::Span};
 

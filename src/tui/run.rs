@@ -1,5 +1,5 @@
-//! The main loop of the screen, which reads events and records, carries out the effects that `app::update`
-//! requests, and sends frames.
+//! The main loop of the screen: reads keys and records, carries out the effects that `app::update` requests,
+//! and sends frames to the terminal.
 
 #[cfg(test)]
 mod tests;

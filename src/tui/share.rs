@@ -1,7 +1,8 @@
-//! Writes pictures of the screen to files, copies text to the clipboard, and reads files that the user names.
+//! Carries out the screen's file actions: writes pictures of the screen, copies text to the clipboard, and
+//! reads files that the user names.
 //!
-//! Exports and reports are made from the session's records. Separate threads write these files, so that neither the
-//! screen nor the session waits.
+//! Exports and reports are made from the session's records. Separate threads write these files, so neither
+//! the screen nor the session waits.
 //!
 //! ```text
 //! Effect::Write ─► begin ─► thread: records so far ─► segment? ─► sink ─► new file ─► poll ─► a message, and the path is copied

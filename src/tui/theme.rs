@@ -1,19 +1,20 @@
-//! The only module that names colours and drawing characters.
+//! The theme of the screen: the only module that names colours and drawing characters.
 //!
 //! By default, the theme uses the sixteen colours and the background of the terminal. No information depends
-//! on colour alone. The theme `mono` uses only the terminal's default colour, so that no colour command is
-//! sent. If `NO_COLOR` is set, crossterm turns each colour command into a reset, which would remove bold and
-//! underline.
+//! on colour alone. The theme `mono` uses only the terminal's default colour, so redyno sends no colour
+//! commands. This matters if `NO_COLOR` is set: crossterm then turns each colour command into a reset, and a
+//! reset would remove bold and underline.
 //!
-//! [`colours`] defines the colours of each ink (the meaning of a text or line, such as p99), and the shades
-//! behind a chart's lines: `Theme::ground(step)` for `step` in `0..colours::STEPS`. A [`GlyphSet`] defines
-//! the drawing characters.
+//! [`colours`] defines the colours of each ink (the meaning of a text or line, such as p99). It also defines
+//! the shades behind a chart's lines: `Theme::ground(step)` for `step` in `0..colours::STEPS`. A [`GlyphSet`]
+//! defines the drawing characters.
 //!
-//! The option `--theme` names the palette. Without this option, the palette is chosen by the environment variables
-//! that describe the terminal.
+//! The option `--theme` names the palette. Without this option, redyno chooses the palette by the environment
+//! variables that describe the terminal.
 //!
-//! The theme `auto` uses only colours that are legible on any background. The shades of `auto` follow the background
-//! that the terminal reports, or the variable `COLORFGBG`. An unknown background is assumed to be dark.
+//! The theme `auto` uses only colours that are legible on any background. Its shades depend on the background
+//! that the terminal or the variable `COLORFGBG` reports. If the background is unknown, redyno assumes that
+//! it is dark.
 
 pub(super) mod colours;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Tests of the layout at every size.
+//! Tests of the screen's layout at every size of the terminal.
 
 use proptest::prelude::*;
 

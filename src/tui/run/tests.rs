@@ -1,4 +1,5 @@
-//! Tests of the main loop with scripted keys, records and signals. A simulated terminal reads the frames.
+//! Tests of the screen's main loop with scripted keys, records and signals. A simulated terminal reads the
+//! frames.
 
 use std::{
     collections::VecDeque,

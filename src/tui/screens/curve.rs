@@ -13,8 +13,8 @@
 //!
 //! A table lists the points of the curve: the value of the knob, throughput and percentiles.
 //!
-//! A text below the charts states the conclusions: the best point, the knee, the bounds of a search, and unreliable
-//! points.
+//! A text below the charts lists the results: the best point, the knee, the bounds of a search, and
+//! unreliable points.
 //!
 //! An A/B comparison shows the difference of each pair, and how the confidence interval shrinks from pair to pair.
 //!

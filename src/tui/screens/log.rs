@@ -1,5 +1,5 @@
-//! The Log screen: events, errors, marks and segments as text, the newest last. Below the list, the selected line
-//! is shown in full. Matches of a search are highlighted.
+//! The Log screen: events, errors, marks and segments as text, the newest last. Below the list, the screen
+//! shows the selected line in full. It highlights matches of a search.
 //!
 //! ```text
 //!    00:35  ◆ slowlog  14 ms KEYS *

@@ -1,11 +1,11 @@
-//! The screens, which consist of widgets.
+//! The screens (Overview, Latency, Log and others), which consist of widgets.
 //!
-//! Header, status line and footer are common to all screens. A terminal with too little room gets a reduced form of a
-//! screen.
+//! All screens have the same header, status line and footer. On a small terminal, redyno draws a reduced form
+//! of a screen.
 //!
-//! The Overview: load, latency, probes and server on one time axis, next to the knobs. Without load, the
-//! Overview shows the server: the commands that take the server's time, and the latency of PING. The knobs
-//! then need only one line.
+//! The Overview shows load, latency, probes and server on one time axis, next to the load settings (knobs).
+//! Without load, it shows the server: the commands that take the server's time, and the latency of PING. The
+//! knobs then need only one line.
 
 mod curve;
 mod latency;

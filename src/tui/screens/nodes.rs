@@ -5,8 +5,8 @@
 //!  ▸ 10.0.0.5:6379  master   5461   41 %   41 k    583 µs   5.12 ms   4.12 ms  97 %  ▁▁▁▂▁▁▁▁▃▁▁▁▁▇▇▇▆
 //!    10.0.0.6:6379  master   5462   20 %   20 k    281 µs    540 µs    120 µs  51 %  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
 //! ```
-//! Columns that do not fit are left out, the least important first; the sort column stays. Below the rows are details
-//! of the cluster and of the selected node.
+//! If not all columns fit, the screen leaves out the least important ones. The sort column always stays.
+//! Below the rows are details of the cluster and of the selected node.
 
 use std::cmp::Reverse;
 

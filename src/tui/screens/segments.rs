@@ -1,7 +1,7 @@
-//! The Segments screen: all segments with their knobs and results. If there is room, the screen also shows a curve of
-//! the sort column and the details of the selected segment.
+//! The Segments screen: all segments (times with the same load settings) with their settings and results. If
+//! there is room, the screen also shows a curve of the sort column and the details of the selected segment.
 //!
-//! The curve shows the figure in the sort column over the values of a knob, as on the Curve screen.
+//! The curve shows the figure in the sort column over the values of a load setting, as on the Curve screen.
 //!
 //! ```text
 //! ─ p99 over clients ───────────────

@@ -13,7 +13,7 @@
 //!
 //! Other tables show the slow log and the latency monitor of the server.
 //!
-//! A list shows the server parameters that can be changed, with their values at the moment shown.
+//! A list shows the server parameters that the user can change, with their values at the moment shown.
 
 use ratatui::layout::Rect;
 

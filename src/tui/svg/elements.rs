@@ -1,4 +1,5 @@
-//! The elements of a picture: the backgrounds of the cells, and above them words and paths, each with its position.
+//! The elements of an SVG picture of the screen: the backgrounds of the cells, and above them words and
+//! paths, each with its position.
 //!
 //! Lines, blocks and braille dots are drawn as rectangles in the grid of cells.
 

@@ -1,7 +1,8 @@
-//! The colours and attributes of each ink in each palette.
+//! The colours of the screen: the colour and attributes of each ink in each palette. An ink is the meaning of
+//! a text or line, such as p99.
 //!
-//! Yellow means that something needs attention, and red that something is wrong. The background is always the
-//! terminal's own; the palette for light terminals has darker text colours.
+//! Yellow means that something needs attention, and red that something is wrong. The background is always
+//! that of the terminal. The palette for light terminals has darker text colours.
 //!
 //! In the background of a latency chart, the shade of a cell shows how many requests the cell contains.
 //!
@@ -10,8 +11,8 @@
 //!   16                four tones, only in cells without a line
 //!   256, dark, light  six tones, each more different from the background
 //! ```
-//! The shades are faint, so that every line is visible even on the strongest shade. Most terminals have a dark
-//! background, so an unknown background is assumed to be dark.
+//! The shades are faint, so every line is visible even on the strongest shade. Most terminals have a dark
+//! background, so redyno treats an unknown background as dark.
 //!
 //! An SVG picture uses fixed colours in place of the terminal's own colours.
 

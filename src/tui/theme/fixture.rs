@@ -1,4 +1,5 @@
-//! Functions for tests of palettes and backgrounds: all inks, the luminance of colours, and their contrast.
+//! Functions for tests of the screen's palettes and backgrounds: all inks, the luminance of colours, and
+//! their contrast.
 
 use ratatui::style::Color;
 

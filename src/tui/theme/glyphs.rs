@@ -1,4 +1,4 @@
-//! The drawing characters, in two sets: Unicode and ASCII.
+//! The characters with which the screen draws lines and signs, in two sets: Unicode and ASCII.
 
 /// A set of drawing characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! The rates of all clients' commands over time: a line for the sum of all commands, and a line for each of the most
-//! frequent commands.
+//! The chart of all clients' commands over time: a line for the sum of all commands, and a line for each of
+//! the most frequent commands.
 //!
 //! ```text
 //! ─ commands on the server, calls/s ────────────────────        now

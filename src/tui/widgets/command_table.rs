@@ -1,5 +1,5 @@
-//! The commands of all clients in the last minute, sorted by their total time: their share of the main thread's time,
-//! their rate, and their execution times. The commands of redyno itself are summed in one line.
+//! The table of all clients' commands in the last minute, sorted by their total time: their share of the main
+//! thread's time, their rate, and their execution times. One line has the sum of redyno's own commands.
 //!
 //! ```text
 //! ─ commands by time, 60 s ──────────────  time  calls/s   mean    p50     p99   p99.9  failed rejected
@@ -7,9 +7,9 @@
 //!  get                        ▇             8 %  110 k/s  0.9 µs  ≤1 µs   ≤4 µs  ≤33 µs       0        0
 //!   and 4 more, 3 /s   redyno itself 0.1 %, 105 /s
 //! ```
-//! Times are execution times, without waiting. Percentiles come from LATENCY HISTOGRAM, whose buckets are about powers
-//! of two. The true percentile is at most the value shown, and more than half of this value. If the server reports
-//! percentiles only since its start, the heading of the table says so.
+//! Times are execution times, without waiting. Percentiles come from LATENCY HISTOGRAM, whose buckets are
+//! about powers of two. So the true percentile is between half of the shown value and the shown value. If the
+//! server reports percentiles only since its start, the heading of the table says so.
 
 use ratatui::layout::Rect;
 

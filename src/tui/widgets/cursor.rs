@@ -1,11 +1,11 @@
-//! The cursor: a line through all charts, and the events and values at the cursor's moment as text.
+//! The cursor of the charts: a line through all charts, and the events and values at this moment as text.
 //!
 //! ```text
 //!  01:07  28.3 ms ← KEYS * 27.1 ms  slowlog: 27.1 ms KEYS *  segment 3: 200 clients × 4, closed loop
 //!  in 2 s  322 k/s  p50 2.43 ms, p99 5.75 ms, max 28.3 ms  ping 229 µs (kernel 183 µs, receive delay 39.0 µs)
 //! ```
-//! The figures cover exactly the cursor's column, and the text begins with the length of a column. In contrast, the
-//! column "now" of a table covers a fixed period.
+//! The figures cover exactly the cursor's column. The text begins with the length of this column. The column
+//! "now" of a table covers a fixed period instead.
 
 use ratatui::layout::Rect;
 

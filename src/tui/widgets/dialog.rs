@@ -1,6 +1,6 @@
 //! The boxes over a screen: the help, the palette, a question, or an input line.
 //!
-//! Entries for text outside of boxes are drawn here as well.
+//! This file also draws input lines outside of boxes.
 //!
 //! The palette shows the typed text, the matching offers, and the description of the selected offer.
 //!

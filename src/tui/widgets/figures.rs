@@ -1,4 +1,4 @@
-//! The format of figures in charts and tables.
+//! Formats the figures in the screen's charts and tables.
 
 use crate::{
     session::{

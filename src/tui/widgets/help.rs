@@ -1,5 +1,6 @@
-//! The help: the keys of the present screen, the signs, the lanes (charts of the probes and the server), a
-//! guide to the screen, and all other keys. Typed text filters the help.
+//! The help on the screen: the keys of the present screen, the signs, the lanes (charts of the probes and the
+//! server), a guide to the screen, and all other keys. If the user types text, the help shows only matching
+//! lines.
 //!
 //! ```text
 //! ┌─ redyno 0.1.0: help ────────┐

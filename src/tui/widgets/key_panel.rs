@@ -1,4 +1,5 @@
-//! The results of sampling the server's keys: keys by prefix, the largest keys and the hottest keys.
+//! The panel with the results of sampling the server's keys: keys by prefix, the largest keys and the hottest
+//! keys.
 //!
 //! ```text
 //! ┌─ keys ───────────────────────────────────────────────┐

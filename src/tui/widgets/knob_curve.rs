@@ -1,5 +1,5 @@
-//! Throughput and latency as functions of the value of a knob: two charts above a common axis, with a point for each
-//! value. If the load searches for nearest vectors, a third chart shows the recall.
+//! Charts of throughput and latency over the values of a load setting (knob), above a common axis, with a
+//! point for each value. If the load searches for nearest vectors, a third chart shows the recall.
 //!
 //! ```text
 //! ─ throughput over clients, replies/s ───────────── ┊ knee (model)
@@ -11,8 +11,9 @@
 //!       └┴─────┴──────┴─────┴─
 //!        1    10     100   clients
 //! ```
-//! A line joins points that differ only in this knob; the line's label names the other knobs that distinguish the line.
-//! The horizontal axis is logarithmic if the largest value is at least ten times the smallest.
+//! A line joins points that differ only in this knob. If there are several lines, each label names the other
+//! knobs of the line. The horizontal axis is logarithmic if the largest value is at least ten times the
+//! smallest.
 
 use ratatui::layout::Rect;
 

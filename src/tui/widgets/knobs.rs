@@ -1,6 +1,6 @@
-//! The knobs (settings that can be changed during a session) in the panel: first the switch of the load, then
-//! a row for each knob. If not all knobs fit, the knobs around the selected knob are shown. A frozen view
-//! shows the knobs at the cursor.
+//! The panel's list of the knobs (the load settings that the user can change during a session): first the
+//! switch of the load, then a row for each knob. If not all knobs fit, the panel shows the knobs around the
+//! selected one. A frozen view shows the knobs at the cursor.
 //!
 //! ```text
 //! ├─ knobs 4 to 11 of 26 ───

@@ -1,5 +1,5 @@
-//! Latency over time: a line for each percentile and the maximum, over a background that shows the distribution of the
-//! requests.
+//! The chart of latency over time: a line for each percentile and for the maximum, over a background that
+//! shows the distribution of the requests.
 //!
 //! ```text
 //! ─ response time, v shows service ─────────────────────────        now
@@ -9,8 +9,8 @@
 //!       │⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠔⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒ p50      583 µs
 //! ```
 //! The axis extends from p50 to most p99.9 values in the period shown. Values outside the axis are drawn at
-//! the edge of the axis. The largest of several neighbouring values outside the axis has a mark and its value
-//! as text.
+//! its edge. If several neighbouring values are outside the axis, the largest has a mark and its value as
+//! text.
 //!
 //! The background of the latency chart is denser where there are more requests. Even a single request in a cell is
 //! visible. Latencies above the axis are counted in the top row.

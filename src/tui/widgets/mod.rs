@@ -1,4 +1,4 @@
-//! The widgets: each file draws one part of a screen.
+//! The widgets of the terminal screens: each file draws one part of a screen.
 
 pub mod chart_context;
 pub mod command_chart;

@@ -1,5 +1,6 @@
-//! The panel next to the charts: knobs, the time to open connections, an experiment, ping windows, this machine,
-//! errors, results and events. Without load, slow commands, clients and this machine replace the knobs.
+//! The panel next to the charts: load settings (knobs), the time to open connections, an experiment, ping
+//! windows, this machine, errors, results and events. Without load, it shows slow commands, clients and this
+//! machine instead of the knobs.
 //!
 //! ```text
 //!  ├─ knobs ──────────
@@ -16,8 +17,8 @@
 //!  greeting  88.0 µs  190 µs 1.90 ms
 //! ```
 //!
-//! Other figures show how the time of a ping is divided: the time between the kernel's timestamps (network
-//! and server), and the delays of this machine.
+//! Other figures show the parts of a PING's time: the time between the kernel's timestamps (network and
+//! server), and the delays of this machine.
 //!
 //! ```text
 //!  kernel 71.0 µs  receive delay 17.0 µs

@@ -1,4 +1,5 @@
-//! The table of percentiles has a row for each percentile and a column for each distribution.
+//! Draws latency distributions as a table, a curve and bars. The table has a row for each percentile and a
+//! column for each distribution.
 //!
 //! ```text
 //!            service response      GET      SET
@@ -7,8 +8,8 @@
 //! ```
 //! A percentile with fewer than ten samples above it is shown as `–`.
 //!
-//! The percentile curve shows latency as a function of the percentile, with a line for each distribution. On the
-//! horizontal axis, 90 %, 99 % and 99.9 % have equal distances.
+//! The curve shows the latency for each percentile, with a line for each distribution. On the horizontal
+//! axis, 90 %, 99 % and 99.9 % are equally far apart.
 //!
 //! ```text
 //!   10 ms ┤          ┊          ┊       ⣀⠤⠒ response
@@ -17,15 +18,16 @@
 //!         ┼──────────┊──────────┊──────────
 //!         0 %       90 %       99 %     99.9 %
 //! ```
-//! A line ends where fewer than ten samples are left, since further points would be single requests.
+//! A line ends where fewer than ten samples are left, because further points would be single requests.
 //!
-//! The distribution of service times has a bar for each range between two round values.
+//! The bars show the distribution of service times: a bar for each range between two round values.
 //!
 //! ```text
 //!     200 µs ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ 71 %
 //!     500 µs ▇▇▇▇▇ 22 %
 //! ```
-//! Two long bars with shorter bars between them indicate two kinds of requests, which percentiles do not show.
+//! Two long bars with shorter bars between them mean that there are two kinds of requests. Percentiles do not
+//! show this.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,8 @@
-//! The lanes of the probes and of the server's CPU use, on the common time axis. All latencies share one scale.
-//! Without load, the lanes show the server's own figures, each on its own scale from 0.
+//! Draws the lanes (small charts) of the probes and of the server's CPU use, on the common time axis. All
+//! latencies share one scale. Without load, the lanes show the server's own figures, each on its own scale
+//! from 0.
 //!
-//! A lane is a chart of one or more rows, with the name and the figures in its last row.
+//! A lane has one or more rows, with the name and the figures in its last row.
 
 use ratatui::layout::Rect;
 

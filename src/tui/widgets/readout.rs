@@ -1,4 +1,5 @@
-//! Draws screens that are too small for charts: numbers, or on the smallest screens a single line.
+//! Draws the screen on a terminal that is too small for charts: as numbers, or on the smallest terminals as a
+//! single line.
 //!
 //! A sparkline shows a quantity over time in one row, with its range at the right.
 //!

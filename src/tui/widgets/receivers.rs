@@ -1,4 +1,5 @@
-//! A line about the receivers of the current segment: their times, and the messages that they lost or got late.
+//! The screen's line about the receivers of messages in the current segment: their delivery times, and the
+//! messages that they lost or got late.
 //!
 //! ```text
 //!  delivery  p50 163 µs  p99 20.7 ms  max 28.1 ms  3 lost  1 late  10 receivers, this segment

@@ -6,10 +6,10 @@
 //!  ▸  3 clients 200    200×1    119 k 1.39 ms 3.51 ms   +18 % better  +40 % worse
 //!     2 50×1            50×1    101 k  508 µs 2.50 ms   baseline
 //! ```
-//! Columns that do not fit are left out, the least important first; the sort column stays.
+//! If not all columns fit, the table leaves out the least important ones. The sort column always stays.
 //!
-//! Below the table are details of the selected segment, with the segment's differences from the baseline and the
-//! confidence intervals of these differences.
+//! Below the table are details of the selected segment: its differences from the baseline, and their
+//! confidence intervals.
 //!
 //! ```text
 //!  ─ segment 3 against 2, the baseline ──────────────────────────────────────

@@ -1,4 +1,4 @@
-//! The figures that the server reports, in groups: memory, clients, traffic, persistence, replication.
+//! Draws the figures that the server reports, in groups: memory, clients, traffic, persistence, replication.
 
 use ratatui::layout::Rect;
 

@@ -1,4 +1,4 @@
-//! How the time of requests is divided: a bar for each request, with the parts in chronological order.
+//! Draws where the time of requests goes: a bar for each request, with the parts in chronological order.
 //!
 //! ```text
 //! ─ where the time goes: o ours  w wire  s in the server's queue  x execution ─

@@ -1,11 +1,10 @@
-//! Computes the positions of the columns for all tables, and which rows of a list are visible.
+//! Computes the positions of the columns for all tables on the screen, and which rows of a list are visible.
 //!
 //! ```text
 //!  ├ right 4 ┤├ rest ───────────────┤├ right 8 ┤├ left 17 ──────┤
 //!          3   clients 200               119 k    +18 % faster
 //! ```
-//! Each column has a key, and a row has a text for each key. A few functions write cells; all other functions are pure
-//! arithmetic.
+//! Each column has a key, and a row has a text for each key.
 
 use std::ops::Range;
 

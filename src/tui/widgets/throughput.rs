@@ -1,5 +1,5 @@
-//! Throughput over time: a line for the mean, in a band from the slowest to the fastest quarter of a second. In each
-//! column, the line has two braille dots, or one point in ASCII.
+//! The chart of throughput over time: a line for the mean, in a band from the slowest to the fastest quarter
+//! of a second. In each column, the line has two braille dots, or one point in ASCII.
 //!
 //! ```text
 //! ─ throughput, replies/s; L: log axis ──────────────
@@ -7,7 +7,7 @@
 //!      │⠤⠤⠤⠤⡇⠤⠤⠤⠤⠤⡀  ⣀⣀⣀⣀⣀⡇⣀⣀⣀⣀⣀⣀⣀       due  180 k/s
 //! 150 k┤             ⠉⠉                     lag  3.20 s
 //! ```
-//! Even a dip of a quarter of a second is visible in the band, and noise does not hide a change of the mean.
+//! The band shows even a dip of a quarter of a second. The line shows changes of the mean in spite of noise.
 //! The axis fits the last segment in view. A value outside the axis is drawn at the edge, with a mark and the
 //! value as text.
 //!

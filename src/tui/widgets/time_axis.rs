@@ -6,11 +6,12 @@
 //!  ───┴seg 2 50×1───────────┴seg 3 clients 200──────
 //!      ◆KEYS 14 ms    △fork   ✕load lost  ●back
 //! ```
-//! An event that lasts has a bar from its sign to its end: `▲save━━━━━━`. If two events need the same cell, the more
-//! important event is shown. Signs have precedence over labels, and a label that does not fit is shortened.
+//! An event that lasts has a bar from its sign to its end: `▲save━━━━━━`. If two events need the same cell,
+//! the more important one is shown. Signs have precedence over labels. A label that does not fit is
+//! shortened.
 //!
-//! This module also finds the columns of events, draws the lines of events through the charts, and finds the causes
-//! of the longest requests.
+//! This module also draws the lines of events through the charts, and finds the causes of the longest
+//! requests.
 
 use std::collections::BTreeSet;
 

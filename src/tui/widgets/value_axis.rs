@@ -7,8 +7,8 @@
 //! 500 µs┤
 //! ```
 //!
-//! Values outside the axis have marks. In each group of neighbouring columns, only the most extreme value has
-//! a mark at the edge, with the value as text if there is room.
+//! Values outside the axis have marks at its edge. If several neighbouring columns have such values, only the
+//! most extreme one has a mark. If there is room, the value is added as text.
 //!
 //! ```text
 //!  10 ms┤    ▲16.8 ms     1.00 s▲  ▲24.9 ms

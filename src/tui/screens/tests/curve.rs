@@ -1,4 +1,4 @@
-//! The Curve screen: after changes of a knob, while an experiment runs, and empty.
+//! Tests of the Curve screen: after changes of a load setting, while an experiment runs, and without points.
 
 use super::*;
 use crate::{

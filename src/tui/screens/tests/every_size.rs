@@ -1,4 +1,4 @@
-//! Tests of a sample of all sizes, on every screen and under every overlay.
+//! Tests of every screen and every overlay at a sample of all terminal sizes.
 
 use ratatui::layout::Rect;
 

@@ -1,4 +1,4 @@
-//! Tests of the screens Latency, Segments and Log, and of one part shown alone.
+//! Tests of the screens Latency, Segments and Log, and of a part that fills the whole screen.
 
 use super::*;
 use crate::{

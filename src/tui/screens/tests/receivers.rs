@@ -1,4 +1,4 @@
-//! Tests of a workload with receivers.
+//! Tests of the screens with a workload whose messages have receivers, such as subscribers.
 
 use super::*;
 use crate::{

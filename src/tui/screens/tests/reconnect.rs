@@ -1,4 +1,4 @@
-//! Tests of a load that reconnects.
+//! Tests of the screens with a load that reconnects.
 
 use super::*;
 use crate::{

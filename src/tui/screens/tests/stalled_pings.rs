@@ -1,4 +1,5 @@
-//! Tests of pings while a server stalls, and after the server has answered all these pings at once.
+//! Tests how the screens show PINGs while a server stalls, and after the server has answered all of them at
+//! once.
 
 use super::{deliver, drawn, lines, press};
 use crate::{
