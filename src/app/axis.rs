@@ -7,20 +7,21 @@
 //!   2 s, and moves    ▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅▆▆▇▅▅▆
 //! ```
 //! At first, a session fills the axis from the left, in columns of a quarter of a second. When the axis is
-//! full, the columns become longer in small steps, so that the whole session stays visible and the picture is
-//! seldom redrawn. A view of the last minutes scrolls as soon as the columns have reached the largest length.
-//! Columns begin at whole multiples of their length, so the picture does not move while the length stays the
-//! same. A still picture is easy to read and needs few bytes on a slow terminal connection.
+//! full, the columns become longer in small steps. So the whole session stays visible, and the screen seldom
+//! redraws the picture. If the user chose to see the last minutes, the columns have a largest length; after
+//! that the view scrolls. Columns begin at whole multiples of their length, so the picture does not move
+//! while the length stays the same. A still picture is easy to read and needs few bytes on a slow terminal
+//! connection.
 //!
-//! The vertical axis of a chart: its range of values, and when the range changes.
+//! This file also has the vertical axis of a chart: its range of values, and when the range changes.
 //!
 //! ```text
 //!   high ┤╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌▲╌╌   beyond: clipped, with a mark
 //!        │      ▁▁▂▁▁▁▂▁▁▁▁▂▁█▁    what should be seen, with a margin on both sides
 //!    low ┤╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌
 //! ```
-//! If the range followed the values, the picture would move all the time. So the range of the axis changes only if an
-//! important value is outside the range, or if the range is much longer than needed.
+//! If the range followed every value, the picture would move all the time. So the range changes only if an
+//! important value is outside, or if the range is much larger than needed.
 
 use std::cmp::Ordering;
 

@@ -1,7 +1,7 @@
-//! The Overview's charts: their content and their vertical axes.
+//! The charts of the Overview screen: their content and their vertical axes.
 //!
-//! The range of the throughput chart fits one segment: the last segment in view, or in a frozen view the segment at
-//! the cursor. The range also includes the other segments if the details of this segment stay visible.
+//! The range of the throughput chart fits one segment: the last segment in view or, in a frozen view, the
+//! segment at the cursor. The range includes other segments too, if the details of this segment stay visible.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The command line that would run a segment again: the program with its target, and the knobs (load
-//! settings) as options.
+//! Builds the command line that runs a segment of the session again: the target, and the load settings as
+//! options.
 //!
 //! ```text
 //! redyno -p 6380 -c 200 -P 16 --workload cache -d 32 -r 10000  # after CONFIG SET hz 100

@@ -1,4 +1,4 @@
-//! The server's parameters in the panel: the selected parameter, and how the user changes this parameter.
+//! The panel with the server's parameters: the selected parameter, and how the user changes it.
 
 use super::{
     Direction, Model, Order, ParameterChange, Purpose, TextEntry, Tone, UserQuestion, panel::UndoableChange,

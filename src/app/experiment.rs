@@ -1,5 +1,5 @@
-//! The current or last experiment. The user begins an experiment with a command, and ends the experiment with a key or
-//! a change of a knob.
+//! The current or last experiment on the screen. The user begins an experiment with a command, and ends it
+//! with a key or by changing a knob.
 //!
 //! ```text
 //!  text ─► spec ─► a question, if it sets parameters ─► begun ─► each delivery: its orders go to the session

@@ -1,4 +1,4 @@
-//! The findings at the moment shown, and the findings that the user has folded.
+//! The findings that the screen shows, and which of them the user has folded to one line.
 
 use std::cmp::Reverse;
 

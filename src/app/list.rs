@@ -1,4 +1,5 @@
-//! How a selection moves through the rows of a list: at each end the selection stops, or continues at the opposite end.
+//! Moves the selection through the rows of a list on the screen. At each end, the selection stops or
+//! continues at the opposite end.
 
 use std::cmp::Ordering;
 

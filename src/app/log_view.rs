@@ -1,4 +1,4 @@
-//! The log: events in time order, the selected line, and the text of a search.
+//! The Log screen's state: events in time order, the selected line, and the text of a search.
 
 use super::{
     Direction, InputMode, LogKind, LogLine, Model, Purpose, TextEntry, Tone,

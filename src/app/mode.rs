@@ -1,7 +1,7 @@
-//! What receives the keys: the screen, a question, or an entry (input line). There is one receiver of the
-//! keys at a time.
+//! Decides where a key press goes: to the screen, to a question, or to an input line. There is only one
+//! receiver at a time.
 //!
-//! All entries of the screen use the same [`TextEntry`]: a short text that is being typed, with a caret.
+//! All input lines of the screen use the same [`TextEntry`]: a short text that the user types, with a caret.
 
 use super::{Context, ParameterChange};
 use crate::experiment::ExperimentSpec;

@@ -1,4 +1,4 @@
-//! The moment of a session that is shown, and the length of the period around this moment.
+//! The moment of the session that the screen shows, and the length of the period around this moment.
 
 /// The moment that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -1,5 +1,5 @@
-//! The events that the Overview shows. Each event has a kind, a short label for the row of events, and a sentence for
-//! the text at the cursor.
+//! The events on the Overview screen. Each event has a kind, a short label for the row of events, and a
+//! sentence for the text at the cursor.
 
 use super::TimeAxis;
 use crate::{

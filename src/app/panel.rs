@@ -1,5 +1,5 @@
-//! The panels of the knobs and of the server's parameters: the selected row, the values that the user wants, and the
-//! changes that can be undone.
+//! The panels with the load settings (knobs) and with the server's parameters: the selected row, the new
+//! values, and the changes that the user can undo.
 
 use super::{Direction, Knob, KnobChangeError, list::turned};
 use crate::{

@@ -1,4 +1,4 @@
-//! The state of a recording that is shown: whether the recording plays, and how fast.
+//! The state of a replay on the screen: whether the recording plays, and how fast.
 
 use crate::session::timeline::Reread;
 

@@ -1,5 +1,5 @@
-//! The path of a change from the user to the session, and the path of a refusal back to the user. If a change may do
-//! harm, the session asks the user first.
+//! Sends a change of a setting from the screen to the session, and shows the refusal if the session refuses
+//! it. If a change may do harm, the session asks the user first.
 
 use super::{Model, Order, Tone};
 use crate::{experiment::Interruption, knobs::Knobs, workload::WorkloadChoice};

@@ -1,8 +1,8 @@
-//! The questions to the user, and what follows from the answers.
+//! The questions on the screen, and what redyno does after each answer.
 //!
-//! A question of the session can arrive at any moment. While the user types a text or has to answer another
-//! question, the next letter would be taken as the answer to the new question. The new question is therefore
-//! shown only after the user has finished.
+//! A question of the session can arrive at any moment. If the user is typing a text or answering another
+//! question, the next letter would count as the answer to the new question. So the screen shows the new
+//! question only after the user has finished.
 
 use super::{InputMode, Model, Order, Tone, UserQuestion};
 use crate::{experiment::Interruption, server::KeyMethod};

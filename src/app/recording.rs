@@ -1,5 +1,5 @@
-//! Plays a recording, and reads a part of the recording again if the columns of the view are finer than the
-//! timeline's resolution.
+//! Plays a recording on the screen. If the user zooms in beyond the timeline's resolution, redyno reads this
+//! part of the recording again.
 //!
 //! ```text
 //!   columns finer than the cells ─► Order::Refine ─► the recording, on another thread

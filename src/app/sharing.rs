@@ -1,4 +1,5 @@
-//! How the user keeps and shares measurements: marks, recordings, reports and exports.
+//! The actions of the screen with which the user keeps and shares measurements: marks, recordings, reports
+//! and exports.
 
 use super::{
     Effect, FileDestination, FileForm, FileRequest, Model, Order, Purpose, Screen, TextEntry, Tone,

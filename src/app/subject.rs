@@ -1,5 +1,4 @@
-//! The subject of the Overview's charts, and the axes of these charts. The subject is either the load, or the server
-//! with all its clients.
+//! What the charts of the Overview screen show: either redyno's load, or the server with all its clients.
 
 use super::{AxisScale, Model};
 use crate::session::timeline::Timed;

@@ -1,4 +1,4 @@
-//! The state of the tables: sort order, selected rows, and the filter of the log.
+//! The state of the tables on the screen: sort order, selected rows, and the filter of the log.
 
 use std::borrow::Cow;
 

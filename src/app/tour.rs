@@ -1,7 +1,7 @@
-//! The tour on the built-in server. Each step shows a line that explains the screen and names the next key. The line of
-//! a step stays until the user presses the key that the line names.
+//! The tour of the screen, with the built-in server. Each step shows a line that explains the screen and
+//! names the next key. The line stays until the user presses this key.
 //!
-//! `redyno --tour` presses the keys itself, until the user presses any key. The pauses of the tour are measured in
+//! `redyno --tour` presses the keys itself until the user presses a key. The tour's pauses are lengths of
 //! session time.
 
 use super::{InputMode, Key, KeyCode, Model, Purpose, Screen, Tour, View};

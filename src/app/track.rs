@@ -1,5 +1,5 @@
-//! A track is the data of one node over time, live or from a recording. All tracks are drawn on one time axis and
-//! share one cursor.
+//! A track is the data of one node over time, as the screen draws it, live or from a recording. All tracks
+//! share one time axis and one cursor.
 //!
 //! ```text
 //!   track 0 ──────────────│──────────────────── now, continues

@@ -1,5 +1,5 @@
-//! The part of the session that is shown: the present moment or the moment of the cursor, and the period that the
-//! time axis covers.
+//! The part of the session that the screen shows: the present or the moment of the cursor, and the period
+//! that the time axis covers.
 //!
 //! ```text
 //!              ├──────── axis: columns × step ────────┤
@@ -7,8 +7,8 @@
 //!                               cursor               to
 //! ```
 //! The timeline of a track grows during the session. When the user freezes the view, the track keeps the
-//! present state ([`Timeline::freeze`](crate::session::Timeline::freeze)). A frozen view shows nothing
-//! later, until the user moves the cursor to a later moment.
+//! present state ([`Timeline::freeze`](crate::session::Timeline::freeze)). A frozen view shows nothing later
+//! until the user moves the cursor forward.
 
 use super::{Model, TimeAxis, Track, View, Zoom, axis::number_ending};
 use crate::session::timeline::{Reading, Segments};

@@ -1,4 +1,4 @@
-//! Actions that change only what is shown: the screen, the pane, the selected row, the moment.
+//! The actions that change only what the user sees: the screen, the pane, the selected row, the moment.
 
 use super::{
     Action, Direction, InputMode, Model, Pane, Purpose, Screen, TextEntry, Tone, Typing, bindings,

@@ -1,4 +1,5 @@
-//! The length of the period that the charts show: the last minutes, columns of a common length, or the whole session.
+//! The length of the period that the charts on the screen show: the last minutes, columns of a given length,
+//! or the whole session.
 
 use super::{Model, TimeAxis, View, Zoom, axis::grown};
 

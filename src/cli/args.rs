@@ -1,4 +1,4 @@
-//! The command line: its options, and the checks for contradictory options.
+//! The options of redyno's command line, and the checks for contradictory options.
 
 use std::{ffi::OsString, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! `redyno clean`: undoes the changes that a killed session left behind. The command restores the server's parameters,
-//! and removes keys and the objects that setups made.
+//! `redyno clean`: undoes what a killed session left on a server. It restores the server's parameters, and
+//! removes the session's keys and the objects that its setups made.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! The definition of a command: arguments that become a plan.
+//! The trait of redyno's subcommands: a command turns its arguments into a plan.
 
 use std::fmt;
 

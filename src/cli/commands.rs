@@ -1,4 +1,4 @@
-//! The subcommands. Each subcommand has its own file and a row in the table of commands.
+//! The table of redyno's subcommands. Each subcommand has its own file and a row in this table.
 
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand, error::ErrorKind};
 

@@ -1,5 +1,5 @@
-//! `redyno completions SHELL`: prints a script that makes a shell ask redyno for completions. The program itself
-//! answers the shell's requests: with options, with names from tables, and with the targets of the config file.
+//! `redyno completions SHELL`: prints a script with which a shell asks redyno for completions. redyno answers
+//! the shell with options, with names from tables, and with the targets of the config file.
 
 use std::{
     env,

@@ -1,5 +1,5 @@
-//! The config file: defaults for looks and sizes, named targets, and how defaults and targets are added to a command.
-//! `redyno config` prints the values in use.
+//! The config file: defaults for options, named targets, and how redyno adds both to a command. `redyno
+//! config` prints the values in use.
 //!
 //! ```text
 //!                     ┌ [defaults] ──► options that were not given
@@ -7,8 +7,8 @@
 //!                     └ [targets.NAME] ──► @NAME: address and options ┐
 //!            password-command, --askpass ─────────────────────────────┴─► TargetArgs
 //! ```
-//! If several sources set an option, the first source in this order counts: the command line, the target, the
-//! defaults of the file, the built-in default.
+//! If several sources set an option, the first of these counts: the command line, the target, the defaults of
+//! the file, the built-in default.
 
 mod file;
 mod password;

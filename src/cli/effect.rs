@@ -1,5 +1,5 @@
-//! The options that have an effect in each mode. An option without effect is an error, because the user expects an
-//! effect.
+//! The table of modes and of the options that have an effect in each mode. If an option has no effect in the
+//! chosen mode, redyno reports an error.
 //!
 //! ```text
 //!                screen  tour   lines   plan, verify  latency  history  dist  intrinsic

@@ -1,4 +1,4 @@
-//! The options of the load: arguments become knobs and a plan.
+//! The command line's options of the load, and the load settings that result from them.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 

@@ -1,5 +1,5 @@
-//! `redyno man`: the manual, a page for redyno, and a page for each command. The manual is generated from the command
-//! line and the table of keys, so the manual always matches the program.
+//! `redyno man`: the manual, with a page for redyno and a page for each command. redyno generates it from the
+//! command line and the table of keys, so the manual always matches the program.
 //!
 //! A page is troff source: the help of a command, with further sections before and after the help.
 

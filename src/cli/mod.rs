@@ -1,5 +1,5 @@
 //! The command line. Each command has its own file, which turns the arguments of the command into a plan. The
-//! code of the command line measures nothing.
+//! room `runner` carries out the plan.
 
 mod ab;
 mod agent;

@@ -1,4 +1,4 @@
-//! The options about further servers of a session.
+//! The options that add further servers to a session.
 
 use std::sync::Arc;
 

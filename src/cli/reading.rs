@@ -1,5 +1,5 @@
-//! Reads recordings for the commands that convert recordings. A separate thread reads the recording, so a signal can
-//! end the wait for a pipe that is silent or has no writer.
+//! Reads recordings for the commands that convert them. A separate thread reads the recording. So Ctrl-C also
+//! ends the wait for a pipe that is silent or has no writer.
 
 use std::{
     fs, io,

@@ -1,4 +1,4 @@
-//! `redyno report FILE... -o report.html`: makes one HTML page of recordings, or text for a ticket.
+//! `redyno report FILE... -o report.html`: makes one HTML page from recordings, or text for a ticket.
 
 use std::path::PathBuf;
 

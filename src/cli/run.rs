@@ -1,4 +1,4 @@
-//! Runs the program, from the command line to the exit code.
+//! Runs a command of redyno, from the command line to the exit code.
 
 use std::{
     ffi::OsString,

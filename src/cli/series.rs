@@ -1,6 +1,6 @@
-//! `redyno series`: runs series of measurements, either published series or the user's own series. Each cell
-//! (one test with one set of parameters) is a session; one table lists all cells. With `--plan`, the command
-//! only prints the requests of each cell.
+//! `redyno series`: runs a series of measurements, a published one or the user's own. Each test with one set
+//! of parameters (a cell) is a session. One table lists all cells. With `--plan`, the command only prints the
+//! requests of each cell.
 
 use std::path::PathBuf;
 

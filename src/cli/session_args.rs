@@ -1,5 +1,5 @@
-//! The options of a session: its duration, the destinations and the form of its output. Live sessions and replays share
-//! the options for the look of the screen.
+//! The command line's options of a session: its duration, and the destinations and the form of its output.
+//! Live sessions and replays share the options for the look of the screen.
 
 use std::{path::PathBuf, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Turns the options for target, load and outputs into the plan of a session.
+//! Turns the command line's options for target, load and outputs into the plan of a session.
 
 use std::{
     env,

@@ -1,4 +1,5 @@
-//! Parsers for the values of options. clap puts the name of the option before the errors of these parsers.
+//! Parsers for the values of redyno's options. clap puts the name of the option before the errors of these
+//! parsers.
 
 use std::{ops::RangeInclusive, time::Duration};
 

@@ -1,10 +1,11 @@
-//! `--verify`: reads back the records that a load wrote from a file, and compares them with the file; writes nothing.
+//! `--verify`: reads back from the server the records of a dataset that a load wrote, and compares them with
+//! the file. It writes nothing.
 //!
 //! ```text
 //!  file ─► requests and expected replies ─► batches ─► the server's replies ─► as in the file? missing? different?
 //!  file again, if records differ ─► as another record with the same key?
 //! ```
-//! If several records have the same key, the record that a client wrote last is the one on the server.
+//! If several records have the same key, the server stores the record that a client wrote last.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,5 +1,4 @@
-//! The command lines and outputs of other tools, so that scripts which run these tools or read their output keep
-//! working.
+//! Imitates the command lines and outputs of other tools, so that scripts for these tools keep working.
 //!
 //! | tool | is started as | module |
 //! |---|---|---|
@@ -7,11 +6,11 @@
 //! | redis-benchmark, valkey-benchmark | `redyno bench`, or a link of one of these names | [`redis_benchmark`] |
 //! | memtier_benchmark | `redyno memtier`, or a link of that name | [`memtier`] |
 //!
-//! redis-cli's options are parsed by clap, together with redyno's own options. The benchmarks parse their
-//! arguments in ways that clap does not support, and have error texts of their own. Each benchmark has a
-//! table of options, which is also the text of its help. One parser (`options`) serves both benchmarks. The
-//! runs of the imitated benchmarks are not sessions: redyno sends to the server only the load and the few
-//! requests that the original tools also send, such as CONFIG GET.
+//! clap parses redis-cli's options, together with redyno's own options. The benchmarks parse their arguments
+//! in ways that clap does not support, and have other error texts. Each benchmark has a table of options,
+//! which is also the text of its help. One parser (`options`) serves both benchmarks. The runs of the
+//! imitated benchmarks are not sessions. redyno sends to the server only the load and the few requests that
+//! the original tools also send, such as CONFIG GET.
 
 mod imitated_commands;
 pub mod memtier;

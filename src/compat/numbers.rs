@@ -1,6 +1,6 @@
-//! Parses numbers as other tools do. C's functions read the number at the beginning of a text;
-//! memtier_benchmark accepts a text only if the whole text is a number. Also writes bytes as a word of a step
-//! (a command in a workload).
+//! Parses numbers in options as other tools do. C's functions read the number at the beginning of a text.
+//! memtier_benchmark accepts a text only if all of it is a number. This file also writes bytes as a word of a
+//! workload's command.
 
 use std::{str::FromStr, time::Duration};
 

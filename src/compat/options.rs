@@ -1,12 +1,12 @@
-//! The options of the imitated tools. Each tool has a text that lists its options. One parser reads these texts, and
-//! the command lines. Each tool handles its options itself, in the order of the command line.
+//! Parses the options of the imitated tools. Each tool has a text that lists its options. One parser reads
+//! these texts and the command lines. Each tool handles its options itself, in the order of the command line.
 //!
 //! ```text
 //! words ─► OptionReader ─► GivenOption: the option, its name as given, its value ─► take ─► the options' values
 //!               └► OptionRefusal: an error, or the help or version ◄───────────────────┘
 //! ```
 //!
-//! The help of a tool is generated from the text with the tool's options.
+//! redyno generates the help of a tool from the text with its options.
 
 use std::ffi::OsString;
 

@@ -1,5 +1,5 @@
-//! The runs of the imitated benchmarks: the execution of a load until its end, and the reasons for an early
-//! end. Also contains the texts that are printed in place of a run, such as the help.
+//! Runs the load of an imitated benchmark until its end. This file also has the reasons for an early end, and
+//! the texts that are printed instead of a run, such as the help.
 
 use std::{
     fmt::Display,

@@ -1,5 +1,5 @@
-//! Translates the options of another tool into the target of the load. Formats addresses and errors as the imitated
-//! tools do.
+//! Turns the options of an imitated tool into the target of the load. It formats addresses and errors as this
+//! tool does.
 
 use std::{io, net::IpAddr, path::PathBuf, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! The output of `redyno ab` and `redyno versus`, for people or as JSON.
+//! Prints the results of `redyno ab` and `redyno versus`, for people or as JSON.
 //!
 //! ```text
 //! redyno 0.1.0  127.0.0.1:6379  redis 7.0.15 master
@@ -7,8 +7,8 @@
 //! pair     time first    A ops/s    B ops/s  change |    A p50    B p50  change |    A p99    B p99  change
 //!    1    7.2 s     A      121 k      135 k  +11.6% |   312 µs   587 µs  +88.1% |  1.12 ms  1.31 ms  +17.0%
 //! ```
-//! The readable output of `redyno versus` has no lines for pairs. For a side with several nodes, a table of its nodes
-//! follows, as in the summary of a session.
+//! The readable output of `redyno versus` has no lines for pairs. If a side has several nodes, a table of its
+//! nodes follows.
 
 use serde::Serialize;
 

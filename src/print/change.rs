@@ -1,5 +1,5 @@
-//! The title of a segment (a period with the same load settings): the knobs that changed since the previous
-//! segment.
+//! The printed title of a segment (a period with the same load settings): the settings that changed since the
+//! previous segment.
 
 use std::collections::BTreeMap;
 

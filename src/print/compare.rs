@@ -1,4 +1,4 @@
-//! The output of a comparison in three forms: text for a terminal, Markdown, and JSON.
+//! Prints a comparison in three forms: text for a terminal, Markdown, and JSON.
 
 use serde::Serialize;
 

@@ -1,13 +1,15 @@
-//! The readable lines of a session without a screen: a line for each second, and a line for each segment.
+//! Prints the readable lines of a session without a screen: a line for each second, and a line for each
+//! segment.
 //!
 //! ```text
 //! segment 2: 200 clients × 16, rate max, SET:GET 1:10, 32 B values, 10 k keys
 //!     time    ops/s      p50      p90      p99    p99.9      max  errors │ ping p50   kernel  receive      max │  server ops  clients
 //! ```
-//! The latencies in the columns of a line are service times. In an open loop, further columns show response times. If
-//! clients reconnect, further columns show the times to open connections. All lines are computed from records.
+//! The latencies in these columns are service times. In an open loop, further columns show response times. If
+//! clients reconnect, further columns show the times to open connections.
 //!
-//! The lines of figures are about the first node. Events and findings of another node have lines with its address.
+//! The figures are those of the first node. A line about an event or finding of another node contains the
+//! address of this node.
 
 mod columns;
 

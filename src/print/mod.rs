@@ -1,5 +1,5 @@
-//! Prints a session without the screen: lines or JSON lines while the session runs, and a summary at the end. Outlets
-//! write this output to standard output and standard error without ever blocking the session.
+//! Prints a session without the screen: lines or JSON lines while the session runs, and a summary at the end.
+//! An *outlet* writes this output to standard output or standard error, and never blocks the session.
 //!
 //! ```text
 //! records ─► Lines, JsonLines, an exporter ─► Printer ─► Outlet ─► pipe, file or terminal

@@ -1,5 +1,5 @@
-//! Messages on stderr during a session without a screen: the notices of the session, and the changes that were undone
-//! at the end.
+//! Prints messages on stderr during a session without a screen: the notices of the session, and the changes
+//! that the session undid at the end.
 
 use std::io::Write;
 

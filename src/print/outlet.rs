@@ -1,16 +1,16 @@
-//! Standard output and standard error, written without blocking the caller.
+//! Writes to standard output and standard error without blocking the caller.
 //!
 //! ```text
 //!  callers ─► offer ─► bounded queue ─► thread ─► pipe, file or terminal, which may take its time
 //!                └── no room: the piece is lost, which is reported when there is room again
 //! ```
 //! A write to a pipe blocks if the reader of the pipe has stopped (`| less`). A write to a terminal blocks if
-//! the connection to the terminal hangs. In both cases only the writing thread blocks, while the session
-//! continues and signals work. If both streams are the same file, both share a thread, so that the order of
-//! their texts is kept.
+//! the connection to the terminal hangs. In both cases, only the writing thread blocks; the session
+//! continues, and Ctrl-C works. If both streams are the same file, one thread writes both and keeps the order
+//! of their texts.
 //!
-//! Frames of the screen have their own output (`output` of [`tui`](crate::tui)), because frames are not
-//! queued. If a frame could not be sent, a newer frame is drawn instead.
+//! The screen's frames have another output (`output` of [`tui`](crate::tui)), because frames are not queued.
+//! If a frame could not be sent, redyno draws a newer frame instead.
 
 use std::{
     collections::VecDeque,

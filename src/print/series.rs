@@ -1,4 +1,4 @@
-//! The output of `redyno series`, for people or as JSON.
+//! Prints the results of `redyno series`, for people or as JSON.
 //!
 //! ```text
 //! redyno 0.1.0  127.0.0.1:6379  redis 7.0.15 master

@@ -1,4 +1,4 @@
-//! The summary of a session. After the screen is closed, the summary remains in the terminal.
+//! Prints the summary of a session. It remains in the terminal after the screen is closed.
 
 mod failures;
 pub(super) mod nodes;

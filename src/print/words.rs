@@ -1,4 +1,4 @@
-//! Text for people on standard output or standard error, line by line.
+//! Prints text for people on standard output or standard error, line by line.
 
 use std::{
     io::{self, BufRead as _, IsTerminal, Write},

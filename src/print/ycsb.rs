@@ -1,4 +1,4 @@
-//! The output of YCSB for a session, for tools that read YCSB's output.
+//! Prints the results of a session in YCSB's format, for tools that read YCSB's output.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! YCSB's status lines during a session.
+//! Prints YCSB's status lines during a session.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 

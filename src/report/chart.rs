@@ -1,4 +1,4 @@
-//! A chart: its lines and axes. Both the page's script and the static picture draw charts.
+//! A chart of a report: its lines and axes. The page's script draws it, and the static picture shows it too.
 
 use serde::Serialize;
 

@@ -1,4 +1,5 @@
-//! A comparison of several sessions, or of segments of one session, with the first session or segment as the baseline.
+//! The part of a report that compares several sessions, or the segments of one session. The first session or
+//! segment is the baseline.
 
 use super::{
     chart::Chart,

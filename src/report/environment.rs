@@ -1,4 +1,4 @@
-//! The recorded environment of the measurement: the measuring machine and the server.
+//! The part of a report about the environment of the measurement: redyno's machine and the server.
 
 use super::{
     node_report::NodeReport,

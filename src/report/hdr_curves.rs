@@ -1,5 +1,5 @@
-//! Latency distributions as in HdrHistogram's plots: the latency over the percentile. On the axis, 90 %, 99 % and 99.9
-//! % are equally far apart.
+//! A report's chart of latency distributions, as in HdrHistogram's plots: the latency for each percentile. On
+//! the axis, 90 %, 99 % and 99.9 % are equally far apart.
 
 use super::{
     chart::{Chart, ChartLine, Ink, Quantity},

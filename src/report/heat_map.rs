@@ -1,5 +1,5 @@
-//! The distribution of latencies over time, as the number of requests in each bin. The width of a bin is
-//! about a tenth of the bin's latency.
+//! A report's heat map: the distribution of latencies over time, as the number of requests in each bin. The
+//! width of a bin is about a tenth of its latency.
 
 use serde::Serialize;
 

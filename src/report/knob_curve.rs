@@ -1,4 +1,5 @@
-//! Throughput and latency over the values of the only knob that changed.
+//! A report's chart of throughput and latency over the values of one load setting, if only this setting
+//! changed.
 
 use super::{
     chart::{Chart, ChartLine, Ink, Quantity},

@@ -6,16 +6,16 @@
 //!                                                         ├─► tables, environment ───────────┤
 //!                                                         └─► compare ───────────────────────┴─► ticket: Markdown
 //! ```
-//! A [`Report`] is a [`Sink`], like an exporter: a report takes the records of a running session or of a recording.
-//! [`finish`](Sink::finish) returns the whole report so far, at any time and more than once. Each further `session`
-//! record begins a further session in the report, which is compared with the first session.
+//! A [`Report`] takes the records of a running session or of a recording (it is a [`Sink`]).
+//! [`finish`](Sink::finish) returns the whole report so far, at any time and more than once. If the records
+//! contain several sessions, the report compares each further session with the first.
 //!
-//! Every figure comes from [the table of figures](crate::session::figures) and from the histograms in the records. A
-//! point of a chart is the exact sum over its period.
+//! Every figure comes from [the table of figures](crate::session::figures) or from the histograms in the
+//! records. A point of a chart is the exact sum over its period.
 //!
-//! Text from servers, recordings and users never becomes markup. The crate maud writes the HTML and escapes all text.
-//! The script's data is JSON without any `<`. The content security policy of the page allows only its own script and
-//! style, by their hashes.
+//! Text from servers, recordings and users never becomes markup. The crate maud writes the HTML and escapes
+//! all text. The script's data is JSON without `<`. The page's content security policy allows only the page's
+//! own script and style, by their hashes.
 
 mod chart;
 mod comparison;

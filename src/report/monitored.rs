@@ -1,6 +1,6 @@
-//! The tables about the server in a session: findings over time, latencies of PING, the worst periods,
-//! commands by time, and the parts of the server's state that could not be read. The summary of a session
-//! prints the same rows.
+//! A report's tables about the server: findings over time, latencies of PING, the worst periods, commands by
+//! time, and the parts of the server's state that redyno could not read. The summary of a session prints the
+//! same rows.
 
 use super::table::{ReportTable, TableRow};
 use crate::{

@@ -1,4 +1,4 @@
-//! The charts over time: throughput, latency, the heat map, pings, and CPU usage.
+//! A report's charts over time: throughput, latency, the heat map, pings, and CPU usage.
 
 use super::{
     chart::{Chart, ChartLine, Ink, Quantity},

@@ -1,4 +1,4 @@
-//! The HTML page: a single file with its pictures, its script and the script's data.
+//! The HTML page of a report: a single file with its pictures, its script and the script's data.
 
 use std::sync::LazyLock;
 

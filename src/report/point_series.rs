@@ -1,4 +1,5 @@
-//! A quantity over time, in a limited number of points. Each point is the exact sum over its period.
+//! The points of a report's chart over time. Their number is limited. Each point is the exact sum over its
+//! period.
 //!
 //! ```text
 //!  records  │1s│1s│1s│1s│1s│1s┊1s│1s│        ┊ a new segment

@@ -1,4 +1,4 @@
-//! The scale of an axis: maps values to positions in a picture, and chooses the labelled values.
+//! The scale of a report's chart: maps values to positions in the picture, and chooses the labelled values.
 
 use super::chart::{Chart, Quantity};
 

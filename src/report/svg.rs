@@ -1,4 +1,4 @@
-//! The static picture of a chart, for paper and for browsers without JavaScript.
+//! The static picture of a report's chart, for paper and for browsers without JavaScript.
 //!
 //! ```text
 //!   y  ┤ 1     ┊ 2        number of a segment at its start; every second segment is shaded

@@ -1,4 +1,4 @@
-//! A table for the HTML page, for Markdown and for a terminal.
+//! A table of a report, for the HTML page, for Markdown and for a terminal.
 
 use crate::{export::markdown_text, units};
 

@@ -1,4 +1,4 @@
-//! The tables of a session: segments, operations, errors, events.
+//! A report's tables about a session: segments, operations, errors, events.
 
 use std::collections::BTreeMap;
 

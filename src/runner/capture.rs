@@ -1,5 +1,5 @@
-//! Carries out `redyno capture`: reads the lines of MONITOR, and writes these lines to a file. A second thread writes,
-//! so that reading never waits for the file.
+//! Carries out `redyno capture`: reads the lines of MONITOR, and writes these lines to a file. A second
+//! thread writes the file, so reading never waits for the file.
 //!
 //! ```text
 //!  MONITOR ─► this thread ─► at most 16 MB of lines ─► writer: leaves out commands and values ─► file

@@ -1,5 +1,5 @@
-//! The destination of a session: the target that the user named, the server at the default address, or the built-in
-//! server.
+//! Decides which server a session uses: the target that the user named, the server at the default address, or
+//! the built-in server.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A listener that runs an experiment in a session without a screen.
+//! Runs an experiment in a session without a screen.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! The failures of a command, with their messages and exit codes.
+//! The reasons why a command of redyno fails, with their messages and exit codes.
 
 use std::{fmt, io};
 

@@ -1,4 +1,4 @@
-//! Sessions with a fleet: agents on several machines generate the load.
+//! Runs a session with a fleet: agents on several machines generate the load.
 
 use std::{
     env,

@@ -1,5 +1,5 @@
-//! Conditions of `--fail-if`, which are checked after a measurement. Conditions that are met are reported to the user
-//! and to a CI runner.
+//! Checks the conditions of `--fail-if` after a measurement. It reports the conditions that are met to the
+//! user and to the CI system.
 
 use std::{env, fs::OpenOptions, io::Write, path::Path};
 

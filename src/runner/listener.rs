@@ -1,4 +1,5 @@
-//! The loop that passes a session's deliveries (such as records and notices) to its listeners.
+//! The loop that passes a running session's records and notices to everything that needs them, such as the
+//! printed lines.
 //!
 //! ```text
 //!                      ┌─► printed lines ─┐

@@ -1,5 +1,5 @@
-//! Decides whether this machine can judge a latency limit: a sleeping thread of redyno must wake with a delay far below
-//! the limit.
+//! Decides whether this machine can check a latency limit: a sleeping thread of redyno must wake up with a
+//! delay far below the limit.
 //!
 //! ```text
 //!  before the session   sleeps of 0.25 ms, for 0.4 s ─► a warning

@@ -1,5 +1,5 @@
-//! Carries out plans. A plan becomes a session with listeners, and ends with a result that decides the exit
-//! code.
+//! Carries out the plan that the command line produced. A plan becomes a session with listeners. Its result
+//! decides the exit code.
 //!
 //! ```text
 //! Plan ─► nodes or built-in server, reachable? ─► session, on a thread of its own ◄── orders ──┐

@@ -1,10 +1,10 @@
-//! `--on-finding CMD`: runs a shell command for findings, so that a session can run unattended.
+//! `--on-finding CMD`: runs a shell command for each finding, so that a session can run unattended.
 //!
 //! ```text
 //! session ─► peer ─► thread "on-finding": findings ─► folded ─► queue ─► sh -c CMD, one at a time
 //!                                                                          └─ the finding as JSON on its input
 //! ```
-//! The text of a finding may come from the server. Therefore the text is never a part of the command line or of the
+//! A finding may contain text from the server. So redyno never puts it into the command line or the
 //! environment.
 
 use std::{

@@ -1,4 +1,4 @@
-//! Finds the other servers of a session before the session begins: the other nodes of the target's cluster, or the
+//! Finds the other servers of a session before it begins: the other nodes of the target's cluster, or the
 //! target's primary and replicas.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};

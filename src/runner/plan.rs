@@ -1,4 +1,4 @@
-//! Plans, made from command lines. All checks that need no server are already done.
+//! The plan that a command line produces. All checks that need no server are already done.
 
 use std::{io::Write as _, path::PathBuf, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Printed lines, JSON lines and YCSB's text, as listeners of a session.
+//! Passes the records of a running session to its printed lines, JSON lines or YCSB's text.
 
 use std::{
     io::{self, Write as _},

@@ -1,4 +1,4 @@
-//! The actions of keys, and the contexts in which bindings apply.
+//! The actions that keys have on the screen, and where each key works.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! The keys that do not belong to one screen. Some keys work in a frozen view, in input lines (entries) or in
-//! overlays, and some keys work everywhere. The other keys work on all screens while no overlay is open.
+//! The keys that do not belong to one screen. Some of them work only in a frozen view, in input lines or in
+//! overlays. Others work everywhere, or on all screens while no overlay is open.
 
 use super::{Action, Binding, Context, JumpTarget, KeyCode, KeyPattern, Screen, ZOOM, key, on};
 use crate::{

@@ -1,5 +1,5 @@
-//! The palette's offers (the commands that it lists) for the server's parameters: `config maxmemory 1gb`, or
-//! a list of possible words.
+//! The command palette's offers for the server's parameters: `config maxmemory 1gb`, or a list of possible
+//! words. An offer is a command that the palette lists.
 //!
 //! The palette also has an offer to write, before the load begins, all keys that the workload reads.
 

@@ -1,5 +1,5 @@
-//! The palette's list of slow log entries and clients at the moment shown. Enter shows the selected entry or client
-//! in full.
+//! The command palette's list of slow log entries and clients. Enter shows the selected entry or client in
+//! full.
 
 use super::{Offer, PaletteCommand, offers::best_first};
 use crate::{

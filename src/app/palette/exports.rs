@@ -1,7 +1,8 @@
-//! The palette's offers (the commands that it lists) to export: each format and the report, for the segment
-//! shown or the whole session. The command `export session csv to mine.csv` also names the file.
+//! The command palette's offers to export the segment shown or the whole session: each format, and the
+//! report. The command `export session csv to mine.csv` also names the file.
 //!
-//! The palette also offers experiments: complete experiments, and continuations of a partly typed experiment.
+//! The palette also offers experiments. If the user has typed a part of an experiment, it offers the possible
+//! next words.
 
 use super::{Offer, PaletteCommand, offers::best_first, score};
 use crate::{

@@ -1,4 +1,4 @@
-//! The command palette: to find a command that is possible now, the user types a few letters of its name.
+//! The command palette: the user types a few letters and gets a list of matching commands.
 //!
 //! ```text
 //!   key table ──► actions  ─┐

@@ -1,5 +1,5 @@
-//! The palette's offers (the commands that it lists): actions of the key table, settings, parameters,
-//! presets, themes.
+//! The command palette's offers (the commands that it lists): actions of keys, settings, parameters, presets,
+//! themes.
 
 use super::{entries, score};
 use crate::{

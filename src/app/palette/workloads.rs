@@ -1,5 +1,4 @@
-//! The palette's offers (the commands that it lists) for the workload: other workloads, and the weights of
-//! the operations.
+//! The command palette's offers for the workload: other workloads, and the weights of the operations.
 
 use super::{Offer, PaletteCommand, offers::best_first};
 use crate::{

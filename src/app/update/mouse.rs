@@ -1,4 +1,4 @@
-//! The actions of the mouse. Everything that the mouse does is also possible with keys.
+//! The effects of mouse clicks on the screen. Each of them is also possible with keys.
 
 use super::{Action, InputMode, Key, KeyCode, Model, Purpose, Typing, act, action};
 use crate::app::{Direction, Knob, Screen};

@@ -1,4 +1,4 @@
-//! Tests of keys and deliveries, and of their effects on the model.
+//! Tests of the effects of keys and records on the screen's state.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The content of the config file, and the check that no other user can write the file, since the file contains
-//! commands.
+//! The content of the config file. redyno also checks that no other user can write the file, because the file
+//! contains commands.
 
 use std::{
     collections::BTreeMap,

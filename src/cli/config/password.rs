@@ -1,4 +1,4 @@
-//! Passwords that are in no file: a command prints the password, or a person types it and the terminal does
+//! Passwords that are in no file: a command prints the password, or the user types it and the terminal does
 //! not show it.
 
 use std::{

@@ -1,4 +1,4 @@
-//! The pages, as a reader sees them.
+//! Tests the pages of the manual, as a reader sees them.
 
 use clap::CommandFactory;
 

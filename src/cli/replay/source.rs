@@ -1,12 +1,13 @@
-//! A recording as the source of records for the screen, and the playback clock.
+//! Passes the records of a recording to the screen (`redyno replay`), and keeps the playback time.
 //!
 //! ```text
 //! file ─► thread "reader" ─► records, a few at a time ─► poll ─► the whole session on the screen
 //!           ▲                              Play, Pause ─► clock ─► Played(to_s)
 //!           └─ Refine: a period once more ─► poll ─► Excerpt
 //! ```
-//! The reader reads the whole recording once, in the background; the screen's timeline handles seeking. If the screen
-//! zooms in beyond the timeline's resolution, the thread of the reader reads that period of the recording again.
+//! The thread reads the whole recording once, in the background. After that, the screen jumps in its timeline
+//! without reading. If the screen zooms in beyond the timeline's resolution, the thread reads this period of
+//! the recording again.
 
 use std::{
     io,

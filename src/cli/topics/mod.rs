@@ -1,4 +1,5 @@
-//! `redyno help TOPIC`: describes the fields of files, generated from the tables that define them.
+//! `redyno help TOPIC`: describes the fields of redyno's files. redyno generates the text from the tables
+//! that define the fields.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! A command line of YCSB: its options and properties, and what the properties mean.
+//! Parses a command line of YCSB: its options and properties, and the meaning of the properties.
 
 use std::{
     collections::BTreeMap,

@@ -1,5 +1,4 @@
-//! A command given by the user: how the text of the command is parsed, and how the command becomes a step (a
-//! command in a workload).
+//! Parses a command that the user gives to `redyno memtier` (`--command`), and adds it to the workload.
 
 use super::option_values::{KeyOrder, UserCommand};
 use crate::{compat::numbers::escaped, untrusted, workload::plain_words};

@@ -1,6 +1,6 @@
-//! The configuration of a run, as memtier_benchmark writes it: in the JSON, and as lines for `--show-config`.
-//! An option that redyno does not have is written with memtier_benchmark's default value. A file that is not
-//! given is written as null. Passwords are hidden.
+//! Writes the configuration of a run as memtier_benchmark does: in the JSON, and as lines for
+//! `--show-config`. An option that redyno does not have gets memtier_benchmark's default value. A file that
+//! the user did not give is null. Passwords are hidden.
 
 use std::path::PathBuf;
 

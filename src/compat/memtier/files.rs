@@ -1,5 +1,5 @@
-//! The output files besides the table and the JSON: results by client (`--client-stats`), and distributions of
-//! latencies (`--hdr-file-prefix`).
+//! The output files of `redyno memtier` besides the table and the JSON: results by client (`--client-stats`),
+//! and distributions of latencies (`--hdr-file-prefix`).
 
 use std::{fs, path::PathBuf};
 

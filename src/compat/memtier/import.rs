@@ -1,11 +1,12 @@
-//! The records of a file for `--data-import`, in the format in which memcached dumps records, and the verification of
-//! these records after a run.
+//! Reads the file of `--data-import`, which has memcached's dump format, and verifies its records after a
+//! run.
 //!
 //! ```text
 //!  dumpflags, time, exptime, nbytes, nsuffix, it_flags, clsid, nkey, key, data
 //!  0, 0, 60, 12, 0, 0, 0, 4, key1, "ten ""bytes"
 //! ```
-//! Columns with lengths and flags have no effect: a record is its key, its data and its expiry.
+//! redyno uses only the key, the data and the expiry of a record. Columns with lengths and flags have no
+//! effect.
 
 use std::{path::Path, sync::mpsc::Receiver};
 

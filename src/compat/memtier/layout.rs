@@ -1,5 +1,6 @@
-//! memtier_benchmark's output. The progress line is redrawn each second, also without a terminal. The table of a run
-//! has a row for each command, and a row for all commands. Below the table, each row has its distribution of latencies.
+//! Prints results as memtier_benchmark does. It redraws the progress line each second, also without a
+//! terminal. The table of a run has a row for each command, and a row for all commands. Below the table are
+//! the latency distributions of the rows.
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! The load of a run: the plan of its connections, and its knobs from step to step.
+//! The load of a run of `redyno memtier`: the plan of its connections, and its settings from step to step.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,14 +1,15 @@
-//! `redyno memtier`: a replacement for memtier_benchmark, also through a link with that name. `redyno memtier` accepts
-//! the command line of memtier_benchmark, and writes the same table and JSON, so scripts and dashboards that read the
-//! table or the JSON keep working. redyno sends only the load to the server, and does not mark or clean up anything
-//! there.
+//! `redyno memtier`: a replacement for memtier_benchmark. It can also be started through a link with that
+//! name. It accepts the command line of memtier_benchmark, and writes the same table and JSON. So scripts and
+//! dashboards that read the output keep working. redyno sends only the load to the server. It writes no
+//! marker key, and removes nothing.
 //!
 //! ```text
 //! argv ─► parse (with options and take) ─► MemtierOptions ─► requests ─► Memtier, run after run ─► Results
 //!                                                                                                     │
 //!                                                                    layout: progress, table, JSON ◄──┘
 //! ```
-//! `options.txt` lists the options and, below the options, the deliberate differences; `--help` prints the whole list.
+//! `options.txt` lists the options and, below them, the deliberate differences. `--help` prints the whole
+//! file.
 
 mod command;
 mod configuration;

@@ -1,5 +1,5 @@
-//! The commands of `--monitor-input`, a file with the output of MONITOR. Placeholders in `--command` name lines of the
-//! file.
+//! Reads the commands of `--monitor-input`, a file with the output of MONITOR. Placeholders in `--command`
+//! name lines of the file.
 //!
 //! ```text
 //! __monitor_line3__ the third command of the file __monitor_line@__ the next command at each request, or a random

@@ -1,4 +1,4 @@
-//! The values of the options, with memtier_benchmark's defaults.
+//! The values of the options of `redyno memtier`, with memtier_benchmark's defaults.
 
 use std::{path::PathBuf, sync::Arc};
 

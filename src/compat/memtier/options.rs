@@ -1,4 +1,5 @@
-//! The options, the deliberate differences, and `--help`, which shows both lists.
+//! The list of memtier_benchmark's options, the list of deliberate differences, and `--help`, which shows
+//! both lists.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! Parses a command line into the values of options, or into a text to print instead of running a load.
+//! Parses a command line of memtier_benchmark: the result is the values of the options, or a text to print
+//! (such as the help).
 
 #[cfg(test)]
 pub(super) mod tests;

@@ -1,6 +1,6 @@
-//! Serves totals to Prometheus at `http://ADDRESS:PORT/metrics`: the sums over all runs since the program began. The
-//! metrics have the names that memtier_benchmark gives them. The text of the metrics contains no address, name or
-//! password of the server.
+//! Serves totals of `redyno memtier` to Prometheus at `http://ADDRESS:PORT/metrics`: the sums over all runs
+//! since the program began. The metrics have memtier_benchmark's names. Their text contains no address, name
+//! or password of the server.
 
 use std::{
     fmt::Write as _,

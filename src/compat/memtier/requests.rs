@@ -1,4 +1,5 @@
-//! The requested load as a workload. Each operation of the workload has a row in the results.
+//! Turns memtier_benchmark's options into a workload. Each operation of the workload has a row in the
+//! results.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! `--retry-on-error`: the values of the options about retries, and the file of the requests whose last
-//! attempt failed.
+//! `--retry-on-error` of memtier_benchmark: the options about retries, and the file of the requests that
+//! failed at the last attempt.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! Carries out the requested runs, one after the other, and prints the results.
+//! Carries out the runs of `redyno memtier`, one after the other, and prints the results.
 
 use std::{
     collections::BTreeMap,

@@ -1,5 +1,5 @@
-//! Sends the figures of each second to StatsD by UDP, and an event to Graphite at the beginning and the end of each
-//! run.
+//! Sends the figures of each second of `redyno memtier` to StatsD by UDP. It sends an event to Graphite at
+//! the beginning and at the end of each run.
 
 use std::{
     io::{self, Write},

@@ -1,4 +1,4 @@
-//! Parses and stores the value of each option.
+//! Parses and stores the value of each option of `redyno memtier`.
 
 use std::str::FromStr;
 

@@ -1,5 +1,5 @@
-//! The tests of the suite: names, titles and commands, in the order in which they run. A user can also give a command,
-//! or a sequence of commands: `[N] COMMAND ARG... [';' [N] COMMAND ARG...]`.
+//! The tests of redis-benchmark: names, titles and commands, in the order in which they run. A user can also
+//! give a command, or several: `[N] COMMAND ARG... [';' [N] COMMAND ARG...]`.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Translates the words of a command into a step of the workload model, which sends these words byte for byte, except
-//! for placeholders. Also generates the bytes of values: the printable bytes that redis-benchmark sends, one sequence
-//! for the whole run.
+//! Turns a command of redis-benchmark into a command of redyno's workload. The load sends its words
+//! unchanged, except for placeholders. This file also generates the bytes of values: the printable bytes that
+//! redis-benchmark sends, one sequence for the whole run.
 
 use std::collections::BTreeMap;
 

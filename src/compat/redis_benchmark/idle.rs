@@ -1,4 +1,4 @@
-//! `-I`: idle connections, which stay open until one of them is lost.
+//! `-I` of redis-benchmark: opens idle connections, and keeps them open until one of them is lost.
 
 use std::{
     convert::Infallible,

@@ -1,6 +1,6 @@
-//! The output lines of the benchmarks, byte for byte. Each test has a page: its settings, two tables of the latency
-//! distribution, and a summary. The progress line is redrawn four times per second while a test runs, also without a
-//! terminal.
+//! Prints results as redis-benchmark does, byte for byte. Each test has a page: its settings, two tables of
+//! the latency distribution, and a summary. While a test runs, the progress line is redrawn four times per
+//! second, also without a terminal.
 
 #[cfg(test)]
 mod tests;

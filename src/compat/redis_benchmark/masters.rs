@@ -1,5 +1,5 @@
-//! `--cluster` and `--hash`: the primaries of a cluster, or the servers that share the load, and the lines of output
-//! about these servers.
+//! `--cluster` and `--hash` of `redyno bench`: the primaries of a cluster, or the servers that share the
+//! load, and the lines of output about these servers.
 
 use std::{
     sync::Arc,

@@ -1,14 +1,15 @@
 //! `redyno bench`: a replacement for redis-benchmark and valkey-benchmark. It can also be started through a
 //! link with one of these names. Scripts that read the output must not notice a difference. The server must
-//! not notice a difference either: redyno sends only the load and the few requests that the imitated
-//! benchmark also sends, such as CONFIG GET. It writes no marker, sends no probes, and removes nothing at the
-//! end.
+//! not notice a difference either. redyno sends only the load and the few requests that the original
+//! benchmark also sends, such as CONFIG GET. It writes no marker key, sends no probes, and removes nothing at
+//! the end.
 //!
 //! ```text
 //! argv ─► parse (with options) ─► BenchOptions ─► tests (catalogue) ─► loads, one after the other ─► layout
 //!                                    └─► server_config: CONFIG GET, on a connection of its own
 //! ```
-//! `options.txt` lists the options and, below the options, the deliberate differences; `--help` prints the whole list.
+//! `options.txt` lists the options and, below them, the deliberate differences. `--help` prints the whole
+//! file.
 
 mod catalogue;
 mod command_steps;

@@ -1,4 +1,5 @@
-//! The table of options, the handling of each option, and the help, which is generated from the table.
+//! The table of redis-benchmark's options, the handling of each option, and the help, which is generated from
+//! the table.
 
 use std::{sync::LazyLock, time::Duration};
 

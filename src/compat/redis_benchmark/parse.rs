@@ -1,4 +1,5 @@
-//! Parses a command line as the benchmarks do. The flavour is the benchmark that redyno imitates.
+//! Parses a command line as redis-benchmark or valkey-benchmark does. The *flavour* is which of the two
+//! redyno imitates.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::PathBuf, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Runs the requested tests one after the other, each with connections of its own.
+//! Runs the tests of `redyno bench` one after the other, each with its own connections.
 
 use std::{
     ffi::OsString,

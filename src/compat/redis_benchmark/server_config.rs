@@ -1,5 +1,5 @@
-//! Requests to the server that are not load, on connections of their own. CONFIG GET reads two settings that are
-//! printed above the figures of a test. Some tests need a command before they begin.
+//! Sends the few requests of `redyno bench` that are not load, on separate connections. CONFIG GET reads two
+//! settings that are printed above the figures of a test. Some tests need a command before they begin.
 
 use std::{
     io,

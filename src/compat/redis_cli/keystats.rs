@@ -1,6 +1,7 @@
-//! `--keystats`: memory and elements of all keys, the biggest keys, and the distributions of sizes.
+//! `--keystats` of redis-cli: memory and elements of all keys, the biggest keys, and the distributions of
+//! sizes.
 //!
-//! On a terminal, the upper part of the output is redrawn during the walk.
+//! On a terminal, the upper part of the output is redrawn during the scan.
 
 use std::time::{Duration, Instant};
 

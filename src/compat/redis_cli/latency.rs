@@ -1,5 +1,6 @@
-//! `--latency` and `--latency-history`, which print the round trips of PINGs. This module also contains
-//! `--intrinsic-latency SECONDS`, which prints the longest gap in a busy loop on this machine and needs no server.
+//! `--latency` and `--latency-history` of redis-cli: print the round trips of PINGs. This module also
+//! contains `--intrinsic-latency SECONDS`: it prints the longest gap in a busy loop on this machine, and
+//! needs no server.
 
 use std::{
     ops::ControlFlow,

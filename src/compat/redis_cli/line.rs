@@ -1,6 +1,6 @@
-//! The figures of a window as one line, in redis-cli's four formats. Pure.
+//! Formats the figures of a window of PINGs as one line, in redis-cli's four formats.
 //!
-//! Figures are in milliseconds with three decimals, so their precision is a microsecond.
+//! Figures are in milliseconds with three decimals.
 
 use super::{
     pinging::LatencyWindow,

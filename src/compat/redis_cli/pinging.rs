@@ -1,4 +1,4 @@
-//! Windows of PINGs. Adds up the reports of the ping probe in windows of a fixed length.
+//! Adds up the ping probe's reports in windows of a fixed length, for the modes with redis-cli's output.
 
 use std::{
     ops::ControlFlow,

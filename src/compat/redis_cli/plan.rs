@@ -1,4 +1,5 @@
-//! The plan of a one-shot mode: its options, and their contradictions.
+//! The plan of a mode with redis-cli's output (such as `--latency`): its options, and the check for
+//! contradictory options.
 
 use std::{str::FromStr, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Runs a plan. Chooses the mode and the destinations of figures and warnings.
+//! Runs a mode with redis-cli's output, and chooses where figures and warnings go.
 
 use std::{
     io::{self, Write},

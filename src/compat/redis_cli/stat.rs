@@ -1,4 +1,4 @@
-//! `--stat`: a line with figures of INFO, every second or at the interval of `-i`.
+//! `--stat` of redis-cli: prints a line with figures of INFO every second, or at the interval of `-i`.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError},

@@ -1,4 +1,5 @@
-//! Errors and outages during PINGs: reported on stderr at once, and summed up at the end.
+//! Reports errors and outages during PINGs (in the modes with redis-cli's output): on stderr at once, and as
+//! a sum at the end.
 //!
 //! ```text
 //! redyno: no connection to 127.0.0.1:6379 since second 3.20: refused: Connection refused (os error 111)

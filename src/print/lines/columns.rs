@@ -1,4 +1,4 @@
-//! The columns of the readable lines: their figures, widths and formats.
+//! The columns of the readable lines without a screen: their figures, widths and formats.
 
 use crate::{
     gauge::Gauge,

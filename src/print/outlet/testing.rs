@@ -1,4 +1,4 @@
-//! A reader that stops and continues as a test requires.
+//! A reader of printed output that stops and continues as a test requires.
 
 use std::{
     io::{self, Write},

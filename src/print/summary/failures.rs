@@ -5,8 +5,8 @@
 //!   errors    OOM 194 in the warm-up
 //!   errors    timeout 25 of PING
 //! ```
-//! The first line of a kind of error has the number of errors in the measured load, as in the `end` record. Errors in
-//! the prefill, in the warm-up and of PINGs have their own lines.
+//! The first line of each kind of error counts the errors during the measurement. Errors of the prefill, of
+//! the warm-up and of PINGs have their own lines.
 
 use std::cmp::Reverse;
 

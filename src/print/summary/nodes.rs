@@ -1,5 +1,6 @@
-//! The table of the nodes of a cluster, or of the agents of a fleet: their share of the load and their results. Another
-//! table has the PINGs and the last figures of all nodes of a session, with the names of their findings.
+//! The summary's table of the nodes of a cluster, or of the agents of a fleet: their share of the load and
+//! their results. Another table has the PINGs and the last figures of all nodes of a session, with the names
+//! of their findings.
 //!
 //! ```text
 //!   node             share    ops/s     p50      p99      max  errors

@@ -1,4 +1,4 @@
-//! The table of the segments under load: their changes and their results.
+//! The summary's table of the segments under load: the changed settings and the results.
 //!
 //! ```text
 //!   seg   change           ops/s     p50      p99    p99.9      max  errors

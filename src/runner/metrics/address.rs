@@ -1,4 +1,4 @@
-//! The address at which metrics are served.
+//! The address at which redyno serves metrics (`--metrics`).
 
 use std::{
     fmt, io,

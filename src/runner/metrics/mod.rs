@@ -5,8 +5,8 @@
 //!                                              ├─ sums, under a lock
 //!            scraper ─► thread "scrape": HTTP ─┘
 //! ```
-//! Responses are written from a copy of the sums. A slow scraper therefore delays neither the session nor other
-//! scrapers.
+//! The thread writes a response from a copy of the sums, so a slow scraper delays neither the session nor
+//! other scrapers.
 
 mod address;
 mod serve;

@@ -1,5 +1,5 @@
-//! Parses the receivers of pushed metrics: `otlp:URL` or `remote-write:URL`. Also reads the headers for the
-//! receivers. These headers are never shown.
+//! Parses the receivers of `--push`: `otlp:URL` or `remote-write:URL`. It also reads the HTTP headers for the
+//! receivers, and never shows them.
 
 use std::{fmt, path::Path, str::FromStr};
 

@@ -1,5 +1,5 @@
-//! The metrics of a session as families of samples, parsed from the OpenMetrics text that `--metrics` serves. Therefore
-//! scrapers and receivers of `--push` get the same metrics.
+//! The metrics for `--push`, parsed from the OpenMetrics text that `--metrics` serves. So scrapers and the
+//! receivers of `--push` get the same metrics.
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@
 //!                                                  │ every 10 s, and at the end
 //!            thread "push", one a receiver:        └─► sample ─► queue ─► POST, again each second until it is accepted
 //! ```
-//! Each sample has all sums since the session began. Therefore, if a receiver was unreachable for a while,
-//! the last sample is enough for this receiver.
+//! Each sample has all sums since the session began. So if a receiver was unreachable for a while, the last
+//! sample is enough.
 
 mod destination;
 mod families;

@@ -1,4 +1,5 @@
-//! Metrics as OTLP in JSON (`http/json`). All sums count from the start of the session.
+//! Writes the metrics of `--push` as OTLP in JSON (`http/json`). All sums count from the start of the
+//! session.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The HTTP request that delivers a sample; with TLS for an `https` URL.
+//! The HTTP request of `--push` that delivers a sample, with TLS for an `https` URL.
 
 use std::time::Duration;
 

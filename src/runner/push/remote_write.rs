@@ -1,4 +1,5 @@
-//! Metrics as a remote write request of Prometheus, version 1: protobuf, compressed with snappy.
+//! Writes the metrics of `--push` as a remote write request of Prometheus, version 1: protobuf, compressed
+//! with snappy.
 
 use prost::Message as _;
 
