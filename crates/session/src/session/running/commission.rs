@@ -325,6 +325,13 @@ impl Commission {
         let nodes = self.targets().count() as u32; // the number fits into 16 bits
         NonZeroU32::new((500 / nodes).clamp(5, 100)).unwrap_or(NonZeroU32::MIN)
     }
+
+    /// Returns the time between two polls of a node: 1 s for the first node and for up to 40 nodes. More nodes share 40
+    /// polls per second, but the time is at most 3 s, because findings use no older figures.
+    pub(super) fn poll_every(&self, node: u16) -> Duration {
+        let nodes = if node == 0 { 1 } else { self.targets().count() as u32 }; // the number fits into 16 bits
+        (Duration::from_secs(1) * nodes / 40).clamp(Duration::from_secs(1), Duration::from_secs(3))
+    }
 }
 
 #[cfg(test)]
@@ -352,5 +359,17 @@ mod tests {
         let refused = commission.check_clients(&knobs).unwrap_err();
         assert!(refused.contains("not with agents"), "{refused}");
         assert_eq!(commission.check_clients(&Knobs::default()), Ok(()));
+    }
+
+    #[test]
+    fn many_nodes_share_polls_and_the_first_node_keeps_its_own() {
+        let server = demo::start(demo::Options::default()).unwrap();
+        let mut commission = commission(&server, KeyOwner::OwnServers);
+        let (target, mut polls) = (commission.plan.target.clone(), Vec::new());
+        for others in [0, 39, 99, 199] {
+            commission.others = vec![target.clone(); others];
+            polls.push([0, 1].map(|node| commission.poll_every(node).as_millis()));
+        }
+        assert_eq!(polls, [[1000, 1000], [1000, 1000], [1000, 2500], [1000, 3000]]);
     }
 }

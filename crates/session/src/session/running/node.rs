@@ -28,9 +28,6 @@ use crate::{
     session::{Live, Record, TargetSettings},
 };
 
-/// The interval between two polls of INFO.
-const INFO_EVERY: Duration = Duration::from_secs(1);
-
 /// The warning about MOVED replies.
 const OTHER_NODES: &str = "MOVED: the load goes to this node of the cluster only. Requests for keys of other nodes \
     are counted as errors, so the load's results cover only this node's keys; without --one-node, redyno loads \
@@ -49,7 +46,7 @@ pub(super) fn measure(
     first: Option<&Control>,
 ) -> io::Result<(Arc<Control>, TargetSettings)> {
     let (news, server) = channel();
-    let control = Control::beside(first, target.clone(), clock, INFO_EVERY, news)?;
+    let control = Control::beside(first, target.clone(), clock, commission.poll_every(number), news)?;
     let cluster = commission.cluster_plan(number);
     let plan = LoadPlan { target: target.clone(), cluster, ..commission.plan.clone() };
     let carries = commission.carrier.is_none_or(|carrier| carrier == number);
@@ -111,7 +108,7 @@ impl SessionNode {
             Some(cluster) => {
                 let cluster = (Arc::clone(cluster), commission.numbering(number));
                 let controls = (0..).zip(controls.iter().cloned()).collect();
-                Holders::of_cluster(target, cluster, controls, INFO_EVERY, ledger.clone())?
+                Holders::of_cluster(target, cluster, controls, commission.poll_every(number), ledger.clone())?
             }
             None => Holders::alone(number, target, Arc::clone(&control), ledger.clone()),
         };
