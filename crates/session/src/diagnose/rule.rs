@@ -77,8 +77,8 @@ pub(super) trait Rule: CloneRule + fmt::Debug + Send + Sync {
     }
 }
 
-/// A PING record causes a check only if the last check was at least this many seconds ago. Each record of the
-/// server or of the host, both polled once a second, causes a check.
+/// A record of PINGs or of the host causes a check only if the last check was at least this many seconds ago. Each record
+/// of the server causes a check.
 const LOOK_S: f64 = 1.0;
 
 /// A rule about the present figures of server, host and pings.
@@ -106,7 +106,7 @@ impl Rule for ConditionRule {
     fn push(&mut self, record: &Record, now: &RecentState, stands: bool) -> RuleVerdict {
         match record {
             Record::End(_) => RuleVerdict::Clear,
-            Record::Ping(_) if now.t_s < self.looked_s + LOOK_S => RuleVerdict::Unchanged,
+            Record::Ping(_) | Record::Host(_) if now.t_s < self.looked_s + LOOK_S => RuleVerdict::Unchanged,
             Record::Server(_) | Record::Host(_) | Record::Ping(_) => {
                 self.looked_s = now.t_s;
                 (self.look)(now, stands).map(|finding| Finding { rule: self.name, ..finding }).into()
