@@ -94,11 +94,11 @@ impl CommandLine {
         let args = with_database(with_named_targets(args));
         let options = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
         let (before, commands) = args.split_at(options);
-        let given = Self::command().try_get_matches_from(before)?;
+        let given = parser().try_get_matches_from(before)?;
         let mut line = Self::from_arg_matches(&given)?;
         if line.command.is_some() && !commands.is_empty() {
             // After a subcommand, `--` ends the options and has no further meaning.
-            let given = Self::command().try_get_matches_from(&args)?;
+            let given = parser().try_get_matches_from(&args)?;
             return Ok((Self::from_arg_matches(&given)?, given));
         }
         let text = |word: &OsString| {
@@ -141,6 +141,23 @@ impl CommandLine {
         }
         self.load.choose()
     }
+}
+
+/// Returns the parser of command lines. A negative number after an option is the value of this option, so that the error
+/// names the option and its range.
+fn parser() -> Command {
+    fn numeric(command: Command) -> Command {
+        let needs_value = |option: &Arg| {
+            let is_optional = option.get_num_args().is_some_and(|count| count.min_values() == 0);
+            !option.is_positional() && option.get_action().takes_values() && !is_optional
+        };
+        let option = |option: Arg| match needs_value(&option) {
+            true => option.allow_negative_numbers(true),
+            false => option,
+        };
+        command.mut_args(option).mut_subcommands(numeric)
+    }
+    numeric(CommandLine::command())
 }
 
 /// Replaces `-n` by `--db` in redis-cli's modes: there, `-n` is the database, as in redis-cli. Leaves out
@@ -221,4 +238,38 @@ fn takes_value(command: &Command, word: &OsString) -> bool {
             || long.is_some_and(|long| *word == *format!("--{long}"))
     };
     command.get_arguments().find(is_this).is_some_and(|option| option.get_action().takes_values())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the error for this value of an option of a command.
+    fn error(command: &Command, option: &Arg, value: &str) -> Option<clap::Error> {
+        let name = (command.get_name() != "redyno").then(|| command.get_name().to_owned());
+        let words = ["redyno".to_owned()].into_iter().chain(name);
+        let words = words.chain([format!("--{}", option.get_long()?), value.to_owned()]);
+        CommandLine::read(&words.map(OsString::from).collect::<Vec<_>>()).err()
+    }
+
+    /// An earlier version called the number of `--seed -1` an unexpected argument.
+    #[test]
+    fn the_error_about_a_wrong_number_names_the_option_and_the_possible_values() {
+        let line = CommandLine::command();
+        let mut numbers = 0;
+        for command in std::iter::once(&line).chain(line.get_subcommands()) {
+            for option in command.get_arguments().filter(|option| option.get_action().takes_values()) {
+                let is_optional = option.get_num_args().is_some_and(|count| count.min_values() == 0);
+                if let Some(error) = error(command, option, "-1").filter(|_| !is_optional) {
+                    assert_ne!(error.kind(), ErrorKind::UnknownArgument, "{}: {error}", option.get_id());
+                }
+                let words = error(command, option, "x").map(|error| error.to_string()).unwrap_or_default();
+                let is_bare =
+                    ["invalid digit", "invalid float", "is not in"].iter().any(|text| words.contains(text));
+                assert!(!is_bare, "{}: {words}", option.get_id());
+                numbers += u32::from(words.contains("must be"));
+            }
+        }
+        assert!(numbers > 10, "{numbers}");
+    }
 }

@@ -1,9 +1,9 @@
 //! Parsers for the values of redyno's options. clap puts the name of the option before the errors of these
 //! parsers.
 
-use std::{ops::RangeInclusive, time::Duration};
+use std::time::Duration;
 
-pub use crate::units::parse_seconds as seconds;
+pub use crate::units::{parse_seconds as seconds, whole_number as whole};
 use crate::{
     load::MOST_THREADS,
     units::{parse_bytes, parse_count, parse_duration},
@@ -38,15 +38,6 @@ pub fn bytes(text: &str) -> Result<u32, String> {
 
 fn fitting(given: u64) -> Result<u32, String> {
     u32::try_from(given).map_err(|_| format!("{given} is far too large"))
-}
-
-/// Returns a parser of whole numbers in `range`.
-pub fn whole<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<T, String> + Clone {
-    move |text| {
-        let number = text.parse().ok().filter(|number| range.contains(number)).map(T::try_from);
-        let (least, most) = range.clone().into_inner();
-        number.and_then(Result::ok).ok_or_else(|| format!("it must be a whole number from {least} to {most}"))
-    }
 }
 
 /// Parses a count of at least 1, optionally followed by k or M.

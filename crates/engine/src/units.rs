@@ -3,7 +3,7 @@
 //! Every function returns a value with its unit. Latencies have three significant digits, and a non-zero
 //! value never becomes zero. Machine-readable output contains plain numbers without this module.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 use thiserror::Error;
 
@@ -254,6 +254,17 @@ pub fn parse_seconds(text: &str) -> Result<Duration, &'static str> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let is_possible = |length: &Duration| !length.is_zero() && *length <= LONGEST;
     seconds.filter(is_possible).ok_or("it must be a number of seconds above 0, up to a year")
+}
+
+/// Returns a parser of whole numbers in `range`.
+pub fn whole_number<T: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number)).map(T::try_from);
+        let (least, most) = range.clone().into_inner();
+        number.and_then(Result::ok).ok_or_else(|| format!("it must be a whole number from {least} to {most}"))
+    }
 }
 
 fn scaled(text: &str, scales: &[(&str, f64)], expected: &'static str) -> Result<u64, ParseQuantityError> {

@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::{
     endpoint::Target,
     stats::quantile_of_percent,
-    units::{LONGEST, parse_seconds},
+    units::{LONGEST, parse_seconds, whole_number},
 };
 
 /// The shortest window: a PING is sent every 10 ms.
@@ -247,16 +247,16 @@ pub struct OneshotArgs {
     pub hotkeys: bool,
     /// Number of elements of a collection that --memkeys samples; 0 means all, which may block the server for
     /// seconds
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     pub memkeys_samples: Option<u64>,
     /// Number of elements of a collection that --keystats samples; 0 means all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     pub keystats_samples: Option<u64>,
     /// Begin --keystats at this cursor, which an interrupted --keystats prints
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     pub cursor: Option<u64>,
     /// Number of biggest keys that --keystats shows [default: 10]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number::<usize>(0..=u64::MAX))]
     pub top: Option<usize>,
     /// Number of seconds that each printed line covers, and each line in the screen's list of PING results
     /// [default on the screen: 15]. With --bigkeys and similar modes: the pause in seconds after each 100
