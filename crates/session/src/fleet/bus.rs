@@ -32,7 +32,7 @@ const LONGEST: usize = 256 << 20;
 #[derive(Debug, Error)]
 pub enum BusError {
     /// The bus cannot be reached, or the connection broke.
-    #[error("the bus: {0}")]
+    #[error("the bus: {}", advice(.0))]
     Reach(#[from] ReachError),
     /// The bus refuses a command.
     #[error("the bus refuses {command}: {message}")]
@@ -48,6 +48,30 @@ pub enum BusError {
     /// The bus sent a reply of another kind than expected.
     #[error("the bus sent a reply to {0} that Redis does not send")]
     Unexpected(String),
+}
+
+/// Returns the text of the error. The options `-u`, `-a`, `--tls` and `--db` are those of the target, so the advice names
+/// the URI of the bus instead.
+fn advice(error: &ReachError) -> String {
+    match error {
+        ReachError::Memcached(bus) => {
+            format!("{bus} is a memcached, which has no streams; give a Redis or Valkey with --bus")
+        }
+        ReachError::SpeaksTls(bus) => format!("{bus} speaks TLS; write rediss:// in the URI of --bus"),
+        ReachError::PasswordNeeded(bus) => {
+            format!("{bus} wants a password: give it in the URI of --bus, or in REDYNO_BUS_AUTH")
+        }
+        ReachError::WrongPassword { party, user } => {
+            format!("{party} refused the password of {user}; check the URI of --bus, or REDYNO_BUS_AUTH")
+        }
+        ReachError::PasswordNotAsked(bus) => format!(
+            "{bus} has no password set, but one was given; leave it out of the URI of --bus and of REDYNO_BUS_AUTH"
+        ),
+        ReachError::NoSuchDb { address, db, message } => {
+            format!("{address} has no database {db} ({message}); choose another in the URI of --bus")
+        }
+        error => error.to_string(),
+    }
 }
 
 /// The name of a fleet's session: 1 to 64 letters, digits, `-`, `_` and `.`.
@@ -252,6 +276,29 @@ mod tests {
         assert!("night-1.a_b".parse::<FleetName>().is_ok());
         for bad in ["", "a b", "{a}", "ä", &"x".repeat(65)] {
             assert!(bad.parse::<FleetName>().is_err(), "{bad}");
+        }
+    }
+
+    /// An earlier version advised to write `-u memcached://…`, an option of the target, which no agent has.
+    #[test]
+    fn the_advice_about_a_bus_names_no_option_of_the_target() {
+        let address = Address::Tcp { host: "10.0.0.1".to_owned(), port: 11_211 };
+        let party = || crate::endpoint::Party::of(&Target { address: address.clone(), ..Target::default() });
+        for error in [
+            ReachError::Memcached(party()),
+            ReachError::SpeaksTls(party()),
+            ReachError::PasswordNeeded(party()),
+            ReachError::WrongPassword { party: party(), user: "the default user".to_owned() },
+            ReachError::PasswordNotAsked(party()),
+            ReachError::NoSuchDb { address: address.clone(), db: 99, message: "ERR".to_owned() },
+        ] {
+            let text = BusError::from(error).to_string();
+            let has = |option: &str| text.split([' ', ';', ',']).any(|word| word == option);
+            assert!(text.starts_with("the bus: 10.0.0.1:11211 ") && text.contains("--bus"), "{text}");
+            assert!(
+                !["-u", "-a", "--pass", "--tls", "--db", "--user"].iter().any(|option| has(option)),
+                "{text}"
+            );
         }
     }
 
