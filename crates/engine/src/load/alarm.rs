@@ -99,15 +99,15 @@ impl WakeTimer {
     pub(super) fn went_off(&mut self, _: u64, _: u64) {}
 }
 
-/// Returns the time window in which a worker is to wake up for the request that is due at `due_ns`. The
-/// window usually consists of `due_ns` alone. If requests follow one another within `slack_ns`, the window
-/// ends `slack_ns` from now, so that one wake-up serves several requests.
+/// Returns the time window in which a worker should wake up for the request that is due at `due_ns`. Usually
+/// the window is only the time `due_ns`. If the next requests follow within `slack_ns`, the window ends
+/// `slack_ns` from now, so one wake-up serves several requests.
 pub(super) fn window(due_ns: u64, mean_gap_ns: f64, now_ns: u64, slack_ns: u64) -> RangeInclusive<u64> {
     let is_dense = mean_gap_ns <= slack_ns as f64;
     due_ns..=if is_dense { due_ns.max(now_ns + slack_ns) } else { due_ns }
 }
 
-/// Returns the time at which the timer is to go off. Returns `None` if the timer is already set for a time
+/// Returns the time for which the timer must be set. Returns `None` if the timer is already set for a time
 /// within `window`.
 #[cfg(any(target_os = "linux", test))]
 pub(super) fn new_expiry_ns(set_for_ns: Option<u64>, window: &RangeInclusive<u64>) -> Option<u64> {

@@ -23,15 +23,15 @@ pub(super) struct BatchProgress {
     pub(super) has_failed: bool,
     /// Whether the first incomplete operation has received a miss.
     pub(super) has_missed: bool,
-    /// Whether the server refused a request only for now, for example because it loads its data. If
-    /// operations have several steps (requests that follow each other's replies), only the last written step
+    /// Whether the server refused a request only for now, for example because it loads its data. If an
+    /// operation has several steps (requests that are sent one after the other), only the last written step
     /// counts.
     pub(super) is_refused: bool,
 }
 
 impl BatchProgress {
-    /// Counts a single reply, which is an error or cannot be counted together with other replies. Returns
-    /// whether the reply completes an operation that had no error.
+    /// Counts a single reply. The reply is an error, or it cannot be counted together with other replies.
+    /// Returns whether the reply completes an operation that had no error.
     pub(super) fn take_part(&mut self, op: OpId, found: Option<ReplyResult>, replies: &mut Replies) -> bool {
         if let Some(found) = found {
             self.has_missed |= replies.count_part(op, self.replies, found);

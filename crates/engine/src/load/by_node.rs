@@ -23,7 +23,8 @@ pub struct ByNode {
     pub slots: Vec<(u16, u32)>,
 }
 
-/// The operations without an error that a single read from a node's socket completed, or one operation with an error.
+/// The operations that one read from a node's socket completed without an error, or one operation with an
+/// error.
 #[derive(Debug, Clone, Copy)]
 struct NodeAnswers {
     service_ns: u64,
@@ -60,8 +61,8 @@ pub struct NodeCounts<'a> {
 }
 
 impl ByNode {
-    /// Counts `n` operations without an error, each answered `service_ns` after its write, or with 0 for `n` one operation
-    /// with an error. `op` is the place of the operation among all operations.
+    /// Counts `n` operations without an error, with `service_ns` from the write to the reply. If `n` is 0,
+    /// counts one operation with an error. `op` is the index of the operation in the workload.
     pub(super) fn answered(&mut self, node: NodeNumber, op: usize, n: u64, service_ns: u64) {
         self.answers.push(NodeAnswers { service_ns, ops: n as u32, node, op: op as u16 });
     }
@@ -89,7 +90,7 @@ impl ByNode {
         &mut self.others[place]
     }
 
-    /// Returns the counts of each node that was written to or read from, in the order of the node numbers.
+    /// Returns the counts of each node with traffic, in the order of the node numbers.
     pub fn nodes(&self) -> impl Iterator<Item = NodeCounts<'_>> {
         let mut answers = self.answers.clone();
         answers.sort_unstable_by_key(|answer| answer.node);

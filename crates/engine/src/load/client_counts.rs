@@ -24,8 +24,8 @@ pub struct ClientCounts {
     /// the connection.
     pub read_wait: Recorder,
     /// For each round of the poll loop with a read, the time from the return of a wait to the start of the
-    /// next wait. A reply that arrives in this time gets its timestamp only when the next wait returns, which
-    /// it does at once. So this time is the largest delay of a timestamp.
+    /// next wait. If a reply arrives in this time, the next wait returns at once, and only then does the
+    /// reply get its timestamp. So this time is the largest delay of a timestamp.
     pub receive_lag: Recorder,
     /// How late the worker wrote batches in an open loop. The time counts from the moment when a batch was due and a
     /// client was free.
@@ -58,8 +58,8 @@ impl ClientCounts {
     }
 
     /// Counts all connections that one poll reported as readable. The last of these connections was read
-    /// `took_ns` after poll returned. The times of the other connections are assumed to be evenly spread, so
-    /// that the clock need not be read for each connection.
+    /// `took_ns` after poll returned. The function assumes that the other connections were read at even
+    /// distances, so it need not read the clock for each connection.
     pub(super) fn read_within(&mut self, took_ns: u64, connections: u64) {
         let step_ns = took_ns / connections.max(1);
         for k in 1..=connections {

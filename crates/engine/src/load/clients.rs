@@ -34,20 +34,18 @@ pub(super) use lanes::{Lane, is_extra};
 /// connection, the next attempt follows a second later.
 const MAX_OPENING: usize = 128;
 
-/// When the number of clients falls, the worker keeps memory for the remaining clients and for this many more
-/// clients.
+/// When the number of clients falls, the worker keeps the memory of this many closed clients.
 const SPARE: usize = 256;
 
 /// All clients of a worker.
 pub(super) struct WorkerClients {
     all: Vec<Client>,
     lanes: ExtraLanes,
-    /// The number of wanted clients. The wanted clients are those with an index below this number.
+    /// The number of clients that the knobs request. Clients with a higher index are closed.
     wanted: usize,
     /// How many connections exist.
     open: usize,
-    /// How many connections have not finished their greeting, which consists of the first commands, such as
-    /// AUTH.
+    /// How many connections have not finished their greeting (the first commands, such as AUTH).
     opening: usize,
     /// The largest allowed number of connections that have not finished their greeting.
     max_opening: usize,
@@ -58,7 +56,7 @@ pub(super) struct WorkerClients {
     to_open: VecDeque<usize>,
     retries: BinaryHeap<Reverse<(u64, usize)>>,
     ready: VecDeque<usize>,
-    /// Clients whose socket still contains data, although the client was just served with a few reads.
+    /// Clients whose socket still contains data after the few reads of this round.
     unread: VecDeque<usize>,
     /// Connections of the io_uring ring that are to be closed.
     closing: Vec<LoadConnection>,
@@ -122,9 +120,9 @@ impl WorkerClients {
         self.open - self.opening + self.between
     }
 
-    /// Sets the number of wanted clients to `n`. For a new client, `draws_of` returns the source of random
-    /// numbers. Clients with an index of `n` or more close their connections: at once if they are idle,
-    /// otherwise when their batch is answered.
+    /// Sets the number of clients to `n`. For a new client, `draws_of` returns the source of random numbers.
+    /// Clients with an index of `n` or more close their connections: at once if they are idle, otherwise
+    /// after the replies to their batch.
     pub(super) fn want(&mut self, n: usize, draws_of: impl Fn(usize) -> Draws) {
         self.wanted = n;
         for i in (n..self.all.len()).rev() {
@@ -220,8 +218,8 @@ impl WorkerClients {
     }
 
     /// Closes the connection of client `i` on purpose and schedules a new connection. The closed connection
-    /// does not count as a loss. Does nothing if the client has lost its connection, because it waits for a
-    /// new one already.
+    /// does not count as a loss. If the client has lost its connection, the function does nothing, because
+    /// the client already waits for a new one.
     pub(super) fn renew(&mut self, i: usize) {
         if self.all[i].is_lost {
             return;
@@ -234,14 +232,14 @@ impl WorkerClients {
         self.to_open.push_back(i);
     }
 
-    /// Notes that an intended change of the connection of client `i` is over: it succeeded, failed or was
-    /// given up.
+    /// Notes that client `i` has finished replacing its connection: with a new connection, or without
+    /// success.
     fn arrive(&mut self, i: usize) {
         self.between -= usize::from(std::mem::take(&mut self.all[i].is_between));
     }
 
-    /// Closes lane `i`, which is no longer wanted. If lane `i` is a client's own lane and the client has no requests in
-    /// flight, all lanes of the client are closed.
+    /// Closes lane `i`, because the client no longer needs it. If lane `i` is a client's own lane and the
+    /// client has no requests in flight, all lanes of the client are closed.
     pub(super) fn close(&mut self, i: usize) {
         if is_extra(i) {
             return self.close_lane(i);
@@ -257,9 +255,9 @@ impl WorkerClients {
         self.shrink();
     }
 
-    /// Notes that lane `i` lost its connection, or failed to open one. A client that is still wanted connects again
-    /// later. A lane to another node of a cluster is opened again when a client needs the node. Returns whether this is
-    /// a new loss. A failed attempt to connect again is not a new loss.
+    /// Notes that lane `i` lost its connection, or failed to open one. The client connects again later. A
+    /// lane to another node of a cluster is opened again when a client needs the node. Returns whether this
+    /// is a new loss. A failed attempt to connect again is not a new loss.
     pub(super) fn lost(&mut self, i: usize, now_ns: u64) -> bool {
         let was_open = self.take_connection(i);
         if is_extra(i) {
@@ -337,7 +335,7 @@ pub(super) fn is_opening(connection: &LoadConnection) -> bool {
 mod tests {
     use super::*;
 
-    /// Lets every attempt to connect fail, so that all `n` clients are in back-off.
+    /// Makes every attempt to connect fail, so that all `n` clients are in back-off.
     fn lose_all(clients: &mut WorkerClients, n: usize) {
         while let Some(i) = clients.next_to_open() {
             clients.lost(i, 0);

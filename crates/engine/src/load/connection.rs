@@ -33,7 +33,7 @@ use crate::{
     workload::{Insertions, OpId},
 };
 
-/// Error replies, each of which is the first of its kind in this interval.
+/// The first error reply of each kind in this interval.
 pub(super) type FirstErrors = Vec<Vec<u8>>;
 
 /// The data of the worker that a connection needs to read replies.
@@ -61,8 +61,8 @@ pub(super) enum ConnectionPhase {
     Idle,
     /// The connection waits for the replies to its batch.
     Busy,
-    /// The batch has operations of several steps: the replies to one step have arrived, and the next step is
-    /// to be written.
+    /// The batch has operations of several steps. The replies to one step have arrived, and the worker must
+    /// write the next step.
     Between,
 }
 
@@ -96,11 +96,10 @@ pub(super) struct LoadConnection {
     /// The time at which the last reply to a request arrived, in ns. While the connection opens, the time at
     /// which the current stage began.
     heard_ns: u64,
-    /// The time at which the first byte of the replies to the batch arrived, in ns. The time is 0 until this
-    /// byte arrives. This field is used only if latencies end at the first byte. Otherwise, the time is
-    /// always 0.
+    /// The time at which the first byte of the replies to the batch arrived, in ns; 0 until this byte
+    /// arrives. If latencies do not end at the first byte, the time is always 0.
     first_ns: u64,
-    /// Whether the socket may contain more data, because the last time it was read only a few times.
+    /// Whether the socket may contain more data, because the last round read it only a few times.
     has_more: bool,
     /// Whether the server has closed the connection.
     is_closing: bool,
@@ -318,8 +317,8 @@ impl LoadConnection {
             .or_else(|error| if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })
     }
 
-    /// Lets the io_uring ring receive for this connection, if there is a ring and the connection has no TLS.
-    /// From then on, the poll loop reports only that the socket accepts more bytes.
+    /// If there is an io_uring ring and the connection has no TLS, the ring receives the data of this
+    /// connection from now on. The poll loop then reports only that the socket accepts more bytes.
     pub(super) fn enter_ring(&mut self, io: &mut Io) -> io::Result<()> {
         if let (Transport::Plain(socket), true) = (&self.transport, self.is_all_sent()) {
             self.number = io.receive(self.token.0, socket)?;

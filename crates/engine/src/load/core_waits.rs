@@ -16,8 +16,8 @@ use std::collections::VecDeque;
 const READ_EVERY_NS: u64 = 500_000;
 /// The shortest wait that counts: 0.1 ms. Shorter waits are ignored.
 const WORTH_NS: u64 = 100_000;
-/// How many readings are kept. If a request began before the oldest kept reading, a part of the request's wait may be
-/// unknown.
+/// How many readings of the counter are kept. If a request began before the oldest kept reading, a part of
+/// its wait may be unknown.
 const KEPT: usize = 512;
 
 /// A reading of the system's counter.

@@ -33,8 +33,8 @@ use crate::{
     workload::{Program, Values},
 };
 
-/// The longest time that the build of a setting (what the workers need to know about the knobs) may take, in
-/// ns. After a longer build, the setting is built again. A build usually takes one or two microseconds.
+/// The longest time for building a setting (the data that workers need about the knobs), in ns. If the build
+/// takes longer, the setting is built again. A build usually takes one or two microseconds.
 const AT_ONCE_NS: u64 = 10_000;
 
 /// A change of the knobs (the settings of the load) that is in effect.
@@ -80,8 +80,8 @@ pub struct Load {
 
 impl Load {
     /// Starts the workers. The first segment has the number 1, and is a warm-up if `warmup` is not `None`. If
-    /// the workload has receivers, the load is off in this segment, and the times of the warm-up and the load
-    /// do not begin to run.
+    /// the workload has receivers, the load is off in this segment, and the warm-up and the load have not
+    /// begun yet.
     ///
     /// # Errors
     /// Fails if the host name of the target has no address, or if a worker cannot be set up.
@@ -171,8 +171,8 @@ impl Load {
     }
 
     /// Returns whether the load can begin with these knobs: the receivers are ready, or have had 10 s to
-    /// become ready. The first call starts to connect the receivers; [`set`](Self::set) does not wait for the
-    /// receivers.
+    /// become ready. The first call starts to connect the receivers. [`set`](Self::set) does not wait for
+    /// them.
     pub fn is_ready_for(&self, knobs: &Knobs) -> bool {
         let now = self.settings.load();
         let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), self.rules(), self.is_prefill_done());
@@ -188,9 +188,9 @@ impl Load {
         self.reception.lock().as_ref().is_none_or(ReceiverHandle::is_ready)
     }
 
-    /// Changes the knobs and wakes every worker. The change also ends a warm-up whose time is over, and a prefill that
-    /// [is done](Self::is_prefill_done) or that is no longer needed. If keys of the workload are missing, the new
-    /// segment begins with a prefill.
+    /// Changes the knobs and wakes every worker. This also ends a warm-up whose time is over. It ends a
+    /// prefill that [is done](Self::is_prefill_done) or is no longer needed. If keys of the workload are
+    /// missing, the new segment begins with a prefill.
     pub fn set(&self, knobs: &Knobs) -> SettingChange {
         self.change_setting(&self.settings.load(), knobs)
     }
@@ -254,8 +254,8 @@ impl Load {
         self.last_change()
     }
 
-    /// Applies a setting that the session sent to this engine, which is one of its agents. Waits until the
-    /// setting takes effect, at most a second.
+    /// Applies a setting that the session sent to this agent. Waits until the setting takes effect, at most a
+    /// second.
     pub fn follow(&self, turn: &AgentSetting) {
         let now = self.settings.load_full();
         let phase = now.followed_by(turn, self.plan.fleet.share(), &self.stops);
@@ -304,16 +304,16 @@ impl Load {
         SettingChange { segment, since_ns, is_warmup, prefill }
     }
 
-    /// Returns whether the load is over. The load ends when its time has passed, or when its limited number
-    /// of requests is sent, and every request is answered or lost.
+    /// Returns whether the load is over. The load is over when its time has passed or all its requests are
+    /// sent, and when every request is answered or lost.
     pub fn is_over(&self) -> bool {
         let phase = &self.settings.load().phase;
         let quota = phase.quota().filter(|_| phase.prefill().is_none());
         self.clock.now_ns() >= phase.load_ends_ns() || quota.is_some_and(|quota| self.is_done(quota))
     }
 
-    /// Ends the load now, unless it has ended. Each worker stops sending, waits at most a second for outstanding
-    /// replies, sends its last counts through its ring, and closes the ring.
+    /// Ends the load now. Each worker stops sending, and waits at most a second for outstanding replies. Then
+    /// it sends its last counts through its ring, and closes the ring.
     pub fn stop(&self) {
         let now = self.settings.load_full();
         self.publish(|now_ns| {

@@ -41,8 +41,8 @@ impl ExpectedReplies {
     }
 }
 
-/// Returns the reply itself if it is the expected reply, and an error otherwise. If the reply is compared,
-/// the last `n` bytes of `bytes` are the end of the reply.
+/// Returns the reply itself if it is the expected reply, and an error otherwise. The last `n` bytes of
+/// `bytes` are the end of the reply.
 #[inline]
 pub(super) fn compared<'r>(
     expected: &mut Option<Box<ExpectedReplies>>,

@@ -15,9 +15,9 @@ const OF_A_NODE: u64 = 10;
 /// worker's thread.
 const OF_A_WORKER: u64 = 4;
 
-/// Raises the soft limit of open files to what [`MAX_CLIENTS`] clients need, but not above the hard limit. Returns how
-/// many clients the new limit allows with this many workers, at most [`MAX_CLIENTS`]. `ends_here` is the number of ends
-/// of each connection that are in this process: 2 with the built-in server, otherwise 1.
+/// Raises the soft limit of open files as far as [`MAX_CLIENTS`] clients need and the hard limit permits.
+/// Returns how many clients the new limit allows with this many workers, at most [`MAX_CLIENTS`]. `ends_here`
+/// is how many ends of each connection are in this process: 2 with the built-in server, otherwise 1.
 pub fn most_clients(workers: usize, ends_here: u64) -> u32 {
     let beside = BESIDE_THE_LOAD + OF_A_WORKER * workers as u64;
     clients_within(raised(u64::from(MAX_CLIENTS) * ends_here + beside), beside, ends_here)
@@ -46,8 +46,8 @@ fn raised(wanted: u64) -> u64 {
     }
 }
 
-/// Returns the largest number of workers, at least 1, that leaves half of the limit of open files to the
-/// clients.
+/// Returns the largest number of workers that leaves half of the limit of open files to the clients; at least
+/// 1.
 pub fn most_workers() -> usize {
     let files = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let workers = files.saturating_sub(BESIDE_THE_LOAD) / (2 * OF_A_WORKER);
@@ -57,8 +57,8 @@ pub fn most_workers() -> usize {
 /// The largest number of workers of a load.
 pub const MOST_THREADS: usize = 512;
 
-/// Returns the usual number of workers: one less than this machine has cores, at least 1, and not more than the limit of
-/// open files allows.
+/// Returns the usual number of workers: one less than the number of cores, at least 1, and at most as many as
+/// the limit of open files allows.
 pub fn usual_workers() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     cores.saturating_sub(1).clamp(1, most_workers().min(MOST_THREADS))

@@ -52,8 +52,8 @@ pub trait Agents: Debug + Send + Sync {
     /// Ends the load of all agents. Waits for a limited time until the agents have stopped sending.
     fn end(&self);
 
-    /// Returns whether all connected agents have finished the prefill of this setting, or its load if the
-    /// number of requests is limited. Finished means that every request is sent and answered.
+    /// Returns whether all connected agents have sent all requests of this setting and have received the
+    /// replies. This applies to a prefill, and to a load with a limited number of requests.
     fn are_done(&self, generation: u32) -> bool;
 
     /// Returns the outages that the loads of all agents report.
@@ -62,7 +62,7 @@ pub trait Agents: Debug + Send + Sync {
     }
 }
 
-/// A setting, as it is passed on to agents. The times of the setting are relative to the session's clock.
+/// A setting in the form in which it is sent to agents. Its times are those of the session's clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentSetting {
     /// The number of the setting, and of the segment that begins with this setting.
@@ -75,7 +75,7 @@ pub struct AgentSetting {
     pub phase: AgentPhase,
 }
 
-/// The phase of a load, as it is passed on to agents.
+/// The phase of a load, in the form in which it is sent to agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentPhase {

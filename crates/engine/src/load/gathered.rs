@@ -31,7 +31,7 @@ const WAITING_BATCHES: usize = 2;
 /// Generated requests, grouped by node.
 #[derive(Debug, Default)]
 pub(super) struct GatheredRequests {
-    /// The parcels of each node, at the index that is the number of the node plus 1. Parcels without a node are at
+    /// The parcels of each node. The index is the number of the node plus 1. Parcels without a node are at
     /// index 0. Only the last parcel of a node may be incomplete.
     by_node: Vec<VecDeque<Parcel>>,
     bytes: usize,
@@ -47,8 +47,8 @@ impl GatheredRequests {
         !self.is_refused
     }
 
-    /// Returns whether more bytes are gathered than permitted. After the limit was exceeded, no requests can be
-    /// gathered until [`take_all`](Self::take_all) is called for another setting.
+    /// Returns whether too many bytes are gathered. After that, no requests can be gathered until a new
+    /// setting calls [`take_all`](Self::take_all).
     pub(super) fn is_too_large(&mut self) -> bool {
         self.is_refused |= self.bytes > MOST_BYTES;
         self.is_refused

@@ -12,9 +12,9 @@ use crate::{
 
 /// The counts of one worker (a thread of the load) for one segment (the time between two changes of the
 /// settings) during one interval. The worker sends the buffer to the collector, which adds up the counts of
-/// all workers, clears the buffer and returns it. The buffer is aligned to 128 bytes, so that the buffer
-/// shares no cache lines with other data. A single line of 64 bytes is not enough, because processors fetch
-/// two lines at a time.
+/// all workers, clears the buffer and returns it. The buffer is aligned to 128 bytes, so it shares no cache
+/// lines with other data. An alignment to one line of 64 bytes is not enough, because processors fetch two
+/// lines at a time.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct IntervalBuffer {
@@ -33,7 +33,8 @@ pub struct IntervalBuffer {
     pub tick: u64,
     /// Whether this is the worker's last buffer of its tick.
     pub closes_tick: bool,
-    /// Clients that were connected at the end of the interval, or were replacing their connection on purpose.
+    /// Clients that were connected at the end of the interval. A client that is replacing its connection on
+    /// purpose is included.
     pub connected: u32,
     /// Bytes read.
     pub bytes_in: u64,
@@ -71,11 +72,11 @@ pub struct IntervalBuffer {
     pub counts: Vec<OperationCounts>,
     /// Counts by node of a cluster. Without a cluster, these counts are empty.
     pub by_node: ByNode,
-    /// The messages that the receivers of the workload got. The field is `None` except in the buffers of the receivers'
-    /// thread.
+    /// The messages that the receivers of the workload got. Only the buffers of the receivers' thread have
+    /// this field.
     pub arrived: Option<Box<ReceivedCounts>>,
-    /// The data of a replaced setting, up to 300 MiB. The collector frees the memory of these data, so that
-    /// the worker is not delayed.
+    /// The data of a replaced setting, up to 300 MiB. The collector frees this memory, so that the worker is
+    /// not delayed.
     pub(super) spent: Option<(Arc<LoadSetting>, OutgoingRequests)>,
 }
 
@@ -106,11 +107,12 @@ pub struct OperationCounts {
     /// Latencies from an operation's due time to the last byte of its last reply. In a closed loop, there are no such
     /// latencies.
     pub response: Recorder,
-    /// The times of the parts of an operation whose steps wait for replies. `None` until such a part is answered.
+    /// The times of the steps of an operation with several steps; `None` until a step is answered.
     pub steps: Option<Box<StepRecorders>>,
 }
 
-/// The times of the parts of an operation whose steps wait for replies. An error in a part leaves out only this part.
+/// The times of the steps of an operation with several steps. If one step has an error, only this step is
+/// left out.
 #[derive(Debug, Default)]
 pub struct StepRecorders {
     /// Latencies of the first step, from its write to its reply.
@@ -144,8 +146,8 @@ impl IntervalBuffer {
         self.counts.resize_with(operations, OperationCounts::default);
     }
 
-    /// Clears all counts and keeps the memory. A worker must not call this function, because the function writes to a
-    /// large part of the memory.
+    /// Clears all counts and keeps the memory. A worker must not call this function, because it writes to a
+    /// large part of the memory and takes long.
     pub(super) fn clear(&mut self) {
         self.drain = false;
         self.in_flight = 0;

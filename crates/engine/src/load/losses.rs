@@ -80,8 +80,8 @@ impl ConnectionLosses {
         self.report.back_ns = at_ns;
     }
 
-    /// Returns `is_down` (whether all connections are lost) if it has changed since the last call, and `None`
-    /// otherwise.
+    /// Returns `is_down` (whether all connections are lost) if it has changed since the last call. Otherwise
+    /// returns `None`.
     pub(super) fn down_change(&mut self, is_down: bool) -> Option<bool> {
         (std::mem::replace(&mut self.is_down, is_down) != is_down).then_some(is_down)
     }

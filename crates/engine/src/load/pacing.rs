@@ -28,8 +28,8 @@ pub(super) struct WorkerPace {
     source: Option<ScheduleKey>,
     schedule: Option<Schedule>,
     backlog: Backlog,
-    /// Whether the schedule has begun, so that requests can be due. Requests are due from the moment when the
-    /// worker first has a connection under this load, or fails to open one.
+    /// Whether the schedule has begun. The first request is due when the worker opens its first connection,
+    /// or fails to open it.
     begun: bool,
     /// The number of due requests of earlier schedules that [`take_due`](Self::take_due) has not counted yet.
     uncounted: u64,
@@ -87,20 +87,22 @@ impl WorkerPace {
         self.schedule.is_none()
     }
 
-    /// Returns the due time of the next request, in ns, which may be long ago, or `None` in a closed loop.
+    /// Returns the due time of the next request, in ns, or `None` in a closed loop. The due time may be long
+    /// ago.
     #[inline]
     pub(super) fn due_ns(&self) -> Option<u64> {
         self.schedule.as_ref().map(|schedule| schedule.due_ns)
     }
 
-    /// Returns the time window in which the worker is to wake up for the next request, or `None` in a closed loop.
+    /// Returns the time window in which the worker should wake up for the next request, or `None` in a closed
+    /// loop.
     pub(super) fn wake_window(&self, now_ns: u64, slack_ns: u64) -> Option<RangeInclusive<u64>> {
         let schedule = self.schedule.as_ref()?;
         Some(window(schedule.due_ns, schedule.mean_gap_ns, now_ns, slack_ns))
     }
 
-    /// Notes that the worker has a connection, or has failed to open one. Requests are due from the first call on, so
-    /// that the time needed to connect is not counted as a delay of the server.
+    /// Notes that the worker has a connection, or has failed to open one. Requests are due from the first
+    /// call on. So the time to connect does not count as a delay of the server.
     pub(super) fn begin(&mut self, now_ns: u64) {
         if !self.begun
             && let Some(schedule) = &mut self.schedule

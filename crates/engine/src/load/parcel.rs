@@ -57,15 +57,15 @@ pub(super) struct Parcel {
     pub(super) later: Option<Box<(Vec<OutgoingRequests>, Values)>>,
 }
 
-/// A request in a parcel. The type is kept small, because the requests in flight of many clients with a pipeline do not
-/// fit into the processor's cache.
+/// A request in a parcel. The type is small, because many clients with a pipeline have more requests in
+/// flight than fit into the processor's cache.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ParcelRequest {
     pub(super) op: OpId,
     /// The slot of the first key of the request, or `None` if any node can get the request.
     pub(super) slot: Option<u16>,
-    /// Whether a replica may get the request. This is so if the request does not write, and the nodes of a
-    /// shard share such requests.
+    /// Whether a replica may get the request: the request does not write, and the user has allowed reads from
+    /// replicas.
     pub(super) reads: bool,
     /// The end of the request's bytes, as an index in the bytes of the parcel.
     pub(super) end: usize,
@@ -147,10 +147,10 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    /// Processes the reply to ASKING or READONLY, or a temporary refusal of the first request without a
-    /// reply. Returns false for any other reply, so that the caller counts the reply. `inserted` contains the
-    /// new keys without a reply. A request with several `replies` is not sent again, because the node may
-    /// have executed a part of it.
+    /// Handles the reply to ASKING or READONLY, or a temporary refusal of the oldest unanswered request.
+    /// Returns false for any other reply, and the caller counts this reply. `inserted` contains the new keys
+    /// without a reply. A request with several `replies` is not sent again, because the node may have
+    /// executed a part of it.
     pub(super) fn takes(
         &mut self,
         reply: Reply,
@@ -195,7 +195,7 @@ pub(super) enum NodeRefusal {
     Ask(Box<[u8]>, u16),
     /// The request can be executed later. The text is `TRYAGAIN`, `CLUSTERDOWN`, `LOADING`, `READONLY` or `MASTERDOWN`.
     Later(&'static str),
-    /// The server sent this error line, which no variant above describes. The request may be sent again.
+    /// The server sent another error line. The request may be sent again.
     Failed(Box<[u8]>),
     /// The node cannot be reached because of this kind of error, so the request was not written.
     Unreachable(ErrorKind),

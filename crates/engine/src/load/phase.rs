@@ -86,9 +86,8 @@ impl Phase {
         Self::Measured { until_ns, quota: stops.quota.clone() }
     }
 
-    /// Returns the phase that follows this prefill or this wait for receivers. The end of the returned phase
-    /// is postponed by the time that the prefill or the wait has taken until `now_ns`. Any other phase is
-    /// returned unchanged.
+    /// Returns the phase that follows this prefill or this wait for receivers. Its end is later by the time
+    /// that the prefill or the wait has taken until `now_ns`. Any other phase is returned unchanged.
     pub(super) fn without_prefill(&self, now_ns: u64) -> Self {
         match self {
             Self::Prefill { filling, then } => then.later_by(now_ns.saturating_sub(filling.since_ns)),

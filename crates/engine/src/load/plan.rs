@@ -47,15 +47,17 @@ pub struct LoadPlan {
     /// The limit on requests after the warm-up; `None` means no limit. In a closed loop, sent requests count against
     /// the limit. In an open loop, requests that fail or are shed count as well.
     pub requests: Option<RequestLimit>,
-    /// The way in which the nodes of a cluster get requests. With `None`, only the server itself gets requests.
+    /// How the load sends requests to the nodes of a cluster. With `None`, only the server itself gets
+    /// requests.
     pub cluster: Option<ClusterPlan>,
-    /// How long the load lasts after its warm-up; `None` means that the limit on requests or the user ends the load.
+    /// How long the load lasts after its warm-up. With `None`, the limit on requests or the user ends the
+    /// load.
     pub length: Option<Duration>,
     /// Whether several machines generate the load.
     pub fleet: Fleet,
 }
 
-/// The way in which the nodes of a cluster get requests.
+/// How the load sends requests to the nodes of a cluster.
 #[derive(Debug, Clone)]
 pub struct ClusterPlan {
     /// The cluster. Node 0 of the cluster is the server of the plan.
@@ -67,8 +69,8 @@ pub struct ClusterPlan {
     pub read_from: ReadFrom,
     /// The median round trips of PING to the nodes, which determine the nearest node for reads.
     pub pings: PingMedians,
-    /// The way in which failed requests are sent again. With `None`, a request is sent again only if a node has
-    /// redirected it, or has temporarily refused it.
+    /// The rules for sending failed requests again. With `None`, a request is sent again only if a node has
+    /// redirected it or has temporarily refused it.
     pub retries: Option<Arc<Retries>>,
 }
 
@@ -153,7 +155,8 @@ impl LoadPlan {
         }
     }
 
-    /// Returns the commands that each receiver of this kind sends first, which include HELLO 3 if the kind needs RESP3.
+    /// Returns the commands that each receiver of this kind sends first. They include HELLO 3 if the kind
+    /// needs RESP3.
     pub(super) fn greeting_of_receivers(&self, kind: Option<ReceiverKind>) -> Greeting {
         let dialect = self.target.dialect;
         let in_resp3 = kind.filter(|kind| kind.is_of_keys()).and_then(|_| dialect.in_resp3());

@@ -30,22 +30,23 @@ pub enum RequestLimit {
     /// All clients together send this many requests, and any free client sends the next request.
     Shared(u64),
     /// All clients together send this many requests, and each client sends a nearly equal part of these
-    /// requests. The requests are divided in the same way as the distribution `partitioned` divides the keys.
-    /// The number of clients is fixed at the start.
+    /// requests. The distribution `partitioned` divides the keys in the same way. The number of clients is
+    /// fixed at the start.
     PerClient(u64),
 }
 
 /// The largest number of requests that a worker claims at a time.
 const CLAIM: u64 = 4096;
-/// A worker claims the remaining requests divided by this number, at least 1 and at most [`CLAIM`] requests.
-/// The other requests are left for other workers, so that all workers end at about the same time.
+/// A worker divides the number of remaining requests by this number and claims the result: at least 1 and at
+/// most [`CLAIM`] requests. It leaves the others for other workers, so all workers end at about the same
+/// time.
 const LEFT_FOR_OTHERS: u64 = 64;
 
 /// The largest number of times that one operation is sent.
 const MOST_ATTEMPTS: u8 = 5;
 
-/// A request with its number, under which it is sent again if it is lost. Requests have numbers only if the
-/// quota requires an answer to each of them.
+/// A request with its number. If it is lost, it is sent again with the same number. Requests have numbers
+/// only if every request must get a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NumberedRequest {
     /// The request's number, from 0.
@@ -111,7 +112,7 @@ pub(super) struct Allowance {
     /// The shared quota; `None` means no limit.
     quota: Option<Arc<Quota>>,
     claimed: Range<u64>,
-    /// The requests that must be sent again, because they were lost, or because they were taken and not sent.
+    /// The requests that must be sent again: they were lost, or were taken and not sent.
     again: Vec<NumberedRequest>,
     /// The worker's number.
     worker: usize,
@@ -209,8 +210,8 @@ impl Allowance {
         has_none && self.quota.as_ref().is_some_and(|quota| quota.left.load(Ordering::Relaxed) == 0)
     }
 
-    /// Notes that this worker's allowance [is spent](Self::is_spent), and that each of its requests is answered or
-    /// lost.
+    /// Notes that this worker has used up its allowance ([`is_spent`](Self::is_spent)), and that each of its
+    /// requests is answered or lost.
     pub(super) fn finish(&self) {
         if let Some(quota) = &self.quota {
             quota.done.lock().insert(self.worker);

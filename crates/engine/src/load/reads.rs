@@ -17,10 +17,9 @@ const AVOIDED_NS: u64 = 2_000_000_000;
 pub(super) struct ReadRouter {
     from: ReadFrom,
     pings: PingMedians,
-    /// The number of batches so far. This number selects the replica, because batches go to the replicas in
-    /// turn.
+    /// The number of batches so far. Batches go to the replicas in turn, so this number selects the replica.
     turn: usize,
-    /// The replicas that currently get no reads, each with the time at which this state ends, in ns.
+    /// The replicas that get no reads at present. The value is the time at which they get reads again, in ns.
     avoided_ns: BTreeMap<NodeNumber, u64>,
     /// How many reads went to a primary because no replica answered.
     without_replica: u64,

@@ -77,7 +77,7 @@ pub(super) struct Replies<'a> {
     in_flight: &'a mut u64,
     buffer: &'a mut IntervalBuffer,
     taken: &'a mut [ReadCounts],
-    /// Bit n is set if `taken` has an entry that is not empty and whose index modulo 64 is n.
+    /// Bit n is set if `taken` has a non-empty entry with an index of n modulo 64.
     touched: u64,
     service_ns: u64,
     /// Whether the requests waited for a core of the load generator for at least half of their latency.
@@ -121,8 +121,8 @@ impl<'a> Replies<'a> {
         self.buffer.operations.parts
     }
 
-    /// Returns whether the replies to an operation are examined one by one, because there are several replies or
-    /// conflicts are possible.
+    /// Returns whether the replies to an operation must be examined one by one: if there are several replies,
+    /// or if conflicts are possible.
     #[inline]
     pub(super) fn by_replies(&self, op: OpId) -> bool {
         self.taken[op.index()].by_replies
@@ -215,8 +215,8 @@ impl<'a> Replies<'a> {
         }
     }
 
-    /// Counts the result of reply number `reply`, for an operation whose replies are examined one by one. Returns whether
-    /// the reply is a miss.
+    /// Counts reply number `reply` of an operation whose replies are examined one by one. Returns whether the
+    /// reply is a miss.
     pub(super) fn count_part(&mut self, op: OpId, reply: u16, found: ReplyResult) -> bool {
         let misses = self.buffer.operations.of(op).requests[usize::from(reply)].misses;
         self.count_found(op, misses, found)
@@ -281,8 +281,8 @@ impl<'a> Replies<'a> {
         }
     }
 
-    /// Counts operations whose replies did not all arrive. If the first operation `has_failed`, its error is already
-    /// counted.
+    /// Counts operations for which not all replies arrived. If the first operation `has_failed`, its error is
+    /// already counted.
     pub(super) fn count_lost(&mut self, operations: &[OpId], has_failed: bool, kind: &ErrorKind) {
         *self.in_flight -= operations.len() as u64;
         for op in operations.iter().skip(usize::from(has_failed)) {

@@ -35,11 +35,11 @@ pub struct Retries {
     pub most: Option<u32>,
     /// The pause before the second attempt, at most 60 s.
     pub pause: Duration,
-    /// Each further pause of a request is the previous pause multiplied by this factor, but at most 60 s. The
-    /// factor 0 means that all pauses are equal.
+    /// Each further pause is longer than the previous one by this factor, up to 60 s. With the factor 0, all
+    /// pauses are equal.
     pub factor: f64,
-    /// The beginnings of the error lines after which a request is sent again. An empty list means all error
-    /// lines except permanent errors.
+    /// The beginnings of the error replies after which a request is sent again. If the list is empty, every
+    /// error counts, except permanent errors.
     pub only: Vec<String>,
     /// The channel that gets the requests that failed and were not sent again. If the channel is full, the
     /// load is delayed.
@@ -75,8 +75,8 @@ impl Retries {
         }
     }
 
-    /// Returns whether a failed request is to be sent again if the request was already sent again `retries`
-    /// times. `line` is the server's error line, or `None` if the connection was lost.
+    /// Returns whether a failed request should be sent again after `retries` earlier retries. `line` is the
+    /// server's error line, or `None` if the connection was lost.
     pub(super) fn allows(&self, line: Option<&str>, retries: u32) -> bool {
         let begins = |line: &str, known: &str| {
             line.get(..known.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(known))
@@ -88,8 +88,7 @@ impl Retries {
         is_mendable && self.most.is_none_or(|most| retries < most)
     }
 
-    /// Returns the pause, in ns, before the next attempt of a failed request that was already sent again
-    /// `retries` times.
+    /// Returns the pause before the next attempt of a failed request after `retries` earlier retries, in ns.
     pub(super) fn pause_ns(&self, retries: u32) -> u64 {
         let factor = if self.factor > 0.0 { self.factor.powi(retries.min(1 << 20) as i32) } else { 1.0 };
         ((self.pause.as_secs_f64() * factor * 1e9) as u64).min(LONGEST_PAUSE_NS)

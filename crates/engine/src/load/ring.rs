@@ -8,9 +8,8 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::interval::IntervalBuffer;
 
-/// The number of full buffers that fit into the ring. This number is enough for a minute in which the
-/// collector reads nothing. It is also enough for one tick (250 ms) with more open segments than a user can
-/// create.
+/// The number of full buffers that fit into the ring. This is enough if the collector reads nothing for a
+/// minute. It is also enough for more open segments in one tick (250 ms) than a user can create.
 const SLOTS: usize = 256;
 
 /// The number of buffers that are created in advance. This number is enough for two changes of the knobs

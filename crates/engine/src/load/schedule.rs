@@ -66,8 +66,8 @@ impl Schedule {
         schedule
     }
 
-    /// Creates the schedule of a file from `start_ns` on, for this mean rate. The time from the start to the first
-    /// request is the gap before this request's time in the file, scaled to `rate`.
+    /// Creates the schedule from the times of a file, beginning at `start_ns`, with this mean rate. All gaps
+    /// between requests are scaled to `rate`, as well as the gap before the first request.
     pub(super) fn of_times(times: DueTimes, rate: u32, start_ns: u64) -> Self {
         let base_us = times.position().checked_sub(1).map_or(0, |before| times.due_us(before));
         let gaps = Gaps::Times { base_us, speed: times.speed_at(rate), times };
@@ -248,7 +248,7 @@ mod tests {
         assert!(of(3).is_sorted());
     }
 
-    /// At the highest rate, skipping the requests of an hour one by one would take half a day.
+    /// At the highest rate, it would take half a day to skip the requests of an hour one by one.
     #[test]
     fn any_number_of_requests_is_skipped_at_once() {
         const HOUR_NS: u64 = 3600 * SECOND_NS;

@@ -103,7 +103,7 @@ impl WorkerSegments {
         }
     }
 
-    /// Returns the number of the current segment, to which newly written requests belong.
+    /// Returns the number of the current segment. Requests that are written now belong to this segment.
     pub(super) fn generation(&self) -> u32 {
         self.current.generation
     }
@@ -113,7 +113,7 @@ impl WorkerSegments {
         self.current.in_flight + self.earlier.iter().map(|open| open.in_flight).sum::<u64>()
     }
 
-    /// Passes a replaced setting and an old batch to the collector, which frees the memory of both.
+    /// Passes a replaced setting and an old batch to the collector. The collector frees their memory.
     pub(super) fn leave(&mut self, setting: Arc<LoadSetting>, batch: OutgoingRequests) {
         self.current.buffer.spent = Some((setting, batch));
     }

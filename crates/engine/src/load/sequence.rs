@@ -71,8 +71,8 @@ impl Sequence {
         self.cas = cas;
     }
 
-    /// Counts the reply to a step of an operation, which arrived at `now_ns`. `found` is `None` if the reply is an error.
-    /// Returns whether the reply completes the operation without an error.
+    /// Counts the reply to a step of an operation. The reply arrived at `now_ns`. `found` is `None` if the
+    /// reply is an error. Returns whether the reply completes the operation without an error.
     pub(super) fn take_step(
         &mut self,
         (op, due_ns, now_ns): (OpId, Option<u64>, u64),
@@ -113,8 +113,8 @@ impl Sequence {
         self.failed.get(place).copied().unwrap_or(false)
     }
 
-    /// Moves on to the next step at `now_ns`, and fills `operations` and `dues` with the operations of this step. Returns
-    /// the requests of the step and the values, which are to be written.
+    /// Moves on to the next step at `now_ns`, and fills `operations` and `dues` with the operations of this
+    /// step. Returns the requests and values that the worker must write.
     pub(super) fn next(
         &mut self,
         operations: &mut Vec<OpId>,
@@ -146,8 +146,8 @@ impl Sequence {
         Some((next, values?))
     }
 
-    /// Returns all incomplete operations, and whether each had an error. These are the `unanswered` operations of the
-    /// last written step, and the operations that wait for their next step.
+    /// Returns all incomplete operations, and whether each had an error. Incomplete are the `unanswered`
+    /// operations of the last written step, and the operations that wait for their next step.
     pub(super) fn unanswered(
         &self,
         unanswered: &[OpId],

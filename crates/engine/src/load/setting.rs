@@ -65,8 +65,8 @@ impl LoadSetting {
         self.phase.prefill().is_some() && is_same
     }
 
-    /// Returns the phase after a change to `knobs` at `since_ns`, and the workloads whose prefill is done at this time.
-    /// `is_filled` says whether the current prefill is done.
+    /// Returns the phase after a change to `knobs` at `since_ns`, and the workloads whose prefill is done at
+    /// this time. `is_filled`: whether the current prefill is done.
     pub(super) fn phase_for(
         &self,
         knobs: &Knobs,
@@ -181,9 +181,9 @@ pub(super) fn fill_first(
     Phase::Prefill { filling, then: Box::new(phase) }
 }
 
-/// Returns `phase` and `knobs`, usually unchanged. There is one exception: the load is on, its workload has
-/// receivers, and `phase` is not a prefill. The returned phase is then a wait for the receivers, which is
-/// followed by `phase`. The load is off in the returned knobs.
+/// Returns `phase` and `knobs`, usually unchanged. If the load is on, its workload has receivers, and `phase`
+/// is not a prefill, the load must first wait for the receivers. Then the returned phase is this wait,
+/// `phase` follows it, and the load is off in the returned knobs.
 pub(super) fn receive_first(phase: Phase, knobs: Knobs, since_ns: u64) -> (Phase, Knobs) {
     if !knobs.load || knobs.workload.receiver_count().is_none() || phase.prefill().is_some() {
         return (phase, knobs);
@@ -197,8 +197,8 @@ const PREFILL_PIPELINE: u64 = 16;
 /// The largest total size of the values in a batch of a prefill, in bytes.
 const PREFILL_BATCH: u64 = 1 << 20;
 
-/// Returns how many requests a client writes before it waits for the replies during a prefill. An HTTP server may close
-/// a connection after any reply, and later requests on the connection are then lost.
+/// Returns the pipeline of a client during a prefill. An HTTP server may close a connection after any reply,
+/// and later requests on this connection are then lost.
 fn prefill_pipeline(knobs: &Knobs, dialect: Dialect) -> u32 {
     if !dialect.has_keys() {
         return knobs.pipeline;

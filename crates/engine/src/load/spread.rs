@@ -35,8 +35,7 @@ pub(super) struct WorkerCluster {
     target: Target,
     /// The resolved addresses of the nodes, and their TLS configurations, by the number of the node.
     doors: Vec<Option<(Endpoints, Option<Tls>)>>,
-    /// Waiting parcels. The map's key for a parcel consists of the time at which the parcel's wait ends, and
-    /// a unique number.
+    /// Waiting parcels. The key is the time at which the wait ends, and a unique number.
     waiting: BTreeMap<(u64, u64), (Parcel, NodeRefusal)>,
     /// Requests that are generated and not sent.
     pub(super) gathered: GatheredRequests,
@@ -82,8 +81,8 @@ impl WorkerCluster {
         })
     }
 
-    /// Sets the number of clients of all workers, of which this worker has `share`. The worker gets one connection for
-    /// each of its clients, and its share of the connections that are left.
+    /// Sets the number of clients of all workers together. This worker has `share` of them. It gets one
+    /// connection for each of its clients, and its share of the connections that are left.
     pub(super) fn follow_clients(&mut self, clients: u32, share: Share) {
         let left = self.max_connections.saturating_sub(clients as usize);
         self.most_lanes = (share.part(clients.into()) + share.part(left as u64)) as usize;
@@ -110,7 +109,7 @@ impl WorkerCluster {
         parts.into_iter().map(to).collect()
     }
 
-    /// Returns the node that gets a request, which is the owner of the request's slot or a replica of the owner.
+    /// Returns the node that gets a request: the owner of the request's slot, or a replica of this owner.
     pub(super) fn receiver(
         &mut self,
         topology: &Topology,
@@ -137,9 +136,9 @@ impl WorkerCluster {
         }
     }
 
-    /// Returns the node for a client's own connection. Successive values of `turn` give the primaries one after the
-    /// other. For a primary outside a cluster, successive values give the primary and its replicas, so that clients can
-    /// read while the primary is down.
+    /// Returns the node for a client's own connection. Successive values of `turn` give the primaries one
+    /// after the other. Outside a cluster, they give the primary and its replicas, so that clients can read
+    /// while the primary is down.
     pub(super) fn own_node(&self, turn: usize) -> Option<NodeNumber> {
         let topology = self.cluster.topology();
         if self.placement != Placement::Replication {
@@ -168,8 +167,8 @@ impl WorkerCluster {
         address.map(|address| self.cluster.find_or_add(&address)).transpose()
     }
 
-    /// Returns the address of a node for attempt number `attempt` and the node's TLS configuration, or `None` while the
-    /// node's host name is looked up.
+    /// Returns the TLS configuration of a node, and its address for attempt number `attempt`. Returns `None`
+    /// while the node's host name is looked up.
     ///
     /// # Errors
     /// Fails if the host name has no address, or if TLS cannot be used for the node.
@@ -215,8 +214,8 @@ impl WorkerCluster {
         self.waiting.insert((at_ns, self.entries), (parcel, why));
     }
 
-    /// Returns the rules by which failed requests are sent again. Returns `None` if this refusal is a
-    /// redirect of a cluster, because a redirect is not a failure.
+    /// Returns the rules by which failed requests are sent again. A redirect of a cluster is not a failure,
+    /// so for a redirect the function returns `None`.
     pub(super) fn retries_after(&self, refusal: &NodeRefusal) -> Option<&Arc<Retries>> {
         let is_redirect = refusal.is_redirect() && self.placement == Placement::Slots;
         self.retries.as_ref().filter(|_| !is_redirect)

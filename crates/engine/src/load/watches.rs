@@ -6,7 +6,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// The times at which clients are to be checked.
+/// The times at which the worker must check its clients.
 #[derive(Debug, Default)]
 pub(super) struct CheckQueue {
     /// The clients that have an entry, by index.

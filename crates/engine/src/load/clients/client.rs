@@ -20,10 +20,11 @@ pub(in crate::load) struct Client {
     pub(in crate::load) draws: Draws,
     /// How many requests the client may still send.
     pub(in crate::load) left: u64,
-    /// The key of the client's turn through the operations, if the whole turn goes to one node of a cluster.
+    /// The key that decides the node of a cluster for the client's current sequence of operations, if the
+    /// whole sequence goes to one node.
     pub(in crate::load) key_of_turn: Option<Vec<u8>>,
-    /// The requests of the client's batch by number, so that lost requests can be sent again. The list is
-    /// empty unless every request has to be answered, as in a prefill.
+    /// The numbers of the requests in the client's batch, with which lost requests are sent again. The list
+    /// is empty if not every request must get a reply. In a prefill, every request must get a reply.
     pub(in crate::load) numbers: Vec<NumberedRequest>,
     /// Whether the client is in the queue of clients that may write.
     pub(super) queued: bool,

@@ -19,13 +19,13 @@ use crate::{
 /// The index of the first lane that is not a client's own.
 const FIRST_LANE: usize = MAX_CLIENTS as usize;
 
-/// A client's connection to a node, and the parcels (groups of requests for the node) to be written on the
+/// A client's connection to a node, and the parcels (groups of requests for this node) that wait for the
 /// connection. Without a cluster, each client has one lane.
 pub(in crate::load) struct Lane {
     pub(in crate::load) link: ClientConnection,
     /// Whether the lane is in the queue of lanes with unread data in the socket.
     pub(super) unread: bool,
-    /// The node of a cluster to which the lane leads. The field is `None` without a cluster or without a connection.
+    /// The node of a cluster to which the lane leads; `None` without a cluster or without a connection.
     pub(in crate::load) node: Option<NodeNumber>,
     /// Parcels to be written on this lane, one after the other.
     pub(in crate::load) waiting: VecDeque<Parcel>,
@@ -107,8 +107,8 @@ impl WorkerClients {
     }
 
     /// Returns the index of the lane of `client` to `node`, and schedules a closed or new lane to be opened.
-    /// If a new lane is needed and there are already `most` lanes, closes an idle lane first. If no lane is
-    /// idle in this case, returns `None`.
+    /// If a new lane is needed and there are already `most` lanes, the function closes an idle lane first. If
+    /// no lane is idle then, it returns `None`.
     pub(in crate::load) fn lane_to(&mut self, client: usize, node: NodeNumber, most: usize) -> Option<usize> {
         let Client { lane, others, .. } = self.all.get(client)?;
         if lane.node == Some(node) && matches!(lane.link, ClientConnection::Open(_)) {

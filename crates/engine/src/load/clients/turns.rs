@@ -69,7 +69,7 @@ impl WorkerClients {
         !self.ready.is_empty()
     }
 
-    /// Returns the length of the write queue, which may include clients that can no longer write.
+    /// Returns the length of the write queue. The queue may include clients that can no longer write.
     pub(in crate::load) fn how_many_ready(&self) -> usize {
         self.ready.len()
     }
@@ -109,7 +109,7 @@ impl WorkerClients {
     }
 
     /// Puts the unanswered requests of client `i` back into `to`, the requests that the worker may still
-    /// send. Does nothing unless every request has to be answered. Returns whether any request was put back.
+    /// send. Does this only if every request must get a reply. Returns whether any request was put back.
     pub(in crate::load) fn give_back(&mut self, i: usize, to: &mut Allowance) -> bool {
         let answered = self.connection(i).map_or(0, |connection| connection.answered());
         let Some(client) = self.all.get_mut(i) else { return false };

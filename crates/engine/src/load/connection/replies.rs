@@ -28,9 +28,9 @@ const MIN_ROOM: usize = 64;
 pub(super) const READS: usize = 4;
 
 impl LoadConnection {
-    /// Reads from a readable socket until the socket is empty, but at most [`READS`] times. A read that does
-    /// not fill `buffer` shows that the socket is empty, also with TLS. If the server has closed the
-    /// connection, reads on even after such a read.
+    /// Reads from a readable socket until the socket is empty, but at most [`READS`] times. If a read does
+    /// not fill `buffer`, the socket is empty, also with TLS. If the server has closed the connection, the
+    /// function continues even after such a read.
     ///
     /// The timestamp of the first read is the time of the event. Each later read has its own timestamp.
     #[inline]
@@ -117,8 +117,8 @@ impl LoadConnection {
         }
     }
 
-    /// Handles data that belongs to no request. Such data is a RESP3 push, or an error that says why the
-    /// server is about to close the connection.
+    /// Handles data that is no reply to a request: a RESP3 push, or an error that says why the server will
+    /// close the connection.
     #[cold]
     fn take_unrequested(&mut self, mut bytes: &[u8], dialect: Dialect) -> Result<(), ConnectionFailure> {
         match self.skipper.next(&mut bytes)? {
@@ -162,8 +162,8 @@ impl LoadConnection {
         taken
     }
 
-    /// Lets requests use a new key as soon as the insert of this key is answered. In a batch of several steps, requests
-    /// can use new keys as soon as the last step is answered.
+    /// Makes a new key available to requests after the reply to its insert. In a batch of several steps, the
+    /// new keys become available after the replies to the last step.
     #[inline(never)]
     fn take_inserted(&mut self) {
         match &self.sequence {
@@ -286,9 +286,9 @@ impl LoadConnection {
     }
 }
 
-/// Takes complete replies from the front of `rest`. Stops at a reply in a less frequent form, and at a reply
-/// to an operation whose replies cannot simply be counted. Counts consecutive replies to the same operation
-/// at once. Returns the number of taken replies.
+/// Takes complete replies from the front of `rest`, and counts consecutive replies to the same operation
+/// together. Stops at a reply in a less frequent form, and at an operation whose replies must be examined.
+/// Returns the number of taken replies.
 #[inline]
 fn take_alike(skipper: &Skipper, operations: &[OpId], rest: &mut &[u8], replies: &mut Replies) -> u32 {
     let mut taken = 0;

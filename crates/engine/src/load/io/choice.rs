@@ -98,8 +98,7 @@ fn measured() -> io::Result<[f64; 2]> {
 struct Connections {
     io: Io,
     events: Events,
-    /// For each connection, the end that takes the place of a worker's end, and the tag of this end in the
-    /// ring.
+    /// For each connection, the end of the worker, and its tag in the ring.
     near: Vec<(UnixStream, Option<Tag>)>,
     far: Vec<UnixStream>,
 }

@@ -203,8 +203,8 @@ impl Io {
         self.ring.as_mut().map_or(Ok(false), |ring| ring.send(tag, socket.as_raw_fd(), bytes))
     }
 
-    /// Submits the queued sends of the ring. The sends must be submitted before a socket is closed. After the
-    /// close, the socket's file descriptor may belong to another file.
+    /// Submits the queued sends of the ring. Call this before a socket is closed: after the close, the file
+    /// descriptor may belong to another file.
     ///
     /// # Errors
     /// Fails if the system refuses to send.

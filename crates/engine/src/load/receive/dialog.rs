@@ -128,7 +128,8 @@ pub(super) struct ReceiverDialog {
     awaited: VecDeque<PendingReply>,
     subscribed: usize,
     claims_at_ns: u64,
-    /// The messages of the last reply that are to be acknowledged or removed, each as its channel and its id.
+    /// The messages of the last reply that the receiver must acknowledge or remove, each as its channel and
+    /// its id.
     found: Vec<(usize, Vec<u8>)>,
     /// Whether the server has answered the first commands, so that messages can arrive.
     pub(super) is_ready: bool,
@@ -242,8 +243,8 @@ impl ReceiverDialog {
         }
     }
 
-    /// Counts a text if it is a message. `id` consists of the id of a stream entry and a flag, which says
-    /// whether the entry was claimed from another receiver.
+    /// Counts a text if it is a message. `id` is the id of a stream entry, and whether the entry was claimed
+    /// from another receiver.
     fn receive(&mut self, text: &[u8], id: Option<(&[u8], bool)>, desk: &mut MessageContext) {
         let Some(stamp) = desk.messages.stamp(text) else { return };
         let Stamp { number, sent_ns, channel, is_own } = stamp;

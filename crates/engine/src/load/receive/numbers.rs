@@ -10,8 +10,8 @@
 
 use std::collections::BTreeMap;
 
-/// How long a gap in the numbers may last before it is a loss: 1 s. The time is the difference between the
-/// send times of the message after the gap and of the newest message.
+/// How long a gap in the numbers may last before it is a loss: 1 s. This is the time from the send time of
+/// the message after the gap to the send time of the newest message.
 const GRACE_NS: u64 = 1_000_000_000;
 /// The largest number of open gaps. If there are more gaps, the oldest gap counts as a loss.
 const MOST_GAPS: usize = 10_000;
@@ -76,8 +76,7 @@ impl MessageNumbers {
         (MessageStatus::New, lost)
     }
 
-    /// Ends the channel, to which `issued` messages were sent. Returns how many of these messages are lost but were not
-    /// counted as lost before.
+    /// Ends the channel after `issued` messages. Returns how many lost messages were not counted before.
     pub(super) fn end(&mut self, issued: u64) -> u64 {
         if self.first.is_none() {
             return 0;

@@ -76,8 +76,8 @@ pub(super) struct ReceiverThread {
     ring: WorkerRing,
     order: Arc<ReceiverOrder>,
     greeting: Greeting,
-    /// The receivers, by `receiver + lane * receivers`: the number of the receiver, the number of the lane
-    /// (the receiver's connection), and how many receivers there are.
+    /// The receivers. The key is `receiver + lane * receivers`: the number of the receiver, the number of the
+    /// lane (the receiver's connection), and the number of all receivers.
     receivers: BTreeMap<usize, MessageReceiver>,
     /// The counts of each receiver.
     own_counts: Vec<ReceiverCounts>,
@@ -89,7 +89,7 @@ pub(super) struct ReceiverThread {
     /// Whether a connection waits until a host name is resolved.
     awaits_name: bool,
     shared: Vec<MessageNumbers>,
-    /// The receivers that are to be connected, each with the earliest time at which its connection may be opened.
+    /// The receivers that must connect. The first number is the earliest time for the connection.
     to_open: BTreeSet<(u64, usize)>,
     unread: Vec<usize>,
     /// For each channel, the sequence number of the first message that these receivers are to get.
@@ -291,7 +291,7 @@ impl ReceiverThread {
         }
     }
 
-    /// Notes that the load no longer waits for a receiver, which is ready or cannot be connected.
+    /// Notes that the load no longer waits for a receiver, because the receiver is ready or cannot connect.
     fn settle(&mut self, i: usize) {
         let receiver = self.receivers.get_mut(&i);
         if receiver.is_some_and(|receiver| !std::mem::replace(&mut receiver.is_settled, true)) {

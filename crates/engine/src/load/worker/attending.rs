@@ -96,7 +96,8 @@ impl Worker {
         });
     }
 
-    /// Lets `act` read from or write to the connection of client `i`, and handles the new state of the connection.
+    /// Calls `act`, which reads from or writes to the connection of client `i`. Then handles the new state of
+    /// the connection.
     #[inline]
     fn attend(
         &mut self,

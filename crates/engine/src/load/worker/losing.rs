@@ -74,7 +74,7 @@ impl Worker {
         }
     }
 
-    /// Reports an error message if it is the first of its `kind` of error, and if this kind is counted separately.
+    /// Reports an error message if it is the first of its `kind`, and if this kind is counted separately.
     pub(super) fn report_error(&mut self, kind: &ErrorKind, message: impl FnOnce() -> String) {
         let kind = kind.to_string();
         if self.reported_errors.is_new(&kind) {

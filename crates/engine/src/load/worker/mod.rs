@@ -96,7 +96,7 @@ impl WorkerSetup {
     }
 }
 
-/// The state of a worker's loop. The state is aligned so that no other thread writes to its cache lines.
+/// The state of a worker's loop. It is aligned so that no other thread writes to its cache lines.
 #[repr(align(128))]
 pub(super) struct Worker {
     setup: WorkerSetup,
@@ -124,7 +124,7 @@ pub(super) struct Worker {
     /// The requests of a prefill that this worker may send.
     filling: Allowance,
     is_filling: bool,
-    /// The time since which at least one client has been free to write, in ns.
+    /// The time from which on at least one client was free to write, in ns.
     free_since_ns: u64,
     /// The kind of error of the last lost connection. Requests that are due while there is no connection are counted
     /// under this kind.

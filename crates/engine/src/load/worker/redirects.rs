@@ -23,8 +23,7 @@ use crate::{
     untrusted,
 };
 
-/// The parcels (groups of requests for one node) on a lane (a client's connection to this node) whose
-/// connection was lost.
+/// The parcels (groups of requests for one node) that were on a lost connection.
 #[derive(Default)]
 pub(super) struct Remains {
     node: Option<NodeNumber>,
@@ -132,8 +131,8 @@ impl Worker {
         }
     }
 
-    /// Returns the time at which a waiting parcel is given up, in ns. A parcel that was already sent again
-    /// after a failure is never given up because of time, and the result is `u64::MAX`.
+    /// Returns the time at which a waiting parcel is given up, in ns. If the parcel was already sent again
+    /// after a failure, time does not end its wait, and the result is `u64::MAX`.
     fn end_ns(&self, parcel: &Parcel) -> u64 {
         match parcel.retries {
             0 => parcel.since_ns.max(parcel.written_ns).saturating_add(self.timeout_ns),
@@ -209,7 +208,7 @@ impl Worker {
         }
     }
 
-    /// Removes and returns the parcels on lane `i`, whose connection is lost.
+    /// Removes and returns the parcels on lane `i`, because its connection is lost.
     pub(super) fn take_remains(&mut self, i: usize) -> Remains {
         let mut remains = Remains::default();
         if let Some(connection) = self.clients.connection(i) {

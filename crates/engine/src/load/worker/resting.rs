@@ -10,9 +10,9 @@ use std::ops::RangeInclusive;
 use super::{RandomTimers, Worker, WorkerSetup, is_opening, stopping::WorkerStage};
 use crate::load::{alarm::window, clients::is_extra};
 
-/// A number that changes the seed, so that pauses do not use the same random numbers as requests.
+/// This number changes the seed, so that pauses and requests have different random numbers.
 pub(super) const THINKING: u64 = 0x7417_4B1D;
-/// A number that changes the seed, so that sessions do not use the same random numbers as requests.
+/// This number changes the seed, so that sessions and requests have different random numbers.
 pub(super) const SESSIONS: u64 = 0x5E55_1045;
 
 impl WorkerSetup {
@@ -23,8 +23,8 @@ impl WorkerSetup {
 }
 
 impl Worker {
-    /// Continues with client `i` after its batch of `batch` requests was answered: queues the client for writing, or
-    /// renews or closes the client's connection. `is_spent` says that the connection can no longer be used.
+    /// Continues with client `i` after the replies to its batch of `batch` requests: queues the client for
+    /// writing, or renews or closes its connection. `is_spent`: the connection can no longer be used.
     #[inline]
     pub(super) fn on_free(&mut self, i: usize, (batch, is_spent): (u32, bool), now_ns: u64) {
         if batch > 0 {
@@ -51,8 +51,9 @@ impl Worker {
         self.clients.queue(i);
     }
 
-    /// Returns whether client `i` is to replace its connection. A connection is replaced if it can no longer be used,
-    /// if it has had enough replies, or if the client's session is over. The client must still have requests to send.
+    /// Returns whether client `i` must replace its connection. It does so if the connection can no longer be
+    /// used, if it has had enough replies, or if the client's session is over. The client must still have
+    /// requests to send.
     #[inline]
     fn is_used_up(&self, i: usize, is_spent: bool) -> bool {
         let most = self.setting.reconnect();
@@ -62,7 +63,8 @@ impl Worker {
         is_over && self.stage == WorkerStage::Sending && self.clients.left(i) > 0
     }
 
-    /// Begins a session of client `i`, which has just connected, unless the client's last session still runs.
+    /// Begins a session of client `i` after it has connected. If the client's last session still runs, does
+    /// nothing.
     pub(super) fn begin_session(&mut self, i: usize, now_ns: u64) {
         if let Some(length) = self.setting.session_length()
             && !is_extra(i)
@@ -86,7 +88,7 @@ impl Worker {
         }
     }
 
-    /// Returns the time window in which the worker is to wake up for the next client whose pause ends.
+    /// Returns the time window in which the worker should wake up for the next client whose pause ends.
     pub(super) fn think_window(&self, now_ns: u64) -> Option<RangeInclusive<u64>> {
         let next_ns = self.thinking.next_ns()?;
         let think = self.setting.think()?;

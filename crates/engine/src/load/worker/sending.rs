@@ -19,8 +19,8 @@ const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
 /// How often a worker checks whether a record of the dataset is available: every 1 ms.
 const LOOK_FOR_RECORD_NS: u64 = 1_000_000;
 
-/// The largest number of batches that a client of a closed loop generates to find a batch with a valid
-/// request. With several servers, the number limits requests instead of batches.
+/// How many batches a client of a closed loop generates at most until one has a valid request. With several
+/// servers, this is the number of requests.
 pub(super) const TRIES: u32 = 100;
 /// How long a client waits after [`TRIES`] batches without a valid request: 1 ms.
 const REFUSED_PAUSE_NS: u64 = 1_000_000;
@@ -28,8 +28,8 @@ const REFUSED_PAUSE_NS: u64 = 1_000_000;
 const LONGEST_SHOWN: usize = 80;
 
 impl Worker {
-    /// Returns how long the poll may sleep from `now_ns` on. If the worker never sleeps, counts the time of rounds
-    /// without reads and writes, and returns zero.
+    /// Returns how long the poll may sleep from `now_ns` on. If the worker never sleeps, the function counts
+    /// the time of rounds without reads and writes, and returns zero.
     ///
     /// # Errors
     /// Fails if the system refuses to set the timer.
@@ -106,7 +106,7 @@ impl Worker {
         self.clients.queue(i);
     }
 
-    /// Writes the already encoded batch of client `i`, which has `requests` requests.
+    /// Writes the encoded batch of client `i`, with `requests` requests.
     #[inline]
     fn write(&mut self, i: usize, requests: u64, now_ns: u64) {
         if self.stop_if_failed(requests, now_ns) {
@@ -128,7 +128,7 @@ impl Worker {
         self.watch_sent(i, sent, now_ns);
     }
 
-    /// Watches the timeout of connection `i`, on which a batch was just written. If the write has failed, the
+    /// Watches the timeout of connection `i` after a batch was written on it. If the write has failed, the
     /// connection is lost.
     #[inline]
     pub(super) fn watch_sent(&mut self, i: usize, sent: Result<(), ConnectionFailure>, now_ns: u64) {
@@ -280,7 +280,8 @@ impl Worker {
         }
     }
 
-    /// Writes the next requests of a client whose replies were just read, if the rhythm is [`Rhythm::Spread`].
+    /// If the rhythm is [`Rhythm::Spread`], writes the next requests of a client right after its replies were
+    /// read.
     ///
     /// # Errors
     /// Fails if the system refuses a send of the io_uring ring.

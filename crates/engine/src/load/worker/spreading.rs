@@ -57,8 +57,8 @@ impl Worker {
         }
     }
 
-    /// Returns whether requests are gathered by node until a batch is complete. Messages are not gathered, because each
-    /// message has its number and its time of sending when it is generated.
+    /// Returns whether requests are gathered by node until a batch is complete. Messages are not gathered,
+    /// because each message gets its number and its send time when it is generated.
     fn gathers(&self) -> bool {
         self.pace.is_closed()
             && !self.is_filling
@@ -150,9 +150,9 @@ impl Worker {
         GeneratedBatch { first_due_ns, parcels: apart }
     }
 
-    /// Generates the next valid request of client `i` into `out`. In a prefill, also returns the number of the request.
-    /// Requests with an invalid key are counted as errors. Returns `None` if the client may send no more, if the record
-    /// of the dataset is not available yet, or if no valid request was found among the due ones.
+    /// Generates the next valid request of client `i` into `out`. In a prefill, also returns the number of
+    /// the request. A request with an invalid key counts as an error. Returns `None` if the client may not
+    /// send more, if the record of the dataset is not available yet, or if no due request is valid.
     fn draw(&mut self, i: usize, now_ns: u64) -> Option<(ParcelRequest, Option<NumberedRequest>)> {
         for _ in 0..TRIES {
             let drawn = self.draw_any(i)?;
@@ -172,7 +172,8 @@ impl Worker {
         None
     }
 
-    /// Generates the next request of client `i` into `out`, which stays empty if the key of the request is invalid.
+    /// Generates the next request of client `i` into `out`. If the key of the request is invalid, `out` stays
+    /// empty.
     fn draw_any(&mut self, i: usize) -> Option<(ParcelRequest, Option<NumberedRequest>)> {
         let client = self.clients.get_mut(i)?;
         let program = &self.setting.program;

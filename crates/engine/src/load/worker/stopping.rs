@@ -24,8 +24,8 @@ pub(super) enum WorkerStage {
 }
 
 impl Worker {
-    /// Switches to `phase`. Returns true if the worker resumes sending, because it had sent all its requests
-    /// of the old phase.
+    /// Switches to `phase`. If the worker had sent all its requests of the old phase, it resumes sending, and
+    /// the function returns true.
     pub(super) fn follow_phase(&mut self, phase: &phase::Phase) -> bool {
         self.until_ns = phase.load_ends_ns();
         self.is_filling = phase.prefill().is_some();
@@ -95,8 +95,8 @@ impl Worker {
     /// Stops the worker if the time of the load is over, or if all requests are sent.
     ///
     /// At the end of the load's time, requests that were due earlier are still sent if a client is free. With
-    /// a quota, the time under load of an open loop ends when the quota is spent. In a closed loop, the time
-    /// under load ends with the last reply, because each client waits for replies before it sends.
+    /// a quota, the time under load of an open loop ends when all requests are sent. In a closed loop, each
+    /// client waits for replies before it sends, so the time under load ends with the last reply.
     pub(super) fn stop_if_done(&mut self, now_ns: u64) {
         if matches!(self.stage, WorkerStage::Over { .. }) {
             return;

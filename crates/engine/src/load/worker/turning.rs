@@ -9,9 +9,9 @@ use crate::{
 };
 
 impl Worker {
-    /// Applies the current knobs. A worker checks the knobs after each clock reading that determines due
-    /// requests, and not only after the engine has woken the worker. Without these checks, the worker would
-    /// still send some requests at the old pace after a change of the knobs.
+    /// Applies the current knobs. A worker checks the knobs each time it reads the clock for due requests,
+    /// not only after the engine has woken it. Otherwise it would still send some requests at the old rate
+    /// after a change of the knobs.
     #[inline]
     pub(super) fn take_setting(&mut self) {
         if !Arc::ptr_eq(&self.setting, &self.setup.settings.load()) {
@@ -59,11 +59,11 @@ impl Worker {
         }
     }
 
-    /// Sets the number of clients and the pace to the values of the knobs. While the load is off, open
-    /// connections stay open. Before the load is switched on for the first time, no connection is opened.
-    /// Unsent requests of the old pace are counted in the old segment. These requests count as unsent if the
-    /// load is switched off, and as shed otherwise. If `were_limited` is true, these requests also count
-    /// against the limit on requests.
+    /// Sets the number of clients and the rate to the values of the knobs. While the load is off, open
+    /// connections stay open. Before the load is switched on for the first time, no connection is opened. Due
+    /// requests that were not sent at the old rate are counted in the old segment: as unsent if the load is
+    /// switched off, and as shed otherwise. If `were_limited` is true, they also count against the limit on
+    /// requests.
     pub(super) fn follow_knobs(&mut self, were_limited: bool) {
         let knobs = &self.setting.knobs;
         let share = self.setup.share();
@@ -101,5 +101,5 @@ impl Worker {
     }
 }
 
-/// A number that changes the seed, so that arrivals do not use the same random numbers as clients.
+/// This number changes the seed, so that arrivals and clients have different random numbers.
 const ARRIVALS: u64 = 0xA881_7A15;

@@ -65,8 +65,8 @@ impl Worker {
         }
     }
 
-    /// Returns the time at which a connection with this deadline is to be checked, in ns. If the timeout is off, TLS
-    /// handshakes still have a limit.
+    /// Returns the time at which the worker must check a connection with this deadline, in ns. If the timeout
+    /// is off, TLS handshakes still have a limit.
     pub(super) fn check_ns(&self, deadline_ns: u64, now_ns: u64) -> u64 {
         match (deadline_ns, &self.setup.plan.target.tls) {
             (u64::MAX, Some(_)) => now_ns.saturating_add(HANDSHAKE_LIMIT.as_nanos() as u64),

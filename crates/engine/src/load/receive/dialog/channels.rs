@@ -73,9 +73,8 @@ impl ReceiverDialog {
         self.channels.insert(place, Channel { subscription: Subscription::Requested, ..channel });
     }
 
-    /// Removes and returns the channels for which `leaves` returns true, because another node serves them
-    /// now. The arguments of `leaves` are the index of a channel, and whether this node has refused the
-    /// channel.
+    /// Removes and returns the channels that another node serves now, for which `leaves` returns true. The
+    /// arguments of `leaves` are the index of a channel, and whether this node has refused the channel.
     pub(in crate::load::receive) fn take_channels(
         &mut self,
         leaves: impl Fn(usize, bool) -> bool,

@@ -29,8 +29,8 @@ impl ReceiverThread {
     }
 
     /// Returns the number of the lane (one of the receiver's connections) for the messages of a channel. In a
-    /// cluster, a receiver has one lane for each node that serves some of its sharded channels. Queues,
-    /// streams and keys have a lane each, because the keys of one command must be in the same slot. Returns
+    /// cluster, a receiver has one lane for each node that serves some of its sharded channels. Each queue,
+    /// stream or key has its own lane, because the keys of one command must be in the same slot. Returns
     /// `None` if the channel's slot has no owner.
     fn lane(&self, number: usize, channel: usize) -> Option<usize> {
         let kind = self.order.messages.as_ref().map(|messages| messages.kind);
@@ -41,8 +41,7 @@ impl ReceiverThread {
         }
     }
 
-    /// Adds a channel to that lane of its receiver which leads to the channel's node. Creates the lane if it
-    /// is missing.
+    /// Adds a channel to its receiver's lane to the channel's node. Creates the lane if it is missing.
     pub(super) fn place(&mut self, number: usize, channel: Channel, now_ns: u64) {
         let Some(messages) = self.order.messages.clone() else { return };
         let i = self.lane(number, channel.index).unwrap_or(0) * self.order.receivers + number;
@@ -66,8 +65,8 @@ impl ReceiverThread {
         }
     }
 
-    /// If the topology has changed, connects to the new nodes of those channels that their nodes have
-    /// refused.
+    /// If the topology has changed, takes the channels that their nodes have refused, and connects to the new
+    /// nodes of these channels.
     pub(super) fn follow_topology(&mut self, now_ns: u64) {
         let (Some(spread), Some(outdated)) = (&self.spread, &self.outdated) else { return };
         if Arc::ptr_eq(&spread.cluster.topology(), outdated) {
@@ -89,9 +88,9 @@ impl ReceiverThread {
         }
     }
 
-    /// Moves channels that another node serves now from lane `i` to the lane of that node. If lane `i` is
+    /// If another node serves channels of lane `i` now, moves them to the lane of that node. If lane `i` is
     /// connected, only channels that its node has refused are moved. Removes lane `i` if it has no channel
-    /// left. Returns whether it has one.
+    /// left. Returns whether it has channels left.
     fn replace(&mut self, i: usize, now_ns: u64) -> bool {
         let Some(mut receiver) = self.receivers.remove(&i) else { return false };
         let (number, is_open) = (receiver.dialog.number, receiver.line.is_some());
@@ -146,8 +145,8 @@ impl ReceiverThread {
         }
     }
 
-    /// Returns the address to which lane `i` connects and the TLS configuration of that node, or `None` while the host
-    /// name is looked up.
+    /// Returns the address and the TLS configuration for lane `i`, or `None` while the host name is looked
+    /// up.
     fn door(&mut self, i: usize, now_ns: u64) -> io::Result<Option<(Endpoint, Option<Tls>)>> {
         let Some(receiver) = self.receivers.get(&i) else { return Ok(None) };
         if self.spread.is_none() {
