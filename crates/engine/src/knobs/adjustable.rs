@@ -10,7 +10,7 @@ use crate::{
     workload::{WorkloadChoice, presets},
 };
 
-/// The value of `reconnect` with which clients keep their connections.
+/// The value of `reconnect` that makes clients keep their connections.
 const NEVER: &str = "never";
 
 /// The value that turns off `think` or `session-length`.

@@ -25,8 +25,9 @@ pub enum Arrivals {
     Bursty(Bursts),
 }
 
-/// Bursts of requests. With `10x 1s/10s`, one second of every ten has a burst, in which the rate is ten times as high
-/// as in the other nine seconds. The mean rate is the rate of the load. Each period begins with its burst.
+/// Bursts of requests. With `10x 1s/10s`, each period of ten seconds begins with a burst of one second. In
+/// the burst, the rate is ten times as high as in the other nine seconds. The mean rate is the rate of the
+/// load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bursts {
     /// The rate of a burst, as a multiple of the rate between bursts: 2 to 1000.
@@ -113,8 +114,8 @@ crate::named_values! {
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Rhythm {
-        /// Before a client sends, redyno reads all replies that have arrived, including those to other
-        /// clients. The server then receives many requests at a time, as from other load generators.
+        /// Before a client sends, redyno reads all replies that have arrived for all clients. So the server
+        /// receives many requests at a time, as from other load generators.
         #[default]
         Grouped "grouped",
         /// A client sends as soon as its own replies have arrived, as independent clients do.

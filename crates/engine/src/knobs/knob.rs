@@ -31,7 +31,7 @@ pub enum Knob {
     /// The number of requests that are due per second. One step above the highest rate is `max`, which makes the loop
     /// closed.
     Rate,
-    /// The distribution of the times at which requests are due.
+    /// How the due times of requests are distributed.
     Arrivals,
     /// The share of GETs among all GETs and SETs.
     Reads,
@@ -350,7 +350,7 @@ impl Knob {
         Ok(typed.checked()?)
     }
 
-    /// Returns the largest value of a knob whose values are at most 32 bits long.
+    /// Returns the largest value of this knob, if it fits into 32 bits.
     fn most(self) -> u32 {
         match self {
             Self::Clients => MAX_CLIENTS,

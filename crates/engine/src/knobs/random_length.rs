@@ -31,8 +31,8 @@ pub enum RandomLength {
 }
 
 impl RandomLength {
-    /// Returns the length of time that belongs to the random number `unit`, in ns. `unit` is a uniform random number
-    /// from 0 to 1, without 1 itself.
+    /// Returns the length of time for the random number `unit`, in ns. `unit` is uniform from 0 to 1, without
+    /// 1 itself.
     pub fn ns(self, unit: f64) -> u64 {
         let ns = |us: u32| f64::from(us) * 1000.0;
         let length = match self {

@@ -219,8 +219,8 @@ impl Knobs {
 }
 
 impl fmt::Display for Knobs {
-    /// Writes `50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys, zipfian 0.99`, and `reconnect 100` if
-    /// clients do not keep their connections. If the load is off, writes `load off`.
+    /// Writes `50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys, zipfian 0.99`. If clients do
+    /// not keep their connections, `reconnect 100` follows. If the load is off, writes `load off`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if !self.load {
             return f.write_str("load off");

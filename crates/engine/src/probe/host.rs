@@ -74,9 +74,9 @@ pub struct HostProbe {
 }
 
 impl HostProbe {
-    /// Starts the thread `host`, which sends a report at once and then every second. For the first server,
-    /// the thread always reports the figures of this machine, even if this server runs elsewhere. For every
-    /// other server, the thread reports only if the server runs on this machine.
+    /// Starts the thread `host`, which sends a report at once and then every second. The reports about the
+    /// first server always contain the figures of this machine, even if this server runs elsewhere. There are
+    /// reports about other servers only if they run on this machine.
     ///
     /// # Errors
     /// Fails if the system cannot start a thread.

@@ -34,7 +34,7 @@ use crate::{
     workload::{KeyForm, KeyNames, KeySpan},
 };
 
-/// The prefix of the markers' keys, which follows the prefix of the run.
+/// The prefix of the markers' keys, after the prefix of the run.
 const PREFIX: &str = "probe-lag:";
 /// The number of possible keys of markers.
 const NAMES: u64 = 1024;
@@ -143,7 +143,8 @@ impl LagWatch {
     }
 
     /// Returns a replica and its primary, or `None` if the node is not a replica. Each replica of a primary
-    /// has its own key, if enough of the possible keys belong to the primary's slots.
+    /// has its own marker key. If too few of the possible keys are in the primary's slots, replicas share a
+    /// key.
     fn pair(&self, node: usize) -> Option<ReplicaPair> {
         let nodes = self.nodes.lock();
         let replica = nodes.get(node)?.clone();

@@ -23,12 +23,13 @@ pub enum ProbeMessage {
         /// The sample.
         sample: Box<HostSample>,
     },
-    /// The replication lag of a replica: how long it took until the probe's last write to the primary was
-    /// readable from the replica.
+    /// The replication lag of a replica: the time until the replica showed the probe's last write to the
+    /// primary.
     Lag {
         /// The number of the replica in the session.
         node: usize,
-        /// The time until the write was readable or, if the write is not readable yet, the time so far, in ns.
+        /// The time until the replica showed the write, in ns. If the replica does not show it yet, the time
+        /// so far.
         lag_ns: u64,
     },
     /// The recall of a search for nearest vectors.
@@ -52,7 +53,7 @@ pub enum ProbeMessage {
     ErrorReply {
         /// The time at which the error arrived, in ns.
         at_ns: u64,
-        /// The error's prefix, such as `NOAUTH`, under which [`Ping::errors`] counts the error.
+        /// The error's prefix, such as `NOAUTH`. [`Ping::errors`] counts the error under this name.
         kind: String,
         /// The whole line of the error, such as `NOAUTH Authentication required.`
         text: String,
@@ -62,7 +63,7 @@ pub enum ProbeMessage {
     Lost {
         /// The time at which the connection was lost, in ns.
         at_ns: u64,
-        /// The kind of error under which the PINGs that are due without a connection are counted.
+        /// The kind of error that is counted for each PING without a connection.
         kind: String,
         /// The cause, in words.
         cause: String,

@@ -21,8 +21,8 @@ use crate::{
 
 /// The shortest time between two searches: 250 ms.
 const EVERY: Duration = Duration::from_millis(250);
-/// The length of the pause after a search, as a multiple of the time in which the exact neighbours were computed. With
-/// this multiple, the probe uses at most 5 % of a core.
+/// After each search, the probe pauses for this multiple of the time in which it computed the exact
+/// neighbours. So it uses at most 5 % of a core.
 const PAUSES: u32 = 20;
 /// The timeout of the connection, and of each reply: 1 s. Stopping the probe may take this long.
 const LIMIT: Duration = Duration::from_secs(1);

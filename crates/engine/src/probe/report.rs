@@ -17,7 +17,7 @@ pub struct ProbeReport<T> {
     pub body: T,
 }
 
-/// The results of the ping probe, which sends PINGs on a schedule, on its own connection.
+/// The results of the ping probe. It sends PINGs on a schedule, on its own connection.
 ///
 /// If the kernel takes timestamps for the connection, each round trip is the sum of three parts: `send`,
 /// `kernel` and `pickup`. Each round trip in `rtt` is then counted either in all three parts, or in
@@ -30,19 +30,20 @@ pub struct Ping {
     /// Whether the kernel took timestamps for the connection, and if not, why. The field is `None` before the
     /// first connection.
     pub timing: Option<Timing>,
-    /// The time from the due time of each PING until the PING left the host: the client's delay in sending. `None`
+    /// The client's delay in sending: the time from the due time of each PING until it left the host. `None`
     /// without timestamps.
     pub send: Option<Latency>,
-    /// The time from the departure of each PING until its reply was in the local kernel: the time of network and
-    /// server, which does not depend on the local scheduler. `None` without timestamps.
+    /// The time of network and server: from the departure of each PING until its reply was in the local
+    /// kernel. It does not depend on the local scheduler. `None` without timestamps.
     pub kernel: Option<Latency>,
-    /// How long each reply waited in the local kernel until the ping thread's wait returned: the client's delay in
-    /// reading. The wake probe measures a different delay, which is how late a timer ends a sleep. `None` without
+    /// The client's delay in reading: how long each reply waited in the local kernel until the ping thread's
+    /// wait returned. The wake probe measures another delay: how late a timer ends a sleep. `None` without
     /// timestamps.
     pub pickup: Option<Latency>,
-    /// Round trips with unknown parts, by kind: `shared read` (bytes after the reply were read with it), `no
-    /// stamp`, `doubt` (the ping thread was interrupted between two clock readings), `clock step` (the wall clock
-    /// was set meanwhile), `order` (the timestamps contradict each other, or the reply arrived after the wake-up).
+    /// Counts the round trips with unknown parts by the reason: `shared read` (bytes after the reply were
+    /// read with it), `no stamp`, `doubt` (the ping thread was interrupted between two clock readings),
+    /// `clock step` (the wall clock was set meanwhile), `order` (the timestamps contradict each other, or the
+    /// reply arrived after the wake-up).
     pub left_out: BTreeMap<String, u64>,
     /// The round trip of the connection as the kernel measures it, at the end of the interval. `None` for a
     /// unix socket, on systems other than Linux, and without a connection.
@@ -50,11 +51,12 @@ pub struct Ping {
     /// Failed PINGs by kind: a server error's prefix, `timeout`, `refused`, `reset`, `unreachable`, `protocol`, or
     /// `missed` if redyno itself did not run.
     pub errors: BTreeMap<String, u64>,
-    /// How long the oldest unanswered PING had waited at the end of the interval, in µs, or 0 if all PINGs were
-    /// answered. A stall of the server is visible here while it lasts, and in the samples when it is over.
+    /// How long the oldest unanswered PING had waited at the end of the interval, in µs, or 0 if all PINGs
+    /// were answered. While the server stalls, the stall is visible here. After the stall, it is visible in
+    /// the samples.
     pub waiting_us: u64,
-    /// How long each unanswered PING had waited at the end of the interval. Because each wait will last longer, these
-    /// times are lower bounds, and `rtt` does not contain them.
+    /// How long each unanswered PING had waited at the end of the interval. Each wait will last longer, so
+    /// `rtt` does not contain these times.
     #[serde(default, skip_serializing_if = "Latency::is_empty")]
     pub unanswered: Latency,
 }
@@ -94,8 +96,8 @@ impl Timing {
 
 /// The round trip of a TCP connection as the kernel measures it (TCP_INFO): the time from sending a TCP
 /// segment to its acknowledgement. If the acknowledgement comes with the server's reply, the round trip
-/// includes the server's time. The shortest round trip usually belongs to an acknowledgement without a reply,
-/// so it is that of the network alone.
+/// includes the server's time. The shortest round trip usually belongs to an acknowledgement without a reply.
+/// So it shows the time of the network alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpRtt {
     /// The smoothed round trip, in microseconds.
@@ -106,7 +108,8 @@ pub struct TcpRtt {
     pub rtt_min_us: Option<u32>,
 }
 
-/// The results of the wake probe, which measures how late a thread that sleeps for 10 ms wakes up.
+/// The results of the wake probe. Its thread sleeps for 10 ms again and again, and measures how late it wakes
+/// up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wake {
     /// The time from the planned end of each sleep to the actual end.
@@ -116,7 +119,7 @@ pub struct Wake {
 /// The results of the intrinsic probe: the gaps that the host and its kernel caused in a busy loop.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Intrinsic {
-    /// Whether the probe runs in its gentle form, in which the loop runs for a tenth of the time and does not end by
+    /// Whether the probe runs in its gentle form: the loop runs for a tenth of the time, and does not end by
     /// itself.
     pub gentle: bool,
     /// The time that the loop ran in this interval, in nanoseconds.

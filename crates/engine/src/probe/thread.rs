@@ -26,7 +26,7 @@ pub(super) struct StopFlag(Arc<StopState>);
 #[derive(Debug, Default)]
 struct StopState {
     is_asked: AtomicBool,
-    /// Held while the flag is set, so that no thread falls asleep between its check and the signal.
+    /// Locked while the flag is set, so that no thread falls asleep between its check and the signal.
     sleep: Mutex<()>,
     wakes: Condvar,
 }

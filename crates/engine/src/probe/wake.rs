@@ -30,8 +30,8 @@ pub struct WakeProbe {
 }
 
 impl WakeProbe {
-    /// Starts the thread `wake`, which sends a report every `tick` (usually 250 ms), and a last report when the probe
-    /// is dropped.
+    /// Starts the thread `wake`. It sends a report every `tick` (usually 250 ms), and a last report when the
+    /// probe is dropped.
     ///
     /// # Errors
     /// Fails if the system cannot start a thread.

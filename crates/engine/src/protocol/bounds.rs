@@ -14,8 +14,8 @@ const MAX_ELEMENTS: u64 = 1 << 18;
 pub(super) struct ReplyBounds {
     /// The number of elements at all levels, according to the headers so far.
     elements: u64,
-    /// For each list that has not ended, the number of elements of the reply that follow the list. The vector
-    /// may also contain lists that have ended.
+    /// For each open list, the number of elements of the reply that follow the list. The vector may also
+    /// contain lists that have ended.
     behind: Vec<u64>,
 }
 

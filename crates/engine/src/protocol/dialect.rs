@@ -165,7 +165,8 @@ impl Dialect {
         }
     }
 
-    /// Returns whether the reply to a [`ping`](Self::ping), which may be an error, may begin with these bytes.
+    /// Returns whether the reply to a [`ping`](Self::ping) may begin with these bytes. The reply may be an
+    /// error.
     pub fn answers_ping(self, first: &[u8]) -> bool {
         match self {
             Self::Resp2 | Self::Resp3 => first.starts_with(b"+PONG") || first.starts_with(b"-"),
@@ -176,8 +177,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the greeting of a connection, which consists of its first commands, in the order in which they
-    /// are sent. Each command has one reply.
+    /// Returns the greeting of a connection: its first commands, in the order in which they are sent. Each
+    /// command has one reply.
     pub fn greeting_commands(self, who: &GreetingParameters) -> Vec<(GreetingCommand, Vec<u8>)> {
         match self {
             Self::Resp2 => resp::introduce(who, false),

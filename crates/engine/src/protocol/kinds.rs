@@ -9,9 +9,9 @@ pub const MAX_KINDS: usize = 64;
 /// The name under which all kinds of errors beyond the first [`MAX_KINDS`] are counted.
 pub const OTHER: &str = "other";
 
-/// The first [`MAX_KINDS`] kinds of errors in server replies. Without the limit, a server that sends new kinds again
-/// and again could fill the memory and the recording. redyno's own kinds, such as `timeout`, are in lower case and have
-/// no limit.
+/// The first [`MAX_KINDS`] kinds of errors in server replies. Without a limit, a server with ever new kinds
+/// could fill the memory and the recording. redyno's own kinds, such as `timeout`, are in lower case and do
+/// not count against the limit.
 #[derive(Debug, Default)]
 pub struct ErrorKinds(BTreeSet<String>);
 

@@ -47,8 +47,8 @@ impl PartialLine {
         Ok(true)
     }
 
-    /// Stores all of `input`, which does not contain the end of the line. Checks the first byte of the line at once,
-    /// because the end may never come.
+    /// Stores all of `input`, because it does not contain the end of the line. Checks the first byte of the
+    /// line at once, because the end may never come.
     ///
     /// # Errors
     /// Fails if the line is too long, or does not begin a reply.

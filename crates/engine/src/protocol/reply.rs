@@ -15,7 +15,8 @@ pub enum Reply<'a> {
     Error(&'a [u8]),
 }
 
-/// The parts of replies that a skipper (which finds the ends of replies) returns before the reply itself.
+/// The parts of a reply that a skipper (the parser that finds the ends of replies) returns before the reply
+/// itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ReplyParts {
     /// No parts.

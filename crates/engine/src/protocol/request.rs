@@ -153,8 +153,8 @@ impl Template {
         Self { pieces: making.pieces }
     }
 
-    /// Returns whether all slots are slots of digits whose numbers come from the first `sources` sources. All
-    /// requests then have the same length.
+    /// Returns whether all slots are digits with numbers from the first `sources` sources. Then all requests
+    /// have the same length.
     pub fn has_only_digits(&self, sources: usize) -> bool {
         let [only] = self.pieces.as_slice() else { return false };
         let digits = only.digits.iter().all(|(_, source)| usize::from(*source) < sources);

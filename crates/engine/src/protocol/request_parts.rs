@@ -122,9 +122,9 @@ pub(super) enum ArgumentHead<P> {
     Line(Vec<P>),
 }
 
-/// Fills the slots of a request. The slots are filled in the order in which they are sent. There is one
-/// exception: a value of random size is drawn before its length is written. `source` and `kind` are the
-/// indices that the template uses.
+/// Fills the slots of a request, in the order in which they are sent. The only exception is a value of random
+/// size: it is drawn before its length is written. `source` and `kind` are the indices that the template
+/// uses.
 pub trait FillSlots {
     /// A value that was drawn and is not written yet.
     type Value: Copy;

@@ -64,8 +64,8 @@ pub(crate) fn take_header(kind: u8, requests: &mut &[u8]) -> Option<usize> {
     Some(number)
 }
 
-/// Appends a line with a type byte and a number, such as `$32`. A short line is copied as 16 bytes, of which the excess
-/// bytes are then removed.
+/// Appends a line with a type byte and a number, such as `$32`. A short line is copied as 16 bytes, and the
+/// excess bytes are then removed.
 #[inline]
 pub(crate) fn append_header(kind: u8, n: usize, out: &mut Vec<u8>) {
     if n as u64 >= NINE_DIGITS {

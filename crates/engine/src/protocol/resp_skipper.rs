@@ -42,7 +42,7 @@ enum RespState {
 #[derive(Debug, Default)]
 pub struct RespSkipper {
     inside: RespState,
-    /// The number of open elements, which are elements that have not ended.
+    /// The number of open elements. An element is open until its end was read.
     open: u64,
     /// The number of elements at the top level of the reply, and the number of these elements that have not begun.
     elements: u64,
@@ -207,7 +207,7 @@ impl RespSkipper {
             .then_some(ReplyPiece::Element { place, is_null })
     }
 
-    /// Stores bytes of the bulk error that is being read. The CRLF after the error is not stored; `payload` is the
+    /// Stores bytes of the current bulk error. The CRLF after the error is not stored. `payload` is the
     /// number of bytes that follow `bytes`, including the CRLF.
     #[cold]
     fn add_error(&mut self, bytes: &[u8]) {
@@ -216,7 +216,7 @@ impl RespSkipper {
         inner.line.extend_from_slice(&bytes[..text.min(MAX_KEPT - inner.line.len())]);
     }
 
-    /// Returns the kind of a complete reply, which is an error if one of the reply's elements is an error.
+    /// Returns the kind of a complete reply. If one of its elements is an error, the reply is an error.
     fn whole(&mut self) -> Reply<'_> {
         match self.inner.as_deref_mut().filter(|inner| !inner.is_spent) {
             Some(inner) => {

@@ -44,8 +44,8 @@ impl<'a> RespValue<'a> {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }
 
-    /// Decodes the next element, whose lists are nested at most `levels` deep. A line ends where it ends for the
-    /// skipper: at a line feed.
+    /// Decodes the next element, with lists that are nested at most `levels` deep. As in the skipper, a line
+    /// ends at a line feed.
     fn next(rest: &mut &'a [u8], levels: usize) -> Option<Self> {
         let end = memchr::memchr(b'\n', rest)?;
         let (kind, line) = rest[..end].strip_suffix(b"\r")?.split_first()?;

@@ -5,8 +5,8 @@
 pub const MOST_DIMENSIONS: usize = 32_768;
 /// The number of clusters among which the vectors are divided.
 const CLUSTERS: u64 = 256;
-/// The standard deviation of vectors around the centre of their cluster, relative to the standard deviation of the
-/// centres around the origin.
+/// The standard deviation of vectors around the centre of their cluster, divided by that of the centres
+/// around the origin.
 const SPREAD: f32 = 0.7;
 
 /// Appends the vector of a number in a set: `dimensions` single-precision floats in little-endian order
@@ -21,8 +21,8 @@ pub fn append_vector((set, number): (u16, u64), dimensions: usize, out: &mut Vec
     out.extend(components.flat_map(|it| (it / length).to_le_bytes()));
 }
 
-/// Returns the vector that these bytes encode as a list in JSON. Each number has as few digits as identify its FP32; an
-/// infinite number or NaN becomes `null`.
+/// Returns the vector that these bytes encode as a list in JSON. Each number has only the digits that its
+/// FP32 needs. An infinite number or NaN becomes `null`.
 pub fn list_of(bytes: &[u8]) -> String {
     serde_json::to_string(&vector_of(bytes).collect::<Vec<_>>()).expect("a list of numbers is JSON")
 }

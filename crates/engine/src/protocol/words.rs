@@ -7,7 +7,7 @@ pub struct DialectWords {
     pub server: &'static str,
     /// The name of a server with its article.
     pub a_server: &'static str,
-    /// The server's command that does nothing but reply.
+    /// The command to which the server only replies, such as PING.
     pub ping: &'static str,
     /// The server's reply to the command `ping`.
     pub pong: &'static str,
@@ -32,8 +32,8 @@ pub struct DialectWords {
 }
 
 impl DialectWords {
-    /// Returns a text about any server in the words of this dialect: the name of its probe's command replaces the word
-    /// `PING`, and `pings` replaces `PINGs`.
+    /// Returns a text in the words of this dialect. The dialect's own ping command replaces the word `PING`,
+    /// and `pings` replaces `PINGs`.
     pub fn worded(&self, text: String) -> String {
         if self.ping == REDIS.ping || !text.contains(REDIS.ping) {
             return text;

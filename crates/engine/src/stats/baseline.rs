@@ -26,10 +26,10 @@ const QUARTILES_TO_DEVIATION: f64 = 1.349;
 /// The smallest distance of a shift from the usual level, in spreads. Noise hardly ever reaches this number of standard
 /// deviations.
 const SPREADS: f64 = 6.0;
-/// The time in seconds for which a figure must be outside its usual level before a shift begins, and back at
-/// its usual level before the shift ends.
+/// A shift begins when a figure is outside its usual level for this time, in seconds. It ends when the figure
+/// is back for the same time.
 const HELD_S: f64 = 3.0;
-/// The length of a shift in seconds after which the level of the shift becomes the usual level.
+/// After a shift has lasted this long, its level becomes the usual level. In seconds.
 const SETTLED_S: f64 = 180.0;
 /// A value covers the time since the previous value, but at most this many seconds. A longer gap between
 /// values is not part of a shift.
@@ -109,8 +109,8 @@ pub struct ShiftThreshold {
 }
 
 impl ShiftThreshold {
-    /// Returns 1 if `value` is above the usual level, -1 if it is below the usual level, and 0 if it is neither. The
-    /// required difference is the smallest difference multiplied by `part`.
+    /// Returns 1 if `value` is above the usual level, -1 if it is below, and 0 otherwise. The difference must
+    /// be at least `part` times the smallest difference.
     fn side(self, usual: UsualLevel, value: f64, part: f64) -> i8 {
         let away = value - usual.level;
         let is_far = away.abs() >= self.least * part && away.abs() >= SPREADS * part * usual.spread;

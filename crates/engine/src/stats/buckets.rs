@@ -14,8 +14,8 @@ use super::latency::ENOUGH_ABOVE;
 pub struct Buckets(Vec<(u64, u64)>);
 
 impl From<Vec<(u64, u64)>> for Buckets {
-    /// Builds buckets from pairs of (border in µs, count) in any order. The pairs come from a server and are untrusted,
-    /// so sums of counts beyond 64 bits are limited to the largest 64-bit number.
+    /// Builds buckets from pairs of (border in µs, count) in any order. The pairs come from a server and may
+    /// be wrong. If a sum of counts exceeds 64 bits, the result is the largest 64-bit number.
     fn from(mut counts: Vec<(u64, u64)>) -> Self {
         counts.retain(|(_, n)| *n > 0);
         counts.sort_unstable();

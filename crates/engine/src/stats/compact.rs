@@ -34,7 +34,7 @@ fn upper(bucket: u64) -> u64 {
     ((STEPS + bucket % STEPS + 1) << shift) - 1
 }
 
-/// A distribution in coarser steps than those of [`Latency`]. By default, the distribution is empty.
+/// A distribution of latencies in coarser steps than [`Latency`]. By default, it is empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compact {
     /// The non-empty buckets, ascending. Each bucket consists of its distance from the previous bucket and of its
@@ -99,11 +99,9 @@ impl Compact {
     }
 
     /// Adds each latency to the count of one of `rows`. `ends_ns` are the upper ends of the rows, ascending.
-    /// A latency belongs to the first row whose end is at or above the latency. If there is no such row, the
-    /// latency belongs to the last row.
+    /// A latency belongs to the first row that does not end below it, or to the last row.
     ///
-    /// If the end of a row lies within a step, all latencies of the step count as if they were at the step's
-    /// upper end.
+    /// If a row ends within a step, all latencies of this step count as if they were at the step's upper end.
     pub fn add_to_rows(&self, ends_ns: &[u64], rows: &mut [u64]) {
         let Some(last) = rows.len().checked_sub(1) else { return };
         let mut row = 0;

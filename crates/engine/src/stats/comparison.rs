@@ -27,8 +27,8 @@ pub enum Better {
     Lower,
 }
 
-/// The relative difference between two sides (the two measurements that are compared), as a share of the
-/// first side's value. For example, 0.1 means that the second side is 10 % larger.
+/// The relative difference between the two compared measurements (sides), as a share of the first side's
+/// value. For example, 0.1 means that the second side is 10 % larger.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
     /// The most likely value of the difference, or `None` if a side has no values.
@@ -106,8 +106,8 @@ pub enum Reason {
     },
     /// Noise alone does not explain the difference, but a drift of the machine may explain the difference.
     Drift,
-    /// A few unusual seconds cause the change of the figure: its change over the whole measurement lies
-    /// outside the confidence interval for a usual second.
+    /// A few unusual seconds cause the difference. The difference of the whole measurements is outside the
+    /// confidence interval of single seconds.
     SingleSeconds {
         /// The lower end of the confidence interval for a usual second, as a share of the first side.
         low: f64,
@@ -142,10 +142,10 @@ impl Comparison {
 }
 
 impl Comparison {
-    /// Returns the verdict on a figure that changed by `change`, as a share of the first side, from one whole
-    /// measurement to the other. `self` compares the figure's values of single seconds. If `change` lies
-    /// outside the interval of `self` by more than the smallest reported difference, the seconds do not
-    /// explain the change, so the verdict is not clear.
+    /// Returns the verdict on a figure with the difference `change` between the two whole measurements, as a
+    /// share of the first side. `self` compares the values of single seconds. If `change` is outside the
+    /// interval of `self` by more than the smallest reported difference, the seconds do not explain the
+    /// change. Then the verdict is not clear.
     #[must_use]
     pub fn of_change(self, change: Option<f64>) -> Self {
         match change.zip(self.interval) {

@@ -107,8 +107,8 @@ impl Blocks {
         (squares, logs)
     }
 
-    /// For a random walk of variance 1 per second, returns the variance of this difference: the mean of the
-    /// series minus the mean of its first or last block.
+    /// Returns the variance of a difference, for a random walk of variance 1 per second. The difference is
+    /// the mean of the series minus the mean of its first or last block.
     fn walked(&self, from_start: bool) -> f64 {
         let all = self.n();
         let mut share = 0.0;
@@ -121,9 +121,9 @@ impl Blocks {
     }
 }
 
-/// Returns the part of the difference between the means that a common slope of both series explains. The result is 0
-/// if chance causes such a slope in at least 1 of 100 pairs. The model of a random walk does not cover a steady slope,
-/// because a random walk has no direction.
+/// Returns the part of the difference between the means that a common slope of both series explains. The
+/// result is 0 if chance alone causes a slope of this size in at least 1 of 100 pairs. This function is
+/// needed because a random walk has no direction, so the model does not cover a steady slope.
 pub fn explained_by_slope(one: &Blocks, other: &Blocks) -> f64 {
     let (mut squares, mut products, mut all) = (0.0, 0.0, 0.0);
     let mut middles_s = [0.0; 2];

@@ -23,7 +23,7 @@ pub struct Percentile {
     pub quantile: f64,
 }
 
-/// The smallest number of samples above a percentile with which the percentile is meaningful.
+/// A percentile is meaningful if at least this many samples are above it.
 pub(super) const ENOUGH_ABOVE: f64 = 10.0;
 
 /// A distribution of latencies in nanoseconds. By default, the distribution is empty.
@@ -67,7 +67,8 @@ impl Latency {
         self.min_ns
     }
 
-    /// Returns the exact longest latency, which may be over range, or 0 if the distribution is empty.
+    /// Returns the longest latency, or 0 if the distribution is empty. The value is exact even if it is over
+    /// range.
     pub fn max_ns(&self) -> u64 {
         self.max_ns
     }
@@ -93,9 +94,9 @@ impl Latency {
         &self.cells
     }
 
-    /// Returns the percentile for the share `quantile` (0 to 1) by the definition of HdrHistogram. The
-    /// percentile is the smallest recorded value such that at least this share of all samples is at or below
-    /// the value. The result is never above the true maximum, and is 0 for an empty distribution.
+    /// Returns the percentile for the share `quantile` (0 to 1) by the definition of HdrHistogram. At least
+    /// this share of all samples is at or below the percentile; it is the smallest recorded value for which
+    /// this is true. The result is never above the true maximum, and is 0 for an empty distribution.
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
@@ -158,9 +159,9 @@ impl Latency {
     }
 }
 
-/// Merges the cells of `from` into `into`. Both lists are in ascending order. The function allocates no new list,
-/// because a session adds an interval to its total four times a second, and an allocation each time would fragment the
-/// heap.
+/// Merges the cells of `from` into `into`. Both lists are in ascending order. The function allocates no new
+/// list. A session adds an interval to its total four times a second, and so many allocations would fragment
+/// the heap.
 fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
     let mut missing = 0;
     let mut at = 0;
@@ -205,8 +206,9 @@ fn first_from(cells: &[(u64, u64)], mut at: usize, value_ns: u64) -> usize {
     at + cells[at..end].partition_point(|cell| cell.0 < value_ns)
 }
 
-/// Returns a percentile in percent as a share. The decimal point is shifted in the text. A division would be inexact:
-/// 99.9 / 100 is slightly more than 0.999 in binary, and would give the rank of the next sample.
+/// Returns a percentile in percent as a share. The function shifts the decimal point in the text, because a
+/// division would be inexact: in binary, 99.9 / 100 is slightly more than 0.999, and would give the rank of
+/// the next sample.
 pub fn quantile_of_percent(percent: f64) -> f64 {
     format!("{percent}e-2").parse().unwrap_or(percent / 100.0)
 }

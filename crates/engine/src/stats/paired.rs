@@ -12,12 +12,11 @@
 
 use super::comparison::{Better, CLOSE, Comparison, SMALLEST};
 
-/// The probability with which the interval misses the true difference while more pairs may follow. This
-/// probability is small because there are many interim results, and each of them may end the test.
+/// The probability that the interval misses the true difference while more pairs may follow. It is small
+/// because there are many interim results, and each of them may end the test.
 const INTERIM: f64 = 0.005;
-/// The probability with which the interval misses the true difference after the last pair. With the
-/// probabilities of this module, equal settings are reported as different in at most 5 of 100 runs. The tests
-/// verify this.
+/// The probability that the interval misses the true difference after the last pair. With both probabilities,
+/// equal settings are reported as different in at most 5 of 100 runs. The tests verify this.
 const LAST: f64 = 0.025;
 
 /// Compares two settings by the differences of logarithms of all pairs. `is_last` is true if no more pairs follow. The

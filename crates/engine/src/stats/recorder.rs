@@ -20,9 +20,9 @@ const CELLS: usize = place(HIGHEST_NS) + 1;
 
 /// Counts latencies from 1 ns to 60 s with three significant digits, in the cells of HdrHistogram.
 ///
-/// The minimum, the maximum and the sum are exact. Values above the range are counted separately, so no value is
-/// changed to fit the range. The cells take 213 KiB of address space, but pages that are never written use no memory.
-/// The cells of an octave take 8 KiB.
+/// The minimum, the maximum and the sum are exact. Values above the range are counted separately. The cells
+/// take 213 KiB of address space, but pages without any count use no memory. The cells of an octave take 8
+/// KiB.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     cells: Box<[u64]>,

@@ -10,9 +10,9 @@ use super::{
     student,
 };
 
-/// The probability with which the interval misses the true difference. This probability may be at most 0.05.
-/// With this value, three runs of each side that deviate by 2 % are enough to find a difference of 10 % in
-/// more than 95 of 100 comparisons.
+/// The probability that the interval misses the true difference. It may be at most 0.05. With this value,
+/// three runs of each side are enough to find a difference of 10 % in more than 95 of 100 comparisons, if
+/// runs deviate by 2 %.
 const OUTSIDE: f64 = 0.04;
 
 /// Compares `new` with `base`, which both contain one positive value per run.

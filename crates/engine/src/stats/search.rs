@@ -114,8 +114,8 @@ impl Trials {
         self.short_good_s + self.full_good_s + self.short_bad_s + self.full_bad_s <= 0.0
     }
 
-    /// Returns whether the load has one bad short trial and no other trial. In this case, the trial is repeated,
-    /// because a disturbance often makes a trial bad and hardly ever makes a trial good.
+    /// Returns whether the load has one bad short trial and no other trial. Then the trial is repeated,
+    /// because a disturbance may have made it bad.
     fn is_doubtful(&self) -> bool {
         let others_s = self.short_good_s + self.full_good_s + self.full_bad_s;
         others_s <= 0.0 && self.short_bad_s > 0.0 && self.short_bad_s <= SHORT_S
@@ -164,8 +164,8 @@ impl Search {
         bad.load - good.load <= (width * bad.load).max(1.0)
     }
 
-    /// Returns two neighbouring loads of the trials. The second load is the lowest load that seems bad, and
-    /// the first load is the next lower load.
+    /// Returns two neighbouring loads. The second is the lowest load that seems bad, and the first is the
+    /// next lower load with a trial.
     fn nearest(&self) -> (Option<&Trials>, Option<&Trials>) {
         let bad = self.seen.iter().position(|seen| !seen.seems_good());
         let good = bad.unwrap_or(self.seen.len()).checked_sub(1);

@@ -1,7 +1,7 @@
 //! Stores a series of measured values in order. Its memory is bounded for any number of values.
 
-/// The number of values at which neighbours are merged in pairs. A long series keeps at least half of this number of
-/// values.
+/// When the series has this many values, neighbours are merged in pairs. So a long series keeps at least half
+/// of this number.
 const MOST_VALUES: usize = 256;
 
 /// Values in the order in which they were added. When there are too many values, each pair of neighbours is replaced by
@@ -9,8 +9,8 @@ const MOST_VALUES: usize = 256;
 /// an effect, and slow changes stay visible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// The stored values: means of [`each`](Self::each) added values. The last added values are missing as long as
-    /// there are too few of them for a mean.
+    /// The stored values: means of [`each`](Self::each) added values. The last added values are missing until
+    /// there are enough of them for a mean.
     pub values: Vec<f64>,
     /// Each stored value is the mean of this number of added values, at least 1.
     pub each: u32,

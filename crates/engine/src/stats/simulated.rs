@@ -12,7 +12,8 @@ pub enum NoiseKind {
     Walks(f64),
     /// A random walk with steps of 1, without noise.
     OnlyWalks,
-    /// AR(1) noise, whose share is the first number, on a random walk, whose steps have the size of the second number.
+    /// AR(1) noise on a random walk. The first number is the share of the noise, and the second number is the
+    /// size of the walk's steps.
     RepeatsAndWalks(f64, f64),
     /// 1/f noise: a sum of AR(1) series with correlation times from 1 s to 512 s.
     Pink,

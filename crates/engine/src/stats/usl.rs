@@ -25,7 +25,7 @@ const POOR: f64 = 0.1;
 const BEYOND: f64 = 2.0;
 /// The smallest squared error in the calculation. Points that lie exactly on the law, as in tests, have no error.
 const LEAST_SQUARE: f64 = 1e-12;
-/// The probability with which chance alone gives a κ that seems to differ from 0, in either direction.
+/// The probability that chance alone makes κ seem to differ from 0, in either direction.
 const CHANCE: f64 = 0.05;
 
 /// A fit of the universal scalability law.

@@ -50,7 +50,7 @@ pub fn percentile_steps(latency: &Latency, steps: u32) -> Vec<IterationPoint> {
     levels
 }
 
-/// Returns HdrHistogram's half distance of a percentile, which is 2 from percentile 0 on, 4 from 50 on, 8 from 75 on,
+/// Returns HdrHistogram's half distance of a percentile: 2 from percentile 0 on, 4 from 50 on, 8 from 75 on,
 /// and so on.
 fn half_distance(percent: f64) -> f64 {
     2_f64.powi(((100.0 / (100.0 - percent)).ln() / 2_f64.ln()) as i32 + 1)

@@ -77,7 +77,7 @@ fn takes_cas(step: &CommandStep) -> bool {
     is_taken && step.fragments().filter(|fragment| **fragment == Fragment::Cas).count() == 1
 }
 
-/// Returns the flags of a meta command, which are the words after the key or, for `ms`, the words after the value.
+/// Returns the flags of a meta command: the words after the key or, for `ms`, after the value.
 fn flags(step: &CommandStep) -> impl Iterator<Item = &Vec<Fragment>> {
     let before = if step.command().as_deref() == Some("MS") { 3 } else { 2 };
     step.0.iter().skip(before)

@@ -29,8 +29,8 @@ use super::{
 const EXPONENTIAL_PART: f64 = 0.857_142_857_1;
 /// The natural logarithm in the mean of YCSB's exponential distribution: -ln(1 - 0.95).
 const EXPONENTIAL_LOGARITHM: f64 = 2.995_732_273_553_991;
-/// The mean of YCSB's exponential distribution, as a share of all keys. The mean includes draws beyond the
-/// last key, which are repeated.
+/// The mean of YCSB's exponential distribution, as a share of all keys. A draw beyond the last key is
+/// repeated, and the mean includes such draws.
 pub(super) const EXPONENTIAL_MEAN: f64 = EXPONENTIAL_PART / EXPONENTIAL_LOGARITHM;
 
 /// The counters of a set of keys, which all clients share. A new program continues with the counters of the previous
@@ -121,8 +121,8 @@ impl Chooser {
         self.counters.growth = Arc::clone(&other.counters.growth);
     }
 
-    /// Returns the next new key: the number in its name, and a handle. When operation number `operation` of the batch
-    /// is answered, the handle makes the key available for drawing.
+    /// Returns the next new key: the number in its name, and a handle. After the reply to operation number
+    /// `operation` of the batch, the handle makes the key available to other requests.
     pub(super) fn insert(&self, operation: u32) -> (u64, InsertedKey) {
         let growth = Arc::clone(&self.counters.growth);
         let number = self.share.nth(growth.insert());
@@ -198,9 +198,9 @@ impl Chooser {
         }
     }
 
-    /// Draws as YCSB does. A hash over the final number of keys maps a rank to a key. If this key does not
-    /// exist yet, the draw is repeated. redyno does not know the final number of keys. It assumes twice the
-    /// initial number, and later the next power of two.
+    /// Draws as YCSB does. A hash maps a rank to one of the final number of keys. If this key does not exist
+    /// yet, the draw is repeated. redyno does not know the final number of keys. It assumes twice the initial
+    /// number, and later the next power of two.
     fn ycsb(&self, zipf: YcsbZipf, n: u64, draws: &mut Draws) -> u64 {
         let all = if self.grows { n.next_power_of_two().max(self.count.saturating_mul(2)) } else { n };
         loop {
@@ -221,7 +221,7 @@ impl Chooser {
     }
 }
 
-/// Divides `n` into `parts` ranges, whose sizes are equal except for rounding, and returns the range number `part`.
+/// Divides `n` into `parts` ranges of nearly equal size, and returns the range number `part`.
 pub fn part_of(n: u64, parts: u64, part: u64) -> Range<u64> {
     let begin = |part: u64| (u128::from(n) * u128::from(part) / u128::from(parts)) as u64;
     begin(part)..begin(part + 1)
@@ -266,7 +266,8 @@ pub struct Draws {
     /// The index of the client's next operation. This field is used only if the client sends its operations
     /// in turn.
     turn: u64,
-    /// The index of the key of the client's current turn, if the whole turn has one key and the key is drawn.
+    /// The index of the key that all operations of the client's current turn use, if they share one key and
+    /// it is drawn.
     place_of_turn: Option<u64>,
     /// The cursor in the reply to the client's last SCAN. Each cursor is sent once, so the SCAN begins again after an
     /// error.
@@ -308,7 +309,8 @@ impl Draws {
         self.cursor = cursor;
     }
 
-    /// Returns the index of the next operation of a SCAN that is continued at most `most` times.
+    /// Returns the index of the next operation: the begin of a SCAN, or its continuation (at most `most`
+    /// times).
     pub(super) fn turn_of_scan(&mut self, most: u64) -> u64 {
         let goes_on = self.cursor != 0 && self.turn < most;
         self.turn = if goes_on { self.turn + 1 } else { 0 };

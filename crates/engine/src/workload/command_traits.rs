@@ -63,8 +63,8 @@ traits! {
     values_3
     /// The command has no values: the arguments after the key are names of fields, numbers and options.
     no_values
-    /// If the command occurs in a sample of MONITOR's output, none of its arguments is shown as a key. Some
-    /// of these commands have a password as argument.
+    /// In a sample of MONITOR's output, redyno shows no argument of this command as a key. Some of these
+    /// commands have a password as an argument.
     no_sample
 }
 

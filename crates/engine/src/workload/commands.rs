@@ -51,9 +51,10 @@ pub(super) fn elements(command: &str, words: usize) -> usize {
     }
 }
 
-/// Returns the positions of the keys that `command` may write, or of the channel to which it sends a message, in a
-/// request of `words` words. The name of the command is word 0. `text` returns a word in upper case, or `None` if the
-/// word differs between requests. The result is empty if there are no such keys, or if they are unknown.
+/// Returns the positions of the keys that `command` may write, in a request of `words` words. For a command
+/// that sends a message, returns the position of the channel. The name of the command is word 0. `text`
+/// returns a word in upper case, or `None` if the word differs between requests. The result is empty if there
+/// are no such keys, or if they are unknown.
 pub(super) fn written_keys(
     command: &str,
     words: usize,

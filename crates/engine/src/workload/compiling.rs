@@ -138,10 +138,9 @@ impl Workload {
         sets.filter(|(_, (keys, _))| !keys.bare).map(|(_, (keys, compiled))| (keys, compiled.grows))
     }
 
-    /// Returns the commands that may write keys that do not belong to the run, because a key is literal (`SET
-    /// foo`) or the keys are unknown (`FLUSHALL`). Commands that send messages to channels outside the run
-    /// (`PUBLISH foo`) are included. The commands of the prefill, and of operations with a weight above 0,
-    /// are checked.
+    /// Returns the commands that may write keys outside the run, because a key is literal (`SET foo`) or the
+    /// keys are unknown (`FLUSHALL`). Commands that send messages to channels outside the run (`PUBLISH foo`)
+    /// are included. The function checks the prefill, and the operations with a weight above 0.
     pub fn literal_writes(&self) -> BTreeSet<String> {
         // A message changes no data, so its operation does not count as writing.
         let messages = self.active_steps().filter(|step| step.sends_messages());
@@ -149,8 +148,8 @@ impl Workload {
         steps.flat_map(|step| step.literal_writes(|set| self.keyset(set).1.bare)).collect()
     }
 
-    /// Returns the commands that may administer the server, run code, block the connection, or write keys that do not
-    /// belong to the run. The commands of the prefill, and of operations with a weight above 0, are checked.
+    /// Returns the commands that may administer the server, run code, block the connection, or write keys
+    /// outside the run. The function checks the prefill, and the operations with a weight above 0.
     pub fn privileged_commands(&self) -> BTreeSet<String> {
         let steps = self.active_steps().chain(&self.compiled().prefill);
         let privileged = steps.filter_map(|step| match step.command() {

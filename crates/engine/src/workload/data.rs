@@ -37,7 +37,7 @@ pub struct Workload {
     /// set instead: `ZADD {index} 0 {post}` runs for every key of the set `post`.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub prefill: Steps,
-    /// The receivers: connections that receive the messages which the operations send.
+    /// The receivers: connections that receive the messages of the operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receivers: Option<Receivers>,
     /// The header fields of every HTTP request.
@@ -67,12 +67,12 @@ pub enum OperationOrder {
     Random,
     /// The operations are sent in turn, and each is repeated as often as its weight says.
     InTurn,
-    /// As `InTurn`. The first key of a turn through all operations is the key of the whole turn, and one node of a
-    /// cluster gets all requests of a turn.
+    /// As `InTurn`, but all operations of one turn use the same key. So one node of a cluster gets all
+    /// requests of a turn.
     OneKeyInTurn,
     /// The first operation begins a SCAN. The second operation, with `{cursor}` from the last reply,
-    /// continues the SCAN until the cursor is 0. The second operation is sent at most as often as the number
-    /// says.
+    /// continues the SCAN until the cursor is 0. The number is how often the second operation is sent at
+    /// most.
     Scan(u64),
 }
 
@@ -95,8 +95,8 @@ pub struct Keyset {
     /// The form in which the number of a key appears in the key's name.
     #[serde(skip_serializing_if = "is_default")]
     pub naming: KeyNaming,
-    /// Whether the set consists of numbers without a prefix. A number without a prefix is a part of a name or of an
-    /// argument, and is not itself a key of the run.
+    /// Whether the set consists of numbers without a prefix. Such a number is a part of a name or argument.
+    /// It is not a key of the run.
     #[serde(skip_serializing_if = "is_default")]
     pub bare: bool,
     /// The distribution from which the keys of the set are drawn.
@@ -183,8 +183,8 @@ pub struct Operation {
     /// an error. redyno refuses such a workload on a cluster. Workload files never contain this setting.
     #[serde(skip)]
     pub expects: Option<String>,
-    /// Whether each step is sent byte for byte as one request. This setting is for inline commands, which contain their
-    /// line ends. Workload files never contain this setting.
+    /// Whether each step is sent byte for byte as one request, for inline commands with their line ends.
+    /// Workload files never contain this setting.
     #[serde(skip)]
     pub is_raw: bool,
     /// Complete requests that replace the operation's step. The step then only names the command. Workload

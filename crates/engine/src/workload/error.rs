@@ -4,8 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// The reason why the text of a workload is invalid or the workload cannot be run. The message also contains what to
-/// write instead.
+/// The reason why the text of a workload is invalid or the workload cannot be run. The message also says what
+/// to write instead.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct WorkloadError(String);

@@ -18,8 +18,8 @@ pub struct NameSet {
     pub form: KeyForm,
     /// The numbers of the keys.
     pub numbers: Range<u64>,
-    /// Whether the set also includes all higher numbers. If the load inserts keys, the last number is unknown until the
-    /// load ends, so the set is open.
+    /// Whether the set also includes all higher numbers. This is so while a load inserts keys, because the
+    /// last number is not known yet.
     pub is_open: bool,
 }
 

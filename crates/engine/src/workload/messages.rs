@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use super::{KeyForm, KeyNames, Keyset, ReceiverKind, Receivers, Workload};
 use crate::{clock::Clock, protocol::whole_number};
 
-/// The number of send times that are stored for each key, if receivers get only the key.
+/// If receivers get only the key, redyno stores this many send times for each key.
 const RECENT: u64 = 4;
 /// The number of bits that count the messages in a stamp's first number. The upper bits of this number are the mark.
 const NUMBER_BITS: u32 = 44;

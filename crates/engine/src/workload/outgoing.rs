@@ -39,8 +39,8 @@ pub struct OutgoingRequests {
     pub(super) inserted: Insertions,
     /// The expected replies that are compared with the real replies, and the length of each expected reply.
     pub(super) expected: (Vec<u8>, usize),
-    /// The requests that must wait for replies, because the steps of their operations wait for each other.
-    /// All second steps come first, then all third steps, and so on.
+    /// The later steps of operations, which must wait for the replies to earlier steps: first all second
+    /// steps, then all third steps, and so on.
     pub(super) later: Vec<OutgoingRequests>,
 }
 

@@ -44,8 +44,8 @@ impl Workload {
         self.prefill.steps.iter().enumerate().map(operation).collect()
     }
 
-    /// Returns the set of keys for which a step runs: the first set in the step with several keys, or else the first
-    /// set.
+    /// Returns the set of keys for which a step runs: the first set with several keys or, if there is none,
+    /// the first set.
     pub(super) fn prefill_keyset(&self, step: &CommandStep) -> Option<u16> {
         let sets = || step.fragments().filter_map(Fragment::draws);
         sets().find(|set| self.keyset(*set).1.count != Some(1)).or_else(|| sets().next())
@@ -95,10 +95,10 @@ impl Workload {
         Self { prefill: Steps::default(), ..self.clone() }
     }
 
-    /// Returns the workload with a prefill. An existing prefill stays unchanged. A new prefill writes all sets of keys
-    /// that the workload reads. If the workload reads no keys, the prefill writes all sets that the workload uses. Each
-    /// set is written by a step that creates keys with the names that the workload reads, even if the operation of the
-    /// step has weight 0. If there is no such step, SET writes the set.
+    /// Returns the workload with a prefill. An existing prefill stays unchanged. A new prefill writes all
+    /// sets of keys that the workload reads or, if it reads none, all sets that it uses. For each set, the
+    /// prefill uses a step of the workload that creates these keys, even if its operation has weight 0. If
+    /// there is no such step, the prefill uses SET.
     ///
     /// # Errors
     /// Fails if the workload uses no keys, or if redyno knows no command that can write these keys.

@@ -101,8 +101,8 @@ impl BuiltInWorkload {
 }
 
 impl WorkloadChoice {
-    /// Returns the preset called `text`. If `text` has a `/` or ends with `.toml`, returns the workload in the file
-    /// with this path instead. The settings are values for the workload's parameters.
+    /// Returns the preset called `text`. If `text` has a `/` or ends with `.toml`, it is the path of a
+    /// workload file. The settings are values for the workload's parameters.
     ///
     /// # Errors
     /// Fails if the workload does not exist or is invalid, or if `settings` contains a parameter that the workload

@@ -124,8 +124,8 @@ impl Program {
         self
     }
 
-    /// Returns the program with the counters of `before` and of earlier programs. A set of keys that has the
-    /// same name and prefix as in one of these programs thus continues the sequence of its keys.
+    /// Returns the program with the counters of `before` and of earlier programs. So a set of keys with the
+    /// same name and prefix continues the sequence of its keys.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         self.counted.extend(before.counted.clone());
@@ -209,8 +209,8 @@ impl Program {
         self.fill(&self.templates.asked[place], first + (number - before) * each, draws, out)
     }
 
-    /// Returns the first key of operation `op` in these bytes. If the operation has no key, returns `None`, and any
-    /// node of a cluster can get the operation.
+    /// Returns the first key of operation `op` in these bytes. If the operation has no key, returns `None`;
+    /// then any node of a cluster can get it.
     pub fn first_key<'a>(&self, op: OpId, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let of_trace = self.traced.as_ref().and_then(|_| TraceEncoder::first_key(bytes));
         of_trace.or_else(|| self.templates.keys[op.index()].first(bytes))

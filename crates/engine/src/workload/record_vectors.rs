@@ -101,8 +101,8 @@ impl Workload {
     }
 }
 
-/// Returns the indices of the words with the name and with the vector in the step that stores a vector; `None` if there is
-/// no vector. `derived` is the length of a derived query.
+/// In the step that stores a vector, returns the indices of two words: the name and the vector. Returns
+/// `None` if there is no vector. `derived` is the length of a derived query.
 ///
 /// # Errors
 /// Fails if the step gives the vector no name from the record.

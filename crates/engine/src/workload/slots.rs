@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{clock, protocol::FillSlots};
 
-/// The source of the number in a slot. Each set of keys is a source too, which is not in this list.
+/// The source of the number in a slot. Each set of keys is a source too, but is not in this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberSource {
     /// A random whole number in this range, including both ends.
@@ -62,8 +62,8 @@ impl NumberSource {
     }
 }
 
-/// The number that stands for the first part of a record, where otherwise the number of a kind of values is.
-/// All numbers of kinds of values are lower.
+/// In a place for the number of a kind of values, this number means the first part of a record. All numbers
+/// of kinds of values are lower.
 pub(super) const FIELDS: u16 = 1 << 15;
 
 /// The sources of the keys, numbers and values in the slots of a program.

@@ -63,7 +63,8 @@ impl Fragment {
         if let Self::Key(set) | Self::New(set) | Self::SameSlot(set) = self.key() { Some(*set) } else { None }
     }
 
-    /// Replaces the key, from which the fragment may be derived, by the next key of `set` in order.
+    /// Replaces the fragment's key by the next key of `set` in order. The fragment may be derived from its
+    /// key.
     pub(super) fn give(&mut self, set: u16) {
         match self {
             Self::Derived(_, key, _) => **key = Self::Given(set),
@@ -71,7 +72,7 @@ impl Fragment {
         }
     }
 
-    /// Returns the set to which the sent bytes belong, if they are exactly the name of a key.
+    /// If the fragment is exactly the name of a key, returns the set of this key.
     pub(super) fn whole_key(&self) -> Option<u16> {
         match self {
             Self::Key(set) | Self::New(set) | Self::Same(set) | Self::SameSlot(set) => Some(*set),
@@ -84,7 +85,7 @@ impl Fragment {
         if let Self::New(set) = self.key() { Some(*set) } else { None }
     }
 
-    /// Returns the set of which the fragment is the next key in order.
+    /// If the fragment is the next key in order of a set, returns this set.
     pub(super) fn given(&self) -> Option<u16> {
         if let Self::Given(set) = self.key() { Some(*set) } else { None }
     }
@@ -132,8 +133,8 @@ impl CommandStep {
         }
     }
 
-    /// Returns the keys and channels to which the step writes or sends, although they do not belong to the
-    /// run. Each is shown after its command. If the keys are unknown, the result is the command alone.
+    /// Returns the keys that the step writes, and the channels to which it sends, if they do not belong to
+    /// the run. Each is shown after its command. If the keys are unknown, the result is the command alone.
     /// `is_bare` returns whether a set of keys has no prefix.
     pub(super) fn literal_writes(&self, is_bare: impl Fn(u16) -> bool) -> Vec<String> {
         let Some(command) = self.command() else { return vec![self.beginning(0)] };

@@ -121,9 +121,9 @@ impl DueTimes {
         self.mean_rate().round().clamp(1.0, u32::MAX.into()) as u32
     }
 
-    /// Returns the speed, relative to the times in the file, at which these times reach the rate `rate`. At the rate
-    /// of [`rate`](Self::rate), this is exactly the given speed, and at twice that rate it is twice that speed. This
-    /// also holds if there is less than one request per second.
+    /// Returns the speed, relative to the times in the file, that gives the rate `rate`. For the rate of
+    /// [`rate`](Self::rate), this is exactly the given speed. For twice this rate, it is twice this speed.
+    /// This is also true below one request per second.
     pub fn speed_at(&self, rate: u32) -> f64 {
         self.0.speed * (f64::from(rate) / f64::from(self.rate()))
     }

@@ -42,7 +42,7 @@ struct TraceReader {
     not_sent: BTreeMap<String, u64>,
     first_us: u64,
     last_us: u64,
-    /// The number of lines whose time is earlier than the time of a line before them.
+    /// The number of lines with an earlier time than a line before them.
     early: u64,
     has_lengths: bool,
     written: u64,

@@ -131,8 +131,8 @@ fn vector(fragment: &Fragment) -> Option<(u16, usize)> {
     }
 }
 
-/// Returns the index of the first word that consists of a single fragment for which `is_it` returns true. If
-/// there is no such word, the index is `usize::MAX`.
+/// Returns the index of the first word with a single fragment for which `is_it` returns true. If there is no
+/// such word, returns `usize::MAX`.
 pub(super) fn place_of(step: &CommandStep, is_it: impl Fn(&Fragment) -> bool) -> usize {
     let is_it = |word: &Vec<Fragment>| matches!(word.as_slice(), [fragment] if is_it(fragment));
     step.0.iter().position(is_it).unwrap_or(usize::MAX)

@@ -42,8 +42,8 @@ pub(super) struct Zipf {
     exponent: f64,
     /// The integral of the frequencies up to 3/2, minus the frequency of rank 1.
     lowest: f64,
-    /// The drawn number is rounded to a rank. If the rank exceeds the number by at most this value, the rank
-    /// is accepted without a further check.
+    /// The drawn number is rounded to a rank. If the rank is larger than the number by at most this value,
+    /// the rank is accepted without a further check.
     near: f64,
     /// The number of ranks.
     ranks: u64,

@@ -8,7 +8,8 @@ use crate::protocol::RespValue;
 pub(super) struct NodesReply {
     /// The configuration epoch of the node that replied.
     pub(super) epoch: Option<u64>,
-    /// The cause of the failover, which follows from the state of the replaced node, or `None` if the cause is unknown.
+    /// The cause of the failover, according to the state of the replaced node, or `None` if the cause is
+    /// unknown.
     pub(super) cause: Option<String>,
 }
 

@@ -40,7 +40,8 @@ pub(super) struct Owners {
     known: Arc<Topology>,
     /// The beginning of the last outage for which a search was started, by node.
     done_ns: BTreeMap<usize, u64>,
-    /// The successors that were found before a topology named them, each under the number of the node that it replaces.
+    /// The new primaries that the probe found before a topology named them. The key is the number of the
+    /// replaced node.
     found: BTreeMap<NodeNumber, NodeNumber>,
 }
 
@@ -88,8 +89,8 @@ impl Owners {
 }
 
 /// Returns whether `owner` is the successor of `node`. This is true if `owner` was a replica of `node`, or if
-/// `owner` is a new node and `node` has no slots left. A new node counts because it may have been a replica
-/// before: CLUSTER SLOTS does not list a replica that has not copied any data yet.
+/// `owner` is a new node and `node` has no slots left. A new node may have been a replica before, because
+/// CLUSTER SLOTS does not list a replica without data.
 fn is_successor(owner: NodeNumber, node: NodeNumber, (before, now): (&Topology, &Topology)) -> bool {
     match before.nodes().find(|(number, _)| *number == owner).map(|(_, it)| it.role) {
         // A node that was known only from a redirect is new, too.

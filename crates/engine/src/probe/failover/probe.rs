@@ -32,8 +32,8 @@ pub struct FailoverPlan {
     pub node: usize,
     /// The server that the user named.
     pub target: Target,
-    /// The cluster of the server. With `None`, the probe watches the server itself, because the server's name may lead
-    /// to another address after a failover.
+    /// The cluster of the server. With `None`, the probe watches the server itself: after a failover, the
+    /// server's host name may lead to another address.
     pub cluster: Option<Arc<Cluster>>,
     /// The outages that the ping probes report, by node.
     pub outages: NodeOutages,
@@ -46,7 +46,7 @@ pub struct FailoverPlan {
 
 /// How often the thread looks for suspects: every 50 ms.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long an outage of a server that is addressed by name must last before the search begins: 30 ms.
+/// For a server with a host name, the search begins after an outage of this length: 30 ms.
 const SHORTEST_NS: u64 = 30_000_000;
 
 /// A running failover probe. Dropping this value ends the threads of the probe.

@@ -32,12 +32,12 @@ const LOOK_UP_EVERY: Duration = Duration::from_millis(40);
 const LIMIT: Duration = Duration::from_millis(100);
 /// The time after which a search slows down to one try per second: 60 s.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A refused request counts as part of a handover if the request was due at most this long before redyno
-/// noticed the handover: 10 s, in ns.
+/// If a refused request was due at most this long before redyno noticed the handover, it counts as part of
+/// the handover: 10 s, in ns.
 const RECENT_NS: u64 = 10_000_000_000;
 /// The time within which the agents of a load report the end of an outage: 1 s. They report four times a second.
 const REPORTED_WITHIN: Duration = Duration::from_secs(1);
-/// The largest error of an agent's times, as far as outages are concerned: 50 ms, in ns.
+/// The largest error of the times of outages that an agent reports: 50 ms, in ns.
 const AGENT_ERROR_NS: u64 = 50_000_000;
 /// The longest accepted reply, 1 MiB, which is enough for a reply to CLUSTER NODES with a thousand nodes.
 const LONGEST: usize = 1 << 20;
@@ -84,9 +84,9 @@ impl Tries {
     }
 }
 
-/// Asks the new owner for the epoch and the cause of a failover. The new owner hears only some milliseconds after the
-/// failover that `old` is a replica, so it is asked again until it knows the cause. Without a reply, the event has no
-/// epoch and no cause.
+/// Asks the new owner for the epoch and the cause of a failover. The new owner learns some milliseconds after
+/// the failover that `old` is a replica. So redyno asks again until the new owner knows the cause. Without a
+/// reply, the event has no epoch and no cause.
 fn news(talk: &mut Talk, old: &str, stop: &StopFlag) -> NodesReply {
     let mut last = NodesReply::default();
     for _ in 0..MOST_QUESTIONS {
@@ -156,8 +156,8 @@ pub(super) fn for_slots(
 }
 
 impl FailoverPlan {
-    /// Combines the outage that the ping probe has measured with the outage that the load on node number `node` has
-    /// measured. Returns the outage, and the time of its end: the first good reply, or with agents the time at which all
+    /// Combines the outages that the ping probe and the load have measured on node number `node`. Returns the
+    /// outage and the time of its end. The outage ends with the first good reply or, with agents, when all
     /// agents get good replies again.
     fn with_load(
         &self,

@@ -4,10 +4,9 @@
 
 use std::hint::black_box;
 
-/// The number of steps of a turn. A turn, which includes one clock reading and one histogram update, takes
-/// some 50 ns. A turn of redis-cli takes equally long: the thousand steps in the source of redis-cli have no
-/// effect, so the compiler removes these steps. Therefore, "x longer than the average" means the same in both
-/// programs.
+/// The number of steps of a turn. A turn takes some 50 ns, with one clock reading and one histogram update. A
+/// turn of redis-cli takes equally long: the compiler removes the thousand steps in its source, because they
+/// have no effect. So "x longer than the average" means the same in both programs.
 const STEPS: usize = 16;
 
 /// A table of all byte values that is shuffled as in the RC4 cipher. Each step depends on the previous step, so the

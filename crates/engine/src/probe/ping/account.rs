@@ -15,7 +15,8 @@ use crate::{
     stats::{Latency, Recorder, Samples},
 };
 
-/// The reason why there is no connection, and the kind of error under which PINGs without a connection are counted.
+/// The reason why there is no connection, and the kind of error that is counted for each PING without a
+/// connection.
 #[derive(Debug, PartialEq, Eq)]
 struct ConnectionLoss {
     kind: String,

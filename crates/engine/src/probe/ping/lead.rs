@@ -15,7 +15,7 @@ use crate::clock::SECOND_NS;
 const MOST_NS: u64 = 150_000;
 /// At high rates, the lead time is at most the time between two PINGs divided by this number.
 const MOST_PART: u64 = 10;
-/// The increase of the lead time after a wake-up whose lateness exceeded the lead time, in ns. The lead time
+/// The increase of the lead time after a wake-up that was later than the lead time, in ns. The lead time
 /// settles at the 90th percentile of the lateness, where increases and decreases balance.
 const UP_NS: u64 = 4_500;
 /// The decrease of the lead time after any other wake-up, in ns.

@@ -78,8 +78,8 @@ impl PingLink {
         self.line().into_iter().flat_map(PingLine::due_ns).chain(self.waiting.iter().copied())
     }
 
-    /// Returns the due time of the oldest unanswered PING, except PINGs that had to wait for a new connection to a
-    /// server that closes each connection after a reply.
+    /// Returns the due time of the oldest unanswered PING. If the server closes each connection after a
+    /// reply, PINGs that had to wait for the next connection are left out.
     pub(super) fn awaited_ns(&self) -> Option<u64> {
         self.line().and_then(PingLine::awaited_ns)
     }
@@ -107,9 +107,8 @@ impl PingLink {
         }
     }
 
-    /// Queues a PING that was due at `due_ns`. Returns false if there is no connection. Some servers close
-    /// each connection after a reply. If the next connection to such a server is not open yet, the PING waits
-    /// for this connection, and the function returns true.
+    /// Queues a PING that was due at `due_ns`. Returns false if there is no connection. If the server closes
+    /// each connection after a reply, the PING waits for the next connection, and the function returns true.
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64) -> bool {
         match &mut self.phase {
             PingPhase::Connected(line) if line.is_greeted() => {
@@ -237,8 +236,8 @@ impl PingLink {
         }
     }
 
-    /// Begins to open a new connection if the server has announced the end of the present connection. Returns whether
-    /// the server has announced the end of the connection.
+    /// If the server has announced the end of the present connection, begins to open a new one and returns
+    /// true.
     fn renew_if_spent(&mut self, at_ns: u64) -> bool {
         let is_spent = self.line().is_some_and(PingLine::is_spent);
         if is_spent {

@@ -27,7 +27,7 @@ const ROUNDING_NS: u64 = 100;
 /// microseconds.
 const MOST_DOUBT_NS: u64 = 2_000;
 
-/// The difference by which the wall clock is ahead of the session's clock.
+/// How far the wall clock is ahead of the session's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wall {
     ahead_ns: i64,

@@ -51,8 +51,8 @@ pub struct PingPlan {
     pub tick: Duration,
     /// The node that the probe watches for outages.
     pub watched: PingedNode,
-    /// The time of the last change of the load settings, in ns. No report contains PINGs that were due before and PINGs
-    /// that were due after such a change.
+    /// The time of the last change of the load settings, in ns. PINGs from before and after a change are
+    /// never in the same report.
     pub changed_ns: Arc<AtomicU64>,
 }
 
@@ -73,9 +73,9 @@ pub struct PingProbe {
 }
 
 impl PingProbe {
-    /// Starts the thread `ping`, which connects and sends a report every tick, and a last report when the probe is
-    /// dropped. An unreachable server is not an error of this function, because the thread reports the failure and
-    /// tries again.
+    /// Starts the thread `ping`. It connects, sends a report every tick, and sends a last report when the
+    /// probe is dropped. If the server is unreachable, this function does not fail; the thread reports the
+    /// failure and tries again.
     ///
     /// # Errors
     /// Fails if the system cannot start a thread.
@@ -192,8 +192,8 @@ impl PingLoop {
         self.account.send(ProbeMessage::Ping(Box::new(self.ticker.close(end_ns, body))));
     }
 
-    /// Reports the PINGs that were due before the last change of the load settings and are in no report yet. Without a
-    /// tick that this change ends, their report has the length 0.
+    /// Reports the PINGs that were due before the last change of the load settings and are in no report yet.
+    /// If the change did not end a tick, the report has the length 0.
     fn report_ended(&mut self) {
         let Self { ticker, link, account, .. } = self;
         let changed_ns = account.changed_ns;

@@ -39,8 +39,8 @@ pub(super) struct Readiness {
 pub(super) struct Input<'a> {
     /// The bytes that were read. At the end of the stream, there are no bytes.
     pub bytes: &'a [u8],
-    /// The kernel's timestamp of the last byte's arrival, by the wall clock. `None` without a timestamp, or if more
-    /// data may have been waiting, because the timestamp could then belong to a later byte.
+    /// The kernel's timestamp of the last byte's arrival, by the wall clock. `None` without a timestamp. Also
+    /// `None` if more data may have been waiting, because the timestamp could then belong to a later byte.
     pub arrived_wall_ns: Option<i64>,
 }
 

@@ -62,8 +62,8 @@ pub(super) fn number(digits: &[u8], radix: u32) -> Option<u64> {
     Some(digits).filter(|digits| !digits.is_empty())?.iter().try_fold(0, add)
 }
 
-/// The beginning of a body. The beginning shows whether Elasticsearch refused documents of a `_bulk` request.
-/// The status of the reply does not show this, because the status is 200 in either case.
+/// The beginning of a body. It shows whether Elasticsearch refused documents of a `_bulk` request. The status
+/// of the reply is 200 in both cases.
 #[derive(Debug, Default)]
 pub(super) struct BodyStart(Vec<u8>);
 

@@ -124,8 +124,8 @@ pub(in crate::protocol) fn is_bodiless(method: &str) -> bool {
     method == "HEAD"
 }
 
-/// Checks that a workload with HEAD uses no other method. The check ensures that either no reply of a workload has a
-/// body, or every reply may have a body.
+/// Checks that a workload with HEAD uses no other method. So either no reply of the workload has a body, or
+/// every reply may have one.
 ///
 /// # Errors
 /// Fails if HEAD is one of several methods.

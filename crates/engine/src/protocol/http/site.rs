@@ -20,12 +20,12 @@ pub struct HttpSite {
 pub(in crate::protocol) static NO_SITE: HttpSite =
     HttpSite { authority: String::new(), path: String::new(), fields: String::new(), ping: Vec::new() };
 
-/// All sites of this process. A site is never freed, so that a dialect with a reference to it can be copied. The number
-/// of sites is small, because only URIs and workloads create sites.
+/// All sites of this process. A site is never freed, so a dialect with a reference to it can be copied. There
+/// are only a few sites, because only URIs and workloads create them.
 static SITES: Mutex<Vec<&'static HttpSite>> = Mutex::new(Vec::new());
 
-/// The header fields that redyno sends unless a workload sets them. With these fields, redyno accepts any body that is
-/// not compressed.
+/// The header fields that redyno sends if the workload does not set them. They request any body that is not
+/// compressed.
 const USUAL: [(&str, &str); 3] = [
     ("User-Agent", concat!("redyno/", env!("CARGO_PKG_VERSION"))),
     ("Accept", "*/*"),

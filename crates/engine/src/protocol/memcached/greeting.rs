@@ -17,10 +17,10 @@ pub(in crate::protocol) fn encode(words: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// Returns the greeting, which consists of authentication if there is a password, and of a ping.
+/// Returns the greeting: the authentication, if there is a password, and a ping.
 ///
-/// To authenticate, a client sends a `set` of any key with user and password as the value. The TTL of the item has
-/// already expired, so a server without authentication does not store the password.
+/// To authenticate, a client sends a `set` of any key with user and password as the value. The item expires
+/// at once, so a server without authentication does not store the password.
 pub(in crate::protocol) fn introduce(who: &GreetingParameters) -> Vec<(GreetingCommand, Vec<u8>)> {
     let auth = who.password.map(|password| {
         let value = format!("{} {password}", who.user.unwrap_or_default());

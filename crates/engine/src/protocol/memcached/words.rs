@@ -7,7 +7,7 @@ use crate::{
 
 /// The longest key in bytes.
 const LONGEST_KEY: usize = 250;
-/// The longest expiry time in seconds, which is 30 days. memcached takes a larger number for a point in time.
+/// The longest expiry time: 30 days, in seconds. memcached takes a larger number as a date.
 const LONGEST_TTL: u64 = 30 * 24 * 60 * 60;
 
 /// A word of a command, as a list of parts.

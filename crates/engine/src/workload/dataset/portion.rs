@@ -38,8 +38,7 @@ const BULK: &str = "__bulk:";
 const MOST: u64 = 1000;
 
 impl Portion {
-    /// Returns the part of a record for which the placeholder stands; `None` if the placeholder stands for anything
-    /// else.
+    /// Returns the part of a record that replaces the placeholder; `None` for any other placeholder.
     pub(in crate::workload) fn of(placeholder: &str) -> Option<Self> {
         if placeholder == WHOLE {
             return Some(Self::Whole);

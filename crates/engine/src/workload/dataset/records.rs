@@ -101,9 +101,9 @@ impl Dataset {
         self.0.source.portions.iter().position(|known| known == portion).map(|place| place as u16)
     }
 
-    /// Moves `taken` to the next record; the first record follows the last one. An error is stored in `taken`. Returns
-    /// false if the record has not been read yet. A thread of the load does not wait for the record, because the disk
-    /// may hang.
+    /// Moves `taken` to the next record; the first record follows the last one. An error is stored in
+    /// `taken`. Returns false if the record has not been read yet. The thread of the load does not wait for
+    /// the record, because the disk may hang.
     pub(in crate::workload) fn take(&self, taken: &mut CurrentRecord) -> bool {
         while !taken.advance() && taken.failure().is_none() {
             match self.batch() {

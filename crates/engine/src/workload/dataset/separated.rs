@@ -37,7 +37,7 @@ enum RequestedColumn {
     All,
 }
 
-/// What ends after a column: only the column, or also the row.
+/// What a byte ends: only the column, or also the row.
 #[derive(Debug, PartialEq, Eq)]
 enum ColumnEnd {
     Column,

@@ -26,7 +26,7 @@ pub(super) struct YcsbFields {
     pub(super) all_read: bool,
     /// Whether an update of a hash writes all fields; if false, an update writes one field.
     pub(super) all_written: bool,
-    /// The placeholder of a value, which is used unless values are derived from the key and the field.
+    /// The placeholder of a value. It is not used if values are derived from the key and the field.
     pub(super) value: String,
     /// The length of derived values in bytes; `None` if values are not derived. Replies with derived values are
     /// compared.
@@ -105,8 +105,9 @@ impl RecordType {
         }
     }
 
-    /// Returns the commands that read the record `{user}`: all fields, or one random field of a hash or a document. Each
-    /// field of a document is read with a command of its own, unless the record `is_changed` next.
+    /// Returns the commands that read the record `{user}`: all fields, or one random field of a hash or a
+    /// document. Each field of a document has its own command. If the record `is_changed` next, one command
+    /// reads it.
     pub(super) fn read(self, fields: &YcsbFields, is_changed: bool) -> Vec<String> {
         let names = |before: &str| match fields.all_read || self == Self::Hash && fields.derived.is_some() {
             true => (0..fields.count).map(|n| format!("{before}{}{n}", fields.name)).collect(),

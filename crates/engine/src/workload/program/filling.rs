@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl Program {
-    /// Appends `n` requests at once if the program has only one operation, and if the requests of this operation differ
-    /// only in the numbers of their keys. Returns the number of the operation. In other cases, appends nothing and
+    /// Appends `n` requests at once, if the program has only one operation and its requests differ only in
+    /// the numbers of their keys. Returns the number of the operation. In other cases, appends nothing and
     /// returns `None`.
     #[inline]
     pub fn append_alike(&self, n: u32, draws: &mut Draws, out: &mut OutgoingRequests) -> Option<OpId> {

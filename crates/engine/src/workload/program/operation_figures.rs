@@ -21,9 +21,9 @@ pub(in crate::workload) struct OperationFigures {
 }
 
 impl Program {
-    /// Returns the share and the mean size of each operation, computed from at most `of` draws. In a prefill, the draws
-    /// are spread over all keys. If `of` draws are enough for a pass over the dataset, the number of draws is rounded
-    /// down to complete passes.
+    /// Returns the share and the mean size of each operation, computed from at most `of` draws. In a prefill,
+    /// the draws are spread over all keys. If `of` draws are enough for a pass over the dataset, only
+    /// complete passes are drawn.
     ///
     /// # Errors
     /// Fails if a record cannot be read.

@@ -37,7 +37,7 @@ pub(in crate::workload) struct TraceContent {
     pub(in crate::workload) commands: Commands,
     /// The commands that are not sent: their names, and how often each command occurs.
     pub(in crate::workload) not_sent: Vec<(String, u64)>,
-    /// The number of lines whose time is earlier than the time of a line before them.
+    /// The number of lines with an earlier time than a line before them.
     pub(in crate::workload) early: u64,
     /// The operations of the workload that send the commands.
     pub(in crate::workload) senders: Vec<u16>,

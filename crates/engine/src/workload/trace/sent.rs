@@ -10,8 +10,8 @@ use crate::{
     workload::{command_keys::keys_of, command_traits},
 };
 
-/// Commands, each with an option. A command with this option is not sent, because it would block or write to
-/// another database.
+/// Commands and one option of each. With this option, the command would block or write to another database,
+/// so it is not sent.
 const OPTIONS: &[(&str, &str)] = &[("XREAD", "BLOCK"), ("XREADGROUP", "BLOCK"), ("COPY", "DB")];
 
 /// The names of options. A capture without values keeps them, because they are never values.
@@ -51,8 +51,9 @@ pub fn moved_keys(words: &[Vec<u8>]) -> Option<Vec<usize>> {
     is_harmless(&command, has).then(|| keys_of(&command, words.len(), text))
 }
 
-/// Returns the positions of the words that a capture replaces by their lengths: values, members, and all other words
-/// except keys, names of fields, numbers and options. `keys` are the positions of the keys.
+/// Returns the positions of the words that a capture replaces by their lengths, such as values and members.
+/// These are all words except keys, names of fields, numbers and options. `keys` are the positions of the
+/// keys.
 pub fn left_out_words(words: &[Vec<u8>], keys: &[usize]) -> Vec<usize> {
     let command = command_of(words);
     let traits = command_traits(&command);
