@@ -24,8 +24,7 @@ impl Clock {
         Self { origin: Instant::now() }
     }
 
-    /// Returns a clock that has run for the time `ago` already, or `None` if the machine's own clock has not
-    /// run for that long.
+    /// Returns a clock that began `ago` before now, or `None` if the machine's own clock began later.
     pub fn started_ago(ago: Duration) -> Option<Self> {
         Instant::now().checked_sub(ago).map(|origin| Self { origin })
     }
@@ -36,8 +35,8 @@ impl Clock {
         self.origin.elapsed().as_nanos() as u64
     }
 
-    /// Returns the time until the next moment that is `after_ns` after a multiple of `every_ns`; `every_ns` must be
-    /// longer than `after_ns`.
+    /// Returns the time until the next moment that is `after_ns` after a multiple of `every_ns`. `every_ns`
+    /// must be longer than `after_ns`.
     pub fn until(&self, every_ns: u64, after_ns: u64) -> Duration {
         Duration::from_nanos(every_ns - (self.now_ns() + every_ns - after_ns) % every_ns)
     }

@@ -137,14 +137,15 @@ struct Listeners {
     /// The handle that adds signals to the waiting thread, or `None` before the thread runs.
     handle: Option<Handle>,
     senders: Vec<(Vec<Signal>, Sender<Signal>)>,
-    /// The numbers of the signals that have their default effect again, each with the handler that has this effect.
+    /// The numbers of the signals that have their default effect again, each with the handler for this
+    /// effect.
     defaults: Vec<(i32, SigId)>,
 }
 
 static LISTENERS: Mutex<Listeners> =
     Mutex::new(Listeners { handle: None, senders: Vec::new(), defaults: Vec::new() });
 
-/// Runs the thread: sends each signal to all receivers that have requested the signal and still exist.
+/// Runs the thread: sends each signal to all receivers that have requested it and still exist.
 fn hand_on(mut arriving: Signals) {
     for number in arriving.forever() {
         let mut listeners = LISTENERS.lock();

@@ -168,8 +168,8 @@ fn push_all(shown: &mut Bounded, bytes: &[u8]) -> bool {
     true
 }
 
-/// Removes the user and the password of each URI, which are the text between `://` and `@`. If the end of this text is
-/// doubtful, too much text is removed rather than too little.
+/// Removes the user and the password of each URI: the text between `://` and `@`. If its end is doubtful, the
+/// function removes too much text rather than too little.
 pub fn without_user_info(message: &str) -> String {
     let mut parts = message.split("://");
     let first = parts.next().unwrap_or_default().to_owned();

@@ -136,8 +136,8 @@ impl fmt::Display for Address {
     }
 }
 
-/// Encodes bytes so that `decoded` returns them, and that a shell reads the result as one word. Letters, digits, `-`,
-/// `.`, `_`, `~` and the characters in `plain` stay as they are.
+/// Encodes bytes for a URI; `decoded` returns them again. A shell reads the result as one word. Letters,
+/// digits, `-`, `.`, `_`, `~` and the characters in `plain` stay as they are.
 fn encoded(bytes: &[u8], plain: &[u8]) -> String {
     let is_plain =
         |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || plain.contains(&byte);
@@ -181,7 +181,7 @@ impl Password {
         Self(text.into())
     }
 
-    /// Returns the password's text, which is only for authentication on a connection.
+    /// Returns the password's text. Use it only for authentication on a connection.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -29,13 +29,12 @@ use crate::{clock::SECOND_NS, protocol::RespValue, untrusted};
 
 /// The shortest time between two requests for the topology: 100 ms.
 const GAP: Duration = Duration::from_millis(100);
-/// The longest random time that is added to [`GAP`]. Because of this random time, several load generators do not send
-/// the request at the same time.
+/// A random time of up to this length is added to [`GAP`], so that several load generators do not send the
+/// request at the same time.
 const JITTER: Duration = Duration::from_millis(25);
 /// How often a primary outside a cluster is queried for its replicas: every 3 s.
 const ASK_EVERY: Duration = Duration::from_secs(3);
-/// How long redyno waits for the connection to a node, and for the node's reply, before redyno tries the next node: 1
-/// s.
+/// After this wait for a node's connection or reply, redyno tries the next node: 1 s.
 const LIMIT: Duration = Duration::from_secs(1);
 /// The longest accepted reply: 16 MiB. A reply with 16 384 ranges of one slot each, and two replicas per range, has
 /// about 6 MB.
@@ -52,8 +51,8 @@ const REPLICATION: [&[u8]; 2] = [b"INFO", b"replication"];
 pub struct Cluster {
     shared: Arc<ClusterFollower>,
     /// The last outage of each node. An outage begins with the first refused or lost request of the load, and
-    /// ends when requests for the node's slots succeed again. After a slot has moved, many clients notice the
-    /// move one after the other. All their failures together are one outage.
+    /// ends when requests for the node's slots succeed again. When a slot moves, many clients get a failure
+    /// one after the other. All these failures together are one outage.
     pub load_outages: NodeOutages,
 }
 
@@ -110,7 +109,7 @@ impl Cluster {
         Self::followed(target, topology)
     }
 
-    /// Requests the list of replicas from the primary at `target`, which belongs to no cluster, and keeps the list up
+    /// Requests the list of replicas from the primary at `target`, outside a cluster, and keeps the list up
     /// to date from then on. Blocks for at most twice `limit`.
     ///
     /// # Errors
@@ -227,8 +226,8 @@ impl ClusterFollower {
         }
     }
 
-    /// Waits until the topology may be outdated. Outside a cluster, nothing reports that a replica has come back, so
-    /// the wait ends after 3 s at the latest. Returns false if the cluster was dropped.
+    /// Waits until the topology may be outdated. Outside a cluster, the wait ends after 3 s, because nothing
+    /// reports a replica that has come back. Returns false if the cluster was dropped.
     fn await_stale(&self) -> bool {
         let is_calm = |is_over: &mut bool| !*is_over && !self.is_stale.load(Ordering::Acquire);
         let mut is_over = self.is_over.lock();

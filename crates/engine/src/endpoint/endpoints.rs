@@ -34,8 +34,8 @@ pub struct Target {
     pub tls: Option<Tls>,
     /// The resolver for the server's host name.
     pub resolver: Resolver,
-    /// The counts of redyno's connections without load to the server and to other nodes of its cluster, and of their
-    /// commands.
+    /// Counts redyno's connections without load to the server and to other nodes of its cluster, and the
+    /// commands on these connections.
     pub side_calls: SideCalls,
 }
 

@@ -36,7 +36,7 @@ pub struct GreetingError {
     pub step: GreetingCommand,
     /// The dialect.
     pub dialect: Dialect,
-    /// The server's error message without the password, which some servers repeat.
+    /// The server's error message. Some servers repeat the password in it; redyno removes the password.
     pub reply: String,
     /// The error's meaning.
     pub refusal: GreetingRefusal,
@@ -49,8 +49,9 @@ impl Greeting {
         Self::of(target, introduction(target, Some(name)), false)
     }
 
-    /// Creates the greeting that redis-benchmark sends: only the commands that the options require. The greeting may be
-    /// empty. All commands are sent at once: AUTH, `CLIENT TRACKING on` if `tracks` is true, SELECT, HELLO 3.
+    /// Creates the greeting of redis-benchmark: only the commands that the options require, of AUTH, `CLIENT
+    /// TRACKING on` (if `tracks` is true), SELECT and HELLO 3. The greeting may be empty. All commands are
+    /// sent at once.
     pub fn bare(target: &Target, tracks: bool) -> Self {
         let tracking =
             || (GreetingCommand::Tracking, target.dialect.encode(&[b"CLIENT", b"TRACKING", b"on"]));
@@ -65,7 +66,7 @@ impl Greeting {
         Self::of(target, commands, false)
     }
 
-    /// Counts the commands in this range of steps, which are sent, among redyno's own calls to `target`.
+    /// Counts the commands of these steps, after they were sent, as redyno's own calls to `target`.
     pub(crate) fn count(&self, target: &Target, sent: Range<usize>) {
         let steps = self.steps.iter().skip(sent.start).take(sent.len());
         for name in steps.filter_map(|(step, _)| step.command()) {
@@ -114,8 +115,8 @@ impl Greeting {
         &self.bytes[from..self.steps[i].1]
     }
 
-    /// Interprets reply number `i`, which is an error. Fails if the connection cannot be used without the refused
-    /// command.
+    /// Interprets reply number `i`, if this reply is an error. Fails if the connection cannot be used without
+    /// the refused command.
     fn judge(&self, i: usize, line: &[u8]) -> Result<(), GreetingError> {
         let refusal = self.dialect.refusal(self.steps[i].0, line);
         let step = match self.steps[i].0 {
@@ -173,7 +174,8 @@ impl Greeter {
         greeting.steps[usize::from(self.answered)].0
     }
 
-    /// Processes the next reply to `greeting`, which must not be complete yet. Returns the next step.
+    /// Processes the next reply to `greeting`, and returns the next step. The greeting must not be complete
+    /// yet.
     ///
     /// # Errors
     /// Fails if the reply refuses a command that the connection needs.
@@ -205,14 +207,14 @@ impl Greeter {
 pub const UNREQUESTED_REPLY: &str = "the server sent a reply without a request";
 
 impl GreetingError {
-    /// Creates the error from a message that the server sent without a request, about the connection itself.
+    /// Creates the error from a message about the connection itself, which the server sent without a request.
     pub fn from_unrequested(dialect: Dialect, line: &[u8]) -> Self {
         let (step, reply) = (GreetingCommand::Connection, untrusted::bytes(line));
         Self { step, dialect, reply, refusal: dialect.refusal(step, line) }
     }
 
-    /// Returns the kind under which the error is counted: `maxclients`, or the code of the server's error. memcached's
-    /// errors are counted under the code that Redis sends in the same case, such as `NOAUTH`.
+    /// Returns the kind under which the error is counted: `maxclients`, or the code of the server's error.
+    /// For memcached, it is the code that Redis sends in the same case, such as `NOAUTH`.
     pub fn kind(&self) -> &str {
         match self.refusal {
             GreetingRefusal::TooManyClients => "maxclients",

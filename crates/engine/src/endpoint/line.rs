@@ -13,8 +13,8 @@ use super::{
     unknown_server,
 };
 
-/// The divisor for the reserved time. The last third of the time is reserved to identify a server that does not answer
-/// the TLS handshake.
+/// The last part of the time, divided by this number (a third), is reserved to identify a server that does
+/// not answer the TLS handshake.
 const KEPT_BACK: u32 = 3;
 /// How long to wait for a TLS handshake with a server that closed a plain connection without a reply: 1 s.
 const HELLO_LIMIT: Duration = Duration::from_secs(1);
@@ -78,7 +78,7 @@ impl TimedStream {
         }
     }
 
-    /// Reads once. Returns the number of bytes, which is 0 at the end of the stream, or `None` if no data arrived by
+    /// Reads once. Returns the number of bytes (0 at the end of the stream), or `None` if no data arrived by
     /// `until`.
     pub(super) fn read_once(&mut self, buffer: &mut [u8], until: Instant) -> io::Result<Option<usize>> {
         while Instant::now() < until {
@@ -143,8 +143,8 @@ fn silent(target: &Target, deadline: Instant) -> ReachError {
     }
 }
 
-/// Returns whether the server answers a TLS handshake. The function checks a server that closed a plain connection
-/// without a reply, as OpenSSL does when plain text arrives. No request is sent after the handshake.
+/// Returns whether the server answers a TLS handshake. This is checked if the server closed a plain
+/// connection without a reply, because a server with TLS does so. No request is sent after the handshake.
 pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
     let deadline = deadline.min(Instant::now() + HELLO_LIMIT);
     let settings = TlsSettings { trust: Trust::Anybody, ..TlsSettings::default() };

@@ -61,7 +61,7 @@ pub fn cluster_of(target: &Target, limit: Duration) -> Result<Option<Cluster>, C
     is_in_cluster.then(|| Cluster::find(target, limit)).transpose()
 }
 
-/// A connection to a server, which sends queries about the related servers.
+/// A connection for queries to a server about its related servers.
 struct NeighbourQuery {
     talk: Talk,
     limit: Duration,

@@ -32,7 +32,7 @@ impl NodeOutage {
 #[derive(Debug, Clone, Default)]
 pub struct NodeOutages {
     last: Arc<Mutex<Vec<Option<NodeOutage>>>>,
-    /// The time after the end of an outage within which a lost request still belongs to the outage, in ns.
+    /// A request that is lost within this time after the end of an outage still belongs to the outage. In ns.
     apart_ns: u64,
 }
 

@@ -35,8 +35,9 @@ pub fn reach(target: &Target, timeout: Duration) -> Result<(), ReachError> {
     talk(target, None, timeout).map(drop)
 }
 
-/// Connects to `target`, and authenticates with the target's credentials. `name` is the client name of the connection
-/// in CLIENT LIST, which keeps sessions of redyno from counting it among the clients of other programs.
+/// Connects to `target`, and authenticates with the target's credentials. `name` is the client name of the
+/// connection in CLIENT LIST. By this name, a session of redyno does not count the connection as a client of
+/// another program.
 ///
 /// Blocks for at most `timeout`.
 ///

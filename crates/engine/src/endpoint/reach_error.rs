@@ -273,8 +273,8 @@ impl ReachError {
         )
     }
 
-    /// Returns whether a later attempt with the same command line may succeed, because the server may start, recover or
-    /// finish loading. Other errors are permanent.
+    /// Returns whether a later attempt with the same command line may succeed: the server may start, recover
+    /// or finish loading. Other errors are permanent.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,

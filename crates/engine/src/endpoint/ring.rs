@@ -13,7 +13,7 @@ use super::{Address, Target};
 
 /// The number of MD5 digests per server. Each digest gives four points on the ring.
 const DIGESTS: usize = 40;
-/// The default port of memcached, which libmemcached leaves out of the hashed address.
+/// The default port of memcached. libmemcached leaves this port out of the hashed address.
 const UNWRITTEN_PORT: u16 = 11_211;
 /// The largest number of servers on a ring. The number is limited because each arc (the part of the ring
 /// between two neighbouring points) has a 16-bit number.

@@ -120,9 +120,9 @@ impl Service {
             .ok_or_else(late)
     }
 
-    /// Queries all Sentinels about the service for at most `limit`. Among the answers that arrive in time, returns the
-    /// answer that reports the latest failover. What the Sentinels report about the primary is added to `state`, also
-    /// if their answers arrive later.
+    /// Queries all Sentinels about the service for at most `limit`. Returns the answer that reports the
+    /// latest failover. The state of the primary that the Sentinels report is added to `state`, also from
+    /// late answers.
     ///
     /// # Errors
     /// Fails if no Sentinel names the primary. The error contains the message of one of the Sentinels.

@@ -12,9 +12,9 @@ use crate::untrusted;
 /// The largest number of servers whose calls are counted.
 const MOST_SERVERS: usize = 1024;
 
-/// The open connections of probes, of the control plane and of all other [`Talk`](super::Talk)s, and the commands
-/// that `Talk`s have sent, by server. Clones share their counts. Any two values compare as equal, so that two
-/// targets which differ only in these counts are the same target.
+/// The open connections of probes, of the control plane and of all other [`Talk`](super::Talk)s, and the
+/// commands that `Talk`s have sent, by server. Clones share their counts. Two values are always equal, so two
+/// targets are the same even if these counts differ.
 #[derive(Debug, Clone, Default)]
 pub struct SideCalls(Arc<Mutex<SideCounts>>);
 

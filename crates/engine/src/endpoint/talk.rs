@@ -17,8 +17,8 @@ use super::{
 };
 use crate::protocol::{ProtocolError, Reply, Skipper};
 
-/// The longest accepted reply, in bytes, before authentication. A reply to HELLO has a few hundred bytes, or a few
-/// thousand if the server has many modules.
+/// The longest accepted reply before authentication, in bytes. A reply to HELLO has a few hundred bytes, or a
+/// few thousand if the server has many modules.
 const LONGEST_OF_ANYBODY: usize = 64 * 1024;
 
 /// The size of one read.
@@ -30,8 +30,8 @@ pub struct Talk {
     pub(super) target: Target,
     skipper: Skipper,
     unsent: Vec<u8>,
-    /// The error of a failed write. A server that rejects clients sends its reason before it disconnects, and this
-    /// reason is reported instead of the error.
+    /// The error of a failed write. If a server rejects a client, it sends the reason before it disconnects.
+    /// Then redyno reports this reason instead of the error.
     pub(super) failed: Option<io::Error>,
     /// The bytes of the reply in progress, and how many of them were parsed.
     pub(super) received: Vec<u8>,
@@ -71,8 +71,7 @@ impl Talk {
         Self { longest, skipper: self.skipper.bounded(), ..self }
     }
 
-    /// Returns the same connection, which now expects replies with bodies: those to all HTTP requests except
-    /// HEAD.
+    /// Makes the connection expect replies with bodies. All HTTP requests except HEAD have such replies.
     #[must_use]
     pub fn with_bodies(self) -> Self {
         Self { has_bodies: true, ..self }

@@ -26,7 +26,7 @@ const MOST_ADDRESSES: usize = 4 * MOST_NODES;
 /// The entry of a slot without an owner.
 const NOBODY: u16 = u16::MAX;
 
-/// The number of a node, from 0, which stays the same for the whole session.
+/// The number of a node, from 0. It stays the same for the whole session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeNumber(u16);
 
@@ -128,9 +128,9 @@ impl Default for Topology {
 
 impl Topology {
     /// Parses the first topology of a session from the CLUSTER SLOTS reply of the server at `asked`. The
-    /// server at `asked` gets the number 0. The server is recognised by its identifier `id` in the cluster,
-    /// because the cluster may know the server by another address. A server without a slot, or with an
-    /// unknown identifier, has the address `asked`.
+    /// server at `asked` gets the number 0. redyno recognises this server by its identifier `id`, because the
+    /// cluster may know it by another address. If the server has no slot or an unknown identifier, its
+    /// address is `asked`.
     ///
     /// # Errors
     /// Fails if the reply is not a topology, or has too many nodes.
@@ -324,9 +324,9 @@ impl SlotsReply {
     }
 }
 
-/// Returns the address of a node that a server names as `host` and `port`. An empty host or `?` means the host of the
-/// server itself, which is the host in `asked`. Returns `None` if this host is unknown because redyno is connected
-/// through a unix socket.
+/// Returns the address of a node that the server at `asked` names as `host` and `port`. An empty host or `?`
+/// means the host of this server. Returns `None` if its host is unknown, because redyno is connected through
+/// a unix socket.
 pub fn node_address(host: &[u8], port: u16, asked: &Address) -> Option<Address> {
     let host = std::str::from_utf8(host).ok()?.trim_start_matches('[').trim_end_matches(']');
     match (host, asked) {

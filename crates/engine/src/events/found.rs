@@ -12,7 +12,7 @@ use crate::units;
 pub struct SearchResult {
     /// The knob.
     pub knob: String,
-    /// The value of the knob that the search found, which is the same as `lower`.
+    /// The value of the knob that the search found. It is the same as `lower`.
     pub value: u64,
     /// Lower bound: the highest tested value of the knob at which the limit is kept.
     pub lower: u64,
@@ -92,8 +92,8 @@ impl fmt::Display for SweptStep {
     }
 }
 
-/// The step with the most throughput in a sweep. If the sweep has a limit, only the steps at which the limit
-/// is kept are compared.
+/// The step with the most throughput in a sweep. If the sweep has a limit, only the steps within the limit
+/// are compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweepBest {
     /// The knob.

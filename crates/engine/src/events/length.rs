@@ -46,8 +46,8 @@ impl EventKind {
         }
     }
 
-    /// Returns true if the event has a length, and the time of the event is the beginning of the activity.
-    /// For all other events with a length, the time of the event is the end of the activity.
+    /// Returns whether the time of the event is the beginning of its activity. For all other events with a
+    /// length, it is the end.
     pub fn is_dated_by_its_beginning(&self) -> bool {
         matches!(self, Stalled { .. })
     }

@@ -7,7 +7,8 @@ pub struct GaugeSpec {
     pub name: &'static str,
     /// The gauge's panel.
     pub group: GaugeGroup,
-    /// The gauge's name in its panel. The name is empty if the panel shows the gauge only as a part of another gauge.
+    /// The gauge's name in its panel. It is empty if the panel shows the gauge only as a part of another
+    /// gauge.
     pub label: &'static str,
     /// The gauge's unit.
     pub unit: GaugeUnit,

@@ -8,8 +8,8 @@ use super::Gauge;
 /// A mebibyte.
 const MIB: f64 = 1_048_576.0;
 
-/// The watched gauges: the smallest shift that can matter, in the gauge's unit, and the gauge's name in a
-/// sentence. A gauge that counts events is watched as a rate per second.
+/// The watched gauges. Each has the smallest shift that can matter, in its unit, and its name in a sentence.
+/// A gauge that counts events is watched as a rate per second.
 const WATCHED: [(Gauge, f64, &str); 54] = [
     // A fifth of a core: less does not make a server slow.
     (Gauge::Cpu, 0.2, "the server's CPU"),
@@ -81,8 +81,8 @@ impl Gauge {
         WATCHED.iter().map(|(gauge, ..)| *gauge)
     }
 
-    /// Returns the size of the smallest shift (a change that lasts) of the gauge that is reported, in the
-    /// gauge's unit. Returns `None` if shifts of the gauge are never reported.
+    /// Returns the smallest shift (a change that lasts) that redyno reports for this gauge, in its unit.
+    /// Returns `None` if redyno never reports shifts of this gauge.
     pub fn smallest_shift(self) -> Option<f64> {
         self.watched().map(|(_, least, _)| *least)
     }

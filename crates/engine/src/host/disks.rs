@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{sample_builder::SampleBuilder, tree::Tree};
 use crate::gauge::Gauge;
 
-/// The beginnings of the names of devices that are not disks, such as files, memory and CD drives.
+/// Devices whose names begin like this are not disks, but files, memory or CD drives.
 const NO_DISKS: [&str; 5] = ["loop", "ram", "zram", "sr", "fd"];
 
 /// The last readings of all disks, by name.

@@ -74,15 +74,15 @@ impl LocalServer {
         }
     }
 
-    /// Sets the number of `servers` whose sockets are read. Their sockets are then read less often, so that
-    /// all readings together use no more CPU time than those of a single server.
+    /// Sets the number of `servers` on this machine. With more servers, the sockets of each are read less
+    /// often, so that all readings together use no more CPU time than those of a single server.
     pub fn set_sharers(&mut self, servers: u64) {
         self.pace.set_sharers(servers);
     }
 
     /// Returns a sample at `at_ns`: the figures of the machine and those of the server. `pid` is the process
     /// ID that the server reports. `processes` contains the samples of other servers' processes at this
-    /// moment, by process ID, so that a process that several servers share is read only once.
+    /// moment, by process ID. So if several servers share a process, it is read only once.
     pub fn sample(
         &mut self,
         at_ns: u64,

@@ -37,9 +37,10 @@ pub use sampler::Sampler;
 /// Makes the allocator request each block of 32 KiB or more from the operating system, and return the block as soon as
 /// it is freed. Also makes all threads share two areas for smaller blocks.
 ///
-/// At every tick, a session allocates and frees latency distributions of tens of kilobytes, and keeps only small parts.
-/// By default, glibc places these small parts where large blocks were freed, which fragments the memory. After eight
-/// hours, a third of the memory was unused. Other C libraries place large blocks separately by default.
+/// At every tick, a session allocates and frees latency distributions of tens of kilobytes, and keeps only
+/// small parts. By default, glibc places these small parts into the gaps of freed large blocks. This
+/// fragments the memory: after eight hours, a third of it was unused. Other C libraries place large blocks
+/// separately.
 ///
 /// By default, glibc has eight areas for each core, and each area keeps its own free memory: 15 MB with a hundred
 /// nodes. The threads of the load do not allocate while they measure.

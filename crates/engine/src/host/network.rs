@@ -49,8 +49,8 @@ impl Interfaces {
     }
 }
 
-/// Returns the speed of an interface in bytes per second; `None` if the kernel does not know it, and for interfaces
-/// without a device, because the kernel reports an invented speed for those.
+/// Returns the speed of an interface in bytes per second, or `None` if the kernel does not know it. Also
+/// returns `None` for an interface without a device, because the kernel invents its speed.
 fn speed(name: &str, tree: &Tree) -> Option<f64> {
     let folder = format!("sys/class/net/{name}");
     let mbit = tree.read(&format!("{folder}/speed")).ok()?.trim().parse::<f64>().ok();
@@ -76,7 +76,7 @@ fn interfaces(text: &str, tree: &Tree) -> Vec<(String, [f64; 4])> {
     interfaces
 }
 
-/// Returns a counter of a file that has a line of names and a line of numbers for each protocol.
+/// Returns a counter of a file with two lines for each protocol: names, and numbers.
 fn counter(text: &str, protocol: &str, name: &str) -> Option<f64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(protocol));
     let (names, numbers) = (lines.next()?, lines.next()?);

@@ -23,8 +23,8 @@ pub struct Lap {
     pub length_ns: u64,
     /// The CPU time in ns, user and system together.
     pub cpu_ns: u64,
-    /// How long the thread was ready to run but waited for a core, in ns. The value is `None` on systems that do not
-    /// report this delay, which are all systems except Linux with scheduler statistics.
+    /// How long the thread was ready to run but waited for a core, in ns. Only Linux with scheduler
+    /// statistics reports this delay; otherwise the value is `None`.
     pub run_delay_ns: Option<u64>,
     /// The core on which the thread runs at the end. The value is `None` on all systems except Linux.
     pub core: Option<u16>,
@@ -40,8 +40,7 @@ pub struct OwnThread {
 }
 
 impl OwnThread {
-    /// Starts to measure the calling thread. The first lap, which is the time until the next query, begins
-    /// now.
+    /// Starts to measure the calling thread. The first lap (the time until the next query) begins now.
     pub fn current() -> Self {
         let (queue, since) = (RunQueue::of_this_thread(), Instant::now());
         Self { since, cpu_ns: cpu_ns(), run_delay_ns: queue.delay_ns(), queue }

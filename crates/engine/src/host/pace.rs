@@ -25,7 +25,7 @@ impl ReadingSchedule {
         Self { every_ns, due_ns: 0, began_cpu_ns: 0, sharers: 1, cost_ns: 0 }
     }
 
-    /// Sets the number of schedules that together may use as much CPU time as one schedule alone.
+    /// Sets the number of schedules that share the CPU time of one schedule.
     pub(super) fn set_sharers(&mut self, sharers: u64) {
         self.sharers = sharers.max(1);
     }

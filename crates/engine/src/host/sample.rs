@@ -9,7 +9,8 @@ use crate::gauge::Gauges;
 /// A sample: the figures of this machine since the previous sample.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostSample {
-    /// The time since the previous sample, in seconds, or `None` for the first sample, which has no rates and shares.
+    /// The time since the previous sample, in seconds, or `None` for the first sample. The first sample has
+    /// no rates and shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_s: Option<f64>,
     /// The gauges (sampled figures) of the machine and of the server's process. Rates are per second.

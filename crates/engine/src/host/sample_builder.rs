@@ -43,9 +43,9 @@ impl<'a> SampleBuilder<'a> {
         self.level(gauge, rate.map(|(added, passed_s)| added / passed_s));
     }
 
-    /// Sets a gauge to the increase of `counter_s`, in seconds, divided by the time since the previous
-    /// sample. The share is limited to 1. The quotient can be above 1, because the counter and redyno's clock
-    /// are not read at the same moment, or because the counter adds up the times of several cores.
+    /// Sets a gauge to a share: the increase of `counter_s`, in seconds, divided by the time since the
+    /// previous sample. The share is at most 1. The quotient can be larger, because the counter and redyno's
+    /// clock are not read at the same moment, or because the counter adds up the times of several cores.
     pub(super) fn share(&mut self, gauge: Gauge, counter_s: Option<f64>) {
         self.rate(gauge, counter_s);
         let share = self.sample.gauges[gauge].map(|share| share.min(1.0));

@@ -57,8 +57,8 @@ impl ThreadTimes {
 
     /// Returns the increase since `before`, which was read `passed_s` seconds earlier.
     ///
-    /// The kernel counts a delay only when the delay ends. A thread that is ready at both readings, and got
-    /// no core between them, has waited all the time. To fall asleep, the thread would have needed a core.
+    /// The kernel counts a delay only when it ends. If a thread is ready at both readings and got no core
+    /// between them, it has waited all the time: to fall asleep, it would have needed a core.
     fn since(self, before: Self, passed_s: f64) -> Self {
         let added = |now: f64, then: f64| (now - then).max(0.0);
         let cpu_s = added(self.cpu_s, before.cpu_s);

@@ -50,8 +50,8 @@ impl Pressures {
     }
 }
 
-/// Returns the time in seconds for which CPU limits have stopped the process `pid`, which may be `self` for redyno. The
-/// time is summed over the cgroup of the process, all outer cgroups, and all cores.
+/// Returns how long CPU limits have stopped the process `pid`, in seconds. `self` means redyno. The time is
+/// the sum over the cgroup of the process, all outer cgroups, and all cores.
 ///
 /// # Errors
 /// Returns the cause, in words, if the time is unknown.

@@ -48,8 +48,7 @@ pub enum DecodeError {
     Figures(&'static str),
 }
 
-/// From this number of bytes on, only Huffman codes are used: repeated counts are too rare for back
-/// references.
+/// The smallest number of bytes without back references. Repeated counts are then too rare.
 const SELDOM_REPEATED: usize = 256;
 /// The number of bytes that share a table of Huffman codes. Separate tables save space because the counts in the middle
 /// of a distribution differ from the counts in its tail.

@@ -44,7 +44,7 @@ pub struct Ciphers {
 
 impl Ciphers {
     /// Offers only the suites in `names` for TLS 1.2. Colons separate the names. As in OpenSSL, `DEFAULT`,
-    /// `ALL` and `HIGH` stand for all supported suites, and `-` or `!` before a name removes the suite.
+    /// `ALL` and `HIGH` mean all supported suites, and `-` or `!` before a name removes the suite.
     ///
     /// # Errors
     /// Fails if a name is unknown; the error contains the name.

@@ -19,7 +19,7 @@ pub enum TlsFailure {
          trust any server with --insecure"
     )]
     UnknownIssuer,
-    /// A CA that is not trusted has signed the certificate, and a trusted CA has the same name.
+    /// An untrusted CA has signed the certificate, and a trusted CA has the same name.
     #[error(
         "a CA trusted here has the same name as the CA that signed the server's certificate, but is a different \
          one; name the server's CA with --cacert FILE, or trust any server with --insecure"

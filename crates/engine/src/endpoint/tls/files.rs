@@ -159,8 +159,8 @@ fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
     bounded(path).map_err(|error| TlsError::unreadable(option, path, &error))
 }
 
-/// Reads a file, or a pipe such as a shell creates for `<(command)`. Fails for a device that never ends, and for a pipe
-/// into which nothing writes.
+/// Reads a file, or a pipe such as `<(command)` in a shell. Fails for a device without an end, and for a pipe
+/// without a writer.
 fn bounded(path: &Path) -> io::Result<Vec<u8>> {
     // Without O_NONBLOCK, opening a pipe would wait for a writer.
     let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;

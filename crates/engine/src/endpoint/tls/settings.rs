@@ -35,11 +35,11 @@ pub struct TlsSettings {
     pub trust: Trust,
     /// The client certificate.
     pub client: Option<ClientCertificate>,
-    /// The name that is sent to the server (SNI) and that the server's certificate must contain. By default, this is
-    /// the host of the address.
+    /// The server name, by default the host of the address. redyno sends it to the server (SNI), and the
+    /// server's certificate must contain it.
     pub server_name: Option<String>,
-    /// Whether a trusted CA's signature is enough. If so, the name in the certificate is not checked, and a name is
-    /// sent to the server only if `server_name` gives one.
+    /// Whether a trusted CA's signature is enough. Then redyno does not check the name in the certificate,
+    /// and sends a name to the server only if `server_name` is set.
     pub ca_only: bool,
     /// The cipher suites that are offered to the server.
     pub ciphers: Ciphers,

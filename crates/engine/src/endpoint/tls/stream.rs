@@ -110,8 +110,8 @@ impl<S: Read + Write> TlsStream<S> {
         self.push_records().map_err(|error| self.last_words(error))
     }
 
-    /// Reads the server's last TLS alert after a failed write. A server that refuses a client sends the reason and
-    /// disconnects, and this reason is a better error than that of the write.
+    /// Reads the server's last TLS alert after a failed write. If a server refuses a client, it sends the
+    /// reason and disconnects. This reason is more useful than the error of the write.
     fn last_words(&mut self, error: io::Error) -> io::Error {
         let mut taken = 0;
         while taken <= IN_VAIN {
@@ -183,9 +183,9 @@ impl<S: Read + Write> TlsStream<S> {
 }
 
 impl<S: Read + Write> Read for TlsStream<S> {
-    /// Reads plaintext in the same way as from a plain non-blocking socket. After a read that does not fill `buffer`,
-    /// the socket is empty and no plaintext is left. There is one exception: if the server sends many records without
-    /// data, the read ends early, so that the caller can check the time.
+    /// Reads plaintext in the same way as from a plain non-blocking socket. If the read does not fill
+    /// `buffer`, the socket is empty and no plaintext is left. The only exception: if the server sends many
+    /// records without data, the read ends early, so that the caller can check the time.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         if let Some(error) = self.failed.take() {

@@ -20,8 +20,8 @@ use rustls::{
 
 use super::{TlsError, files::certificates};
 
-/// Loads the CA certificates that the system trusts. Certificates that cannot be parsed are skipped, as in
-/// every TLS library, because systems have certificates of all ages.
+/// Loads the CA certificates that the system trusts. Invalid certificates are skipped, as in every TLS
+/// library, because some systems have very old certificates.
 pub(super) fn system() -> Result<RootCertStore, TlsError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
