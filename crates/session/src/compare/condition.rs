@@ -268,9 +268,9 @@ impl Condition {
         }
     }
 
-    /// Returns the condition if the new side of a comparison meets it. If the verdict is *no difference*, a
-    /// change of 0 must also meet a condition on a change. If several runs meet a condition on a value, a run
-    /// that certainly meets it takes precedence.
+    /// Returns the condition if the new side of a comparison meets it. For a condition on a change: if the
+    /// verdict is *no difference*, a change of 0 must meet it as well. For a condition on a value: if several
+    /// runs meet it, a run that certainly meets it comes first.
     pub fn of_runs(&self, base: &[Run], new: &[Run]) -> Option<MetCondition> {
         let Bound::Change(_) = self.bound else {
             let met = new.iter().filter_map(|run| self.of_row(&run.row(), run.is_open()));

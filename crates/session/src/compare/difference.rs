@@ -9,16 +9,15 @@ use crate::{
     units,
 };
 
-/// One figure of two sides (the two measurements that are compared), and the difference between its two
-/// values.
+/// One figure of the two compared measurements (sides), and the difference between its two values.
 #[derive(Debug, Clone)]
 pub struct Difference {
     /// The name of the operation; `None` for all operations together.
     pub operation: Option<String>,
     /// The figure.
     pub figure: Figure,
-    /// The values of both sides. If a side has several runs, its value is the largest value of the runs for
-    /// maxima, the sum for errors and lost messages, the mean for gauges, and the geometric mean otherwise.
+    /// The values of both sides. The value of several runs is the geometric mean. There are three exceptions:
+    /// the largest value for maxima, the sum for errors and lost messages, and the mean for gauges.
     pub values: [Option<f64>; 2],
     /// The change from the first to the second value, as a share of the first: 0.1 is +10 %.
     pub change: Option<f64>,

@@ -35,8 +35,9 @@ pub struct Finding {
     pub is_brief: bool,
     /// Whether the status line shows the finding although it is a note.
     pub is_news: bool,
-    /// The share of time, from 0 to 1, in which the cause kept the server's main thread from serving other requests; 0
-    /// if unknown. Of equally severe findings, the finding with the largest share is the most important.
+    /// The share of time in which the cause kept the server's main thread from serving other requests, from 0
+    /// to 1; 0 if unknown. If findings are equally severe, the one with the largest share is the most
+    /// important.
     pub explains: f64,
     /// The start of the finding, in seconds of the session.
     pub since_s: f64,

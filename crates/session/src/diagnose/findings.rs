@@ -128,9 +128,9 @@ impl Findings {
         TimeSpent::of(&self.now)
     }
 
-    /// Takes a record of another node of the session. If this target is the first node, these records serve
-    /// to compare it with the other nodes. For any other node, only the segments count, which contain the
-    /// settings of the load.
+    /// Takes a record of another node of the session. The first node is compared with the other nodes by
+    /// these records. For any other node, only the segments count, because they contain the settings of the
+    /// load.
     pub fn push_other(&mut self, record: &Record) {
         self.now.push_other(record);
         self.watches.iter_mut().for_each(|watch| watch.rule.push_other(record));
@@ -244,8 +244,8 @@ pub fn of_segment(segment: &Segment, total: &Interval, session: Option<&SessionS
     of(&Measurements { segment: Some(segment), total, session })
 }
 
-/// Returns the findings of all segments of a session. Each finding has the text from the first segment that has the
-/// finding, and the numbers of all segments that have the finding.
+/// Returns the findings of all segments of a session. Each finding has its text from the first of its
+/// segments, and the numbers of all its segments.
 pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
     let mut found: Vec<(Finding, String)> = Vec::new();
     for segment in timeline.segments.iter() {

@@ -42,7 +42,8 @@ pub struct TimeSpent {
     pub waits_us: f64,
     /// The execution in the server; `None` if the server does not report it.
     pub execution_us: Option<f64>,
-    /// The possible error of `wire_us` and of `waits_us`: a part of one of these times may belong to the other time.
+    /// The possible error of `wire_us` and of `waits_us`: time of this length may belong to the other of the
+    /// two.
     pub error_us: f64,
     /// The mean number of requests that are sent and unanswered, by Little's law: the rate times the mean time without
     /// the delay before sending. `None` without load.

@@ -136,8 +136,8 @@ impl Curve {
         Self { dimension, points: Vec::new() }
     }
 
-    /// Returns the curve of a session. The points come from the segments under load in which the dimension
-    /// has a value. Warm-ups, the disturbed trials of a search and its pauses are left out.
+    /// Returns the curve of a session. Its points come from the segments under load in which the dimension
+    /// has a value. Warm-ups, and a search's disturbed trials and pauses, are left out.
     pub fn of_segments<'a>(dimension: Dimension, segments: impl Iterator<Item = &'a SegmentTotal>) -> Self {
         let mut curve = Self::new(dimension);
         for (value, others, segment) in valued(dimension, segments.collect()) {
@@ -198,9 +198,9 @@ impl Curve {
         lines
     }
 
-    /// Returns the point with the highest throughput. If there is a limit, only points that keep this limit
-    /// are considered. If several points have the same throughput, the point with the lowest value is
-    /// returned. Returns `None` if no request was answered.
+    /// Returns the point with the highest throughput; if there is a limit, among the points that keep it. If
+    /// several points have the same throughput, returns the one with the lowest value. Returns `None` if no
+    /// request was answered.
     pub fn best(&self, limit: Option<&Limit>) -> Option<&CurvePoint> {
         let answered = self.points.iter().filter(|point| point.measured.ops > 0);
         let holding = answered.filter(|point| limit.is_none_or(|limit| point.holds(limit)));

@@ -14,7 +14,8 @@ use crate::{
 pub enum Dimension {
     /// A knob.
     Knob(Knob),
-    /// `reconnect`, `think` or `session-length`. The values of the two latter are fixed lengths, in µs; 0 is `none`.
+    /// `reconnect`, `think` or `session-length`. The values of `think` and `session-length` are fixed
+    /// lengths, in µs; 0 is `none`.
     Setting(Adjustable),
     /// A parameter of the server.
     Parameter(&'static Parameter),

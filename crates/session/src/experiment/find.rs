@@ -117,16 +117,16 @@ impl Find {
         }
     }
 
-    /// Returns two rates: the highest at which the limit is certainly kept, and the lowest at which it is
-    /// certainly not kept. A rate that is not known yet is `None`.
+    /// Returns two rates: the highest rate that certainly keeps the limit, and the lowest rate that certainly
+    /// does not. A rate that is not known yet is `None`.
     pub fn bounds(&self) -> (Option<u32>, Option<u32>) {
         let rate = |seen: Option<&crate::stats::search::Trials>| seen.map(|seen| seen.load as u32);
         let search = self.search.as_ref();
         (rate(search.and_then(Search::lower)), rate(search.and_then(Search::upper)))
     }
 
-    /// Returns the present estimates of two rates: the highest at which the limit is kept, and the lowest at
-    /// which it is not kept.
+    /// Returns the present estimates of two rates: the highest rate that keeps the limit, and the lowest rate
+    /// that does not.
     pub fn narrowing(&self) -> (Option<u32>, Option<u32>) {
         let (lower, upper) = self.search.as_ref().map_or((None, None), Search::near);
         (lower.map(|load| load as u32), upper.map(|load| load as u32))

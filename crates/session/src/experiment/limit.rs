@@ -95,9 +95,9 @@ impl Limit {
         })
     }
 
-    /// Returns those latencies of a measurement that are compared with the limit. For a limit on receivers,
-    /// these are the receivers' times, or `None` without receivers. Otherwise, these are the response times
-    /// of an open loop, or the service times of a closed loop.
+    /// Returns the latencies of a measurement that the limit is about. For a limit on receivers, these are
+    /// the receivers' times, or `None` without receivers. Otherwise, these are the response times of an open
+    /// loop, or the service times of a closed loop.
     pub fn latency<'a>(&self, measured: &'a Interval) -> Option<&'a Latency> {
         match self.received {
             Some(name) => {

@@ -97,10 +97,9 @@ enum SettingState {
     /// The setting is not in force yet.
     #[default]
     Awaited,
-    /// The setting was already in force at the time of the request, but this has not been reported to the
-    /// experiment yet.
+    /// The setting was already in force when it was requested, but the experiment does not know this yet.
     Found,
-    /// The setting is in force, and this has been reported to the experiment.
+    /// The setting is in force, and the experiment knows this.
     Held,
 }
 

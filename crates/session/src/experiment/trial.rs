@@ -44,7 +44,7 @@ pub(super) enum TrialOutcome {
 pub(super) enum Disturbance {
     /// No request succeeded.
     Silence,
-    /// Too few requests were answered, but only in this number of parts.
+    /// In this number of parts, too few requests were answered. In all other parts, enough were answered.
     ShortFor(usize),
     /// The throughput of the best part exceeded the mean throughput by this share.
     Uneven(f64),

@@ -34,7 +34,8 @@ pub struct Terms {
     pub run: String,
     /// The prefix of the user's keys, if the load uses these keys instead of keys of the run.
     pub prefix: Option<String>,
-    /// The servers as URIs without user and password: the target, or nodes of a cluster, or all servers of a ring.
+    /// The servers as URIs without user and password: the target, nodes of a cluster, or all servers that
+    /// share the keys by consistent hash.
     pub targets: Vec<String>,
     /// Whether the load uses RESP3. The URIs in `targets` do not show this.
     pub has_resp3: bool,

@@ -8,8 +8,8 @@ use std::{
 
 use super::ServerError;
 
-/// The answer to an order, which arrives later. A screen polls the answer ([`wait`](Self::wait) with a time
-/// limit of zero); a headless session waits for the answer.
+/// The answer to an order. It arrives later: a screen polls for it ([`wait`](Self::wait) with a time limit of
+/// zero), and a session without a screen waits for it.
 #[derive(Debug)]
 pub struct Answer<T> {
     answer: Receiver<Result<T, ServerError>>,

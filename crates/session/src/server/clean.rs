@@ -32,7 +32,7 @@ pub(super) const SCAN_COUNT: u64 = 1000;
 /// The largest number of keys in one command.
 pub(super) const CHUNK: usize = 500;
 
-/// A removal in progress. The removal continues when this handle is dropped; [`stop`](Self::stop) ends the removal
+/// A removal of keys in progress. It continues when this handle is dropped. [`stop`](Self::stop) ends it
 /// early.
 #[derive(Debug)]
 pub struct Cleaning {
@@ -59,8 +59,8 @@ pub struct CleaningResult {
     pub removed: u64,
     /// The duration of the removal.
     pub took: Duration,
-    /// Whether all key names or keys were checked. `false` means that the removal was stopped: an unknown
-    /// number of keys remains. The markers then remain too, so that a later removal finds the keys.
+    /// Whether all keys were checked. `false` means that the removal was stopped and an unknown number of
+    /// keys remains. Then the markers remain too, so that a later removal finds the keys.
     pub complete: bool,
 }
 

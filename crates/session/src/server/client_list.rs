@@ -29,9 +29,9 @@ pub struct ConnectedClients {
     pub since_s: Option<f64>,
     /// The ten largest groups of clients with the same host, name and library.
     pub groups: Vec<ClientGroup>,
-    /// At most 20 clients. The clients with the most output memory, unread requests, commands, traffic or memory come
-    /// first, then the clients that connected or were active most recently. Redyno's own connections only fill free
-    /// rows.
+    /// At most 20 clients. First come the clients with the most output memory, unread requests, commands,
+    /// traffic or memory. Then come the clients that connected or were active most recently. redyno's own
+    /// connections only fill free rows.
     pub rows: Vec<ClientRow>,
 }
 

@@ -43,11 +43,11 @@ const CLUSTERS: &str = "cluster";
 const SETUPS: &str = "scripts, functions or indexes that a setup could make";
 
 /// The control plane of one target. Dropping this handle ends the control plane at once, even if the server
-/// hangs. Orders that were not carried out by then fail with [`ServerError::Stopped`].
+/// hangs. Waiting orders then fail with [`ServerError::Stopped`].
 ///
-/// Orders never block. The answer to an order arrives within some seconds; a removal of keys may take longer. While the
-/// server cannot be reached, orders are refused with the cause. An order that is sent during the first attempt to
-/// connect waits for the result of that attempt.
+/// Orders never block. The answer to an order arrives within some seconds; a removal of keys may take longer.
+/// While the server cannot be reached, orders are refused with the cause. During the first attempt to
+/// connect, orders wait for its result.
 #[derive(Debug)]
 pub struct Control {
     orders: mpsc::UnboundedSender<ControlOrder>,
@@ -95,7 +95,7 @@ impl Control {
         Self::beside(None, target, clock, every, news)
     }
 
-    /// Works like [`start`](Self::start), but uses the thread of `other` if there is another control plane.
+    /// Works like [`start`](Self::start). If there is another control plane, `other`, both share its thread.
     ///
     /// # Errors
     /// The errors are the same as for [`start`](Self::start).
@@ -150,8 +150,8 @@ impl Control {
         self.survey_for(BTreeSet::new(), false)
     }
 
-    /// Surveys the server, and checks whether the server has the `commands`. If `notifies` is true, also checks which
-    /// keyspace notifications the server publishes.
+    /// Surveys the server, and checks whether it has the `commands`. If `notifies` is true, also checks which
+    /// keyspace notifications it publishes.
     pub fn survey_for(&self, commands: BTreeSet<String>, notifies: bool) -> Answer<Survey> {
         let act = async move |OrderContext { wire, target, .. }: OrderContext| match wire {
             CommandSender::Redis(wire) => survey::survey(&wire, &target, (commands, notifies)).await,
@@ -161,10 +161,9 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Writes the changes in `ledger`, which the session has to undo, to the run's marker (a key on the
-    /// server). From then on, each poll checks the marker, and writes the marker again if it was lost. The
-    /// caller must wait for the answer before the load writes its first key. On memcached, no marker is
-    /// written.
+    /// Writes the changes in `ledger` to the run's marker (a key on the server). The session must undo these
+    /// changes. From now on, each poll checks the marker, and writes it again if it was lost. The caller must
+    /// wait for the answer before the load writes its first key. On memcached, no marker is written.
     pub fn mark(&self, ledger: &Ledger) -> Answer<()> {
         let noted = ledger.clone();
         let act = async move |means: OrderContext| match means.wire {
@@ -174,9 +173,9 @@ impl Control {
         self.order(act, |order| order.noting(ledger))
     }
 
-    /// Finds the markers of sessions that kept their keys, or that were killed before they could clean up. While any
-    /// load of redyno is connected, no markers are returned. While another session is connected, markers of sessions
-    /// that changed the server are not returned. Writes nothing.
+    /// Finds the markers of sessions that kept their keys, or were killed before they could clean up. While a
+    /// load of redyno is connected, returns no markers. While another session is connected, leaves out the
+    /// markers of sessions that changed the server. Writes nothing.
     pub fn find_leftovers(&self) -> Answer<Vec<Marker>> {
         let act = async |OrderContext { wire, target, .. }: OrderContext| match wire {
             CommandSender::Redis(wire) => survey::leftovers(&wire, &target).await,
@@ -185,9 +184,9 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// In all other databases, finds the markers with changes that concern the whole server. These changes
-    /// are parameters that a session has set, and objects that a setup has created. For HTTP, finds the
-    /// Elasticsearch indices with the names of runs. Writes nothing.
+    /// Finds the markers in all other databases, if their changes concern the whole server: parameters that a
+    /// session has set, and objects that a setup has created. For HTTP, finds the Elasticsearch indices with
+    /// the names of runs. Writes nothing.
     pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
         let act = async |OrderContext { wire, target, .. }: OrderContext| match wire {
             CommandSender::Redis(wire) => registry::elsewhere(&wire, &target).await,
@@ -270,9 +269,8 @@ impl Control {
         self.order(act, |order| order.noting(ledger))
     }
 
-    /// Restores a parameter, and removes the parameter's entry from `ledger` and from the marker. If another client has
-    /// changed the parameter since, the parameter is not restored, and only its entry is removed. A marker without
-    /// entries is deleted.
+    /// Restores a parameter, and removes its entry from `ledger` and from the marker. If another client has
+    /// changed the parameter in the meantime, only the entry is removed. A marker without entries is deleted.
     pub fn restore_config(&self, tuned: TunedParameter, ledger: &Ledger) -> Answer<Restored> {
         let ledger = ledger.clone();
         let act =
@@ -282,8 +280,8 @@ impl Control {
 
     /// Runs the commands of a setup in order. Before a command runs, the object that it will make is recorded
     /// in `ledger` and in the marker. Polls then check the marker as after [`mark`](Self::mark). If
-    /// `in_cluster` is true, the other primaries of the cluster run the commands as well. A primary's refusal
-    /// of a command for a key on another node is ignored.
+    /// `in_cluster` is true, the other primaries of the cluster run the commands as well. If a primary
+    /// refuses a command because its key is on another node, the refusal is ignored.
     pub fn set_up(&self, commands: Vec<SetupCommand>, ledger: &Ledger, in_cluster: bool) -> Answer<SetUp> {
         let noted = ledger.clone();
         let act = async move |means: OrderContext| {

@@ -31,7 +31,7 @@ pub(super) enum Border {
     /// A burst begins with this number of occurrences.
     Begins(u64),
     /// A burst is over. The fields are the total number of occurrences, the largest number in one poll, and
-    /// the length of the burst. The length is counted from the last poll before the burst.
+    /// the length of the burst since the last poll before it.
     Ends { sum: u64, most: u64, length_s: f64 },
 }
 

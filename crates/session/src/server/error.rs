@@ -42,7 +42,7 @@ pub enum ServerError {
         /// The command.
         command: String,
     },
-    /// The server answers, but no keys can be written to it.
+    /// The server answers, but redyno cannot write keys to it.
     #[error("{0}")]
     Unfit(String),
     /// Another session has set this parameter and will restore it.
@@ -73,7 +73,7 @@ pub enum ServerError {
         /// The object, such as `the function library mylib`.
         what: String,
     },
-    /// A setup's command makes an object without a usable name, so the object could not be deleted.
+    /// A setup's command makes an object without a usable name, so redyno could not delete the object later.
     #[error("{command} makes an object without a usable name, so redyno could not delete it at the end")]
     Nameless {
         /// The command.
@@ -148,8 +148,8 @@ impl ServerError {
         }
     }
 
-    /// Returns whether the server certainly did nothing: true if the server answered with an error, or if the command
-    /// was not sent.
+    /// Returns whether the server certainly did nothing: it answered with an error, or the command was not
+    /// sent.
     pub fn is_refused(&self) -> bool {
         if let Self::At { error, .. } = self {
             return error.is_refused();

@@ -148,8 +148,8 @@ impl Ledger {
         may_begin
     }
 
-    /// Adds objects that setups have made at another server. The server of this ledger was a replica of that
-    /// server, so the objects exist on both.
+    /// Adds objects that setups have made at another server. This server was a replica of the other server,
+    /// so the objects exist on both.
     pub fn add_made(&self, made: &[SetupObject]) {
         let mut sheet = self.sheet.lock();
         for object in made {

@@ -76,11 +76,11 @@ pub struct Marker {
     pub tuned: Vec<TunedParameter>,
     /// The objects that setups made, in order.
     pub made: Vec<SetupObject>,
-    /// The invalid fields, which no session writes. Redyno does not remove invalid fields.
+    /// The invalid fields. No session writes such fields, and redyno does not remove them.
     pub invalid: Vec<InvalidField>,
 }
 
-/// A field of a marker with an invalid content, which no session writes.
+/// A field of a marker with an invalid content. No session writes such a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidField {
     /// The subject of the field: the name of a parameter, or `made` for objects that setups made.

@@ -10,8 +10,8 @@ pub(super) fn is_message(command: &str) -> bool {
     command.starts_with("PUBLISH ") || command.starts_with("SPUBLISH ")
 }
 
-/// Returns a line about the keys that these commands may have written and that are not the run's, or `None` if the
-/// commands write no keys.
+/// Returns a line about keys outside the run that these commands may have written, or `None` if they write no
+/// keys.
 pub fn foreign_keys_line<'a>(commands: impl Iterator<Item = &'a String>) -> Option<String> {
     let commands: Vec<_> = commands.filter(|command| !is_message(command)).cloned().collect();
     let line = |commands| {

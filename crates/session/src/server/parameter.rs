@@ -205,9 +205,9 @@ impl Parameter {
         }
     }
 
-    /// Returns whether a session may set `value`, in the form of CONFIG GET. If the session is killed, redyno must
-    /// later recognise the value as its own. A memory limit may be lower than the [plausible](Self::is_plausible)
-    /// limits, because redyno never restores the value that it set itself.
+    /// Returns whether a session may set `value`, in the form of CONFIG GET. If the session is killed, a
+    /// later redyno must recognise that redyno set this value. A memory limit may be lower than the
+    /// [plausible](Self::is_plausible) limits, because redyno never restores a value that it set itself.
     pub fn takes(&self, value: &str) -> bool {
         self.is_plausible(value) || matches!(self.values, ParameterValues::Bytes(_)) && bytes(value).is_some()
     }

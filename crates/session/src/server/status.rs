@@ -114,9 +114,9 @@ impl Status {
         Some(limit.map_or(used.clone(), |limit| format!("{used} of {}", Gauge::MaxMemory.written(limit))))
     }
 
-    /// Returns a command's statistics without the calls of redyno's control plane; `None` if other clients made no
-    /// calls. The time of redyno's calls is estimated as the mean time of all calls of the command. The histogram in
-    /// `times` includes redyno's calls.
+    /// Returns a command's statistics without the calls of redyno's control plane; `None` if other clients
+    /// made no calls. The function assumes that redyno's calls took the mean time of all calls. The histogram
+    /// in `times` includes redyno's calls.
     pub fn of_others(&self, name: &str) -> Option<CommandStat> {
         let stat = self.command_stats.get(name)?;
         let own = self.own.get(name).copied().unwrap_or(0).min(stat.calls);
@@ -166,9 +166,9 @@ pub struct CommandStat {
     pub failed: Option<u64>,
     /// Calls that were refused before execution (wrong arguments, OOM, ACL); `None` before Redis 6.2.
     pub rejected: Option<u64>,
-    /// The histogram of the execution times since the last poll that read a histogram, usually the previous
-    /// poll. Each bucket has an upper limit in microseconds and a number of calls. The histogram is present
-    /// for the commands with the most calls, on servers that have LATENCY HISTOGRAM.
+    /// The histogram of the execution times since the last poll with a histogram (usually the previous poll).
+    /// Each bucket has an upper limit in microseconds and a number of calls. Only the commands with the most
+    /// calls have a histogram, and only on servers with LATENCY HISTOGRAM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<Buckets>,
     /// The percentiles of the execution times since the server's start or CONFIG RESETSTAT, in microseconds by name

@@ -124,9 +124,9 @@ pub struct OtherClients {
     pub clients: u64,
     /// The number of connected replicas.
     pub replicas: u64,
-    /// The number of load connections of all sessions of redyno, recognised by their names. `None` if CLIENT
-    /// LIST is not permitted; then `clients` counts all connections except the survey's own, and `replicas`
-    /// is from INFO.
+    /// The number of load connections of all sessions of redyno, by their client names. `None` if CLIENT LIST
+    /// is not permitted. Then `clients` counts all connections except the survey's own, and `replicas` is
+    /// from INFO.
     pub load: Option<u64>,
     /// The number of other sessions of redyno, with or without load. `None` if CLIENT LIST is not permitted.
     pub sessions: Option<u64>,

@@ -71,8 +71,8 @@ pub struct ReceivedMessages {
     pub by_receiver: Vec<OneReceiver>,
 }
 
-/// The results of one receiver, in the intervals in which it lost messages or its connection, or was slower than the
-/// others.
+/// The results of one receiver. They cover only the intervals in which it lost messages or its connection, or
+/// was slower than the others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OneReceiver {
     /// The number of the receiver, from 1.
@@ -170,9 +170,9 @@ impl From<&ReceivedCounts> for ReceivedMessages {
 }
 
 impl ReceivedMessages {
-    /// Returns a line with the counts, and at most `most` lines about receivers that lost messages or were slow. The
-    /// worst receivers come first. The number of lost messages is shown even if it is 0, except for `invalidation`,
-    /// where lost messages are not counted.
+    /// Returns a line with the counts, and at most `most` lines about receivers that lost messages or were
+    /// slow. The worst receivers come first. The number of lost messages is shown even if it is 0. For
+    /// `invalidation`, lost messages are not counted.
     pub fn lines(&self, name: &str, most: usize) -> Vec<String> {
         let of = self.ordered.max(self.receivers);
         let connected =

@@ -43,8 +43,8 @@ impl AgentState {
 }
 
 impl Interval {
-    /// Replaces each node number with the number that `known` returns for it. If `known` returns `None`, the results of
-    /// that node are removed; the function returns the numbers of such nodes.
+    /// Replaces each node number with the number that `known` returns for it. If `known` returns `None`, the
+    /// results of this node are removed. The function returns the numbers of the removed nodes.
     pub fn renumber(&mut self, known: impl Fn(u16) -> Option<u16>) -> Vec<u16> {
         let mut unknown = Vec::new();
         for (node, part) in std::mem::take(&mut self.nodes) {
@@ -71,7 +71,7 @@ impl Interval {
     }
 
     /// Joins this interval with `other`, which another agent measured at the same time. Counts and rates are
-    /// added; of the lengths, the longer one remains.
+    /// added. The length is the longer of the two lengths.
     pub fn join(&mut self, other: &Self) {
         let length_s = self.length_s.max(other.length_s);
         let connected = self.clients.saturating_add(other.clients);

@@ -18,33 +18,32 @@ pub struct Client {
     /// The share of a core that redyno's busiest worker thread used, user and system time, 0 to 1.
     pub cpu: f64,
     /// How long a worker was ready to run but had no core, as a share of the time, 0 to 1. This is the
-    /// largest share of all workers; `null` except on Linux.
+    /// largest share of all workers. Only Linux reports it; otherwise `null`.
     pub run_delay: Option<f64>,
     /// The cost of each worker, `load-0` first; the cost of the receivers' thread is last.
     pub workers: Vec<WorkerCost>,
-    /// The share of the time in which clients could not send requests because the next records of the dataset
-    /// were not read yet, 0 to 1. This is the largest share of all workers; absent if no client waited.
+    /// The share of the time in which clients could not send because the next records of the dataset were not
+    /// read yet, 0 to 1. This is the largest share of all workers; absent if no client waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_wait: Option<f64>,
-    /// How long replies waited in redyno: the time from the return of `poll` to the read, one sample for each
-    /// connection that `poll` reported as readable. Replies get the time when `poll` returned, and after each
-    /// 32 connections redyno reads the clock anew. Service times therefore include a part of the wait in
-    /// redyno.
+    /// How long replies waited in redyno, from the return of `poll` to the read. There is one sample for each
+    /// connection that `poll` reported as readable. The timestamp of a reply is the time when `poll`
+    /// returned; after each 32 connections, redyno reads the clock again. So service times include a part of
+    /// the wait in redyno.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
-    /// By how much the timestamps of replies can be late: the time from the return of `poll` to its next
-    /// call, measured if redyno read replies in between. A reply that arrives in this time gets its timestamp
-    /// only when the next call returns.
+    /// How late the timestamps of replies can be: the time from the return of `poll` to its next call, if
+    /// redyno read replies in between. If a reply arrives in this time, it gets its timestamp only when the
+    /// next call returns.
     #[serde(default, skip_serializing_if = "Latency::is_empty", serialize_with = "coarse::serialize")]
     pub receive_lag: Latency,
     /// How late requests were sent: the time from the moment when a batch of requests was due until it was
     /// written. The value is `null` if no batch was late.
     #[serde(serialize_with = "coarse::optional")]
     pub late: Option<Latency>,
-    /// The latencies of requests that were delayed because redyno waited for a core. A request is counted if
-    /// this wait was at least half of the latency, and at least 100 µs. The value is `null` if there was no
-    /// such request, or if the system does not report such waits. The latencies are response times in open
-    /// loop, and service times in closed loop.
+    /// The latencies of requests that were late because redyno waited for a core: at least half of the
+    /// latency, and at least 100 µs. `null` if there was no such request, or if the system does not report
+    /// these waits. The latencies are response times in open loop, and service times in closed loop.
     #[serde(serialize_with = "coarse::optional")]
     pub held: Option<Latency>,
 }

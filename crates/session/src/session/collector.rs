@@ -46,7 +46,7 @@ pub(super) enum CollectorMessage {
     Join { address: String, inputs: Box<TargetInputs>, first: Box<Segment> },
     /// A user's note, or an event of the session itself.
     Record(Record),
-    /// A new listener. It receives the session's first record, whose start is set to the present time, the
+    /// A new listener. It receives the session's first record (with the present time as its start), the
     /// records of the current segments, and all later records.
     Listen(Feed<Arc<Record>>),
     /// The workers are about to stop. The collector reads the remaining reports of the workers, and ends.

@@ -313,8 +313,8 @@ monitored! {
         |row| mean_of(row, Gauge::ServerRunDelay);
 }
 
-/// The number of PING percentiles, which come first in [`MONITORED`]. Lower percentiles are better. The other
-/// figures are single values or means of gauges, where neither a higher nor a lower value is better.
+/// The number of PING percentiles at the beginning of [`MONITORED`]. A lower percentile is better. The other
+/// figures are single values or means of gauges; for these, no direction is better.
 pub const MONITORED_LEVELS: usize = 4;
 
 /// Returns the figures of PING: the percentiles and the maximum.

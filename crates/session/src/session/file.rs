@@ -27,7 +27,7 @@ pub enum SessionFileError {
     /// A file of this name exists already.
     #[error("{0} is there already and is not overwritten; name another file, or move that one away")]
     Exists(PathBuf),
-    /// The name is `-`, which stands for standard output in other programs.
+    /// The name is `-`. In other programs, this means standard output.
     #[error("'-' is not the name of a file, and redyno writes no files to standard output; name a file")]
     Dash,
     /// The file cannot be created.
@@ -196,8 +196,8 @@ impl SessionWriter {
     /// Appends the output for a record. Each piece of the output is one write.
     ///
     /// # Errors
-    /// Fails if the system refuses a write, which may leave an incomplete piece in the file. Also fails if another
-    /// process has removed or changed the file.
+    /// Fails if the system refuses a write. Then the file may contain an incomplete piece. Also fails if
+    /// another process has removed or changed the file.
     pub fn write(&mut self, record: &Record) -> Result<(), SessionFileError> {
         let pieces = self.sink.push(record);
         self.append(&pieces)

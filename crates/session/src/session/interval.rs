@@ -30,9 +30,9 @@ macro_rules! of_the_load {
             /// Good replies after the end of the load or segment (the drain). `ops` includes these replies.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub drained: u64,
-            /// Good replies per second of `length_s`; 0 if `length_s` is 0. In open loop, every rate includes
-            /// drained replies (after the end of the segment), because their requests were due in time. In
-            /// closed loop, only the rate of the drain itself includes drained replies.
+            /// Good replies per second of `length_s`; 0 if `length_s` is 0. Drained replies are replies after
+            /// the end of the segment. In open loop, the rate includes them, because their requests were due
+            /// in time. In closed loop, only the rate of the drain itself includes them.
             pub ops_per_s: f64,
             /// Reads that found their key.
             pub hits: u64,
@@ -41,11 +41,13 @@ macro_rules! of_the_load {
             /// Requests refused because another client had changed their key: memcached's `cas`, reply `EXISTS`.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub conflicts: u64,
-            /// Failed requests by kind: answered with an error, lost with their connection, or due while
-            /// there was no connection. `ops` and the distributions exclude these requests.
+            /// Failed requests by kind: the server answered with an error, the connection was lost, or there
+            /// was no connection when the request was due. `ops` and the distributions exclude these
+            /// requests.
             pub errors: BTreeMap<String, u64>,
-            /// Redirected requests by kind: requests that a cluster node refused and that were sent again, and reads
-            /// that went to a primary because no replica answered (`no-replica`). `errors` excludes these requests.
+            /// Redirected requests by kind: a cluster node refused the request and redyno sent it again, or a
+            /// read went to a primary because no replica answered (`no-replica`). `errors` excludes these
+            /// requests.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             pub redirects: BTreeMap<String, u64>,
             /// Lost connections by kind, including idle connections.
@@ -60,8 +62,8 @@ macro_rules! of_the_load {
             /// not sent. When the last replies of a segment have arrived, `due` is the sum of the segment's
             /// `ops`, `errors`, `shed` and `unsent`.
             pub due: u64,
-            /// Requests of an open loop that were dropped and not sent. They would have been too late
-            /// (`--backlog shed`), or the rate changed before a connection was free.
+            /// Requests of an open loop that redyno dropped, because they would have been too late
+            /// (`--backlog shed`), or because the rate changed before a connection was free.
             pub shed: u64,
             /// Requests of an open loop that were due but not sent when the load ended or was switched off.
             pub unsent: u64,
@@ -150,8 +152,9 @@ of_the_load! {
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub owners: u16,
         /// Answered requests by command, as the server's statistics count them. An operation may consist of
-        /// several requests. The counts exclude MULTI and EXEC around an operation, the greeting of connections
-        /// (`AUTH`, `HELLO`, `SELECT`, `CLIENT|SETNAME`), and commands that prepare the server for the load.
+        /// several requests. The counts exclude MULTI and EXEC around an operation, and commands that prepare
+        /// the server for the load. They also exclude the greeting of connections (`AUTH`, `HELLO`, `SELECT`,
+        /// `CLIENT|SETNAME`).
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub requests: BTreeMap<String, u64>,
     }
@@ -160,8 +163,8 @@ of_the_load! {
 of_the_load! {
     /// The results of the whole time under load, without the warm-up.
     Summary {
-        /// Seconds under load, from the first connection or failed attempt to the end of sending. The summary includes
-        /// the last replies, but this length excludes the wait for these replies.
+        /// Seconds under load, from the first connection or failed attempt to the end of sending. This length
+        /// does not include the wait for the last replies, although the summary counts these replies.
         pub length_s: f64,
         /// Seconds under load without any connection, because all connections were lost.
         pub outage_s: f64,
@@ -230,13 +233,13 @@ pub struct OperationInterval {
     /// contain this distribution by operation.
     #[serde(skip)]
     pub response: Option<Latency>,
-    /// The times of the parts of an operation whose steps wait for replies.
+    /// The times of the steps of an operation with several steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<Box<StepTimes>>,
 }
 
 impl Interval {
-    /// Merges this interval with `later`. The length of a drain (after the end of a segment) is
+    /// Merges this interval with `later`. The length of a drain (the time after the end of a segment) is
     /// added only to another drain.
     pub fn merge(&mut self, later: &Self) {
         self.merge_over(later, if self.drain { later.length_s } else { later.timed_s() });

@@ -153,9 +153,9 @@ impl Live {
         Ok(())
     }
 
-    /// Starts the measurement of recall for the vector searches of target 0 if the load of this target is on.
-    /// Ends the measurement if the load is off. A prefill does not count as load. Call this function as often
-    /// as [`settle`](Self::settle). `is_spread` is whether the keys are spread over several servers.
+    /// If the load of target 0 is on, starts to measure the recall of its vector searches. If the load is
+    /// off, ends this measurement. A prefill does not count as load. Call this function as often as
+    /// [`settle`](Self::settle). `is_spread`: whether the keys are spread over several servers.
     ///
     /// # Errors
     /// The error is the reason why the recall is not measured. The reason is returned once for each workload.

@@ -46,7 +46,8 @@ pub(super) fn per_s(n: f64, length_s: f64) -> f64 {
     if length_s > 0.0 { n / length_s } else { 0.0 }
 }
 
-/// The times of the parts of an operation whose steps wait for replies. An error in a part leaves out only this part.
+/// The times of the steps of an operation with several steps. If one step has an error, only this step is
+/// left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepTimes {
     /// The times from the write of the first step to its reply.

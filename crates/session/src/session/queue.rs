@@ -113,9 +113,8 @@ fn without_arguments(record: &Arc<Record>) -> Arc<Record> {
 }
 
 impl<T> Feed<T> {
-    /// Sets whether the listener gets the arguments of slow-log commands in full, as far as the server has
-    /// kept the arguments. The arguments may be private, so without `--with-arguments` only the screen shows
-    /// them in full.
+    /// Sets whether the listener gets all arguments of slow-log commands that the server has kept. They may
+    /// be private, so without `--with-arguments` only the screen shows all of them.
     #[must_use]
     pub fn keeping_arguments(self, keeps: bool) -> Self {
         Self { keeps_arguments: keeps, ..self }

@@ -178,8 +178,8 @@ pub struct SessionStart {
     /// The local time of the recording host minus UTC when the session began, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utc_offset_s: Option<i32>,
-    /// The start of this file, in seconds of the session; 0 except in the second and later files of a recording, and in
-    /// a recording that was started during the session.
+    /// The start of this file, in seconds of the session. It is not 0 in the second and later files of a
+    /// recording, and in a recording that was started during the session.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub from_s: f64,
     /// The server: node 0.

@@ -63,8 +63,8 @@ impl StandaloneLoad {
         self.records.begin_segment(Segment::begun(turned, self.knobs.clone(), None));
     }
 
-    /// Returns the records since the last call. The call also ends a warm-up whose time is over, ends a complete
-    /// prefill, and applies load settings that are due.
+    /// Returns the records since the last call. The call also ends a warm-up when its time is over, ends a
+    /// complete prefill, and applies load settings that are due.
     pub fn take(&mut self) -> Vec<Record> {
         let now_ns = self.clock.now_ns();
         let due = self.later.pop_front_if(|(at_ns, _)| *at_ns <= now_ns && !self.load.is_over());

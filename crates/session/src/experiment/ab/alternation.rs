@@ -33,11 +33,11 @@ const OF_OPERATION: [Figure; 2] = [figures::OPS_PER_S, figures::SERVICE_P99];
 /// The times of an A/B, which measures two settings or targets (A and B) in alternation.
 #[derive(Debug, Clone, Copy)]
 pub struct AbPlan {
-    /// The time that is left out of the measurement after each switch to the other side, in seconds.
+    /// The time after each switch to the other side that is not measured, in seconds.
     pub settle_s: f64,
     /// The length of a part (one measurement of one side), in seconds.
     pub part_s: f64,
-    /// The maximum length in seconds of a part that is extended because it has too few samples for a p99.
+    /// A part with too few samples for a p99 is extended, at most to this length, in seconds.
     pub longest_part_s: f64,
     /// The time after which the A/B ends even if the result is not clear, in seconds.
     pub limit_s: f64,
@@ -144,8 +144,8 @@ impl Alternation {
         Pair::figures(self.is_open)
     }
 
-    /// Returns the figure that decides the A/B: throughput in closed loops, the p99 of the response time in
-    /// open loops.
+    /// Returns the figure that decides the A/B: throughput in closed loops, and the p99 of the response time
+    /// in open loops.
     pub fn decides(&self) -> Figure {
         let [throughput, _, p99] = self.figures();
         if self.is_open { p99 } else { throughput }
@@ -164,7 +164,7 @@ impl Alternation {
     }
 
     /// Returns a table of all figures. The first rows are for all operations together and for receivers of
-    /// messages. If there are several operations, each operation has rows of its own.
+    /// messages. If there are several operations, each has its own rows.
     pub fn table(&self) -> DifferenceTable {
         let names: BTreeSet<_> = self.sums.iter().flat_map(|sum| sum.commands.keys()).collect();
         let names = if names.len() < 2 { BTreeSet::new() } else { names };
@@ -187,9 +187,9 @@ impl Alternation {
         self.since_s.is_some_and(|since_s| now_s > since_s + self.plan.limit_s)
     }
 
-    /// Returns the reason why redyno itself was the limit for both A and B in all pairs so far. More pairs would
-    /// then only compare redyno with itself. Returns `None` if redyno was not the limit, if there are fewer
-    /// than three pairs, or if the A/B is to continue anyway.
+    /// Returns the reason why redyno itself was the limit for both A and B in all pairs so far. Then more
+    /// pairs would only compare redyno with itself. Returns `None` if redyno was not the limit, if there are
+    /// fewer than three pairs, or if the A/B must continue anyway.
     pub fn client_limit(&self) -> Option<String> {
         let is_judged = self.pairs.len() >= LIMITED_PAIRS && !self.plan.anyway;
         let is_limited = is_judged && self.pairs.iter().all(Pair::is_limited);

@@ -52,7 +52,7 @@ impl Script {
         })
     }
 
-    /// Returns a script whose times count from the first message that it receives, not from the start of the
+    /// Makes the times of the script count from the first message that it receives, not from the start of the
     /// session. At its beginning, the script switches the load on.
     #[must_use]
     pub fn from_now(self) -> Self {

@@ -95,7 +95,7 @@ pub struct SeriesCell {
     /// The name of the run.
     pub run: String,
     /// The run's lists (parameters with several values) in order: the name of each list, and its value in
-    /// this cell. If [`Scaling`](super::Scaling) changes a value, this is the changed value.
+    /// this cell. The value includes the change by [`Scaling`](super::Scaling).
     pub at: Vec<(String, String)>,
     /// The name of each list of the run, and its value in the file, before scaling.
     pub(super) listed: Vec<(String, String)>,

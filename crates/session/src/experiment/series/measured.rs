@@ -37,9 +37,8 @@ impl CellSums {
         Self { means: GaugeMeans::of_gauges(&layout.gauges), ..Self::default() }
     }
 
-    /// Adds the next record to the sums. Ignores the records of all nodes except the first, because the
-    /// results of the whole load are in the records of the first node. The gauges are those of the first
-    /// node.
+    /// Adds the next record to the sums. The records of the first node contain the results of the whole load,
+    /// so the function ignores the records of other nodes. The gauges are those of the first node.
     pub fn push(&mut self, record: &Record) {
         if !record.is_of(0) {
             return;

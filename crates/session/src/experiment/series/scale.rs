@@ -17,7 +17,7 @@ pub struct Scaling {
     pub amounts: Option<ScaleFactor>,
     /// The factor for clients and threads.
     pub clients: Option<ScaleFactor>,
-    /// The length of each cell in seconds, which replaces the number of requests or the length from the file.
+    /// The length of each cell in seconds. It replaces the number of requests, or the length, from the file.
     pub duration: Option<u32>,
 }
 

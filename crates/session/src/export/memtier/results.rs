@@ -97,9 +97,9 @@ impl Results {
         self.redirects.as_ref().map(each).into_iter().flatten()
     }
 
-    /// Returns the numbers of all seconds from 0 to the last second with replies. If there are very many
-    /// seconds and most have no replies, returns only the seconds with replies, because a crafted recording
-    /// may contain any time.
+    /// Returns the numbers of all seconds from 0 to the last second with replies. A malicious recording may
+    /// contain any time. So if there are very many seconds and most have no replies, the function returns
+    /// only the seconds with replies.
     pub fn seconds(&self) -> Vec<u64> {
         let with_replies = &self.totals.seconds;
         let end = with_replies.last_key_value().map_or(0, |(last, _)| last + 1);
@@ -147,7 +147,7 @@ pub struct TitledResults<'a> {
     pub percentiles: &'a [f64],
     /// Whether the latency distribution of each row is written.
     pub has_distributions: bool,
-    /// Whether the commands are transactions, of which EXEC may report that they were aborted.
+    /// Whether the commands are transactions. EXEC may report that a transaction was aborted.
     pub has_transactions: bool,
     /// A further field after the totals.
     pub more: Option<(&'static str, JsonValue)>,

@@ -19,8 +19,8 @@ use crate::{
 const LENGTH: Duration = Duration::from_secs(1);
 /// The largest number of lines in a sample.
 const MOST_LINES: usize = 20_000;
-/// A server that executes more commands per second than this is not sampled, because MONITOR halves the
-/// throughput of a busy server.
+/// If a server executes more commands per second than this, redyno takes no sample, because MONITOR halves
+/// the throughput of a busy server.
 pub const MOST_COMMANDS_PER_S: u64 = 20_000;
 const TOO_BUSY: &str =
     "no sample: the server runs more than 20 000 commands a second, and MONITOR would slow them down";

@@ -41,7 +41,7 @@ pub struct KeyReport {
     pub sampled: u64,
     /// The duration of the examination so far, in seconds.
     pub took_s: f64,
-    /// The largest share of the main thread's time that a scan may have used, from 0 to 1.
+    /// The share of the main thread's time that a scan has used at most, from 0 to 1.
     pub cost: f64,
     /// The share of a core that the main thread used in the second before MONITOR, and during MONITOR.
     pub cpu: Option<(f64, f64)>,
@@ -55,7 +55,7 @@ pub struct KeyReport {
     pub hot_unit: Option<HotUnit>,
 }
 
-/// The unit in which the use of hot keys is measured.
+/// The unit of the figure that shows how hot a key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HotUnit {
     /// The logarithmic counter of OBJECT FREQ, 0 to 255.

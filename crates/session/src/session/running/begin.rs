@@ -49,8 +49,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The reasons why a session does not begin.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The user must be asked because a server has other keys or clients, or because the load may do harm,
-    /// but there is no screen for the question.
+    /// There is a question for the user (a server has other keys or clients, or the load may do harm), but no
+    /// screen to ask it.
     #[error("{1}")]
     Asks(u16, String),
     /// The requested load cannot run at this node.

@@ -100,8 +100,8 @@ impl Caution {
         self.accepted.extend(wanted.cloned().into_iter().chain(self.announced.drain(..)));
     }
 
-    /// Records that the user has refused. After a refusal, the user is asked about each announced setting only when the
-    /// setting is about to begin.
+    /// Records that the user has refused. After that, the session asks about each announced setting only when
+    /// the setting is about to begin.
     pub fn decline(&mut self) {
         self.announced.clear();
     }

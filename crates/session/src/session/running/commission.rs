@@ -254,12 +254,12 @@ impl Commission {
         })
     }
 
-    /// Checks that these load settings do not need more connections than this process may open, and that the workload
-    /// can be used with several servers if there are several.
+    /// Checks that these load settings do not need more connections than this process may open. If there are
+    /// several servers, also checks that the workload can use several.
     ///
     /// # Errors
-    /// Fails if the settings need too many connections: the message contains the largest possible number of
-    /// connections, and what to do. Also fails if the workload needs a single server.
+    /// Fails if the settings need too many connections. The message contains the largest possible number, and
+    /// what to do. Also fails if there are several servers and the workload needs a single one.
     pub fn check_clients(&self, knobs: &Knobs) -> Result<(), String> {
         let (clients, most) = (knobs.clients, self.most_clients);
         self.check_max_connections(clients)?;

@@ -143,7 +143,8 @@ impl Holders {
         self.is_cluster() && !self.move_keys()
     }
 
-    /// Checks that all keys of each operation are on one holder, and that the keys can be removed at the end.
+    /// Checks that all keys of each operation are on one holder, and that redyno can remove the keys at the
+    /// end.
     ///
     /// # Errors
     /// Fails if the holders are servers of a ring, and an operation has several keys. Fails if the keys are removed at
@@ -342,8 +343,8 @@ impl Holders {
         self.seen.as_ref().map_or(0, |topology| usize::from(SLOTS) - topology.unowned())
     }
 
-    /// Adds a node that receives migrating keys, even though the node does not own the slot of these keys
-    /// yet. Returns whether the node was added. For example, it is not added if it is a holder already.
+    /// Adds a node that receives migrating keys but does not own their slot yet. Returns false if the node
+    /// was not added, for example because it is a holder already.
     ///
     /// # Errors
     /// Fails if a control plane cannot be started. The error is a message.

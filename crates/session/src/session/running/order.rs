@@ -127,8 +127,8 @@ pub enum Notice {
     Recording(Option<RecordingState>),
     /// The replayed recording has ended: no more records will come, but the screen stays open.
     Ended,
-    /// The session ends, and the screen closes, because the time of the session is over or its end was
-    /// requested. Peers still receive the last records, and notices about the changes that redyno has undone.
+    /// The session ends and the screen closes: the time of the session is over, or the user ended it. Peers
+    /// still receive the last records, and notices about the changes that redyno has undone.
     Leave,
     /// Keys are being removed.
     Cleaning(CleaningProgress),

@@ -28,8 +28,9 @@ pub enum EndedBy {
     Itself,
     /// A signal ended the session.
     Signal,
-    /// The server of a node refuses the load permanently, a worker died, or agents of a fleet were lost until the end. The
-    /// session ends for this reason only if it has no screen. The fields are the node number and the reason.
+    /// The server of a node refuses the load permanently, a worker died, or agents of a fleet were lost until
+    /// the end. Only a session without a screen ends for this reason. The fields are the node number and the
+    /// reason.
     Refusal(u16, String),
 }
 

@@ -120,8 +120,8 @@ impl PingCell {
         }
     }
 
-    /// Returns whether most round trips could not be divided into their parts. If so, the parts of the remaining pings
-    /// are misleading, because during a stall only fast pings can be divided.
+    /// Returns whether most round trips could not be divided into their parts. Then the parts of the other
+    /// PINGs are misleading, because during a stall only fast PINGs can be divided.
     pub fn lacks_parts(&self) -> bool {
         self.left_out * 2 > self.answered
     }
@@ -211,7 +211,7 @@ impl Merge for CommandCell {
 /// The server's figures during a time slot.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerCell {
-    /// The last status of the server in the time slot. This status lacks the statistics of commands, which are in
+    /// The last status of the server in the time slot, without the statistics of commands. These are in
     /// `commands`.
     pub last: Option<Arc<Moment<Status>>>,
     /// The last sample of redyno's machine in the time slot.

@@ -6,8 +6,8 @@ use super::{Measure, Reading, Timeline, fold::push_bounded};
 use crate::session::{Interval, Record, Segment};
 
 impl Timeline {
-    /// Returns the results of a load that several nodes may share, with the interval's segment and all later segments;
-    /// `None` for another record. Call this on the timeline of the first node.
+    /// If the record contains results of the load, returns them with their segment and all later segments;
+    /// otherwise `None`. Several nodes may share this load. Call this on the timeline of the first node.
     pub fn load_of_nodes<'a>(&self, record: &'a Record) -> Option<(&'a Interval, Vec<Segment>)> {
         let Record::Interval(interval) = record else { return None };
         let since =
@@ -26,8 +26,7 @@ impl Timeline {
         }
     }
 
-    /// Ends the own segment without load of node `node` when the node first gets a part of the load, and begins
-    /// `segments`.
+    /// When node `node` first gets a part of the load, ends its segment without load and begins `segments`.
     pub fn begin_part(&mut self, node: u16, interval: &Interval, segments: &[Segment]) {
         if !self.has_part() && interval.nodes.contains_key(&node) {
             for start in segments {
@@ -41,9 +40,9 @@ impl Timeline {
         self.segments.iter().any(|own| own.start.is_part)
     }
 
-    /// Empties the probes' windows (the measurements of the last second and minute) and forgets the usual
-    /// levels of the figures, because another node has begun a segment with new load settings. If this node
-    /// gets a part of that load, the segment begins at this node too. If this node has a load of its own,
+    /// Handles a segment with new load settings on another node. Empties the probes' windows (the
+    /// measurements of the last second and minute), and forgets the usual levels of the figures. If this node
+    /// gets a part of the new load, the segment begins at this node too. If this node has its own load,
     /// nothing changes.
     pub fn follow_segment(&mut self, segment: &Segment) {
         if self.segments.iter().any(|own| own.start.knobs.load && !own.start.is_part) {

@@ -53,9 +53,11 @@ struct StoredSlot<T> {
 pub struct TimeSlot<'a, T> {
     /// The start of the time slot, in seconds.
     pub start_s: f64,
-    /// The start of the covered time, in seconds: before `start_s` if a measurement was longer than the time slot.
+    /// The start of the covered time, in seconds. It is before `start_s` if a measurement was longer than the
+    /// time slot.
     pub from_s: f64,
-    /// The end of the covered time, in seconds: a little after the time slot if a long measurement ended late.
+    /// The end of the covered time, in seconds. It is a little after the time slot if a long measurement
+    /// ended late.
     pub to_s: f64,
     /// The value of the time slot.
     pub value: &'a T,
@@ -73,9 +75,9 @@ impl<T: Default + Merge> History<T> {
     /// Returns the value of the time slot for a measurement of `length_s` seconds that ended at `t_s`; creates the time
     /// slot if needed.
     ///
-    /// A measurement belongs to the time slot that contains the middle of its last `step_s` seconds. It may
-    /// therefore end a little after its time slot. A measurement that is longer than its time slot also
-    /// covers time before the time slot.
+    /// A measurement belongs to the time slot that contains the middle of its last `step_s` seconds. So it
+    /// may end a little after its time slot. If a measurement is longer than its time slot, it also covers
+    /// time before the slot.
     pub fn entry(&mut self, t_s: f64, length_s: f64) -> &mut T {
         let inside = t_s - (length_s.min(self.step_s) / 2.0).max(self.step_s * 1e-6);
         let step = (inside / self.step_s).clamp(0.0, LAST_STEP) as u64;

@@ -59,7 +59,7 @@ impl CommandCell {
 
 impl Timeline {
     /// Returns the length of a period in lists of the worst minutes, for a session of `span_s` seconds. The
-    /// length is one minute, or more whole minutes if there would otherwise be more than 10 000 periods.
+    /// length is one minute. In a session with more than 10 000 minutes, it is several whole minutes.
     pub fn minutes_s(span_s: f64) -> f64 {
         MINUTE_S * (span_s / MINUTE_S / MOST_MINUTES).ceil().max(1.0)
     }

@@ -8,9 +8,9 @@ const KEPT: usize = 1000;
 /// are rounded, so one outage may seem to have a gap.
 const JOINED_S: f64 = 0.001;
 
-/// The outages of a session. Interval records contain only the length of an outage, not its start or end. In
-/// the first interval of an outage, the outage is therefore assumed to last until the end of the interval. In
-/// later intervals, it is assumed to begin at the start of the interval.
+/// The outages of a session. Interval records contain only the length of an outage, not its start or end. So
+/// in the first interval of an outage, redyno assumes that the outage lasts until the end of the interval. In
+/// later intervals, it assumes that the outage begins at the start of the interval.
 #[derive(Debug, Clone, Default)]
 pub struct Outages {
     stretches: VecDeque<(f64, f64)>,

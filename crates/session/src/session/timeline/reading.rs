@@ -22,7 +22,7 @@ const MINUTE_S: f64 = 60.0;
 /// The length of the window "now", in seconds.
 const NOW_S: f64 = 1.0;
 
-/// The values at one moment.
+/// All values of the timeline at one moment.
 ///
 /// At the latest moment the values of the windows are exact. At earlier moments the values come from the
 /// history, or from the part of the recording that was read again. Latencies from the history are at most
@@ -81,9 +81,9 @@ impl Timeline {
         Reading { cells, t_s, is_latest: false, ..self.latest() }
     }
 
-    /// Returns a copy of the latest values for a frozen screen. The history has approximate values for every moment, but
-    /// exact values exist only for the latest moment. The copy has the history of the last minute only, and shares the
-    /// memory of all segments that have not changed.
+    /// Returns a copy of the latest values for a frozen screen. Only the latest moment has exact values; the
+    /// history has approximate values. The copy has only the history of the last minute. It shares the memory
+    /// of all segments that have not changed.
     pub fn freeze(&self) -> Self {
         let from_s = self.now_s - MINUTE_S;
         Self {
@@ -272,9 +272,8 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns the last value of a watched figure, and its usual level. The usual level is the median of the
-    /// last 10 minutes; the values during level shifts are left out. The value of a gauge that counts events
-    /// is a rate per second. Returns `None` in the first 10 s of a segment, and at every moment before the
-    /// latest.
+    /// last 10 minutes, without the values during level shifts. The value of a gauge that counts events is a
+    /// rate per second. Returns `None` in the first 10 s of a segment, and at every moment before the latest.
     pub fn standing(&self, figure: &WatchedFigure) -> Option<(f64, UsualLevel)> {
         self.exact.watches.usual_level(figure).filter(|_| self.is_latest)
     }

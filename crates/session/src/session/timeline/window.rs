@@ -72,7 +72,7 @@ impl<'a> Window<'a> {
     }
 
     /// Returns the listed events of the whole session, oldest first. If a part of the recording was read
-    /// again, its events come first, as far as the session no longer lists them.
+    /// again, the events of this part that the session no longer lists come first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &'a Event> + use<'a> {
         listed(&self.timeline.events, &self.session.events, |event| event.t_s)
     }
