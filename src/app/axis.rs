@@ -39,8 +39,9 @@ pub struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// Returns an axis that contains the time `t_s` and has `columns` columns of `step_s` seconds each. A session that
-    /// is shorter than the axis fills the axis from `begins_s` on; in a longer session, `t_s` is in the last column.
+    /// Returns an axis with `columns` columns of `step_s` seconds each that contains the time `t_s`. A
+    /// session that is shorter than the axis fills it from `begins_s` on. In a longer session, `t_s` is in
+    /// the last column.
     pub fn holding(t_s: f64, begins_s: f64, columns: u16, step_s: f64) -> Self {
         let first = (begins_s / step_s + 1e-9) as u64;
         Self { end: (number_ending(t_s, step_s) + 1).max(first + u64::from(columns)), columns, step_s }
@@ -148,8 +149,8 @@ const TOO_LONG: f64 = 0.35;
 pub struct ValueRanges {
     /// A typical value. The typical value. A change by a tenth of this value should be visible.
     pub usual: f64,
-    /// Ranges, each from its lowest to its highest value; the most important range is last. The axis always
-    /// shows the last range. The axis also shows the earlier ranges if a change by a tenth of the typical
+    /// Ranges, each from its lowest to its highest value. The last range is the most important one, and the
+    /// axis always shows it. The axis also shows the earlier ranges if a change by a tenth of the typical
     /// value is then still visible.
     pub ranges: Vec<(f64, f64)>,
 }
@@ -218,7 +219,8 @@ impl ValueAxis {
         self.high - self.low
     }
 
-    /// Returns the position of `value`: 0 is the bottom, 1 the top; values beyond the axis are below 0 or above 1.
+    /// Returns the position of `value`: 0 is the bottom, 1 the top. The position of a value outside the axis
+    /// is below 0 or above 1.
     pub fn share(&self, value: f64) -> f64 {
         match self.scale {
             AxisScale::Linear => (value - self.low) / (self.high - self.low),

@@ -6,9 +6,9 @@ use super::{Model, Tone, View};
 use crate::diagnose::{Finding, Severity, TimeSpent, of_segment};
 
 impl Model {
-    /// Returns the findings of the node shown, the most important first. A live view has the present findings. A frozen
-    /// view and a recording have the findings of the whole segment shown, and without load the warnings and problems of
-    /// the moment shown.
+    /// Returns the findings of the node shown, the most important first. A live view has the present
+    /// findings. A frozen view and a recording have the findings of the whole segment shown. Without load,
+    /// they have the warnings and problems of the moment shown.
     pub fn findings(&self) -> Vec<Finding> {
         let mut moment = self.findings_of(self.node);
         let shown = self.shown();
@@ -36,7 +36,7 @@ impl Model {
         }
     }
 
-    /// Returns how the time of requests is divided at present; empty in a frozen view and in a recording.
+    /// Returns where the time of requests goes at present; empty in a frozen view and in a recording.
     pub fn spent(&self) -> Vec<TimeSpent> {
         let is_present = self.view == View::Live && self.playback.is_none();
         let node = self.watched.nodes.get(self.node).filter(|_| is_present);

@@ -94,7 +94,7 @@ impl Tour {
     }
 }
 
-/// The common start of the command lines with which the user can repeat segments.
+/// The beginning of a command line that repeats a segment; it is the same for all segments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandPrefix {
     /// The program with its target and all options that are the same in all segments.
@@ -249,8 +249,8 @@ impl Model {
         &self.track().reachability
     }
 
-    /// Returns the knobs in force: the knobs of the current segment, or in a recording the knobs of the segment
-    /// shown. Before the first segment, returns the knobs from the start of the session, without load.
+    /// Returns the knobs (load settings) of the current segment or, in a recording, of the segment shown.
+    /// Before the first segment, returns the knobs from the start of the session, without load.
     pub fn in_force(&self) -> &Knobs {
         let segments = &self.timeline().segments;
         let segment = match self.cursor_s().filter(|_| self.playback.is_some()) {
@@ -260,8 +260,8 @@ impl Model {
         segment.map_or(&self.initial, |segment| &segment.knobs)
     }
 
-    /// Returns the knobs to show: the knobs that the user wants, or in a frozen view the knobs of the segment at the
-    /// cursor.
+    /// Returns the knobs to show: the knobs that the user has requested or, in a frozen view, those of the
+    /// segment at the cursor.
     pub fn knobs_shown(&self) -> &Knobs {
         let Some(cursor_s) = self.cursor_s() else { return &self.panel.wanted };
         let segment = self.timeline().segments.start_at(cursor_s);

@@ -67,9 +67,9 @@ impl Model {
         self.node_table.selected.unwrap_or(self.node)
     }
 
-    /// Returns a row for each node, in the order of the table. If node 0 was named by a host name or by a
-    /// Sentinel service, this name leads to another server after a failover. That server then appears only in
-    /// the row of node 0, and not in a second row.
+    /// Returns a row for each node, in the order of the table. The user may have named node 0 by a host name
+    /// or by a Sentinel service. After a failover, this name leads to another server, which then appears only
+    /// in the row of node 0.
     pub fn node_rows(&self) -> Vec<NodeRow<'_>> {
         let mut rows: Vec<_> =
             self.tracks.iter().enumerate().map(|(number, track)| self.node_row(number, track)).collect();

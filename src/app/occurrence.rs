@@ -48,8 +48,8 @@ pub struct Occurrence {
     pub kind: OccurrenceKind,
     /// A short label: `KEYS 14.2 ms`.
     pub word: String,
-    /// The end of the event, in seconds of the session: infinite while the event lasts, `t_s` if the event has no
-    /// length.
+    /// The end of the event, in seconds of the session. It is infinite while the event lasts, and `t_s` if
+    /// the event has no length.
     pub until_s: f64,
     /// The event in full: `slowlog: 14.2 ms KEYS * from 127.0.0.1:5000`.
     pub sentence: String,

@@ -29,8 +29,8 @@ pub(super) enum UndoableChange {
 /// The panel of the knobs: the requested values, the selected knob, and the changes that can be undone.
 #[derive(Debug, Clone, Default)]
 pub struct Panel {
-    /// The knobs that the user wants. The wanted knobs may differ from the knobs in force, which are the knobs of the
-    /// current segment.
+    /// The knobs (load settings) that the user has requested. They may differ from the knobs of the current
+    /// segment.
     pub wanted: Knobs,
     pub(super) selected: Knob,
     undo: Vec<UndoableChange>,

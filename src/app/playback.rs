@@ -25,9 +25,9 @@ impl Playback {
         Self { file, is_playing: false, read: Some(0.0), reread: RereadState::default(), speed: 1.0 }
     }
 
-    /// Creates the state of a recording that has been read completely and now plays. The speed is the lowest
-    /// of the usual speeds that plays the `length_s` seconds of the recording in at most `most_s` seconds. If all of
-    /// these speeds are too low, the speed is the lowest whole number that is high enough.
+    /// Creates the state of a recording that has been read completely and now plays. It plays the `length_s`
+    /// seconds of the recording in at most `most_s` seconds, with the lowest usual speed that is high enough.
+    /// If all usual speeds are too low, the speed is the lowest whole number that is high enough.
     pub fn all_within(most_s: f64, length_s: f64, file: String) -> Self {
         let fits = |speed: &f64| length_s <= most_s * speed;
         let speed = SPEEDS.into_iter().find(fits).unwrap_or_else(|| (length_s / most_s).ceil());

@@ -18,9 +18,8 @@ pub enum Subject {
 const LEAST: f64 = 0.25;
 
 impl Model {
-    /// Returns the subject of the charts. This is the load if the load is on at the end of the time axis, or
-    /// was on for long enough before. Otherwise, this is the server. The position of the cursor does not
-    /// change the subject.
+    /// Returns what the charts show. They show the load if it is on at the end of the time axis, or was on
+    /// for long enough before. Otherwise, they show the server. The position of the cursor has no influence.
     pub fn subject(&self) -> Subject {
         let axis = self.axis(self.columns);
         let (from_s, to_s) = (axis.from_s(), axis.to_s().min(self.ends_s()).min(self.known_s()));

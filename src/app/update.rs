@@ -49,7 +49,7 @@ pub enum Msg {
     },
     /// The workload of a file that was requested, or the error in the file.
     Workload(Result<WorkloadChoice, String>),
-    /// The screen is about to draw a picture whose charts have this many columns.
+    /// The screen will draw a picture with this many columns in its charts.
     Columns(u16),
 }
 

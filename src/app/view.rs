@@ -50,8 +50,8 @@ impl Model {
         }
     }
 
-    /// Returns the time after which nothing is shown, in seconds of the session. In a frozen view of a live session,
-    /// this time is the end of the view; otherwise the time is infinite.
+    /// Returns the time after which nothing is shown, in seconds of the session. In a frozen view of a live
+    /// session, this is the end of the view. Otherwise, it is infinite.
     pub fn ends_s(&self) -> f64 {
         match (self.view, self.zoom) {
             (View::Frozen { to_s, .. }, Zoom::Lately | Zoom::Step(_)) if self.playback.is_none() => {

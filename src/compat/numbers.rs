@@ -4,8 +4,8 @@
 
 use std::{str::FromStr, time::Duration};
 
-/// Parses the whole number at the beginning of a text, as C's atoi does. Returns 0 if there is no number, and the
-/// nearest possible number if 64 bits are not enough.
+/// Parses the whole number at the beginning of a text, as C's atoi does. Returns 0 if there is no number. If
+/// the number does not fit into 64 bits, returns the nearest number that fits.
 pub fn atoi(text: &str) -> i64 {
     let text = text.trim_start();
     let (sign, digits) = match text.strip_prefix('-') {
@@ -82,8 +82,8 @@ pub fn number<N: FromStr>(text: &str) -> Option<N> {
     text.parse().ok()
 }
 
-/// Returns bytes as text for a step, to be put between double quotes. Letters, digits, spaces, most
-/// punctuation and the bytes in `plain` are unchanged; all other bytes become `\x` escapes.
+/// Returns bytes as text for a command of a workload, where it stands between double quotes. Letters, digits,
+/// spaces, most punctuation and the bytes in `plain` are unchanged; all other bytes become `\x` escapes.
 pub fn escaped(bytes: &[u8], plain: &[u8]) -> String {
     let is_plain = |byte: &u8| {
         byte.is_ascii_alphanumeric() || b" ;<=>?@[].,/+-*()'!#$%&".contains(byte) || plain.contains(byte)

@@ -49,9 +49,9 @@ pub struct OptionTable(Vec<OptionGroup>);
 const DIFFERENCES: &str = "Deliberate differences";
 
 impl OptionTable {
-    /// Parses the text of a tool's options: titles in brackets, the names of options, and below each name its indented
-    /// description. A prefix before the names shows that not all flavours have the option: `valkey:`, `redyno:`, or
-    /// `absent:` for an option that only the original tool has.
+    /// Parses the text of a tool's options: titles in brackets, the names of options, and below each name its
+    /// indented description. A prefix before the names means that only some flavours have the option:
+    /// `valkey:`, `redyno:`, or `absent:` for an option of the original tool that redyno does not have.
     pub fn read(text: &'static str) -> Self {
         let mut groups: Vec<OptionGroup> = Vec::new();
         for line in text.lines().filter(|line| !line.is_empty()) {

@@ -91,7 +91,8 @@ impl EarlyEnd {
 
 /// A report of a running load.
 pub enum LoadReport<'a> {
-    /// The measurements of an interval, and the sum of all intervals so far; no sum after the end of the load.
+    /// The measurements of an interval, and the sum of all intervals so far. After the end of the load, there
+    /// is no sum.
     Interval(&'a Interval, Option<&'a Summary>),
     /// The measurements of the worker with this number, if this was requested by [`StandaloneLoad::divide_by_worker`].
     OfWorker(usize, &'a Interval),

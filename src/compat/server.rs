@@ -38,8 +38,8 @@ pub struct ServerOptions {
 const SOME_TLS: &str = "--hash needs TLS for all servers or for none; give all URIs the same scheme";
 
 impl ServerOptions {
-    /// Adopts the values that a URI names; returns its dialect (the protocol of the server). As in the other tools,
-    /// earlier options stay in force for values that the URI leaves out.
+    /// Takes the values of a URI, and returns its dialect (the protocol of the server). For values that the
+    /// URI does not have, earlier options stay valid, as in the other tools.
     ///
     /// # Errors
     /// Fails if the URI is invalid.
@@ -174,8 +174,8 @@ pub fn without_number(text: &str) -> String {
     text.split(" (os error").next().unwrap_or(text).to_owned()
 }
 
-/// Returns a server's error without redyno's own text about the refused step of the connection, such as AUTH.
-/// Also returns this step, if there is one.
+/// Removes redyno's own text about the refused step of the connection (such as AUTH) from a server's error.
+/// Returns the error and this step, if there is one.
 pub fn without_step(dialect: Dialect, message: &str) -> (Option<GreetingCommand>, &str) {
     let steps = [
         GreetingCommand::Auth,

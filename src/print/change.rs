@@ -11,8 +11,8 @@ use crate::{
 
 /// Returns the changes from the knobs `before` to the knobs `now`, such as `clients 200` or `load off`. For
 /// the first segment under load, returns the number of clients and the pipeline, such as `50×1`, and all
-/// other knobs with values that differ from the defaults. There is at least one entry, and the most important
-/// entry comes first.
+/// other knobs that differ from their defaults. There is at least one entry, and the most important one comes
+/// first.
 pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     if !now.load {
         return vec!["load off".to_owned()];
@@ -53,7 +53,7 @@ fn changed_knobs(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> 
     workload.into_iter().chain(words).chain(alone).collect()
 }
 
-/// Returns the parts of the title of `segment`, which follows the segment `before`. The parts are `prefill` or
+/// Returns the parts of the title of `segment`; `before` is the segment before it. The parts are `prefill` or
 /// `warm-up`, and then the changed server parameter or the entries of [`change`].
 pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String> {
     let mut words = match &segment.config {

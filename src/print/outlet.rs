@@ -39,7 +39,7 @@ pub const CLEAR: &str = "\x1b[0G\x1b[2K";
 pub struct Limits {
     /// The maximum number of pieces, each of which is one or more whole lines.
     pub pieces: usize,
-    /// The maximum number of bytes, which the last piece may exceed.
+    /// The maximum number of bytes. The last piece may exceed it.
     pub bytes: usize,
 }
 
@@ -146,7 +146,7 @@ impl Outlet {
     }
 
     /// Queues `piece`, one or more whole lines. If the queue is full, the piece is lost. When there is room
-    /// again, `report` gets the number of lost lines, and the text that it returns is written before the next
+    /// again, `report` gets the number of lost lines and returns a text, which is written before the next
     /// piece.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ use crate::{
 const MOST_RECEIVERS: usize = 5;
 
 /// Returns the results of the session in a few lines. `nodes` are all nodes of the session, and `files` are
-/// the files of its recording. Sums are printed only if the load settings (knobs) never changed, since sums
+/// the files of its recording. Sums are printed only if the load settings (knobs) never changed, because sums
 /// over several settings have no meaning. Without a load, the lines are about the first server: its findings,
 /// PING and the commands of all clients. For several nodes, a table of the nodes and their findings follow.
 pub fn summary(timeline: &Timeline, nodes: &[NodeState], files: &[String]) -> String {

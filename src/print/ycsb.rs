@@ -87,9 +87,9 @@ impl Sink for YcsbText {
 
 /// Returns YCSB's text about the session: all operations together, and then each operation.
 ///
-/// The latencies of operations are service times. If `form` has both latencies, the response times in an open
-/// loop follow with the prefix `Intended`. If `form` has only response times, they take the place of the
-/// service times, without a prefix. As in YCSB, percentiles are computed from any number of samples.
+/// The latencies of operations are service times. If `form` has both latencies, the response times of an open
+/// loop follow with the prefix `Intended`. If `form` has only response times, they replace the service times,
+/// without a prefix. As in YCSB, percentiles are computed even from few samples.
 pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
     let sum = timeline.summary();
     let mut text = String::new();

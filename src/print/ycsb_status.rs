@@ -29,8 +29,8 @@ pub struct YcsbStatus {
 }
 
 impl YcsbStatus {
-    /// Creates the writer of a line every `every_s` seconds, which begins with `label`. `operations` is the number of
-    /// operations of the run, if known.
+    /// Creates the writer of the status lines: one every `every_s` seconds, beginning with `label`.
+    /// `operations` is the number of operations of the run, if known.
     pub fn new(label: String, every_s: f64, operations: Option<u64>) -> Self {
         Self { label, every_s, operations, ..Self::default() }
     }

@@ -75,8 +75,9 @@ impl Abort {
     /// Returns the listener for these conditions; `None` without conditions.
     ///
     /// # Errors
-    /// Fails if a condition is about a relative change: a running session has no base to compare with. Fails also if a
-    /// condition is on a percentile of PING for which there are never enough samples.
+    /// Fails if a condition is about a relative change, because a running session has no base to compare
+    /// with. Also fails if a condition is about a percentile of PING for which there are never enough
+    /// samples.
     pub fn of(conditions: &[Condition]) -> Result<Option<Self>, UsageError> {
         for condition in conditions {
             if condition.is_relative() {

@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl SessionRun {
-    /// Creates the run of `redyno doctor`: a session without load that prints one page of this form, or one JSON object
-    /// without a form. A user at a terminal is informed about the length of the run.
+    /// Creates the run of `redyno doctor`: a session without load. It prints one page of this form or,
+    /// without a form, one JSON object. At a terminal, it also prints how long the run will take.
     pub fn of_doctor(mut plan: SessionPlan, page: Option<ReportForm>) -> Self {
         let commission = &mut plan.commission;
         let length = commission.plan.length.filter(|_| StreamText::stderr().is_terminal);

@@ -24,8 +24,8 @@ impl UsageError {
         Self::Line(reason.to_string())
     }
 
-    /// Returns the error that requires `--yes`, because the program cannot ask the user this question without
-    /// a screen.
+    /// Returns the error that asks for `--yes`, because redyno cannot ask the user this question without a
+    /// screen.
     pub fn asks(question: impl fmt::Display) -> Self {
         Self::NeedsYes(format!("{question}\nGive --yes to go on."))
     }

@@ -51,8 +51,8 @@ pub struct SessionPlan {
     /// The settings of the session. The outputs of the session and the built-in server are added at the start of the
     /// session.
     pub commission: Commission,
-    /// Whether the user named the target. Without a named target, the built-in server is started if no server listens
-    /// at the default address.
+    /// Whether the user named the target. If not, and if no server listens at the default address, redyno
+    /// starts the built-in server.
     pub is_named: bool,
     /// Whether the built-in server is started even if another server listens at the default address.
     pub wants_own: bool,
@@ -63,7 +63,7 @@ pub struct SessionPlan {
     pub fills_own: bool,
     /// The settings of the experiment, as far as they are known in advance.
     pub settings: Vec<ExperimentSetting>,
-    /// The options that are common to the command lines with which the user can repeat the segments.
+    /// The options at the beginning of each command line that repeats a segment.
     pub words: ProgramWords,
     /// The outputs of the session.
     pub outputs: Outputs,
@@ -76,8 +76,8 @@ pub struct SessionPlan {
 }
 
 impl SessionPlan {
-    /// Checks that the operating system allows this process to open a connection for each client, and that at
-    /// least one setting of the load has as many clients as there are agents.
+    /// Checks that the operating system allows this process to open a connection for each client. Also checks
+    /// that at least one setting of the load has as many clients as there are agents.
     ///
     /// # Errors
     /// Fails if the system allows fewer connections; the error contains the allowed number. Also fails if
@@ -119,8 +119,8 @@ impl SessionPlan {
     }
 }
 
-/// The common start of the command lines with which the user can repeat segments: options that do not depend
-/// on knobs. These options never contain a password.
+/// The beginning of a command line that repeats a segment: the options that do not depend on knobs. They
+/// never contain a password.
 #[derive(Debug, Clone, Default)]
 pub struct ProgramWords {
     /// The options of the target.

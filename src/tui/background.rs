@@ -42,7 +42,7 @@ pub struct Background {
     pub typed: Vec<u8>,
     /// Whether an answer was incomplete at the timeout, so that its end may still arrive.
     pub is_incomplete: bool,
-    /// Whether the second query was answered in time, so that the connection is not slow.
+    /// Whether the terminal answered the second query in time. Then the connection is not slow.
     pub is_quick: bool,
 }
 

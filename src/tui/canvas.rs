@@ -117,8 +117,9 @@ impl<W: Write> Canvas<W> {
         Ok(true)
     }
 
-    /// Draws a frame and sends the changes, unless the last frame is still being sent. After `most` bytes, no further
-    /// row is begun, and the next frame sends the rest. Returns whether the terminal has accepted all output.
+    /// Draws a frame and sends the changes. If the last frame is still being sent, draws nothing. After
+    /// `most` bytes, the frame begins no further row, and the next frame sends the rest. Returns whether the
+    /// terminal has accepted all output.
     ///
     /// # Errors
     /// Fails if the terminal cannot be written to.

@@ -102,8 +102,8 @@ pub struct LogScale {
 }
 
 impl LogScale {
-    /// Returns the smallest scale that contains all `values` and whose top is at least 50 times its bottom. On a shorter
-    /// scale, noise would look large. Without values, the scale is 10 µs to 10 ms.
+    /// Returns the smallest scale that contains all `values`. Its top is at least 50 times its bottom,
+    /// because noise would look large on a shorter scale. Without values, the scale is 10 µs to 10 ms.
     pub fn covering(values: impl Iterator<Item = u64>) -> Self {
         let (lowest, highest) =
             values.fold((u64::MAX, 0), |(low, high), ns| (low.min(ns.max(1)), high.max(ns.max(1))));
@@ -128,8 +128,7 @@ impl LogScale {
     }
 }
 
-/// Returns the top of a linear axis that begins at 0 and contains `highest`: a round number whose half is also
-/// round.
+/// Returns the top of a linear axis from 0 that contains `highest`. The top and half of it are round numbers.
 pub fn linear_top(highest: f64) -> f64 {
     if !highest.is_finite() || highest <= 0.0 {
         return 1.0;

@@ -54,9 +54,9 @@ pub trait EventSource {
     fn next(&mut self, wait: Duration) -> io::Result<Option<TerminalEvent>>;
 }
 
-/// The terminal on standard input, read by a separate thread. crossterm may block in an incomplete escape sequence, or
-/// forever if the terminal is gone, for example after a dropped SSH connection. With a separate thread, a blocked read
-/// does not stop the screen.
+/// The terminal on standard input, read by a separate thread. crossterm may block in an incomplete escape
+/// sequence. It blocks forever if the terminal is gone, for example after a dropped SSH connection. With a
+/// separate thread, a blocked read does not stop the screen.
 #[derive(Debug)]
 pub struct TerminalEvents {
     events: Receiver<io::Result<Option<TerminalEvent>>>,
@@ -77,8 +77,8 @@ fn typed_key(byte: u8) -> Option<TerminalEvent> {
 }
 
 impl TerminalEvents {
-    /// Begins to read events, after the query for the background. After this call, every change of the terminal's size
-    /// is an event; crossterm does not receive SIGWINCH earlier.
+    /// Begins to read events, after the query for the background. From this call on, every change of the
+    /// terminal's size is an event. crossterm does not receive SIGWINCH earlier.
     ///
     /// # Errors
     /// Fails if the terminal is gone.

@@ -21,7 +21,7 @@ use ratatui::layout::Rect;
 use super::paint::row;
 use crate::app::{Pane, Subject};
 
-/// The class of a screen size, which determines the parts that are shown.
+/// The class of a screen size. It decides which parts are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tier {
     /// Room for charts with a panel at their right.

@@ -67,8 +67,8 @@ impl<'a> Paint<'a> {
         rest.x
     }
 
-    /// Writes `text` right-aligned in `area`'s first row. Text that does not fit is not written, since a cut number
-    /// would be a wrong number.
+    /// Writes `text` right-aligned in `area`'s first row. A text that does not fit is not written, because a
+    /// cut number would be a wrong number.
     pub fn right(&mut self, area: Rect, text: &str, ink: Ink) {
         let length = text.chars().count() as u16;
         if length <= area.width {

@@ -42,8 +42,8 @@ impl Guard {
     /// Sets the terminal to raw mode. The alternate screen begins later, with
     /// [`Canvas::enter`](super::canvas::Canvas::enter).
     ///
-    /// After this call, a panic of this thread restores the terminal before the panic is reported. The message of a
-    /// panic in another thread is kept for [`panicked`], since the alternate screen would hide the message.
+    /// If this thread panics later, the terminal is restored before the panic is reported. The message of a
+    /// panic in another thread is kept for [`panicked`], because the alternate screen would hide it.
     ///
     /// # Errors
     /// Fails if standard output is not a terminal, or the terminal is gone.

@@ -75,8 +75,8 @@ pub enum Ink {
     Bad,
     /// The throughput line.
     Throughput,
-    /// A percentile of a latency, from cool to bright colours. No percentile has a warning colour, since a long tail
-    /// is a result and not an alarm.
+    /// A percentile of a latency, from cool to bright colours. No percentile has a warning colour, because a
+    /// long tail is a result and not an alarm.
     Level(Level),
     /// The ping probe.
     Ping,
@@ -119,8 +119,8 @@ impl Theme {
             .on_background(is_light)
     }
 
-    /// Returns whether redyno must query the terminal for its background: the shades depend on the background, and
-    /// the user has not chosen a palette.
+    /// Returns whether redyno must query the terminal for its background. This is so if the shades depend on
+    /// the background and the user has not chosen a palette.
     pub fn must_query_background(&self) -> bool {
         self.follows_background && !matches!(self.palette, Colours::Mono | Colours::Ansi16)
     }
@@ -189,8 +189,8 @@ impl Theme {
         colours::ground(self.palette, self.glyphs, step)
     }
 
-    /// Returns whether the lines of a chart need marks, because colours or braille are not available to distinguish the
-    /// lines.
+    /// Returns whether the lines of a chart need marks, because there are no colours or no braille to
+    /// distinguish them.
     pub fn marks_lines(&self) -> bool {
         !self.has_colours() || !self.has_braille()
     }

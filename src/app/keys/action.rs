@@ -186,7 +186,7 @@ pub enum JumpTarget {
     End,
 }
 
-/// The situation in which a binding applies.
+/// Where a key has its action: on which screen, or in which situation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
     /// Everywhere.

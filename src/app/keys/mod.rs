@@ -27,8 +27,8 @@ pub struct Binding {
     pub keys: &'static [(KeyPattern, Action)],
     /// The keys as help and manual show them.
     pub written: &'static str,
-    /// The hint in the footer: the keys, a word, and a rank. If the footer is too narrow, hints with a high rank are
-    /// left out first; hints with rank 0 always stay.
+    /// The hint in the footer: the keys, a word, and a rank. If the footer is too narrow, it leaves out hints
+    /// with a high rank first. Hints with rank 0 always stay.
     pub hint: Option<(&'static str, &'static str, u8)>,
     /// The help text: what the keys do.
     pub help: &'static str,
@@ -161,9 +161,9 @@ pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
     contexts.iter().find_map(of).map(|(_, action)| *action)
 }
 
-/// Returns the footer's hints for these contexts, each as keys and a word. The footer has `width` columns, and writes
-/// each hint as `keys word` with two blanks between hints. The least important hints are left out first; the hints
-/// for help and quit always stay.
+/// Returns the footer's hints for these contexts, each as keys and a word. The footer has `width` columns,
+/// and writes each hint as `keys word` with two blanks between hints. If the footer is too narrow, it leaves
+/// out the least important hints first. The hints for help and quit always stay.
 pub fn footer(
     contexts: &[Context],
     width: usize,

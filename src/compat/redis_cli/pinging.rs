@@ -29,8 +29,8 @@ const REACH_LIMIT: Duration = Duration::from_millis(300);
 pub(super) struct LatencyWindow {
     /// The round trips in the window so far.
     pub rtt: Latency,
-    /// The waits of the PINGs that are unanswered at the end of the window. Empty unless the longest wait
-    /// exceeds twice the median round trip.
+    /// How long the unanswered PINGs have waited at the end of the window. It has values only if the longest
+    /// wait exceeds twice the median round trip.
     pub unanswered: Latency,
     /// The length of the window so far, in nanoseconds.
     pub length_ns: u64,

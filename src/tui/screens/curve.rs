@@ -100,7 +100,7 @@ fn nothing(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// The width of the table of points, which has a line at the left, a mark, the knob's value, throughput, three
+/// The width of the table of points: a line at the left, a mark, the knob's value, throughput, three
 /// percentiles, and a blank.
 pub const POINTS: u16 = 48;
 /// The width of `1.00 MiB` and a blank before it.

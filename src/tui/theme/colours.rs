@@ -133,7 +133,7 @@ const PALE: [(u8, u8, u8); STEPS] =
 /// Red, green and blue, 0 to 255.
 pub type Rgb = (u8, u8, u8);
 
-/// The default colours of a picture: its background, and the text that has no colour of its own.
+/// The default colours of a picture: its background, and text without another colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PictureColours {
     /// The background.

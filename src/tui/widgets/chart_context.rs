@@ -174,8 +174,8 @@ impl<'a> ChartContext<'a> {
     }
 
     /// Returns the load in the column whose figures are shown. With a cursor, this is the column of the
-    /// cursor. Otherwise, this is the last column with measurements, which may be the column before the
-    /// present column.
+    /// cursor. Otherwise, it is the last column with measurements; this may be the column before the present
+    /// one.
     pub fn load_shown(&self) -> Option<&LoadCell> {
         let shown = self.column_shown();
         let before = shown.checked_sub(1).filter(|_| self.cursor().is_none());
@@ -298,9 +298,9 @@ pub fn waits_of_pings(round_trips: &mut [Option<Quantiles>], pings: &[Option<Pin
     }
 }
 
-/// If the parts of most pings in a column are unknown, removes the known parts of the other pings in this
-/// column. The parts of a ping are the delay of sending, the time between the kernel's timestamps, and the
-/// delay of reading the reply.
+/// The parts of a PING are the delay of sending, the time between the kernel's timestamps, and the delay of
+/// reading the reply. If the parts of most PINGs in a column are unknown, this function also removes the
+/// parts of the other PINGs in this column.
 pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], pings: &[Option<PingCell>]) {
     for part in [Measure::PingSend, Measure::PingKernel, Measure::PingPickup] {
         for (part, pings) in levels[part as usize].iter_mut().zip(pings) {

@@ -27,9 +27,9 @@ pub fn is_nothing(figure: Figure, row: &Row) -> bool {
     figure.value(row).is_none_or(|value| value == 0.0 && figure.unit == FigureUnit::Trouble)
 }
 
-/// Returns a percentile of the pings as text. If an unanswered ping has waited longer than the maximum, the maximum is
-/// the wait of this ping, such as `>1.98 s`. If no ping was answered, every percentile is the longest wait of an
-/// unanswered ping.
+/// Returns a percentile of the PINGs as text. If an unanswered PING has waited longer than the maximum, the
+/// maximum is its wait, such as `>1.98 s`. If no PING was answered, every percentile is the longest wait of
+/// an unanswered PING.
 pub fn ping_figure(level: Level, rtt: &Latency, pings: PingCell) -> String {
     let known = level.of(rtt);
     let is_relevant = rtt.is_empty() || level == Level::Max;

@@ -239,9 +239,9 @@ pub fn part_rows(reading: &Reading, width: u16) -> u16 {
     }
 }
 
-/// Draws the medians of the parts of a ping in the last second, or the reason why the parts are unknown. After a
-/// stall, a server answers many pings at once; the parts of most of these pings are unknown, and the other pings are
-/// not typical.
+/// Draws the medians of the parts of a ping in the last second, or the reason why the parts are unknown.
+/// After a stall, a server answers many PINGs at once. The parts of most of these PINGs are unknown, and the
+/// parts of the others are not typical.
 pub fn draw_parts(paint: &mut Paint, area: Rect, reading: &Reading) {
     if let Some(obstacle) = reading.ping_timing().and_then(Timing::obstacle) {
         paint.text(row(area, 0), &format!("kernel {NONE}  {obstacle}"), Ink::Faint);

@@ -321,7 +321,7 @@ impl ProbeLane {
     }
 }
 
-/// Returns the number of steps in a lane: eight for each row, minus one, so that bars do not touch the lane above.
+/// Returns the number of steps in a lane: eight for each row, minus one. So bars do not touch the lane above.
 pub fn steps(rows: u16) -> usize {
     (usize::from(rows) * 8).saturating_sub(1)
 }

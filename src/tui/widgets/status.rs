@@ -38,9 +38,9 @@ pub fn wrap(paint: &mut Paint, area: Rect, model: &Model) -> u16 {
     lines.len() as u16
 }
 
-/// Returns the status sentence. The sentence describes the effect of the last key, an outage, the end of the
-/// session, a frozen view, a finding, an experiment, or else the load. The sentence is shortened to `width`
-/// columns if possible.
+/// Returns the status sentence. It describes one of these: the effect of the last key, an outage, the end of
+/// the session, a frozen view, a finding, an experiment, or the load. If possible, it is shortened to `width`
+/// columns.
 pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(message) = model.message() {
         let ink = if message.tone == Tone::Warning { Ink::Warn } else { Ink::Strong };

@@ -148,7 +148,8 @@ fn linear_ticks(axis: &ValueAxis, rows: u16) -> Vec<f64> {
 
 /// How to draw the marks for values outside the axis.
 pub struct ClippedMarks<'a> {
-    /// The columns at which a new group begins, even if the value of the previous column is also outside the axis.
+    /// At these columns a new group begins, even if the value of the previous column is also outside the
+    /// axis.
     pub borders: BTreeSet<u16>,
     /// The ink of marks and values.
     pub ink: Ink,
