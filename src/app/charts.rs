@@ -82,8 +82,8 @@ fn tail(columns: &[&Quantiles]) -> Option<u64> {
     at(MOST, columns.iter().filter_map(|column| known(column, level)).collect(), u64::cmp)
 }
 
-/// Returns the column's percentile `level`. If this percentile has too few samples, returns the next lower percentile
-/// that has enough samples, or else the maximum.
+/// Returns the column's percentile `level`. If this percentile has too few samples, returns the next lower
+/// percentile with enough samples or, if there is none, the maximum.
 fn known(column: &Quantiles, level: Level) -> Option<u64> {
     let below = Level::ALL.iter().rev().skip_while(|other| **other != level);
     below.copied().find_map(|level| column.get(level)).or_else(|| column.get(Level::Max))
@@ -101,7 +101,7 @@ pub(super) struct Rates {
 }
 
 /// At most this share of a segment's columns may be below the visible range, and at most the same share above
-/// the range. With this limit, a stall or the start of a segment does not determine the range.
+/// it. So a stall or the start of a segment does not determine the range.
 const OUTLIERS: f64 = 0.05;
 
 /// Returns the segments in view. If the segment at `cursor_s` is in view, this segment is moved to the end.

@@ -20,9 +20,8 @@ impl Model {
         self.playback.is_none() && status.is_none_or(|status| status.body.dialect().has_config())
     }
 
-    /// Returns the present value of a parameter of the first node. Fails with the reason why the parameter
-    /// cannot be set: the server does not report the parameter, or the screen shows another node, which has
-    /// other values.
+    /// Returns the present value of a parameter of the first node. Fails if the parameter cannot be set: the
+    /// server does not report it, or the screen shows another node with other values.
     pub(super) fn value_now(&self, name: &str) -> Result<&str, String> {
         match self.node {
             0 => self.value_of_first(name),

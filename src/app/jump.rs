@@ -82,8 +82,8 @@ impl Model {
     }
 }
 
-/// Returns the moment one second after the beginning of a segment, for which measurements exist. For a
-/// segment shorter than a second, returns the segment's end.
+/// Returns the moment one second after the beginning of a segment, because measurements exist for this
+/// moment. For a segment shorter than a second, returns the segment's end.
 pub(super) fn inside_s(segment: &SegmentTotal, now_s: f64) -> f64 {
     (segment.start.t_s + 1.0).min(segment.ended_s.unwrap_or(now_s))
 }

@@ -13,8 +13,8 @@ use crate::session::timeline::{Excerpt, Reread};
 
 /// The longest period before the cursor that figures at the cursor need, in seconds.
 const MINUTE_S: f64 = 60.0;
-/// How far beyond each end of the axis the recording is read, as a share of the axis length. The cursor can
-/// then move beyond the axis without a delay.
+/// The recording is read beyond each end of the axis by this share of the axis length. So the cursor can move
+/// beyond the axis without a delay.
 const BEYOND: f64 = 0.5;
 /// The next part is requested when less than this share of the axis length is left beyond either end of the view.
 const NEAR: f64 = 0.25;

@@ -67,7 +67,7 @@ impl OwnAgents {
     /// Checks that all agents are running.
     ///
     /// # Errors
-    /// Returns the first agent that has ended, with the last line that it printed.
+    /// Returns the name and the last printed line of the first agent that has ended.
     fn check(&mut self) -> Result<(), String> {
         for (index, child) in self.children.iter_mut().enumerate() {
             if let Ok(Some(status)) = child.try_wait() {

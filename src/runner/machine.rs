@@ -21,7 +21,8 @@ use crate::{
 
 /// The length of the check before a session. The check has enough sleeps for a p99, and is hardly noticed.
 const BEFORE: Duration = Duration::from_millis(400);
-/// The machine cannot judge a limit if the machine's wake delay is at least the limit divided by this number.
+/// If the machine's wake delay is at least the limit divided by this number, the machine cannot judge the
+/// limit.
 const PART: u64 = 2;
 
 /// Returns the highest percentile up to `quantile` that has enough samples, with its name and its value in nanoseconds.

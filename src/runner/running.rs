@@ -45,7 +45,7 @@ pub(super) struct RunningSession {
     pub(super) peer: Peer,
     /// The knobs at the start of the session.
     pub(super) knobs: Knobs,
-    /// The common start of the command lines with which the user can repeat segments.
+    /// The beginning of a command line that repeats a segment.
     pub(super) program: CommandPrefix,
     /// The files of the recording.
     pub(super) files: Vec<String>,

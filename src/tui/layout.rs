@@ -237,7 +237,8 @@ fn divide_rows(rows: u16, subject: Subject) -> [u16; 4] {
     granted
 }
 
-/// The minimum height of a screen that shows the latest event, first with a panel, then without a panel.
+/// A screen of at least this height shows the latest event. The first number is for a screen with a panel,
+/// the second for a screen without.
 const ROOM_FOR_NEWS: (u16, u16) = (30, 22);
 /// A screen without a panel shows the server's own figures from this height on, and under load the knobs in two lines.
 const ROOM_FOR_LINES: u16 = 20;

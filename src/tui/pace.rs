@@ -35,8 +35,8 @@ const FAST: f64 = 200_000.0;
 /// have become faster in the meantime.
 const FORGOTTEN_S: f64 = 300.0;
 /// The assumed rate of a connection, in bytes per second. It is used if the terminal has not answered
-/// quickly, until a rate has been measured. A connection with an assumed rate never counts as fast: a full
-/// queue would delay the effect of the next key by seconds.
+/// quickly, until a rate has been measured. redyno never treats a connection with an assumed rate as fast,
+/// because a full queue would delay the effect of the next key by seconds.
 const ASSUMED: f64 = 3000.0;
 /// The number of writes that are kept: enough to fill the largest queue.
 const MOST_WRITES: usize = 256;
@@ -104,7 +104,8 @@ struct OutputRate {
     full: Option<(Instant, u64)>,
     /// The time of the last measurement, and the measured rate in bytes per second.
     measured: Option<(Instant, f64)>,
-    /// The rate to use before a measurement, in bytes per second; `None` for a terminal that answers quickly.
+    /// The rate that is assumed before the first measurement, in bytes per second; `None` for a terminal that
+    /// answers quickly.
     assumed: Option<f64>,
 }
 

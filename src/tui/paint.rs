@@ -293,7 +293,8 @@ mod tests {
         (rows.map(|row| row.iter().map(Cell::symbol).map(str::to_owned).collect()).collect(), spots)
     }
 
-    /// Returns the position of `text` on the screen; in each row, the position furthest to the right.
+    /// Returns the position of `text` on the screen. If a row contains it several times, returns the
+    /// rightmost position.
     fn find(rows: &[Vec<String>], text: &str) -> (u16, u16) {
         for (y, row) in rows.iter().enumerate() {
             let starts = (0..row.len()).rev();

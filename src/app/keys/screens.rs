@@ -237,8 +237,8 @@ pub enum Pane {
 }
 
 impl Pane {
-    /// Returns the pane to show alone after the pane `shown`; `None` for the whole screen, which follows the last
-    /// pane.
+    /// Returns the pane to show alone after the pane `shown`. After the last pane, returns `None` for the
+    /// whole screen.
     pub(in crate::app) fn after(screen: Screen, shown: Option<Self>) -> Option<Self> {
         let panes = screen.panes();
         let next =

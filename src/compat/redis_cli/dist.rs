@@ -81,8 +81,8 @@ fn row(window: &Latency, colours: &[u8]) -> String {
     row + "\x1b[0m\n"
 }
 
-/// Returns the number of samples in each range. A histogram bucket is counted at its upper end, so a sample less than
-/// 0.1 % below the limit of a range may be counted in the next range.
+/// Returns the number of samples in each range. A histogram bucket is counted at its upper end. So if a
+/// sample is less than 0.1 % below the limit of a range, it may be counted in the next range.
 fn counts(window: &Latency) -> [u64; RANGE_COUNT] {
     let mut counts = [0; RANGE_COUNT];
     for &(value_ns, n) in window.cells() {

@@ -45,7 +45,7 @@ pub(super) type SizedKey<'a> = (&'a [u8], usize, u64);
 
 /// The results of a walk over all keys.
 pub(super) trait KeyWalk {
-    /// Queries the server about the next keys of the walk, of which `percent` is done. Returns the lines
+    /// Queries the server about the next keys of the scan; `percent` of the scan is done. Returns the lines
     /// about the results.
     fn take(
         &mut self,

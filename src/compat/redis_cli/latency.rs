@@ -119,7 +119,7 @@ pub(super) fn run_intrinsic(
     Ok(streams.print(&summary(&gaps))?)
 }
 
-/// Returns the last lines of the output. The average is over the time for which the busy loop really ran.
+/// Returns the last lines of the output. The average is over the real run time of the busy loop.
 fn summary(gaps: &Latency) -> String {
     let (runs, mean_ns) = (gaps.count(), gaps.mean_ns());
     let worst = if runs == 0 { 0.0 } else { gaps.max_ns() as f64 / mean_ns };

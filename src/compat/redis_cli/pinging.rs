@@ -126,7 +126,7 @@ pub(super) fn windows(
     Ok(trouble.sum_up(streams)?)
 }
 
-/// Returns a cause of missing replies that PINGs cannot show. Either only one side uses TLS, or the server is
+/// Returns why replies are missing, if PINGs cannot show the cause: only one side uses TLS, or the server is
 /// not of the expected kind.
 fn wrong_protocol(plan: &OneshotPlan) -> String {
     use ReachError::{Memcached, Redis, SpeaksPlain, SpeaksTls, TooOld};

@@ -201,7 +201,8 @@ impl PushQueue {
         }
     }
 
-    /// Waits for `work`, and takes all samples that are due meanwhile. A slow receiver therefore loses no samples.
+    /// Waits for `work`, and takes all samples that become due in this time. So a slow receiver loses no
+    /// samples.
     async fn beside<T>(
         &mut self,
         work: impl Future<Output = T>,

@@ -115,8 +115,8 @@ fn draw_clipped(paint: &mut Paint, plot: Rect, context: &ChartContext, axis: &Va
     ClippedMarks { borders: borders(), ink: Ink::Strong, words: Some(&words) }.above(paint, plot, &above);
 }
 
-/// The name of a line is in the row of the median of this many last values. At the last value alone, the name
-/// would often jump.
+/// The name of a line is in the row of the median of this many last values. With only the last value, the
+/// name would often jump.
 const END: usize = 12;
 
 fn legend(paint: &mut Paint, chart: Rect, context: &ChartContext, axis: Option<&ValueAxis>) {

@@ -174,8 +174,9 @@ pub struct Sparkline<'a> {
     pub written: fn(f64) -> String,
 }
 
-/// The share of the values that the range of a sparkline always contains. The range also contains the highest value,
-/// unless this value is more than `FAR` times the 95th percentile. Values above the range have full, bold bars.
+/// The share of the values that the range of a sparkline always contains. The range also contains the highest
+/// value, if this value is at most `FAR` times the 95th percentile. Values above the range have full, bold
+/// bars.
 const MOST: f64 = 0.95;
 const FAR: f64 = 4.0;
 /// The minimum ratio between the ends of the range. In a smaller range, noise would look large.

@@ -43,7 +43,7 @@ fn text_of(row: &ClientRow) -> Option<String> {
 }
 
 /// Returns the client with the largest weight, if this weight is at least `least`. If no single connection
-/// has that much, returns the host, the name and the library of connections that have it together.
+/// reaches `least`, returns the host, name and library of connections that reach it together.
 fn heaviest(weighted: &[(&ClientRow, f64)], least: f64) -> Option<String> {
     let one = weighted.iter().max_by(|left, right| left.1.total_cmp(&right.1))?;
     if one.1 >= least {

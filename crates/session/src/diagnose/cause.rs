@@ -135,9 +135,9 @@ impl Delay {
         }
     }
 
-    /// Returns a sort key, which is lower for a more probable cause. An event that explains the delay comes first, then
-    /// a nearer event (in whole seconds), then an event with more information, then an event with a more similar
-    /// length.
+    /// Returns a sort key; a more probable cause has a lower key. The criteria are, in this order: the event
+    /// explains the delay, it is nearer (in whole seconds), it has more information, its length is more
+    /// similar.
     fn order(&self, (suspect, away_s): &(PossibleCause, f64)) -> f64 {
         let unlike =
             suspect.held_ns.map_or(1.0, |held_ns| (held_ns.max(1.0) / self.ns.max(1) as f64).ln().abs());

@@ -55,16 +55,16 @@ impl EvidenceKind {
     /// All kinds of evidence, the strongest first.
     const ALL: [Self; 5] = [Self::Reader, Self::Cpu, Self::RunDelay, Self::Tail, Self::ReadWait];
 
-    /// Returns two shares: the evidence begins at the first share, and ends below the second, lower share. Because the
-    /// two shares differ, a figure that varies around the first share is reported only once.
+    /// Returns two shares: the evidence begins at the first share, and ends below the second, lower share. So
+    /// a figure that varies around the first share is reported only once.
     ///
     /// - Reader: the same shares as for the run-queue delay, because the first record of a batch may be slightly late.
-    /// - CPU: a saturated worker shows 0.92 to 0.95, since it still enters the kernel to poll.
+    /// - CPU: a saturated worker shows 0.92 to 0.95, because it still enters the kernel to poll.
     /// - Run-queue delay: waking up alone takes 5 % of the time. A share of 20 % means that another process is busy,
     ///   which affects every latency.
     /// - The tail: if most of the slow requests waited for a core, the percentile describes this machine.
-    /// - Waiting to be read: if replies wait for half of the service time, they wait as long as server and network take
-    ///   together.
+    /// - Waiting to be read: replies wait in redyno for half of the service time, as long as server and
+    ///   network take together.
     pub(super) fn thresholds(self) -> (f64, f64) {
         match self {
             Self::Cpu => (0.90, 0.80),

@@ -17,18 +17,17 @@ const WINDOW_S: f64 = 2.0;
 /// end late.
 const ENOUGH_S: f64 = 0.9;
 
-/// Checks whether the client was the limit in the last two seconds under load. After a change of the load's
+/// Checks whether redyno was the limit in the last two seconds under load. After a change of the load's
 /// settings, the earlier verdict stays until the new setting has been measured for a second.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClientLimit {
-    /// The number of intervals that may be judged: the most recent intervals since the segment began, and
-    /// since the server was last slow.
+    /// The number of intervals that count: those since the segment began and since the server was last slow.
     counted: usize,
     /// The kinds of evidence in the present verdict.
     resting: Vec<EvidenceKind>,
     probes: Probes,
-    /// The tick (the number of the reporting period) of the last interval, while the interval waits to be
-    /// judged. `None` after the probes have reported on the interval.
+    /// The tick (quarter second) of the last interval, while the probes have not reported on this interval
+    /// yet; otherwise `None`.
     unjudged: Option<u64>,
 }
 

@@ -194,10 +194,10 @@ fn is_more(finding: &Finding) -> bool {
     finding.severity > Severity::Note
 }
 
-/// Returns the findings, the most severe first. Findings of equal severity are sorted by `explains`, the largest first.
-/// The advice of an overload names its cause: the finding that names redyno itself, else the finding about a slow server.
-/// If a finding names a cause outside of redyno, symptoms are removed. The evidence of severe symptoms is then added to
-/// the first finding with such a cause.
+/// Returns the findings, the most severe first. Findings of equal severity are sorted by `explains`, the
+/// largest first. The advice of an overload names its cause: the finding that names redyno itself or, if
+/// there is none, the finding about a slow server. If a finding names a cause outside of redyno, symptoms are
+/// removed. The evidence of severe symptoms is then added to the first finding with such a cause.
 fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.sort_by(|left, right| {
         right.severity.cmp(&left.severity).then(right.explains.total_cmp(&left.explains))

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::gauge::Gauge;
 
-/// Packets wait if an interface uses 90 % of its speed or more: the rest is for the headers of packets, which the
-/// counted bytes contain only in part.
+/// Packets wait if an interface uses 90 % of its speed or more. The rest is for the headers of packets; the
+/// counted bytes contain only a part of them.
 pub(super) static FULL: [Threshold; 1] = [row(
     Gauge::HostNetShare,
     0.9,

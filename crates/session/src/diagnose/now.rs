@@ -200,8 +200,8 @@ impl RecentState {
     }
 
     /// Returns the value of a gauge for comparison with a threshold; for a counter, the rate per second.
-    /// Without a finding, the value is the lowest of the last samples. During a finding, the value is the
-    /// highest of them. A finding thus needs as many samples to end as to begin.
+    /// Without a finding, the value is the lowest of the last samples. During a finding, it is the highest of
+    /// them. So a finding needs as many samples to end as to begin.
     pub(super) fn steady(&self, gauge: Gauge, stands: bool) -> Option<f64> {
         self.gauge(gauge)?;
         let last: Vec<f64> = match gauge.about().source {

@@ -23,7 +23,7 @@ const SLOW_NS: u64 = 1_000_000;
 /// many nanoseconds.
 const WAITS_NS: u64 = 5_000_000;
 
-/// A report is judged by the kernel's times only if these are unknown for at most 1 of this many PINGs.
+/// The rules use the kernel's times of a report only if they are unknown for at most 1 of this many PINGs.
 const RARELY_UNKNOWN: u64 = 100;
 /// The mean times of a PING's three parts are used only if their sum is at least this share of the mean round
 /// trip.
@@ -103,9 +103,9 @@ impl Pings {
         judged.filter(|times| !times.is_empty()).map(Latency::min_ns).min().unwrap_or(0)
     }
 
-    /// Returns the mean delay before sending, the mean time between the two kernels, and the mean delay before reading,
-    /// in microseconds, and whether these times explain the mean round trip. They do not explain the round trip if PINGs
-    /// with unknown parts took most of the time. `None` without kernel timestamps.
+    /// Returns three mean times in microseconds: the delay before sending, the time between the two kernels,
+    /// and the delay before reading. Also returns whether they explain the mean round trip. They do not
+    /// explain it if PINGs with unknown parts took most of the time. `None` without kernel timestamps.
     pub(super) fn mean_parts_us(&self, window_s: f64) -> Option<((f64, f64, f64), bool)> {
         let mean = |part: fn(&probe::Ping) -> Option<&Latency>| {
             let parts = self.recent.since(self.t_s - window_s).filter_map(part);
@@ -172,8 +172,8 @@ mod tests {
         stats::fixture::repeated,
     };
 
-    /// Makes the second one in which the server was stopped for 0.4 s. The kernel's times of the PINGs that waited are
-    /// unknown, but for the last one.
+    /// Changes the second: the server was stopped for 0.4 s. The kernel's times of the waiting PINGs are
+    /// unknown, except for the last PING.
     fn stop(second: &mut Second) {
         second.ping(&[(200_000, 61)]);
         let waits: Vec<_> = (1..=39).map(|n| repeated(n * 10_000_000, 1)).collect();

@@ -14,8 +14,9 @@ use crate::{
 
 /// The length of the judged period, in seconds: longer than the longest pause before a receiver connects again.
 const WINDOW_S: f64 = 2.0;
-/// A receiver is far slower than the others if its median is at least this multiple of the median of all receivers. The
-/// last of many receivers that get each message in the same order has about twice the median.
+/// A receiver is far slower than the others if its median is at least this multiple of the median of all
+/// receivers. If many receivers get each message in the same order, the last of them has about twice the
+/// median.
 const FAR: u64 = 4;
 /// The median of a receiver that is far slower exceeds the median of all receivers by at least this, in ns.
 const LEAST_NS: u64 = 1_000_000;

@@ -62,10 +62,11 @@ struct PingPath {
 }
 
 impl TimeSpent {
-    /// Returns the estimates. With a load, the first estimate is for all requests of the load, and the other estimates
-    /// are for the commands of the load. Without a load, the first estimate is for PING, and the other estimates are
-    /// for commands of other clients. Commands with the most time come first. There is no estimate without kernel
-    /// timestamps of PINGs. Without load, there is also none if PINGs with unknown parts took most of the time.
+    /// Returns the estimates. With a load, the first estimate is for all requests of the load, and the other
+    /// estimates are for the commands of the load. Without a load, the first estimate is for PING, and the
+    /// other estimates are for commands of other clients. Commands with the most time come first. There is no
+    /// estimate without kernel timestamps of PINGs. Without load, there is also no estimate if PINGs with
+    /// unknown parts took most of the time.
     pub(super) fn of(now: &RecentState) -> Vec<Self> {
         let Some(way) = PingPath::of(now) else { return Vec::new() };
         // A request of the load has its own times, also while redyno is stopped and PINGs have none.

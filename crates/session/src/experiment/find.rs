@@ -29,7 +29,7 @@ use crate::{
     units,
 };
 
-/// The two times of the closed loop, in seconds: the time at its start that is left out, and the measured
+/// Two times of the closed loop, in seconds: the time at its start that is not measured, and the measured
 /// time.
 const PEAK_S: (f64, f64) = (1.0, 2.0);
 /// The maximum length of a full trial, in seconds. A full trial is extended up to this length if it has too
@@ -39,8 +39,8 @@ const LONGEST_S: f64 = 10.0;
 const CLOSE_S: f64 = 45.0;
 /// The time after which the search ends, in seconds.
 const LIMIT_S: f64 = 170.0;
-/// Two limits on the number of disturbed trials in a row, after which the search ends. The second limit
-/// applies if the last trial had no reply, and the first limit otherwise.
+/// After this many disturbed trials in a row, the search ends. The second number is for the case that the
+/// last trial had no reply.
 const DISTURBED: (u32, u32) = (8, 3);
 /// The largest accepted share of disturbed trials. If more trials are disturbed, the search has no result.
 const MOST_DISTURBED: f64 = 0.25;

@@ -4,8 +4,8 @@ use crate::session::Interval;
 
 /// The send lag, in microseconds, above which an open loop has a backlog.
 const LATE_US: u64 = 10_000;
-/// The time after a switch, in seconds, during which a backlog counts for the previous setting. After this
-/// time, a backlog counts for the new setting.
+/// Within this time after a switch, in seconds, a backlog belongs to the previous setting. After this time,
+/// it belongs to the new setting.
 const BACKLOG_S: f64 = 5.0;
 /// The number of samples that a p99 needs.
 pub(super) const ENOUGH_FOR_P99: u64 = 1100;

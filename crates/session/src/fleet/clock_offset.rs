@@ -67,17 +67,17 @@ const STEP_NS: u64 = 100_000_000;
 /// nanoseconds. Both measure that clock at least once a second.
 const NOTICED_WITHIN_NS: u64 = 2_500_000_000;
 
-/// An agent's conversion of its own clock to times of the session. The conversion needs two values that are
-/// measured with the clock of the bus: the start of the session, and the offset of the agent's own clock. If
-/// the clock of the bus is adjusted, the two values change at different moments, and fit each other again as
-/// soon as both are new.
+/// Converts an agent's own clock to times of the session. The conversion needs two values that are measured
+/// with the clock of the bus: the start of the session, and the offset of the agent's own clock. If the clock
+/// of the bus is adjusted, the two values change at different moments. They fit each other again when both
+/// are new.
 #[derive(Debug)]
 pub(super) struct SessionTime {
     pub(super) offset: ClockOffset,
     /// The start of the session by the clock of the bus, in nanoseconds since 1970.
     zero_ns: u64,
     correction_ns: i64,
-    /// The time since which the two values have contradicted the correction in use, by the agent's own clock.
+    /// The time at which the two values began to contradict the current correction, by the agent's own clock.
     differs_since_ns: Option<u64>,
 }
 

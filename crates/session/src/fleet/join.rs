@@ -10,8 +10,8 @@ const CORRECTED_TICKS: u64 = 2;
 
 /// The intervals of the agents in the ticks (quarter seconds) that are not complete yet.
 pub(super) struct IntervalJoin {
-    /// For each agent, the last tick (quarter second) for which all intervals have been received, or 0 before the first
-    /// report. `None` if the join does not wait for the agent, because the agent has ended or is lost.
+    /// For each agent, the last tick (quarter second) with all its intervals, or 0 before the first report.
+    /// `None` if the join does not wait for the agent, because it has ended or is lost.
     closed: Vec<Option<u64>>,
     ticks: BTreeMap<u64, BTreeMap<u32, JoinedInterval>>,
     /// The end of the last interval of each segment. The segment's next interval begins at this time, so that the

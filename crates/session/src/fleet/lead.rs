@@ -22,8 +22,8 @@ use crate::{
     untrusted,
 };
 
-/// The longest wait for the last reports of the agents. The wait for a lost agent ends earlier, and so does
-/// the wait for a bus that does not answer.
+/// The longest wait for the last reports of the agents. If an agent is lost or the bus does not answer, the
+/// wait ends earlier.
 pub(super) const LAST_REPORTS_LIMIT: Duration = Duration::from_secs(15);
 
 /// The settings for the agents of a session, and the state of each agent.

@@ -21,8 +21,9 @@ pub(super) struct AgentOutages {
 }
 
 impl AgentOutages {
-    /// Takes the outages of a report. `number` returns the session's number of the server with an agent's number, and
-    /// `is_away` whether an agent has left the session. An agent that has left may have an outage without an end.
+    /// Takes the outages of a report. `number` converts an agent's number of a server to the session's
+    /// number. `is_away` returns whether an agent has left the session; such an agent may have an outage
+    /// without an end.
     pub(super) fn take(
         &self,
         report: &AgentReport,
@@ -40,7 +41,8 @@ impl AgentOutages {
     }
 }
 
-/// Merges the newest outage with the outages of other agents that had not ended a second before it began.
+/// Merges the newest outage with the outages of other agents, if they had not ended more than a second before
+/// it began.
 fn merged(outages: &[NodeOutage]) -> Option<NodeOutage> {
     let newest_ns = outages.iter().map(|outage| outage.since_ns).max()?;
     let is_same =

@@ -145,7 +145,7 @@ pub(super) trait Store: Sync {
 pub(super) struct KeyCounts {
     /// The number of keys that exist.
     pub(super) there: u64,
-    /// The number of keys that may be on another node of the cluster, because their slot is being moved.
+    /// The number of keys that may be on another node of the cluster, because their slot is moving.
     pub(super) elsewhere: u64,
 }
 

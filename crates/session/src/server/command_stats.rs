@@ -37,7 +37,7 @@ impl CommandCounters {
         self.0.get(command).map(|stat| stat.calls)
     }
 
-    /// Returns the differences to `before`, without commands that were neither called nor refused. Returns `None` if a
+    /// Returns the differences to `before` for all commands that were called or refused. Returns `None` if a
     /// count has decreased, because the differences are then unknown.
     pub(super) fn since(&self, before: &Self) -> Option<BTreeMap<String, CommandStat>> {
         if before.0.keys().any(|name| !self.0.contains_key(name)) {

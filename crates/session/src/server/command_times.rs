@@ -15,8 +15,8 @@ use crate::{stats::Buckets, untrusted};
 pub(super) const ASKED: usize = 8;
 
 /// The number of commands whose times are requested in the first poll: the commands with the most calls so
-/// far. Later polls show only differences to the first poll. A command without calls before the first poll
-/// needs no histogram from this poll.
+/// far. Later polls show only the differences to the first poll. If a command had no calls before the first
+/// poll, it needs no histogram there.
 pub(super) const ASKED_AT_FIRST: usize = 16;
 
 /// The largest number of buckets in an accepted histogram; servers send about 30.
@@ -73,10 +73,10 @@ impl KnownHistograms {
         !self.is_begun
     }
 
-    /// Adds to `stats` the differences between the histograms in `now` and the last known histograms. `calls`
-    /// returns the number of calls of a command at the previous poll. The last known histogram of a command
-    /// may be older than the previous poll. The difference is then added only if there were no calls of the
-    /// command between that histogram and the previous poll.
+    /// Adds the differences between the histograms in `now` and the last known histograms to `stats`. `calls`
+    /// returns the number of calls of a command at the previous poll. If the last known histogram of a
+    /// command is older than the previous poll, and the command was called between the two, its difference is
+    /// left out.
     pub(super) fn take(
         &mut self,
         now: Histograms,
@@ -125,7 +125,8 @@ pub(super) struct RequestedCommands(BTreeMap<String, f64>);
 const DECAY: f64 = 0.9;
 
 impl RequestedCommands {
-    /// Adds the calls of one poll, without redyno's `own` calls: they must not displace the commands of others.
+    /// Adds the calls of one poll, without redyno's `own` calls, which must not displace the commands of
+    /// other clients.
     pub(super) fn learn(&mut self, stats: &BTreeMap<String, CommandStat>, own: &BTreeMap<String, u64>) {
         self.0.values_mut().for_each(|calls| *calls *= DECAY);
         for (name, stat) in stats {

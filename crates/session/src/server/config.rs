@@ -13,9 +13,9 @@ use super::{ServerError, link::RedisSender, pace::SentCommands, parameter::PARAM
 use crate::events::EventKind;
 
 /// Further parameters that affect latency. None of these parameters is a password, a user or a path. A server
-/// does not report parameters that it does not have. From Redis 7 on, the names with `ziplist` are second names of the
-/// parameters with `listpack`, and are left out of the reply; no other parameter of the list has two names. So a change
-/// causes only one event.
+/// does not report parameters that it does not have. From Redis 7 on, the names with `ziplist` are second
+/// names of the parameters with `listpack`. redyno ignores the second names, so a change causes only one
+/// event. No other parameter of the list has two names.
 const WATCHED: [&str; 68] = [
     "active-defrag-cycle-max",
     "active-defrag-cycle-min",
@@ -109,8 +109,9 @@ pub struct ConfigChange {
 #[derive(Debug, Default)]
 pub(super) struct ConfigValues {
     values: Arc<BTreeMap<String, String>>,
-    /// The position of the next parameter to request, if parameters are requested one by one. Before Redis 7, CONFIG
-    /// GET accepts only one name, so each poll requests some parameters, each with its own command.
+    /// The position of the next parameter to request, if parameters are requested one by one. Before Redis 7,
+    /// CONFIG GET accepts only one name. So each poll requests only some parameters, each with its own
+    /// command.
     one_by_one: Option<usize>,
 }
 

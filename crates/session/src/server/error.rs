@@ -91,7 +91,7 @@ pub enum ServerError {
     /// The kind of server does not have this feature. The fields are the name of the kind, and the feature.
     #[error("{0} has no {1}")]
     Missing(&'static str, &'static str),
-    /// The key of a marker, or of the list of runs, has an unexpected type, so it belongs to another client.
+    /// The key of a marker or of the list of runs has an unexpected type. So it belongs to another client.
     #[error(
         "the key {key} on this server does not have the type that redyno gives it, so it belongs to another client; \
          redyno did not change this key, and cannot note this run on the server"

@@ -151,8 +151,8 @@ async fn relay(fred: &mut UnixStream, server: &mut Dialogue) -> Result<(), Strin
     }
 }
 
-/// Returns the description of an unexpected reply. If a server sends an error without a request, the error says why the
-/// server closes the connection.
+/// Returns the description of an unexpected reply. An error without a request says why the server closes the
+/// connection.
 fn unasked(bytes: &[u8], reply: Reply) -> String {
     if let Reply::Error(line) = reply {
         return GreetingError::from_unrequested(Dialect::Resp2, line).to_string();

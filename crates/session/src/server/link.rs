@@ -141,8 +141,8 @@ pub(super) struct RedisSender {
     around: CommandFrame,
 }
 
-/// The extra commands around each command. All of them are sent together, so that no other command of this
-/// connection runs between them.
+/// The extra commands around each command. They are sent together with the command, so no other command of
+/// this connection runs in between.
 #[derive(Clone, Copy)]
 enum CommandFrame {
     Nothing,
@@ -212,8 +212,8 @@ impl RedisSender {
         texts(words[0], &self.ask(words).await?)
     }
 
-    /// Sends a command; returns its reply as a list of a marker's fields, which may be longer than other texts. A
-    /// missing field is `None`.
+    /// Sends a command, and returns its reply as a list of a marker's fields. Fields may be longer than other
+    /// texts. A missing field is `None`.
     pub(super) async fn notes(&self, words: &[&str]) -> Result<Vec<Option<String>>, ServerError> {
         let Value::Array(elements) = self.ask(words).await? else { return Err(unexpected(words[0])) };
         let note = |value: &Value| value.as_bytes().map(|bytes| untrusted::at_most(bytes, LONGEST_NOTE));

@@ -123,8 +123,8 @@ impl Marker {
     }
 
     /// Returns whether the run may have written `key`. If the marker lists the names and the keys were not
-    /// kept, only these names count. Otherwise, all keys of the run in two forms count: keys with twelve
-    /// digits, and keys in a form that the marker lists.
+    /// kept, only these names count. Otherwise, all keys of the run with twelve digits count, and all keys in
+    /// a form that the marker lists.
     pub(super) fn owns(&self, key: &OwnKey) -> bool {
         let is_of_form = || key.is_usual() || self.span.as_ref().is_some_and(|span| span.has_form(key.name));
         let is_own = match &self.span {

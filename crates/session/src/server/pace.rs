@@ -21,8 +21,8 @@ use crate::{
     workload::command_traits,
 };
 
-/// The number of latest costs whose median decides how often a request is sent. A single high cost usually
-/// means that the main thread was stopped. In this case, redyno should still poll as often as before.
+/// The median of this many latest costs decides how often a request is sent. A single high cost usually means
+/// that the main thread was stopped, and redyno should still poll as often as before.
 const REMEMBERED: usize = 5;
 /// The time of the main thread that a poll may use for CLIENT LIST, in microseconds: 0.2 % of the second between two
 /// polls.
@@ -117,8 +117,8 @@ impl SentCommands {
     }
 }
 
-/// Finds redyno's own calls in the server's statistics. A call on another connection than the poll's may be executed
-/// after the poll, and is then found by a later poll.
+/// Finds redyno's own calls in the server's statistics. If the server executes a call on another connection
+/// after the poll, a later poll finds this call.
 #[derive(Debug, Default)]
 pub(super) struct OwnCalls {
     /// The calls that no poll has found yet.
@@ -129,8 +129,8 @@ pub(super) struct OwnCalls {
 }
 
 impl OwnCalls {
-    /// Returns redyno's own calls among those in `stats`, under the names that they have there. Before Redis 7,
-    /// subcommands are counted under the name of their command. `sent` contains the calls since the previous poll.
+    /// Returns redyno's own calls in `stats`, under the names in `stats`. Before Redis 7, subcommands are
+    /// counted under the name of their command. `sent` contains the calls since the previous poll.
     pub(super) fn find(
         &mut self,
         sent: BTreeMap<String, u64>,
@@ -158,7 +158,7 @@ impl OwnCalls {
 }
 
 /// Subtracts the commands of redyno's key scans from the server's commands per second and from its keyspace
-/// hits. A scan therefore does not change these figures.
+/// hits. So a scan does not change these figures.
 pub(super) fn subtract_key_scans(own: &BTreeMap<String, u64>, status: &mut Status) {
     let calls = |name: &str| own.get(name).copied().unwrap_or(0) as f64;
     let scanned: f64 = LOOKUPS.into_iter().map(calls).sum();

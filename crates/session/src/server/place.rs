@@ -17,8 +17,8 @@ use crate::{
 
 /// The number of hash tags that are tried. Every slot has some of these tags.
 const TAGS: u32 = 1_000_000;
-/// Hash tags with a number below 1024 are called near. To find lists that have moved from other nodes, redyno checks
-/// all near tags of a node. A node with 1 % of the slots almost certainly has a near tag.
+/// Hash tags with a number below 1024 are called near. redyno checks all near tags of a node, to find lists
+/// of runs that have moved from other nodes. A node with 1 % of the slots almost certainly has a near tag.
 const NEAR: u32 = 1024;
 /// If a node has at most this number of slots or no near tag, redyno searches for lists at the first tag of each slot.
 const FEW_SLOTS: usize = 32;
@@ -141,9 +141,9 @@ impl Slots {
         Ok(Some(Arc::new(Self::of_myself(&wire.cluster_nodes().await?))))
     }
 
-    /// Parses CLUSTER NODES, mainly the line of the node that replied: `<id> <address> myself,master - 0 0 1 connected
-    /// 0-5460 5462 [5463->-<id>] [7-<-<id>]`. A slot in brackets is being moved, key by key, either away from this node
-    /// (`->-`) or to this node (`-<-`). A slot that is being moved away is also listed without brackets.
+    /// Parses CLUSTER NODES, mainly the line of the node that replied: `<id> <address> myself,master - 0 0 1
+    /// connected 0-5460 5462 [5463->-<id>] [7-<-<id>]`. The keys of a slot in brackets are moving away from
+    /// this node (`->-`) or to this node (`-<-`). A slot that is moving away is also listed without brackets.
     pub(super) fn of_myself(nodes: &str) -> Self {
         let is_myself = |line: &&str| {
             let flags = line.split(' ').nth(2);

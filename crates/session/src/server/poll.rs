@@ -41,8 +41,8 @@ use crate::events::EventKind;
 
 /// The number of polls after which a refused request is repeated.
 const ASK_AGAIN: u32 = 60;
-/// The number of polls between two requests for INFO latencystats, whose percentiles cover all calls since
-/// the server's start. The percentiles change slowly, and the request costs the server time.
+/// The number of polls between two requests for INFO latencystats. Its percentiles cover all calls since the
+/// server's start, so they change slowly, and the request costs the server time.
 const SELDOM: u32 = 10;
 
 /// A request other than INFO.
@@ -236,9 +236,9 @@ impl RedisPoller {
         Ok(())
     }
 
-    /// Returns the histograms in the reply. If a command has become one of the busiest since the request, its
-    /// histogram is requested now, so that the times of its calls are known too. In the first poll, the
-    /// busiest commands are requested here. `None` in polls without histograms.
+    /// Returns the histograms in the reply; `None` in polls without histograms. If a command has become one
+    /// of the busiest since the request, requests its histogram now, so that the times of its calls are known
+    /// too. In the first poll, the busiest commands are requested here.
     async fn histograms(
         &mut self,
         wire: &RedisSender,

@@ -153,8 +153,8 @@ pub(super) enum MarkerState {
     Refused(EventKind),
 }
 
-/// Checks whether the marker still exists, and otherwise writes it again. FLUSHALL, an expiry, an eviction or a restart
-/// without data can delete the marker.
+/// Writes the marker again if it no longer exists. FLUSHALL, an expiry, an eviction or a restart without data
+/// can delete it.
 pub(super) async fn check_marker(wire: &RedisSender, ledger: &Ledger) -> Result<MarkerState, ServerError> {
     if !ledger.is_to_be_marked() {
         return Ok(MarkerState::Present);
@@ -180,7 +180,7 @@ pub(super) async fn check_marker(wire: &RedisSender, ledger: &Ledger) -> Result<
 }
 
 /// Moves a marker and its list entry from a far hash tag to a near hash tag (below 1024), where any session
-/// finds them. The move is needed if a node with few slots has received more slots.
+/// finds them. This is necessary after a node with few slots has received more slots.
 async fn come_nearer(wire: &RedisSender, ledger: &Ledger) -> Result<(), ServerError> {
     let Some(far) = ledger.place().filter(|place| place.is_far) else { return Ok(()) };
     if let Some(near) = ServerError::optional(MarkerPlace::of(wire).await)?.filter(|near| !near.is_far) {

@@ -51,7 +51,7 @@ pub(super) async fn set_up(
     outcome
 }
 
-/// Runs one command. Returns the object that the command made, or `None` if it made no object, or if this
+/// Runs one command, and returns the object that it made. Returns `None` if it made no object, or if this
 /// session had made the object before. A command that sets `notify-keyspace-events` only adds letters, and
 /// the ledger lists the value to restore.
 async fn run(

@@ -82,8 +82,9 @@ pub struct ReplicaProgress {
     pub ack_s: Option<u64>,
 }
 
-/// The shortest time between two polls from which a rate or a share of time is calculated, in seconds. An order, such
-/// as CONFIG SET, polls the server as well, and a rate from polls that are close together would be wrong.
+/// redyno calculates rates and shares only if two polls are at least this far apart, in seconds. An order,
+/// such as CONFIG SET, polls the server as well, and a rate from polls that are close together would be
+/// wrong.
 pub(super) const RATE_MIN_S: f64 = 0.1;
 
 impl Status {

@@ -261,7 +261,7 @@ async fn missing(wire: &RedisSender, commands: BTreeSet<String>) -> Result<Vec<S
     Ok((0..).zip(commands).filter(|(n, _)| is_missing(*n)).map(|(_, command)| command).collect())
 }
 
-/// Returns the reason why no keys can be written to this server, as a text that follows the server's address.
+/// Returns the reason why redyno cannot write keys to this server, as a text after the server's address.
 async fn unfit(wire: &RedisSender, info: &Info<'_>) -> Result<Option<String>, ServerError> {
     if info.text("redis_mode").or(info.text("server_mode")) == Some("sentinel") {
         return Ok(Some("is a Sentinel, which stores no keys; name the master that it monitors".to_owned()));

@@ -83,10 +83,10 @@ fn irreversible(name: &str, why: String) -> ServerError {
     ServerError::Irreversible { name: name.to_owned(), why }
 }
 
-/// Writes the ledger's entry of the parameter `name` to the marker, and checks that no other session has set
+/// Writes the ledger's entry of the parameter `name` to the marker. Then checks that no other session has set
 /// or is setting the parameter, and that its value is still `from`. If two sessions set the parameter at the
-/// same time, at least one of them finds the marker of the other session. Returns the reason if the marker
-/// cannot be written.
+/// same time, at least one of them finds the marker of the other. Returns the reason if the marker cannot be
+/// written.
 async fn begin(
     wire: &RedisSender,
     target: &Target,
@@ -163,8 +163,8 @@ async fn write_marker(wire: &RedisSender, ledger: &Ledger, name: &str) -> Result
     })
 }
 
-/// Returns `answer`, but `Ok` if the server refused to write the marker. A server that accepts no writes has
-/// no marker, or keeps the marker's previous content.
+/// Returns `answer`, but `Ok` if the server refused to write the marker. If a server accepts no writes, it
+/// has no marker, or it keeps the marker's previous content.
 pub(super) fn ignore_refusal(answer: Result<(), ServerError>) -> Result<(), ServerError> {
     answer.or_else(|error| if error.is_refused() { Ok(()) } else { Err(error) })
 }

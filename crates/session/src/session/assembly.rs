@@ -332,7 +332,7 @@ mod tests {
         assert_eq!(late.client, None);
     }
 
-    /// The worker waited longer for its last replies than the load lasted, and waited for a core meanwhile.
+    /// The worker waited for its last replies longer than the load lasted, and it also waited for a core.
     #[test]
     fn a_share_never_exceeds_one_if_the_worker_outlasts_the_load() {
         let mut assembly = Assembly::new(1);

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::probe;
 
-/// The last interval of a second may end this much later than the second itself, in seconds. The reason is
-/// that a worker ends an interval only when the worker wakes up.
+/// The last interval of a second may end this much later than the second itself, in seconds, because a worker
+/// ends an interval only when it wakes up.
 pub(super) const LATE_S: f64 = 0.125;
 
 /// Merges a session's quarter-second records into one-second records. Keeps each interval until its

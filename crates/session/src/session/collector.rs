@@ -34,8 +34,8 @@ use crate::{
 const ROUND: Duration = Duration::from_millis(20);
 /// The time between two reads without load: half a tick, in ns. A wake-up costs more than the records.
 const IDLE_ROUND_NS: u64 = TICK_NS / 2;
-/// The time after the end of a tick by which the probes have sent their reports: 12 ms, in ns. The wake probe notices
-/// the end of the tick after its sleep of 10 ms.
+/// The probes have sent their reports at most this long after the end of a tick: 12 ms, in ns. The wake probe
+/// notices the end of the tick only after its sleep of 10 ms.
 const REPORTED_NS: u64 = 12_000_000;
 
 /// The messages that the session sends to the collector.
@@ -195,8 +195,8 @@ impl Collector {
         }
     }
 
-    /// Passes what a primary reports about its replicas to those replicas that are targets of the session. A
-    /// replica is found only if its address in the report equals its address in the session.
+    /// A primary reports about its replicas. This function passes these reports to the replicas that are
+    /// targets of the session. A replica must have the same address in the report and in the session.
     fn hear_replicas(&mut self, report: &Moment<server::Status>) {
         for replica in &report.body.replicas {
             let address = |node: usize| self.start.as_ref()?.address_of(node as u16);

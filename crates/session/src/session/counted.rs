@@ -10,8 +10,9 @@ use crate::{
 };
 
 /// Adds the cost of a worker; `receives` is set for the receivers' thread. Workers with lower numbers that
-/// have not reported yet get entries with zeros. The entry of a worker is set, not added up: each worker
-/// reports at most one buffer with a length for each tick (quarter second) and segment.
+/// have not reported yet get entries with zeros. The function sets the entry of a worker instead of adding it
+/// up, because each worker reports at most one buffer with a length for each tick (quarter second) and
+/// segment.
 pub(super) fn add_client(
     client: &mut Option<Client>,
     (worker, receives): (usize, bool),
@@ -44,7 +45,7 @@ fn times(histogram: &Recorder) -> Option<Latency> {
     (!histogram.is_empty()).then(|| histogram.latency())
 }
 
-/// Returns the times of the parts of an operation; `None` if no part was answered.
+/// Returns the times of the steps of an operation; `None` if no step was answered.
 fn step_times(steps: &StepRecorders) -> Option<Box<StepTimes>> {
     let StepRecorders { first, first_response, missed, later } = steps;
     let is_empty = first.is_empty() && later.is_empty();

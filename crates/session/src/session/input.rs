@@ -22,8 +22,8 @@ const PACKED: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const LARGEST_WINDOW: u32 = 23;
 /// The largest accepted compression ratio: ten times the ratio of a recording without any load.
 const MOST_OF_ONE: u64 = 500;
-/// The number of decompressed bytes up to which any compression ratio is accepted. At first, too little of
-/// the file has been read to compute the ratio.
+/// For this many decompressed bytes, any compression ratio is accepted, because too little of the file was
+/// read to compute the ratio.
 const MOST_OF_FIRST: u64 = 16 << 20;
 const BUFFER: usize = 1 << 18;
 

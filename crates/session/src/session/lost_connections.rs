@@ -44,7 +44,7 @@ pub(super) struct LostConnections {
     /// The number of lost connections that were not reported by an event yet, because there were too many
     /// outages.
     unreported: u64,
-    /// The time, in nanoseconds, since which there has been no connection; `None` if there is a connection.
+    /// The time at which the last connection was lost, in nanoseconds; `None` if there is a connection.
     down_since_ns: Option<u64>,
     /// The start and end of earlier times without any connection. An entry is kept as long as new intervals may include
     /// its time.
@@ -129,8 +129,8 @@ impl LostConnections {
         events
     }
 
-    /// Returns an event about the lost connections that no event has reported by the end of the session, if there are
-    /// any.
+    /// At the end of the session, returns an event about lost connections that no event has reported yet, if
+    /// there are any.
     pub(super) fn rest(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
         let times = std::mem::take(&mut self.unreported);
         (times > 0).then_some((now_ns, EventKind::MoreConnectionsLost { times }))

@@ -73,8 +73,8 @@ pub struct Reader {
     /// The position of the next line.
     at: FilePosition,
     places: PositionIndex,
-    /// Records may be out of order in the file: each record is at most this many seconds earlier than any
-    /// record before it.
+    /// Records may be out of order in the file. A record may be up to this many seconds earlier than a record
+    /// before it.
     lag_s: f64,
     first: Option<Record>,
     skipped: u64,

@@ -59,8 +59,9 @@ fn shortest_s(usual_us: [Option<f64>; 3]) -> f64 {
 }
 
 impl StallWatch {
-    /// Adds a report of the wake probe, which measures the delays that this machine causes. A wait counts as
-    /// a stall of the server only if it is longer than the shortest stall by the longest recent delay.
+    /// Adds a report of the wake probe, which measures the delays that this machine causes. To count as a
+    /// stall of the server, a wait must be longer than the shortest stall plus the longest recent delay of
+    /// this machine.
     pub(super) fn push_wake(&mut self, wake: &Wake) {
         self.own_s.push_back(wake.late.max_ns() as f64 / 1e9);
         if self.own_s.len() > WAKES {

@@ -69,7 +69,7 @@ pub(crate) struct TargetRecords {
     /// Whether the present loss of the ping probe's connection was already reported.
     ping_is_lost: bool,
     tally: Tally,
-    /// The recalls of vector searches since the last report of the control plane: their sum and their number.
+    /// The sum and the number of the recalls of vector searches since the last report of the control plane.
     recalls: (f64, u32),
     /// The figures of a replica that its own reports do not contain; empty if the target is not a replica.
     pub(super) replica: ReplicaFigures,
@@ -181,7 +181,7 @@ impl TargetRecords {
     }
 
     /// Ends the level shifts (lasting changes of figures) of a target that is only watched, because the load
-    /// of another target has changed at `t_s`. For a target with load, each of its own segments ends its
+    /// of another target has changed at `t_s`. A target with load has its own segments, and these end its
     /// level shifts.
     pub(super) fn hear_segment(&mut self, t_s: f64) {
         if self.is_watched {

@@ -99,9 +99,8 @@ pub(super) struct Alternation {
     is_open: bool,
     /// The side that is in force or has been requested.
     pub side: Side,
-    /// The measurement of the present side, and the number of parts that this side still needs. After a
-    /// switch a side needs two parts: the first completes the previous pair, and the second begins the next
-    /// pair.
+    /// The measurement of the present side, and how many parts this side still needs. After a switch, a side
+    /// needs two parts: the first completes the previous pair, and the second begins the next pair.
     block: Option<(Measurement, usize)>,
     /// The part that was measured just before the last switch; `None` if this part already belongs to a pair.
     before: Option<Interval>,

@@ -40,8 +40,8 @@ struct SeriesFile {
     name: Option<String>,
     #[serde(default)]
     about: String,
-    /// Groups of lists that advance together: one cell uses the first values of all lists in a group, the
-    /// next cell uses the second values, and so on.
+    /// Groups of lists with values that belong together: one cell uses the first values of all lists in a
+    /// group, the next cell the second values, and so on.
     #[serde(default)]
     together: Vec<Vec<String>>,
     #[serde(default)]

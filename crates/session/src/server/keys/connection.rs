@@ -55,9 +55,9 @@ impl KeyConnection {
         Ok(line)
     }
 
-    /// Sends `commands` together. Returns the replies, and the longest time that the server may have worked
-    /// on the commands. This is the time until the last reply, minus the shortest round trip. The time
-    /// includes the server's work for other clients meanwhile.
+    /// Sends `commands` together. Returns the replies, and how long the server may have worked on the
+    /// commands: the time until the last reply, minus the shortest round trip. This time includes the
+    /// server's work for other clients.
     pub(super) fn timed(
         &mut self,
         commands: &[KeyCommand],

@@ -26,8 +26,8 @@ pub(super) const COUNT: &[u8] = b"64";
 const ELEMENTS: &[u8] = b"5";
 /// The largest share of the server's time that a scan may use.
 pub(super) const SHARE: f64 = 0.02;
-/// The assumed shortest time that the server needs for a command. The measured time of a small batch is unreliable,
-/// because round trips vary by more than this time.
+/// redyno assumes that the server needs at least this time for a command. The measured time of a small batch
+/// is unreliable, because round trips vary by more.
 const LEAST_TIME: Duration = Duration::from_micros(1);
 /// The time between two checks whether the user has stopped the scan.
 const NAP: Duration = Duration::from_millis(50);

@@ -17,8 +17,8 @@ use crate::untrusted;
 const DELIMITERS: &[u8] = b":/|.";
 /// The largest number of parts in a prefix.
 const DEEPEST: usize = 4;
-/// The largest number of prefixes that are counted. If there are more prefixes, all prefixes are shortened, because key
-/// names without digits look like prefixes.
+/// The largest number of prefixes that are counted. If there are more, redyno shortens all prefixes: probably
+/// they are key names without digits that only look like prefixes.
 const MOST_PREFIXES: usize = 256;
 /// The largest number of keys and of prefixes that are shown.
 pub(super) const MOST_SHOWN: usize = 10;

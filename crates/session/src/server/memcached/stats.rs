@@ -15,8 +15,8 @@ pub(super) struct StatsReply<'a>(BTreeMap<&'a str, &'a str>);
 /// The state of a listening socket in the reply to `stats conns`.
 pub(super) const LISTENING: &str = "conn_listening";
 
-/// The number of connections whose list is requested at most. Each takes 140 to 250 bytes of the reply to `stats conns`,
-/// and a reply beyond the limit of the link ends the connection.
+/// With more connections than this, redyno does not send `stats conns`. Each connection takes 140 to 250
+/// bytes of the reply, and a reply beyond the limit of the link ends redyno's connection.
 const MOST_LISTED: u64 = 4000;
 
 /// The counters in `stats` whose sum is the number of calls of a command. The server counts a `gat` as a `get` and as a

@@ -26,8 +26,8 @@ pub(super) struct Caution {
     passed: Knobs,
 }
 
-/// The limits from which the amount of written data is computed: the number of requests, the time under load, the
-/// warm-up, and the memory overhead of a key.
+/// The limits of a load from which redyno computes the amount of written data: the number of requests, the
+/// time under load, the warm-up, and the memory overhead of a key.
 #[derive(Debug, Clone, Copy)]
 struct WriteLimits {
     requests: Option<RequestLimit>,

@@ -211,8 +211,8 @@ impl Commission {
         options.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
     }
 
-    /// Returns the part of this session that rules out the receivers of these load settings, such as agents;
-    /// `None` if the receivers can be used.
+    /// Returns the feature of this session (such as agents) with which the receivers of these load settings
+    /// cannot be used; `None` if they can be used.
     fn unfit_for_receivers(&self, knobs: &Knobs) -> Option<&'static str> {
         let mut clusters = self.clusters.values();
         let works = knobs.workload.receivers.as_ref().is_none_or(|it| it.kind.is_for_clusters());
@@ -226,9 +226,8 @@ impl Commission {
         }
     }
 
-    /// Checks that `--max-connections`, or the limit of open files, allows one connection for each client
-    /// and, with several nodes, one more connection for each worker. Without this second kind, a worker
-    /// cannot reach all nodes.
+    /// Checks that `--max-connections`, or the limit of open files, allows one connection for each client.
+    /// With several nodes, each worker needs one more connection to reach all nodes.
     fn check_max_connections(&self, clients: u32) -> Result<(), String> {
         let are_several = self.clusters.values().any(|cluster| cluster.topology().nodes().count() > 1);
         let workers =

@@ -139,8 +139,8 @@ impl NodeSource {
     }
 }
 
-/// Returns the changes between two topologies. A new node is reported once it, or a node with a higher
-/// number, is a member of the cluster. Until then the node is known only from a redirect.
+/// Returns the changes between two topologies. A new node is reported when it, or a node with a higher
+/// number, is a member of the cluster. Before that, redyno knows the node only from a redirect.
 fn differences(before: &Topology, now: &Topology, nodes: usize) -> Vec<NodeChange> {
     let is_member = |topology: &Topology, number: usize| {
         topology.nodes().nth(number).is_some_and(|(_, node)| node.role != Role::Outside)

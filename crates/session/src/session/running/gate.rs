@@ -113,7 +113,7 @@ impl WriteGate {
         }
     }
 
-    /// Closes the question about the first write, which is about settings that are no longer requested.
+    /// Closes the question about the first write, because its settings are no longer requested.
     fn close_question(&mut self) {
         if matches!(self.stage, GateStage::Asking) {
             self.stage = GateStage::Shut;

@@ -18,7 +18,7 @@ use crate::{clock::TICK_NS, session::SessionFileError};
 const LOOK_EVERY: Duration = Duration::from_millis(40);
 /// The same interval without load, in ns. One of four checks is directly after the collector has read a tick's reports.
 const IDLE_LOOK_NS: u64 = TICK_NS / 4;
-/// The time after the end of a tick by which the collector has made the records: 15 ms, in ns.
+/// The collector has made the records at most this long after the end of a tick: 15 ms, in ns.
 const COLLECTED_NS: u64 = 15_000_000;
 
 /// The reason why a session ended.

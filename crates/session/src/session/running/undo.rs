@@ -165,8 +165,8 @@ fn undo_setup(node: &mut SessionNode, peers: &mut Peers) -> bool {
     is_gone
 }
 
-/// Returns the end of a line about keys that stay on the server. This end is the command that removes the
-/// keys. memcached cannot list keys, so `redyno clean` cannot remove keys from memcached.
+/// Returns the command that removes keys, as the end of a line about keys that stay on the server. memcached
+/// cannot list keys, so `redyno clean` cannot remove keys from memcached.
 fn later(them: &str, holders: &Holders) -> String {
     let targets = holders.servers_to_clean();
     if targets.iter().all(|target| target.dialect.lists_keys()) {

@@ -78,7 +78,7 @@ impl Timeline {
         followed.or_else(own).unwrap_or_else(|| self.probed_segment())
     }
 
-    /// Empties all windows but those of the intrinsic latency, which no load changes.
+    /// Empties all windows, except those of the intrinsic latency, because no load changes it.
     pub(super) fn cut_windows(&mut self, t_s: f64) {
         let cut = |measure: &Measure| *measure != Measure::Intrinsic;
         for measure in Measure::ALL.into_iter().filter(cut) {

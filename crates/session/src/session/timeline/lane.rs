@@ -119,8 +119,8 @@ impl Lane {
     }
 }
 
-/// Returns the number of the second in which a measurement ended at `t_s`. An end at exactly a full second belongs to
-/// the second that ends there.
+/// Returns the number of the second in which a measurement ended at `t_s`. A measurement that ends exactly at
+/// a full second belongs to the second before.
 fn second_ending(t_s: f64) -> u64 {
     (t_s - 1e-6).max(0.0) as u64
 }

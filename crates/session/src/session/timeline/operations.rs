@@ -24,8 +24,8 @@ pub(super) struct PartLanes<K> {
     empty: History<BySegment>,
     /// The largest number of parts with a history.
     most: usize,
-    /// When there are `most` parts, the latencies of all further parts are added to this part; `None` if
-    /// these latencies are left out.
+    /// When there are `most` parts, the latencies of all further parts are added to this part. `None` means
+    /// that they are left out.
     rest: Option<K>,
 }
 
