@@ -13,8 +13,15 @@ const WAITS: f64 = 0.10;
 /// The finding is a problem when the server's thread waits for a core for at least this share of the time. Requests
 /// then mostly wait.
 const WAITS_LONG: f64 = 0.30;
+/// If a busy process runs on the server's core, the finding also begins when the server waits for at least this share of
+/// the time in which it has work. A server that is idle for most of the time never waits for 10 % of the time.
+const WAITS_OF_WORK: f64 = 0.25;
+/// The smallest share of the time for [`WAITS_OF_WORK`].
+const LEAST: f64 = 0.03;
 /// Another process is named as the cause only if it uses at least this share of a core.
 const BUSY: f64 = 0.10;
+/// A process that uses at least this share of a core leaves too little of it.
+const VERY_BUSY: f64 = 0.50;
 /// The advice if it is unknown which process runs on the server's core.
 const TOP: &str = "top -H shows what runs on the server's core";
 
@@ -23,8 +30,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     // A thread that the CPU limit of its cgroup stops waits, too. The finding "cpu limit" reports this part.
     let throttled = now.steady(Gauge::ServerThrottled, stands).unwrap_or_default();
     let share = now.steady(Gauge::ServerRunDelay, stands).map(|share| share - throttled);
-    let share = share.filter(|share| *share >= WAITS)?;
-    let waits = format!("the server waits {} of the time for a core", units::percent(share));
+    let share = share.filter(|share| *share >= LEAST)?;
     let severity = if share >= WAITS_LONG { Severity::Problem } else { Severity::Warning };
     let sample = now.host()?;
     let core = sample.server.as_ref().and_then(|server| server.core);
@@ -33,6 +39,17 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
         sample.gauges[Gauge::HostCpu].map(|used| format!("all cores together {} busy", units::percent(used)));
     let evidence = [now.pings.slowed(), cores];
     let on_it = busy().find(|process| process.core.is_some() && process.core == core);
+    let of_work = share / (share + now.steady(Gauge::ServerCpu, !stands).unwrap_or(1.0));
+    let waits = if share >= WAITS {
+        format!("the server waits {} of the time for a core", units::percent(share))
+    } else if of_work >= WAITS_OF_WORK && on_it.is_some_and(|other| other.cpu >= VERY_BUSY) {
+        format!(
+            "the server waits for a core for {} of the time in which it has work",
+            units::percent(of_work)
+        )
+    } else {
+        return None;
+    };
     if let Some(other) = on_it.or_else(|| busy().next()) {
         let is = match on_it {
             Some(_) => "runs on it",
@@ -75,7 +92,10 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{diagnose::fixture::first, host::Process};
+    use crate::{
+        diagnose::fixture::{first, found},
+        host::Process,
+    };
 
     #[test]
     fn a_cpu_limit_of_the_server_is_no_taken_core() {
@@ -86,6 +106,24 @@ mod tests {
         });
         assert_eq!((found.rule, found.severity), ("cpu limit", Severity::Problem));
         assert_eq!(found.long, "the CPU limit of the server's cgroup stops the server");
+    }
+
+    #[test]
+    fn a_server_with_little_work_waits_for_a_busy_process_on_its_core() {
+        let waits = |core| {
+            let found = found(6, |second| {
+                second.host.gauges.set(Gauge::ServerRunDelay, Some(0.06));
+                second.host.gauges.set(Gauge::ServerCpu, Some(0.09));
+                let process = |pid, cpu, core| Process { pid, cpu, core: Some(core), ..Process::default() };
+                second.host.server = Some(process(7, 0.09, 3));
+                second.host.busy = vec![Process { name: "sh".to_owned(), ..process(70, 0.84, core) }];
+            });
+            found.into_iter().find(|finding| finding.rule == "core taken").map(|finding| finding.long)
+        };
+        let expected =
+            "the server waits for a core for 40 % of the time in which it has work; sh (pid 70) runs on it";
+        assert_eq!(waits(3).as_deref(), Some(expected));
+        assert_eq!(waits(1), None, "the process has another core");
     }
 
     #[test]
