@@ -200,25 +200,8 @@ impl Timeline {
                 self.advance(moment.t_s);
             }
             Record::Event(event) => {
-                match &event.what {
-                    EventKind::AgentJoined { agent, host, .. } | EventKind::AgentBack { agent, host } => {
-                        self.agent_hosts.insert(*agent as u16, host.clone());
-                    }
-                    EventKind::FirstError { error, message } => self.errors.first(error, message),
-                    EventKind::NotRecorded { length_s } => {
-                        self.unrecorded_s += length_s;
-                        self.segments.push_gap(*length_s);
-                        // The next poll measures nothing of this time.
-                        self.status = None;
-                    }
-                    EventKind::Tried { rate, is_held, disturbed, .. } => {
-                        self.segments.push_trial(*rate, *is_held, disturbed.is_some());
-                    }
-                    _ => {}
-                }
                 self.session.as_mut().map(|session| session.follow(record));
-                self.forgotten += push_bounded(&mut self.events, event.clone());
-                self.advance(event.t_s);
+                self.push_event(event);
             }
             Record::Mark(mark) => {
                 self.forgotten += push_bounded(&mut self.marks, mark.clone());
@@ -232,6 +215,27 @@ impl Timeline {
                 self.advance(end.t_s);
             }
         }
+    }
+
+    fn push_event(&mut self, event: &Event) {
+        match &event.what {
+            EventKind::AgentJoined { agent, host, .. } | EventKind::AgentBack { agent, host } => {
+                self.agent_hosts.insert(*agent as u16, host.clone());
+            }
+            EventKind::FirstError { error, message } => self.errors.first(error, message),
+            EventKind::NotRecorded { length_s } => {
+                self.unrecorded_s += length_s;
+                self.segments.push_gap(*length_s);
+                // The next poll measures nothing of this time.
+                self.status = None;
+            }
+            EventKind::Tried { rate, is_held, disturbed, .. } => {
+                self.segments.push_trial(*rate, *is_held, disturbed.is_some());
+            }
+            _ => {}
+        }
+        self.forgotten += push_bounded(&mut self.events, event.clone());
+        self.advance(event.t_s);
     }
 
     /// Adds the parts of the pings' round trips. The parts are measured with the kernel's timestamps.
