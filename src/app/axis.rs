@@ -47,12 +47,12 @@ impl TimeAxis {
         Self { end: (number_ending(t_s, step_s) + 1).max(first + u64::from(columns)), columns, step_s }
     }
 
-    /// Returns the time at which the first column begins, in seconds.
+    /// Returns the time when the first column begins, in seconds.
     pub fn from_s(&self) -> f64 {
         self.start_s(0)
     }
 
-    /// Returns the time at which the last column ends, in seconds.
+    /// Returns the time when the last column ends, in seconds.
     pub fn to_s(&self) -> f64 {
         self.end as f64 * self.step_s
     }
@@ -75,7 +75,7 @@ impl TimeAxis {
         timeline.window(self.from_s(), to_s, shown).until(ends_s)
     }
 
-    /// Returns the time at which `column` begins, in seconds; this time may be in the future.
+    /// Returns the time when `column` begins, in seconds; this time may be in the future.
     pub fn start_s(&self, column: u16) -> f64 {
         (self.end - u64::from(self.columns) + u64::from(column)) as f64 * self.step_s
     }
@@ -99,7 +99,7 @@ impl TimeAxis {
 
 /// The length of the shortest column, in seconds. At the start of a session, columns have this length.
 const SHORTEST_S: f64 = 0.25;
-/// The factor by which each step makes columns longer.
+/// Each step makes columns longer by this factor.
 const GROWTH: f64 = 1.05;
 
 /// Makes the shortest column longer, step by step, until it is at least `least_s` seconds long. Returns its

@@ -14,9 +14,9 @@ use crate::{
 pub struct CurveBounds {
     /// The limit, such as `p99<1ms`.
     pub limit: String,
-    /// The lower end: the highest value of the knob at which the limit is kept.
+    /// The lower end: the highest value of the knob that keeps the limit.
     pub lower: Option<u64>,
-    /// The upper end: the lowest value of the knob at which the limit is not kept.
+    /// The upper end: the lowest value of the knob that does not keep the limit.
     pub upper: Option<u64>,
 }
 
@@ -47,8 +47,7 @@ impl Model {
         }
     }
 
-    /// Returns all values at which a sweep over this dimension (a knob) will measure a point; empty if
-    /// unknown.
+    /// Returns all values that a sweep over this dimension (a knob) will measure; empty if unknown.
     pub fn curve_values(&self, dimension: Dimension) -> &[u64] {
         self.points(dimension).map_or(&[], |points| points.values)
     }

@@ -105,7 +105,7 @@ impl InputMode {
     }
 }
 
-/// The kind of an input line, which determines the characters that the user may type.
+/// The kind of an input line. It determines which characters the user may type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EntryKind {
     Quantity,

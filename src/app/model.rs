@@ -58,7 +58,7 @@ pub struct StatusMessage {
     pub text: String,
     /// The tone of the message.
     pub tone: Tone,
-    /// The time at which the message was first shown, in seconds of the session.
+    /// The time when the message was first shown, in seconds of the session.
     pub since_s: f64,
 }
 
@@ -80,8 +80,8 @@ pub struct Tour {
     pub(super) step: usize,
     /// The next key of the step.
     pub(super) key: usize,
-    /// The time at which the step began, or at which the tour last pressed a key of the step, in seconds of
-    /// the session.
+    /// The time when the step began, or at which the tour last pressed a key of the step, in seconds of the
+    /// session.
     pub(super) since_s: f64,
     /// Whether the tour presses the keys without the user.
     pub(super) plays: bool,

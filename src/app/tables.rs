@@ -47,7 +47,7 @@ pub struct SegmentTable {
     /// Whether the highest value is in the first row.
     pub descending: bool,
     pub(super) selected: Option<u32>,
-    /// The number of the segment with which the other segments are compared.
+    /// The number of the baseline segment; all other segments are compared with it.
     pub baseline: Option<u32>,
 }
 

@@ -23,12 +23,12 @@ pub enum Reachability {
     Unknown,
     /// The target answers.
     Up {
-        /// The time at which the target began to answer, in seconds of the session.
+        /// The time when the target began to answer, in seconds of the session.
         since_s: f64,
     },
     /// The target does not answer.
     Down {
-        /// The time at which the outage began, in seconds of the session.
+        /// The time when the outage began, in seconds of the session.
         since_s: f64,
         /// The cause of the outage.
         cause: String,

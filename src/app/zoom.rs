@@ -126,7 +126,7 @@ mod tests {
         model
     }
 
-    /// Returns the share of the columns that lie within the session, and the time at which the first one begins.
+    /// Returns the share of the columns that lie within the session, and the time when the first one begins.
     fn filled(model: &Model, columns: u16) -> (f64, f64) {
         let axis = model.axis(columns);
         let end = axis.column_ending(model.known_s()).unwrap() + 1;

@@ -155,7 +155,7 @@ pub fn invalid(option: &str) -> OptionRefusal {
     OptionRefusal::Wrong(option.to_owned(), String::new())
 }
 
-/// The way in which a tool parses its arguments.
+/// How a tool parses its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParsingStyle {
     /// Options are whole words. The first word that is not an option begins a command. `--` also begins a command, if

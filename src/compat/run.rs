@@ -16,7 +16,7 @@ use crate::{
     session::{Event, Interval, Record, SessionEnd, StandaloneLoad, Summary},
 };
 
-/// The interval at which a running load is polled.
+/// How often redyno polls a running load.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A text that is printed in place of a run, such as the help or an error.

@@ -103,8 +103,8 @@ pub struct StreamText {
 }
 
 impl StreamText {
-    /// Returns a stream to standard output. The stream does not report lost lines, since the reader may be a program
-    /// that expects a table.
+    /// Returns a stream to standard output. The stream does not report lost lines, because the reader may be
+    /// a program that expects a table.
     pub fn stdout() -> Self {
         let is_terminal = io::stdout().is_terminal();
         Self { outlet: Outlet::stdout(), is_terminal, report: |_| String::new(), line: Vec::new() }

@@ -14,7 +14,7 @@ use crate::{
     units,
 };
 
-/// The number of seconds in a row for which a condition must be met. A single slow second does not end a run.
+/// A condition must be met in this number of seconds in a row. A single slow second does not end a run.
 const SECONDS: usize = 5;
 
 /// The conditions that end a session.
@@ -39,7 +39,7 @@ pub struct Abort {
     clock: Option<WallClock>,
 }
 
-/// Conditions, each with the number of seconds in a row in which it was met.
+/// Conditions. The number says how many seconds in a row met the condition.
 #[derive(Default)]
 struct Streaks(Vec<(Condition, usize)>);
 

@@ -36,7 +36,7 @@ use crate::{
 
 /// The timeout for connecting, and for each reply.
 const LIMIT: Duration = Duration::from_secs(5);
-/// The interval at which the capture checks whether its time is over or a signal has arrived.
+/// How often the capture checks whether its time is over or a signal has arrived.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The capture ends if more than this number of bytes is read but not written yet.
 const MOST_BEHIND: usize = 16 << 20;

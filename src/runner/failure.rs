@@ -12,8 +12,8 @@ pub enum UsageError {
     /// The error and its remedy, in one line.
     #[error("{0}")]
     Line(String),
-    /// A question that needs `--yes`, since the program cannot ask the user without a screen. The text names the danger
-    /// and the option.
+    /// A question that needs `--yes`, because the program cannot ask the user without a screen. The text
+    /// names the danger and the option.
     #[error("{0}")]
     NeedsYes(String),
 }

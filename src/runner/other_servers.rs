@@ -15,7 +15,7 @@ use crate::{
 const FIND_LIMIT: Duration = Duration::from_secs(1);
 /// The maximum number of other servers that a line lists.
 const MOST_LISTED: usize = 8;
-/// The maximum number of primaries to which a connection is tried before a load begins.
+/// Before a load begins, redyno tries to connect to at most this many primaries.
 const MOST_TRIED: usize = 5;
 /// The maximum number of watched servers, in addition to the target.
 const MOST_WATCHED: usize = 127;

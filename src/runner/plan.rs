@@ -147,7 +147,7 @@ impl ProgramWords {
 pub struct Outputs {
     /// The recording, if the user requests one. Without a file name, redyno chooses the name.
     pub record: Option<Option<PathBuf>>,
-    /// The time after which the recording continues in a new file.
+    /// After this time, the recording continues in a new file.
     pub rotate: Option<Duration>,
     /// The exports of the session.
     pub exports: Vec<Export>,

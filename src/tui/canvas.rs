@@ -40,7 +40,7 @@ pub struct Canvas<W> {
     pub mouse: bool,
     /// Output that draws nothing, to be sent with the next frame.
     aside: Vec<u8>,
-    /// The row with which the next frame begins. Rows that did not fit into the last frame come first.
+    /// The first row of the next frame. Rows that did not fit into the last frame come first.
     from: u16,
     /// Whether some rows of the last frame have not been sent yet.
     pub is_part: bool,

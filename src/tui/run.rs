@@ -38,7 +38,7 @@ use crate::{
     signals::Signal,
 };
 
-/// The interval at which the source is polled and pending output is sent. New records arrive four times a second.
+/// How often redyno polls the source and sends pending output. New records arrive four times a second.
 const POLL: Duration = Duration::from_millis(40);
 
 /// The options of the screen: its appearance and its state at the start.

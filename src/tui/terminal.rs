@@ -19,8 +19,8 @@ use ratatui::layout::Rect;
 
 use super::output::TerminalOutput;
 
-/// The escape sequences that request reports of mouse buttons and the wheel, also beyond column 223. Movements of the
-/// mouse are not requested, since their reports would burden a slow connection.
+/// The escape sequences that request reports of mouse buttons and the wheel, also beyond column 223.
+/// Movements of the mouse are not requested, because their reports would burden a slow connection.
 pub(super) const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 

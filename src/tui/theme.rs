@@ -139,8 +139,8 @@ impl Theme {
         Self { palette, ..self }
     }
 
-    /// Returns whether a locale (`en_US.UTF-8`) uses UTF-8. Without a locale, UTF-8 is assumed, since nearly all
-    /// terminals use UTF-8.
+    /// Returns whether a locale (`en_US.UTF-8`) uses UTF-8. Without a locale, UTF-8 is assumed, because
+    /// nearly all terminals use UTF-8.
     fn is_utf8(locale: Option<&str>) -> bool {
         locale.is_none_or(|locale| {
             let locale = locale.to_ascii_lowercase();

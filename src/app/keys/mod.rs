@@ -21,7 +21,7 @@ use std::fmt;
 /// A line of the key table.
 #[derive(Debug, Clone, Copy)]
 pub struct Binding {
-    /// The context in which the line applies.
+    /// The context of the line: where its keys work.
     pub context: Context,
     /// The keys, each with its action.
     pub keys: &'static [(KeyPattern, Action)],

@@ -7,8 +7,8 @@ use crate::{compat::numbers::escaped, untrusted, workload::plain_words};
 const KEY: &[u8] = b"__key__";
 /// The placeholder for a value; the placeholder must be a whole word.
 const DATA: &[u8] = b"__data__";
-/// Characters that [`escaped`] leaves unchanged in a word. Underscores are escaped, since they might belong to
-/// placeholders of other tools.
+/// Characters that [`escaped`] leaves unchanged in a word. Underscores are escaped, because they might belong
+/// to placeholders of other tools.
 const PLAIN: &[u8] = b":";
 
 impl UserCommand {

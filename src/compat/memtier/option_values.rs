@@ -113,9 +113,9 @@ pub(super) struct MemtierOptions {
     pub(super) run_count: u32,
     pub(super) out_file: Option<PathBuf>,
     pub(super) shows_config: bool,
-    /// The text with which the names of the clients' result files begin.
+    /// The beginning of the names of the clients' result files.
     pub(super) client_stats: Option<String>,
-    /// The text with which the names of the files with latency distributions begin.
+    /// The beginning of the names of the files with latency distributions.
     pub(super) hdr_file_prefix: Option<String>,
     pub(super) json_out_file: Option<PathBuf>,
     pub(super) hides_histogram: bool,
@@ -131,7 +131,7 @@ pub(super) struct MemtierOptions {
     pub(super) clients: u32,
     pub(super) threads: u32,
     pub(super) test_time_s: Option<u64>,
-    /// The clients per thread at the beginning of a run in which clients are added in steps.
+    /// The clients per thread at the beginning of a run that adds clients in steps.
     pub(super) clients_start: Option<u32>,
     /// The clients per thread that each step adds.
     pub(super) clients_step: Option<u32>,

@@ -41,10 +41,10 @@ use crate::{
 /// The seed of all random numbers, unless a random seed is requested.
 const SEED: u64 = 1;
 
-/// The kinds of errors which show that a server cannot be reached, if no request was answered before.
+/// If no request was answered before, these kinds of errors mean that the server cannot be reached.
 const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
 
-/// The kind of error which only reports that a read went to the primary.
+/// This kind of error only means that a read went to the primary.
 const NO_REPLICA: &str = "no-replica";
 
 /// Runs the benchmark of this command line, and prints its own errors.

@@ -18,7 +18,7 @@ use crate::{
     untrusted,
 };
 
-/// The interval at which the number of connections is printed.
+/// How often the number of connections is printed.
 const TICK: Duration = Duration::from_millis(250);
 /// The message about a connection that the server has closed.
 pub(super) const CLOSED: &str = "Error: Server closed the connection";

@@ -41,7 +41,7 @@ pub(super) struct TestReport<'a> {
 }
 
 impl TestReport<'_> {
-    /// Returns the number of requests. This number may exceed the number of operations, since an operation
+    /// Returns the number of requests. This number may exceed the number of operations, because an operation
     /// may consist of several requests.
     fn requests(&self) -> u64 {
         self.end.summary.ops * self.test.commands

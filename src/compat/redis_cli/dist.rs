@@ -16,7 +16,7 @@ use crate::stats::Latency;
 
 /// The default length of the time window that a row shows.
 const WINDOW: Duration = Duration::from_secs(1);
-/// The number of rows after which the legend is repeated.
+/// After this number of rows, the legend is repeated.
 const ROWS_PER_LEGEND: u64 = 20;
 
 /// The highest latency of each range, in µs; one more range contains all longer latencies.

@@ -32,7 +32,7 @@ const BAR: usize = 60;
 const TOP: usize = 10;
 /// The number of significant digits of sizes.
 const DIGITS: u8 = 4;
-/// The upper limits of the ranges in which key names are counted by length, in bytes.
+/// The lengths of key names are counted in ranges. These are the upper limits of the ranges, in bytes.
 const LENGTHS: [u64; 7] = [1 << 5, 1 << 8, 1 << 16, 1 << 20, 1 << 24, 1 << 27, 1 << 29];
 
 /// The figures of the keys that the walk has visited.

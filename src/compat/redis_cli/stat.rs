@@ -13,7 +13,7 @@ use crate::{
 
 /// The default time between two lines.
 const EVERY: Duration = Duration::from_secs(1);
-/// The number of lines after which the heading is repeated.
+/// After this number of lines, the heading is repeated.
 const LINES: u32 = 20;
 const HEADING: &str = "------- data ------ --------------------- load -------------------- - child -\n\
                        keys       mem      clients blocked requests            connections          \n";

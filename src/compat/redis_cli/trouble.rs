@@ -22,7 +22,7 @@ pub(super) struct PingErrors {
     /// The server's name for the reply to a PING, such as `PONG` or memcached's `MN`.
     pong: &'static str,
     errors: BTreeMap<String, u64>,
-    /// The time at which the connection was lost, in nanoseconds; `None` while connected.
+    /// The time when the connection was lost, in nanoseconds; `None` while connected.
     lost_ns: Option<u64>,
     /// The cause of the last reported error or outage, without its time.
     last_cause: Option<String>,

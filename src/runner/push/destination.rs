@@ -63,7 +63,8 @@ impl FromStr for PushDestination {
 }
 
 impl fmt::Display for PushDestination {
-    /// Writes `otlp:http://127.0.0.1:4318/v1/metrics`. The query of the URL is left out, since it may contain a token.
+    /// Writes `otlp:http://127.0.0.1:4318/v1/metrics`. The query of the URL is left out, because it may
+    /// contain a token.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let protocol = match self.protocol {
             PushProtocol::Otlp => "otlp",

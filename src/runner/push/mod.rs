@@ -258,7 +258,7 @@ impl PushQueue {
     }
 }
 
-/// The times at which samples are taken: at regular intervals, and at the end of the session.
+/// The times when samples are taken: at regular intervals, and at the end of the session.
 struct SampleSchedule {
     ticks: Interval,
     over: watch::Receiver<()>,

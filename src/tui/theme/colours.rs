@@ -116,8 +116,8 @@ pub fn ground(palette: Colours, glyphs: GlyphSet, step: usize) -> CellBackground
     }
 }
 
-/// The characters for the four tones in sixteen colours, in Unicode and in ASCII. The first tone is dim. `▒` is not
-/// used, since it is the sign of an outage.
+/// The characters for the four tones in sixteen colours, in Unicode and in ASCII. The first tone is dim. `▒`
+/// is not used, because it is the sign of an outage.
 const TONES_OF_16: [[char; 2]; 4] = [['░', '.'], ['░', '.'], ['▓', ':'], ['█', '#']];
 /// Some of xterm's 24 greys, which are the same on all terminals with 256 colours.
 const GREYS: [u8; STEPS] = [234, 235, 236, 237, 238, 239];

@@ -155,8 +155,8 @@ impl Glyphs {
 static UNICODE: Glyphs = Glyphs::of(GlyphSet::Unicode);
 static ASCII: Glyphs = Glyphs::of(GlyphSet::Ascii);
 
-/// The names of arrow keys in ASCII. The characters `<` and `>` cannot be used, since these characters are keys
-/// themselves.
+/// The names of arrow keys in ASCII. The characters `<` and `>` cannot be used, because these characters are
+/// keys themselves.
 const ARROWS: [(&str, &str); 6] =
     [("←→", "Lt/Rt"), ("↑↓", "Up/Dn"), ("←", "Left"), ("→", "Right"), ("↑", "Up"), ("↓", "Down")];
 

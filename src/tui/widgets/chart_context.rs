@@ -39,7 +39,7 @@ pub struct ChartContext<'a> {
     pub reading: &'a Reading<'a>,
     /// The columns of gutter, plot and figures.
     pub columns: Columns,
-    /// The time axis, which defines the time that each column shows.
+    /// The time axis. It defines which time each column shows.
     pub axis: TimeAxis,
     /// The measurements of the columns.
     pub window: Window<'a>,

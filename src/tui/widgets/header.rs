@@ -99,7 +99,7 @@ fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     parts
 }
 
-/// From this width on, the header shows the time at which the target began to answer, or stopped answering.
+/// From this width on, the header shows the time when the target began to answer, or stopped answering.
 const ROOM_FOR_SINCE: u16 = 100;
 
 /// From this width on, the header shows the cause of an outage next to the target.
@@ -161,8 +161,8 @@ fn replay(playback: &Playback, width: u16) -> String {
     format!("REPLAY{file}, {state} {}×", playback.speed())
 }
 
-/// Returns whether the target answers; if there is room, also returns the time at which the target began or stopped
-/// answering.
+/// Returns whether the target answers; if there is room, also returns the time when the target began or
+/// stopped answering.
 fn reachability(model: &Model, in_full: bool) -> Option<(String, Ink)> {
     let (word, since_s, ink) = match model.reachability_shown() {
         Reachability::Down { since_s, .. } => ("UNREACHABLE", since_s, Ink::Bad),

@@ -147,7 +147,7 @@ fn heights(dots: Dots, scale: LogScale, curve: &[Option<u64>]) -> Vec<Option<u16
     curve.iter().map(|value| value.map(|ns| (scale.step(ns, dots.rows().into()) - 1) as u16)).collect()
 }
 
-/// Draws the line of a distribution; returns the cell in which the line ends.
+/// Draws the line of a distribution. Returns the cell at the end of the line.
 fn line(
     paint: &mut Paint,
     dots: Dots,

@@ -34,7 +34,7 @@ use crate::{
     units,
 };
 
-/// The length of the period in which slow commands are counted, in seconds.
+/// Slow commands are counted over this period, in seconds.
 const MINUTE_S: f64 = 60.0;
 /// The maximum number of callers and of programs in the lists.
 const MOST: usize = 4;

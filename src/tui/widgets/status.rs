@@ -94,7 +94,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     (last.map_or_else(|| idle(model), |segment| format!("load off; {}", result(segment))), Ink::Text)
 }
 
-/// Returns the sentence of a stall, which says more than that the server cannot be reached: its process may be stopped.
+/// Returns the sentence about a stall. It says why the server may not answer: its process may be stopped.
 fn stall(model: &Model, width: usize) -> Option<String> {
     let stall = shown_findings(model).into_iter().find(|it| it.rule == "stall" && !model.is_folded(it))?;
     Some(of_finding(&stall, model.timeline(), width, model.playback.is_none()))

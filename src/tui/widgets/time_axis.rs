@@ -189,8 +189,8 @@ fn room(row: &EventRow, column: usize, word: &str) -> Option<usize> {
     is_free(before.saturating_sub(1), column).then_some(before)
 }
 
-/// Events that are at most this many columns apart have one common line at the first event, since many lines would
-/// hide the chart.
+/// Events that are at most this many columns apart have one common line at the first event, because many
+/// lines would hide the chart.
 const EVENT_LINE_GAP: u16 = 5;
 
 impl ChartContext<'_> {

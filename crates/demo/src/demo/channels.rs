@@ -66,7 +66,7 @@ impl Waiting {
         self.woken.extend(self.clients.remove(key).into_iter().flatten());
     }
 
-    /// Wakes the clients that wait for the keys that `is_meant` selects.
+    /// Wakes the clients that wait for certain keys. `is_meant` selects these keys.
     pub fn wake_all(&mut self, is_meant: impl Fn(&[u8]) -> bool) {
         let keys = self.clients.extract_if(.., |key, _| is_meant(key));
         self.woken.extend(keys.flat_map(|(_, clients)| clients));

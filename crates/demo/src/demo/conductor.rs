@@ -17,7 +17,8 @@ use crate::{
 const MOVED_AT_ONCE: usize = 10;
 /// How long the move of a slot lasts: 10 ms.
 const ON_THE_MOVE: Duration = Duration::from_millis(10);
-/// The time after which a primary that is down is replaced: 1 s. The parameter `cluster-node-timeout` of Redis is 15 s.
+/// A primary that is down is replaced after this time: 1 s. The parameter `cluster-node-timeout` of Redis is
+/// 15 s.
 const NODE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time from the replacement of a primary until its node starts again: 5 s.
 const DOWN: Duration = Duration::from_secs(5);

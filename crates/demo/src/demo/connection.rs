@@ -99,8 +99,8 @@ impl DemoConnection {
         Self { client, socket, input, outbox, phase, is_paused: false, waits_until_ns, hung_up: false }
     }
 
-    /// Returns the time at which the next delayed reply may be sent or the client's wait for an entry ends, whichever
-    /// is earlier. Returns `None` if no reply is delayed and the client does not wait.
+    /// Returns the time when the next delayed reply may be sent or the client's wait for an entry ends,
+    /// whichever is earlier. Returns `None` if no reply is delayed and the client does not wait.
     pub fn held_until_ns(&self) -> Option<u64> {
         [self.outbox.held_until_ns(), self.waits_until_ns].into_iter().flatten().min()
     }
@@ -290,7 +290,7 @@ impl Outbox {
         }
     }
 
-    /// Returns the time at which the first delay ends.
+    /// Returns the time when the first delay ends.
     pub fn held_until_ns(&self) -> Option<u64> {
         self.holds.front().map(|(_, until_ns)| *until_ns)
     }

@@ -39,7 +39,7 @@ impl Engine {
         Self { state, script }
     }
 
-    /// Returns the time at which the script's next stall is due.
+    /// Returns the time when the script's next stall is due.
     pub fn next_stall_ns(&self) -> Option<u64> {
         self.script.next_due_ns()
     }

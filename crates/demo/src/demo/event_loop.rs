@@ -48,7 +48,7 @@ pub struct EventLoop {
     last_client: usize,
     engine: Engine,
     stop: Arc<StopSignal>,
-    /// The timers of delayed replies, each as the time at which a reply may be sent and the number of the client.
+    /// The timers of delayed replies, each as the time when a reply may be sent and the number of the client.
     timers: BTreeSet<(u64, usize)>,
     /// The clients whose connections may have more bytes to read.
     again: Vec<usize>,

@@ -20,7 +20,7 @@
 //! hot 866 5k                      other clients read a key of slot 866, 5000 times a second
 //! ```
 //!
-//! A fault has a kind, the commands to which it applies, and the times at which it applies.
+//! A fault has a kind, the commands to which it applies, and the times when it applies.
 //!
 //! `redyno demo --fault` accepts faults in this syntax:
 //!
@@ -50,7 +50,7 @@ pub struct Fault {
     pub kind: FaultKind,
     /// The commands to which the fault applies. A stall applies to the whole server, and ignores this field.
     pub scope: Scope,
-    /// The requests or times at which the fault applies.
+    /// The requests or times when the fault applies.
     pub when: When,
     /// If set, the fault applies only to one of the requests that arrived in one read: the one at this
     /// position, from 1.
@@ -136,7 +136,7 @@ pub enum Scope {
     Command(String),
 }
 
-/// The requests or times at which a fault applies.
+/// The requests or times when a fault applies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum When {
     /// The fault applies to every request.

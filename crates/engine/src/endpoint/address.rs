@@ -153,7 +153,7 @@ fn host_port(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
-/// An address to which a socket connects: a target's address after name resolution.
+/// An address for a socket: a target's address after name resolution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
     /// A resolved TCP address.
@@ -162,7 +162,7 @@ pub enum Endpoint {
     Unix(PathBuf),
 }
 
-/// The user and password with which redyno authenticates on a server.
+/// redyno's user and password on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// The ACL user; `None` is the default user.

@@ -18,7 +18,7 @@ pub struct BackOff {
 }
 
 impl BackOff {
-    /// Creates the pauses of a connection for which no attempt has failed yet.
+    /// Creates the pauses of a connection before its first failed attempt.
     pub const fn new() -> Self {
         Self { failures: 0 }
     }

@@ -82,7 +82,7 @@ pub enum ClusterError {
         "no slot of this cluster has an owner, so it can store no key; assign slots (CLUSTER ADDSLOTSRANGE 0 16383)"
     )]
     NoOwners,
-    /// A node has an address for which TLS cannot be used.
+    /// TLS cannot be used for the address of a node.
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// The system cannot start a thread.
@@ -95,7 +95,7 @@ impl Cluster {
     /// The node at `target` gets the number 0. Blocks for at most four times `limit`.
     ///
     /// # Errors
-    /// Fails if the node gives no topology in which a slot has an owner.
+    /// Fails if the node's topology has no slot with an owner.
     pub fn find(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
         let mut talk = bounded(target, limit)?;
         let reply = talk.reply(&[b"CLUSTER", b"MYID"], limit)?;

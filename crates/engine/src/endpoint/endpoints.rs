@@ -78,7 +78,7 @@ struct Lookup {
     found: Arc<[Endpoint]>,
     /// Whether a connection was lost since the last lookup began.
     is_stale: bool,
-    /// The time at which the last lookup began.
+    /// The time when the last lookup began.
     begun_ns: u64,
     search: Option<Resolution>,
 }

@@ -99,7 +99,7 @@ impl Greeting {
         Self { steps, bytes, dialect: target.dialect, is_stepwise, password }
     }
 
-    /// Returns the protocol in which the commands are encoded.
+    /// Returns the protocol of the encoded commands.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
@@ -169,7 +169,7 @@ pub enum GreetingStep<'g> {
 }
 
 impl Greeter {
-    /// Returns the command to which the next reply belongs. The greeting must not be complete yet.
+    /// Returns the command that gets the next reply. The greeting must not be complete yet.
     pub fn awaits(&self, greeting: &Greeting) -> GreetingCommand {
         greeting.steps[usize::from(self.answered)].0
     }

@@ -1,5 +1,5 @@
-//! Outages of nodes: times in which requests to a node got no good reply. The load and the probes report these outages,
-//! so that the length of a failover is counted from the first lost request.
+//! Outages of nodes: times when requests to a node got no good reply. The load and the probes report these
+//! outages, so that the length of a failover is counted from the first lost request.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub struct NodeOutage {
     pub before_ns: u64,
     /// The due time of the first lost or unanswered request.
     pub since_ns: u64,
-    /// The time at which the first good reply after the outage arrived, or `None` during the outage.
+    /// The time when the first good reply after the outage arrived, or `None` during the outage.
     pub back_ns: Option<u64>,
 }
 

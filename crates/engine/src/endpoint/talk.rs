@@ -105,7 +105,7 @@ impl Talk {
         Self { line, target, skipper, unsent, failed: None, received, parsed: 0, longest, has_bodies, _open }
     }
 
-    /// Returns the server to which this connection leads.
+    /// Returns the server of this connection.
     pub fn target(&self) -> &Target {
         &self.target
     }

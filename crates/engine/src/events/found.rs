@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::after;
 use crate::units;
 
-/// The result of a search for the highest value of a knob (a setting of the load) at which a limit is kept.
+/// The result of a search for the highest value of a knob (a setting of the load) that keeps a limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchResult {
     /// The knob.
     pub knob: String,
     /// The value of the knob that the search found. It is the same as `lower`.
     pub value: u64,
-    /// Lower bound: the highest tested value of the knob at which the limit is kept.
+    /// Lower bound: the highest tested value of the knob that keeps the limit.
     pub lower: u64,
-    /// Upper bound: the lowest tested value at which the limit is not kept, or `None` if there is no such
+    /// Upper bound: the lowest tested value that does not keep the limit, or `None` if there is no such
     /// value.
     pub upper: Option<u64>,
     /// The limit, `p99<1ms`.

@@ -61,7 +61,7 @@ impl<'a> Stat<'a> {
 pub(super) struct Processes {
     seen: HashMap<u32, ProcessReading>,
     pace: ReadingSchedule,
-    /// The process ID at which the next reading begins, because the last reading did not reach all processes.
+    /// The next reading begins at this process ID, because the last reading did not reach all processes.
     resume: u32,
     /// The time of the last reading if this reading reached all processes.
     complete_ns: Option<u64>,

@@ -17,8 +17,8 @@ pub(super) struct SampleBuilder<'a> {
 }
 
 impl<'a> SampleBuilder<'a> {
-    /// Begins a sample `passed_s` seconds after the previous sample, at which the counters had the values in
-    /// `counters`.
+    /// Begins a sample `passed_s` seconds after the previous sample. `counters` are the counters of the
+    /// previous sample.
     pub(super) fn new(passed_s: Option<f64>, counters: &'a mut Gauges) -> Self {
         let sample_s = passed_s.filter(|s| *s >= SHORTEST_S);
         Self { sample: HostSample { sample_s, ..HostSample::default() }, counters }

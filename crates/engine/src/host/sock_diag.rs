@@ -18,7 +18,7 @@ const SOCKET: usize = 72;
 /// The attribute with `struct tcp_info`.
 const INFO: u16 = 2;
 
-/// The time without requests after which the round trip time of a connection is outdated, in ms.
+/// If a connection has had no requests for this time, its round trip time is outdated. In ms.
 const ACTIVE_MS: u32 = 2000;
 
 /// The sockets of a port.

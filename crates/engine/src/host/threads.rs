@@ -25,7 +25,7 @@ pub(super) struct Threads {
 #[derive(Debug, Clone, Copy)]
 struct ThreadTimes {
     cpu_s: f64,
-    /// The time in which the thread was ready to run, but no core was free.
+    /// How long the thread was ready to run, but no core was free.
     delay_s: Option<f64>,
     /// The number of times that the thread lost its core to another thread.
     preempted: Option<f64>,
@@ -74,7 +74,7 @@ impl ThreadTimes {
         }
     }
 
-    /// Returns the time in which the thread ran or was ready to run, in seconds.
+    /// Returns how long the thread ran or was ready to run, in seconds.
     fn wanted_s(self) -> f64 {
         self.cpu_s + self.delay_s.unwrap_or(0.0)
     }

@@ -11,7 +11,7 @@ use crate::{
     gauge::Gauge,
 };
 
-/// The time over which a share of pressure is computed: 4 s. The kernel updates its totals of pressure every 2 s.
+/// A share of pressure is computed over this time: 4 s. The kernel updates its totals of pressure every 2 s.
 const PRESSURE_NS: u64 = 4 * SECOND_NS;
 const PRESSURES: [(Gauge, &str); 3] =
     [(Gauge::HostCpuPressure, "cpu"), (Gauge::HostDiskPressure, "io"), (Gauge::HostMemoryPressure, "memory")];

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::units;
 
-/// The distribution of the times at which requests are due.
+/// The distribution of the times when requests are due.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Arrivals {

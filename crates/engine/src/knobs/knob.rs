@@ -37,9 +37,9 @@ pub enum Knob {
     Reads,
     /// The size of a value, in bytes.
     ValueSize,
-    /// The number of keys from which the workload chooses.
+    /// The number of keys of the workload.
     Keys,
-    /// The distribution from which keys are drawn.
+    /// The distribution of the keys in the requests.
     Distribution,
     /// The exponent of the distribution of keys, if the distribution has one.
     Exponent,

@@ -1,4 +1,5 @@
-//! The knobs, which are the settings that a user can change while the load runs: names, steps, limits and presets.
+//! The knobs: names, steps, limits and presets. Knobs are the load settings that a user can change during a
+//! run.
 //!
 //! ```text
 //!  clients, pipeline, rate, ... ──► Knobs, one value of each ──checked──► the engine's setting

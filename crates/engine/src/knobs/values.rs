@@ -1,4 +1,4 @@
-//! The values of the knobs, which are the settings that a user can change while the load runs.
+//! The values of the knobs. Knobs are the load settings that a user can change during a run.
 
 use std::{fmt, sync::Arc};
 
@@ -32,7 +32,7 @@ pub struct Knobs {
     /// are due on a schedule that does not wait for replies. With `None`, the loop is closed: a client sends
     /// again when it has received all replies.
     pub rate: Option<u32>,
-    /// The distribution of the times at which requests are due, in an open loop.
+    /// The distribution of the times when requests are due, in an open loop.
     pub arrivals: Arrivals,
     /// The times of [`Arrivals::Times`]. Recordings do not contain them.
     #[serde(skip)]
@@ -42,14 +42,14 @@ pub struct Knobs {
     /// How soon a client sends again after its replies have arrived.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub rhythm: Rhythm,
-    /// The number of replies after which a client opens a new connection. The client first waits for all replies to its
-    /// pipeline. With `None`, clients keep their connections.
+    /// A client opens a new connection after this number of replies. The client first waits for all replies
+    /// to its pipeline. With `None`, clients keep their connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconnect: Option<u32>,
     /// How long a client of a closed loop pauses after the replies to a batch, before it sends the next batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<RandomLength>,
-    /// The length of a client's session, after which the client opens a new connection. The client first
+    /// The length of a client's session. After this time, the client opens a new connection. The client first
     /// waits for all replies to its pipeline. If a connection is lost earlier, the session continues on a new
     /// connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,7 +58,7 @@ pub struct Knobs {
     pub workload: Arc<Workload>,
     /// Size of a value in bytes, 1 to [`MAX_VALUE_SIZE`], unless the workload itself sets the sizes.
     pub value_size: u32,
-    /// Number of keys from which the workload chooses, 1 to [`MAX_KEYSPACE`].
+    /// Number of keys of the workload, 1 to [`MAX_KEYSPACE`].
     pub keyspace: u64,
 }
 

@@ -99,8 +99,8 @@ impl WakeTimer {
     pub(super) fn went_off(&mut self, _: u64, _: u64) {}
 }
 
-/// Returns the time window in which a worker should wake up for the request that is due at `due_ns`. Usually
-/// the window is only the time `due_ns`. If the next requests follow within `slack_ns`, the window ends
+/// Returns the time window for a worker's wake-up, for the request that is due at `due_ns`. Usually the
+/// window is only the time `due_ns`. If the next requests follow within `slack_ns`, the window ends
 /// `slack_ns` from now, so one wake-up serves several requests.
 pub(super) fn window(due_ns: u64, mean_gap_ns: f64, now_ns: u64, slack_ns: u64) -> RangeInclusive<u64> {
     let is_dense = mean_gap_ns <= slack_ns as f64;

@@ -50,7 +50,7 @@ impl BatchProgress {
         !has_failed
     }
 
-    /// Returns the index of the operation to which the next reply belongs.
+    /// Returns the index of the operation that gets the next reply.
     #[inline]
     pub(super) fn place(self) -> usize {
         self.whole as usize

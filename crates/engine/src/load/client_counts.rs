@@ -6,19 +6,19 @@ use crate::{host::Lap, stats::Recorder};
 /// One worker's CPU time and delays during one interval.
 #[derive(Debug, Default)]
 pub struct ClientCounts {
-    /// The length of the time over which the CPU time of the worker's thread was measured, in ns. At the end of the
-    /// load, this time is longer than the interval, because it includes the wait for the last replies.
+    /// The CPU time of the worker's thread was measured over this time, in ns. At the end of the load, this
+    /// time is longer than the interval, because it includes the wait for the last replies.
     pub watched_ns: u64,
     /// The CPU time of the worker's thread, in ns.
     pub cpu_ns: u64,
-    /// Time in which the thread waited for a core, in ns, or `None` if the system does not report it.
+    /// How long the thread waited for a core, in ns, or `None` if the system does not report it.
     pub run_delay_ns: Option<u64>,
     /// For a worker that never sleeps: the time of the poll rounds without a read or a write, in ns.
     pub spun_ns: u64,
     /// The core on which the worker ran at the end, or `None` if the system does not report it.
     pub core: Option<u16>,
-    /// Time in which a client could send, but waited for the next record of the dataset, in ns. `None` means
-    /// that records were always available.
+    /// How long a client could send, but waited for the next record of the dataset, in ns. `None` means that
+    /// records were always available.
     pub record_wait_ns: Option<u64>,
     /// For each readable connection, the time from the return of poll until the worker had processed the replies of
     /// the connection.

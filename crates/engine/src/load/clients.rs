@@ -288,7 +288,7 @@ impl WorkerClients {
         self.wanted > 0 && self.lost >= self.wanted
     }
 
-    /// Returns the time at which the next back-off of a client ends, in ns.
+    /// Returns the time when the next back-off of a client ends, in ns.
     pub(super) fn next_retry_ns(&self) -> Option<u64> {
         self.retries.peek().map(|Reverse((at_ns, _))| *at_ns)
     }

@@ -38,13 +38,13 @@ pub(super) type FirstErrors = Vec<Vec<u8>>;
 
 /// The data of the worker that a connection needs to read replies.
 pub(super) struct ReadContext<'a> {
-    /// The time at which the bytes arrived, in ns. For the first read, this is the time at which poll returned.
+    /// The time when the bytes arrived, in ns. For the first read, this is the time when poll returned.
     pub(super) now_ns: u64,
     pub(super) clock: Clock,
     pub(super) latency_to: LatencyTo,
     pub(super) segments: &'a mut WorkerSegments,
     pub(super) greeting: &'a Greeting,
-    /// The periods in which this thread waited for a core.
+    /// The periods when this thread waited for a core.
     pub(super) waits: &'a CoreWaits,
     /// A list for the first error of each new kind.
     pub(super) first_errors: FirstErrors,
@@ -90,14 +90,14 @@ pub(super) struct LoadConnection {
     /// The expected replies, if replies of the batch are compared.
     expected: Option<Box<ExpectedReplies>>,
     generation: u32,
-    /// The time at which the batch was written, in ns. While the connection opens, the time at which the
-    /// attempt to connect began.
+    /// The time when the batch was written, in ns. While the connection opens, the time when the attempt to
+    /// connect began.
     since_ns: u64,
-    /// The time at which the last reply to a request arrived, in ns. While the connection opens, the time at
-    /// which the current stage began.
+    /// The time when the last reply to a request arrived, in ns. While the connection opens, the time when
+    /// the current stage began.
     heard_ns: u64,
-    /// The time at which the first byte of the replies to the batch arrived, in ns; 0 until this byte
-    /// arrives. If latencies do not end at the first byte, the time is always 0.
+    /// The time when the first byte of the replies to the batch arrived, in ns; 0 until this byte arrives. If
+    /// latencies do not end at the first byte, the time is always 0.
     first_ns: u64,
     /// Whether the socket may contain more data, because the last round read it only a few times.
     has_more: bool,

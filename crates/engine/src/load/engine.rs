@@ -42,17 +42,17 @@ const AT_ONCE_NS: u64 = 10_000;
 pub struct SettingChange {
     /// The number of the new segment, which lasts until the next change.
     pub segment: u32,
-    /// The time at which the segment began, in ns.
+    /// The time when the segment began, in ns.
     pub since_ns: u64,
     /// Whether the new segment belongs to the warm-up.
     pub is_warmup: bool,
-    /// The prefill (the writing of the workload's keys) with which the new segment begins, if there is one.
+    /// The prefill (the writing of the workload's keys) at the beginning of the new segment, if there is one.
     pub prefill: Option<Prefilling>,
 }
 
 /// The output of the engine.
 pub struct LoadOutput {
-    /// For each worker, the collector's end of the ring buffers through which the worker passes its counts.
+    /// For each worker, the collector's end of its ring buffers. The worker passes its counts through them.
     pub rings: Vec<RingEnd>,
     /// The same for threads that are started later, such as the receivers' thread.
     pub joined: Receiver<RingEnd>,
@@ -159,8 +159,8 @@ impl Load {
         self.plan.fleet.is_led()
     }
 
-    /// Returns the periods in which requests to a node were refused or lost, for each node. Such a period
-    /// ends when the node next replies without an error. A server outside a cluster is node 0.
+    /// Returns the periods when requests to a node were refused or lost, for each node. Such a period ends
+    /// when the node next replies without an error. A server outside a cluster is node 0.
     pub fn outages(&self) -> &NodeOutages {
         &self.outages
     }

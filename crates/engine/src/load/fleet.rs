@@ -67,7 +67,7 @@ pub trait Agents: Debug + Send + Sync {
 pub struct AgentSetting {
     /// The number of the setting, and of the segment that begins with this setting.
     pub generation: u32,
-    /// The time at which the setting takes effect, in ns.
+    /// The time when the setting takes effect, in ns.
     pub since_ns: u64,
     /// The settings of all agents together.
     pub knobs: Knobs,
@@ -81,7 +81,7 @@ pub struct AgentSetting {
 pub enum AgentPhase {
     /// The prefill, which writes the keys of the workload.
     Prefill {
-        /// The time at which the prefill began, in ns.
+        /// The time when the prefill began, in ns.
         since_ns: u64,
         /// The number of requests that a client writes before it waits for the replies.
         pipeline: u32,
@@ -90,7 +90,7 @@ pub enum AgentPhase {
     Load {
         /// Whether the load is the measured load, and not the warm-up. Only the measured load has a limit on requests.
         is_measured: bool,
-        /// The time at which the load ends, in ns; `u64::MAX` if the end is unknown.
+        /// The time when the load ends, in ns; `u64::MAX` if the end is unknown.
         until_ns: u64,
     },
 }

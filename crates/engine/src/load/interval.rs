@@ -18,17 +18,17 @@ use crate::{
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct IntervalBuffer {
-    /// The number of the segment in which the counted requests were written.
+    /// The number of the segment of the counted requests (when they were written).
     pub generation: u32,
-    /// The time at which the interval began, in ns.
+    /// The time when the interval began, in ns.
     pub start_ns: u64,
-    /// The time at which the interval ended, in ns.
+    /// The time when the interval ended, in ns.
     pub end_ns: u64,
     /// Whether the interval began after the end of its segment, or after the end of the load.
     pub drain: bool,
     /// How many operations of the segment waited for a reply when the worker sent the buffer to the collector.
     pub in_flight: u64,
-    /// The number of the tick in which the worker sent the buffer: the end time of the tick divided by
+    /// The number of the worker's tick: the end time of the tick divided by
     /// [`TICK_NS`](crate::clock::TICK_NS).
     pub tick: u64,
     /// Whether this is the worker's last buffer of its tick.
@@ -90,7 +90,7 @@ pub struct OperationCounts {
     pub hits: u64,
     /// Replies that did not find the requested data.
     pub misses: u64,
-    /// Replies which report that another client had changed the data.
+    /// Replies with the message that another client had changed the data.
     pub conflicts: u64,
     /// Operations that were answered without an error, with at least one miss.
     pub not_found: u64,

@@ -4,8 +4,8 @@
 /// An event of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadEvent {
-    /// A worker (a thread of the load) has lost connections, or has reopened lost connections, since its last
-    /// tick (an interval of 250 ms). This event is sent before the counts of the tick.
+    /// A worker (a thread of the load) has lost connections, or has reopened lost connections, since its
+    /// last tick (an interval of 250 ms). This event is sent before the counts of the tick.
     Losses {
         /// The worker's number, from 0.
         worker: usize,
@@ -14,14 +14,14 @@ pub enum LoadEvent {
     },
     /// A worker lost its only remaining connection.
     Down {
-        /// The time at which the connection was lost, in ns.
+        /// The time when the connection was lost, in ns.
         at_ns: u64,
         /// The worker's number, from 0.
         worker: usize,
     },
     /// A worker without any connection has a connection again.
     Up {
-        /// The time at which the connection came back, in ns.
+        /// The time when the connection came back, in ns.
         at_ns: u64,
         /// The worker's number, from 0.
         worker: usize,
@@ -35,7 +35,7 @@ pub enum LoadEvent {
     },
     /// A worker died, and the connections of its clients are closed.
     Died {
-        /// The time at which the worker died, in ns.
+        /// The time when the worker died, in ns.
         at_ns: u64,
         /// The reason why the worker died.
         cause: String,
@@ -47,11 +47,11 @@ pub enum LoadEvent {
 pub struct LossReport {
     /// How often a connection was lost, or failed to open.
     pub lost: u64,
-    /// The time at which the first loss occurred, in ns.
+    /// The time when the first loss occurred, in ns.
     pub first_ns: u64,
     /// The reason why the first loss occurred.
     pub cause: String,
-    /// The time at which the last lost connection came back, in ns, or 0 if no connection came back.
+    /// The time when the last lost connection came back, in ns, or 0 if no connection came back.
     pub back_ns: u64,
     /// Clients that lost their connection and are not connected again yet.
     pub still_lost: u64,

@@ -33,8 +33,7 @@ pub(super) struct WorkerPace {
     begun: bool,
     /// The number of due requests of earlier schedules that [`take_due`](Self::take_due) has not counted yet.
     uncounted: u64,
-    /// The position in the current schedule up to which [`take_due`](Self::take_due) has counted the
-    /// requests.
+    /// [`take_due`](Self::take_due) has counted the requests of the current schedule up to this position.
     counted: u64,
 }
 
@@ -94,8 +93,7 @@ impl WorkerPace {
         self.schedule.as_ref().map(|schedule| schedule.due_ns)
     }
 
-    /// Returns the time window in which the worker should wake up for the next request, or `None` in a closed
-    /// loop.
+    /// Returns the time window for the worker's wake-up before the next request, or `None` in a closed loop.
     pub(super) fn wake_window(&self, now_ns: u64, slack_ns: u64) -> Option<RangeInclusive<u64>> {
         let schedule = self.schedule.as_ref()?;
         Some(window(schedule.due_ns, schedule.mean_gap_ns, now_ns, slack_ns))

@@ -22,11 +22,11 @@ pub(super) struct Parcel {
     /// The node that gets the requests. With `None`, the requests go to the node that owns their slots in the
     /// next topology.
     pub(super) node: Option<NodeNumber>,
-    /// The number of the segment in which the requests were generated.
+    /// The number of the segment when the requests were generated.
     pub(super) generation: u32,
-    /// The time at which the requests were generated, in ns.
+    /// The time when the requests were generated, in ns.
     pub(super) since_ns: u64,
-    /// The time at which the requests were first written, in ns, or 0 if they were not written yet.
+    /// The time when the requests were first written, in ns, or 0 if they were not written yet.
     pub(super) written_ns: u64,
     /// Whether ASKING precedes the request, because the node does not own the slot yet. A parcel with ASKING has one
     /// request.
@@ -108,7 +108,7 @@ impl Parcel {
     }
 
     /// Returns the due time of the request at this place, in ns. If the request has no due time, returns the
-    /// time at which the request was generated.
+    /// time when the request was generated.
     pub(super) fn due_ns(&self, place: usize) -> u64 {
         self.dues.get(place).copied().unwrap_or(self.since_ns)
     }
@@ -142,7 +142,7 @@ pub(super) struct Flight {
     pub(super) refused: Vec<(usize, NodeRefusal)>,
     /// Whether the next reply belongs to ASKING or READONLY.
     pub(super) awaits_preface: bool,
-    /// The error with which the node refused ASKING or READONLY.
+    /// The node's error reply to ASKING or READONLY.
     pub(super) preface_error: Option<Vec<u8>>,
 }
 

@@ -28,26 +28,26 @@ pub(super) enum Phase {
     },
     /// The load is off until its receivers are connected.
     Waiting {
-        /// The time at which the wait began, in ns.
+        /// The time when the wait began, in ns.
         since_ns: u64,
         /// The phase that follows.
         then: Box<Phase>,
     },
     /// The warm-up, whose results are not part of the measurement. The measured phase follows.
     WarmUp {
-        /// The time at which the warm-up is over, in ns.
+        /// The time when the warm-up is over, in ns.
         until_ns: u64,
     },
     /// The measured load.
     Measured {
-        /// The time at which the load ends, in ns, or `None` if the quota or the user ends the load.
+        /// The time when the load ends, in ns, or `None` if the quota or the user ends the load.
         until_ns: Option<u64>,
         /// The number of operations that may be sent; `None` means no limit.
         quota: Option<Arc<Quota>>,
     },
     /// The load was ended by the user.
     Ended {
-        /// The time at which the load was ended, in ns.
+        /// The time when the load was ended, in ns.
         at_ns: u64,
     },
 }
@@ -59,7 +59,7 @@ pub(super) struct PrefillRun {
     pub(super) quota: Arc<Quota>,
     /// The number of requests that a client writes before it waits for the replies.
     pub(super) pipeline: u32,
-    /// The time at which the prefill began, in ns.
+    /// The time when the prefill began, in ns.
     pub(super) since_ns: u64,
 }
 
@@ -126,7 +126,7 @@ impl Phase {
         matches!(self, Self::WarmUp { .. })
     }
 
-    /// Returns the time at which the load ends, in ns, or `u64::MAX` if the end is unknown.
+    /// Returns the time when the load ends, in ns, or `u64::MAX` if the end is unknown.
     pub(super) fn load_ends_ns(&self) -> u64 {
         match self {
             Self::Prefill { .. } | Self::WarmUp { .. } | Self::Measured { until_ns: None, .. } => u64::MAX,

@@ -52,7 +52,7 @@ impl RandomTimers {
         self.ends.watch(i, now_ns.saturating_add(length_ns));
     }
 
-    /// Returns the time at which the next timer ends, in ns.
+    /// Returns the time when the next timer ends, in ns.
     #[inline]
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.ends.next_ns()

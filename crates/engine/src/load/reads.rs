@@ -19,7 +19,7 @@ pub(super) struct ReadRouter {
     pings: PingMedians,
     /// The number of batches so far. Batches go to the replicas in turn, so this number selects the replica.
     turn: usize,
-    /// The replicas that get no reads at present. The value is the time at which they get reads again, in ns.
+    /// The replicas that get no reads at present. The value is the time when they get reads again, in ns.
     avoided_ns: BTreeMap<NodeNumber, u64>,
     /// How many reads went to a primary because no replica answered.
     without_replica: u64,

@@ -10,7 +10,7 @@ use std::{
 
 use crate::clock::SECOND_NS;
 
-/// Errors after which another attempt is useless. memtier_benchmark has the same list.
+/// Another attempt is useless after these errors. memtier_benchmark has the same list.
 const PERMANENT: [&str; 10] = [
     "WRONGTYPE",
     "NOAUTH",
@@ -38,11 +38,11 @@ pub struct Retries {
     /// Each further pause is longer than the previous one by this factor, up to 60 s. With the factor 0, all
     /// pauses are equal.
     pub factor: f64,
-    /// The beginnings of the error replies after which a request is sent again. If the list is empty, every
-    /// error counts, except permanent errors.
+    /// If an error reply begins with one of these texts, the request is sent again. If the list is empty,
+    /// every error counts, except permanent errors.
     pub only: Vec<String>,
-    /// The channel that gets the requests that failed and were not sent again. If the channel is full, the
-    /// load is delayed.
+    /// The channel for requests that failed and were not sent again. If the channel is full, the load is
+    /// delayed.
     pub failed: Option<SyncSender<FailedRequest>>,
     /// The number of different requests that were sent again. The load counts these requests.
     pub requests: AtomicU64,

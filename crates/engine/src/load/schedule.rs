@@ -1,4 +1,4 @@
-//! Computes the due times of requests: the times at which an open loop should send them.
+//! Computes the due times of requests: the times when an open loop should send them.
 //!
 //! ```text
 //!  start        k=0     k=1     k=2     k=3         constant, two workers: worker 0 has the even k,

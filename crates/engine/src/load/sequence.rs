@@ -25,7 +25,7 @@ pub(super) struct Sequence {
     values: Option<Values>,
     /// The number of the last written step, from 0.
     step: u16,
-    /// The time at which the second step was written, in ns.
+    /// The time when the second step was written, in ns.
     second_ns: u64,
     /// The number of operations in the whole batch.
     pub(super) batch: u32,

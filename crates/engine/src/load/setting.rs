@@ -21,7 +21,7 @@ pub(super) struct LoadSetting {
     /// The number of the segment. Each change of the knobs increases this number by 1.
     pub(super) generation: u32,
     pub(super) knobs: Knobs,
-    /// The time at which the knobs took effect, in ns.
+    /// The time when the knobs took effect, in ns.
     pub(super) since_ns: u64,
     /// The phase of the load, and the conditions that end the phase.
     pub(super) phase: Phase,
@@ -39,7 +39,7 @@ impl LoadSetting {
         self.phase.prefill().map_or(self.knobs.pipeline, |filling| filling.pipeline)
     }
 
-    /// Returns the number of replies after which a client opens a new connection, or `None` during a prefill.
+    /// Returns how many replies a client gets before it opens a new connection, or `None` during a prefill.
     #[inline]
     pub(super) fn reconnect(&self) -> Option<u32> {
         self.knobs.reconnect.filter(|_| self.phase.prefill().is_none())

@@ -35,7 +35,7 @@ pub(super) struct WorkerCluster {
     target: Target,
     /// The resolved addresses of the nodes, and their TLS configurations, by the number of the node.
     doors: Vec<Option<(Endpoints, Option<Tls>)>>,
-    /// Waiting parcels. The key is the time at which the wait ends, and a unique number.
+    /// Waiting parcels. The key is the time when the wait ends, and a unique number.
     waiting: BTreeMap<(u64, u64), (Parcel, NodeRefusal)>,
     /// Requests that are generated and not sent.
     pub(super) gathered: GatheredRequests,
@@ -44,7 +44,7 @@ pub(super) struct WorkerCluster {
     keyless: usize,
     /// The division of reads over the nodes.
     pub(super) reads: ReadRouter,
-    /// The rule by which keys are placed on the nodes.
+    /// The rule that assigns keys to nodes.
     placement: Placement,
     /// The rules by which failed requests are sent again.
     pub(super) retries: Option<Arc<Retries>>,
@@ -221,7 +221,7 @@ impl WorkerCluster {
         self.retries.as_ref().filter(|_| !is_redirect)
     }
 
-    /// Returns the time at which the next waiting parcel may be sent again, in ns.
+    /// Returns the time when the next waiting parcel may be sent again, in ns.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.waiting.first_key_value().map(|((at_ns, _), _)| *at_ns)
     }

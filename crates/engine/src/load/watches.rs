@@ -6,7 +6,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// The times at which the worker must check its clients.
+/// The times when the worker must check its clients.
 #[derive(Debug, Default)]
 pub(super) struct CheckQueue {
     /// The clients that have an entry, by index.
@@ -38,7 +38,7 @@ impl CheckQueue {
         self.looks.push(Reverse((at_ns, i)));
     }
 
-    /// Returns the time at which the next check is due, in ns.
+    /// Returns the time when the next check is due, in ns.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.looks.peek().map(|Reverse((at_ns, _))| *at_ns)
     }

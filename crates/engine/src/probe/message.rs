@@ -16,7 +16,7 @@ pub enum ProbeMessage {
     Intrinsic(ProbeReport<Intrinsic>),
     /// A sample of this machine, and of a server that runs on it.
     Host {
-        /// The time at which the sample was taken, in ns.
+        /// The time when the sample was taken, in ns.
         at_ns: u64,
         /// The number of the server in the session.
         server: usize,
@@ -51,7 +51,7 @@ pub enum ProbeMessage {
     /// The server answered a PING with an error of a new kind. Only the first error of each kind is sent; the reports
     /// of the probe contain the number of all errors.
     ErrorReply {
-        /// The time at which the error arrived, in ns.
+        /// The time when the error arrived, in ns.
         at_ns: u64,
         /// The error's prefix, such as `NOAUTH`. [`Ping::errors`] counts the error under this name.
         kind: String,
@@ -61,7 +61,7 @@ pub enum ProbeMessage {
     /// The ping probe lost its connection, or failed to open one. The message is sent again if the cause
     /// changes before the probe reconnects.
     Lost {
-        /// The time at which the connection was lost, in ns.
+        /// The time when the connection was lost, in ns.
         at_ns: u64,
         /// The kind of error that is counted for each PING without a connection.
         kind: String,
@@ -70,7 +70,7 @@ pub enum ProbeMessage {
     },
     /// The ping probe has a connection again.
     Back {
-        /// The time at which the connection was open again, in ns.
+        /// The time when the connection was open again, in ns.
         at_ns: u64,
     },
 }

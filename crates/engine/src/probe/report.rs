@@ -9,9 +9,9 @@ use crate::stats::Latency;
 /// The report of one probe over one interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeReport<T> {
-    /// The time at which the interval began, in ns.
+    /// The time when the interval began, in ns.
     pub start_ns: u64,
-    /// The time at which the interval ended, in ns.
+    /// The time when the interval ended, in ns.
     pub end_ns: u64,
     /// The measurements of the interval.
     pub body: T,

@@ -9,9 +9,9 @@ use super::ProbeReport;
 #[derive(Debug)]
 pub(super) struct Ticker {
     length_ns: u64,
-    /// The time at which this tick began, in ns.
+    /// The time when this tick began, in ns.
     pub(super) start_ns: u64,
-    /// The time at which this tick ends, in ns.
+    /// The time when this tick ends, in ns.
     pub(super) end_ns: u64,
 }
 

@@ -137,7 +137,7 @@ impl Dialect {
         }
     }
 
-    /// Checks that the dialect has the command that consists of these words.
+    /// Checks that the dialect has the command with these words.
     ///
     /// # Errors
     /// Fails if the dialect does not have the command; the error gives the reason.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Redis and Valkey have about thirty kinds.
 pub const MAX_KINDS: usize = 64;
 
-/// The name under which all kinds of errors beyond the first [`MAX_KINDS`] are counted.
+/// All kinds of errors beyond the first [`MAX_KINDS`] are counted under this name.
 pub const OTHER: &str = "other";
 
 /// The first [`MAX_KINDS`] kinds of errors in server replies. Without a limit, a server with ever new kinds
@@ -25,7 +25,7 @@ impl ErrorKinds {
         is_new
     }
 
-    /// Returns the name under which an error of this kind is counted.
+    /// Returns the name of this kind of error in the counts.
     pub fn name<'a>(&mut self, kind: &'a str) -> &'a str {
         if is_ours(kind) || self.0.contains(kind) || self.is_new(kind) { kind } else { OTHER }
     }

@@ -23,7 +23,7 @@ impl PartialLine {
         &self.bytes
     }
 
-    /// Appends `end` if the beginning of the line is stored. Returns false if no beginning is stored, which means that
+    /// Appends `end` if the beginning of the line is stored. Returns false if no beginning is stored. Then
     /// `end` is the whole line.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ use super::{
 /// The largest number of stored bytes of an error among the elements of a reply.
 const MAX_KEPT: usize = 256;
 
-/// The kind of message to which the open elements belong.
+/// The kind of message that contains the open elements.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum RespState {
     /// No element is open, so the next byte begins a reply or a push.

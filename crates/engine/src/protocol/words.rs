@@ -23,11 +23,11 @@ pub struct DialectWords {
     pub socket_rights: &'static str,
     /// The server's option for the client limit.
     pub most_clients: &'static str,
-    /// The options with which a user gives the credentials.
+    /// The command line options for the credentials.
     pub credentials: &'static str,
     /// The things that a user should check if the server rejects the credentials.
     pub who_we_are: &'static str,
-    /// The options with which a user gives a password.
+    /// The command line options for a password.
     pub password: &'static str,
 }
 

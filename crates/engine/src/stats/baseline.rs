@@ -1,4 +1,4 @@
-//! Finds level shifts: times in which a measured figure stays away from its usual level.
+//! Finds level shifts: times when a measured figure stays away from its usual level.
 //!
 //! ```text
 //!   values  ─► cells of 10 s, the last 10 minutes ─► usual level and spread
@@ -126,7 +126,7 @@ impl ShiftThreshold {
 /// A level shift.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LevelShift {
-    /// The time at which the shift began, in seconds of the session.
+    /// The time when the shift began, in seconds of the session.
     pub since_s: f64,
     /// The usual level before the shift.
     pub from: f64,
@@ -159,7 +159,7 @@ pub struct LevelWatch {
     shift: Option<(LevelShift, Baseline)>,
     /// The latest values, which may begin or end a shift, each with its time.
     doubtful: Vec<(f64, f64)>,
-    /// The time at which the first of the latest values began, in seconds of the session.
+    /// The time when the first of the latest values began, in seconds of the session.
     doubtful_since_s: f64,
     side: i8,
 }

@@ -1,4 +1,4 @@
-//! The histogram in which a thread counts the latencies that it measures.
+//! The histogram of a measuring thread: it counts latencies.
 //!
 //! The histogram allocates memory only when it is created. It computes no percentiles; [`Latency`] computes
 //! them.
@@ -12,7 +12,7 @@ pub const HIGHEST_NS: u64 = 60_000_000_000;
 
 pub(super) const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// The value in ns below which each cell is 1 ns wide.
+/// Below this value in ns, each cell is 1 ns wide.
 const FINE: u64 = 2048;
 /// The number of cells in each octave above [`FINE`].
 const HALF: usize = FINE as usize / 2;

@@ -25,7 +25,7 @@ pub const FULL_S: f64 = 3.0;
 const WIDTH: (f64, f64) = (0.02, 0.05);
 /// The first load of a search, as a share of the guess (a load that is assumed to exceed the limit).
 const FIRST: f64 = 0.9;
-/// The share of the guess below which a search ends without a result.
+/// If the load falls below this share of the guess, the search ends without a result.
 const LEAST: f64 = 0.01;
 /// If the guess was too low, the next load is higher by this factor.
 const RAISE: f64 = 1.05;

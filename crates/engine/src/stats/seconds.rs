@@ -28,7 +28,7 @@ const OUTSIDE: f64 = 0.025;
 /// A series of consecutive values.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeSeries<'a> {
-    /// The time at which the series began, in seconds.
+    /// The time when the series began, in seconds.
     pub start_s: f64,
     /// The time that each of `values` covers, in seconds.
     pub each_s: f64,

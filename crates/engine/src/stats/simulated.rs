@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// The way in which each second depends on earlier seconds. All sizes are relative to a standard deviation of 1.
+/// How each second depends on earlier seconds. All sizes are relative to a standard deviation of 1.
 #[derive(Debug, Clone, Copy)]
 pub enum NoiseKind {
     /// AR(1) noise: each second repeats this share of the deviation of the previous second.

@@ -17,10 +17,10 @@ use super::student;
 /// The smallest number of different N. Three coefficients always fit three points, and too often fit a fourth point by
 /// chance. A κ above zero needs a Student value of 12.7 with four points, but only 4.3 with five points.
 const LEAST_POINTS: usize = 5;
-/// The share of X (root mean square) by which the points may differ from the law. Beyond this share, the fit is
+/// The points may differ from the law by this share of X (root mean square). Beyond this share, the fit is
 /// rejected.
 const POOR: f64 = 0.1;
-/// The factor by which the knee may exceed the largest measured N. Beyond this factor, no measurement supports the
+/// The knee may exceed the largest measured N by this factor. Beyond this factor, no measurement supports the
 /// knee, so the knee is not reported.
 const BEYOND: f64 = 2.0;
 /// The smallest squared error in the calculation. Points that lie exactly on the law, as in tests, have no error.

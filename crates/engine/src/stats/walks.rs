@@ -4,7 +4,7 @@ use super::{Latency, recorder::cell_end};
 
 /// The length of the first steps over values: 100 µs.
 const STEP_NS: u64 = 100_000;
-/// The value above which the steps over values are longer: 2 ms.
+/// Above this value, the steps over values are longer: 2 ms.
 const LONG_FROM_NS: u64 = 2_000_000;
 /// The length of the longer steps over values: 1 ms.
 const LONG_STEP_NS: u64 = 1_000_000;

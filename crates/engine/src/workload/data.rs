@@ -32,9 +32,9 @@ pub struct Workload {
     /// Commands that run once before the load.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub setup: Steps,
-    /// The steps of the prefill, which writes the keys that the load reads. A step runs once for every key of
-    /// the first set in the step. If this set has a single key, the step runs once for every key of the next
-    /// set instead: `ZADD {index} 0 {post}` runs for every key of the set `post`.
+    /// The steps of the prefill. The prefill writes the keys that the load reads. A step runs once for every
+    /// key of the first set in the step. If this set has a single key, the step runs once for every key of
+    /// the next set instead: `ZADD {index} 0 {post}` runs for every key of the set `post`.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub prefill: Steps,
     /// The receivers: connections that receive the messages of the operations.
@@ -92,7 +92,7 @@ pub struct Keyset {
     /// The minimum number of digits, up to 20; 0 means no leading zeros.
     #[serde(skip_serializing_if = "is_usual")]
     pub digits: u8,
-    /// The form in which the number of a key appears in the key's name.
+    /// The form of the number in a key's name.
     #[serde(skip_serializing_if = "is_default")]
     pub naming: KeyNaming,
     /// Whether the set consists of numbers without a prefix. Such a number is a part of a name or argument.
@@ -167,7 +167,7 @@ pub struct Operation {
     /// How often the operation is sent, relative to the other operations. An operation with weight 0 is never sent.
     #[serde(default = "one", deserialize_with = "quantity")]
     pub weight: u32,
-    /// The way in which the operation's steps are combined.
+    /// How the operation's steps are combined.
     #[serde(default, skip_serializing_if = "is_default")]
     pub together: Together,
     /// Whether the operation changes the server's data. With `None`, this follows from the operation's
@@ -193,7 +193,7 @@ pub struct Operation {
     pub ready: Option<CompleteRequests>,
 }
 
-/// The way in which the steps of an operation are combined.
+/// How the steps of an operation are combined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Together {

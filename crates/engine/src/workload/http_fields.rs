@@ -18,7 +18,7 @@ pub struct HttpFields {
 /// The fields that redyno sets itself, because they decide where requests and replies end.
 const OWN: [&str; 4] = ["Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding"];
 
-/// The fields that request a form of reply that redyno cannot read.
+/// redyno cannot read the replies that these fields request.
 const UNREAD: [&str; 3] = ["Expect", "Upgrade", "TE"];
 
 impl HttpFields {

@@ -49,7 +49,7 @@ impl Settings {
         self.0.is_empty()
     }
 
-    /// Checks that `names` contains the name of every parameter that is set.
+    /// Checks that `names` contains every parameter that is set.
     ///
     /// # Errors
     /// Fails if `names` lacks the name of a parameter that is set. The error contains this name.

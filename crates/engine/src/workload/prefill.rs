@@ -10,13 +10,13 @@ use super::{
     step::{CommandStep, Fragment},
 };
 
-/// A step of the prefill, with the keys for which the step runs.
+/// A step of the prefill, and its keys: the step runs once for each of them.
 pub(super) struct PrefillStep {
     pub(super) step: CommandStep,
     pub(super) numbers: Range<u64>,
     /// The number of keys that each request of the step writes.
     pub(super) each: u64,
-    /// The number of the set to which these keys belong.
+    /// The number of the set of these keys.
     pub(super) set: u16,
     /// Whether the name of a key is a complete argument of the step.
     is_whole: bool,

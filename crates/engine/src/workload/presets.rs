@@ -17,8 +17,8 @@ use super::{Keyset, MAX_WEIGHT, Operation, Settings, Workload, WorkloadChoice, W
 /// A built-in workload.
 struct BuiltInWorkload {
     source: PresetText,
-    /// The workload with the default values of its parameters. Each is made only if it is used, because all of them
-    /// would take half of the time in which the program starts.
+    /// The workload with the default values of its parameters. redyno makes each preset only when it is used.
+    /// Making all of them would take half of the program's start time.
     usual: OnceLock<WorkloadChoice>,
 }
 

@@ -97,7 +97,7 @@ pub struct DatasetPreview {
     pub file: String,
     /// The number of records.
     pub records: u64,
-    /// The number of records, at the beginning of the file, from which the sizes of operations are computed.
+    /// The sizes of operations are computed from this number of records at the beginning of the file.
     pub read: u64,
     /// The parts of each record that are sent.
     pub portions: Vec<String>,

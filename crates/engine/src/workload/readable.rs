@@ -8,7 +8,8 @@ use crate::{
 
 /// The maximum number of characters of a word, including the note that it was cut. The name of a key usually fits.
 const LONGEST_WORD: usize = 80;
-/// The number of characters after which no further words are added to a line. The remaining words are only counted.
+/// After this number of characters, no further words are added to a line. The remaining words are only
+/// counted.
 const LONGEST_LINE: usize = 200;
 
 /// The maximum number of characters for the commands of an operation.

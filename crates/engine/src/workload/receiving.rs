@@ -5,7 +5,7 @@ use super::{
     step::{CommandStep, Fragment},
 };
 
-/// The maximum number of channels, queues, streams or keys for which receivers wait.
+/// Receivers wait for at most this number of channels, queues, streams or keys.
 const MAX_CHANNELS: u64 = 1_000_000;
 
 impl Workload {
@@ -63,7 +63,8 @@ impl Workload {
         self.operations.iter().any(|operation| operation.expects.is_some())
     }
 
-    /// Returns whether an operation is a scan of YCSB, whose script reads records that are not among its keys.
+    /// Returns whether an operation is a scan of YCSB. The script of a scan reads records that are not among
+    /// its keys.
     pub fn scans_records(&self) -> bool {
         let steps = self.operations.iter().flat_map(|operation| &operation.steps);
         steps.into_iter().any(|step| step.starts_with("EVAL ") && step.contains(" 1 {index} {user.hash} "))
@@ -100,7 +101,7 @@ impl Workload {
         Ok(Self { receivers: Some(Receivers { count, ..receivers }), ..self.clone() })
     }
 
-    /// Returns the number of the set of keys for which receivers wait.
+    /// Returns the number of the set of keys that receivers wait for.
     pub(super) fn receiver_keyset(&self) -> Option<u16> {
         let keys = &self.receivers.as_ref()?.keys;
         self.keys.keys().position(|name| name == keys).map(|place| place as u16)

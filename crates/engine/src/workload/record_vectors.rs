@@ -130,7 +130,7 @@ fn is_search_path(text: &Fragment) -> bool {
     matches!(text, Fragment::Text(text) if memchr::memmem::find(text, b"/_search").is_some())
 }
 
-/// Returns the part of a record of which a word consists.
+/// Returns the part of a record that makes up the whole word.
 fn whole(word: &[Fragment]) -> Option<&Portion> {
     if let [Fragment::OfRecord(portion)] = word { Some(portion) } else { None }
 }

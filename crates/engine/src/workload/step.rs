@@ -30,8 +30,8 @@ pub(super) enum Fragment {
     Number(u64, u64),
     /// The time in milliseconds since 1970.
     Now,
-    /// A part of the stamp by which receivers measure a message's delivery time. The channel of the message
-    /// is the last drawn key of this set.
+    /// A part of a message's stamp. Receivers compute the delivery time from the stamp. The channel of the
+    /// message is the last drawn key of this set.
     Stamp(StampPart, u16),
     /// The CAS number of the item in the reply to the previous step.
     Cas,

@@ -75,9 +75,9 @@ impl TraceEncoder {
     }
 }
 
-/// The maximum number of commands from which the shares and sizes of operations are computed.
+/// The shares and sizes of operations are computed from at most this number of commands.
 const LOOKED_AT: u64 = 100_000;
-/// The number of words of a command in which the first key is searched.
+/// The first key of a command is searched in this number of words.
 const FIRST_WORDS: usize = 32;
 
 impl TraceEncoder {

@@ -75,8 +75,8 @@ impl ValueKind {
     }
 }
 
-/// The number of bytes by which a pool is larger than its largest value. A value can begin at any of the first `SPREAD`
-/// bytes of the pool.
+/// A pool is larger than its largest value by this number of bytes. A value can begin at any of the first
+/// `SPREAD` bytes of the pool.
 pub(super) const SPREAD: usize = 64 * 1024;
 
 /// The 64 possible bytes of a printable value. Each byte has six bits of entropy, and neither compression nor
@@ -86,7 +86,7 @@ const ALPHABET: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 /// The length of a section of compressible bytes, in bytes. The first bytes of a section are random, and the others are
 /// equal.
 const SECTION_LENGTH: f64 = 128.0;
-/// The number of bytes to which deflate compresses the equal bytes of a section.
+/// deflate compresses the equal bytes of a section to this number of bytes.
 const EQUAL_BYTES_COST: f64 = 1.5;
 
 /// The words in texts, with the most frequent words first.

@@ -18,7 +18,7 @@ pub fn mismatches(base: &[Run], new: &[Run]) -> Vec<String> {
     misfits
 }
 
-/// Returns the settings that must be equal but differ between `base` and a run that is about to begin with `knobs`.
+/// Returns the settings that must be equal but differ between `base` and a planned run with `knobs`.
 pub fn planned_mismatches(base: &Run, knobs: &Knobs) -> Vec<String> {
     let recorded = &base.segment.start.knobs;
     match (recorded.load, knobs.load) {

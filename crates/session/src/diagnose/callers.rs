@@ -90,7 +90,7 @@ pub(super) fn with_output(now: &RecentState, least: f64) -> Option<String> {
     heaviest(&buffers, least.max(MAJORITY * all).max(1.0))
 }
 
-/// Returns the client that reads most of the bytes that the server writes.
+/// Returns the client that reads the largest part of the server's output.
 pub(super) fn of_replies(now: &RecentState) -> Option<String> {
     let list = now.clients()?;
     let all = now.gauge(Gauge::BytesOut)? * list.since_s?;

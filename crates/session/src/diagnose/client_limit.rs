@@ -279,7 +279,7 @@ mod tests {
         }
     }
 
-    /// Returns the records of twelve seconds in which another process sometimes uses the core. Some requests take
+    /// Returns the records of twelve seconds when another process sometimes uses the core. Some requests take
     /// milliseconds, and most of these waited for the core.
     fn with_a_neighbour(chance: &mut Chance) -> Vec<Arc<Record>> {
         let (mut records, slow_ns) = (vec![segment(1, true)], 2_000_000 + chance.below(5_000_000));

@@ -63,8 +63,8 @@ mod tests {
         session::{Event, Record},
     };
 
-    /// Returns the rules that have a finding in each second of a server that is stopped in the seconds 3 to 5, and killed
-    /// in the seconds 10 to 15.
+    /// Returns the rules with a finding, for each second. The server is stopped in the seconds 3 to 5, and
+    /// killed in the seconds 10 to 15.
     fn rules() -> Vec<Vec<&'static str>> {
         let mut findings = Findings::default();
         begun().iter().for_each(|record| drop(findings.push(record)));

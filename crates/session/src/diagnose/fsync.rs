@@ -13,8 +13,7 @@ const WINDOW_S: f64 = 10.0;
 const SLOW_MS: u64 = 20;
 /// A disk counts as busy if it works for at least this share of the time.
 const BUSY: f64 = 0.5;
-/// The length of the period in which the state of the main thread is judged, in seconds. The state is sampled once per
-/// second.
+/// The state of the main thread is judged over this period, in seconds. The state is sampled once per second.
 const STATES_S: f64 = 6.0;
 /// The finding needs at least this many samples in which the main thread waits for the disk. A single sample
 /// may be chance.

@@ -21,7 +21,7 @@ const FAR_NS: u64 = 2_000_000;
 /// The shortest PING that may have waited for a TCP retransmission, in nanoseconds. Linux waits at least 200 ms before
 /// it sends a packet again.
 const RESENT_NS: u64 = 180_000_000;
-/// The period in which lost packets are judged, in seconds.
+/// Lost packets are counted over this period, in seconds.
 const LOSS_S: f64 = 10.0;
 /// If at least this many reports have a late PING, packets count as lost. A single pause of the server or of
 /// this machine causes one or two such reports.

@@ -15,8 +15,8 @@ use crate::{
 
 /// How long samples of server and host are kept, in seconds.
 const SAMPLES_S: f64 = 15.0;
-/// The time in seconds over which the times of commands are added up: long enough for a command that is sent every
-/// few seconds.
+/// The times of commands are added up over this time, in seconds: long enough for a command that is sent
+/// every few seconds.
 pub(super) const COMMANDS_S: f64 = 5.5;
 /// How long an event is kept, in seconds.
 const EVENTS_S: f64 = 30.0;
@@ -30,7 +30,7 @@ const FRESH_S: f64 = 3.5;
 /// A finding begins after this number of samples above the threshold of a gauge, and ends after this number of samples
 /// below the threshold.
 const STEADY: usize = 3;
-/// The share of the time from which on the server counts as busy.
+/// The server counts as busy from this share of the time on.
 pub(super) const BUSY: f64 = 0.8;
 
 /// The recent state of one target, updated with each record.

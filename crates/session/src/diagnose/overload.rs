@@ -16,11 +16,12 @@ use crate::{
 const WINDOW_S: f64 = 2.0;
 /// A send lag is reported from this length on, in microseconds. Usual pauses of the server are shorter.
 const LATE_US: u64 = 100_000;
-/// The send lag below which the load has caught up, in microseconds.
+/// Below this send lag, in microseconds, the load has caught up.
 const CAUGHT_UP_US: u64 = 50_000;
 /// If at least this share of the requests is shed, the load counts as overloaded.
 const SHED: f64 = 0.01;
-/// The share of the due requests below which a whole segment counts as overloaded. Failed requests were sent as well.
+/// A whole segment counts as overloaded if less than this share of the due requests was sent. Failed requests
+/// were sent as well.
 const REACHED: f64 = 0.98;
 /// The advice, if redyno itself is not the cause.
 const NEXT: &str = "these connections cannot send more: give more clients, or a lower rate";

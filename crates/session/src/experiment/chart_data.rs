@@ -32,9 +32,9 @@ pub struct SearchBounds<'a> {
     pub dimension: Dimension,
     /// The limit.
     pub limit: &'a Limit,
-    /// Lower end: the highest value at which the limit is kept.
+    /// Lower end: the highest value that keeps the limit.
     pub lower: Option<u64>,
-    /// Upper end: the lowest value at which the limit is not kept.
+    /// Upper end: the lowest value that does not keep the limit.
     pub upper: Option<u64>,
 }
 

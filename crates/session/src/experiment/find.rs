@@ -37,7 +37,7 @@ const PEAK_S: (f64, f64) = (1.0, 2.0);
 const LONGEST_S: f64 = 10.0;
 /// After this time, in seconds, the search also accepts a result whose bounds are further apart.
 const CLOSE_S: f64 = 45.0;
-/// The time after which the search ends, in seconds.
+/// The search ends after this time, in seconds.
 const LIMIT_S: f64 = 170.0;
 /// After this many disturbed trials in a row, the search ends. The second number is for the case that the
 /// last trial had no reply.

@@ -2,7 +2,7 @@
 
 use crate::session::Interval;
 
-/// The send lag, in microseconds, above which an open loop has a backlog.
+/// Above this send lag, in microseconds, an open loop has a backlog.
 const LATE_US: u64 = 10_000;
 /// Within this time after a switch, in seconds, a backlog belongs to the previous setting. After this time,
 /// it belongs to the new setting.

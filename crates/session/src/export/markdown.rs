@@ -77,7 +77,7 @@ fn table(rows: &[(String, SheetRow)]) -> String {
     text
 }
 
-/// Returns text escaped for Markdown and for HTML, since a reader may convert Markdown to HTML.
+/// Returns text escaped for Markdown and for HTML, because a reader may convert Markdown to HTML.
 pub fn escaped(text: &str) -> String {
     let special = |c: char| c.is_ascii_punctuation() && !".,:;()/+-=%'".contains(c);
     let mut out = String::with_capacity(text.len());

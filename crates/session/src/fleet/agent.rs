@@ -31,12 +31,12 @@ use crate::{
     workload::Share,
 };
 
-/// The time without an order after which the agent ends its load. The session repeats its order twice a
-/// second.
+/// The agent ends its load after this time without an order. The session repeats its order twice a second.
 const SILENCE: Duration = Duration::from_secs(4);
 /// If the bus does not answer at the end, the agent tries for this long to send its last reports.
 const LAST_REPORTS: Duration = Duration::from_secs(30);
-/// The time without a session after which the agent prints that it still waits. The time doubles after each such line.
+/// After this time without a session, the agent prints that it still waits. The time doubles after each such
+/// line.
 const STILL_WAITS_AFTER: Duration = Duration::from_secs(10);
 /// The time between two reports. The agent reports when an interval of the load ends, four times a second.
 const REPORT_EVERY: Duration = Duration::from_millis(250);

@@ -77,7 +77,7 @@ pub(super) struct SessionTime {
     /// The start of the session by the clock of the bus, in nanoseconds since 1970.
     zero_ns: u64,
     correction_ns: i64,
-    /// The time at which the two values began to contradict the current correction, by the agent's own clock.
+    /// The time when the two values began to contradict the current correction, by the agent's own clock.
     differs_since_ns: Option<u64>,
 }
 

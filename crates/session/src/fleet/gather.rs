@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{endpoint::Target, load::MOST_THREADS, signals::Signal, units::count_with_noun, untrusted};
 
-/// The time without a report after which a waiting agent is considered gone. A waiting agent reports four times a
+/// A waiting agent is considered gone after this time without a report. A waiting agent reports four times a
 /// second.
 const GONE_AFTER: Duration = Duration::from_secs(1);
 /// The interval between two lines that name the missing agents.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::session::{AgentState, Interval};
 
-/// The number of ticks (quarter seconds) by which an agent's complete tick may go back because its clock is corrected.
+/// If an agent's clock is corrected, its complete tick may go back by this number of ticks (quarter seconds).
 const CORRECTED_TICKS: u64 = 2;
 
 /// The intervals of the agents in the ticks (quarter seconds) that are not complete yet.

@@ -43,9 +43,9 @@ pub(super) struct LeadState {
     pub(super) agents: Vec<KnownAgent>,
     /// The last setting, and the session's clock.
     pub(super) turn: Option<(AgentSetting, Clock)>,
-    /// Whether the last setting is new, which means that it has not been published yet.
+    /// Whether the last setting is new: the session has not published it yet.
     pub(super) is_new: bool,
-    /// The time at which the session ended; `None` while the session runs.
+    /// The time when the session ended; `None` while the session runs.
     pub(super) over_since: Option<Instant>,
     /// The reason why the last order could not be sent; empty if it was sent.
     pub(super) trouble: String,

@@ -21,7 +21,7 @@ pub(super) const RECORD: &str = "record";
 /// The version of this program. The session and all agents must have the same version.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The interval at which the last order is repeated.
+/// How often the last order is repeated.
 pub(super) const REPEAT_EVERY: Duration = Duration::from_millis(500);
 /// The longest time that a read of orders or reports blocks.
 pub(super) const WAIT: Duration = Duration::from_millis(100);

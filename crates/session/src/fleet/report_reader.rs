@@ -28,7 +28,7 @@ use crate::{
 
 /// At its end, the session stops waiting for reports when the bus has not answered for this long.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
-/// The number of ticks (quarter seconds) by which an interval may be ahead of this machine's clock.
+/// An interval may be ahead of this machine's clock by this number of ticks (quarter seconds).
 const SOON_TICKS: u64 = 20;
 /// The number of references to `lead` (the session's side of the fleet) that the two threads of the fleet
 /// hold.
@@ -38,7 +38,7 @@ const MOST_SHOWN: usize = 20;
 /// A lost agent has certainly stopped its load this long after its last report, because an agent ends its
 /// load after 4 s without an order. The keys are removed only after this time.
 const STOPS_AFTER: Duration = Duration::from_secs(6);
-/// The time without a report after which an agent counts as lost.
+/// An agent counts as lost after this time without a report.
 const LOST_AFTER: Duration = Duration::from_millis(2500);
 /// The longest time that an agent may take to begin its load. To begin, an agent waits for several replies of the bus,
 /// and connects to the servers.
@@ -89,7 +89,7 @@ struct ReportReader {
     join: IntervalJoin,
     lines: RecordLines,
     after: String,
-    /// The time at which the bus stopped answering or began to refuse orders. `None` while the bus works.
+    /// The time when the bus stopped answering or began to refuse orders. `None` while the bus works.
     bus_lost: Option<Instant>,
     /// The messages that were shown about unusable reports. Each message is shown once.
     shown: BTreeSet<String>,

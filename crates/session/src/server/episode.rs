@@ -6,7 +6,7 @@ use crate::{
     events::EventKind,
 };
 
-/// The time without a further occurrence after which a burst is over, in nanoseconds.
+/// A burst is over after this time without a further occurrence, in nanoseconds.
 const QUIET_NS: u64 = 3 * SECOND_NS;
 
 /// The present burst, if there is one.

@@ -62,7 +62,7 @@ pub(crate) const CLIENT_NAME: &str = "redyno-control";
 /// largest number of key sets.
 pub(super) const LONGEST_NOTE: usize = 64 * 1024;
 
-/// The time limit for connecting, which includes some commands that are sent one after the other.
+/// The time limit for connecting and for some commands that follow, one after the other.
 const CONNECT_LIMIT: Duration = Duration::from_secs(6);
 
 /// A connection to Redis. Dropping the link closes the socket.

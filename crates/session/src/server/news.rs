@@ -32,7 +32,7 @@ struct Identity {
     forks: Option<u64>,
     save: Child,
     rewrite: Child,
-    /// The time since which the server has been loading its data.
+    /// The time when the server began to load its data.
     loading_ns: Option<u64>,
 }
 

@@ -35,7 +35,7 @@ const OTHERS_US: f64 = 2_000.0;
 const CLIENTS_EVERY: u32 = 5;
 /// The longest pause between two polls, as a multiple of the usual pause.
 const MOST_POLLS: u32 = 10;
-/// The time in which the main thread writes a byte of a reply, in microseconds: 1 GB takes a second.
+/// The main thread needs this time to write a byte of a reply, in microseconds: 1 GB takes a second.
 const WRITING_US: f64 = 1e-3;
 
 /// The assumed time of CLIENT LIST for each byte of its reply, in microseconds, if the server does not report the times

@@ -76,7 +76,7 @@ pub struct Status {
 pub struct ReplicaProgress {
     /// The replica's address, as its primary knows it.
     pub address: String,
-    /// The number of bytes by which the replica is behind.
+    /// How many bytes the replica is behind.
     pub behind: u64,
     /// Whole seconds since the replica's last acknowledgement.
     pub ack_s: Option<u64>,

@@ -21,7 +21,8 @@ pub struct TunedParameter {
     pub name: String,
     /// The value before the session's first change.
     pub from: String,
-    /// The values that the session set and that the parameter may have now; the latest value comes last.
+    /// The values that the session has set. The parameter may have one of them now. The latest value comes
+    /// last.
     pub to: Vec<String>,
 }
 

@@ -71,8 +71,8 @@ pub struct ReceivedMessages {
     pub by_receiver: Vec<OneReceiver>,
 }
 
-/// The results of one receiver. They cover only the intervals in which it lost messages or its connection, or
-/// was slower than the others.
+/// The results of one receiver. They cover only the intervals when it lost messages or its connection, or was
+/// slower than the others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OneReceiver {
     /// The number of the receiver, from 1.

@@ -17,8 +17,8 @@ impl Interval {
 }
 
 impl OperationInterval {
-    /// Returns the number of good replies from which the rate of the load is computed. In closed loop, this
-    /// number excludes drained replies (after the end of a segment).
+    /// Returns the number of good replies for the rate of the load. In closed loop, this number excludes
+    /// drained replies (after the end of a segment).
     pub fn in_rate(&self) -> u64 {
         self.ops.saturating_sub(self.out_of_rate)
     }

@@ -62,8 +62,8 @@ pub struct WorkerCost {
     /// The share of the time in which the worker waited for a core, 0 to 1; `null` if the system does not
     /// report this wait.
     pub run_delay: Option<f64>,
-    /// The share of the time in which a worker that never sleeps (`--busy`) had nothing to read or write, 0 to 1. `cpu`
-    /// includes this share. The share is absent for workers that sleep.
+    /// For a worker that never sleeps (`--busy`), the share of the time without anything to read or write, 0
+    /// to 1. `cpu` includes this share. The share is absent for workers that sleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spun: Option<f64>,
     /// The core on which the worker ran last, from 0; absent except on Linux.

@@ -61,7 +61,7 @@ pub struct SessionWriter {
 /// The rotation of a recording: after a time, the recording continues in a new file.
 struct Rotation {
     every_s: f64,
-    /// The time at which the next file begins, in seconds of the session.
+    /// The time when the next file begins, in seconds of the session.
     next_s: f64,
     /// The size of the previous files, in bytes.
     before: u64,
@@ -147,8 +147,9 @@ impl SessionWriter {
         Ok(Self { path, output, sink: Box::new(Lean), rotation: None })
     }
 
-    /// Continues the recording in a new file at each multiple of `every`, counted from the session's beginning. The
-    /// name of each later file consists of this file's name and the time at which the later file was created.
+    /// Continues the recording in a new file at each multiple of `every`, counted from the session's
+    /// beginning. The name of each later file consists of this file's name and the time when the later file
+    /// was created.
     pub fn rotated(self, every: Duration) -> Self {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let extensions = [".jsonl.zst", ".jsonl", ".zst"];
@@ -177,8 +178,8 @@ impl SessionWriter {
         self.rotation.as_ref().is_some_and(|rotation| rotation.next_s > rotation.every_s)
     }
 
-    /// Ends this file and creates the next one, at `t_s` seconds of the session; returns the time at which the new file
-    /// begins.
+    /// Ends this file and creates the next one, at `t_s` seconds of the session; returns the time when the
+    /// new file begins.
     ///
     /// # Errors
     /// The errors are the same as for [`finish`](Self::finish) and [`create`](Self::create).

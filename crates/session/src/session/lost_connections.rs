@@ -44,7 +44,7 @@ pub(super) struct LostConnections {
     /// The number of lost connections that were not reported by an event yet, because there were too many
     /// outages.
     unreported: u64,
-    /// The time at which the last connection was lost, in nanoseconds; `None` if there is a connection.
+    /// The time when the last connection was lost, in nanoseconds; `None` if there is a connection.
     down_since_ns: Option<u64>,
     /// The start and end of earlier times without any connection. An entry is kept as long as new intervals may include
     /// its time.

@@ -19,7 +19,7 @@ pub(super) enum FileOutput {
     Packed(Box<Encoder<'static, CountedFile>>),
 }
 
-/// A change that another process has made to a file that is being written.
+/// A change that another process has made to the file while redyno writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileChange {
     /// The file was removed.

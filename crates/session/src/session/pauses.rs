@@ -1,5 +1,5 @@
-//! Pauses of a session: times in which the whole process was stopped (Ctrl-Z, `kill -STOP`). Nothing is
-//! measured during a pause. So the lengths of records exclude pauses, and charts show them as gaps.
+//! Pauses of a session: times when the whole process was stopped (Ctrl-Z, `kill -STOP`). Nothing is measured
+//! during a pause. So the lengths of records exclude pauses, and charts show them as gaps.
 //!
 //! If replies arrive during a pause, redyno reads them only after the pause. The latencies of these replies
 //! include the pause, and the event about the pause says so.

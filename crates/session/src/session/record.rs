@@ -198,7 +198,7 @@ pub struct SessionStart {
 /// A server that gets load but is not a node of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadedServer {
-    /// The node number under which interval records list the results of this server.
+    /// The node number of this server in interval records.
     pub node: u16,
     /// The server's address.
     pub address: String,

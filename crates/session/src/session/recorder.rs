@@ -25,7 +25,7 @@ use super::{
 
 /// If a file accepts no data at the end, the recorder waits for this long.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The interval at which a waiting thread checks whether the recording has ended.
+/// How often a waiting thread checks whether the recording has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A running recording, which ends when the session ends or when it is stopped.

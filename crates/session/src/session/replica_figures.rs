@@ -7,7 +7,7 @@ use crate::{
     server::ReplicaProgress,
 };
 
-/// The age in seconds from which a report of the primary is too old. Primaries report once a second.
+/// A report of the primary is too old from this age on, in seconds. Primaries report once a second.
 const TOO_OLD_S: f64 = 2.5;
 
 /// The figures for the next report of a replica's control plane.

@@ -1,5 +1,5 @@
-//! Finds stalls in a session: periods in which PINGs wait much longer than usual. It finds them with and
-//! without load, on every kind of server.
+//! Finds stalls in a session: periods when PINGs wait much longer than usual. It finds them with and without
+//! load, on every kind of server.
 //!
 //! ```text
 //!   PINGs due   │ │ │ │ │ │ │ │ │ │ │ │
@@ -32,7 +32,7 @@ const WAKES: usize = 4;
 #[derive(Debug, Clone)]
 struct OpenStall {
     since_s: f64,
-    /// The latest time at which a PING was late.
+    /// The latest time when a PING was late.
     until_s: f64,
     longest_s: f64,
     /// The end of the latest tick (quarter second) with replies; before such a tick, the beginning of the
@@ -59,9 +59,9 @@ fn shortest_s(usual_us: [Option<f64>; 3]) -> f64 {
 }
 
 impl StallWatch {
-    /// Adds a report of the wake probe, which measures the delays that this machine causes. To count as a
-    /// stall of the server, a wait must be longer than the shortest stall plus the longest recent delay of
-    /// this machine.
+    /// Adds a report of the wake probe. This probe measures the delays of this machine. To count as a stall
+    /// of the server, a wait must be longer than the shortest stall plus the longest recent delay of this
+    /// machine.
     pub(super) fn push_wake(&mut self, wake: &Wake) {
         self.own_s.push_back(wake.late.max_ns() as f64 / 1e9);
         if self.own_s.len() > WAKES {

@@ -15,7 +15,7 @@ pub struct StandaloneLoad {
     clock: Clock,
     load: Load,
     knobs: Knobs,
-    /// Later load settings, each with the time at which the settings take effect, in nanoseconds.
+    /// Later load settings, each with the time when the settings take effect, in nanoseconds.
     later: VecDeque<(u64, Knobs)>,
     records: TargetRecords,
 }

@@ -35,8 +35,8 @@ const LEAST_LOOKUPS: f64 = 100.0;
 /// A command that is first watched more than this many seconds after the first poll gets the baseline 0,
 /// because it took almost no time before.
 const KNOWN_S: f64 = 10.0;
-/// The time after a pause of the process, in seconds, during which PINGs are ignored. The replies to these
-/// PINGs had to wait for the process.
+/// After a pause of the process, PINGs are ignored for this time, in seconds. The replies to these PINGs had
+/// to wait for the process.
 const AFTER_PAUSE_S: f64 = 0.5;
 
 /// The watches of one target.
@@ -47,11 +47,11 @@ pub(crate) struct FigureWatches {
     /// The PINGs of the present second, by tick (quarter second).
     pings: Vec<Latency>,
     pinged_s: f64,
-    /// The time at which the baselines were forgotten, in seconds of the session.
+    /// The time when the baselines were forgotten, in seconds of the session.
     forgotten_s: f64,
     /// The start of the first poll period since the baselines were forgotten, in seconds of the session.
     polled_s: Option<f64>,
-    /// The end of the time in which PINGs are ignored because of a pause, in seconds of the session.
+    /// PINGs before this time are ignored because of a pause, in seconds of the session.
     paused_s: f64,
 }
 

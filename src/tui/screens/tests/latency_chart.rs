@@ -54,8 +54,8 @@ fn on(mut model: Model, width: u16, height: u16) -> Model {
     model
 }
 
-/// Returns the height of p50, the lowest line, in each column, in dots. The right half of a cell is used, since it
-/// has no vertical dots.
+/// Returns the height of p50, the lowest line, in each column, in dots. The right half of a cell is used,
+/// because it has no vertical dots.
 fn p50_dots(model: &Model, theme: Theme, width: u16, height: u16) -> Vec<u16> {
     let plan = layout::plan(Rect::new(0, 0, width, height), Subject::Load, None);
     let buffer = drawn(model, theme, width, height);

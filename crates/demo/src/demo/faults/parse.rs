@@ -27,7 +27,7 @@ impl FromStr for Fault {
     }
 }
 
-/// The words with which a fault starts.
+/// The first words of a fault.
 const VERBS: &str =
     "stall, slow, delay, error, cut, reset or garbage; for a cluster also reshard, failover or hot";
 

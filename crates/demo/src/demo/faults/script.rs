@@ -48,7 +48,7 @@ struct FaultRule {
     fault: Fault,
     /// The number of requests so far that are in the scope of the fault.
     occasions: u64,
-    /// The next time at which a timed fault applies; `u64::MAX` means never again.
+    /// The next time when a timed fault applies; `u64::MAX` means never again.
     due_ns: u64,
     /// The fraction of a read of a hot key that is still due after a round of housekeeping, in units of
     /// 1/`hz`.
@@ -84,7 +84,7 @@ impl FaultScript {
         treatment
     }
 
-    /// Returns the time at which the next fault that does not depend on requests is due.
+    /// Returns the time when the next fault that does not depend on requests is due.
     pub fn next_due_ns(&self) -> Option<u64> {
         let timed = self.rules.iter().filter(|rule| rule.fault.kind.is_timed());
         timed.map(|rule| rule.due_ns).min().filter(|due_ns| *due_ns < u64::MAX)

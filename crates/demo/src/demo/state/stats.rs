@@ -40,8 +40,8 @@ pub struct NetCounters {
     pub writes: u64,
 }
 
-/// The number of samples from which the rate of commands is computed. With ten samples a second, the samples cover 1.6
-/// s, as in Redis.
+/// The rate of commands is computed from this number of samples. With ten samples a second, the samples cover
+/// 1.6 s, as in Redis.
 const SAMPLES: usize = 16;
 
 /// All counters.
@@ -89,7 +89,7 @@ impl ServerStats {
         }
     }
 
-    /// Adds a sample, which consists of `now_ns` and the number of commands that have run by then.
+    /// Adds a sample: `now_ns`, and the number of commands so far.
     pub fn sample(&mut self, now_ns: u64) {
         self.samples.push_front((now_ns, self.commands_processed));
         self.samples.truncate(SAMPLES + 1);

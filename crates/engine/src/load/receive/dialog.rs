@@ -34,12 +34,12 @@ use crate::{
 const GROUP: &[u8] = b"redyno";
 /// The text between the database number and the key in the name of a keyspace notification's channel.
 const NOTIFIED: &[u8] = b"__:";
-/// A reply for which a receiver waits.
+/// A reply that a receiver waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PendingReply {
     /// A reply without content.
     Plain,
-    /// The reply to XGROUP CREATE, which may be the error that the group exists.
+    /// The reply to XGROUP CREATE. It may be an error, because the group exists.
     Group,
     /// Messages. After them, the next command waits for more messages.
     Read,
@@ -57,7 +57,7 @@ pub(super) struct MessageContext<'a> {
     pub(super) now_ns: u64,
     /// For each channel, the sequence number of the first message that these receivers are to get.
     pub(super) first: &'a [u64],
-    /// The time at which the current segment began, in ns.
+    /// The time when the current segment began, in ns.
     pub(super) since_ns: u64,
     /// The counts of the current segment.
     pub(super) current: &'a mut ReceivedCounts,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::{load::arrived::ReceivedCounts, workload::ReceiverKind};
 
-/// The counts of messages by the earlier segment in which they were sent.
+/// The counts of messages for each earlier segment. A message belongs to the segment of its send time.
 pub(super) struct EarlierSegments {
-    /// The number of each segment that is over, and the time at which the segment began, in ns.
+    /// The number of each segment that is over, and the time when the segment began, in ns.
     begun: Vec<(u32, u64)>,
     counts: BTreeMap<u32, Box<ReceivedCounts>>,
 }

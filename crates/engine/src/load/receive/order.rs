@@ -10,14 +10,14 @@ use arc_swap::ArcSwap;
 
 use crate::workload::Messages;
 
-/// The number of receivers, and the messages for which they wait.
+/// The number of receivers, and the messages that they wait for.
 #[derive(Debug, Default)]
 pub(super) struct ReceiverOrder {
     /// The messages, or `None` if there are no receivers.
     pub(super) messages: Option<Arc<Messages>>,
     /// The number of receivers.
     pub(super) receivers: usize,
-    /// The time at which the order was given, in ns.
+    /// The time when the order was given, in ns.
     pub(super) since_ns: u64,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct ReceiverState {
     awaited: AtomicUsize,
     /// Whether the load is over, so that the receivers wait only for the last messages.
     pub(super) is_ending: AtomicBool,
-    /// The time at which the load ended, in ns.
+    /// The time when the load ended, in ns.
     pub(super) over_ns: AtomicU64,
 }
 

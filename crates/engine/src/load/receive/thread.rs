@@ -96,7 +96,7 @@ pub(super) struct ReceiverThread {
     first: Vec<u64>,
     /// The number of the segment in which messages are counted.
     segment: u32,
-    /// The time at which this segment began, in ns.
+    /// The time when this segment began, in ns.
     since_ns: u64,
     is_over: bool,
     current: Option<Box<ReceivedCounts>>,

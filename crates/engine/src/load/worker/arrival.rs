@@ -19,7 +19,7 @@ pub(super) struct ArrivalStamps {
 }
 
 impl ArrivalStamps {
-    /// Creates the timestamps of a wake-up. The first timestamp is `now_ns`, the time at which poll returned.
+    /// Creates the timestamps of a wake-up. The first timestamp is `now_ns`, the time when poll returned.
     pub(super) fn at(now_ns: u64) -> Self {
         Self { at_ns: now_ns, sockets: 0 }
     }

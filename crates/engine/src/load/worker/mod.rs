@@ -63,7 +63,7 @@ use crate::{
     workload::{OutgoingRequests, Share},
 };
 
-/// The poll token by which the engine wakes a worker.
+/// The poll token with which the engine wakes a worker.
 pub(super) const WAKE: Token = Token(usize::MAX);
 /// The poll token of the pacing timer.
 const ALARM: Token = Token(usize::MAX - 1);
@@ -84,7 +84,7 @@ pub(super) struct WorkerSetup {
     pub(super) greeting: Greeting,
     pub(super) clock: Clock,
     pub(super) settings: Arc<ArcSwap<LoadSetting>>,
-    /// For each node, the last period in which none of its requests succeeded.
+    /// For each node, the last period without a successful request.
     pub(super) outages: NodeOutages,
     pub(super) events: Sender<LoadEvent>,
 }
@@ -124,7 +124,7 @@ pub(super) struct Worker {
     /// The requests of a prefill that this worker may send.
     filling: Allowance,
     is_filling: bool,
-    /// The time from which on at least one client was free to write, in ns.
+    /// The time when a client became free to write, in ns.
     free_since_ns: u64,
     /// The kind of error of the last lost connection. Requests that are due while there is no connection are counted
     /// under this kind.
@@ -132,15 +132,15 @@ pub(super) struct Worker {
     next_tick_ns: u64,
     /// Whether the worker read or wrote in this round.
     has_worked: bool,
-    /// The time at which the round of a worker that never sleeps began, in ns.
+    /// The time when the round of a worker that never sleeps began, in ns.
     round_ns: u64,
     /// The last reading of the clock, in ns.
     seen_ns: u64,
-    /// The time at which the last wait for events returned, in ns.
+    /// The time when the last wait for events returned, in ns.
     woken_ns: u64,
     /// The time between the last two waits for events, in ns.
     lag_ns: u64,
-    /// The time at which the load ends, in ns; `u64::MAX` if the end is not known.
+    /// The time when the load ends, in ns; `u64::MAX` if the end is not known.
     until_ns: u64,
     stage: WorkerStage,
     reported_errors: ErrorKinds,
@@ -154,7 +154,7 @@ pub(super) struct Worker {
     out: OutgoingRequests,
     /// Whether a client may write, but the dataset record for its request is not available yet.
     awaits_record: bool,
-    /// The time at which the wait for a record was last counted, in ns.
+    /// The time when the wait for a record was last counted, in ns.
     record_wait_since_ns: Option<u64>,
     /// The error that made the worker stop sending.
     failure: Option<std::io::Error>,
@@ -292,7 +292,7 @@ impl Worker {
         }
     }
 
-    /// Waits for events. Returns the time at which the wait ended.
+    /// Waits for events. Returns the time when the wait ended.
     fn wait(&mut self, events: &mut Events, asleep_ns: u64, timeout: Duration) -> std::io::Result<u64> {
         self.io.wait(events, timeout)?;
         let now_ns = self.setup.clock.now_ns();
@@ -319,8 +319,8 @@ impl Worker {
         self.next_tick_ns = self.next_tick_after(now_ns);
     }
 
-    /// Returns the time at which the next tick (250 ms) ends, in ns. The last tick is extended to the end of
-    /// the load, because a separate tick of a few milliseconds would be too short to compute a rate.
+    /// Returns the time when the next tick (250 ms) ends, in ns. The last tick is extended to the end of the
+    /// load, because a separate tick of a few milliseconds would be too short to compute a rate.
     fn next_tick_after(&self, now_ns: u64) -> u64 {
         let tick_ns = next_tick_ns(now_ns);
         let is_last = tick_ns < self.until_ns && self.until_ns < tick_ns + TICK_NS / 2;

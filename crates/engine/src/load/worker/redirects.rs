@@ -131,8 +131,8 @@ impl Worker {
         }
     }
 
-    /// Returns the time at which a waiting parcel is given up, in ns. If the parcel was already sent again
-    /// after a failure, time does not end its wait, and the result is `u64::MAX`.
+    /// Returns the time when a waiting parcel is given up, in ns. If the parcel was already sent again after
+    /// a failure, time does not end its wait, and the result is `u64::MAX`.
     fn end_ns(&self, parcel: &Parcel) -> u64 {
         match parcel.retries {
             0 => parcel.since_ns.max(parcel.written_ns).saturating_add(self.timeout_ns),

@@ -88,7 +88,7 @@ impl Worker {
         }
     }
 
-    /// Returns the time window in which the worker should wake up for the next client whose pause ends.
+    /// Returns the time window for the worker's wake-up at the end of the next client's pause.
     pub(super) fn think_window(&self, now_ns: u64) -> Option<RangeInclusive<u64>> {
         let next_ns = self.thinking.next_ns()?;
         let think = self.setting.think()?;

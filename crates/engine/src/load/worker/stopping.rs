@@ -18,7 +18,7 @@ pub(super) enum WorkerStage {
     },
     /// The load is over. The worker waits for the last replies, for a limited time, and then ends.
     Over {
-        /// The time at which the worker noticed the end, in ns.
+        /// The time when the worker noticed the end, in ns.
         since_ns: u64,
     },
 }

@@ -38,7 +38,7 @@ impl Worker {
         }
     }
 
-    /// Counts the time in which clients are free to write but no dataset record is available.
+    /// Counts how long clients are free to write but no dataset record is available.
     pub(super) fn note_record_wait(&mut self, now_ns: u64) {
         if let Some(since_ns) = self.record_wait_since_ns.take() {
             self.segments.counts().client.waited_for_record(now_ns.saturating_sub(since_ns));
@@ -65,8 +65,8 @@ impl Worker {
         }
     }
 
-    /// Returns the time at which the worker must check a connection with this deadline, in ns. If the timeout
-    /// is off, TLS handshakes still have a limit.
+    /// Returns the time when the worker must check a connection with this deadline, in ns. If the timeout is
+    /// off, TLS handshakes still have a limit.
     pub(super) fn check_ns(&self, deadline_ns: u64, now_ns: u64) -> u64 {
         match (deadline_ns, &self.setup.plan.target.tls) {
             (u64::MAX, Some(_)) => now_ns.saturating_add(HANDSHAKE_LIMIT.as_nanos() as u64),

@@ -18,8 +18,8 @@ pub(super) struct SuspectPrimary {
 }
 
 impl SuspectPrimary {
-    /// Returns the first slot of the primary. Leaves out slots that have moved to a node that is not the primary's
-    /// successor.
+    /// Returns the first slot of the primary. Leaves out slots that have moved to another node than the
+    /// primary's successor.
     pub(super) fn slot(&self, topology: &Topology) -> Option<u16> {
         let is_its = |owner| owner == self.node || is_successor(owner, self.node, (&self.known, topology));
         (0..SLOTS).find(|slot| {
@@ -34,11 +34,11 @@ impl SuspectPrimary {
     }
 }
 
-/// The last topology, and the outages for which a search was started.
+/// The last topology, and the outages that started a search.
 #[derive(Debug, Default)]
 pub(super) struct Owners {
     known: Arc<Topology>,
-    /// The beginning of the last outage for which a search was started, by node.
+    /// The beginning of the last outage that started a search, by node.
     done_ns: BTreeMap<usize, u64>,
     /// The new primaries that the probe found before a topology named them. The key is the number of the
     /// replaced node.

@@ -30,7 +30,7 @@ const MOST_QUESTIONS: usize = 25;
 const LOOK_UP_EVERY: Duration = Duration::from_millis(40);
 /// The timeout of a connection, and of a reply: 100 ms. During this time, no other server is tried.
 const LIMIT: Duration = Duration::from_millis(100);
-/// The time after which a search slows down to one try per second: 60 s.
+/// After this time, a search slows down to one try per second: 60 s.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// If a refused request was due at most this long before redyno noticed the handover, it counts as part of
 /// the handover: 10 s, in ns.
@@ -49,7 +49,7 @@ struct Tries {
     clock: Clock,
     begun: Instant,
     every: Duration,
-    /// The time at which the last try without a good reply ended, in ns of the session's clock.
+    /// The time when the last try without a good reply ended, in ns of the session's clock.
     failed_ns: u64,
 }
 
@@ -200,7 +200,7 @@ impl NamedServer<'_> {
         Some(found.into_iter().filter_map(address).collect())
     }
 
-    /// Searches for the server to which the name leads after an outage. Returns the time of the server's first good
+    /// Searches for the server that has the name after an outage. Returns the time of the server's first good
     /// reply, and the event. Returns `None` if the name leads to the same server as before.
     pub(super) fn search(
         &mut self,

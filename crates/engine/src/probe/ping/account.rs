@@ -23,7 +23,7 @@ struct ConnectionLoss {
     cause: String,
 }
 
-/// The node that a ping probe watches, and the place to which it reports the node's outages.
+/// The node that a ping probe watches, and the list that gets the node's outages.
 #[derive(Debug, Clone, Default)]
 pub struct PingedNode {
     /// The outages of all nodes.
@@ -123,7 +123,7 @@ pub(super) struct PingAccount {
     watched: PingedNode,
     /// Whether the last reported outage still continues.
     has_outage: bool,
-    /// The time at which the last PING with a good reply was due, in ns.
+    /// The time when the last PING with a good reply was due, in ns.
     good_due_ns: u64,
     reported_errors: ErrorKinds,
     /// Whether the first attempt to connect has ended, successfully or not. PINGs are due from then on.

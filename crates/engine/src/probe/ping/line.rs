@@ -40,11 +40,11 @@ struct SentPing {
     /// Whether the reply to the next PING answers this PING too, because one request was sent for both.
     is_joined: bool,
     sent_ns: u64,
-    /// The information about the time at which the PING left this host, or `None` without timestamps.
+    /// The information about the time when the PING left this host, or `None` without timestamps.
     departure: Option<Departing>,
 }
 
-/// Information about the time at which a PING left this host.
+/// Information about the time when a PING left this host.
 #[derive(Debug, Clone, Copy)]
 struct Departing {
     key: u32,
@@ -52,14 +52,14 @@ struct Departing {
     left_wall_ns: Option<i64>,
 }
 
-/// The time at which a wait returned, by the session's clock and by the wall clock.
+/// The time when a wait returned, by the session's clock and by the wall clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WakeUp {
     pub at_ns: u64,
     pub wall: Wall,
 }
 
-/// An open connection, on which the greeting and then PINGs are sent.
+/// An open connection. It sends the greeting (the first commands) and then PINGs.
 #[derive(Debug)]
 pub(super) struct PingLine {
     /// The underlying socket.
@@ -156,7 +156,7 @@ impl PingLine {
         self.outstanding.iter().find(|sent| !sent.is_joined).map(|sent| sent.due_ns)
     }
 
-    /// Returns the time by which the next reply, to the greeting or to the oldest unanswered PING, must arrive. Returns
+    /// Returns the deadline for the next reply: to the greeting, or to the oldest unanswered PING. Returns
     /// `u64::MAX` if no reply is awaited.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> u64 {
         if !self.is_greeted() {

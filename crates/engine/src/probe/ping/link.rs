@@ -207,7 +207,7 @@ impl PingLink {
         }
     }
 
-    /// Handles the result of [`wait`](Self::wait). `at_ns` is the time at which `wait` returned.
+    /// Handles the result of [`wait`](Self::wait). `at_ns` is the time when `wait` returned.
     pub(super) fn react(&mut self, ready: Readiness, at_ns: u64, emit: &mut dyn FnMut(PingEvent)) {
         if let Err(failure) = self.try_react(ready, at_ns, emit) {
             self.lose(failure, at_ns, emit);

@@ -93,7 +93,7 @@ pub(super) struct Stamps {
     pub left_wall_ns: Option<i64>,
     /// The kernel's timestamp of the arrival of the reply's last byte.
     pub arrived_wall_ns: Result<i64, PartsUnknown>,
-    /// The time at which the thread's wait for the reply returned, in ns.
+    /// The time when the thread's wait for the reply returned, in ns.
     pub at_ns: u64,
     /// The difference between the clocks when the reply is read.
     pub wall_now: Wall,
@@ -128,7 +128,7 @@ pub(super) enum PartsUnknown {
 }
 
 impl PartsUnknown {
-    /// Returns the kind under which the round trip is counted.
+    /// Returns the kind of the round trip for the counts.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Self::SharedRead => "shared read",

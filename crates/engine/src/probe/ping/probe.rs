@@ -31,7 +31,7 @@ use crate::{
     stats::Samples,
 };
 
-/// The default number of PINGs a second, which is the largest number that redis-cli sends.
+/// The default number of PINGs a second: as many as redis-cli sends at most.
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(100).expect("100 is not 0");
 /// The default timeout of a reply: 5 s.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -224,7 +224,7 @@ impl PingLoop {
         }
     }
 
-    /// Returns the time at which the thread must be awake for the next PING.
+    /// Returns the time when the thread must be awake for the next PING.
     fn nearly_due_ns(&self) -> u64 {
         self.schedule.as_ref().map_or(u64::MAX, |s| s.next_due_ns().saturating_sub(self.lead.ns))
     }

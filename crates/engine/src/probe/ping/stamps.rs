@@ -33,7 +33,7 @@ impl Departure {
 pub(super) struct Arrival {
     /// The number of bytes.
     pub length: usize,
-    /// The time at which the last byte arrived, in ns, or `None` without a timestamp.
+    /// The time when the last byte arrived, in ns, or `None` without a timestamp.
     pub wall_ns: Option<i64>,
 }
 
@@ -135,7 +135,7 @@ mod linux {
             }
         }
 
-        /// Reads data into `input`. Returns the number of bytes, and the time at which the last byte arrived.
+        /// Reads data into `input`. Returns the number of bytes, and the time when the last byte arrived.
         pub(in crate::probe::ping) fn read(
             &mut self,
             socket: &Socket,

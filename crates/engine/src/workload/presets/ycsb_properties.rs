@@ -53,7 +53,7 @@ pub fn ycsb_parameters() -> impl Iterator<Item = &'static str> {
     PARAMETERS.into_iter().chain(PROPORTIONS.iter().map(|(name, _)| *name))
 }
 
-/// The precision to which proportions are rounded.
+/// Proportions are rounded to this precision.
 const SMALLEST_PART: f64 = 1e-4;
 
 /// The maximum number of fields in a record. A command has at least one word for each field.

@@ -14,7 +14,7 @@ const SECOND_US: u64 = 1_000_000;
 /// A command in the output of MONITOR.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MonitorLine {
-    /// The time at which the server ran the command, in microseconds since 1970.
+    /// The time when the server ran the command, in microseconds since 1970.
     pub at_us: u64,
     /// The words of the command, at least one.
     pub words: Vec<Vec<u8>>,

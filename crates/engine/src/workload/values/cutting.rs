@@ -195,8 +195,8 @@ impl Cutter {
 }
 
 impl Content {
-    /// Returns the content of the pool from which values with this content are cut. JSON values are cut out
-    /// of a pool of text.
+    /// Returns the content of the pool for values with this content. JSON values are cut out of a pool of
+    /// text.
     fn pool(self) -> Self {
         if self == Self::Json { Self::Text } else { self }
     }

@@ -39,7 +39,7 @@ pub struct AbPlan {
     pub part_s: f64,
     /// A part with too few samples for a p99 is extended, at most to this length, in seconds.
     pub longest_part_s: f64,
-    /// The time after which the A/B ends even if the result is not clear, in seconds.
+    /// After this time, in seconds, the A/B ends even if the result is not clear.
     pub limit_s: f64,
     /// Whether the A/B continues even if redyno itself is the limit for both A and B.
     pub anyway: bool,
@@ -138,7 +138,7 @@ impl Alternation {
         &self.sums
     }
 
-    /// Returns the figures by which pairs are judged.
+    /// Returns the figures that decide about a pair.
     pub fn figures(&self) -> [Figure; 3] {
         Pair::figures(self.is_open)
     }

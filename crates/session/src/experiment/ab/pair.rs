@@ -32,9 +32,9 @@ impl Side {
     }
 }
 
-/// The figures by which pairs of closed loops are judged: throughput, p50 and p99 of the service time.
+/// The figures that decide about pairs of closed loops: throughput, p50 and p99 of the service time.
 const CLOSED: [Figure; 3] = [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99];
-/// The figures by which pairs of open loops are judged: throughput, p50 and p99 of the response time.
+/// The figures that decide about pairs of open loops: throughput, p50 and p99 of the response time.
 const OPEN: [Figure; 3] = [figures::OPS_PER_S, figures::RESPONSE_P50, figures::RESPONSE_P99];
 
 /// The measurements of both sides in two consecutive parts.

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 use super::{Ab, Pair};
 use crate::{compare::Difference, stats::Verdict};
 
-/// The figures by which pairs are judged, by their names in records.
+/// The figures that decide about a pair, by their names in records.
 const NAMES: [&str; 3] = ["throughput", "p50", "p99"];
 
 /// A difference in the form of a record. The values are relative to A: 0.1 means that B is 10 % higher.

@@ -7,7 +7,7 @@ use crate::{
     session::{Delivery, Mark, Order, Record},
 };
 
-/// The time, in seconds, for which the script waits until the requested knobs are in force. After this time,
+/// The script waits at most this time until the requested knobs are in force, in seconds. After this time,
 /// the script assumes that the user or another client of the session has changed the knobs.
 const PENDING_S: f64 = 1.0;
 

@@ -19,7 +19,7 @@ use crate::{
     workload::KeyNames,
 };
 
-/// The longest time for which the prefill waits for the workers to report their last replies.
+/// The prefill waits at most this time for the workers' reports of their last replies.
 const COUNTS_LIMIT: Duration = Duration::from_secs(1);
 
 /// The state of the running prefill, if there is one.
@@ -30,7 +30,7 @@ pub(super) struct PrefillWatch {
     /// The load settings of the last segment, and the size of the prefill.
     current: Option<(Knobs, Prefilling)>,
     sum: Interval,
-    /// The time at which all requests were answered; `None` before that.
+    /// The time when all requests were answered; `None` before that.
     since: Option<Instant>,
     looking: Option<HolderReplies<CountResult>>,
 }

@@ -119,7 +119,7 @@ pub enum Notice {
     Warning(String),
     /// The share of a recording that has been read so far, 0 to 1.
     Read(f64),
-    /// The moment up to which a recording has been played, in seconds of the session.
+    /// A recording has been played up to this moment, in seconds of the session.
     Played(f64),
     /// The results of a key scan so far. No record contains these results, because the results include names of keys.
     Keys(Box<KeyReport>),

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{clock::TICK_NS, session::SessionFileError};
 
-/// The interval at which the thread checks for records, replies and signals under load. Orders wake the thread at once.
+/// How often the thread checks for records, replies and signals under load. Orders wake the thread at once.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
 /// The same interval without load, in ns. One of four checks is directly after the collector has read a tick's reports.
 const IDLE_LOOK_NS: u64 = TICK_NS / 4;

@@ -7,7 +7,7 @@ use crate::stats::{Blend, Compact, Latency};
 /// A time slot keeps the latencies of at most this many segments separate. If there are more segments, the
 /// latencies of the shortest segments are added up, and this sum has no percentiles.
 const MOST_PARTS: usize = 4;
-/// The number of the entry in which the shortest segments are added up. Real segments have numbers from 1.
+/// The number of the entry for the sum of the shortest segments. Real segments have numbers from 1.
 const SHARED: u32 = 0;
 
 /// The latency distributions in one time slot, by segment.
@@ -25,7 +25,7 @@ struct OfSegment {
     latency: Compact,
 }
 
-/// The exact longest latency in a period, and the time at which it was recorded.
+/// The exact longest latency in a period, and the time when it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Worst {
     /// The end of the interval with this latency, in seconds of the session.

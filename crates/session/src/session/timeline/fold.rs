@@ -66,7 +66,7 @@ pub struct Timeline {
     pub(super) session: Option<SessionStart>,
     pub(super) load: History<LoadCell>,
     pub(super) recent_ops: VecDeque<(f64, f64, u64)>,
-    /// The times in which the load had no connection.
+    /// The times when the load had no connection.
     pub outages: Outages,
     pub(super) lanes: [Lane; Measure::ALL.len()],
     pub(super) operations: PartLanes<String>,
@@ -354,8 +354,7 @@ impl Timeline {
     }
 }
 
-/// Returns the start of the period to which `record` adds measurements, in seconds; `None` if `record` adds
-/// no measurement.
+/// Returns the start of the period that `record` changes, in seconds; `None` if `record` adds no measurement.
 fn changes_since(record: &Record) -> Option<f64> {
     match record {
         Record::Server(_) | Record::Host(_) => Some(record.t_s()? - POLL_REACH_S),

@@ -46,7 +46,7 @@ impl Measure {
     }
 }
 
-/// The moment from which the latency of a request is measured.
+/// The begin of a request's latency: when it is due, or when it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Timed {
     /// The response time, from the due time of the request; in closed loop, the service time.

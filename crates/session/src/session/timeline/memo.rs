@@ -28,7 +28,7 @@ pub(super) struct Memo<V>(Mutex<CachedColumns<V>>);
 struct CachedColumns<V> {
     /// The columns, by their length in nanoseconds and their number; `None` for a column without measurements.
     columns: HashMap<(u64, u64), Option<V>>,
-    /// The moment, in seconds, after which columns are outdated.
+    /// Columns after this moment are outdated, in seconds.
     stale_s: f64,
 }
 

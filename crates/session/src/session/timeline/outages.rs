@@ -1,4 +1,4 @@
-//! The outages of a session: the times in which the load had no connection.
+//! The outages of a session: the times when the load had no connection.
 
 use std::collections::VecDeque;
 

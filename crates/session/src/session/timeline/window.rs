@@ -254,8 +254,8 @@ impl<'a> Window<'a> {
     }
 
     /// Returns the columns of a time slot. A short time slot belongs to the column that contains the middle
-    /// of the time slot. A time slot that is longer than a column belongs to each column whose middle lies in
-    /// the time slot.
+    /// of the time slot. If a time slot is longer than a column, it belongs to each column whose middle is
+    /// inside it.
     fn columns_of<T>(&self, cell: &TimeSlot<T>) -> Range<usize> {
         let column = |t_s: f64| (t_s - self.from_s) / self.step_s;
         let (from, to) = (column(cell.from_s), column(cell.to_s));
