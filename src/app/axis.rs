@@ -75,7 +75,7 @@ impl TimeAxis {
         timeline.window(self.from_s(), to_s, shown).until(ends_s)
     }
 
-    /// Returns the time when `column` begins, in seconds; this time may be in the future.
+    /// Returns the time when `column` begins, in seconds. This time may be in the future.
     pub fn start_s(&self, column: u16) -> f64 {
         (self.end - u64::from(self.columns) + u64::from(column)) as f64 * self.step_s
     }
@@ -140,8 +140,8 @@ pub struct ValueAxis {
 const LEAST_DECADES: f64 = 1.0;
 /// The margin below and above the important values, in decades.
 const MARGINS: (f64, f64) = (0.05, 0.08);
-/// The largest empty part at either end of a logarithmic axis, in decades; an axis with a larger empty part is
-/// replaced.
+/// The largest empty part at either end of a logarithmic axis, in decades. An axis with a larger empty part
+/// is replaced.
 const TOO_LONG: f64 = 0.35;
 
 /// Values that a linear axis should show.

@@ -11,8 +11,8 @@ pub(super) fn moved(at: usize, by: i16, len: usize) -> usize {
     at.saturating_add_signed(by.into()).min(len.saturating_sub(1))
 }
 
-/// Returns the number of the next or previous item after item `at` of `len` items. The first item follows the last;
-/// `len` is at least 1.
+/// Returns the number of the next or previous item after item `at` of `len` items. The first item follows the
+/// last. `len` is at least 1.
 pub(super) fn turned(at: usize, towards: Direction, len: usize) -> usize {
     (at + if towards == Direction::Up { 1 } else { len - 1 }) % len
 }

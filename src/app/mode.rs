@@ -32,7 +32,7 @@ pub enum InputMode {
 /// A question to the user before redyno does something.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UserQuestion {
-    /// Whether redyno may write to this server; the text is the reason for the question.
+    /// Whether redyno may write to this server. The text is the reason for the question.
     FirstWrite(String),
     /// Whether this parameter of the server may be set.
     SetConfig(ParameterChange),
@@ -43,9 +43,9 @@ pub enum UserQuestion {
         /// The experiment.
         asked: ExperimentSpec,
     },
-    /// Whether to make a change that may do harm; the text names the harm.
+    /// Whether to make a change that may do harm. The text names the harm.
     Danger(String),
-    /// Whether to take a sample by MONITOR; the text names its cost.
+    /// Whether to take a sample by MONITOR. The text names its cost.
     Monitor(String),
 }
 

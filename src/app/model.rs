@@ -36,9 +36,9 @@ pub enum SessionPhase {
     /// The session is running, and more records will arrive.
     #[default]
     Running,
-    /// The session has ended; the screen stays open.
+    /// The session has ended. The screen stays open.
     Ended,
-    /// The session has ended; the screen closes.
+    /// The session has ended. The screen closes.
     Over,
 }
 

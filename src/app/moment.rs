@@ -52,7 +52,7 @@ impl Lookback {
         }
     }
 
-    /// Returns the next period; the first period follows the last.
+    /// Returns the next period. The first period follows the last.
     pub fn turned(self) -> Self {
         match self {
             Self::Now => Self::Minute,

@@ -67,9 +67,10 @@ pub enum NodeColumn {
     Role,
     /// The slots of a cluster that the node owns.
     Slots,
-    /// The node's share of the load; without load, a primary's share of the commands of all primaries.
+    /// The node's share of the load. Without load, this is a primary's share of the commands of all
+    /// primaries.
     Share,
-    /// The load's requests per second; without load, the node's commands per second.
+    /// The load's requests per second or, without load, the node's commands per second.
     Ops,
     /// A percentile of the load's service times.
     Load(Level),

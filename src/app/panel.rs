@@ -56,7 +56,7 @@ impl Panel {
         if self.knobs().contains(&self.selected) { self.selected } else { Knob::Clients }
     }
 
-    /// Selects the next knob in `direction`; the first knob follows the last.
+    /// Selects the next knob in `direction`. The first knob follows the last.
     pub(super) fn select(&mut self, direction: Direction) {
         let knobs = self.knobs();
         let now = knobs.iter().position(|knob| *knob == self.selected()).unwrap_or(0);
@@ -87,8 +87,8 @@ impl Panel {
         self.change(Knobs { load, ..self.wanted.clone() })
     }
 
-    /// Undoes and returns the last change, or returns `None` if there is no change. Knobs are restored here; a
-    /// parameter must be restored by the caller.
+    /// Undoes and returns the last change, or returns `None` if there is no change. Knobs are restored here.
+    /// A parameter must be restored by the caller.
     pub(super) fn undo(&mut self) -> Option<UndoableChange> {
         let before = self.undo.pop()?;
         Some(match before {
@@ -179,7 +179,7 @@ impl ConfigPanel {
         &PARAMETERS[self.selected]
     }
 
-    /// Selects the next parameter in `direction`; the first parameter follows the last.
+    /// Selects the next parameter in `direction`. The first parameter follows the last.
     pub(super) fn select(&mut self, direction: Direction) {
         self.selected = turned(self.selected, direction.reversed(), PARAMETERS.len());
     }

@@ -47,7 +47,7 @@ pub struct SegmentTable {
     /// Whether the highest value is in the first row.
     pub descending: bool,
     pub(super) selected: Option<u32>,
-    /// The number of the baseline segment; all other segments are compared with it.
+    /// The number of the baseline segment. All other segments are compared with it.
     pub baseline: Option<u32>,
 }
 
@@ -64,8 +64,8 @@ impl SegmentTable {
         COLUMNS[self.sorted_by]
     }
 
-    /// Sorts by the next column to the left or right; the first column follows the last. Columns about receivers are
-    /// left out if there are none.
+    /// Sorts by the next column to the left or right. The first column follows the last. Columns about
+    /// receivers are left out if there are none.
     pub(super) fn sort_by_next(&mut self, direction: Direction, has_receivers: bool) {
         loop {
             self.sorted_by = turned(self.sorted_by, direction, COLUMNS.len());

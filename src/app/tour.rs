@@ -127,7 +127,7 @@ mod tests {
         model
     }
 
-    /// Begins a segment; returns the effects that the model requests.
+    /// Begins a segment. Returns the effects that the model requests.
     fn at(model: &mut Model, t_s: f64, knobs: Knobs) -> Vec<Effect> {
         let segment = Record::Segment(Segment::new(t_s, 1, knobs));
         update(model, Msg::Delivery(Delivery::Record(Arc::new(segment))))

@@ -77,13 +77,13 @@ pub fn percentiles(text: &str) -> Option<Vec<f64>> {
     text.split(',').map(percentile).collect()
 }
 
-/// Parses a number; the text must contain nothing else.
+/// Parses a number. The text must contain nothing else.
 pub fn number<N: FromStr>(text: &str) -> Option<N> {
     text.parse().ok()
 }
 
 /// Returns bytes as text for a command of a workload, where it stands between double quotes. Letters, digits,
-/// spaces, most punctuation and the bytes in `plain` are unchanged; all other bytes become `\x` escapes.
+/// spaces, most punctuation and the bytes in `plain` are unchanged. All other bytes become `\x` escapes.
 pub fn escaped(bytes: &[u8], plain: &[u8]) -> String {
     let is_plain = |byte: &u8| {
         byte.is_ascii_alphanumeric() || b" ;<=>?@[].,/+-*()'!#$%&".contains(byte) || plain.contains(byte)

@@ -198,10 +198,10 @@ impl<'a> OptionReader<'a> {
         Self { habit, options: options.into_iter().collect(), rest: words, letters: String::new() }
     }
 
-    /// Passes each option to `take`; returns the remaining words.
+    /// Passes each option to `take`. Returns the remaining words.
     ///
     /// # Errors
-    /// Fails at the first invalid word; also returns the errors of `take`.
+    /// Fails at the first invalid word. Also returns the errors of `take`.
     pub fn read(
         mut self,
         mut take: impl FnMut(&GivenOption) -> Result<(), OptionRefusal>,
@@ -259,7 +259,8 @@ impl<'a> OptionReader<'a> {
         self.given(choice, name, value)
     }
 
-    /// Returns the option with this long name; otherwise the only option whose long name begins with `word`.
+    /// Returns the option with this long name. Otherwise returns the only option with a long name that begins
+    /// with `word`.
     fn long(&mut self, word: &str) -> Result<GivenOption, OptionRefusal> {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -322,7 +323,7 @@ fn wrong(option: &str, why: String) -> OptionRefusal {
 /// The width of lines in the help.
 const WIDTH: usize = 80;
 
-/// Returns a text broken into lines that begin at the column `indent`; the first line is indented already.
+/// Returns a text broken into lines that begin at the column `indent`. The first line is indented already.
 fn wrapped(text: &str, indent: usize) -> String {
     let (mut lines, mut column) = (String::new(), indent);
     for word in text.split(' ') {

@@ -41,7 +41,7 @@ impl PrintedText {
         Self { out: String::new(), err: format!("{line}\n"), code }
     }
 
-    /// Prints the text; returns the exit code.
+    /// Prints the text. Returns the exit code.
     pub fn print_text(&self) -> ExitCode {
         complain(&self.err);
         // If the help cannot be written, there is no other place for it.
@@ -72,7 +72,7 @@ impl From<io::Error> for EarlyEnd {
 }
 
 impl EarlyEnd {
-    /// Returns an early end with this reason; the message begins with `error:`, as in memtier_benchmark.
+    /// Returns an early end with this reason. The message begins with `error:`, as in memtier_benchmark.
     pub fn error(reason: impl Display) -> Self {
         Self::Message(format!("error: {reason}"))
     }
@@ -100,8 +100,8 @@ pub enum LoadReport<'a> {
     Error(&'a str, &'a str),
 }
 
-/// Runs a load until its end, or until `heed` stops the load; returns the last record with the sum. The text `error`
-/// begins the line about an error, as in the imitated tool.
+/// Runs a load until its end, or until `heed` stops the load. Returns the last record with the sum. The text
+/// `error` begins the line about an error, as in the imitated tool.
 ///
 /// # Errors
 /// Fails if `heed` returns an error, or if a worker dies. The load also stops when the function fails.

@@ -66,7 +66,7 @@ impl ServerOptions {
         Ok(parsed.target.dialect)
     }
 
-    /// Handles an option that all tools have in common; returns whether `option` is such an option.
+    /// Handles an option that all tools have in common. Returns whether `option` is such an option.
     pub fn take(&mut self, option: &str, text: &str) -> bool {
         match option {
             "-h" => self.host = Some(text.to_owned()),

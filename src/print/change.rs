@@ -53,7 +53,7 @@ fn changed_knobs(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> 
     workload.into_iter().chain(words).chain(alone).collect()
 }
 
-/// Returns the parts of the title of `segment`; `before` is the segment before it. The parts are `prefill` or
+/// Returns the parts of the title of `segment`. `before` is the segment before it. The parts are `prefill` or
 /// `warm-up`, and then the changed server parameter or the entries of [`change`].
 pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String> {
     let mut words = match &segment.config {

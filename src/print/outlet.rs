@@ -173,7 +173,7 @@ impl Outlet {
         self.0.state.lock().is_last = true;
     }
 
-    /// Waits at most `limit` until the queue is half empty; returns whether the queue is half empty then.
+    /// Waits at most `limit` until the queue is half empty. Returns whether the queue is half empty then.
     ///
     /// # Errors
     /// Returns the errors of [`offer`](Self::offer).
@@ -182,7 +182,7 @@ impl Outlet {
         self.wait(limit, |state| state.bytes <= half.bytes && state.queue.len() <= half.pieces)
     }
 
-    /// Waits at most `limit` until everything is written; returns whether everything is written then.
+    /// Waits at most `limit` until everything is written. Returns whether everything is written then.
     ///
     /// # Errors
     /// Returns the errors of [`offer`](Self::offer).

@@ -35,7 +35,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// Creates a printer of this form to `out`; `files` are the files of the recording.
+    /// Creates a printer of this form to `out`. `files` are the files of the recording.
     pub fn new(form: OutputForm, out: Outlet, files: Vec<String>) -> Self {
         match form {
             OutputForm::Lines => Self { is_for_people: true, ..Self::of(Box::new(Lines::of(files)), out) },

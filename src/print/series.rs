@@ -32,7 +32,7 @@ pub struct SeriesLines {
 }
 
 impl SeriesLines {
-    /// Returns the text before the table; `server` is the line about the server, if the server is known.
+    /// Returns the text before the table. `server` is the line about the server, if the server is known.
     pub fn head(&self, series: &Series, server: Option<&str>) -> String {
         let line = |text: &str| format!("{text}\n");
         let server = server.map(line).unwrap_or_default();

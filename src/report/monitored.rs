@@ -15,12 +15,12 @@ use crate::{
 
 /// The maximum number of listed periods with slow PINGs.
 const WORST: usize = 5;
-/// The maximum number of listed commands; a note has the number of the other commands.
+/// The maximum number of listed commands. A note has the number of the other commands.
 const COMMANDS: usize = 10;
 
 /// The maximum number of commands in the summary's line.
 const IN_A_LINE: usize = 5;
-/// The maximum number of events in a summary; a line has the number of earlier events.
+/// The maximum number of events in a summary. A line has the number of earlier events.
 const EVENTS: usize = 10;
 
 fn table(title: &str, headings: &[&str], words: usize, rows: Vec<Vec<String>>) -> ReportTable {

@@ -55,7 +55,7 @@ pub struct CaptureRun {
     pub duration: Duration,
     /// The path of the new file.
     pub file: PathBuf,
-    /// Whether values are written; if not, only their lengths are written.
+    /// Whether values are written. If not, only their lengths are written.
     pub keeps_values: bool,
     /// Whether the user allows the capture in advance.
     pub is_allowed: bool,

@@ -52,7 +52,7 @@ impl Gate {
     /// Refuses a run that is about to begin with `knobs` and cannot be compared with the base.
     ///
     /// # Errors
-    /// Fails if the load settings of the run and of the base differ; the error names the settings.
+    /// Fails if the load settings of the run and of the base differ. The error names the settings.
     pub fn check_base(&self, knobs: &Knobs) -> Result<(), Failure> {
         let misfits = self.base.iter().flat_map(|base| planned_mismatches(base, knobs)).collect::<Vec<_>>();
         refuse(&misfits, OTHER_BASE)
@@ -162,7 +162,7 @@ pub fn add_to_job_summary(markdown: &str) -> Result<(), Failure> {
 /// Refuses recordings that cannot be compared. `advice` is what to do instead.
 ///
 /// # Errors
-/// Fails if the recordings cannot be compared; the error contains the reasons.
+/// Fails if the recordings cannot be compared. The error contains the reasons.
 pub fn refuse(mismatches: &[String], advice: &str) -> Result<(), Failure> {
     if mismatches.is_empty() {
         return Ok(());

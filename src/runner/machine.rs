@@ -73,8 +73,8 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Returns the machine of a session, before any measurement. `fleet` carries out the session's load;
-    /// without a fleet, this process does.
+    /// Returns the machine of a session, before any measurement. `fleet` carries out the session's load.
+    /// Without a fleet, this process does.
     pub(super) fn of(fleet: Option<&FleetPlan>) -> Self {
         Self { has_agents: fleet.is_some_and(|fleet| !fleet.is_local), ..Self::default() }
     }

@@ -80,7 +80,7 @@ impl SessionPlan {
     /// that at least one setting of the load has as many clients as there are agents.
     ///
     /// # Errors
-    /// Fails if the system allows fewer connections; the error contains the allowed number. Also fails if
+    /// Fails if the system allows fewer connections. The error contains the allowed number. Also fails if
     /// every setting has fewer clients than agents.
     pub fn check_clients(&self) -> Result<(), UsageError> {
         let agents = self.commission.agents.unwrap_or(1) as u32; // at most 1000
@@ -96,7 +96,8 @@ impl SessionPlan {
     /// load by consistent hash, also checks that the load can be divided.
     ///
     /// # Errors
-    /// Fails if a dialect does not support the workload, or the load cannot be divided; the error names the commands.
+    /// Fails if a dialect does not support the workload, or the load cannot be divided. The error names the
+    /// commands.
     pub fn check_dialect(&self) -> Result<(), UsageError> {
         let names = &self.commission.plan.names;
         for (node, target) in self.commission.targets().take(1 + self.commission.others.len()).enumerate() {

@@ -30,7 +30,7 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// Creates a printer of this form; `files` are the files of the recording.
+    /// Creates a printer of this form. `files` are the files of the recording.
     pub(super) fn new(form: OutputForm, files: Vec<String>, has_ycsb: bool) -> Self {
         let printer = Printer::new(form, Outlet::stdout(), files);
         Self {

@@ -137,7 +137,7 @@ impl RunningSession {
         listeners.iter_mut().try_for_each(|listener| listener.verdict())
     }
 
-    /// Waits for the end of the session; `shown` is the result of the listeners.
+    /// Waits for the end of the session. `shown` is the result of the listeners.
     ///
     /// # Errors
     /// Returns the errors of [`run`](Self::run), except the error about the result.

@@ -79,7 +79,7 @@ impl Dots {
         }
     }
 
-    /// Adds a dot to the braille character of its cell; without braille, draws `mark`.
+    /// Adds a dot to the braille character of its cell. Without braille, draws `mark`.
     pub fn draw(self, paint: &mut Paint, (x, up): (u16, u16), mark: char, ink: Ink) {
         let (column, row) = self.cell(x, up);
         if !self.is_braille() {

@@ -48,7 +48,7 @@ pub struct GeneratedSession {
 }
 
 impl GeneratedSession {
-    /// Creates a session with these knobs; also returns its first records.
+    /// Creates a session with these knobs. Also returns its first records.
     pub fn new(knobs: Knobs) -> (Self, Vec<Record>) {
         let target = ServerIdentity {
             address: "127.0.0.1:6379".to_owned(),

@@ -350,8 +350,8 @@ fn panel_width(w: u16, subject: Subject) -> u16 {
 /// From this width on, the charts have room for all figures and for long names.
 const ROOM_FOR_FIGURES: u16 = 130;
 
-/// Returns the columns of the charts. A name has the width of `p99.9` with a mark and a blank; a figure has the width
-/// of `12.4 k/s`.
+/// Returns the columns of the charts. A name has the width of `p99.9` with a mark and a blank. A figure has
+/// the width of `12.4 k/s`.
 fn columns(main: u16, subject: Subject) -> Columns {
     let (gutter, values, value) = if main >= ROOM_FOR_FIGURES { (10, 3, 9) } else { (7, 1, 8) };
     let name = match subject {

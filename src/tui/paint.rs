@@ -31,7 +31,7 @@ impl<'a> Paint<'a> {
         self.spots.put(area, spot);
     }
 
-    /// Finishes the frame; returns the map for the mouse.
+    /// Finishes the frame. Returns the map for the mouse.
     pub fn finish(self) -> Spots {
         self.theme.finish(self.buffer);
         self.spots
@@ -42,8 +42,8 @@ impl<'a> Paint<'a> {
         self.theme.glyphs()
     }
 
-    /// Writes `text` from the left of `area`'s first row; returns the column after the text. Text that does not fit
-    /// is cut, and a sign marks the cut if there is room.
+    /// Writes `text` from the left of `area`'s first row. Returns the column after the text. Text that does
+    /// not fit is cut, and a sign marks the cut if there is room.
     pub fn text(&mut self, area: Rect, text: &str, ink: Ink) -> u16 {
         let area = area.intersection(self.buffer.area);
         if area.is_empty() {
@@ -155,7 +155,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Draws a box with a heading; returns the area inside the box.
+    /// Draws a box with a heading. Returns the area inside the box.
     pub fn frame(&mut self, area: Rect, title: &str) -> Rect {
         self.clear(area);
         if area.width < 2 || area.height < 2 {

@@ -43,7 +43,7 @@ pub fn picture(form: Picture, model: &Model, theme: Theme, area: Rect) -> String
     }
 }
 
-/// Saves a picture to a new file in `folder`; returns a message with the path.
+/// Saves a picture to a new file in `folder`. Returns a message with the path.
 ///
 /// # Errors
 /// Returns a message if the file cannot be written.
@@ -140,7 +140,7 @@ impl Files {
         self.threads.pop_front_if(|made| made.is_finished()).map(finished)
     }
 
-    /// Waits until all remaining files are finished; returns their results.
+    /// Waits until all remaining files are finished. Returns their results.
     pub fn rest(self) -> impl Iterator<Item = FileResult> {
         self.threads.into_iter().map(finished)
     }
@@ -181,7 +181,7 @@ fn new_file(
     }
 }
 
-/// Writes the requested records; returns the number of bytes.
+/// Writes the requested records. Returns the number of bytes.
 fn write(
     outgoing: &FileRequest,
     kept: &mut SessionRecords,

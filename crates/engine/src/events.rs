@@ -100,7 +100,7 @@ event_kinds! {
     Reachable "reachable" "it answers again";
     /// The server answers, but refuses to report its figures.
     InfoRefused { cause: String } "figures refused" cause;
-    /// The server refuses a command; the other commands continue.
+    /// The server refuses a command. The other commands continue.
     NotPermitted { cause: String } "not permitted" format!("{cause}; others continue");
     /// A new entry of the slow log: duration, command with its first argument, client, and the arguments that the server stored.
     SlowCommand {
@@ -112,7 +112,7 @@ event_kinds! {
         let _ = arguments;
         format!("{} {command}{}", micros(*us), after(" from ", client))
     };
-    /// The number of further slow log entries of the same poll; these entries have no events of their own.
+    /// The number of further slow log entries of the same poll. These entries have no events of their own.
     MoreSlowCommands { entries: u64 } "slowlog"
         format!("and {} more {}", units::grouped(*entries), if *entries == 1 { "entry" } else { "entries" });
     /// Many slow log entries from before the session are calls of one command; the longest call took `us` microseconds.
@@ -148,14 +148,14 @@ event_kinds! {
     RewriteBegan "aof rewrite" "began";
     /// A rewrite of the append-only file ended. The length is unknown if it took place wholly between two polls.
     RewriteEnded { length_s: Option<f64>, outcome: String } "aof rewrite" ended(*length_s, outcome);
-    /// Keys are evicted; `keys` is the number of keys that were evicted in the first second.
+    /// Keys are evicted. `keys` is the number of keys that were evicted in the first second.
     EvictionBegan { keys: u64 } "eviction" format!("{} evicted in a second", count_with_noun(*keys, "key"));
-    /// Evictions have ended; `keys` is the number of all evicted keys.
+    /// Evictions have ended. `keys` is the number of all evicted keys.
     EvictionEnded { keys: u64, length_s: f64 } "eviction"
         format!("ended: {} in {length_s:.0} s", count_with_noun(*keys, "key"));
-    /// Far more keys expire than usual; `keys` is the number of keys that expired in the first second.
+    /// Far more keys expire than usual. `keys` is the number of keys that expired in the first second.
     ExpiryBegan { keys: u64 } "expiry" format!("{} expired in a second", count_with_noun(*keys, "key"));
-    /// The number of expired keys is usual again; `keys` is the number of all keys that expired meanwhile.
+    /// The number of expired keys is usual again. `keys` is the number of all keys that expired meanwhile.
     ExpiryEnded { keys: u64, length_s: f64 } "expiry"
         format!("ended: {} in {length_s:.0} s", count_with_noun(*keys, "key"));
     /// The server began to load its data.
@@ -165,10 +165,11 @@ event_kinds! {
     /// A client other than this session changed a parameter of the server.
     ConfigChanged { #[serde(rename = "parameter")] name: String, from: String, to: String } "config"
         format!("{name} {} → {}", quoted_empty(from), quoted_empty(to));
-    /// Connections are rejected; `connections` is the number of connections that were rejected in the first second.
+    /// Connections are rejected. `connections` is the number of connections that were rejected in the first
+    /// second.
     RejectionBegan { connections: u64 } "maxclients"
         format!("{} rejected", count_with_noun(*connections, "connection"));
-    /// Rejections have ended; `connections` is the number of all rejected connections.
+    /// Rejections have ended. `connections` is the number of all rejected connections.
     RejectionEnded { connections: u64, length_s: f64 } "maxclients"
         format!("ended: {} rejected in {length_s:.0} s", count_with_noun(*connections, "connection"));
     /// Clients wait in a blocking command.
@@ -243,7 +244,7 @@ event_kinds! {
     /// The marker of this run, a hash on the server, cannot be written.
     MarkerRefused { cause: String } "marker"
         format!("{cause}; after a kill, `redyno clean` would not find this run");
-    /// Connections of the load were lost; `untold` is the number of earlier losses without a report.
+    /// Connections of the load were lost. `untold` is the number of earlier losses without a report.
     ConnectionsLost { lost: u64, clients: u64, cause: String, untold: u64 } "load lost" {
         let of = if lost <= clients { "of" } else { "times among" };
         let untold = (*untold > 0).then(|| format!("and {untold} more since the last report)"));
@@ -284,7 +285,8 @@ event_kinds! {
         };
     /// A figure left its usual level, or returned to it.
     Shifted { shift: ShiftReport } "shift" shift.to_string();
-    /// A search tried a rate; `level_us` is the measured percentile, and `disturbed` is the reason why the trial does not count.
+    /// A search tried a rate. `level_us` is the measured percentile, and `disturbed` is the reason why the
+    /// trial does not count.
     Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64, disturbed: Option<String> } "trial" {
         let held = if *is_held { "holds" } else { "does not hold" };
         let level = limit.split('<').next().unwrap_or_default();
@@ -314,7 +316,7 @@ event_kinds! {
         format!("{} left out here: the disk or the reader took too long", count_with_noun(*records, "record"));
     /// A line of a recording is not a valid record, and is skipped.
     LineSkipped { line: u64, why: String } "recording" format!("line {line} is no record and is skipped: {why}");
-    /// The number of further invalid lines of a recording; these lines have no events of their own.
+    /// The number of further invalid lines of a recording. These lines have no events of their own.
     MoreLinesSkipped { lines: u64 } "recording" format!("{lines} more lines are no records and are skipped");
     /// Between two files of a recording, nothing was recorded; the time of the event is the start of the second file.
     NotRecorded { length_s: f64 } "gap" format!("nothing was recorded for {}", crate::units::run_length(*length_s));

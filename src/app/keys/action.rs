@@ -121,7 +121,7 @@ actions! {
         Turn(to: Direction) either(to, "turn the knob up", "turn the knob down"),
         /// Select the next or previous parameter of the server.
         SelectParameter(to: Direction) either(to, "parameter, previous", "parameter, next"),
-        /// Change the selected parameter by a step; redyno asks first.
+        /// Change the selected parameter by a step. redyno asks first.
         TurnParameter(to: Direction) either(to, "set the parameter a step up", "set the parameter a step down"),
         /// Sample the server's keys in this way.
         LookAtKeys(way: KeyMethod) match way {
@@ -170,7 +170,7 @@ fn by(steps: i32, back: &str, on: &str) -> String {
 /// The destination of a jump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JumpTarget {
-    /// The longest service time of the session; without load, the longest ping.
+    /// The longest service time of the session or, without load, the longest PING.
     Worst,
     /// The next event or mark.
     NextEvent,

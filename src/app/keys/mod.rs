@@ -1,8 +1,8 @@
 //! The key table: the action of each key, and the texts about keys in the footer, the help and the manual page. Each
 //! submodule has a part of the key table. The types of keys are independent of crossterm, the terminal library.
 
-/// Makes a part of the key table. Each context has bindings; each binding has keys with their actions, the keys as
-/// text, the hint for the footer, and the help.
+/// Makes a part of the key table. Each context has bindings. Each binding has keys with their actions, the
+/// keys as text, the hint for the footer, and the help.
 macro_rules! key_table {
     ($(in $context:expr; $($keys:expr, $written:expr, $hint:expr, $help:literal;)*)*) => {
         &[$($($crate::app::Binding { context: $context, keys: $keys, written: $written, hint: $hint, help: $help },)*)*]

@@ -35,8 +35,9 @@ impl Model {
         PARAMETERS.iter().flat_map(all).collect()
     }
 
-    /// Returns offers for the parameter that `query` names. If `query` contains a value, the offer sets this value;
-    /// otherwise the offers set common values, and the present value is first. `None` if `query` names no parameter.
+    /// Returns offers for the parameter that `query` names. If `query` contains a value, the offer sets this
+    /// value. Otherwise the offers set common values, and the present value is first. `None` if `query` names
+    /// no parameter.
     pub(super) fn parameter_in(&self, query: &str) -> Option<Vec<Offer>> {
         let (word, rest) = query.trim_start().split_once(' ')?;
         let (name, value) = rest.trim_start().split_once(' ')?;

@@ -24,7 +24,7 @@ pub enum PaletteCommand {
     Begin(ExperimentSpec),
     /// Requests an effect outside of the model: to read or write a file, or to change the theme.
     Want(Effect),
-    /// Sets a parameter of the server; redyno asks first.
+    /// Sets a parameter of the server. redyno asks first.
     Configure(ParameterChange),
     /// Moves the cursor to this moment, in seconds of the session.
     Go(f64),
@@ -70,7 +70,7 @@ impl Offer {
     }
 }
 
-/// The weight of a match in the title of an offer; a match in its help text has weight 1.
+/// The weight of a match in the title of an offer. A match in its help text has weight 1.
 const NAME_WEIGHT: u32 = 1000;
 
 /// The titles of the most common commands. The palette lists these commands first until the user has used other

@@ -13,8 +13,8 @@ fn model() -> Model {
     Model::new(Knobs::default(), TimelineOptions::default())
 }
 
-/// Presses the keys of these characters; a line break is Enter, a vertical tab is the arrow key down,
-/// and `<`, `>` and `^` are the other arrow keys.
+/// Presses the keys of these characters. A line break is Enter, a vertical tab is the arrow key down, and
+/// `<`, `>` and `^` are the other arrow keys.
 pub(in crate::app) fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
     let code = |c| match c {
         '\n' => KeyCode::Enter,

@@ -148,7 +148,7 @@ impl<'a> Progress<'a> {
         Self { run, options, all: Summary::default(), last: Summary::default(), retries }
     }
 
-    /// Adds an interval; returns whether this interval completes a second.
+    /// Adds an interval. Returns whether this interval completes a second.
     pub(in crate::compat::memtier) fn add(&mut self, interval: &Interval) -> bool {
         if self.last.length_s >= SECOND {
             self.last = Summary::default();

@@ -248,7 +248,7 @@ impl MemtierOptions {
         Some(each.saturating_mul(self.connections()))
     }
 
-    /// Returns the number of requests of a client; if the clients differ, the largest number.
+    /// Returns the number of requests of a client. If the clients differ, returns the largest number.
     pub(super) fn requests_per_client(&self) -> Option<u64> {
         self.total_requests().map(|all| all.div_ceil(self.connections()))
     }

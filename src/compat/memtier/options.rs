@@ -24,7 +24,7 @@ pub(super) fn usage(program: &str) -> String {
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Returns the reply to `--version`; a script may find the imitated version there.
+/// Returns the reply to `--version`. A script may find the imitated version there.
 pub(super) fn version(program: &str) -> String {
     let own = env!("CARGO_PKG_VERSION");
     match program {

@@ -22,7 +22,7 @@ use crate::{
 
 /// The content type of Prometheus' text.
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-/// The largest age of a text that is served; an older text is replaced.
+/// The largest age of a text that is served. An older text is replaced.
 const MAX_TEXT_AGE: Duration = Duration::from_secs(1);
 /// The largest number of labels.
 const MOST_LABELS: usize = 16;

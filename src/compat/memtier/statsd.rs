@@ -124,8 +124,8 @@ fn sending_socket(host: &str, port: u16) -> io::Result<(UdpSocket, SocketAddr)> 
     Ok((socket, address))
 }
 
-/// Returns the first IPv4 address, because memtier_benchmark supports only IPv4; without such an address, the
-/// first address.
+/// Returns the first IPv4 address, because memtier_benchmark supports only IPv4. If there is none, returns
+/// the first address.
 fn preferred(addresses: impl Iterator<Item = SocketAddr>) -> Option<SocketAddr> {
     addresses.min_by_key(SocketAddr::is_ipv6)
 }

@@ -31,7 +31,7 @@ const fn row(names: &'static [&'static str], title: &'static str, words: &'stati
     TestRow { names, title, words, times: 1, who: Availability::All }
 }
 
-/// A PING as an inline command; all other commands are arrays.
+/// A PING as an inline command. All other commands are arrays.
 const INLINE: &str = "PING\r\n";
 
 const TESTS: [TestRow; 24] = [
@@ -172,7 +172,7 @@ fn library(functions: i64, with_keys: bool) -> String {
 pub(super) struct Test {
     pub(super) title: String,
     pub(super) workload: Arc<Workload>,
-    /// The number of commands in an operation; each command counts as a request.
+    /// The number of commands in an operation. Each command counts as a request.
     pub(super) commands: u64,
     /// The payload that is reported, in bytes.
     pub(super) payload: u64,

@@ -10,7 +10,7 @@ use crate::{
     workload::{Distribution, Keyset, numbers},
 };
 
-/// The placeholder for a random number; each occurrence gets a new number.
+/// The placeholder for a random number. Each occurrence gets a new number.
 const NUMBER: &str = "__rand_int__";
 
 /// The placeholder for a hash tag, which is the same in all keys of a request.

@@ -185,7 +185,7 @@ impl<'a> Progress<'a> {
         format!("{:>1$}\r", " ", std::mem::take(&mut self.drawn))
     }
 
-    /// Returns the progress line after the interval `last`; `all` is the sum of all measured intervals.
+    /// Returns the progress line after the interval `last`. `all` is the sum of all measured intervals.
     pub(in crate::compat::redis_benchmark) fn line(
         &mut self,
         last: &Interval,

@@ -175,7 +175,7 @@ impl Flavour {
         }
     }
 
-    /// Returns the reply to `--version`; a script may find the imitated version there.
+    /// Returns the reply to `--version`. A script may find the imitated version there.
     pub(super) fn version(self) -> String {
         let own = env!("CARGO_PKG_VERSION");
         match self {

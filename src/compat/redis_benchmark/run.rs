@@ -228,7 +228,7 @@ impl BenchRun {
         Err(EarlyEnd::Message(why))
     }
 
-    /// Runs a test; returns its last record, and the rate in each interval, in requests per second.
+    /// Runs a test. Returns its last record, and the rate in each interval, in requests per second.
     fn measure(&mut self, test: &Test, progress: &mut Progress) -> Result<(SessionEnd, Vec<f64>), EarlyEnd> {
         let failed = |error| EarlyEnd::Message(format!("Could not start: {error}"));
         let warmup = self.options.warmup;

@@ -41,7 +41,7 @@ impl<'a> QueryConnection<'a> {
         }
     }
 
-    /// Sends a command; returns the reply, or the error reply.
+    /// Sends a command. Returns the reply, or the error reply.
     ///
     /// # Errors
     /// Fails if there is no reply.

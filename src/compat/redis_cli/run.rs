@@ -45,8 +45,8 @@ impl Streams<'_> {
     }
 }
 
-/// Runs a plan until it is done, or until `stop` receives a signal (Ctrl-C, SIGTERM). After a signal, prints the
-/// figures so far. Figures go to stdout, warnings to stderr; `is_tty` is whether stdout is a terminal.
+/// Runs a plan until it is done, or until `stop` receives a signal (Ctrl-C, SIGTERM). After a signal, prints
+/// the figures so far. Figures go to stdout, warnings to stderr. `is_tty` is whether stdout is a terminal.
 ///
 /// # Errors
 /// Fails if the plan is invalid (a [`PlanError`](super::PlanError)), if no sample was taken (with a
@@ -62,7 +62,7 @@ pub fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow:
 /// Runs a plan with these streams.
 ///
 /// # Errors
-/// Returns the errors of [`run`]; also fails if `err` cannot be written.
+/// Returns the errors of [`run`]. Also fails if `err` cannot be written.
 pub fn run_on(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
     plan.check()?;
     let done = match plan.mode {

@@ -42,7 +42,7 @@ pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Str
     }
 }
 
-/// Returns a line; `before` is the number of requests in the previous line.
+/// Returns a line. `before` is the number of requests in the previous line.
 fn row(info: &Info, before: Option<u64>) -> String {
     let number = |name| info.number::<u64>(name).unwrap_or_default();
     let (keys, requests) = (info.keys_by_db().values().sum::<u64>(), number("total_commands_processed"));

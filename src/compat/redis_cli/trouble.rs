@@ -29,8 +29,8 @@ pub(super) struct PingErrors {
 }
 
 impl PingErrors {
-    /// Creates the state for the server at `address`, without errors; `pong` is the server's name for the reply to a
-    /// PING.
+    /// Creates the state for the server at `address`, without errors. `pong` is the server's name for the
+    /// reply to a PING.
     pub(super) fn new(address: String, pong: &'static str) -> Self {
         Self { address, pong, ..Self::default() }
     }

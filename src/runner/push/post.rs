@@ -125,7 +125,7 @@ impl PushReceiver {
     }
 }
 
-/// Returns the host and the port of the URL; an IPv6 address has no brackets.
+/// Returns the host and the port of the URL. An IPv6 address has no brackets.
 fn host_and_port(to: &PushDestination) -> (&str, u16) {
     let host = to.url.host().unwrap_or_default().trim_matches(['[', ']']);
     let default = if to.url.scheme_str() == Some("https") { 443 } else { 80 };

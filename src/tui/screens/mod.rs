@@ -52,7 +52,7 @@ pub fn plan(area: Rect, model: &Model) -> ScreenPlan {
     layout::plan(area, model.subject(), model.maximised)
 }
 
-/// Draws `model` into `buffer` with the layout `plan`; returns the map for the mouse.
+/// Draws `model` into `buffer` with the layout `plan`. Returns the map for the mouse.
 pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model, plan: &ScreenPlan) -> Spots {
     let mut paint = Paint::new(buffer, theme);
     in_frame(&mut paint, plan, model, &drawing(model.screen));

@@ -91,7 +91,7 @@ impl SvgElements {
         }
     }
 
-    /// Adds letters with the same colours and attributes; each word has its own position.
+    /// Adds letters with the same colours and attributes. Each word has its own position.
     fn words(&mut self, from: usize, y: f64, cells: &[Cell], look: SvgStyle) {
         let blank = |at: usize| cells[at].symbol().trim().is_empty();
         for (start, end) in runs(cells.len(), |a, b| blank(a) == blank(b)) {
@@ -145,7 +145,8 @@ impl SvgElements {
     }
 }
 
-/// Divides 0..`n` into ranges in which each number is `alike` its neighbour; returns the start and end of each range.
+/// Divides 0..`n` into ranges in which each number is `alike` its neighbour. Returns the start and end of
+/// each range.
 fn runs(n: usize, alike: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
     let mut runs = Vec::new();
     let mut from = 0;

@@ -47,7 +47,7 @@ pub struct ChartContext<'a> {
     pub shown: usize,
     /// The end of the last column with measurements, in seconds of the session.
     pub to_s: f64,
-    /// The time after which nothing is shown, in seconds of the session; this time may be infinite.
+    /// The time after which nothing is shown, in seconds of the session. This time may be infinite.
     pub ends_s: f64,
     /// The subject of the charts: the load, or the server.
     pub subject: Subject,
@@ -174,7 +174,7 @@ impl<'a> ChartContext<'a> {
     }
 
     /// Returns the load in the column whose figures are shown. With a cursor, this is the column of the
-    /// cursor. Otherwise, it is the last column with measurements; this may be the column before the present
+    /// cursor. Otherwise, it is the last column with measurements. This may be the column before the present
     /// one.
     pub fn load_shown(&self) -> Option<&LoadCell> {
         let shown = self.column_shown();

@@ -83,7 +83,7 @@ fn pieces(entry: &TextEntry, glyphs: &Glyphs, room: u16) -> [(String, Ink); 3] {
     [(before, Ink::Strong), (glyphs.caret.to_string(), Ink::Selected), (after.to_owned(), Ink::Strong)]
 }
 
-/// Draws the input line `entry` with its caret from the left of `area`; returns the column after its text.
+/// Draws the input line `entry` with its caret from the left of `area`. Returns the column after its text.
 pub fn input(paint: &mut Paint, area: Rect, entry: &TextEntry) -> u16 {
     let pieces = pieces(entry, paint.glyphs(), area.width);
     paint.parts(area, &pieces)

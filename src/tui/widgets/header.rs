@@ -161,7 +161,7 @@ fn replay(playback: &Playback, width: u16) -> String {
     format!("REPLAY{file}, {state} {}×", playback.speed())
 }
 
-/// Returns whether the target answers; if there is room, also returns the time when the target began or
+/// Returns whether the target answers. If there is room, also returns the time when the target began or
 /// stopped answering.
 fn reachability(model: &Model, in_full: bool) -> Option<(String, Ink)> {
     let (word, since_s, ink) = match model.reachability_shown() {
@@ -219,7 +219,7 @@ pub fn footer(paint: &mut Paint, area: Rect, model: &Model) {
 
 /// From this width on, the footer shows the names of all screens.
 const ROOM_FOR_NAMES: u16 = 110;
-/// The minimum width of a footer that shows the screens; a narrower footer has room only for key hints.
+/// The minimum width of a footer that shows the screens. A narrower footer has room only for key hints.
 const ROOM_FOR_TABS: u16 = 60;
 
 /// Returns the tabs of all screens: their keys, and their names if there is room.

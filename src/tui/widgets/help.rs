@@ -26,7 +26,7 @@ use crate::{
 /// The width of the column of keys.
 const KEYS_WIDTH: usize = 13;
 
-/// Draws the help, scrolled down by this many lines; `entry` is the search.
+/// Draws the help, scrolled down by this many lines. `entry` is the search.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &TextEntry, scrolled: u16) {
     let all = sections(model, paint);
     let found: Vec<_> = all.iter().map(|section| section.found(&entry.text())).collect();

@@ -172,7 +172,7 @@ fn line(
     end
 }
 
-/// Writes the name of a line after the end of the line; if there is no room there, in a row above or below.
+/// Writes the name of a line after its end. If there is no room, writes it in a row above or below.
 fn label(paint: &mut Paint, plot: Rect, series: &LatencySeries, x: u16, y: u16) {
     let length = series.name.chars().count() as u16;
     let Some(last) = plot.right().checked_sub(length).filter(|last| *last > plot.x) else { return };

@@ -274,7 +274,7 @@ fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
     }
 }
 
-/// Returns the lane with the number of errors in each column; a column without errors is blank.
+/// Returns the lane with the number of errors in each column. A column without errors is blank.
 fn errors(lanes: &ChartContext, rows: u16) -> ProbeLane {
     let errors = lanes.window.errors();
     let counts: Vec<_> = errors.iter().map(|cell| cell.as_ref().map_or(0, ErrorCell::total)).collect();

@@ -66,7 +66,7 @@ pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
     }
 }
 
-/// Draws the most important figures of all groups in as few rows as possible; returns the number of rows.
+/// Draws the most important figures of all groups in as few rows as possible. Returns the number of rows.
 pub fn few(paint: &mut Paint, area: Rect, status: &Status) -> u16 {
     let figures: Vec<_> = FEW
         .into_iter()
@@ -107,7 +107,7 @@ impl Flowing {
         self.lines.len() as u16
     }
 
-    /// Draws as many lines as fit; returns the number of lines drawn.
+    /// Draws as many lines as fit. Returns the number of lines drawn.
     pub fn draw(&self, paint: &mut Paint, area: Rect) -> u16 {
         for (n, line) in (0..area.height).zip(&self.lines) {
             paint_line(paint, row(area, n), &self.figures[line.clone()]);
@@ -169,7 +169,7 @@ fn flow(figures: &[ServerFigure], width: u16) -> Vec<std::ops::Range<usize>> {
     lines
 }
 
-/// Returns the groups with their figures; a gauge that the server does not report is left out.
+/// Returns the groups with their figures. A gauge that the server does not report is left out.
 fn groups(status: &Status) -> [(&'static str, Vec<ServerFigure>); GaugeGroup::OF_SERVER.len()] {
     GaugeGroup::OF_SERVER.map(|group| {
         let gauges = group.gauges().filter_map(|gauge| figure(status, gauge));

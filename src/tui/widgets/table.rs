@@ -108,7 +108,7 @@ pub struct TableCell {
 }
 
 impl TableCell {
-    /// Writes `text`. Words that do not fit are cut; a number that does not fit is left out.
+    /// Writes `text`. Words that do not fit are cut. A number that does not fit is left out.
     pub fn write(self, paint: &mut Paint, text: &str, ink: Ink) {
         match self.flush {
             Alignment::Left => drop(paint.text(self.area, text, ink)),

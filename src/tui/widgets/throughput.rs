@@ -123,7 +123,7 @@ fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &ChartContext, axis: &Valu
     means
 }
 
-/// Draws a line through these heights; returns the cells of the line.
+/// Draws a line through these heights. Returns the cells of the line.
 fn line(paint: &mut Paint, dots: Dots, heights: &MeanHeights) -> BTreeSet<(u16, u16)> {
     let (glyphs, mut cells, mut before) = (paint.glyphs(), BTreeSet::new(), None);
     let mut dot = |x, up, mark| {
@@ -247,7 +247,7 @@ impl LevelLine<'_> {
         }
     }
 
-    /// Writes the name into row `y` if the row has enough blank cells; returns whether the name was written.
+    /// Writes the name into row `y` if the row has enough blank cells. Returns whether the name was written.
     fn write(&self, paint: &mut Paint, plot: Rect, y: u16, name: &str) -> bool {
         let width = name.chars().count() as u16;
         // The lines of events and borders continue above and below the name.

@@ -28,7 +28,7 @@ const MAX_UNSENT: usize = 1 << 20;
 /// The largest number of unsent bytes of messages to a subscriber. A subscriber with more unsent bytes is
 /// disconnected, as Redis does at its output buffer limit.
 const MAX_POSTED: usize = 32 << 20;
-/// The largest size of an incomplete request, 1 GiB as in Redis; a client that sends more is disconnected.
+/// The largest size of an incomplete request, 1 GiB as in Redis. A client that sends more is disconnected.
 const MAX_UNREAD: usize = 1 << 30;
 /// The largest number of bytes of one read.
 const READ_SIZE: usize = 64 << 10;

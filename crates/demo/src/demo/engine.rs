@@ -21,7 +21,7 @@ use super::{
 };
 use crate::protocol::key_slot;
 
-/// The number of the simulated client that reads hot keys; this client has no connection.
+/// The number of the simulated client that reads hot keys. This client has no connection.
 const HOT_CLIENT: usize = usize::MAX;
 
 /// The server's state and its script of faults.

@@ -115,7 +115,7 @@ impl FaultKind {
 pub enum Damage {
     /// Half of the reply is sent, and then nothing more on that connection.
     Cut {
-        /// Whether the connection is then closed; otherwise it stays open without further replies.
+        /// Whether the connection is then closed. Otherwise it stays open without further replies.
         close: bool,
     },
     /// The server resets the connection (RST) and does not send the reply.

@@ -46,7 +46,7 @@ impl<'a> RequestArguments<'a> {
         self.spans.get(index).map(|span| &self.bytes[span.clone()])
     }
 
-    /// Returns the arguments from `first` on in pairs; a last argument without a partner is left out.
+    /// Returns the arguments from `first` on in pairs. A last argument without a partner is left out.
     pub fn pairs(&self, first: usize) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let mut rest = self.from(first);
         std::iter::from_fn(move || Some((rest.next()?, rest.next()?)))
@@ -135,7 +135,7 @@ fn parse_inline(bytes: &[u8], spans: &mut Vec<ArgumentSpan>) -> Result<Option<us
     Ok(Some(length + 1))
 }
 
-/// Parses a decimal integer with an optional minus sign; a plus sign, spaces and leading zeros are refused.
+/// Parses a decimal integer with an optional minus sign. A plus sign, spaces and leading zeros are refused.
 pub fn number(digits: &[u8]) -> Option<i64> {
     // The digits are parsed by hand, because every argument of every request needs this code.
     if let [first @ b'1'..=b'9', rest @ ..] = digits

@@ -136,7 +136,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Encodes bytes for a URI; `decoded` returns them again. A shell reads the result as one word. Letters,
+/// Encodes bytes for a URI. `decoded` returns them again. A shell reads the result as one word. Letters,
 /// digits, `-`, `.`, `_`, `~` and the characters in `plain` stay as they are.
 fn encoded(bytes: &[u8], plain: &[u8]) -> String {
     let is_plain =

@@ -36,7 +36,7 @@ pub struct GreetingError {
     pub step: GreetingCommand,
     /// The dialect.
     pub dialect: Dialect,
-    /// The server's error message. Some servers repeat the password in it; redyno removes the password.
+    /// The server's error message. Some servers repeat the password in it. redyno removes the password.
     pub reply: String,
     /// The error's meaning.
     pub refusal: GreetingRefusal,

@@ -61,7 +61,8 @@ impl TimedStream {
     /// Writes all of `bytes`.
     ///
     /// # Errors
-    /// Returns `TimedOut` if the server has not accepted all bytes by `until`; otherwise returns the transport's error.
+    /// Returns `TimedOut` if the server has not accepted all bytes by `until`. Otherwise returns the
+    /// transport's error.
     pub(super) fn write_all_until(&mut self, mut bytes: &[u8], until: Instant) -> io::Result<()> {
         loop {
             match self.0.write(bytes) {

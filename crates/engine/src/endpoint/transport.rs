@@ -117,7 +117,7 @@ impl Transport {
     }
 }
 
-/// Sleeps for `timeout`; a signal may end the sleep early.
+/// Sleeps for `timeout`. A signal may end the sleep early.
 pub fn pause(timeout: Duration) {
     wait_for(&mut [], timeout);
 }

@@ -24,7 +24,7 @@ pub struct Lap {
     /// The CPU time in ns, user and system together.
     pub cpu_ns: u64,
     /// How long the thread was ready to run but waited for a core, in ns. Only Linux with scheduler
-    /// statistics reports this delay; otherwise the value is `None`.
+    /// statistics reports this delay. Otherwise the value is `None`.
     pub run_delay_ns: Option<u64>,
     /// The core on which the thread runs at the end. The value is `None` on all systems except Linux.
     pub core: Option<u16>,

@@ -193,7 +193,7 @@ impl Knobs {
     /// that the workload suggests.
     ///
     /// # Errors
-    /// Fails if a knob is out of range; the error names the first such knob.
+    /// Fails if a knob is out of range. The error names the first such knob.
     pub fn with_chosen(&self, WorkloadChoice { workload, load }: &WorkloadChoice) -> Result<Self, KnobError> {
         let knobs = Self {
             workload: workload.clone(),

@@ -297,7 +297,7 @@ impl Knob {
     /// `max` for a rate, or a distribution with its parameters.
     ///
     /// # Errors
-    /// Fails if the text is invalid or out of range; the message gives the reason.
+    /// Fails if the text is invalid or out of range. The message gives the reason.
     pub fn typed(self, knobs: &Knobs, text: &str) -> Result<Knobs, KnobChangeError> {
         self.check_trace(knobs)?;
         let mut typed = knobs.clone();

@@ -140,7 +140,7 @@ impl Dialect {
     /// Checks that the dialect has the command with these words.
     ///
     /// # Errors
-    /// Fails if the dialect does not have the command; the error gives the reason.
+    /// Fails if the dialect does not have the command. The error gives the reason.
     pub fn check(self, words: &[Vec<ArgumentPart>]) -> Result<(), UnsupportedCommand> {
         self.lay_out(words).map(|_| ())
     }
@@ -225,7 +225,7 @@ impl Dialect {
     /// Checks that the HTTP methods of a workload can be sent together. The names are in upper case.
     ///
     /// # Errors
-    /// Fails if the methods cannot be sent together; the error gives the reason.
+    /// Fails if the methods cannot be sent together. The error gives the reason.
     pub fn check_together<'m>(
         self,
         methods: impl Iterator<Item = &'m str>,

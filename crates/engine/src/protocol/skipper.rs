@@ -98,7 +98,7 @@ impl Skipper {
     }
 
     /// Notes that the server has closed the connection. Returns whether a server may close the connection
-    /// between two replies; this is true for HTTP. If the close ends an HTTP reply, the next call of
+    /// between two replies. This is true for HTTP. If the close ends an HTTP reply, the next call of
     /// [`advance`](Self::advance) returns this reply.
     #[cold]
     pub fn end(&mut self) -> bool {

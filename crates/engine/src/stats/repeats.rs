@@ -43,8 +43,8 @@ mod tests {
     use super::*;
     use crate::stats::{Verdict, simulated::NoiseSource};
 
-    /// Returns the share of simulated comparisons with this verdict, with three runs of each side; `more` is the true
-    /// difference, `noise` the deviation of a run.
+    /// Returns the share of simulated comparisons with this verdict, with three runs of each side. `more` is
+    /// the true difference, `noise` the deviation of a run.
     fn share(is_so: impl Fn(Verdict) -> bool, more: f64, noise: f64) -> f64 {
         let mut chance = NoiseSource::new(11);
         let times = 2000;

@@ -54,7 +54,7 @@ impl KeyPlaces {
         Self { all: steps.iter().enumerate().flat_map(of_step).collect(), dialect }
     }
 
-    /// Returns the first key in the bytes of the first step. If there is no key, returns `None`; then any
+    /// Returns the first key in the bytes of the first step. If there is no key, returns `None`, because any
     /// node of a cluster can get the operation.
     pub(super) fn first<'a>(&self, operation: &'a [u8]) -> Option<&'a [u8]> {
         let first = self.all.first().filter(|first| first.step == 0)?;

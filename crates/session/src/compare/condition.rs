@@ -17,7 +17,8 @@ pub struct Condition {
     /// The condition as written.
     text: String,
     what: TestedFigure,
-    /// Whether values above the bound meet the condition; if false, values below the bound meet the condition.
+    /// Whether values above the bound meet the condition. If false, values below the bound meet the
+    /// condition.
     pub is_above: bool,
     bound: Bound,
 }

@@ -20,7 +20,7 @@ use crate::{
 
 mod conditions;
 
-/// Returns a recording that began at `hour`; `seconds` has the replies and the service time of each second.
+/// Returns a recording that began at `hour`. `seconds` has the replies and the service time of each second.
 fn recording(server: &str, hour: u32, knobs: &Knobs, seconds: &[(u64, f64)]) -> Timeline {
     let target = ServerIdentity { server: server.to_owned(), ..ServerIdentity::default() };
     let mut session = SessionStart::now(target);

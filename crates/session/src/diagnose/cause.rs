@@ -135,7 +135,7 @@ impl Delay {
         }
     }
 
-    /// Returns a sort key; a more probable cause has a lower key. The criteria are, in this order: the event
+    /// Returns a sort key. A more probable cause has a lower key. The criteria are, in this order: the event
     /// explains the delay, it is nearer (in whole seconds), it has more information, its length is more
     /// similar.
     fn order(&self, (suspect, away_s): &(PossibleCause, f64)) -> f64 {

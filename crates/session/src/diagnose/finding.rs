@@ -53,12 +53,12 @@ pub struct Finding {
     pub next_at_screen: Option<&'static str>,
 }
 
-/// Joins `what` and the evidence as `a: b`; without evidence, returns only `what`.
+/// Joins `what` and the evidence as `a: b`. Without evidence, returns only `what`.
 fn of(what: &str, evidence: &[String]) -> String {
     if evidence.is_empty() { what.to_owned() } else { format!("{what}: {}", evidence.join(", ")) }
 }
 
-/// Joins `what` and `next` as `a; b`; an empty `next` is left out.
+/// Joins `what` and `next` as `a; b`. An empty `next` is left out.
 fn then(what: &str, next: &str) -> String {
     if next.is_empty() { what.to_owned() } else { format!("{what}; {next}") }
 }

@@ -141,7 +141,8 @@ mod tests {
         }))
     }
 
-    /// Returns, for each second, whether a low hit rate is reported; `hits` are the hits of each second in 1000 reads.
+    /// Returns, for each second, whether a low hit rate is reported. `hits` are the hits of each second in
+    /// 1000 reads.
     fn said(segment: Segment, hits: &[u64]) -> Vec<bool> {
         let mut findings = Findings::default();
         findings.push(&Record::Segment(segment));

@@ -343,8 +343,8 @@ impl RecentState {
         us as f64 / 1e6 / recent().filter_map(|status| status.poll_s).sum::<f64>().max(f64::MIN_POSITIVE)
     }
 
-    /// Returns whether this interval belongs to the current segment; a late report of a worker belongs to an earlier
-    /// segment.
+    /// Returns whether this interval belongs to the current segment. A late report of a worker belongs to an
+    /// earlier segment.
     pub(super) fn is_of(&self, interval: &Interval) -> bool {
         self.segment.as_ref().is_some_and(|segment| segment.segment == interval.segment)
     }

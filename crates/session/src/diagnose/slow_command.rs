@@ -69,7 +69,7 @@ fn at_least(now: &RecentState) -> &'static str {
 }
 
 /// Returns the finding about the slow calls of a command. `caller` names the client that sends the command,
-/// as the end of a sentence; `at_least` are the words before the number of calls.
+/// as the end of a sentence. `at_least` are the words before the number of calls.
 fn finding(
     calls: &Calls,
     severity: Severity,

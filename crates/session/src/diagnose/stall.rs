@@ -26,16 +26,16 @@ const NEXT: &str = "on its host, ps -eo stat,wchan,cmd shows whether its process
 pub(super) struct StallRule {
     /// Whether the load had no connection in the last interval, or lost or lacked connections of its requests.
     is_lost: bool,
-    /// The time of the last reply to the load, rounded to ticks (quarter seconds); `pong_s` is the same for
+    /// The time of the last reply to the load, rounded to ticks (quarter seconds). `pong_s` is the same for
     /// PING. An error is a reply too. While no request of the load waits, or connections are lost, `reply_s`
     /// is the present.
     reply_s: Option<f64>,
     pong_s: Option<f64>,
-    /// The time of the last report of the load; `ping_s` is the same for the ping probe. Reports of other
+    /// The time of the last report of the load. `ping_s` is the same for the ping probe. Reports of other
     /// probes may arrive earlier.
     interval_s: f64,
     ping_s: f64,
-    /// The longest wait for a reply in the last report of the load, in seconds; `ping_waited_s` is the same
+    /// The longest wait for a reply in the last report of the load, in seconds. `ping_waited_s` is the same
     /// for the ping probe. A report of a whole second can contain replies and the end of a long wait.
     waited_s: f64,
     ping_waited_s: f64,

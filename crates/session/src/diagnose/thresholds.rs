@@ -18,7 +18,7 @@ pub(super) struct Threshold {
     next: &'static str,
 }
 
-/// Returns a row of a table; `texts` are the cause, the second gauge and the advice.
+/// Returns a row of a table. `texts` are the cause, the second gauge and the advice.
 pub(super) const fn row(
     gauge: Gauge,
     from: f64,

@@ -198,9 +198,9 @@ impl Curve {
         lines
     }
 
-    /// Returns the point with the highest throughput; if there is a limit, among the points that keep it. If
-    /// several points have the same throughput, returns the one with the lowest value. Returns `None` if no
-    /// request was answered.
+    /// Returns the point with the highest throughput. With a limit, only points that keep the limit are
+    /// considered. If several points have the same throughput, returns the one with the lowest value. Returns
+    /// `None` if no request was answered.
     pub fn best(&self, limit: Option<&Limit>) -> Option<&CurvePoint> {
         let answered = self.points.iter().filter(|point| point.measured.ops > 0);
         let holding = answered.filter(|point| limit.is_none_or(|limit| point.holds(limit)));

@@ -70,7 +70,7 @@ pub struct TrialResult {
     pub is_full: bool,
     /// Whether the limit was kept.
     pub is_held: bool,
-    /// Whether the trial was disturbed; a disturbed trial does not count.
+    /// Whether the trial was disturbed. A disturbed trial does not count.
     pub is_disturbed: bool,
     /// The reason why redyno itself was the limit; `None` if redyno was not the limit.
     pub client_limit: Option<String>,

@@ -127,9 +127,9 @@ impl Clone for Box<dyn Experiment> {
 pub enum Ending {
     /// The experiment finished with a result.
     Done,
-    /// The experiment finished without the required result; the text is the reason.
+    /// The experiment finished without the required result. The text is the reason.
     NotHeld(String),
-    /// The experiment finished without a clear result; the text is the reason.
+    /// The experiment finished without a clear result. The text is the reason.
     Undecided(String),
     /// The experiment could not continue.
     Interrupted(Interruption),

@@ -38,7 +38,7 @@ pub struct ExperimentSetting {
     pub knobs: Knobs,
     /// The number of the node under load, from 0.
     pub node: u16,
-    /// The server parameters to set; each parameter occurs once. All other parameters keep the value from
+    /// The server parameters to set. Each parameter occurs once. All other parameters keep the value from
     /// before the experiment.
     pub config: Vec<(&'static Parameter, String)>,
 }

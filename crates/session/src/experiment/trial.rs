@@ -124,7 +124,7 @@ impl TrialMeasurement {
         self.stretch.has(length_s)
     }
 
-    /// Returns the result of a trial at `rate`; `peak` is the throughput of the closed loop.
+    /// Returns the result of a trial at `rate`. `peak` is the throughput of the closed loop.
     pub(super) fn outcome(&self, rate: f64, arrivals: Arrivals, peak: f64, limit: &Limit) -> TrialOutcome {
         let all = self.all();
         let due = rate * all.length_s;

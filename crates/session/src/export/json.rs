@@ -126,7 +126,7 @@ pub struct FindingRow<'a> {
 }
 
 impl<'a> FindingRow<'a> {
-    /// Returns the row of an episode; `clock` is the wall clock of the recording host, if it is known.
+    /// Returns the row of an episode. `clock` is the wall clock of the recording host, if it is known.
     pub fn of(episode: &'a Episode, clock: Option<WallClock>) -> Self {
         let Episode { finding, since_s, until_s, stands, times } = episode;
         Self {

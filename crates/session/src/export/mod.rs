@@ -53,7 +53,7 @@ pub struct Format {
     sink: MakeSink,
 }
 
-/// A function that creates the sink of a format; a sink converts records to text. The arguments of the
+/// A function that creates the sink of a format. A sink converts records to text. The arguments of the
 /// function are the kind of rows (for formats with rows) and the tag of a histogram (for formats with one
 /// histogram).
 type MakeSink = fn(Rows, Option<&str>) -> Box<dyn Sink + Send>;

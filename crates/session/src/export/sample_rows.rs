@@ -25,8 +25,8 @@ const PERCENTILE_NAMES: [&str; PERCENTILES.len()] =
 /// A row for a probe, or for a sample of gauges.
 #[derive(Debug)]
 pub(super) struct SampleRow {
-    /// `server`, `host`, or the name of the probe. The PING probe has the rows `ping`, `ping_send`, `ping_kernel` and
-    /// `ping_pickup`; the other probes are `wake` and `intrinsic`.
+    /// `server`, `host`, or the name of the probe. The PING probe has the rows `ping`, `ping_send`,
+    /// `ping_kernel` and `ping_pickup`. The other probes are `wake` and `intrinsic`.
     kind: &'static str,
     figures: Vec<Option<f64>>,
 }

@@ -199,7 +199,7 @@ impl<'a> Agent<'a> {
         Ok(read.iter().map(read_order).collect())
     }
 
-    /// Carries out an order; returns whether the session is over.
+    /// Carries out an order. Returns whether the session is over.
     fn obey(&mut self, order: Result<FleetOrder, String>, say: &mut impl FnMut(&str)) -> bool {
         let obeyed = order.and_then(|order| {
             if order.terms.run == self.over {

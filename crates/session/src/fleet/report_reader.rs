@@ -141,7 +141,7 @@ impl ReportReader {
         }
     }
 
-    /// Shows the reason why a report cannot be used; each reason is shown once.
+    /// Shows the reason why a report cannot be used. Each reason is shown once.
     fn refuse(&mut self, cause: String) {
         if self.shown.len() < MOST_SHOWN && self.shown.insert(cause.clone()) {
             self.event(EventKind::AgentRefused { agent: None, cause });

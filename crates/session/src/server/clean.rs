@@ -127,7 +127,8 @@ pub(super) async fn clean(
 pub(super) trait Store: Sync {
     /// Returns the number of keys on the server.
     fn size(&self) -> impl Future<Output = Result<u64, ServerError>> + Send;
-    /// Sends one SCAN from `cursor`; returns the next cursor (`"0"` at the end) and the keys that may belong to a run.
+    /// Sends one SCAN from `cursor`. Returns the next cursor (`"0"` at the end) and the keys that may belong
+    /// to a run.
     fn scan(&self, cursor: &str) -> impl Future<Output = Result<(String, Vec<Vec<u8>>), ServerError>> + Send;
     /// Returns whether the server, or this node of a cluster, can store the key.
     fn holds(&self, _key: &[u8]) -> bool {
@@ -136,7 +137,7 @@ pub(super) trait Store: Sync {
     /// Returns how many of the `keys` exist, and how many may be on another node.
     fn count_existing(&self, keys: &[Vec<u8>])
     -> impl Future<Output = Result<KeyCounts, ServerError>> + Send;
-    /// Removes the `keys`; returns how many of these keys existed.
+    /// Removes the `keys`. Returns how many of these keys existed.
     fn remove(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
 }
 
@@ -156,7 +157,7 @@ struct Removal<'a, S> {
 }
 
 impl<S: Store> Removal<'_, S> {
-    /// Runs the removal; returns whether it was completed.
+    /// Runs the removal. Returns whether it was completed.
     async fn run(&self, markers: &[Marker]) -> Result<bool, ServerError> {
         if markers.is_empty() {
             return Ok(true);
@@ -248,7 +249,7 @@ mod tests {
     use super::*;
     use crate::server::Owner;
 
-    /// A simulated store; each command takes 3 ms on tokio's clock, which the tests advance.
+    /// A simulated store. Each command takes 3 ms on tokio's clock, which the tests advance.
     struct Slow {
         keys: Mutex<HashSet<Vec<u8>>>,
         size: u64,

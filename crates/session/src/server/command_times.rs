@@ -44,8 +44,8 @@ pub(super) struct KnownHistograms {
 }
 
 impl Histograms {
-    /// Parses the reply to LATENCY HISTOGRAM; returns `None` if the reply has another form. A command without a
-    /// histogram is left out.
+    /// Parses the reply to LATENCY HISTOGRAM. Returns `None` if the reply has another form. A command without
+    /// a histogram is left out.
     pub(super) fn read(reply: &Datum) -> Option<Self> {
         let command = |pair: &[Datum]| {
             let [name, fields] = pair else { return None };

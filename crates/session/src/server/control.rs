@@ -45,7 +45,7 @@ const SETUPS: &str = "scripts, functions or indexes that a setup could make";
 /// The control plane of one target. Dropping this handle ends the control plane at once, even if the server
 /// hangs. Waiting orders then fail with [`ServerError::Stopped`].
 ///
-/// Orders never block. The answer to an order arrives within some seconds; a removal of keys may take longer.
+/// Orders never block. The answer to an order arrives within some seconds. A removal of keys may take longer.
 /// While the server cannot be reached, orders are refused with the cause. During the first attempt to
 /// connect, orders wait for its result.
 #[derive(Debug)]

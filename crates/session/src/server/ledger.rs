@@ -108,7 +108,8 @@ impl Ledger {
         may_begin
     }
 
-    /// Cancels [`begin_turn`](Self::begin_turn) of a parameter that was not set; `before` is the entry to restore.
+    /// Cancels [`begin_turn`](Self::begin_turn) of a parameter that was not set. `before` is the entry to
+    /// restore.
     pub(super) fn cancel_turn(&self, name: &str, before: Option<TunedParameter>) {
         match before {
             Some(tuned) => self.sheet.lock().put(tuned),

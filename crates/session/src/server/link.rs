@@ -117,7 +117,7 @@ impl RedisLink {
         Ok(link)
     }
 
-    /// Waits until the connection is lost; returns the reason.
+    /// Waits until the connection is lost. Returns the reason.
     pub(super) async fn lost(&mut self) -> String {
         let ended = (&mut self.fred).await;
         match (self.wire.breach.get(), ended) {
@@ -153,8 +153,9 @@ enum CommandFrame {
 }
 
 impl RedisSender {
-    /// Returns a sender of commands to the database `db`; `own` is the database of the connection. Use this sender for
-    /// reads only: if the server refuses SELECT, the command runs in the database `own`, and its reply is ignored.
+    /// Returns a sender of commands to the database `db`. `own` is the database of the connection. Use this
+    /// sender for reads only: if the server refuses SELECT, the command runs in the database `own`, and its
+    /// reply is ignored.
     pub(super) fn in_db(&self, db: u32, own: u32) -> Self {
         Self { around: CommandFrame::Databases([db, own]), ..self.clone() }
     }
@@ -197,17 +198,17 @@ impl RedisSender {
         answered.inspect_err(|error| self.sent.note_failed_set(name, error)).map(|_| ())
     }
 
-    /// Sends a command; returns its reply as a text with several lines.
+    /// Sends a command. Returns its reply as a text with several lines.
     pub(super) async fn text(&self, words: &[&str]) -> Result<String, ServerError> {
         lines(words[0], &self.ask(words).await?)
     }
 
-    /// Sends a command; returns its reply as a count.
+    /// Sends a command. Returns its reply as a count.
     pub(super) async fn count(&self, words: &[&str]) -> Result<u64, ServerError> {
         self.ask(words).await?.as_u64().ok_or_else(|| unexpected(words[0]))
     }
 
-    /// Sends a command; returns its reply as a list of texts.
+    /// Sends a command. Returns its reply as a list of texts.
     pub(super) async fn texts(&self, words: &[&str]) -> Result<Vec<String>, ServerError> {
         texts(words[0], &self.ask(words).await?)
     }
@@ -220,12 +221,13 @@ impl RedisSender {
         Ok(elements.iter().map(note).collect())
     }
 
-    /// Sends a command; returns a reply of any type.
+    /// Sends a command. Returns a reply of any type.
     pub(super) async fn data(&self, words: &[&str]) -> Result<Datum, ServerError> {
         self.ask(words).await.map(datum)
     }
 
-    /// Sends one SCAN for keys that match `pattern`; returns the next cursor (`"0"` at the end) and the found keys.
+    /// Sends one SCAN for keys that match `pattern`. Returns the next cursor (`"0"` at the end) and the found
+    /// keys.
     pub(super) async fn scan(
         &self,
         cursor: &str,
@@ -245,7 +247,7 @@ impl RedisSender {
         understood().ok_or_else(|| unexpected("SCAN"))
     }
 
-    /// Sends `command` (EXISTS, UNLINK or DEL) with keys; returns how many keys existed.
+    /// Sends `command` (EXISTS, UNLINK or DEL) with keys. Returns how many keys existed.
     pub(super) async fn of_keys(&self, command: &str, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
         let keys = keys.iter().map(|key| Value::Bytes(key.clone().into())).collect();
         self.send(command, keys).await?.as_u64().ok_or_else(|| unexpected(command))
@@ -258,7 +260,7 @@ impl RedisSender {
         self.send(&untrusted::bytes(command), arguments).await.map(|_| ())
     }
 
-    /// Sends a command; returns its reply.
+    /// Sends a command and returns its reply.
     pub(super) async fn ask(&self, words: &[&str]) -> Result<Value, ServerError> {
         let arguments = words[1..].iter().map(|word| Value::from(*word)).collect();
         self.send(words[0], arguments).await
@@ -322,7 +324,7 @@ impl RedisSender {
         asked.and(reply)
     }
 
-    /// Sends commands together; returns their replies.
+    /// Sends commands together and returns their replies.
     async fn send_together<const N: usize>(
         &self,
         commands: [(CustomCommand, Vec<Value>); N],

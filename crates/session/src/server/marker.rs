@@ -267,7 +267,7 @@ fn is_host(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-/// Parses the field `made`; returns `None` for a text that no session writes.
+/// Parses the field `made`. Returns `None` for a text that no session writes.
 fn read_made(text: &str) -> Option<Vec<SetupObject>> {
     let made: Vec<SetupObject> = serde_json::from_str(text).ok()?;
     made.iter().all(SetupObject::is_valid).then_some(made)

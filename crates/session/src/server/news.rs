@@ -169,8 +169,8 @@ impl Child {
         }
     }
 
-    /// Returns the change of the child process between this poll and `now`; `outcome` is the result of writing the last
-    /// file.
+    /// Returns the change of the child process between this poll and `now`. `outcome` is the result of
+    /// writing the last file.
     fn turned(&self, now: &Self, at_ns: u64, outcome: &str) -> Option<FileStep> {
         match (self.since_ns, now.since_ns) {
             (None, Some(_)) => Some(FileStep::Began),

@@ -281,7 +281,7 @@ mod tests {
         calls.iter().map(|(name, calls)| ((*name).to_owned(), *calls)).collect()
     }
 
-    /// Returns the statistics between two recorded replies; redyno made `own` calls.
+    /// Returns the statistics between two recorded replies. redyno made `own` calls.
     fn status(before: &str, now: &str, own: &[(&str, u64)]) -> Status {
         let [before, now] = [before, now].map(CommandCounters::parse);
         let command_stats = now.since(&before).unwrap();

@@ -17,8 +17,8 @@ pub struct Parameter {
     pub usual: &'static str,
 }
 
-/// The values that a key press steps through, and the other plausible values. Users can type any value; the server
-/// accepts or refuses it.
+/// The values that a key press steps through, and the other plausible values. Users can type any value. The
+/// server accepts or refuses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParameterValues {
     /// A list of words; only these words are valid.
@@ -166,7 +166,7 @@ impl Parameter {
 
     /// Converts a typed text to the form for CONFIG SET. A size may have a unit as in Redis (1 kb is 1024
     /// bytes, 1 k is 1000 bytes) or as in `1.5 GiB`. A time may have a unit, too. Other texts are not
-    /// changed; the server accepts or refuses them.
+    /// changed. The server accepts or refuses them.
     pub fn typed(&self, text: &str) -> String {
         let text = text.trim();
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

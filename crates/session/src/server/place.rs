@@ -69,7 +69,8 @@ impl MarkerPlace {
         Self::first(&slots).ok_or(ServerError::NoSlots)
     }
 
-    /// Requests the slots as [`of`](Self::of) does; returns all places on this server where a list of runs may be.
+    /// Requests the slots as [`of`](Self::of) does. Returns all places on this server where a list of runs
+    /// may be.
     ///
     /// # Errors
     /// Fails if the server does not answer.
@@ -127,7 +128,7 @@ impl MarkerPlace {
 }
 
 impl Slots {
-    /// Requests the slots of the server; returns `None` if the server is not a cluster node.
+    /// Requests the slots of the server. Returns `None` if the server is not a cluster node.
     pub(super) async fn of(wire: &RedisSender) -> Result<Option<Arc<Self>>, ServerError> {
         let info = match wire.text(&["INFO", "cluster"]).await {
             // If INFO is not permitted, the server is assumed not to be a cluster node. If it is one, writing the

@@ -47,7 +47,7 @@ impl Link {
         }
     }
 
-    /// Waits until the connection is lost; returns the reason.
+    /// Waits until the connection is lost. Returns the reason.
     pub(super) async fn lost(&mut self) -> String {
         match self {
             Self::Redis(link) => link.lost().await,

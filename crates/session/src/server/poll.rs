@@ -262,8 +262,8 @@ impl RedisPoller {
         Ok(histograms)
     }
 
-    /// Adds the execution times of the commands; `before` is the number of calls of each command at the previous poll.
-    /// A refusal is not reported as an event, because the screen then shows other figures.
+    /// Adds the execution times of the commands. `before` is the number of calls of each command at the
+    /// previous poll. A refusal is not reported as an event, because the screen then shows other figures.
     fn add_times(
         &mut self,
         (histograms, before): (Option<Histograms>, Option<CommandCounters>),

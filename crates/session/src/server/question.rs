@@ -24,7 +24,7 @@ pub struct Writes {
     pub is_service: bool,
     /// Whether the user is asked even if the server has no other keys, clients or replicas.
     pub asks_always: bool,
-    /// Whether a load writes; if false, only the replication lag probe writes.
+    /// Whether a load writes. If false, only the replication lag probe writes.
     pub is_load: bool,
     /// Whether the run's own keys remain at the end.
     pub kept: bool,

@@ -163,7 +163,7 @@ struct ControlState {
 }
 
 impl ControlState {
-    /// Polls and carries out orders until the connection is lost; returns the reason.
+    /// Polls and carries out orders until the connection is lost. Returns the reason.
     async fn serve(&mut self, mut link: Link, every: Duration) -> ConnectionEnd {
         let mut polls = interval(every);
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);

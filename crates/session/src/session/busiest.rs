@@ -23,7 +23,8 @@ impl OperationInterval {
         self.ops.saturating_sub(self.out_of_rate)
     }
 
-    /// Adds the results of an interval to the sum; `is_open` is whether the load was an open loop in this interval.
+    /// Adds the results of an interval to the sum. `is_open` is whether the load was an open loop in this
+    /// interval.
     pub(super) fn add(&mut self, later: &Self, is_open: bool) {
         self.merge(later);
         if !is_open {

@@ -9,7 +9,7 @@ use crate::{
     stats::{Latency, Recorder},
 };
 
-/// Adds the cost of a worker; `receives` is set for the receivers' thread. Workers with lower numbers that
+/// Adds the cost of a worker. `receives` is set for the receivers' thread. Workers with lower numbers that
 /// have not reported yet get entries with zeros. The function sets the entry of a worker instead of adding it
 /// up, because each worker reports at most one buffer with a length for each tick (quarter second) and
 /// segment.

@@ -178,7 +178,7 @@ impl SessionWriter {
         self.rotation.as_ref().is_some_and(|rotation| rotation.next_s > rotation.every_s)
     }
 
-    /// Ends this file and creates the next one, at `t_s` seconds of the session; returns the time when the
+    /// Ends this file and creates the next one, at `t_s` seconds of the session. Returns the time when the
     /// new file begins.
     ///
     /// # Errors

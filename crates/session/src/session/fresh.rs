@@ -18,7 +18,7 @@ const LONGEST_NAME: usize = 80;
 /// exists, a number is added to the name.
 ///
 /// # Errors
-/// Fails if the file cannot be created; the error names the file.
+/// Fails if the file cannot be created. The error names the file.
 pub fn fresh_file(
     folder: &Path,
     name: &str,

@@ -32,7 +32,7 @@ pub(super) struct RecordingInput {
     /// A second handle of the same file, for reading the file again.
     file: File,
     bytes: Bytes,
-    /// The number of bytes read from the file so far; `length` is the size of the file when it was opened.
+    /// The number of bytes read from the file so far. `length` is the size of the file when it was opened.
     taken: Arc<AtomicU64>,
     length: u64,
 }

@@ -316,8 +316,8 @@ impl Interval {
     }
 }
 
-/// Reads an interval. Recordings leave out the histogram of `service`; this function computes the histogram from the
-/// operations.
+/// Reads an interval. Recordings leave out the histogram of `service`. This function computes the histogram
+/// from the operations.
 ///
 /// # Errors
 /// Fails if the input is not an interval, or if its service times disagree with the service times of its operations.

@@ -214,7 +214,7 @@ impl Live {
         self.settle();
     }
 
-    /// Switches the load off at all targets; all other settings stay unchanged.
+    /// Switches the load off at all targets. All other settings stay unchanged.
     pub fn stop_load(&mut self) {
         self.targets.iter_mut().for_each(|target| target.wanted.load = false);
         self.settle();

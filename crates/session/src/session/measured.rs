@@ -93,8 +93,8 @@ pub struct MeasuredTarget {
 }
 
 impl MeasuredTarget {
-    /// Starts the load and the ping probe of target number `target`; also returns the receivers of the reports of the
-    /// load and of the probe.
+    /// Starts the load and the ping probe of target number `target`. Also returns the receivers of the
+    /// reports of the load and of the probe.
     pub(super) fn start(
         target: usize,
         beginning: TargetSettings,

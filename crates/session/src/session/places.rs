@@ -33,7 +33,7 @@ pub(super) struct FilePosition {
 }
 
 impl FilePosition {
-    /// Updates the latest time and the current segments with a record before this position; `t_s` is the
+    /// Updates the latest time and the current segments with a record before this position. `t_s` is the
     /// record's time.
     pub(super) fn pass(&mut self, record: &Record, t_s: f64) {
         self.t_s = self.t_s.max(t_s);

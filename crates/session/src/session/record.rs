@@ -58,8 +58,8 @@ pub enum Record {
     End(Box<SessionEnd>),
 }
 
-/// Evaluates `$value` with the body of a record if the record's kind is in the first list; returns `None` for a kind in
-/// the second list.
+/// Evaluates `$value` with the body of a record if the record's kind is in the first list. Returns `None` for
+/// a kind in the second list.
 macro_rules! of_kinds {
     ($record:expr, |$of:ident| $value:expr, $($kind:ident)+, not $($other:ident)+) => {
         match $record {

@@ -75,7 +75,7 @@ fn last(path: &Path) -> io::Result<Vec<u8>> {
     Ok(line[begins..].to_owned())
 }
 
-/// Returns the last line of a compressed file; this decompresses the whole file.
+/// Returns the last line of a compressed file. This decompresses the whole file.
 fn last_unpacked(path: &Path) -> io::Result<Vec<u8>> {
     let mut lines = RecordingInput::open(path)?;
     let (mut line, mut next) = (Vec::new(), Vec::new());

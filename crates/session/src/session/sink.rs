@@ -13,7 +13,7 @@ use crate::events::EventKind;
 
 /// Converts the records of a session, one after the other, to text.
 pub trait Sink {
-    /// Converts the next record; returns the pieces of text to write now.
+    /// Converts the next record. Returns the pieces of text to write now.
     fn push(&mut self, record: &Record) -> Vec<String>;
 
     /// Takes a record of another target, because findings compare the sink's target with the other

@@ -51,7 +51,7 @@ pub(super) struct StallWatch {
     own_s: VecDeque<f64>,
 }
 
-/// Returns the shortest stall in seconds; `usual_us` are the usual p50, p99 and maximum of PING.
+/// Returns the shortest stall in seconds. `usual_us` are the usual p50, p99 and maximum of PING.
 fn shortest_s(usual_us: [Option<f64>; 3]) -> f64 {
     let [Some(p50), Some(p99), Some(max)] = usual_us else { return SHORTEST_UNKNOWN_S };
     let usual_s = [p50, p99, max].map(|us| us / 1e6);

@@ -16,7 +16,7 @@ const OF_OTHERS: f64 = 2.0;
 /// A watched figure.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WatchedFigure {
-    /// A gauge of the server or its host; a gauge that counts events is watched as a rate per second.
+    /// A gauge of the server or its host. A gauge that counts events is watched as a rate per second.
     Gauge(Gauge),
     /// The median round trip of the PINGs of a second, in microseconds.
     PingP50,

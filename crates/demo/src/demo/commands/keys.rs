@@ -100,7 +100,7 @@ pub fn get(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// Runs SET with its options NX, XX, EX and PX; the other options are not supported.
+/// Runs SET with its options NX, XX, EX and PX. The other options are not supported.
 pub fn set(call: &mut Call<'_>) -> CommandResult {
     let (key, value) = (call.argument(1)?, call.argument(2)?);
     // Whether the key must exist, or must not.

@@ -208,7 +208,7 @@ static IDS: LazyLock<Map<&'static [u8], CommandId>> = LazyLock::new(|| {
 /// Returns the command that a request with these arguments names.
 ///
 /// # Errors
-/// Fails if there is no such command; the error has the text of Redis.
+/// Fails if there is no such command. The error has the text of Redis.
 pub fn find(arguments: RequestArguments<'_>) -> Result<CommandId, ReplyError> {
     let name = arguments.get(0).unwrap_or_default();
     let subcommand = || named(&[name, b"|", arguments.get(1)?]);

@@ -67,7 +67,8 @@ pub struct ServerParameters {
 }
 
 impl ServerParameters {
-    /// Returns the defaults, with this port and this password; an empty password means that clients need none.
+    /// Returns the defaults, with this port and this password. An empty password means that clients need
+    /// none.
     pub fn new(port: u16, password: &str) -> Self {
         let values = PARAMETERS.map(|(name, _, default)| match name {
             "port" => port.to_string(),
@@ -117,7 +118,8 @@ impl ServerParameters {
     /// Sets all given parameters, or no parameter if one is invalid.
     ///
     /// # Errors
-    /// Fails if a parameter does not exist, or if its value is invalid; the error names the first such parameter.
+    /// Fails if a parameter does not exist, or if its value is invalid. The error names the first such
+    /// parameter.
     pub fn set<'a>(
         &mut self,
         pairs: impl IntoIterator<Item = (&'a [u8], &'a [u8])>,

@@ -255,7 +255,7 @@ impl Database {
         entry.expires_ms > 0 && entry.expires_ms <= self.now_ms
     }
 
-    /// Returns the index of a key; an expired key is removed and not returned.
+    /// Returns the index of a key. An expired key is removed and not returned.
     fn find(&mut self, key: &[u8]) -> Option<usize> {
         let place = self.entries.get_index_of(key)?;
         if self.is_over(&self.entries[place]) {

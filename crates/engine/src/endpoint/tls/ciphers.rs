@@ -47,7 +47,7 @@ impl Ciphers {
     /// `ALL` and `HIGH` mean all supported suites, and `-` or `!` before a name removes the suite.
     ///
     /// # Errors
-    /// Fails if a name is unknown; the error contains the name.
+    /// Fails if a name is unknown. The error contains the name.
     pub fn name_tls12(&mut self, names: &str) -> Result<(), UnknownCipher> {
         self.of_12 = Some(named(names, &SUITES_OF_12, &GROUPS)?);
         Ok(())
@@ -56,7 +56,7 @@ impl Ciphers {
     /// Offers only the suites in `names` for TLS 1.3. Colons separate the names.
     ///
     /// # Errors
-    /// Fails if a name is unknown; the error contains the name.
+    /// Fails if a name is unknown. The error contains the name.
     pub fn name_tls13(&mut self, names: &str) -> Result<(), UnknownCipher> {
         self.of_13 = Some(named(names, &SUITES_OF_13, &[])?);
         Ok(())

@@ -213,7 +213,7 @@ impl Io {
     }
 }
 
-/// Polls for events; a signal may end the wait early.
+/// Polls for events. A signal may end the wait early.
 fn poll(poll: &mut Poll, events: &mut Events, timeout: Duration) -> io::Result<()> {
     match poll.poll(events, Some(timeout)) {
         Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),

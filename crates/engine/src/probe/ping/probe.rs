@@ -74,7 +74,7 @@ pub struct PingProbe {
 
 impl PingProbe {
     /// Starts the thread `ping`. It connects, sends a report every tick, and sends a last report when the
-    /// probe is dropped. If the server is unreachable, this function does not fail; the thread reports the
+    /// probe is dropped. If the server is unreachable, this function does not fail. The thread reports the
     /// failure and tries again.
     ///
     /// # Errors

@@ -48,8 +48,8 @@ struct RecordStream {
 }
 
 impl Dataset {
-    /// Opens a dataset of the first `most` records of a file; `portions` are the parts of each record that are sent.
-    /// Reads the file once to count the records.
+    /// Opens a dataset of the first `most` records of a file. `portions` are the parts of each record that
+    /// are sent. Reads the file once to count the records.
     ///
     /// # Errors
     /// Fails if the file cannot be read, has no records, lacks a field, or contains an invalid record. The error names
@@ -101,7 +101,7 @@ impl Dataset {
         self.0.source.portions.iter().position(|known| known == portion).map(|place| place as u16)
     }
 
-    /// Moves `taken` to the next record; the first record follows the last one. An error is stored in
+    /// Moves `taken` to the next record. The first record follows the last one. An error is stored in
     /// `taken`. Returns false if the record has not been read yet. The thread of the load does not wait for
     /// the record, because the disk may hang.
     pub(in crate::workload) fn take(&self, taken: &mut CurrentRecord) -> bool {

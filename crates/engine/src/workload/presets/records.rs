@@ -22,9 +22,9 @@ pub(super) struct YcsbFields {
     pub(super) count: u64,
     /// The name of a hash field without its number.
     pub(super) name: String,
-    /// Whether a read of a hash reads all fields; if false, a read reads one field.
+    /// Whether a read of a hash reads all fields. If false, a read reads one field.
     pub(super) all_read: bool,
-    /// Whether an update of a hash writes all fields; if false, an update writes one field.
+    /// Whether an update of a hash writes all fields. If false, an update writes one field.
     pub(super) all_written: bool,
     /// The placeholder of a value. It is not used if values are derived from the key and the field.
     pub(super) value: String,

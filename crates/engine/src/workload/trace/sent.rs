@@ -3,7 +3,7 @@
 //!
 //! Some commands are never sent: commands of the ACL categories @admin and @dangerous, commands of
 //! transactions, scripts, Pub/Sub and the connection, and commands that block or name another database.
-//! MONITOR also shows the commands inside a transaction or a script; redyno sends these commands.
+//! MONITOR also shows the commands inside a transaction or a script. redyno sends these commands.
 
 use crate::{
     untrusted,

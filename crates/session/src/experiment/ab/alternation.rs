@@ -176,7 +176,7 @@ impl Alternation {
         DifferenceTable { sides: Sides::Ab, rows: all.filter(was_measured).collect() }
     }
 
-    /// Begins the alternation; `now_s` is the time of the session in seconds.
+    /// Begins the alternation. `now_s` is the time of the session in seconds.
     pub fn begin(&mut self, now_s: f64) {
         self.since_s = Some(now_s);
     }
@@ -213,7 +213,8 @@ impl Alternation {
         self.is_last |= is_last;
     }
 
-    /// Adds an interval of the side in force and returns the next step; `now_s` is the time of the session in seconds.
+    /// Adds an interval of the side in force and returns the next step. `now_s` is the time of the session in
+    /// seconds.
     pub fn take(&mut self, measured: &Interval, now_s: f64) -> NextStep {
         let Some((filling, parts)) = &mut self.block else { return NextStep::GoOn };
         if !filling.take(measured) || !self.plan.is_enough(filling) {

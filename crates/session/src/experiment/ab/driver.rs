@@ -159,8 +159,8 @@ impl Ab {
         }
     }
 
-    /// Ends the A/B with a verdict. Returns the orders that record the verdict and restore the knobs; an A/B of two
-    /// targets has no knobs to restore.
+    /// Ends the A/B with a verdict. Returns the orders that record the verdict and restore the knobs. An A/B
+    /// of two targets has no knobs to restore.
     fn conclude(&mut self, is_last: bool) -> Vec<Order> {
         self.alternation.end(is_last);
         self.ending = Some(match self.verdict().verdict {
@@ -180,8 +180,8 @@ impl Ab {
         orders
     }
 
-    /// Ends the A/B for a reason that `node` reported. Returns the orders that restore the knobs; an A/B of two targets
-    /// has no such orders.
+    /// Ends the A/B for a reason that `node` reported. Returns the orders that restore the knobs. For an A/B
+    /// of two targets, there are no such orders.
     fn lose(&mut self, node: u16, why: Interruption) -> Vec<Order> {
         self.alternation.end(true);
         let name = self.targets.get(usize::from(node)).cloned();

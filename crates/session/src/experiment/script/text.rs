@@ -25,8 +25,8 @@ pub(super) enum StepAction {
 }
 
 impl StepAction {
-    /// Returns the setting after the action; `knobs` are the knobs before the action. Returns `None` if the action
-    /// changes no setting.
+    /// Returns the setting after the action. `knobs` are the knobs before the action. Returns `None` if the
+    /// action changes no setting.
     pub(super) fn setting(&self, knobs: &Knobs) -> Result<Option<ExperimentSetting>, WordsError> {
         match self {
             Self::Set(words) => ExperimentSetting::parse(words, knobs).map(Some),

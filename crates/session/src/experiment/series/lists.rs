@@ -1,4 +1,4 @@
-//! The parameters of a series. A parameter may have a list of values; this module makes all combinations.
+//! The parameters of a series. A parameter may have a list of values. This module makes all combinations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use crate::workload::{PositionedError, Settings, check_value, value_text};
 
-/// The maximum number of cells; each cell is a session.
+/// The maximum number of cells. Each cell is a session.
 pub(super) const MAX_CELLS: usize = 1000;
 
 /// A parameter with its values: one value, or the values of a list.
@@ -71,7 +71,7 @@ pub(super) fn check_together(parameters: &[SeriesParameter], together: &[Vec<Str
     Ok(())
 }
 
-/// Returns the axes of these lists; `together` has the groups of lists that advance together.
+/// Returns the axes of these lists. `together` has the groups of lists that advance together.
 pub(super) fn axes(lists: &[&SeriesParameter], together: &[Vec<String>]) -> Result<Vec<CellAxis>, String> {
     let mut axes: Vec<CellAxis> = Vec::new();
     let mut done = BTreeSet::new();

@@ -32,7 +32,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Returns a sweep of this plan; `settings` are the settings of its steps.
+    /// Returns a sweep of this plan. `settings` are the settings of its steps.
     pub fn of(plan: SweepPlan, settings: Vec<ExperimentSetting>) -> Self {
         Self {
             settings,

@@ -35,7 +35,7 @@ impl SweepStep {
         Self { stretch, ops_per_s: Vec::new(), response_ns: Vec::new(), gauges: GaugeMeans::default() }
     }
 
-    /// Takes the next interval; returns whether the measurement is long enough.
+    /// Takes the next interval. Returns whether the measurement is long enough.
     pub(super) fn take(&mut self, interval: &Interval) -> bool {
         if !self.stretch.take(interval) {
             return false;

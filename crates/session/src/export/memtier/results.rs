@@ -65,7 +65,7 @@ impl Results {
         Self { rows: vec![ResultRow::default(); rows], started_ms, is_interrupted, ..Self::default() }
     }
 
-    /// Adds an interval of the load; `row_of` returns the index of an operation's row.
+    /// Adds an interval of the load. `row_of` returns the index of an operation's row.
     pub fn add(&mut self, interval: &Interval, row_of: impl Fn(&str) -> Option<usize>) {
         let Interval { t_s, length_s, .. } = *interval;
         let began_s = *self.began_s.get_or_insert(t_s - length_s);

@@ -67,7 +67,7 @@ impl KeyConnection {
         Ok((found, began.elapsed().saturating_sub(self.shortest)))
     }
 
-    /// Sends `commands` together; returns their replies.
+    /// Sends `commands` together. Returns their replies.
     ///
     /// # Errors
     /// Fails if the server refuses a command, or the connection is lost.

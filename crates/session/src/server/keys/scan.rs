@@ -155,7 +155,8 @@ pub(super) fn pause(cost: Duration) -> Duration {
     cost.mul_f64(1.0 / SHARE - 1.0)
 }
 
-/// Pauses after a batch on which the server worked for `cost`; returns `false` if the user stops the scan meanwhile.
+/// Pauses after a batch on which the server worked for `cost`. Returns `false` if the user stops the scan
+/// meanwhile.
 fn rest(cost: Duration, shared: &ExaminationState) -> bool {
     let until = Instant::now() + pause(cost);
     while !shared.is_stopped() {

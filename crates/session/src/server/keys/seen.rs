@@ -18,11 +18,11 @@ pub enum KeyState {
     /// The examination is in progress.
     #[default]
     Running,
-    /// The examination is complete; a scan has visited all keys.
+    /// The examination is complete. A scan has visited all keys.
     Complete,
     /// The examination was stopped by the user.
     Stopped,
-    /// The server refused a command, or the connection was lost; the text is the reason.
+    /// The server refused a command, or the connection was lost. The text is the reason.
     Failed(String),
 }
 

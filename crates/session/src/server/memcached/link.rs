@@ -66,8 +66,8 @@ impl MemcachedLink {
         Ok(Self { wire, ended })
     }
 
-    /// Waits until the connection is lost; returns the reason. A connection that the server closes is noticed only at
-    /// the next request.
+    /// Waits until the connection is lost. Returns the reason. A connection that the server closes is noticed
+    /// only at the next request.
     pub(in crate::server) async fn lost(&mut self) -> String {
         // The channel carries no message; it is closed when the connection ends.
         let _ = (&mut self.ended).await;

@@ -298,7 +298,7 @@ fn owner(session: &SessionStart) -> server::Owner {
 }
 
 /// Runs the checks before the first write, at all nodes. redyno writes to no node before all questions are
-/// answered. If there is a question, the load waits for the user's answer; without a screen the session does
+/// answered. If there is a question, the load waits for the user's answer. Without a screen the session does
 /// not start.
 fn pass(
     commission: &Commission,

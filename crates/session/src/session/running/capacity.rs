@@ -15,7 +15,7 @@ use crate::{
 const COUNT_SETTLES_S: f64 = 2.0;
 
 /// The free memory and connections of a server, or of all primaries of a cluster. `None` means that a value
-/// is unknown; an unknown value never leads to a warning about harm.
+/// is unknown. An unknown value never leads to a warning about harm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FreeCapacity {
     /// The number of bytes that the server may still use below its memory limit. For a cluster, this is the

@@ -97,8 +97,8 @@ pub enum Notice {
     /// The load waits until the user allows writing to the server. The text describes the server's other data and what
     /// will be written. Answer with [`Order::AllowWrites`].
     FirstWrite(String),
-    /// The requested load settings may do harm; the text describes the harm. The previous load continues until the user
-    /// allows the new settings. Answer with [`Order::AllowWrites`].
+    /// The requested load settings may do harm. The text describes the harm. The previous load continues
+    /// until the user allows the new settings. Answer with [`Order::AllowWrites`].
     Danger(String),
     /// The requested load is impossible. The text is the reason.
     LoadStaysOff(String),

@@ -59,8 +59,9 @@ pub(super) struct Peers {
 }
 
 impl Peers {
-    /// Creates `count` peers, the session's side of their channels, and a sender for orders of the session's owner. A
-    /// peer gets the arguments of slow-log commands if `keep` returns true for the peer's id; the screen is peer 0.
+    /// Creates `count` peers, the session's side of their channels, and a sender for orders of the session's
+    /// owner. A peer gets the arguments of slow-log commands if `keep` returns true for the peer's id. The
+    /// screen is peer 0.
     pub(super) fn new(
         count: usize,
         keep: impl Fn(usize) -> bool,

@@ -22,7 +22,7 @@ use crate::{
     workload::{KeyNames, RunId, Settings, WorkloadChoice, preset},
 };
 
-/// A time limit longer than any session in these tests; a test that reaches it fails.
+/// A time limit longer than any session in these tests. A test that reaches it fails.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) fn commission(server: &demo::Handle, keys: KeyOwner) -> Commission {

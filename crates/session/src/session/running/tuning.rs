@@ -39,12 +39,12 @@ pub(super) enum SetOutcome {
     Set(ConfigChange),
     /// A message for the user.
     Note(Notice),
-    /// The parameter was not set, or it is unknown whether it was set; the text is the reason.
+    /// The parameter was not set, or it is unknown whether it was set. The text is the reason.
     NotSet(Wish, String),
 }
 
 impl Tuning {
-    /// Returns a state without parameters; each parameter that is set will be recorded in `ledger`.
+    /// Returns a state without parameters. Each parameter that is set will be recorded in `ledger`.
     pub(super) fn new(ledger: Ledger) -> Self {
         Self { ledger, waiting: VecDeque::new(), under_way: None }
     }

@@ -35,8 +35,8 @@ pub struct Worst {
 }
 
 impl BySegment {
-    /// Adds latencies of `segment` that were measured in the `length_s` seconds before `t_s`; `length_s` is 0 for late
-    /// replies.
+    /// Adds latencies of `segment` that were measured in the `length_s` seconds before `t_s`. `length_s` is 0
+    /// for late replies.
     pub(super) fn add(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
         if !latency.is_empty() {
             self.lift(Worst { t_s, ns: latency.max_ns() });

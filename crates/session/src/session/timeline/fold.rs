@@ -362,7 +362,8 @@ fn changes_since(record: &Record) -> Option<f64> {
     }
 }
 
-/// Adds `item` to the list, and removes the oldest items beyond the limit; returns the number of removed items.
+/// Adds `item` to the list, and removes the oldest items beyond the limit. Returns the number of removed
+/// items.
 pub(super) fn push_bounded<T>(list: &mut VecDeque<T>, item: T) -> u64 {
     list.push_back(item);
     let too_many = list.len().saturating_sub(KEPT_EVENTS);

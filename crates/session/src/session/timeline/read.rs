@@ -82,8 +82,8 @@ impl Timeline {
         self.marks.iter()
     }
 
-    /// Returns the summary without the warm-up. The summary comes from the end record; without an end record, the
-    /// summary is the sum of the segments.
+    /// Returns the summary without the warm-up. The summary comes from the end record. Without an end record,
+    /// the summary is the sum of the segments.
     pub fn summary(&self) -> Summary {
         if let Some(end) = &self.end {
             return end.summary.clone();

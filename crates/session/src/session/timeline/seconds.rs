@@ -67,7 +67,7 @@ struct LatencyBatch {
 }
 
 impl LatencyBatch {
-    /// Adds latencies of `length_s` seconds; returns the collected latencies when the collection is complete.
+    /// Adds latencies of `length_s` seconds. Returns the collected latencies when the collection is complete.
     fn push(&mut self, length_s: f64, latency: &Latency) -> Option<Self> {
         self.length_s += length_s;
         self.latency.merge(latency);

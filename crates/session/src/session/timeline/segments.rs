@@ -123,7 +123,8 @@ impl Segments {
         self.kept.iter().map(Arc::as_ref)
     }
 
-    /// Returns the listed segments under load, without prefill and warm-up; if there are none, all listed segments.
+    /// Returns the listed segments under load, without prefill and warm-up. If there are none, returns all
+    /// listed segments.
     pub fn measured(&self) -> Vec<&SegmentTotal> {
         let is_measured = |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none();
         let measured: Vec<_> = self.iter().filter(is_measured).collect();
