@@ -75,8 +75,8 @@ fn options(knobs: &Knobs) -> Option<String> {
     Some(text + &format!(" -d {} -r {}", knobs.value_size, knobs.keyspace))
 }
 
-/// Returns the options for the rate and the arrivals. A trace, a file with times and some presets have a rate of their
-/// own.
+/// Returns the options for the rate and the arrivals. A trace, a file with times and some presets define the
+/// rate themselves.
 fn pace(knobs: &Knobs) -> String {
     let is_trace = knobs.workload.trace.is_some();
     let Some(rate) = knobs.rate else {

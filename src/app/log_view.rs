@@ -147,7 +147,7 @@ impl Model {
         self.mode = in_full.map_or(InputMode::Screen, |text| InputMode::InFull { title: "slow log", text });
     }
 
-    /// Returns the event of this line, or the last event if the line stands for several equal events.
+    /// Returns the event of this line. If the line is about several equal events, returns the last event.
     fn entry_of(&self, line: &LogLine) -> Option<&Event> {
         let lines = folded(self.track().timeline.events());
         let is_it = |it: &&FoldedEvents| it.last.from_s.total_cmp(&line.t_s).is_eq() && it.text == line.text;

@@ -43,8 +43,8 @@ pub struct NodeRow<'a> {
     pub ping: Latency,
     /// The counts of the PINGs in the last minute.
     pub pings: PingCell,
-    /// The present values of the gauges in [`NODE_GAUGES`], as text with units. In the row of a
-    /// replica, `Behind` takes the place of `ReplicaLag`.
+    /// The present values of the gauges in [`NODE_GAUGES`], as text with units. The row of a replica has
+    /// `Behind` instead of `ReplicaLag`.
     pub gauges: [Option<String>; NODE_GAUGES.len()],
     /// The present values of the gauges in [`NODE_GAUGES`], as numbers.
     pub values: [Option<f64>; NODE_GAUGES.len()],

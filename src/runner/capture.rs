@@ -44,7 +44,7 @@ const MOST_BEHIND: usize = 16 << 20;
 const LONGEST: usize = 16 << 20;
 /// The size of the parts that are passed to the writer, in bytes.
 const PART: usize = 64 << 10;
-/// The maximum number of names with a count of their own; further names are counted together.
+/// The maximum number of names that are counted separately. Further names are counted together.
 const MOST_NAMES: usize = 1000;
 
 /// The plan of a capture.

@@ -161,8 +161,8 @@ impl SessionPlan {
     /// Checks that the load can read from the nodes of `--read-from`.
     ///
     /// # Errors
-    /// Fails if a target is neither in a cluster nor has a replica, or if the nearest node is unknown because not all
-    /// nodes get PINGs.
+    /// Fails if a target is not in a cluster and has no replica. Also fails if the nearest node is unknown,
+    /// because not all nodes get PINGs.
     pub(super) fn check_read_from(&self) -> Result<(), UsageError> {
         let (commission, from) = (&self.commission, self.commission.read_from);
         let has_replicas = |cluster: &Arc<Cluster>| {

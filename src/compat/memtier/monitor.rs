@@ -84,7 +84,7 @@ impl MemtierOptions {
         Ok(said)
     }
 
-    /// Returns whether a command stands for all commands of the file.
+    /// Returns whether a command means all commands of the file.
     pub(super) fn is_monitored(&self, command: &UserCommand) -> bool {
         self.monitor.file.is_some() && command.words == [ANY]
     }

@@ -228,7 +228,7 @@ impl MemtierOptions {
         (self.key_maximum - self.key_minimum).saturating_add(1)
     }
 
-    /// Returns whether each client has keys of its own.
+    /// Returns whether each client has separate keys.
     pub(super) fn is_parallel(&self) -> bool {
         match self.commands.first() {
             Some(command) => command.pattern == KeyOrder::Parallel,

@@ -238,7 +238,7 @@ impl MetricTotals {
         text
     }
 
-    /// Returns the metrics without labels of their own: their names, kinds, help texts and values.
+    /// Returns the metrics without extra labels: their names, kinds, help texts and values.
     fn rows(&self, options: &MemtierOptions) -> [(&'static str, &'static str, &'static str, String); 17] {
         let all = &self.all;
         let counts = [&all.connections_lost, &all.connects_failed, &all.errors]

@@ -80,7 +80,7 @@ impl RetryOptions {
         Ok(true)
     }
 
-    /// Checks that these options contradict neither each other nor the other options.
+    /// Checks that these options do not contradict each other or other options.
     ///
     /// # Errors
     /// Returns the first contradiction.

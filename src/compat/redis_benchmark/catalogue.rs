@@ -176,7 +176,7 @@ pub(super) struct Test {
     pub(super) commands: u64,
     /// The payload that is reported, in bytes.
     pub(super) payload: u64,
-    /// A command to send once before the test, on a connection of its own.
+    /// A command to send once before the test, on a separate connection.
     pub(super) before: Option<Vec<Vec<u8>>>,
 }
 

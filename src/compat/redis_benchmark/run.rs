@@ -215,7 +215,7 @@ impl BenchRun {
         self.print(&(cleared + &lines))
     }
 
-    /// Sends a command once, on a connection of its own.
+    /// Sends a command once, on a separate connection.
     fn send_setup_command(&self, target: &Target, command: &[Vec<u8>]) -> Result<(), EarlyEnd> {
         let words: Vec<_> = command.iter().map(Vec::as_slice).collect();
         let asking = QueryConnection::open(target, self.flavour.server(), self.options.duration);

@@ -1,5 +1,5 @@
-//! `--latency-dist` of redis-cli: prints a row of coloured characters for each window. Each character stands
-//! for a range of latencies.
+//! `--latency-dist` of redis-cli: prints a row of coloured characters for each window. Each character shows a
+//! range of latencies.
 //!
 //! The colour shows the share of the window's samples in that range. A share is rounded up to the next
 //! colour, so a single outlier among thousands is visible.

@@ -122,7 +122,7 @@ struct Conductor {
     shared: Arc<ClusterData>,
     /// The options of all nodes, without the faults of the whole cluster.
     options: Options,
-    /// The nodes; `None` stands for a node that is down.
+    /// The nodes. `None` means that a node is down.
     nodes: Vec<Option<Handle>>,
 }
 

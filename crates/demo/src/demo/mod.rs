@@ -7,8 +7,8 @@
 //!                               ▼  └ faults: simulated faults
 //! socket ◄─ outbox ◄────────── reply
 //! ```
-//! The server speaks RESP2 and RESP3, and its messages are those of Redis 7.0. The server needs so little CPU
-//! time that a measurement against it shows the cost of the load generator. The server has no persistence,
+//! The server speaks RESP2 and RESP3, with the messages of Redis 7.0. The server needs so little CPU time
+//! that a measurement against it shows the cost of the load generator. The server has no persistence,
 //! replication or scripts. Its only transaction commands are MULTI and EXEC. Several servers can form a
 //! cluster.
 //!

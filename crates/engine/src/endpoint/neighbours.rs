@@ -102,7 +102,7 @@ fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
         .map(|(_, value)| value.trim())
 }
 
-/// Returns the address of a replica's primary from the replica's INFO, or `None` if the INFO is that of a primary.
+/// Returns the address of a replica's primary from the replica's INFO, or `None` if a primary sent the INFO.
 fn master(info: &str, asked: &Address) -> Option<Address> {
     let port = field(info, "master_port")?.parse().ok()?;
     node_address(field(info, "master_host")?.as_bytes(), port, asked)

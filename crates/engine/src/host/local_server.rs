@@ -74,8 +74,8 @@ impl LocalServer {
         }
     }
 
-    /// Sets the number of `servers` on this machine. With more servers, the sockets of each are read less
-    /// often, so that all readings together use no more CPU time than those of a single server.
+    /// Sets the number of `servers` on this machine. With more servers, redyno reads the sockets of each
+    /// server less often, so that all readings together take no more CPU time than for a single server.
     pub fn set_sharers(&mut self, servers: u64) {
         self.pace.set_sharers(servers);
     }

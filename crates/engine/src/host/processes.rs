@@ -87,8 +87,8 @@ impl Default for Processes {
 }
 
 impl Processes {
-    /// Adds the busiest processes to a sample: the processes of a new reading if one is due, otherwise those of the
-    /// last reading.
+    /// Adds the busiest processes to a sample. If a new reading is due, takes them from a new reading,
+    /// otherwise from the last one.
     pub(super) fn read(&mut self, at_ns: u64, draft: &mut SampleBuilder, tree: &Tree) {
         if self.pace.begins(at_ns) {
             let scanned = self.scan(at_ns, tree);

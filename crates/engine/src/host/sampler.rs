@@ -1,4 +1,4 @@
-//! Takes samples of this machine's figures, without those of a server.
+//! Takes samples of this machine's figures, without the figures of a server.
 
 use std::path::Path;
 

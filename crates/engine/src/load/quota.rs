@@ -1,7 +1,6 @@
 //! The number of operations that a load sends (`-n` of redis-benchmark). All workers together send exactly
 //! this number of operations, even if the pipeline is deep or requests fail. Workers claim operations from
-//! the shared quota. If each client has a quota of its own, a worker gets the sum of the quotas of its
-//! clients.
+//! the shared quota. If each client has a quota, a worker gets the sum of the quotas of its clients.
 //!
 //! ```text
 //!  Quota (all workers) ──claims of a few thousand──► Allowance (one worker) ──► batches

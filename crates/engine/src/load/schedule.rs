@@ -77,8 +77,8 @@ impl Schedule {
         schedule
     }
 
-    /// Begins the schedule at `now_ns`. Requests that were due earlier are skipped. If the schedule is that of a file,
-    /// it starts at `now_ns`, and nothing is skipped.
+    /// Begins the schedule at `now_ns`. Requests that were due earlier are skipped. A schedule from a file
+    /// starts at `now_ns`, and nothing is skipped.
     pub(super) fn begin(&mut self, now_ns: u64) {
         if matches!(self.gaps, Gaps::Times { .. }) {
             self.start_ns = self.start_ns.max(now_ns);

@@ -242,7 +242,7 @@ impl Dialect {
 
 /// The features of a dialect.
 impl Dialect {
-    /// Returns whether the dialect is that of Redis and Valkey.
+    /// Returns whether this is the dialect of Redis and Valkey.
     fn is_resp(self) -> bool {
         matches!(self, Self::Resp2 | Self::Resp3)
     }

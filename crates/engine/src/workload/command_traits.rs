@@ -68,8 +68,8 @@ traits! {
     no_sample
 }
 
-/// The rows of the table by name. A row such as `CLIENT|*` stands for a group, and is stored as `CLIENT|`
-/// without the `*`.
+/// The rows of the table by name. A row such as `CLIENT|*` is for a group of subcommands, and is stored as
+/// `CLIENT|` without the `*`.
 static TABLE: LazyLock<HashMap<&str, CommandTraits>> = LazyLock::new(|| {
     let rows = include_str!("commands.txt").lines().filter(|row| !row.starts_with('#'));
     let row = |row: &'static str| {

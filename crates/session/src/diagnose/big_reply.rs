@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{events::EventKind, gauge::Gauge, units};
 
-/// The smallest mean reply size that is judged, in bytes. Writing such a reply takes longer than running a short
-/// command.
+/// The smallest mean reply size for a finding, in bytes. Writing such a reply takes longer than running a
+/// short command.
 pub(super) const LARGE_REPLY: f64 = 65_536.0;
 /// The smallest output rate that is reported, in bytes per second: about the capacity of a 1 Gbit/s network.
 const MUCH: f64 = 100e6;

@@ -18,7 +18,7 @@ use crate::{
 const MAJORITY: f64 = 0.5;
 /// A client has sent its last command recently if it has been idle for at most this many seconds.
 const ACTIVE_S: u64 = 1;
-/// New connections are judged only if at least this many of them are known.
+/// The rule looks at new connections only if at least this many of them are known.
 const LEAST_NEW: usize = 2;
 /// Connections that opened at most this many seconds before the newest connection of a list are new, too.
 const NEWEST_S: f64 = 0.1;

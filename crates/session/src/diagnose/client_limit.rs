@@ -10,8 +10,8 @@ use super::{
 };
 use crate::session::{Client, Interval, RECEIVERS, Record};
 
-/// The length of the judged period, in seconds: long enough that a single interval of 250 ms does not decide,
-/// and short enough to follow a change of the load's settings.
+/// The rule looks at a period of this length, in seconds: long enough that a single interval of 250 ms does
+/// not decide, and short enough to follow a change of the load's settings.
 const WINDOW_S: f64 = 2.0;
 /// The shortest time for a verdict, in seconds: slightly less than one second, because intervals begin and
 /// end late.
@@ -91,8 +91,8 @@ impl ClientLimit {
         before.unwrap_or(RuleVerdict::Unchanged)
     }
 
-    /// Returns whether the last interval can be judged: the probes have reported on the last interval, or send no
-    /// reports at all.
+    /// Returns whether the last interval can be used: the probes have reported on it, or send no reports at
+    /// all.
     fn is_known(&self) -> bool {
         let until = self.probes.known_until();
         self.unjudged.is_some_and(|tick| until.is_none_or(|until| until + 1 >= tick))

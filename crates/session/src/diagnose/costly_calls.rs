@@ -47,7 +47,8 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     Some(Finding { explains: costly.share, ..finding })
 }
 
-/// Returns whether a command is judged by the sum of its calls. Commands with longer calls are judged by the slow log.
+/// Returns whether the sum of a command's calls decides about it. For commands with longer calls, the slow
+/// log decides.
 pub(super) fn is_costly(command: &CommandUse) -> bool {
     (COSTLY_US..SLOW_US).contains(&command.mean_us) && command.share >= LOW_SHARE
 }

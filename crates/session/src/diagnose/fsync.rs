@@ -13,7 +13,8 @@ const WINDOW_S: f64 = 10.0;
 const SLOW_MS: u64 = 20;
 /// A disk counts as busy if it works for at least this share of the time.
 const BUSY: f64 = 0.5;
-/// The state of the main thread is judged over this period, in seconds. The state is sampled once per second.
+/// The rule looks at the state of the main thread over this period, in seconds. The state is sampled once per
+/// second.
 const STATES_S: f64 = 6.0;
 /// The finding needs at least this many samples in which the main thread waits for the disk. A single sample
 /// may be chance.

@@ -12,7 +12,8 @@ use crate::{
     units,
 };
 
-/// The length of the judged period, in seconds: long enough that one slow command does not look like a trend.
+/// The rule looks at a period of this length, in seconds: long enough that one slow command does not look
+/// like a trend.
 const WINDOW_S: f64 = 2.0;
 /// A send lag is reported from this length on, in microseconds. Usual pauses of the server are shorter.
 const LATE_US: u64 = 100_000;

@@ -8,7 +8,8 @@
 use super::window::{RecentValues, middle};
 use crate::{probe, stats::Latency, units};
 
-/// The length of the judged period, in seconds: with 100 PINGs a second, the p99 is the third longest of 300.
+/// The rule looks at a period of this length, in seconds: with 100 PINGs a second, the p99 is the third
+/// longest of 300.
 const WINDOW_S: f64 = 3.0;
 /// The length of the baseline, in seconds: long enough for a median, and short enough to follow a rise in load.
 const USUAL_S: f64 = 120.0;
@@ -16,8 +17,8 @@ const USUAL_S: f64 = 120.0;
 const ENOUGH: usize = 8;
 /// PING counts as slow if its p50 or p99 is at least this many times the usual value.
 const TIMES: u64 = 3;
-/// A p50 or p99 below this time, in nanoseconds, never counts as slow, whatever the usual value is. On a busy
-/// network, a healthy server still stays below this time.
+/// A p50 or p99 below this time, in nanoseconds, never counts as slow, even if it is far above its usual
+/// value. On a busy network, a healthy server still stays below this time.
 const SLOW_NS: u64 = 1_000_000;
 /// PING also counts as slow, even without a baseline, if the p99 exceeds the fastest PING by at least this
 /// many nanoseconds.
@@ -151,7 +152,7 @@ impl Pings {
     }
 }
 
-/// Returns the judged times of a report.
+/// Returns the times of a report that the rules use.
 fn judged(ping: &probe::Ping) -> &Latency {
     let unknown: u64 = ping.left_out.values().sum();
     let is_known = unknown.saturating_mul(RARELY_UNKNOWN) <= ping.rtt.count();

@@ -12,7 +12,8 @@ use crate::{
     units,
 };
 
-/// The length of the judged period, in seconds: longer than the longest pause before a receiver connects again.
+/// The rule looks at a period of this length, in seconds: longer than the longest pause before a receiver
+/// connects again.
 const WINDOW_S: f64 = 2.0;
 /// A receiver is far slower than the others if its median is at least this multiple of the median of all
 /// receivers. If many receivers get each message in the same order, the last of them has about twice the
@@ -28,7 +29,7 @@ const LEAST_SHARE: f64 = 0.25;
 pub(super) struct ReceiverRule {
     name: &'static str,
     over: &'static str,
-    /// The length of the judged period before the finding begins, in seconds.
+    /// Before the finding begins, the rule looks at a period of this length, in seconds.
     least_s: f64,
     /// The finding ends after this time without any sign of the problem, in seconds.
     end_s: f64,

@@ -32,7 +32,7 @@ pub(super) struct Measurements<'a> {
     pub(super) session: Option<&'a SessionStart>,
 }
 
-/// Returns whether a segment is judged as a whole: warm-ups and prefills are not.
+/// Returns whether there are findings about the whole segment. There are none about warm-ups and prefills.
 pub(super) fn is_judged(segment: &Segment) -> bool {
     segment.knobs.load && segment.aside().is_none()
 }

@@ -7,7 +7,8 @@ use crate::{events::EventKind, server::CLIENT_NAME, units};
 
 /// How long an entry of the slow log counts as recent, in seconds.
 pub(super) const WINDOW_S: f64 = 10.0;
-/// The shortest call that is judged as a single call, in microseconds. Shorter calls are judged by their sum.
+/// A call of at least this length can be a finding by itself, in microseconds. For shorter calls, their sum
+/// decides.
 pub(super) const SLOW_US: f64 = 10_000.0;
 
 /// The slow calls of one command.

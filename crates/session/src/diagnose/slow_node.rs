@@ -19,7 +19,8 @@ use crate::{
     units,
 };
 
-/// The length of the judged period, in seconds: long enough that a single slow command is no finding.
+/// The rule looks at a period of this length, in seconds: long enough that a single slow command is no
+/// finding.
 const WINDOW_S: f64 = 3.0;
 /// The ratios of a node's median to the median of the other nodes: the finding begins at the first ratio, and ends
 /// below the second ratio.
@@ -28,7 +29,7 @@ const TIMES: [u64; 2] = [3, 2];
 /// difference, and ends below the second difference. Smaller differences between machines are common.
 const LEAST_NS: [u64; 2] = [1_000_000, 500_000];
 
-/// The smallest number of a node's requests in the judged period for a verdict.
+/// For a verdict, a node needs at least this number of requests in the period.
 const ENOUGH: u64 = 20;
 
 /// The median time of each node, in nanoseconds.

@@ -27,8 +27,8 @@ pub enum Interruption {
     /// The load is off, for this reason.
     #[error("the load is off: {0}")]
     LoadOff(String),
-    /// Some agents of the fleet do not generate their part of the load, for this reason. The measurements are
-    /// therefore not of the requested setting.
+    /// Some agents of the fleet do not generate their part of the load, for this reason. So the measurements
+    /// do not belong to the requested setting.
     #[error("{0}")]
     Fleet(String),
     /// The user or another client of the session changed a knob or a parameter.

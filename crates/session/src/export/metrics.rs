@@ -79,8 +79,8 @@ impl Metrics {
         }
     }
 
-    /// Adds a record of any node to the node's findings, PINGs and gauges. Findings are judged in whole seconds, so the
-    /// records of a live session are [merged](crate::session::Coalesce) first.
+    /// Adds a record of any node to the node's findings, PINGs and gauges. The rules of findings need whole
+    /// seconds, so the records of a live session are [merged](crate::session::Coalesce) first.
     pub fn watch(&mut self, record: &Record) {
         self.watched.push(record);
     }

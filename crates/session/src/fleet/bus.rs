@@ -50,8 +50,8 @@ pub enum BusError {
     Unexpected(String),
 }
 
-/// Returns the text of the error. The options `-u`, `-a`, `--tls` and `--db` are those of the target, so the advice names
-/// the URI of the bus instead.
+/// Returns the text of the error. The options `-u`, `-a`, `--tls` and `--db` are for the target, so the
+/// advice names the URI of the bus instead.
 fn advice(error: &ReachError) -> String {
     match error {
         ReachError::Memcached(bus) => {

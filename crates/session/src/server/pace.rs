@@ -80,8 +80,8 @@ impl SentCommands {
         *self.so_far.lock().calls.entry(name).or_default() += 1;
     }
 
-    /// Returns the calls since the previous call of this function, by their names in Redis 7, without those of side
-    /// connections.
+    /// Returns the calls since the previous call of this function, by their names in Redis 7, without the
+    /// calls of side connections.
     pub(super) fn take(&self) -> BTreeMap<String, u64> {
         std::mem::take(&mut self.so_far.lock().calls)
     }

@@ -40,8 +40,8 @@ pub struct Status {
     /// The gauges of the server.
     #[serde(flatten)]
     pub gauges: Gauges,
-    /// The statistics of each command since the previous poll, including commands of redyno's control plane. Commands
-    /// that were neither called nor refused are absent.
+    /// The statistics of each command since the previous poll, including commands of redyno's control plane.
+    /// Contains only commands that were called or refused.
     pub command_stats: BTreeMap<String, CommandStat>,
     /// The number of calls in `command_stats` that redyno's control plane made, by command name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

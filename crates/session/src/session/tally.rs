@@ -69,7 +69,7 @@ impl Tally {
         SessionEnd { t_s, node: 0, summary: self.summary.clone(), peak_ops_per_s, found, best }
     }
 
-    /// Returns whether the summary includes this segment: it is neither a warm-up nor a prefill.
+    /// Returns whether the summary includes this segment: it is not a warm-up and not a prefill.
     pub fn counts(&self, segment: u32) -> bool {
         self.segments.get(&segment) != Some(&Weight::Aside)
     }

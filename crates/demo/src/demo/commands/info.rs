@@ -116,7 +116,7 @@ fn stats(call: &Call<'_>) -> String {
     )
 }
 
-/// The CPU time is that of the server's thread. The CPU time of the process would be misleading, because the
+/// This is the CPU time of the server's thread. The CPU time of the process would be misleading, because the
 /// load generator may run in the same process.
 fn cpu(_: &Call<'_>) -> String {
     let [system, user] = thread_cpu().map(|time| format!("{:.6}", time.as_secs_f64()));

@@ -152,8 +152,8 @@ pub fn waits(state: &mut ServerState, client: usize, arguments: RequestArguments
 struct StreamRead<'a> {
     /// The group and the consumer of XREADGROUP, or `None` for XREAD.
     group: Option<(&'a [u8], &'a [u8])>,
-    /// The keys of the streams, each with the last ID that the client has read. `None` stands for `>`, the last ID of
-    /// the group.
+    /// The keys of the streams, each with the last ID that the client has read. `None` means `>`, the last ID
+    /// of the group.
     streams: Vec<(&'a [u8], Option<EntryId>)>,
     /// The largest number of entries that are returned for each stream.
     most: usize,

@@ -67,7 +67,7 @@ fn note_write(state: &mut ServerState, key: &[u8]) {
     state.tracking.write(key).into_iter().for_each(|client| post(state, client, Some(key)));
 }
 
-/// Posts the invalidation message for a key to a client; `None` stands for all keys.
+/// Posts the invalidation message for a key to a client. `None` means all keys.
 fn post(state: &mut ServerState, client: usize, key: Option<&[u8]>) {
     let mut bytes = Vec::new();
     let mut message = ReplyWriter::new(&mut bytes, RespProtocol::Resp3);

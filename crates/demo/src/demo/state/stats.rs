@@ -106,8 +106,8 @@ impl ServerStats {
     }
 }
 
-/// The number of durations in each bucket of `LATENCY HISTOGRAM`. The upper bound of a bucket is twice that
-/// of the previous bucket.
+/// The number of durations in each bucket of `LATENCY HISTOGRAM`. The upper bound of a bucket is twice the
+/// upper bound of the previous bucket.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DurationCounts {
     counts: [u64; BUCKETS],

@@ -86,7 +86,8 @@ impl Ciphers {
     }
 }
 
-/// Parses a list of suite names. A name in `groups` stands for all suites; `-` or `!` before a name removes the suite.
+/// Parses a list of suite names. A name in `groups` means all suites. `-` or `!` before a name removes the
+/// suite.
 fn named(
     names: &str,
     known: &[(&str, CipherSuite)],

@@ -124,7 +124,8 @@ impl Connections {
         Ok(Self { io, events: Events::with_capacity(SOCKETS), near, far })
     }
 
-    /// Sends a request on each connection, and reads the replies. Returns the time without that of the other ends.
+    /// Sends a request on each connection, and reads the replies. Returns the time without the time of the
+    /// other ends.
     fn round(&mut self) -> io::Result<Duration> {
         let mut buffer = [0; 256];
         let began = Instant::now();

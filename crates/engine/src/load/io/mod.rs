@@ -25,7 +25,7 @@ crate::named_values! {
     /// How the workers read from and write to open connections.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum IoMethod {
-        /// Each read and each write is a system call of its own.
+        /// Each read and each write is a separate system call.
         #[default]
         Epoll "epoll",
         /// One system call sends many batches and receives many replies. This method exists only on Linux, and does not

@@ -114,7 +114,7 @@ pub(super) struct RoundTripParts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartsUnknown {
     /// The read also returned bytes after the reply. The kernel's timestamp belongs to the last byte of a
-    /// read, so the reply has no timestamp of its own.
+    /// read, so the reply itself has no timestamp.
     SharedRead,
     /// The kernel has no timestamp for the PING or for its reply.
     NoStamp,

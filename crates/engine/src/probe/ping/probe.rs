@@ -35,7 +35,7 @@ use crate::{
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(100).expect("100 is not 0");
 /// The default timeout of a reply: 5 s.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest wait for an event, and therefore the longest time that dropping the probe takes.
+/// The longest wait for an event. Dropping the probe takes at most this time.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
 /// The settings of a ping probe.

@@ -126,7 +126,7 @@ fn a_change_that_may_be_noise_is_not_sure_and_no_difference_is_not_met() {
     }
 }
 
-/// The change is that of the whole runs, the confidence interval that of a usual second.
+/// The change is between the whole runs. The confidence interval is for a usual second.
 #[test]
 fn a_change_that_single_seconds_decide_has_no_interval_and_is_sure() {
     let knobs = Knobs::default();

@@ -46,7 +46,7 @@ pub struct Pair {
     pub t_s: f64,
     /// The side that was measured first.
     pub first: Side,
-    /// Whether both sides are open loops, which are judged by response times.
+    /// Whether both sides are open loops. Then response times decide.
     pub is_open: bool,
     /// The measurements of A, and of B.
     pub parts: Arc<[Interval; 2]>,

@@ -57,7 +57,7 @@ pub(super) type CellAxis = Vec<Vec<(String, String)>>;
 /// Checks the groups of lists that advance together.
 ///
 /// # Errors
-/// Fails if a name is not that of a list, or stands in two groups.
+/// Fails if a name is not a list, or is in two groups.
 pub(super) fn check_together(parameters: &[SeriesParameter], together: &[Vec<String>]) -> Result<(), String> {
     let mut named = BTreeSet::new();
     for name in together.iter().flatten() {
