@@ -111,7 +111,7 @@ const USUAL_COLUMNS: u16 = 60;
 /// The model: all state of the screen.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
-    /// The tracks: what the screen shows about each node. The first track always exists; its node gets the
+    /// The tracks: the data of each node for the screen. The first track always exists; its node gets the
     /// load.
     pub tracks: Vec<Track>,
     /// The findings of all nodes, with the sums for the summary. The findings are computed from whole seconds, like

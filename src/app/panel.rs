@@ -122,7 +122,7 @@ impl Panel {
         self.awaited.clear();
     }
 
-    /// Returns to the knobs in force, because the last change was refused.
+    /// Returns to the knobs in effect, because the last change was refused.
     pub(super) fn take_back(&mut self, in_force: Knobs) {
         let is_before = |turned: &mut UndoableChange| matches!(turned, UndoableChange::Knobs(before) if *before == in_force);
         self.undo.pop_if(is_before);

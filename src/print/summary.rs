@@ -192,8 +192,8 @@ fn workers(text: &mut String, sum: &Summary) {
     }
 }
 
-/// Adds the latencies and counts of what receivers got: pub/sub deliveries, messages handed over by a queue
-/// or stream, and invalidations.
+/// Adds the latencies and counts of the receivers: for pub/sub messages, for messages of a queue or stream,
+/// and for invalidations.
 fn received(text: &mut String, sum: &Summary) {
     for (name, received) in sum.arrivals.iter() {
         line(text, name, &Level::line(|level| level.of(&received.times)));

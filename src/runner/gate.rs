@@ -49,7 +49,7 @@ impl Gate {
         }
     }
 
-    /// Refuses a run that is about to begin with `knobs` and cannot be compared with the base.
+    /// Refuses a run with `knobs` that cannot be compared with the base.
     ///
     /// # Errors
     /// Fails if the load settings of the run and of the base differ. The error names the settings.
@@ -159,7 +159,7 @@ pub fn add_to_job_summary(markdown: &str) -> Result<(), Failure> {
     Ok(written.context("cannot write the job's summary")?)
 }
 
-/// Refuses recordings that cannot be compared. `advice` is what to do instead.
+/// Refuses recordings that cannot be compared. `advice` is the text about a better way.
 ///
 /// # Errors
 /// Fails if the recordings cannot be compared. The error contains the reasons.

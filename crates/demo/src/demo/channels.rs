@@ -36,7 +36,7 @@ impl Channels {
     }
 }
 
-/// To what a client subscribes.
+/// What a client subscribes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChannelKind {
     /// A channel of PUBLISH.

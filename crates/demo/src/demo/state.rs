@@ -306,7 +306,7 @@ pub(super) struct SlowSchedule {
 }
 
 impl SlowSchedule {
-    /// Returns the scheduled end of a command that is about to run at `now_ns` and takes `length`.
+    /// Returns the scheduled end of a command that begins at `now_ns` and takes `length`.
     pub(super) fn spend(&mut self, now_ns: u64, length: Duration) -> u64 {
         let begin_ns = self.spent_ns.map_or(now_ns, |ns| ns.max(now_ns.saturating_sub(MADE_UP_NS)));
         let end_ns = begin_ns.saturating_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX));

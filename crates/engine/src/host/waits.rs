@@ -1,4 +1,4 @@
-//! Reads what delays programs on this machine: pressure (PSI), and the CPU limits of cgroups.
+//! Reads the causes of delays of programs on this machine: pressure (PSI), and the CPU limits of cgroups.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -58,7 +58,7 @@ pub(super) struct WorkerClients {
     ready: VecDeque<usize>,
     /// Clients whose socket still contains data after the few reads of this round.
     unread: VecDeque<usize>,
-    /// Connections of the io_uring ring that are to be closed.
+    /// Connections of the io_uring ring that the worker must close.
     closing: Vec<LoadConnection>,
     jitter: Pcg64Mcg,
 }

@@ -9,9 +9,8 @@
 //! ```
 //! Within an interval of time, the requests of a Poisson process are uniformly and independently distributed.
 //! So redyno first draws only the number of requests in an interval. It draws the times of these requests
-//! when it reaches the interval. Each interval has its own random numbers, which depend only on the seed.
-//! Therefore, skipped requests do not change the times of later requests. This module does no I/O and reads
-//! no clock.
+//! when it reaches the interval. Each interval has its own random numbers, which depend only on the seed. So
+//! skipped requests do not change the times of later requests. This module does no I/O and reads no clock.
 
 use std::f64::consts::TAU;
 

@@ -168,7 +168,7 @@ impl Allowance {
         self.claimed.next().map(|number| NumberedRequest { number, lost: 0 })
     }
 
-    /// Puts back requests that were sent and lost. A request that was lost [`MOST_ATTEMPTS`] times is given up.
+    /// Puts back requests that were sent and lost. After [`MOST_ATTEMPTS`] losses, redyno gives a request up.
     pub(super) fn give_back(&mut self, lost: &[NumberedRequest]) {
         let again = lost.iter().map(|request| NumberedRequest { lost: request.lost + 1, ..*request });
         self.again.extend(again.filter(|request| request.lost < MOST_ATTEMPTS));

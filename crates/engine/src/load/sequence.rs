@@ -61,7 +61,7 @@ impl Sequence {
         Self { later, values, step: 0, second_ns: 0, batch, failed, missed, cas: 0, waiting: Vec::new() }
     }
 
-    /// Returns whether another step is to be written after the current replies.
+    /// Returns whether the worker must write another step after the current replies.
     pub(super) fn has_next_step(&self) -> bool {
         !self.waiting.is_empty()
     }

@@ -10,7 +10,7 @@
 //! ```
 //! Source: Gunther, "Guerrilla Capacity Planning", 2007, chapters 4 and 5. N/X is linear in 1, N−1 and
 //! N(N−1), so the fit uses least squares with non-negative coefficients. Errors are relative to X, because
-//! noise grows with throughput. The law is a model, and every display of its results must say so.
+//! noise grows with throughput. The law is a model. Texts about its results must mention this.
 
 use super::student;
 

@@ -79,7 +79,7 @@ static TABLE: LazyLock<HashMap<&str, CommandTraits>> = LazyLock::new(|| {
     rows.filter_map(row).collect()
 });
 
-/// Returns what is known of a command. The name is in upper case, as in the server's statistics: `GET`,
+/// Returns the properties of a command. The name is in upper case, as in the server's statistics: `GET`,
 /// `OBJECT|ENCODING`.
 pub fn command_traits(command: &str) -> CommandTraits {
     let of_group = || TABLE.get(&command[..=command.find(['|', '.'])?]);

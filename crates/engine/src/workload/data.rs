@@ -80,7 +80,7 @@ pub enum OperationOrder {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Keyset {
-    /// The set's own prefix, which stands after the prefix of all keys of the run and before the number.
+    /// The set's own prefix. It is between the prefix of all keys of the run and the number.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prefix: String,
     /// The number of the first key.

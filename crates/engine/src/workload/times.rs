@@ -44,8 +44,8 @@ impl DueTimes {
     /// time.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, has no times, or has a line that is no time or is earlier than the line
-    /// before it. The error names the line.
+    /// Fails if the file cannot be read or has no times. Also fails if a line is not a time, or is earlier
+    /// than the line before. The error names the line.
     pub fn read(file: &Path, speed: f64) -> Result<Self, WorkloadError> {
         let mut dues_us: Vec<u64> = Vec::new();
         Input::each_line(file, |line, _| {
@@ -174,7 +174,8 @@ impl DueTimes {
         self.0.next.store(0, Ordering::Relaxed);
     }
 
-    /// Returns a summary: `cart.log: 12 000 commands in 60.0 s, 2 times as fast`. `noun` is what is due.
+    /// Returns a summary: `cart.log: 12 000 commands in 60.0 s, 2 times as fast`. `noun` is the noun for the
+    /// things that are due, such as `commands`.
     pub(super) fn summary(&self, noun: &str) -> String {
         let (file, count) = (untrusted::path(&self.0.file), count_with_noun(self.count(), noun));
         let mut text = format!("{file}: {count} in {}", units::latency(self.span_us().saturating_mul(1000)));

@@ -14,7 +14,7 @@ use crate::{
     server::{ClientRow, ConnectedClients},
 };
 
-/// A client is named if it has at least this share of what the finding is about.
+/// A client is named if it causes at least this share, for example of the commands or of the memory.
 const MAJORITY: f64 = 0.5;
 /// A client has sent its last command recently if it has been idle for at most this many seconds.
 const ACTIVE_S: u64 = 1;

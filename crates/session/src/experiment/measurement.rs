@@ -37,7 +37,7 @@ impl Measurement {
         Self { start_s, backlog_until_s: start_s, has_begun: false, measured: Interval::default() }
     }
 
-    /// Returns a measurement under a setting that has been in force since `since_s`. The measurement leaves
+    /// Returns a measurement under a setting that has been in effect since `since_s`. The measurement leaves
     /// out the first `settle_s` seconds and, in an open loop, the backlog of the previous setting.
     pub(super) fn after_backlog(since_s: f64, settle_s: f64) -> Self {
         Self { backlog_until_s: since_s + BACKLOG_S, ..Self::from(since_s + settle_s) }

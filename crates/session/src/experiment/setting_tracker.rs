@@ -1,4 +1,4 @@
-//! Reports to an experiment when a requested setting is in force, and passes on the measurements under this
+//! Reports to an experiment when a requested setting is in effect, and passes on the measurements under this
 //! setting.
 //!
 //! ```text
@@ -73,7 +73,7 @@ impl Interruption {
 pub(super) enum Observed<'a> {
     /// Nothing.
     Nothing,
-    /// The setting has been in force since this time, in seconds since the session began.
+    /// The setting has been in effect since this time, in seconds since the session began.
     Holds { since_s: f64 },
     /// The measurements of an interval under the setting.
     Measured(&'a Interval),
@@ -94,21 +94,21 @@ struct ChangedParameter {
 /// The state of the requested setting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum SettingState {
-    /// The setting is not in force yet.
+    /// The setting is not in effect yet.
     #[default]
     Awaited,
-    /// The setting was already in force when it was requested, but the experiment does not know this yet.
+    /// The setting was already in effect when it was requested, but the experiment does not know this yet.
     Found,
-    /// The setting is in force, and the experiment knows this.
+    /// The setting is in effect, and the experiment knows this.
     Held,
 }
 
-/// The requested setting, and the setting in force.
+/// The requested setting, and the setting in effect.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SettingTracker {
     /// The knobs before the experiment.
     start: Option<Knobs>,
-    /// The knobs in force, and whether the segment is a warm-up or a prefill.
+    /// The knobs in effect, and whether the segment is a warm-up or a prefill.
     knobs: Option<(Knobs, bool)>,
     wanted: Option<Knobs>,
     /// The number of the node that is or will be under load. Records of other nodes are ignored.
@@ -122,8 +122,8 @@ pub(super) struct SettingTracker {
 }
 
 impl SettingTracker {
-    /// Returns the orders that request a setting. [`see`](Self::see) reports when the setting is in force. If
-    /// the experiment has changed a parameter that this setting does not name, the parameter gets back the
+    /// Returns the orders that request a setting. [`see`](Self::see) reports when the setting is in effect.
+    /// If the experiment has changed a parameter that this setting does not name, the parameter gets back the
     /// value that it had before the experiment.
     pub(super) fn request(&mut self, to: &ExperimentSetting) -> Vec<Order> {
         self.wanted = Some(to.knobs.clone());

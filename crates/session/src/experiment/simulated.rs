@@ -15,7 +15,7 @@ pub(super) const TICK_S: f64 = TICK_NS as f64 / 1e9;
 
 /// A session without a server.
 pub(super) struct SimulatedSession {
-    /// The knobs in force.
+    /// The knobs in effect.
     pub(super) knobs: Knobs,
     segment: u32,
     tick: u64,

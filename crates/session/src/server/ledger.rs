@@ -96,8 +96,8 @@ impl Ledger {
         self.sheet.lock().marker.span = Some(KeySpan::default());
     }
 
-    /// Adds the entry of the parameter `name`, which is about to be set from the value `from` to `to`. Returns `false`
-    /// if new changes are refused.
+    /// Adds the entry of the parameter `name`, before it is set from the value `from` to `to`. Returns
+    /// `false` if new changes are refused.
     pub(super) fn begin_turn(&self, name: &str, from: &str, to: &str) -> bool {
         let mut sheet = self.sheet.lock();
         let tuned = TunedParameter::with_change(sheet.tuned(name), name, from, to);
@@ -137,8 +137,8 @@ impl Ledger {
         sheet.is_behind = true;
     }
 
-    /// Records that a setup (commands that run before the load) is about to make an object. Returns `false`
-    /// if new changes are refused.
+    /// Records an object before a setup (commands that run before the load) makes it. Returns `false` if new
+    /// changes are refused.
     pub(super) fn begin_making(&self, made: &SetupObject) -> bool {
         let mut sheet = self.sheet.lock();
         let may_begin = !sheet.is_closed;

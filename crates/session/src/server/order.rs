@@ -76,7 +76,7 @@ impl ControlOrder {
         Self { ledger: Some(ledger.clone()), ..self }
     }
 
-    /// Returns the same order, to be carried out after a poll.
+    /// Makes the control plane carry out this order after a poll.
     pub(super) fn after_poll(self) -> Self {
         Self { needs_poll: true, ..self }
     }

@@ -92,7 +92,7 @@ impl SentCommands {
         side.take(address)
     }
 
-    /// Notes that this connection is about to set a parameter.
+    /// Notes that this connection will set a parameter now.
     pub(super) fn set(&self, name: &str, value: &str) {
         self.so_far.lock().parameters.insert(name.to_owned(), value.to_owned());
     }

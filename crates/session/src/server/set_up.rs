@@ -87,8 +87,8 @@ async fn run(
     }
 }
 
-/// Records in the ledger and in the marker that an object is about to be created. Fails if the server already
-/// has the object.
+/// Records an object in the ledger and in the marker, before it is created. Fails if the server already has
+/// the object.
 async fn note(maker: &Maker, made: &SetupObject, ledger: &Ledger) -> Result<(), ServerError> {
     if maker.has(made).await? {
         return Err(ServerError::Exists { what: made.to_string() });

@@ -201,8 +201,8 @@ impl MeasuredTarget {
         self.begin_segment(Load::set, Some(change));
     }
 
-    /// Begins a new segment with the settings in force: calls `turn` on the load, and sends the segment's record to the
-    /// collector.
+    /// Begins a new segment with the settings in effect: calls `turn` on the load, and sends the segment's
+    /// record to the collector.
     fn begin_segment(&mut self, turn: fn(&Load, &Knobs) -> SettingChange, config: Option<ConfigChange>) {
         let Some(load) = &self.load else { return };
         let turned = turn(load, &self.in_force);

@@ -181,8 +181,8 @@ impl Reader {
         }
     }
 
-    /// Reads a part of the recording again, with the segments in force before this part. Call this only after the whole
-    /// file was read, because `lag_s` must be known.
+    /// Reads a part of the recording again, with the segments in effect before this part. Call this only
+    /// after the whole file was read, because `lag_s` must be known.
     ///
     /// # Errors
     /// Fails if the file cannot be read, or if the file, such as a pipe, can be read only once.

@@ -205,8 +205,8 @@ impl<'a> StreamRead<'a> {
     }
 }
 
-/// Parses the ID of an entry. `-` and `+` stand for the lowest and the highest ID. `default` is the sequence number of
-/// an ID that has only a time.
+/// Parses the ID of an entry. `-` and `+` mean the lowest and the highest ID. `default` is the sequence
+/// number of an ID that has only a time.
 pub(super) fn id(text: &[u8], default: u64) -> Result<EntryId, ReplyError> {
     let wrong = || ReplyError::other("ERR Invalid stream ID specified as stream command argument");
     let part = |text: &str| text.parse::<u64>().map_err(|_| wrong());

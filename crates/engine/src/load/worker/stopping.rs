@@ -70,8 +70,8 @@ impl Worker {
         was_spent
     }
 
-    /// Gives the lost requests of client `i` back to the allowance (the requests that the worker may still
-    /// send), if every request has to be answered.
+    /// If every request must get a reply, gives the lost requests of client `i` back to the allowance (the
+    /// requests that the worker may still send).
     pub(super) fn take_back(&mut self, i: usize) {
         if self.clients.give_back(i, &mut self.filling) {
             self.resume_prefill();

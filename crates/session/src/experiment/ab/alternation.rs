@@ -97,7 +97,7 @@ pub(super) struct Alternation {
     plan: AbPlan,
     /// Whether both sides are open loops. In open loops, the sides are compared by their response times.
     is_open: bool,
-    /// The side that is in force or has been requested.
+    /// The side that is in effect or has been requested.
     pub side: Side,
     /// The measurement of the present side, and how many parts this side still needs. After a switch, a side
     /// needs two parts: the first completes the previous pair, and the second begins the next pair.
@@ -200,7 +200,7 @@ impl Alternation {
         ((self.plan.limit_s - self.plan.part_s) / self.plan.pair_s()).max(1.0) as usize
     }
 
-    /// Begins to measure the requested side. The setting of the side has been in force since `since_s`, in
+    /// Begins to measure the requested side. The setting of the side has been in effect since `since_s`, in
     /// seconds since the session began.
     pub fn holds(&mut self, since_s: f64) {
         let parts = if self.before.is_none() { 1 } else { 2 };
@@ -213,8 +213,8 @@ impl Alternation {
         self.is_last |= is_last;
     }
 
-    /// Adds an interval of the side in force and returns the next step. `now_s` is the time of the session in
-    /// seconds.
+    /// Adds an interval of the side in effect and returns the next step. `now_s` is the time of the session
+    /// in seconds.
     pub fn take(&mut self, measured: &Interval, now_s: f64) -> NextStep {
         let Some((filling, parts)) = &mut self.block else { return NextStep::GoOn };
         if !filling.take(measured) || !self.plan.is_enough(filling) {
@@ -271,7 +271,7 @@ mod tests {
         Interval { t_s: 7.0 + f64::from(n + 1) * 0.25, length_s: 0.25, ops: 10, ..Interval::default() }
     }
 
-    /// Returns an alternation whose side B has been in force since 7 s.
+    /// Returns an alternation whose side B has been in effect since 7 s.
     fn second() -> Alternation {
         let mut alternation = Alternation::new(AbPlan::default(), true);
         alternation.begin(0.0);

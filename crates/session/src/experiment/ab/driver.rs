@@ -120,7 +120,7 @@ impl Ab {
         self.counted().map(after).collect()
     }
 
-    /// Returns the side that is in force or has been requested.
+    /// Returns the side that is in effect or has been requested.
     fn side(&self) -> Side {
         self.readied.unwrap_or(self.alternation.side)
     }

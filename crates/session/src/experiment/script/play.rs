@@ -7,7 +7,7 @@ use crate::{
     session::{Delivery, Mark, Order, Record},
 };
 
-/// The script waits at most this time until the requested knobs are in force, in seconds. After this time,
+/// The script waits at most this time until the requested knobs are in effect, in seconds. After this time,
 /// the script assumes that the user or another client of the session has changed the knobs.
 const PENDING_S: f64 = 1.0;
 
@@ -19,14 +19,15 @@ pub struct Script {
     /// The start of the script, in seconds since the session began. `None` if the script begins when the
     /// first message of the session arrives, and this message has not arrived yet.
     since_s: Option<f64>,
-    /// Whether the session began with the knobs of the lines at 0 s, so that these knobs are already in force.
+    /// Whether the session began with the knobs of the lines at 0 s, so that these knobs are already in
+    /// effect.
     is_from_start: bool,
     /// The index of the next change.
     next: usize,
     /// The knobs that were requested last, and the time until which the script waits for these knobs. The
     /// script waits for the first knobs without a limit, because the user may have to allow the load.
     ordered: Option<(Knobs, f64)>,
-    /// The knobs in force.
+    /// The knobs in effect.
     knobs: Knobs,
     ending: Option<Ending>,
 }
@@ -246,7 +247,7 @@ mod tests {
         Script::parse("a.script", text, &on()).unwrap()
     }
 
-    /// Returns all settings in force during a session with the script, each with the time when it began.
+    /// Returns all settings in effect during a session with the script, each with the time when it began.
     fn played(text: &str) -> (Script, SimulatedSession, Vec<(f64, Knobs)>) {
         let (mut script, mut seen) = (script(text), Vec::<(f64, Knobs)>::new());
         let mut session = SimulatedSession::new(script.first_knobs().clone());

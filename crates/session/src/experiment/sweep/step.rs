@@ -28,8 +28,8 @@ pub(super) struct SweepStep {
 }
 
 impl SweepStep {
-    /// Returns a step with a setting that has been in force since `since_s`. Requests are in flight for about
-    /// `in_flight_s` seconds.
+    /// Returns a step with a setting that has been in effect since `since_s`. Requests are in flight for
+    /// about `in_flight_s` seconds.
     pub(super) fn new(since_s: f64, in_flight_s: f64) -> Self {
         let stretch = Measurement::after_backlog(since_s, settle_s(in_flight_s));
         Self { stretch, ops_per_s: Vec::new(), response_ns: Vec::new(), gauges: GaugeMeans::default() }

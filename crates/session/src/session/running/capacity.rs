@@ -58,7 +58,7 @@ pub struct Demand<'a> {
     pub is_service: bool,
 }
 
-/// A change of load settings that is about to take effect.
+/// A change of load settings, before it takes effect.
 #[derive(Debug, Clone, Copy)]
 pub struct LoadChange<'a> {
     /// The load settings that were allowed before.

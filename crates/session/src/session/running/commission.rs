@@ -1,4 +1,4 @@
-//! What a session shall do, before it begins: its targets, load, recordings and permissions.
+//! The description of a session before it begins: its targets, load, recordings and permissions.
 
 use std::{
     collections::BTreeMap,
