@@ -110,16 +110,12 @@ impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Replica(address) => {
-                write!(
-                    f,
-                    "{address} is a read-only replica: writes would fail with READONLY; name its master"
-                )
+                let why = "writes would fail with READONLY; name its master";
+                write!(f, "{address} is a read-only replica: {why}")
             }
             Self::Loading(address) => {
-                write!(
-                    f,
-                    "{address} is still loading its data: commands would fail with LOADING; wait for it"
-                )
+                let why = "commands would fail with LOADING; wait for it";
+                write!(f, "{address} is still loading its data: {why}")
             }
             Self::Missing(address, commands) => {
                 write!(
@@ -148,14 +144,14 @@ impl Survey {
     }
 
     /// Returns the question to the user before the first write. Returns `None` if the load writes only the
-    /// run's own keys, and the server has no other keys, clients or replicas.
+    /// run's own keys, and the server has no other keys, clients, replicas or load of another session.
     pub fn question(&self, writes: &Writes) -> Option<String> {
-        let mut lives_there: Vec<_> = [self.holds(), self.serves()].into_iter().flatten().collect();
+        let lives_there = [self.holds(), self.serves(), self.neighbours.loads()];
+        let lives_there: Vec<_> = lives_there.into_iter().flatten().collect();
         let makes_by_http = writes.is_service && !writes.setup.is_empty();
         if lives_there.is_empty() && !writes.asks_always && writes.others.is_empty() && !makes_by_http {
             return None;
         }
-        lives_there.extend(self.neighbours.loads());
         let lives_there = match lives_there.is_empty() {
             true => ":".to_owned(),
             false => format!(" {};", lives_there.join(" and ")),
@@ -294,12 +290,15 @@ mod tests {
             "127.0.0.1:6379 holds 1 204 331 keys and serves 12 other clients; the load writes keys under \
              redyno:4g7k2m9q: there and removes them at the end. Continue?"
         );
-        let load = OtherClients { load: Some(50), sessions: Some(1), ..busy.neighbours };
-        let load = question(&Survey { neighbours: load, ..busy.clone() });
-        assert!(
-            load.contains(" and gets load from another session of redyno over 50 connections; "),
-            "{load}"
-        );
+        // An earlier version did not ask if only another session of redyno loaded the server.
+        let load = |of: &Survey, load| {
+            let neighbours = OtherClients { load: Some(load), sessions: Some(1), ..of.neighbours };
+            Survey { neighbours, ..of.clone() }
+        };
+        let expected = " gets load from another session of redyno over 50 connections; ";
+        assert!(question(&load(&busy, 50)).contains(&format!(" and{expected}")));
+        assert!(question(&load(&empty(), 50)).contains(expected));
+        assert_eq!(load(&empty(), 0).question(&own()), None, "a session that only sends PING");
         let kept = busy.question(&Writes { kept: true, ..own() }).unwrap();
         assert!(
             kept.ends_with("keys under redyno:4g7k2m9q: there and leaves them there (--keep). Continue?"),
