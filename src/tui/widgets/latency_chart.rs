@@ -82,8 +82,12 @@ fn title(context: &ChartContext) -> String {
     let reach_s = |level| context.window.reach_s(level);
     let is_longer = |level: &Level| reach_s(*level) > context.axis.step_s;
     let reaching = [Level::P90, Level::P99].into_iter().filter(is_longer);
-    let parts = reaching.map(|level| format!("{} over {:.0} s", level.name(), reach_s(level)));
-    let parts: Vec<_> = parts.collect();
+    let part = |level: Level| {
+        // The maximum is never below a percentile beside it.
+        let name = if level == Level::P99 { "p99 and max" } else { level.name() };
+        format!("{name} over {:.0} s", reach_s(level))
+    };
+    let parts: Vec<_> = reaching.map(part).collect();
     let ping = context.reading.words().ping;
     if parts.is_empty() { format!("latency of {ping}") } else { format!("{ping}: {}", parts.join(", ")) }
 }
@@ -179,13 +183,19 @@ fn name(context: &ChartContext, level: Level) -> String {
 }
 
 /// Returns a percentile of the pings at the moment shown, as text. One second has too few pings for most percentiles,
-/// so the value at the end of the line is used.
+/// so the value at the end of the line is used. The maximum is that of the time of the p99.
 fn ping_now(context: &ChartContext, level: Level) -> String {
     let now = ping_figure(level, &context.reading.ping().now, context.reading.pings_now());
-    if level == Level::Max || now.starts_with('>') {
+    if now.starts_with('>') {
         return now;
     }
     let shown = context.column_shown() + 1;
+    if level == Level::Max {
+        let columns = (context.window.reach_s(Level::P99) / context.axis.step_s).ceil() as usize;
+        return figure(
+            values(context, level).take(shown).skip(shown.saturating_sub(columns)).flatten().max(),
+        );
+    }
     let answered = |pings: &Option<PingCell>| pings.is_some_and(|pings| pings.answered > 0);
     let ends = values(context, level).zip(&context.pings).take(shown).skip(shown.saturating_sub(END));
     figure(ends.filter(|(_, pings)| answered(pings)).filter_map(|(ns, _)| ns).last())

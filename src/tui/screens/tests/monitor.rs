@@ -46,7 +46,10 @@ fn few_rows_are_empty_and_no_chart_reports_that_there_is_no_load() {
         assert!(empty.len() <= 4, "{width}x{height}: {empty:?}");
         let text = super::lines(&buffer).join("\n");
         assert!(!text.contains("no load") && !text.contains("no replies"), "{text}");
-        assert!(text.contains("p99 over 12 s") && text.contains("get") && text.contains("≤4 µs"), "{text}");
+        assert!(
+            text.contains("p99 and max over 12 s") && text.contains("get") && text.contains("≤4 µs"),
+            "{text}"
+        );
     }
 }
 
