@@ -165,8 +165,7 @@ event_kinds! {
     /// A client other than this session changed a parameter of the server.
     ConfigChanged { #[serde(rename = "parameter")] name: String, from: String, to: String } "config"
         format!("{name} {} → {}", quoted_empty(from), quoted_empty(to));
-    /// Connections are rejected. `connections` is the number of connections that were rejected in the first
-    /// second.
+    /// Connections are rejected. `connections` is the number of rejected connections in the first second.
     RejectionBegan { connections: u64 } "maxclients"
         format!("{} rejected", count_with_noun(*connections, "connection"));
     /// Rejections have ended. `connections` is the number of all rejected connections.
@@ -285,8 +284,7 @@ event_kinds! {
         };
     /// A figure left its usual level, or returned to it.
     Shifted { shift: ShiftReport } "shift" shift.to_string();
-    /// A search tried a rate. `level_us` is the measured percentile, and `disturbed` is the reason why the
-    /// trial does not count.
+    /// A search tried a rate. `level_us` is the percentile, and `disturbed` is why the trial does not count.
     Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64, disturbed: Option<String> } "trial" {
         let held = if *is_held { "holds" } else { "does not hold" };
         let level = limit.split('<').next().unwrap_or_default();
