@@ -1,5 +1,4 @@
-//! A distribution of latencies in little memory, so that one for every 250 ms of a long session can be
-//! stored.
+//! A distribution of latencies in little memory. redyno can store one for every 250 ms of a long session.
 //!
 //! ```text
 //! Latency ──of──► Compact ──add──► Blend ──take──► Latency

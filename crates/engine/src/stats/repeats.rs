@@ -1,5 +1,5 @@
-//! Compares two settings by repeated runs with each setting. The settings differ if the difference between
-//! them is larger than the differences that chance causes between runs with the same setting.
+//! Compares two settings by repeated runs with each setting. The settings count as different if their
+//! difference is larger than the random differences between runs with the same setting.
 //!
 //! Each run is one value. The logarithms of both sides are assumed to have the same variance (Student's
 //! two-sample t-test). Some effects, such as memory placement or temperature, shift a whole run. This

@@ -1,4 +1,5 @@
-//! Sorts the operations of a session's interval by their number of replies, and adds up operations.
+//! Sorts the operations in an interval of a session by their number of replies, and adds up the results of
+//! operations.
 
 use super::{
     Interval, OperationInterval,

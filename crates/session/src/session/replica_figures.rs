@@ -1,5 +1,5 @@
-//! Adds figures that a replica does not report itself to its records: its measured lag, and its progress
-//! according to its primary.
+//! Adds two figures to a replica's records that the replica does not report: its measured lag, and its
+//! progress according to its primary.
 
 use crate::{
     clock::seconds,

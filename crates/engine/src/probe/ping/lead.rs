@@ -1,5 +1,5 @@
-//! The lead time of the ping probe: how long before a PING is due its thread wakes up. redyno adapts the lead
-//! time to the lateness of recent wake-ups.
+//! The lead time of the ping probe: its thread wakes up this long before a PING is due. redyno adapts the
+//! lead time to the lateness of recent wake-ups.
 //!
 //! A sleeping thread wakes up late. On an idle virtual machine with round trips of 95 µs, the median lateness
 //! was 90 µs. Without a lead time, the late wake-up would count as a delay of the server. If the thread wakes

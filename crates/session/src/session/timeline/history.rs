@@ -8,8 +8,8 @@
 //! level. Cells of each level are twice as long as the cells of the level before. Each level has the same
 //! number of cells, so each level reaches twice as far back as the level before. A day needs nine levels.
 //! [`Merge`] defines how values are merged; counts are never lost. Time without a value is a gap and needs no
-//! memory. Only the history of a part that was read again from a recording has a last level, whose cells are
-//! not merged.
+//! memory. If a part of a recording was read again, the history of this part has a last level. Cells of the
+//! last level are not merged.
 
 use std::collections::VecDeque;
 

@@ -4,10 +4,10 @@
 //!   session  [   16 s   ][   16 s   ][   16 s   ][   8 s   ] … [¼][¼][¼] now
 //!   stretch        [¼][¼][¼][¼][¼][¼][¼][¼][¼]
 //! ```
-//! The older history of a long session is coarse, but its recording has every detail. A
-//! [`Window`](super::Window) or a [`Reading`](super::Reading) uses the part that was read again where this
-//! part has more detail. Elsewhere it uses the session's history. A timeline has at most one part that was
-//! read again. This part is only as long and as detailed as the chart needs.
+//! The older history of a long session is coarse, but its recording has every detail. Where the part that was
+//! read again has more detail, a [`Window`](super::Window) or a [`Reading`](super::Reading) uses it.
+//! Elsewhere, they use the session's history. A timeline has at most one part that was read again. This part
+//! is only as long and as detailed as the chart needs.
 
 use std::sync::Arc;
 
