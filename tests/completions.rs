@@ -42,6 +42,10 @@ fn bash_completes_commands_options_and_the_names_of_values() {
     assert_eq!(completed(&["series", "tair-th"]), ["tair-threads"]);
     assert_eq!(completed(&["help", "f"]), ["formats"]);
     assert_eq!(completed(&["man", "repl"]), ["replay"]);
+    assert_eq!(completed(&["bench", "--dbn"]), ["--dbnum"]);
+    assert_eq!(completed(&["bench", "-q", "-c", "5", "--thr"]), ["--threads"]);
+    assert_eq!(completed(&["memtier", "--cluster-m"]), ["--cluster-mode"]);
+    assert_eq!(completed(&["memtier", "--serv"]), ["--server"]);
     assert!(completed(&["--theme", ""]).contains(&"light".to_owned()));
 }
 

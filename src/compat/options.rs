@@ -132,7 +132,8 @@ impl ToolOption {
         self.of != Availability::Theirs
     }
 
-    fn takes_value(&self) -> bool {
+    /// Returns whether the option takes a value.
+    pub fn takes_value(&self) -> bool {
         self.written.rsplit(", ").next().is_some_and(|last| last.contains(' '))
     }
 }
