@@ -16,7 +16,7 @@ use super::{
     bus::{Bus, BusError, BusStream, FleetName},
     clock_offset::{ClockOffset, MEASURE_EVERY, SessionTime},
     follower::{Follower, find_cluster},
-    messages::{AgentReport, FleetOrder, RECORD, REPORT, Terms, VERSION, WAIT, read_order},
+    messages::{AgentReport, FleetOrder, RECORD, REPORT, Terms, VERSION, WAIT, other_version, read_order},
 };
 use crate::{
     clock::Clock,
@@ -220,7 +220,7 @@ impl<'a> Agent<'a> {
 
     fn take(&mut self, order: FleetOrder) -> Result<bool, String> {
         if order.version != VERSION {
-            return Err(format!("the session runs redyno {}, this agent runs {VERSION}", order.version));
+            return Err(other_version(&order.version));
         }
         let Share { index, of } = self.plan.share;
         if order.processes.len() != of {

@@ -9,6 +9,7 @@ use super::bus::MessageFields;
 use crate::{
     endpoint::{NodeOutage, ReadFrom},
     load::AgentSetting,
+    untrusted,
 };
 
 /// The field of an order.
@@ -131,17 +132,48 @@ pub(super) struct AgentReport {
     pub(super) is_last: bool,
 }
 
+/// The part of every message that names its sender's version.
+#[derive(Deserialize)]
+struct Sender {
+    version: String,
+}
+
 /// Returns the order in a message.
 ///
 /// # Errors
 /// Fails if the message contains no valid order. The error is one line.
 pub(super) fn read_order(fields: &MessageFields) -> Result<FleetOrder, String> {
     let text = fields.iter().find(|(name, _)| name == ORDER).map(|(_, text)| text.as_slice());
-    serde_json::from_slice(text.unwrap_or_default())
-        .map_err(|error| format!("a message from the session is not readable: {error}"))
+    let text = text.unwrap_or_default();
+    serde_json::from_slice(text).map_err(|error| {
+        // Another version has other fields.
+        let sender = serde_json::from_slice::<Sender>(text).ok();
+        match sender.filter(|sender| sender.version != VERSION) {
+            Some(sender) => other_version(&sender.version),
+            None => format!("a message from the session is not readable: {error}"),
+        }
+    })
+}
+
+/// Returns the error about a session of another version.
+pub(super) fn other_version(version: &str) -> String {
+    format!("the session runs redyno {}, this agent runs {VERSION}", untrusted::text(version))
 }
 
 /// Returns the report in a message; `None` if the message is not a report.
 pub(super) fn read_report(fields: &MessageFields) -> Option<AgentReport> {
     serde_json::from_slice(&fields.iter().find(|(name, _)| name == REPORT)?.1).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_of_a_version_with_other_fields_names_the_version() {
+        let error = |text: &str| read_order(&vec![(ORDER.to_owned(), text.into())]).unwrap_err();
+        let other = r#"{"version": "0.0.1", "speed": 7}"#;
+        assert_eq!(error(other), format!("the session runs redyno 0.0.1, this agent runs {VERSION}"));
+        assert!(error("{").starts_with("a message from the session is not readable: "));
+    }
 }
