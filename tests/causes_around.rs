@@ -62,7 +62,7 @@ fn a_way_that_becomes_longer_is_the_network() {
     };
     let running = watch(proxy(&server, late), 14);
     is_slow.store(true, Ordering::Relaxed);
-    running.wait_for_lines(1, "network: the way to the server became longer");
+    running.wait_for_lines(1, "network: the network path became longer");
 }
 
 #[test]

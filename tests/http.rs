@@ -252,7 +252,9 @@ fn a_workload_file_gives_header_fields_and_a_recording_does_not_contain_them() {
     fs::write(&workload, text).unwrap();
     let said = server.headless("/", &["--workload", &workload]).expect_code(2);
     assert!(
-        said.err.contains("by HTTP a connection may end after any reply; write together = \"pipeline\""),
+        said.err.contains(
+            "by HTTP, the server may close a connection after any reply; write together = \"pipeline\""
+        ),
         "{}",
         said.err
     );

@@ -241,7 +241,7 @@ fn items_and_other_clients_are_asked_about_and_are_not_touched() {
     assert_eq!(asked(server.port(), "set mine 0 0 2\r\nhi", "STORED"), ["STORED"]);
     let outcome = asks(&["-d", "64k"]).expect_code(2);
     assert!(
-        outcome.err.contains("holds 1 key") && outcome.err.contains("64.0 MiB are left below its maxmemory"),
+        outcome.err.contains("holds 1 key") && outcome.err.contains("64.0 MiB are left below maxmemory"),
         "{}",
         outcome.err
     );

@@ -154,7 +154,7 @@ fn the_palette_sets_knobs_in_words_and_asks_before_harm() {
     wait_for("10 connections", || (server.load_ids().len() == 10).then_some(()));
     terminal.wait_for_text("1000/s");
     terminal.press(":value size 64k\r");
-    terminal.wait_for_text("left below its maxmemory");
+    terminal.wait_for_text("left below maxmemory");
     terminal.press("n");
     terminal.wait_for_text("nothing was changed");
     quit(terminal);

@@ -151,7 +151,7 @@ fn a_server_that_accepts_and_says_nothing_is_given_up_when_the_run_should_end() 
         (vec!["-p", &port, "--headless", "--load", "--yes"], "redyno: 127.0.0.1:"),
     ] {
         let outcome = run(&[&words[..], &length].concat()).expect_code(1);
-        assert!(outcome.err.starts_with(what) && outcome.err.contains("said nothing"), "{}", outcome.err);
+        assert!(outcome.err.starts_with(what) && outcome.err.contains("sent no reply"), "{}", outcome.err);
     }
 }
 

@@ -103,7 +103,7 @@ const WRONG: [(&str, &str); 100] = [
     ("--intrinsic-latency 1 -h h", "-h has no effect with --intrinsic-latency"),
     ("--headless --theme dark", "--theme has no effect with --headless"),
     ("--headless -i 3", "-i has no effect with --headless"),
-    ("--headless --find p99<1ms --fail-if clients>1", "'clients>1' is a condition on a setting, which the"),
+    ("--headless --find p99<1ms --fail-if clients>1", "'clients>1' is about a setting that the"),
     ("--headless --seed 3", "--seed has no effect without load (add --load)"),
     ("-c 5 --no-load", "-c has no effect with --no-load"),
     ("replay x --headless --no-mouse", "cannot be used with"),
@@ -218,10 +218,10 @@ fn what_is_no_redis_is_told_by_what_it_says() {
 #[test]
 fn a_socket_that_says_nothing_is_given_up() {
     let silent = stranger(b"", false);
-    assert_diagnosis(&["-p", &silent], &["accepted the connection and said nothing"]);
+    assert_diagnosis(&["-p", &silent], &["accepted the connection and sent no reply"]);
     let hanging = Server::redis().start();
     hanging.pause();
-    assert_diagnosis(&["-p", &hanging.port_text()], &["accepted the connection and said nothing"]);
+    assert_diagnosis(&["-p", &hanging.port_text()], &["accepted the connection and sent no reply"]);
 }
 
 #[test]

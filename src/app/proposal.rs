@@ -10,7 +10,7 @@ impl Model {
         let knobs = chosen.and_then(|chosen| {
             if let Some(portion) = chosen.workload.portions().into_iter().next() {
                 return Err(format!(
-                    "{portion} comes from a dataset, which can only be given at the start: quit, and run redyno with --dataset FILE"
+                    "{portion} needs a dataset; redyno reads it only at the start: quit, and run redyno with --dataset FILE"
                 ));
             }
             self.panel.wanted.with_chosen(&chosen).map_err(|error| error.to_string())

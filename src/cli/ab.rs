@@ -23,17 +23,18 @@ use crate::{
 
 const AFTER: &str = "\
 KNOBS is a list of settings, separated by commas: 'clients 50', 'rate 5k, arrivals poisson', 'value size 1k', \
-'preset write-heavy', 'config appendfsync always'. A knob that a setting does not name keeps its value from the load options. \
-A server parameter is restored before the other setting is measured, and at the end.
+'preset write-heavy', 'config appendfsync always'. If a setting does not name a knob, the knob has its value from the \
+load options. redyno restores a server parameter before it measures the other setting, and at the end.
 
 Examples:
   redyno ab -p 6379 --from 'clients 50' --to 'clients 100'
   redyno ab @prod --yes --rate 5k --to 'config appendfsync always' --json
 
-The first second after a switch is not counted. The setting with the higher throughput is better; with --rate, the setting with \
-the lower p99 of the response time.
-After nine pairs, about 70 s, the comparison ends as soon as the verdict is clear. After three minutes it ends in any case; the \
-verdict may then be 'not clear'. It ends after three pairs if redyno itself was the limit for both A and B in all three.
+The first second after a switch is not counted. The setting with the higher throughput is better. With --rate, the \
+setting with the lower p99 of the response time is better.
+After nine pairs, about 70 s, the comparison ends as soon as the verdict is clear. After three minutes it ends in any \
+case; the verdict may then be 'not clear'. It ends after three pairs if redyno, not the server, limited both A and B in \
+all three.
 Exit codes: 0 B is the same or better, 3 B is worse, 4 not clear; 1 failed, 2 bad usage, 130 interrupted.";
 
 /// The arguments of `redyno ab`.

@@ -20,11 +20,12 @@ use crate::{
 };
 
 const AFTER: &str = "\
-An agent waits on the bus for a session (redyno --bus URI --agents COUNT), carries out its share of the load, and ends with the \
-session. It loads only the targets that --target permits. Unless --allow is given, it writes only keys of the session's run, and \
-sends no command that administers a server, runs code or blocks. Its load ends when the session is silent for 4 s. Passwords \
-are never sent over the bus. The agent takes the password of the target from -a or REDISCLI_AUTH. It takes the password of the bus \
-from the URI in --bus or REDYNO_BUS, or from REDYNO_BUS_AUTH.
+An agent waits on the bus for a session (redyno --bus URI --agents COUNT), sends its share of the load, and ends with \
+the session. It sends load only to the targets that --target permits. Unless --allow is given, it writes only keys of \
+the session's run, and sends no command that administers a server, runs code or blocks. If the agent gets no message \
+from the session for 4 s, it ends its load. Passwords are never sent over the bus. The agent takes the password of the \
+target from -a or REDISCLI_AUTH. It takes the password of the bus from the URI in --bus or REDYNO_BUS, or from \
+REDYNO_BUS_AUTH.
 
 Examples:
   redyno agent --bus redis://bus:6379 --target 10.0.0.5:6379 --index 0 --of 2
@@ -56,8 +57,8 @@ pub struct AgentArgs {
     /// At the end of a session, wait for the next session
     #[arg(long)]
     pub stay: bool,
-    /// Also permit commands that administer the server, run code, block, or write a fixed key, and keys without
-    /// the run's prefix (--key-prefix, --own-names)
+    /// Also permit commands that administer the server, run code, block, or write a fixed key. Also permit
+    /// keys without the run's prefix (--key-prefix, --own-names)
     #[arg(long)]
     pub allow: bool,
     /// Maximum number of operations per second of this agent; with this option, the agent refuses sessions

@@ -17,8 +17,9 @@ use crate::{
 const ABOUT: &str = "Latency monitor and load generator for Redis and Valkey: live load, live knobs and live probes on one screen";
 
 const EXAMPLES: &str = "\
-Write commands of your own after --, with \\; between two commands; a weight N: may precede each command. {key} becomes a key of \
-the keyspace, {value} becomes a value, and {number 1..9} becomes a number. Everything else is sent as written.
+Write commands of your own after --, with \\; between two commands; a weight such as 3: may precede each command. {key} \
+becomes a key of the keyspace, {value} becomes a value, and {number 1..9} becomes a number. Everything else is sent as \
+written.
 
 Examples:
   redyno                              try it; if no server runs here, the built-in server is used

@@ -60,8 +60,8 @@ type RunsByNode = BTreeMap<u16, Vec<Ledger>>;
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct CleanArgs {
-    /// Do not ask before restoring parameters and deleting what a workload's setup created, such as indexes, even if
-    /// another redyno is connected to the server
+    /// Do not ask before restoring parameters, or before deleting objects that a workload's setup created,
+    /// such as indexes; do not ask even if another redyno is connected to the server
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long)]
     pub yes: bool,

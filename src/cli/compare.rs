@@ -10,11 +10,12 @@ use crate::{
 };
 
 const AFTER: &str = "\
-Name a segment of a recording by its number: tuning.jsonl#3. Percentiles are those of the response time under a rate, and of the \
-service time in closed loop.
+Each change of a knob begins a new segment of a recording. Name a segment by its number: tuning.jsonl#3. Percentiles \
+are of the response time if the load had a rate, and of the service time in a closed loop.
 
-With one recording for each side, it is unknown how much runs with equal settings differ, so a difference may be \
-drift. Several recordings for each side, measured in alternation, show this noise. For equal settings, 4 figures in 100 are then called different by chance.
+Two runs with equal settings also differ. With one recording for each side, redyno cannot know how much, so a \
+difference may be noise. Several recordings for each side, measured in alternation, show the noise. Then, even with \
+equal settings, 4 figures in 100 are called different by chance.
 
 Examples:
   redyno compare before.jsonl after.jsonl

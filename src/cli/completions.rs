@@ -40,8 +40,8 @@ Examples:
   redyno completions fish > ~/.config/fish/completions/redyno.fish
   redyno completions powershell >> $PROFILE
 
-Run this once. The shell then requests completions from redyno, which must be on your PATH. They include the targets of the \
-config file.";
+Run one of these lines once. The shell then requests completions from redyno, which must be on your PATH. The \
+completions include the targets of the config file.";
 
 /// The arguments of `redyno completions`.
 #[derive(Args, Debug, Clone)]

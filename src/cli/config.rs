@@ -34,8 +34,8 @@ use crate::{
 };
 
 const AFTER: &str = "\
-[defaults] sets the look of the screen and the sizes of a load; its keys are long option names without --. \
-[targets.NAME] defines the target @NAME:
+[defaults] sets the look of the screen and numbers of the load, such as clients. The keys are long option names without \
+--. [targets.NAME] defines the target @NAME:
   [defaults]
   theme = \"dark\"
   clients = 100

@@ -23,9 +23,10 @@ use crate::{
 
 const AFTER: &str = "\
 The doctor generates no load and writes nothing to the server. It reads the server's own figures (INFO, SLOWLOG, LATENCY, CLIENT LIST, \
-CONFIG GET), sends PING 100 times a second, and reads the figures of this machine; run it on the server's machine to include the \
-server's process. The page has a part for each node of a cluster, or for a primary and each of its replicas. If this machine has two cores or more, \
-a probe of this machine's own delays uses a tenth of a core. Ctrl-C ends the examination early and prints the page.
+CONFIG GET), sends PING 100 times a second, and reads the figures of this machine. To include the server's process, run \
+the doctor on the server's machine. The page has a part for each node of a cluster, or for a primary and each of its \
+replicas. If this machine has two cores or more, redyno also measures how long this machine interrupts a busy thread; \
+this uses a tenth of a core. Ctrl-C ends the examination early and prints the page.
 
 Examples:
   redyno doctor

@@ -165,8 +165,8 @@ pub fn check_load(given: &ArgMatches, line: &CommandLine, knobs: &Knobs) -> Resu
     let of_settings = line.session.fail_if.iter().find(|condition| condition.is_of_settings());
     if let Some(condition) = of_settings.filter(|_| line.experiment.is_given()) {
         return Err(UsageError::of(format!(
-            "--fail-if '{condition}' is a condition on a setting, which the experiment changes; give a condition on a result, \
-             such as 'errors > 0'"
+            "--fail-if '{condition}' is about a setting that the experiment changes; give a condition on a result, such \
+             as 'errors > 0'"
         )));
     }
     if knobs.load {

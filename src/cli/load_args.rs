@@ -41,40 +41,39 @@ pub struct LoadArgs {
     /// Pipeline: requests that a client sends before it waits for their replies [default: 1]
     #[arg(short = 'P', long, value_name = "PIPELINE", value_parser = count)]
     pub pipeline: Option<u32>,
-    /// Open loop: send this many requests per second over all clients, on a schedule that does not wait for replies;
-    /// the response time begins when a request is due, which avoids coordinated omission. max: closed loop, in which a
+    /// Open loop: all clients together send this many requests per second, on a schedule that does not wait for
+    /// replies. The response time begins when a request is due; this avoids coordinated omission. max: closed loop; a
     /// client sends again when its replies have arrived [default: max, unless the workload or a file sets the rate]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub rate: Option<GivenRate>,
-    /// When requests are due under --rate: constant; poisson (random gaps); 'bursty 10x 1s/10s' (1 s of every
-    /// 10 s has ten times the rate of the other 9 s, and --rate is the mean); times (as in the file of --times or --trace)
-    /// [default: constant; times if such a file is given]
+    /// When requests are due under --rate: constant; poisson (random gaps); 'bursty 10x 1s/10s' (1 s of every 10 s has
+    /// ten times the rate of the other 9 s, and --rate is the mean); times (the times in the file of --times or
+    /// --trace) [default: constant; times if such a file is given]
     #[arg(long, value_name = "NAME", conflicts_with = "times")]
     pub arrivals: Option<Arrivals>,
-    /// Open loop: send a request at each time of this file, which has one time a line, ascending, in seconds since the
-    /// start. A run without a screen ends after one pass over the file, unless -n or --duration is given
+    /// Open loop: send a request at each time in this file. The file has one time per line, ascending, in seconds
+    /// since the start. A run without a screen ends after one pass over the file, unless -n or --duration is given
     #[arg(long, value_name = "FILE", group = "timed", conflicts_with = "threads")]
     pub times: Option<PathBuf>,
-    /// What to do with a request that is due while no connection is free: 'queue' (send it late) or 'shed'
-    /// (drop and count it when it is 10 ms late) [default: queue]
+    /// What to do with a request that is due while no connection is free: 'queue' (send it late) or 'shed' (drop and
+    /// count it when it is 10 ms late) [default: queue]
     #[arg(long, value_name = "NAME")]
     pub backlog: Option<Backlog>,
-    /// When a client sends again: grouped (after redyno has read all replies that have arrived, so that many
-    /// requests reach the server together) or spread (as soon as redyno has read the replies of this
-    /// client, as independent clients do) [default: grouped]
+    /// When a client sends again. grouped: after redyno has read all replies that have arrived; many requests then
+    /// reach the server together. spread: as soon as redyno has read the replies of this client [default: grouped]
     #[arg(long, value_name = "NAME")]
     pub rhythm: Option<Rhythm>,
-    /// Let each client open a new connection after every N replies, with TLS handshake and AUTH; the client first waits
-    /// for the replies of its pipeline [default: connections are kept]
+    /// Let each client open a new connection after every N replies, with TLS handshake and AUTH. The client first
+    /// waits for the replies to all requests of its pipeline [default: connections are kept]
     #[arg(long, value_name = "N", value_parser = count)]
     pub reconnect: Option<u32>,
-    /// Let each client pause before its next batch. Examples: 20ms; 5ms..50ms (random, uniform); 'exponential 20ms'
-    /// (random, with this mean); the first pause is shortened at random, so that clients do not begin together
+    /// Let each client pause before it sends again. Examples: 20ms; 5ms..50ms (random, uniform); 'exponential 20ms'
+    /// (random, with this mean). The first pause is shortened at random, so that clients do not begin together
     /// [default: clients do not pause]
     #[arg(long, value_name = "T")]
     pub think: Option<RandomLength>,
-    /// Let each client open a new connection after this time, with TLS handshake and AUTH; T is written as
-    /// for --think. The client first waits for the replies of its pipeline; the first connection of each
+    /// Let each client open a new connection after this time, with TLS handshake and AUTH. T is written as for
+    /// --think. The client first waits for the replies to all requests of its pipeline. The first connection of each
     /// client lasts a shorter, random time [default: connections are kept]
     #[arg(long, value_name = "T")]
     pub session_length: Option<RandomLength>,
@@ -84,26 +83,26 @@ pub struct LoadArgs {
     /// Set a parameter of the workload; can be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "workload")]
     pub set: Vec<ParameterValue>,
-    /// Number of receivers: additional connections that receive what a workload such as pubsub, queue, stream or
-    /// tracking sends [default: as the workload sets]
+    /// Number of receivers: additional connections that receive the messages of a workload such as pubsub, queue or
+    /// stream, or the invalidations of tracking [default: set by the workload]
     #[arg(long, value_name = "N", value_parser = count, requires = "workload")]
     pub receivers: Option<u32>,
-    /// Fill the placeholders __field:NAME__ and __record__ from this file: each operation takes the next
-    /// record, and the first record follows the last one. Formats, each also with gzip: CSV, TSV, JSON lines,
-    /// fvecs, bvecs, npy, and XML in the form of Wikipedia's abstracts. A run without a screen ends after one
-    /// pass over the file, unless -n or --duration is given
+    /// Fill the placeholders __field:NAME__ and __record__ from this file: each operation takes the next record, and
+    /// after the last record the first one again. Formats, each also with gzip: CSV, TSV, JSON lines, fvecs, bvecs,
+    /// npy, and XML in the form of Wikipedia's abstracts. A run without a screen ends after one pass over the file,
+    /// unless -n or --duration is given
     #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
     /// Use only the first N records of the dataset
     #[arg(long, value_name = "N", value_parser = requests, requires = "dataset")]
     pub maxdocs: Option<u64>,
-    /// Send the commands of this file at their recorded times; the file is the output of MONITOR, from
-    /// 'redyno capture' or redis-cli. Keys get the prefix of this run. Administrative and dangerous commands,
-    /// transactions, scripts and commands that block are counted, but not sent. A run without a screen ends
-    /// after one pass over the file, unless -n or --duration is given
+    /// Send the commands of this file at their recorded times; the file comes from 'redyno capture' or 'redis-cli
+    /// MONITOR'. Keys get the prefix of this run. Administrative and dangerous commands, transactions, scripts and
+    /// commands that block are counted, but not sent. A run without a screen ends after one pass over the file, unless
+    /// -n or --duration is given
     #[arg(long, value_name = "FILE", group = "timed", conflicts_with_all = CONFLICTS_WITH_TRACE)]
     pub trace: Option<PathBuf>,
-    /// Speed of --times or --trace: 2 is twice the speed of the file, 0.5 is half of it [default: 1]
+    /// Speed of --times or --trace: 2 is twice the speed of the file, 0.5 is half the speed [default: 1]
     #[arg(long, value_name = "FACTOR", value_parser = speed, requires = "timed", conflicts_with = "rate")]
     pub speed: Option<f64>,
     /// Ratio of SETs to GETs, such as 1:10 [default: 1:10]
@@ -116,13 +115,13 @@ pub struct LoadArgs {
     #[arg(short = 'r', long, value_name = "KEYS", value_parser = parse_count)]
     pub keys: Option<u64>,
     /// How keys are drawn: uniform, sequential, partitioned (each client has a part of its own), zipfian,
-    /// zipfian-in-order (the lowest number is the hottest), ycsb-zipfian, latest, hotspot, exponential, gaussian; with
-    /// parameters in quotes: 'zipfian 1.1', 'latest 1.1', 'hotspot 0.2 0.8' (80 % of the requests go to 20 % of the
-    /// keys), 'gaussian MEDIAN DEVIATION' [default: as the workload sets]
+    /// zipfian-in-order (the key with the lowest number is the hottest), ycsb-zipfian, latest, hotspot, exponential,
+    /// gaussian; with parameters in quotes: 'zipfian 1.1', 'latest 1.1', 'hotspot 0.2 0.8' (80 % of the requests go to
+    /// 20 % of the keys), 'gaussian MEDIAN DEVIATION' [default: set by the workload]
     #[arg(long, value_name = "NAME")]
     pub distribution: Option<Distribution>,
-    /// Before measuring, write the keys that the workload reads, even if the workload defines no prefill; redyno
-    /// then writes them with the workload's own write operation, or with SET if the workload has none
+    /// Before measuring, write the keys that the workload reads. If the workload defines no prefill, redyno writes the
+    /// keys with the workload's own write operation; without a write operation, redyno uses SET
     #[arg(long, conflicts_with = "no_prefill")]
     pub prefill: bool,
     /// Skip the workload's prefill
@@ -131,9 +130,9 @@ pub struct LoadArgs {
     /// Worker threads [default: one per core of --cpus; without --cpus, one less than the machine's cores, at least 1]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// How worker threads read and write: epoll, uring (Linux's io_uring: fewer system calls; connections with TLS
-    /// use epoll), or auto (redyno first measures both for a quarter of a second, and uses the cheaper one)
-    /// [default: epoll]
+    /// How worker threads read and write: epoll, uring (Linux's io_uring: fewer system calls; connections with TLS use
+    /// epoll), or auto (redyno first measures both for a quarter of a second, and uses the faster one) [default:
+    /// epoll]
     #[arg(long, value_name = "METHOD")]
     pub io: Option<IoMethod>,
     /// Cores of the worker threads, such as 1 or 0,2-4: the first thread runs on the first core, and so on [default:
@@ -147,17 +146,17 @@ pub struct LoadArgs {
     /// Reply timeout in seconds: a connection that waits longer for a reply is closed and opened again [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
-    /// On a cluster, open at most this many connections from all clients to all nodes together; a client connects to a
-    /// node when the client first needs the node [default: what the limit of open files allows]
+    /// On a cluster: the largest number of connections from all clients to all nodes together. A client connects to a
+    /// node before its first request to this node [default: what the limit of open files allows]
     #[arg(long, value_name = "N", value_parser = count)]
     pub max_connections: Option<u32>,
-    /// The nodes that get read-only requests, in each shard of a cluster, or among a primary and its
-    /// replicas: primary, replica, any (the primary and its replicas in turn), or nearest (the lowest median
-    /// PING of the last 10 s) [default: primary]
+    /// The nodes that get read-only requests, in each shard of a cluster, or among a primary and its replicas:
+    /// primary, replica, any (the primary and its replicas in turn), or nearest (the node with the lowest median PING
+    /// of the last 10 s) [default: primary]
     #[arg(long, value_name = "NODES")]
     pub read_from: Option<ReadFrom>,
-    /// Treat NOAUTH, WRONGPASS and NOPERM like other errors and continue [default: the load stops, because the
-    /// server refuses every request]
+    /// Treat NOAUTH, WRONGPASS and NOPERM like other errors and continue [default: the load stops, because the server
+    /// refuses every request]
     #[arg(long)]
     pub keep_going: bool,
     /// Random seed: the same seed gives the same requests at the same times [default: random]
@@ -169,7 +168,7 @@ pub struct LoadArgs {
     /// Start with the load off
     #[arg(long)]
     pub no_load: bool,
-    /// Keep the keys that the load wrote; at the end redyno shows how to use these keys again and how to remove them
+    /// Keep the keys that the load wrote. At the end, redyno shows how to reuse or remove them
     #[arg(long, conflicts_with_all = ["key_prefix", "own_names"])]
     pub keep: bool,
     /// Use key names made of NAME and twelve digits, and keep the keys; redyno asks before it overwrites existing keys
@@ -180,7 +179,7 @@ pub struct LoadArgs {
     /// existing keys
     #[arg(long, conflicts_with = "key_prefix")]
     pub own_names: bool,
-    /// Do not ask before writing to a server that holds other keys, serves other clients, or may run out of memory; do
+    /// Do not ask before writing to a server that holds other keys, serves other clients, or may run out of memory. Do
     /// not ask before HTTP requests that may change data or go to another machine
     #[arg(long)]
     pub yes: bool,

@@ -21,7 +21,7 @@ const NO_LOAD: &str =
 #[derive(Args, Debug, Clone, Copy, Default)]
 #[command(next_help_heading = "Target")]
 pub struct OneNodeArgs {
-    /// Use the named server only, and not the other nodes of its cluster, its replicas or its primary
+    /// Use only the named server: no other nodes of its cluster, not its replicas, and not its primary
     #[arg(long)]
     pub one_node: bool,
 }

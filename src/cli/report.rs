@@ -20,8 +20,8 @@ const AFTER: &str = "\
 The page works without network and is interactive: you can zoom into the charts, which share one cursor. On paper \
 and without JavaScript, the page shows pictures of the charts.
 
-Several recordings are compared with the first one. Name a segment of a recording by its number: \
-tuning.jsonl#3. If you name one segment, the report contains only this segment.
+The report compares further recordings with the first one. Each change of a knob begins a new segment of a recording. \
+Name a segment by its number, tuning.jsonl#3, for a report of only this segment.
 
 Examples:
   redyno report tuning.jsonl -o tuning.html

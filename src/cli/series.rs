@@ -30,10 +30,10 @@ use crate::{
 };
 
 const AFTER: &str = "\
-A series is a list of runs with one table of results; 'redyno workloads' lists the presets, and prints one as a file to start \
-from. For each cell (one test with one set of parameters), redyno runs a session without a screen. redyno asks before it \
-writes, creates the keys that the cell's workload reads, and removes the keys of the session when the session ends. --set limits \
-a list to one or more of its values: --set size=64,1024.
+A series is a list of runs with one table of results; 'redyno workloads' lists the presets, and 'redyno workloads NAME' \
+prints one as a file to start from. For each cell (one test with one set of parameters), redyno runs a session without \
+a screen. redyno asks before it writes. At the start of a session, redyno writes the keys that the workload reads; at \
+the end, it removes the keys of the session. --set limits a list to one or more of its values: --set size=64,1024.
 
 Examples:
   redyno series redis-io -p 6379 --plan

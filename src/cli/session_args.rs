@@ -24,10 +24,10 @@ pub struct SessionArgs {
     /// End after this many seconds [default: when you quit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<Duration>,
-    /// Warm up for this many seconds; the warm-up is a separate segment, which the summary leaves out
+    /// Warm up: first send the load for this many seconds, which the summary leaves out
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub warmup: Option<Duration>,
-    /// End after exactly this many requests, including lost and shed requests, but not requests of the warm-up
+    /// End after exactly this many requests. Lost and shed requests count; requests of the warm-up do not
     /// [default: no limit]
     #[arg(short = 'n', long, value_name = "REQUESTS", value_parser = requests)]
     pub requests: Option<u64>,
@@ -35,19 +35,19 @@ pub struct SessionArgs {
     /// 'redyno sessions' lists]
     #[arg(long, value_name = "FILE")]
     pub record: Option<Option<PathBuf>>,
-    /// Begin a new file of the recording after this time, such as 30m or 1h; each file can be opened by itself, and its
-    /// name contains the time
+    /// Begin a new file of the recording after this time, such as 30m or 1h. Each file can be opened by
+    /// itself; the file's name contains the time
     #[arg(long, value_name = "TIME", value_parser = rotation, requires = "record")]
     pub record_rotate: Option<Duration>,
-    /// Measure the time from a write to a primary until its replicas return the written value: redyno writes markers,
-    /// at most ten per second in total, and asks before it writes the first marker; needs no load
+    /// Measure the time from a write to a primary until its replicas return the written value. redyno writes
+    /// test values, at most ten per second in total, and asks before it writes the first one. Needs no load
     #[arg(long, conflicts_with_all = ["redact", "one_node", "key_prefix", "own_names"])]
     pub probe_lag: bool,
     /// Leave texts from the server out of all output: arguments and clients of the slow log, error messages, addresses
     #[arg(long)]
     pub redact: bool,
-    /// Also write all arguments of commands in the slow log to recordings, JSON lines and exports, as completely as the
-    /// server kept them; without this option, only the screen shows all arguments
+    /// Also write to recordings, JSON lines and exports all arguments that the server kept in its slow log;
+    /// without this option, only the screen shows all arguments
     #[arg(long, conflicts_with = "redact")]
     pub with_arguments: bool,
     /// Also write the figures in another tool's format, as 'redyno export' does; can be given several times
@@ -57,11 +57,11 @@ pub struct SessionArgs {
     /// 'errors > 0', and with --base also 'ops < -5%'. Can be given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
-    /// The recording to compare with, for --fail-if conditions on a change such as 'ops < -5%'
+    /// The recording to compare this run with, for --fail-if conditions on a change such as 'ops < -5%'
     #[arg(long, value_name = "FILE", requires = "fail_if")]
     pub base: Option<String>,
-    /// Without a screen: end the run with exit code 3 when this condition holds in each of 5 consecutive seconds, such
-    /// as 'p99 > 50ms', 'ops < 1000' or 'errors > 0'; the option can be repeated
+    /// Without a screen: end the run with exit code 3 when this condition holds in each of 5 consecutive
+    /// seconds, such as 'p99 > 50ms', 'ops < 1000' or 'errors > 0'. Can be given several times
     #[arg(long, value_name = "CONDITION")]
     pub abort_if: Vec<Condition>,
     /// Run this shell command for each finding (a diagnosis) that is a warning or worse; the command reads the finding
@@ -79,8 +79,9 @@ pub struct SessionArgs {
     /// The interval of --push, in seconds [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "push")]
     pub push_every: Option<Duration>,
-    /// Send the headers in this file with each push, one per line, such as 'Authorization: Bearer TOKEN'. To
-    /// OTLP, redyno also sends the headers in the variable OTEL_EXPORTER_OTLP_HEADERS
+    /// Send the headers in this file with each push. The file has one header per line, such as
+    /// 'Authorization: Bearer TOKEN'. To OTLP, redyno also sends the headers in the variable
+    /// OTEL_EXPORTER_OTLP_HEADERS
     #[arg(long, value_name = "FILE", requires = "push")]
     pub push_headers: Option<PathBuf>,
     /// No screen: print a line per second; this is the default when stdout is not a terminal
@@ -96,8 +97,9 @@ pub struct SessionArgs {
     /// connecting
     #[arg(long)]
     pub plan: bool,
-    /// Check the result of a load with --dataset: read back each record that a run with the same options wrote by SET
-    /// or HSET, and compare it with the file. --verify writes nothing; exit code 3 if a record is missing or different
+    /// Check the result of a load with --dataset: read back each record that a run with the same options
+    /// wrote by SET or HSET, and compare it with the file. --verify writes nothing. The exit code is 3 if a
+    /// record is missing or different
     #[arg(long, conflicts_with = "plan")]
     pub verify: bool,
     /// Play the five-minute tour of the screen on the built-in server, until you press a key

@@ -41,10 +41,10 @@ pub struct TargetArgs {
         long,
         value_name = "URI",
         conflicts_with_all = ["host", "port", "socket", "db"],
-        help = "The address as a URI: redis://[[user]:password@]host[:port][/db], rediss:// for TLS, \
-                redis+sentinel://host[:port][,host…]/service[/db], unix:///path[?db=N], or \
-                memcached://[user:password@]host[:port], memcacheds:// for TLS, memcached:///path, or \
-                http://host[:port][/path], https:// for TLS"
+        help = "The address as a URI. Redis and Valkey: redis://[[user]:password@]host[:port][/db] (rediss:// for TLS), \
+                redis+sentinel://host[:port][,host…]/service[/db] or unix:///path[?db=N]. memcached: \
+                memcached://[user:password@]host[:port] (memcacheds:// for TLS) or memcached:///path. HTTP: \
+                http://host[:port][/path] (https:// for TLS)"
     )]
     pub uri: Option<Password>,
     /// The name of a target in the config file; @NAME is short for --target NAME

@@ -58,7 +58,7 @@ struct VerifyCounts {
 /// Fails if it is unknown how the load wrote the records.
 pub(super) fn plan(plan: SessionPlan) -> PlanResult {
     if !plan.commission.clusters.is_empty() {
-        let text = "--verify reads records back from one server, but --hash divides them among several; leave one of the two out";
+        let text = "--verify reads records back from one server, but --hash divides the records among several servers; leave --verify or --hash out";
         return Err(UsageError::of(text).into());
     }
     let LoadPlan { mut target, timeout, requests, length, .. } = plan.commission.plan;

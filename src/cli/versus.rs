@@ -26,18 +26,20 @@ use crate::{
 };
 
 const AFTER: &str = "\
-One target at a time carries the whole load, in the order A B B A A B B A and so on. Each pair compares the three seconds before a switch with \
-three seconds after it, and leaves out the first second after the switch. Both targets are checked before the first write: \
-redyno asks about each target by name, and an error names the target.
+redyno sends the whole load to one target at a time, in the order A B B A A B B A and so on. Each pair compares the \
+three seconds before a switch with three seconds after the switch, and leaves out the first second after the switch. \
+redyno checks both targets before the first write: it asks about each target by name, and an error names the target.
 
 Examples:
   redyno versus redis://a:6379 redis://b:6379
   redyno versus @prod memcached://10.0.0.6 -c 200 --yes
 
-The target with the higher throughput is better; with --rate, the target with the lower p99 of the response time. Each row of \
-the table is judged by itself: among many equal figures, about one in twenty is called different by chance.
-After nine pairs, about 70 s, the comparison ends as soon as the verdict is clear. After three minutes it ends in any case; the \
-verdict may then be 'not clear'. It ends after three pairs if redyno itself was the limit for both A and B in all three.
+The target with the higher throughput is better. With --rate, the target with the lower p99 of the response time is \
+better. Each row of the table is judged by itself: even between equal targets, about one row in twenty is called \
+different by chance.
+After nine pairs, about 70 s, the comparison ends as soon as the verdict is clear. After three minutes it ends in any \
+case; the verdict may then be 'not clear'. It ends after three pairs if redyno, not the server, limited both A and B in \
+all three.
 Exit codes: 0 B is the same or better, 3 B is worse, 4 not clear; 1 failed, 2 bad usage, 130 interrupted.";
 
 /// The arguments of `redyno versus`.

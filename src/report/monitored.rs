@@ -93,7 +93,7 @@ pub(crate) fn pings(timeline: &Timeline) -> ReportTable {
     if let Some(run) = timeline.latest().intrinsic_run().filter(|run| run.runs > 0) {
         let (longest, part) = (units::latency(run.gaps.max_ns()), units::elapsed(run.busy_ns));
         table.note = format!(
-            "In {part} of measurement, the longest interruption of the intrinsic probe on redyno's machine was {longest}."
+            "On redyno's machine, a busy loop (as in redis-cli --intrinsic-latency) ran for {part}; its longest interruption was {longest}."
         );
     }
     table

@@ -95,7 +95,7 @@ fn heat(account: &NodeReport) -> Option<Chart> {
     let title = "Heat map: the number of requests by latency";
     let mut chart = Chart::of("heat", title, Quantity::Latency, times(&account.load), lines);
     chart.note = format!(
-        "The stronger the tone of a cell, the more requests it has, up to {}; the scale of tones is logarithmic. The height of a cell is a tenth of its latency.",
+        "A cell with a stronger tone has more requests, up to {}; the scale of tones is logarithmic. A cell covers a range of latencies whose width is a tenth of the latency.",
         units::grouped(heat.most)
     );
     chart.heat = Some(heat);
@@ -252,10 +252,10 @@ fn together(one: (Vec<f64>, ChartLine), other: (Vec<f64>, ChartLine)) -> (Vec<f6
 fn exactness(course: &PointSeries<Interval>) -> String {
     let (points, records) = (course.points.len() as u64, course.records);
     let what = format!(
-        "{} in {}. A point covers at most about {} and only one setting. Its sums are exact, and its percentiles come from its histogram.",
+        "{} in {}. A point covers at most about {} and only one setting. The sums of a point are exact; its percentiles come from a histogram.",
         units::count_with_noun(records, "record"),
         units::count_with_noun(points, "point"),
         units::count_with_noun(course.step_s as u64, "second"),
     );
-    what + " A percentile with fewer than ten requests above it is not drawn."
+    what + " The chart leaves out a percentile with fewer than ten requests above it."
 }

@@ -20,7 +20,9 @@ impl SessionRun {
         let length = commission.plan.length.filter(|_| StreamText::stderr().is_terminal);
         commission.notices.extend(length.map(|length| {
             let s = length.as_secs_f64();
-            Notice::Info(format!("watching for {s} s; Ctrl-C ends this and prints the page so far"))
+            Notice::Info(format!(
+                "watching for {s} s; Ctrl-C ends the examination and prints the page so far"
+            ))
         }));
         let sink: Box<dyn Sink> = match page {
             Some(form) => Box::new(Report::of(form, vec![ReportSource::default()])),

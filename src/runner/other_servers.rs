@@ -223,8 +223,8 @@ impl SessionPlan {
             let all = [target].into_iter().chain(&others);
             self.names = all.map(|target| target.address.to_string()).collect();
             let text = format!(
-                "also watched{}: {} (--one-node leaves them out); the printed figures of each second are about {} only, \
-                 and findings, pages, --json and recordings are about all nodes",
+                "also watched{}: {} (--one-node leaves them out); the figures printed each second are of {} only; \
+                 findings, pages, --json and recordings are of all nodes",
                 if commission.cluster().is_some() && commission.knobs.load {
                     ", and loaded with the whole cluster"
                 } else {

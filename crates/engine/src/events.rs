@@ -185,9 +185,9 @@ event_kinds! {
     /// A server joined the session after its beginning, and got the next node number.
     NodeJoined { address: String } "joined" format!("{address} is watched from now on");
     /// The node has left the cluster: it owns no slots any more, and does not answer as a replica.
-    NodeLeft { address: String } "left" format!("{address} has no part in the cluster any more");
+    NodeLeft { address: String } "left" format!("{address} has left the cluster");
     /// A node that had left has slots again, or is a replica again.
-    NodeBack { address: String } "joined" format!("{address} has a part in the cluster again");
+    NodeBack { address: String } "joined" format!("{address} is in the cluster again");
     /// An agent of the fleet takes part in the load; its clock is known with an error of at most `error_us` microseconds.
     AgentJoined { agent: usize, host: String, error_us: f64 } "agent joined"
         format!("agent {agent} on {host} takes part; its clock is known to ± {error_us:.0} µs");
@@ -198,13 +198,13 @@ event_kinds! {
     AgentBack { agent: usize, host: String } "agent back" format!("agent {agent} on {host} reports again");
     /// The process of an agent was stopped and continued.
     AgentPaused { agent: usize, host: String, length_s: f64 } "agent paused"
-        format!("agent {agent} on {host} was stopped for {length_s:.1} s; its requests in flight at that time count as late");
+        format!("agent {agent} on {host} was stopped for {length_s:.1} s; its requests in flight then count as late");
     /// An agent does not carry out an order, or its messages cannot be used.
     AgentRefused { agent: Option<usize>, cause: String } "agent refused"
         match agent { Some(agent) => format!("agent {agent}: {cause}"), None => cause.clone() };
     /// Reports of an agent are missing, so the requests in these reports are not counted.
     ReportsLost { agent: usize, reports: u64 } "reports lost"
-        format!("{} of agent {agent} did not arrive or arrived damaged; requests in {} are not counted", count_with_noun(*reports, "report"), if *reports == 1 { "it" } else { "them" });
+        format!("{} of agent {agent} did not arrive or were damaged; the requests in {} are not counted", count_with_noun(*reports, "report"), if *reports == 1 { "it" } else { "them" });
     /// The bus of the fleet does not answer.
     BusLost { cause: String } "bus lost" cause.clone();
     /// The bus of the fleet answers again.
@@ -256,7 +256,7 @@ event_kinds! {
         format!("{connections} connection{} after {after_s:.2} s", if *connections == 1 { "" } else { "s" });
     /// redyno's own process was stopped, and continued.
     Paused { length_s: f64 } "paused"
-        format!("{length_s:.1} s without a measurement: redyno was stopped; requests in flight at that time count as late");
+        format!("{length_s:.1} s without a measurement: redyno was stopped; requests in flight then count as late");
     /// A thread of the load died.
     WorkerDied { cause: String } "worker died" cause;
     /// The load was switched off because of `cause`.

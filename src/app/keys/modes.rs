@@ -158,12 +158,12 @@ pub(super) const STEER: &[Binding] = key_table! {
     &[(on('w'), Action::Jump(JumpTarget::Worst))], "w", Some(("w", "worst", 9)),
         "Jump to the longest service time of the session (without load, the longest ping) and freeze there.";
     &[(on('a'), Action::FoldFinding)], "a", Some(("a", "fold finding", 9)),
-        "Acknowledge the finding in the status line: then only the header names it, and the line shows the next \
+        "Acknowledge the finding in the status line. Then only the header names it, and the status line shows the next \
          finding or the load. The finding is shown again if it ends and returns. After the last finding, press a to \
          show all again.";
     &[(on('d'), Action::Keys)], "d", Some(("d", "keys", 9)),
         "Look at the server's keys: number, memory and missing TTLs by prefix, the largest keys and the hottest keys. \
-         The server gets no request for this before you press another key.";
+         redyno sends no request for this before you press another key.";
     &[(on('o'), Action::Entries)], "o", Some(("o", "slow log, clients", 9)),
         "List the entries of the slow log and the clients. Select one with the arrow keys, or type a part of its text. \
          Enter shows an entry with all arguments that the server kept, or a client with its library, age and buffers.";

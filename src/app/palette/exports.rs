@@ -64,7 +64,7 @@ impl Model {
         let includes_it = matches!(form, FileForm::Figures(format, _) if format.has_asides());
         let aside = self.tracks[0].segments().numbered(number)?.start.aside().filter(|_| !includes_it)?;
         Some(format!(
-            "segment {number} is a {aside}, which this format leaves out; csv, ndjson, json and hlog contain it"
+            "this format leaves out segment {number}, a {aside}; csv, ndjson, json and hlog contain it"
         ))
     }
 }
@@ -266,9 +266,7 @@ mod tests {
         press(&mut model, "j");
         assert_eq!(model.outgoing_segment(), Some(1));
         assert_eq!(press(&mut model, "xsegment hgrm\n"), []);
-        assert!(
-            model.message().unwrap().text.starts_with("segment 1 is a warm-up, which this format leaves")
-        );
+        assert!(model.message().unwrap().text.starts_with("this format leaves out segment 1, a warm-up;"));
     }
 
     #[test]

@@ -105,8 +105,8 @@ impl ConfigFile {
                     let found = options(
                         table,
                         &DEFAULTS,
-                        "these set the look of the screen and the sizes of the load; options that write to servers, keep keys or \
-                         skip questions belong on the command line",
+                        "these set the look of the screen and numbers of the load; options that write to servers, keep \
+                         keys or skip questions belong on the command line",
                     );
                     self.defaults = found.map_err(|cause| format!("[defaults]: {cause}"))?;
                 }

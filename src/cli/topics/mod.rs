@@ -71,7 +71,7 @@ The object of json has these fields:
                     since_s and until_s (in seconds of the session; until_s is null while the finding is present),
                     since (clock time), times (how often it began), evidence, next (what to do)
   commands          the commands of all clients: command, calls, calls_per_s, us (the server's time for all calls,
-                    in µs), share (of the measured time in which the server executed it, from 0 to 1)
+                    in µs), share (of the measured time, from 0 to 1: how long the server executed it)
   unread            the parts of the server's state that could not be read, each with the reason
   server            the last row of server
   by_node           node (its address), probes, findings and server of each node; absent for a single node
@@ -83,7 +83,7 @@ fn formats() -> String {
         let unit = match figure.unit {
             FigureUnit::Latency => ", in µs",
             FigureUnit::Clock | FigureUnit::Length => ", in seconds",
-            FigureUnit::Ratio => ", as a share of 1",
+            FigureUnit::Ratio => ", from 0 to 1",
             FigureUnit::Number
             | FigureUnit::Shape
             | FigureUnit::Setting
@@ -101,13 +101,12 @@ fn formats() -> String {
          Rows of {rows}, and the objects of json, have these fields. A field that has no value or too few samples is empty; \
          in JSON it is null.\n  kind              interval, operation, node, agent, segment or summary\n  phase             load, idle, \
          warm-up or prefill; empty in a summary\n  workload          the workload, while the load was on\n  operation         \
-         its name; empty for all operations together\n  node              \
-         the node's address or the agent's name; empty for all together\n{figures}\n\
-         {JSON_FIELDS}\n\
-         Rows of probes (in json for the whole session): kind is ping, a part of ping (ping_send, ping_kernel, ping_pickup), wake or \
-         intrinsic; samples and lost are counts; min_us, mean_us, p50_us, p90_us, p95_us, p99_us, p999_us, p9999_us \
-         and max_us describe the measured times.\n\
-         Rows of server (in json the last row) contain each figure of the server, named as in `redyno help records`.\n"
+         the operation's name; empty for all operations together\n  node              the node's address or the agent's \
+         name; empty for all together\n{figures}\n{JSON_FIELDS}\nRows of probes (in json for the whole session): kind \
+         is ping, a part of ping (ping_send, ping_kernel, ping_pickup), wake or intrinsic; samples and lost are counts; \
+         min_us, mean_us, p50_us, p90_us, p95_us, p99_us, p999_us, p9999_us and max_us describe the measured \
+         times.\nRows of server (in json the last row) contain each figure of the server, named as in `redyno help \
+         records`.\n"
     )
 }
 

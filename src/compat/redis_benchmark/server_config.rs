@@ -94,7 +94,7 @@ impl ServerConfig {
             Err(ReachError::Io { cause, .. }) if cause.kind() == io::ErrorKind::TimedOut => {
                 let s = limit.unwrap_or_default().as_secs_f64();
                 Err(format!(
-                    "Error: {} accepted the connection and said nothing for {s} s",
+                    "Error: {} accepted the connection and sent no reply for {s} s",
                     address_text(target)
                 ))
             }

@@ -28,10 +28,10 @@ use crate::{
 const WIDEST: u16 = 100;
 /// The text before the first sampling: what redyno asks the server for when Enter, m or h is pressed.
 const OFFER: &str = "Enter samples the keys with SCAN, MEMORY USAGE and PTTL, and with OBJECT FREQ under an LFU policy. This \
-    uses at most 2 % of the main thread's time, until all keys are seen or you press x. The server counts up to three hits \
-    for each sampled key.\n\
-    m shows the commands and keys that are used most, by MONITOR for 1 s; redyno asks first.\n\
-    h makes the server measure its time for each key during 5 s (HOTKEYS, from Redis 8.6 on). Nothing is written to keys or parameters.";
+    uses at most 2 % of the main thread's time, until all keys are seen or you press x. The server's hits grow by up to \
+    three per sampled key.\nm shows the commands and keys that are used most, by MONITOR for 1 s; redyno asks first.\nh \
+    lets the server measure its time for each key, for 5 s (HOTKEYS, from Redis 8.6 on). redyno changes no key and no \
+    parameter.";
 const KEYS: &str = " Enter sample  m MONITOR  h HOTKEYS  x stop  Esc close ";
 
 /// Draws the view of the keys over a screen with this `area`.

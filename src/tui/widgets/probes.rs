@@ -97,7 +97,7 @@ impl LaneContent {
                 "The part of a PING's time between the kernel's timestamps of sending and receiving: network and server only. (The \
                 receive delay is how long the reply then waited to be read.)"
             }
-            SendLag => "In an open loop, the time for which the oldest unsent request has been due.",
+            SendLag => "In an open loop: how long the oldest unsent request has been due.",
             Wake => "How late a thread wakes from a sleep of 10 ms. This delay is due to this machine.",
             Intrinsic => {
                 "The longest gap in a busy loop, as in redis-cli --intrinsic-latency. This delay is due to this machine."

@@ -387,7 +387,7 @@ mod tests {
         };
         let mut model = Model::new(knobs, TimelineOptions::default());
         take(&mut model, records.into_iter().chain((1..=5).map(second)));
-        let text = "hit rate 0 %: the other reads find no key, which costs the server less than a hit; type :prefill to write the keys now";
+        let text = "hit rate 0 %: the other reads find no key; misses cost the server less than hits; type :prefill to write the keys now";
         assert_eq!(sentence(&model, 120), (text.to_owned(), Ink::Warn));
         assert_eq!(sentence(&model, 80).0, "since 00:04: hit rate 0 %; type :prefill to write the keys now");
         let press = |model: &mut Model| drop(update(model, Msg::Key(Key::plain(KeyCode::Char('a')))));

@@ -79,7 +79,7 @@ pub enum ClusterError {
     Topology(#[from] TopologyError),
     /// No slot has an owner.
     #[error(
-        "no slot of this cluster has an owner, so it can store no key; assign slots (CLUSTER ADDSLOTSRANGE 0 16383)"
+        "no slot of this cluster has an owner, so the cluster can store no key; assign slots (CLUSTER ADDSLOTSRANGE 0 16383)"
     )]
     NoOwners,
     /// TLS cannot be used for the address of a node.

@@ -67,7 +67,7 @@ pub enum ReachError {
     },
     /// The user has no permission to open the unix socket.
     #[error(
-        "the socket {path} may not be opened by this user; see the server's '{}'",
+        "this user may not open the socket {path}; see the server's '{}'",
         .words.socket_rights,
         path = untrusted::path(.path)
     )]
@@ -87,7 +87,7 @@ pub enum ReachError {
     },
     /// The server accepted the connection and sent nothing.
     #[error(
-        "{0} accepted the connection and said nothing; it hangs, or it expects another protocol such as TLS (--tls)"
+        "{0} accepted the connection and sent no reply; it hangs, or it expects another protocol such as TLS (--tls)"
     )]
     Silent(Address),
     /// The server accepted the connection and did not answer the TLS handshake.
@@ -220,7 +220,7 @@ pub enum ReachError {
     #[error("{0} does not speak RESP3, which came with Redis 6; leave out -3")]
     NoResp3(Address),
     /// The memcached is too old: it has no meta commands.
-    #[error("{0} does not know 'mn': redyno measures memcached 1.6 and later")]
+    #[error("{0} does not know the command 'mn': redyno needs memcached 1.6 or later")]
     TooOld(Address),
     /// The server is busy for a while: `BUSY`, `MASTERDOWN`, `CLUSTERDOWN`, `TRYAGAIN`.
     #[error("{address} cannot serve now: {message}")]

@@ -178,7 +178,7 @@ fn ask(sentinel: &Target, name: &str) -> Result<SentinelAnswer, String> {
     named.ok_or_else(|| {
         let (address, name) = (&sentinel.address, crate::untrusted::text(name));
         format!(
-            "{address} is no Sentinel of a service '{name}'; see its SENTINEL MASTERS, and check the port"
+            "{address} is no Sentinel of a service '{name}'; SENTINEL MASTERS lists its services; check the port"
         )
     })
 }

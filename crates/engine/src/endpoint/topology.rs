@@ -82,7 +82,7 @@ pub enum TopologyError {
     #[error("the server is a replica, or does not name its role in INFO replication")]
     NoPrimary,
     /// The reply does not have the form of a CLUSTER SLOTS reply.
-    #[error("the reply to CLUSTER SLOTS is no topology: {0}")]
+    #[error("the reply to CLUSTER SLOTS does not describe the cluster: {0}")]
     Malformed(&'static str),
     /// The cluster has too many nodes.
     #[error(

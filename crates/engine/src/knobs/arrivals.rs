@@ -143,9 +143,8 @@ pub enum ParseArrivalsError {
     Unknown(String),
     /// The bursts are not well-formed or not possible.
     #[error(
-        "'{0}' is no burst such as 'bursty 10x 1s/10s': a rate of 2 to 1000 times the rate between bursts, \
-         the length of a burst, and the longer time from one burst to the next, at most 1h; both times in whole \
-         milliseconds"
+        "'{0}' is not a burst; write for example 'bursty 10x 1s/10s': every 10 s, a burst of 1 s has 10 times the rate \
+         between bursts. The factor is 2 to 1000. Both times are whole milliseconds; the second is longer, and at most 1h"
     )]
     Bursts(String),
 }
@@ -242,7 +241,7 @@ mod tests {
             "bursty 9 1s/2s",
         ] {
             let error = bad.parse::<Arrivals>().unwrap_err().to_string();
-            assert!(error.starts_with(&format!("'{bad}' is no burst such as")), "{error}");
+            assert!(error.starts_with(&format!("'{bad}' is not a burst; write")), "{error}");
         }
     }
 

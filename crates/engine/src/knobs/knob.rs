@@ -89,7 +89,7 @@ pub enum KnobChangeError {
     #[error("'{0}' is not an exponent such as 0.99 or 1.2")]
     Exponent(String),
     /// The loop is closed, so requests have no due times.
-    #[error("the loop is closed, so requests are not due at set times; first set a rate")]
+    #[error("in a closed loop, requests are not due at set times; first set a rate")]
     Closed,
     /// The typed word is not a value of the setting.
     #[error(transparent)]

@@ -63,7 +63,7 @@ impl Workload {
         let draws = |step: &CommandStep| step.fragments().any(|fragment| fragment.draws().is_some());
         if let Some((step, _)) = self.prefill.steps.iter().zip(prefill).find(|(_, step)| !draws(step)) {
             let why =
-                "uses no key, so it is unknown how often it should run; use a set of keys such as {key}";
+                "uses no key, so redyno does not know how often to run it; use a set of keys such as {key}";
             return Err(invalid!("the prefill step '{step}' {why}"));
         }
         let compiled = self.compiled().operations.iter();
@@ -75,7 +75,7 @@ impl Workload {
         if let Some(set) = all.into_iter().find_map(stray) {
             let keys = self.keyset(set).0;
             return Err(invalid!(
-                "{{{keys}.next}} belongs into a prefill step after {{{keys}}}; elsewhere write {{{keys}}}"
+                "{{{keys}.next}} works only in a prefill step, after {{{keys}}}; elsewhere write {{{keys}}}"
             ));
         }
         self.check_receivers(1)?;

@@ -76,7 +76,7 @@ impl Workload {
                 ));
             }
             if !dialect.has_keys() && operation.together == Together::Sequence {
-                let why = "by HTTP a connection may end after any reply; write together = \"pipeline\"";
+                let why = "by HTTP, the server may close a connection after any reply; write together = \"pipeline\"";
                 return Err(whose(why.to_owned()));
             }
             if !dialect.has_transactions() && operation.together == Together::Multi {

@@ -229,7 +229,7 @@ steps = ["PUBLISH {channel} {stamp}{value}"]
             (
                 "keys = \"channel\"",
                 "keys = \"a\"",
-                "receivers wait for 'a', which is no set of numbered keys; add [keys.a]",
+                "receivers wait for 'a', but 'a' is not a set of numbered keys; add [keys.a]",
             ),
             ("count = 3", "count = 0", "there can be 1 to 20000 receivers, not 0"),
             (

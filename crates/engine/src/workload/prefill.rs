@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(keys(2), [key("b", 7)]);
         for (operation, prefill) in [("GET {a.next}", "SET {a} x"), ("GET {a}", "SADD {b} {a.next}")] {
             let error = of(&[operation], &[prefill]).check().unwrap_err().to_string();
-            assert!(error.starts_with("{a.next} belongs into a prefill step after {a}"), "{error}");
+            assert!(error.starts_with("{a.next} works only in a prefill step, after {a}"), "{error}");
         }
     }
 

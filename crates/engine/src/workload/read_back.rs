@@ -36,8 +36,7 @@ pub struct RecordCheck {
     pub nothing: Vec<u8>,
 }
 
-const SEVERAL: &str =
-    "--verify needs a workload with one operation; with several, it is unknown which one wrote a record";
+const SEVERAL: &str = "--verify needs a workload with one operation; with several operations, it is unknown which one wrote a record";
 
 impl Workload {
     /// Returns the commands that read the first `most` records of the dataset back.

@@ -20,7 +20,9 @@ impl Workload {
         let known = |name: &String| {
             let keys = self.keys.get(name).filter(|keys| keys.naming.is_number() && !keys.bare);
             let text = || {
-                format!("receivers wait for '{name}', which is no set of numbered keys; add [keys.{name}]")
+                format!(
+                    "receivers wait for '{name}', but '{name}' is not a set of numbered keys; add [keys.{name}]"
+                )
             };
             keys.ok_or_else(|| WorkloadError::of(text()))
         };

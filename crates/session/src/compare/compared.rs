@@ -88,8 +88,8 @@ impl RunComparison {
                 "a difference between two single runs may be drift of the machine: repeat both in alternation",
             ),
             (false, _) => self.is_sequential.then_some(
-                "the runs of base and new do not alternate, so each difference includes any drift of the machine; \
-                 alternate the runs",
+                "the runs of base and new do not alternate, so a difference may be drift of the machine; alternate the \
+                 runs",
             ),
         };
         misfits.into_iter().chain(repeated.map(str::to_owned)).collect()

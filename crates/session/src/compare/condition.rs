@@ -52,7 +52,7 @@ pub enum ConditionError {
     )]
     Form(String),
     /// No figure has this name.
-    #[error("'{0}' is not a figure; give one of {names}, or one of those in `redyno help formats`", names = names().join(", "))]
+    #[error("'{0}' is not a figure; give one of {names}, or a figure in `redyno help formats`", names = names().join(", "))]
     Figure(String),
     /// The bound has the wrong form for the figure.
     #[error("'{bound}' cannot be compared with {figure}; give {expected}")]

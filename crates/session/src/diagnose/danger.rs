@@ -88,7 +88,7 @@ fn too_much_data(LoadChange { from, to, room }: &LoadChange<'_>) -> Option<Strin
     let data = format!("{what} may fill {} of the server's memory", units::bytes(bytes));
     match room.memory {
         Some(room) if bytes > room => Some(format!(
-            "{data}; {} are left below its maxmemory, so the server will evict keys, including those of others, or refuse writes",
+            "{data}; only {} are left below maxmemory, so the server will refuse writes or evict keys, including the keys of others",
             units::bytes(room)
         )),
         _ if bytes > MUCH => Some(format!(
@@ -105,8 +105,8 @@ fn too_many_clients(LoadChange { from, to, room }: &LoadChange<'_>) -> Option<St
     let left = most.saturating_sub(taken);
     (wanted > before && u64::from(wanted) > left).then(|| {
         format!(
-            "the server accepts {most} clients and already has {taken}, so only {left} of {wanted} can connect; it will \
-             refuse all further clients, including those of others"
+            "the server accepts {most} clients and already has {taken}, so only {left} of {wanted} can connect; the \
+             server will refuse all further clients, including the clients of others"
         )
     })
 }
@@ -136,9 +136,9 @@ pub fn setting_harm(name: &str, to: &str, status: &Status) -> Option<String> {
     let what = match policy {
         None | Some("noeviction") => "writes will fail",
         Some(policy) if policy.starts_with("volatile") => {
-            "keys with an expiry will be evicted, including those of others, and then writes will fail"
+            "the server will evict keys with an expiry, including the keys of others, and then refuse writes"
         }
-        Some(_) => "keys will be evicted, including those of others",
+        Some(_) => "the server will evict keys, including the keys of others",
     };
     Some(format!("{} are used: {what}", units::bytes(used)))
 }
@@ -176,7 +176,7 @@ mod tests {
             question.starts_with("100 k keys of about 4.00 KiB and 64 B of overhead each may fill 397 MiB"),
             "{question}"
         );
-        assert!(question.contains("100 MiB are left below its maxmemory"), "{question}");
+        assert!(question.contains("100 MiB are left below maxmemory"), "{question}");
         assert_eq!(danger(&loaded(), &big, FreeCapacity::default()), None, "it fits, as far as is known");
         assert_eq!(danger(&Knobs { keyspace: 200_000, ..big.clone() }, &big, room), None, "less than before");
         assert_eq!(
@@ -308,14 +308,16 @@ mod tests {
         assert!(
             limit("1000", "allkeys-lru")
                 .unwrap()
-                .ends_with("keys will be evicted, including those of others")
+                .ends_with("the server will evict keys, including the keys of others")
         );
-        assert!(limit("64mb", "volatile-ttl").unwrap().contains("and then writes will fail"));
+        assert!(limit("64mb", "volatile-ttl").unwrap().contains("and then refuse writes"));
         assert_eq!(
             (limit("0", "noeviction"), limit("1gb", "noeviction"), limit("lots", "noeviction")),
             (None, None, None)
         );
-        assert!(harm("maxmemory-policy", "allkeys-lru", "noeviction", 64 << 20).unwrap().contains("evicted"));
+        assert!(
+            harm("maxmemory-policy", "allkeys-lru", "noeviction", 64 << 20).unwrap().contains("evict keys")
+        );
         assert_eq!(harm("maxmemory-policy", "allkeys-lru", "noeviction", 0), None);
         assert_eq!(harm("hz", "1", "noeviction", 64 << 20), None);
         assert_eq!(setting_harm("maxmemory", "1", &Status::default()), None, "not known");

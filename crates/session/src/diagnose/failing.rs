@@ -58,8 +58,7 @@ fn found(all: &Interval, many: f64) -> Option<Finding> {
     }
     let kind = untrusted::text(kind);
     let short = format!("{} of the requests fail: {kind}", units::percent(share));
-    let long =
-        format!("the server answers with errors: {short}; latencies are only those of the other requests");
+    let long = format!("the server answers with errors: {short}; latencies are of the other requests only");
     let evidence = format!("{} of {} answers are {kind}", units::grouped(*most), units::grouped(n + all.ops));
     let next = "the summary and the screen Log show the server's text of the first error of each kind";
     let finding = Finding::of(Severity::Problem, short, long).with([Some(evidence)], next);

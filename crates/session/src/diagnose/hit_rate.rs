@@ -83,10 +83,10 @@ impl Reads {
     /// restarted a short time ago.
     fn low(self, workload: &Workload, is_restarted: bool) -> Finding {
         let short = format!("hit rate {}", units::percent(self.share()));
-        let long = format!("{short}: the other reads find no key, which costs the server less than a hit");
+        let long = format!("{short}: the other reads find no key; misses cost the server less than hits");
         let (next, next_at_screen) = match (workload.prefill.is_empty(), workload.with_prefill()) {
             _ if workload.trace.is_some() => (
-                "reads of a trace find only keys that its earlier writes made; a longer trace finds more",
+                "reads of a trace find only keys that earlier writes of the trace made; a longer trace finds more",
                 None,
             ),
             (false, _) if is_restarted => (
@@ -190,7 +190,7 @@ mod tests {
         let total = Interval { hits: 120, misses: 880, ..Interval::default() };
         let finding = |segment: &Segment| of_segment(segment, &total, None).remove(0);
         let get = segment("get");
-        let line = "hit rate 12 %: the other reads find no key, which costs the server less than a hit";
+        let line = "hit rate 12 %: the other reads find no key; misses cost the server less than hits";
         assert_eq!(finding(&get).line(), format!("{line}; --prefill writes the keys before the load"));
         assert_eq!(finding(&get).sentence(200, true), format!("{line}; type :prefill to write the keys now"));
         let mut filled = get;

@@ -33,7 +33,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let missed = Some(format!("{} misses", units::rate(misses)));
     let restarted = now.is_restarted().then(|| "the server was restarted".to_owned());
     let next = match restarted {
-        Some(_) => "it began without keys if its data was not saved; its clients have to write them again",
+        Some(_) => "if its data was not saved, it began without keys, and clients have to write them again",
         None => {
             "were keys deleted, or did they expire? INFO keyspace counts keys, INFO commandstats shows DEL, UNLINK and \
                 FLUSHALL"
@@ -96,6 +96,10 @@ mod tests {
             }
         });
         assert_eq!(found[0].evidence[0], "the server was restarted");
-        assert!(found[0].next.starts_with("it began without keys"), "{}", found[0].next);
+        assert!(
+            found[0].next.starts_with("if its data was not saved, it began without keys"),
+            "{}",
+            found[0].next
+        );
     }
 }

@@ -54,19 +54,19 @@ pub(super) fn slower(now: &RecentState, _: bool) -> Option<Finding> {
         Some(usual) => {
             let before = units::latency(usual.min_ns);
             let long = format!(
-                "the way to the server became longer: every PING takes at least {least}; before, {before}"
+                "the network path became longer: every PING takes at least {least}; before, {before}"
             );
-            let short = format!("the way became longer: PING at least {least}; before, {before}");
+            let short = format!("the path became longer: PING at least {least}; before, {before}");
             (Severity::Warning, short, long)
         }
         None => {
             let long = format!(
-                "the way to the server is long: every PING takes at least {least}, though the server is free"
+                "the network path is long: every PING takes at least {least}, though the server is not busy"
             );
             // Between two machines, this time may be the distance.
             let is_near = now.host().is_some_and(|sample| sample.server.is_some());
             let severity = if is_near { Severity::Warning } else { Severity::Note };
-            (severity, format!("the way to the server is long: PING at least {least}"), long)
+            (severity, format!("the network path is long: PING at least {least}"), long)
         }
     };
     Some(Finding::of(severity, short, long).with([cpu, rtt], next))

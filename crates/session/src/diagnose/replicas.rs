@@ -16,7 +16,7 @@ pub(super) static REPLICAS: [Threshold; 3] = [
         (
             "a replica is behind",
             Gauge::Replicas,
-            "INFO replication shows which; is its host, its disk or the network slow?",
+            "INFO replication names it; is its host, its disk or the network slow?",
         ),
     ),
     row(
@@ -45,7 +45,7 @@ pub(super) static REPLICAS: [Threshold; 3] = [
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let is_down = now.gauge(Gauge::LinkUp).is_some_and(|up| up == 0.0);
     let cause = "this replica has no link to its master";
-    let next = "INFO replication shows since when; the server's log has the reason";
+    let next = "INFO replication shows how long; the server's log has the reason";
     let down = is_down.then(|| Finding::of(Severity::Warning, cause, cause).with([], next));
     let finding = down.or_else(|| of(&REPLICAS, now, stands))?;
     let replica = match finding.long == REPLICAS[0].cause {

@@ -152,7 +152,7 @@ static REFUSED: [Threshold; 4] = [
         (
             "an accept queue on this machine is full: connections are refused",
             Gauge::AcceptQueue,
-            "ss -ltn shows which (Recv-Q above Send-Q); raise tcp-backlog and net.core.somaxconn",
+            "ss -ltn shows it (Recv-Q above Send-Q); raise tcp-backlog and net.core.somaxconn",
         ),
     ),
 ];

@@ -185,7 +185,7 @@ mod tests {
             ("clients", "'clients' is not a setting"),
             ("wheels 4", "'wheels 4' is not a setting"),
             ("clients 0", "clients must be between 1 and 18000, not 0"),
-            ("arrivals poisson", "the loop is closed"),
+            ("arrivals poisson", "in a closed loop, requests"),
             (
                 "backlog shed",
                 "backlog has no effect in a closed loop; set a rate too, such as 'rate 5k, backlog shed'",

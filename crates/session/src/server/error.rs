@@ -47,7 +47,7 @@ pub enum ServerError {
     Unfit(String),
     /// Another session has set this parameter and will restore it.
     #[error(
-        "{by}, has set {name} and will restore it; if that session was killed, run `redyno clean` to restore it"
+        "{by}, has set {name} and will restore it at its end; if that session was killed, `redyno clean` restores it"
     )]
     Taken {
         /// The name of the parameter.
@@ -93,7 +93,7 @@ pub enum ServerError {
     Missing(&'static str, &'static str),
     /// The key of a marker or of the list of runs has an unexpected type. So it belongs to another client.
     #[error(
-        "the key {key} on this server does not have the type that redyno gives it, so it belongs to another client; \
+        "the key {key} on this server has another type than redyno's key of this name, so another client made it; \
          redyno did not change this key, and cannot note this run on the server"
     )]
     ForeignKey {

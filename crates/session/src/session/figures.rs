@@ -141,9 +141,9 @@ macro_rules! figures {
 figures! {
     /// The number of the segment; 0 for a whole session.
     SEGMENT "segment" "no" Number |row| Some(row.segment.into());
-    /// The start of the interval or segment, in seconds of the session.
+    /// The start of the interval or segment, since the start of the session.
     START "start_s" "start" Clock |row| Some(row.start_s);
-    /// The end of the interval or segment, in seconds of the session.
+    /// The end of the interval or segment, since the start of the session.
     END "t_s" "end" Clock |row| Some(row.t_s);
     /// The length of the interval or segment.
     LENGTH "length_s" "length" Length |row| Some(row.length_s);
@@ -168,7 +168,7 @@ figures! {
     };
     /// Good replies.
     OPS "ops" "ops" Count |row| Some(row.ops as f64);
-    /// Good replies that arrived after the end of the load or segment; in closed loop, they do not count in rates.
+    /// Good replies that arrived after the end of the load or segment; in a closed loop, rates leave them out.
     DRAINED "drained" "drained" Count |row| Some(row.drained as f64);
     /// Good replies per second.
     OPS_PER_S "ops_per_s" "ops/s" Count |row| row.ops_per_s;
@@ -214,7 +214,7 @@ figures! {
     RESPONSE_P9999 "response_p9999_us" "resp p99.99" Latency |row| quantile(row.response, 0.9999);
     /// The longest response time.
     RESPONSE_MAX "response_max_us" "resp max" Latency |row| level(row.response, Level::Max);
-    /// The longest delay from the due time of a request to its sending.
+    /// The longest time from when a request was due until redyno sent it.
     SEND_LAG "send_lag_us" "send lag" Latency |row| {
         row.whole.filter(|_| row.is_open()).map(|whole| whole.behind_us as f64 * 1e3)
     };
@@ -240,9 +240,9 @@ figures! {
     HANDSHAKE_P50 "handshake_p50_us" "tls p50" Latency |row| stage(row, Level::P50, |opening| &opening.handshake);
     /// The p99 of the TLS handshakes.
     HANDSHAKE_P99 "handshake_p99_us" "tls p99" Latency |row| stage(row, Level::P99, |opening| &opening.handshake);
-    /// The p50 of the time from connection to the last reply to the greeting (HELLO, AUTH, SELECT).
+    /// The p50 of the greeting: from the connection to the last reply to HELLO, AUTH and SELECT.
     GREETING_P50 "greeting_p50_us" "greet p50" Latency |row| stage(row, Level::P50, |opening| &opening.greeting);
-    /// The p99 of the time from connection to the last reply to the greeting (HELLO, AUTH, SELECT).
+    /// The p99 of the greeting: from the connection to the last reply to HELLO, AUTH and SELECT.
     GREETING_P99 "greeting_p99_us" "greet p99" Latency |row| stage(row, Level::P99, |opening| &opening.greeting);
     /// Bytes read from the server.
     BYTES_IN "bytes_in" "in" Bytes |row| Some(row.bytes_in as f64);

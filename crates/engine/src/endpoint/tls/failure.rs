@@ -38,8 +38,8 @@ pub enum TlsFailure {
     },
     /// The certificate has no name.
     #[error(
-        "the server's certificate names no host (it has no subjectAltName); give the server one that does, or \
-         check the CA alone with --tls-ca-only"
+        "the server's certificate names no host (it has no subjectAltName); give the server a certificate with names, \
+         or check the CA alone with --tls-ca-only"
     )]
     NoName,
     /// The certificate has expired.
@@ -50,8 +50,8 @@ pub enum TlsFailure {
     NotYetValid,
     /// The certificate is not for a server, but for a CA or a client.
     #[error(
-        "the server's certificate is not one for a server ({0}); give the server its own certificate, signed by the CA, or \
-         trust any server with --insecure"
+        "the server's certificate is not a server certificate ({0}); give the server its own certificate, signed by the \
+         CA, or trust any server with --insecure"
     )]
     WrongPurpose(String),
     /// The certificate has X.509 version 1. With OpenSSL 3.0, the test script of Redis creates such certificates.
@@ -70,12 +70,12 @@ pub enum TlsFailure {
     ClientCertificateWanted,
     /// The server does not accept the client certificate or the handshake.
     #[error(
-        "the server refused the TLS handshake ({0}); does it require a client certificate (--cert and --key) that is \
-         valid and signed by a CA that it trusts?"
+        "the server refused the TLS handshake ({0}); it may require a valid client certificate (--cert and --key), \
+         signed by a CA that the server trusts"
     )]
     Refused(String),
     /// The server does not know the requested server name (SNI).
-    #[error("the server does not know the name that it was asked for; give another with --sni NAME")]
+    #[error("the server does not know the name that redyno asked for; give another name with --sni NAME")]
     UnknownName,
     /// The server and redyno have no TLS version or cipher in common.
     #[error(
@@ -144,7 +144,7 @@ fn certificate(cause: &CertificateError) -> TlsFailure {
             TlsFailure::WrongPurpose("its extendedKeyUsage lacks serverAuth".to_owned())
         }
         CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
-            TlsFailure::WrongPurpose("it is a CA's own".to_owned())
+            TlsFailure::WrongPurpose("it is the certificate of a CA".to_owned())
         }
         CertificateError::Other(other) if other.to_string().contains("UnsupportedCertVersion") => {
             TlsFailure::Version1

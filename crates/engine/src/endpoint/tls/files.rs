@@ -43,7 +43,7 @@ pub enum TlsError {
     },
     /// The file contains no certificate.
     #[error(
-        "{option} {path}: there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in it",
+        "{option} {path}: the file contains no certificate in PEM form (-----BEGIN CERTIFICATE-----)",
         path = .path.display()
     )]
     NoCertificate {
@@ -53,7 +53,7 @@ pub enum TlsError {
         path: PathBuf,
     },
     /// The PEM text is broken, or a certificate cannot be parsed.
-    #[error("{option} {path}: a certificate in it is broken: {cause}", path = .path.display())]
+    #[error("{option} {path}: a certificate in the file is broken: {cause}", path = .path.display())]
     BrokenCertificate {
         /// The option that named the file.
         option: &'static str,
@@ -85,7 +85,7 @@ pub enum TlsError {
         key = .0.key.display(), certificate = .0.certificate.display())]
     OtherKey(ClientCertificate),
     /// No CA is trusted by the system.
-    #[error("this system has no CA certificates{0}; name the server's own with --cacert FILE")]
+    #[error("this system has no CA certificates{0}; name the server's CA with --cacert FILE")]
     NoSystemRoots(String),
     /// No certificate can have this name.
     #[error("a certificate cannot have the name '{0}'; give the server's name with --sni NAME")]
@@ -95,7 +95,7 @@ pub enum TlsError {
     UnixSocket,
     /// The name in the certificate of a service's primary is unknown.
     #[error(
-        "the primary of a Sentinel service may change, so its certificate's name is unknown; give it with --sni"
+        "the primary of a Sentinel service may change, so its certificate's name is unknown; give this name with --sni"
     )]
     Sentinel,
     /// The TLS library returned another error.

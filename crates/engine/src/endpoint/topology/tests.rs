@@ -110,7 +110,7 @@ fn a_reply_that_is_not_a_topology_is_refused_in_one_line() {
         "*2\r\n*0\r\n".to_owned(),
     ];
     for reply in bad {
-        assert!(read(reply.as_bytes()).contains("is no topology: "), "{reply}");
+        assert!(read(reply.as_bytes()).contains("does not describe the cluster: "), "{reply}");
     }
 }
 

@@ -38,7 +38,7 @@ crate::named_values! {
 
 /// The error for a text that is not the name of an [`IoMethod`].
 #[derive(Debug, Error)]
-#[error("'{0}' is no way to read and write; give epoll, uring or auto")]
+#[error("'{0}' is not a method; give epoll, uring or auto")]
 pub struct ParseIoError(String);
 
 impl IoMethod {

@@ -269,7 +269,7 @@ mod tests {
         ] {
             let error = read(name, text.as_bytes(), &["id"]).unwrap_err();
             assert!(error.contains("a record has more than 16 MiB"), "{name}: {error}");
-            let opens = error.ends_with("; the quote that opens here is not closed before that");
+            let opens = error.ends_with("; the quote that opens here is not closed before that place");
             assert_eq!(opens, name == "f.csv", "{error}");
         }
     }

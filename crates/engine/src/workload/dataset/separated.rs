@@ -162,7 +162,10 @@ impl Separated {
     fn read_quoted(&mut self) -> Result<ColumnEnd, RecordError> {
         let opened = self.input.line;
         let fault = |error| {
-            RecordError::at(opened, format!("{error}; the quote that opens here is not closed before that"))
+            RecordError::at(
+                opened,
+                format!("{error}; the quote that opens here is not closed before that place"),
+            )
         };
         self.input.consume(1);
         loop {

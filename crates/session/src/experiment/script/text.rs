@@ -155,7 +155,7 @@ mod tests {
             ("\nat 5s wheels 4", "a.script:2: 'wheels 4' is not a setting; write for example clients 50, "),
             ("at 5s clients 4\nat 4s clients 5", "a.script:2: 4 s is earlier than line 1, at 5 s; "),
             ("at 5s clients 4\nat 6s end\nat 7s clients 5", "a.script:3: the script has ended at line 2"),
-            ("at 5s arrivals poisson", "a.script:1: the loop is closed"),
+            ("at 5s arrivals poisson", "a.script:1: in a closed loop"),
             ("at 5s clients 0", "a.script:1: clients must be between 1 and 18000, not 0"),
             ("from 1s to 5s clients 1..20k", "a.script:1: clients must be between 1 and 18000, not 20000"),
             ("from 1s to 5s config save 1..2", "a.script:1: config 'save' is not a parameter with numbers"),

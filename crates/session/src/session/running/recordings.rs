@@ -130,7 +130,8 @@ impl Recordings {
         for recording in self.exports.iter().chain(&self.current).chain(&self.ending) {
             let path = recording.path();
             if recording.lost() > 0 && !self.behind.contains(&path) {
-                let text = format!("{} accepts no data: some measurements will not be in it", path.display());
+                let text =
+                    format!("{} accepts no data: some measurements will be missing there", path.display());
                 notices.push(Notice::Warning(text));
                 self.behind.push(path);
             }
