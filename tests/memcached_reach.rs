@@ -41,7 +41,7 @@ fn one_without_meta_commands_is_told_to_be_too_old() {
     let uri = format!("memcached://127.0.0.1:{port}");
     for more in [&["--latency"][..], &["--headless", "--duration", "1"]] {
         let outcome = run(&[&["-u", &uri], more].concat()).expect_code(1);
-        assert!(outcome.err.contains("redyno measures memcached 1.6 and later"), "{}", outcome.err);
+        assert!(outcome.err.contains("redyno needs memcached 1.6 or later"), "{}", outcome.err);
     }
 }
 
