@@ -64,7 +64,7 @@ const COMMANDS: &[CommandRow] = &[
     ),
     row::<MemtierArgs>("memtier", "Measure as memtier_benchmark does: its options, its table and its JSON"),
     row::<YcsbArgs>("ycsb", "Load and run as YCSB does: its options, properties, key names and output"),
-    row::<AgentArgs>("agent", "Send a share of the load of a session that runs on another machine"),
+    row::<AgentArgs>("agent", "Send part of the load from this machine, for a session on another machine"),
     row::<DoctorArgs>(
         "doctor",
         "Watch a server for 30 s without load, and print one page about its problems",

@@ -83,7 +83,7 @@ enum OptionScope {
     Lines,
     /// The option has an effect in a session, and turns the load on.
     Experiment,
-    /// The option has an effect on the screen.
+    /// The option changes what the screen shows.
     Look,
     /// The option has an effect in modes that show results at intervals, such as `--latency-history` and the
     /// screen.

@@ -15,8 +15,8 @@ impl<T> RecentValues<T> {
         Self { length_s, kept: VecDeque::new() }
     }
 
-    /// Adds a value at the time `t_s`, and removes values that are too old. A value may be older than the
-    /// last one: the event of a stall has the time when the stall began.
+    /// Adds a value at the time `t_s`, and removes values that are too old. Values may arrive out of
+    /// order: redyno reports a stall after its end, with the time when the stall began.
     pub(super) fn push(&mut self, t_s: f64, value: T) {
         let at = self.kept.partition_point(|(then_s, _)| *then_s <= t_s);
         self.kept.insert(at, (t_s, value));

@@ -84,7 +84,7 @@ impl WatchedFigure {
         }
     }
 
-    /// Returns the report of a shift of this figure. `now_s` is the present, in seconds of the session.
+    /// Returns the report of a shift of this figure. `now_s` is the current time, in seconds since the session began.
     pub(super) fn report(&self, shift: &LevelShift, now_s: f64) -> ShiftReport {
         let (end_s, back_text, given_up) = match shift.end {
             None => (None, None, None),

@@ -37,7 +37,7 @@ enum RequestedColumn {
     All,
 }
 
-/// What a byte ends: only the column, or also the row.
+/// Whether a byte ends only the column, or also the row.
 #[derive(Debug, PartialEq, Eq)]
 enum ColumnEnd {
     Column,

@@ -11,7 +11,7 @@ const TIMES_THE_MEDIAN: u64 = 10;
 /// One stall, in one or more chart columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stall {
-    /// The chart column with the longest service time of the stall.
+    /// Of the chart columns during the stall, the one with the longest service time.
     pub column: usize,
     /// The longest service time, in nanoseconds.
     pub ns: u64,
