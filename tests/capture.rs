@@ -70,7 +70,7 @@ fn without_consent_or_a_new_file_nothing_is_asked_of_the_server() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("shop.log").display().to_string();
     let asked = run(&["capture", "-p", &port, "-o", &file]).expect_code(2);
-    assert!(asked.err.contains("MONITOR makes it format a copy of each"), "{}", asked.err);
+    assert!(asked.err.contains("MONITOR makes the server format a copy of each"), "{}", asked.err);
     assert!(asked.err.ends_with("Give --yes to go on.\n") && !fs::exists(&file).unwrap(), "{}", asked.err);
     fs::write(&file, "mine").unwrap();
     let there = run(&["capture", "-p", &port, "-o", &file, "--yes"]).expect_code(1);

@@ -81,7 +81,7 @@ const WRONG: [(&str, &str); 100] = [
     ("ab --to clients=5", "--to: 'clients=5' is not a setting"),
     ("ab --from rate --to pipeline", "--from: 'rate' is not a setting"),
     ("ab --to preset", "--to: there is no preset ''"),
-    ("ab --to pipeline --no-load", "--no-load contradicts ab"),
+    ("ab --to pipeline --no-load", "ab generates load"),
     ("ab --to pipeline --part 0", "it must be a number of seconds above 0"),
     (
         "versus redis://a redis://b --part 84",
@@ -89,7 +89,7 @@ const WRONG: [(&str, &str); 100] = [
     ),
     ("versus redis://a", "required arguments were not provided: <URI>"),
     ("versus redis://a localhost:1", "B: "),
-    ("versus redis://a redis://b --no-load", "--no-load contradicts versus"),
+    ("versus redis://a redis://b --no-load", "versus generates load"),
     ("versus redis://a redis://b --cacert x", "A: --cacert needs TLS"),
     ("series", "required arguments were not provided: <NAME|FILE>"),
     ("series nonsense", "there is no series 'nonsense'; give one of redis-io, "),

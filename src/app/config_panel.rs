@@ -29,7 +29,7 @@ impl Model {
                 let address = self.timeline().address_of(node as u16);
                 let is_plain = self.timeline().session().is_none_or(|session| session.target.tls.is_none());
                 let scheme = if is_plain { "redis" } else { "rediss" };
-                Err(format!("parameters are set on the first node only: run `redyno {scheme}://{address}`"))
+                Err(format!("this sets parameters of the first node only; run `redyno {scheme}://{address}`"))
             }
         }
     }
@@ -245,7 +245,7 @@ mod tests {
         model.push(&Record::Session(SessionStart { nodes: vec![at("b:2")], ..SessionStart::now(at("a:1")) }));
         report(&mut model, "allkeys-lru");
         model.node = 1;
-        let why = "parameters are set on the first node only: run `redyno redis://b:2`";
+        let why = "this sets parameters of the first node only; run `redyno redis://b:2`";
         for keys in [">", "\n", "T"] {
             assert_eq!(press(&mut model, keys), [], "{keys:?}");
             assert_eq!(model.mode, InputMode::Screen, "{keys:?}");

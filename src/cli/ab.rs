@@ -77,7 +77,7 @@ pub struct AbArgs {
 impl Arguments for AbArgs {
     fn plan(mut self: Box<Self>, given: Invocation) -> PlanResult {
         if self.load.no_load {
-            return Err(UsageError::of("--no-load contradicts ab, which generates load; leave it out").into());
+            return Err(UsageError::of("ab generates load; leave --no-load out").into());
         }
         self.load.load = true;
         self.load.choose()?;

@@ -21,8 +21,8 @@ use crate::{
 fn formats() -> String {
     let lines = Format::ALL.map(|format| format!("  {:12} {}", format.name, format.about));
     format!(
-        "Formats:\n{}\n\n--export FORMAT:FILE writes the same during a session.\n\nExamples:\n  redyno export \
-         tuning.jsonl --format csv --rows segments\n  redyno export tuning.jsonl --format hlog -o tuning.hlog",
+        "Formats:\n{}\n\nIn a session, --export FORMAT:FILE writes the same formats.\n\nExamples:\n  redyno \
+         export tuning.jsonl --format csv --rows segments\n  redyno export tuning.jsonl --format hlog -o tuning.hlog",
         lines.join("\n")
     )
 }

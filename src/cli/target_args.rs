@@ -333,7 +333,7 @@ mod tests {
             ("-s unix:///s", "-s takes the path of a Unix socket; give the URI with -u"),
             (
                 "--insecure",
-                "--insecure needs TLS, which is off; add --tls, use rediss:// in the URI, or leave it out",
+                "--insecure needs TLS, which is off; add --tls, use rediss:// in the URI, or leave the option out",
             ),
         ] {
             assert_eq!(target(line, None), Err(UsageError::of(expected)), "{line}");

@@ -65,7 +65,7 @@ impl TlsArgs {
     pub fn tls(&self, by_uri: bool, address: &Address) -> Result<Option<Tls>, UsageError> {
         if !self.tls && !by_uri {
             let needs_tls = |option: &str| {
-                let next = "add --tls, use rediss:// in the URI, or leave it out";
+                let next = "add --tls, use rediss:// in the URI, or leave the option out";
                 Err(UsageError::of(format!("{option} needs TLS, which is off; {next}")))
             };
             // The first option with a value, else the first flag.
@@ -136,7 +136,7 @@ mod tests {
         let refused = tls(&insecure, false).unwrap_err().to_string();
         assert_eq!(
             refused,
-            "--insecure needs TLS, which is off; add --tls, use rediss:// in the URI, or leave it out"
+            "--insecure needs TLS, which is off; add --tls, use rediss:// in the URI, or leave the option out"
         );
     }
 }

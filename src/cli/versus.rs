@@ -104,7 +104,7 @@ impl Arguments for VersusArgs {
             );
         }
         if self.load.no_load {
-            let text = "--no-load contradicts versus, which generates load; leave it out";
+            let text = "versus generates load; leave --no-load out";
             return Err(UsageError::of(text).into());
         }
         self.load.choose()?;

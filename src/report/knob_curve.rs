@@ -100,6 +100,6 @@ fn words(account: &NodeReport, curve: &Curve) -> String {
     let limited = curve.points.iter().filter(|point| point.our_limit().is_some()).count() as u64;
     let limited = (limited > 0)
         .then(|| format!("At {} redyno itself was the limit.", units::count_with_noun(limited, "value")));
-    let whole = is_found.then(|| "A point is a whole segment.".to_owned());
+    let whole = is_found.then(|| "A point shows a whole segment.".to_owned());
     found.chain([best, knee, limited, whole].into_iter().flatten()).collect::<Vec<_>>().join(" ")
 }

@@ -109,8 +109,8 @@ impl CaptureRun {
     fn may_begin(&self, ops_per_s: u64, has_terminal: bool) -> Result<bool, Failure> {
         let address = &self.target.address;
         let cost = format!(
-            "{address} runs {} commands a second; MONITOR makes it format a copy of each command for {} s, which \
-             may cost a busy server half its throughput",
+            "{address} runs {} commands a second; for {} s, MONITOR makes the server format a copy of each command; a \
+             busy server may lose half its throughput",
             grouped(ops_per_s),
             self.duration.as_secs_f64()
         );

@@ -43,8 +43,8 @@ const TARGET: [&str; 12] = [
 ];
 /// Options without a value.
 const FLAGS: [&str; 5] = ["ascii", "no-mouse", "tls", "tls-ca-only", "insecure"];
-const IN_CLEAR: &str = "a password in clear is refused: name a command that prints it (password-command), \
-                        or leave it out and give --askpass, or REDISCLI_AUTH in the environment";
+const IN_CLEAR: &str = "the config file must contain no password: name a command that prints the password \
+                        (password-command), or use --askpass or the environment variable REDISCLI_AUTH";
 
 /// The options in a table of the file, parsed like options of the command line.
 #[derive(Debug, Default, Parser)]
@@ -388,7 +388,10 @@ mod tests {
             "[targets.a]\naddress = \"redis://ann:hunter2@h\"",
         ] {
             let refused = read(text).unwrap_err();
-            assert!(refused.contains("a password in clear is refused: name a command"), "{refused}");
+            assert!(
+                refused.contains("the config file must contain no password: name a command"),
+                "{refused}"
+            );
             assert!(!refused.contains("hunter2"), "{refused}");
         }
         let refused = read("[targets.a]\npassword = hunter2").unwrap_err();

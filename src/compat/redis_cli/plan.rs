@@ -245,11 +245,11 @@ pub struct OneshotArgs {
     /// Find the most used keys; needs an LFU eviction policy
     #[arg(long, group = "mode")]
     pub hotkeys: bool,
-    /// Number of elements of a collection that --memkeys samples; 0 means all, which may block the server for
-    /// seconds
+    /// Number of elements of a collection that --memkeys samples; 0 samples all elements and may block the
+    /// server for seconds
     #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     pub memkeys_samples: Option<u64>,
-    /// Number of elements of a collection that --keystats samples; 0 means all
+    /// Number of elements of a collection that --keystats samples; 0 samples all elements
     #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     pub keystats_samples: Option<u64>,
     /// Begin --keystats at this cursor, which an interrupted --keystats prints
@@ -258,9 +258,9 @@ pub struct OneshotArgs {
     /// Number of biggest keys that --keystats shows [default: 10]
     #[arg(long, value_name = "N", value_parser = whole_number::<usize>(0..=u64::MAX))]
     pub top: Option<usize>,
-    /// Number of seconds that each printed line covers, and each line in the screen's list of PING results
-    /// [default on the screen: 15]. With --bigkeys and similar modes: the pause in seconds after each 100
-    /// SCANs [default with these modes: redyno pauses for 98 % of the time]
+    /// Seconds in each printed line, or in each line of the screen's list of PING results [default on the
+    /// screen: 15]. With --bigkeys and similar modes: seconds to pause after each 100 SCANs [default with
+    /// these modes: redyno pauses for 98 % of the time]
     #[arg(short = 'i', value_name = "SECONDS", value_parser = parse_seconds)]
     pub interval: Option<Duration>,
     /// Separate figures by spaces

@@ -15,7 +15,7 @@ pub(super) fn is_message(command: &str) -> bool {
 pub fn foreign_keys_line<'a>(commands: impl Iterator<Item = &'a String>) -> Option<String> {
     let commands: Vec<_> = commands.filter(|command| !is_message(command)).cloned().collect();
     let line = |commands| {
-        format!("keys that are not the run's stay; {} may have written such keys", some_of(commands))
+        format!("redyno removes only keys of this run; {} may have written other keys", some_of(commands))
     };
     (!commands.is_empty()).then(|| line(commands))
 }
@@ -38,7 +38,7 @@ mod tests {
             foreign_keys_line(commands.iter())
         };
         assert_eq!(line(&["PUBLISH news"]), None);
-        let expected = "keys that are not the run's stay; INCR a and SET b may have written such keys";
+        let expected = "redyno removes only keys of this run; INCR a and SET b may have written other keys";
         assert_eq!(line(&["INCR a", "PUBLISH news", "SET b"]).as_deref(), Some(expected));
     }
 }

@@ -273,8 +273,8 @@ async fn unfit(wire: &RedisSender, info: &Info<'_>) -> Result<Option<String>, Se
     let cluster = Info::parse(&text);
     let broken = |state: &str| {
         format!(
-            "is a node of a cluster that serves no keys now (cluster_state {state}, {} of 16 384 slots assigned); \
-             assign all slots, as `redis-cli --cluster create` and `--cluster fix` do",
+            "is a node, and its cluster serves no keys now (cluster_state {state}, {} of 16 384 slots assigned); assign \
+             all slots, as `redis-cli --cluster create` and `--cluster fix` do",
             units::grouped(cluster.number("cluster_slots_assigned").unwrap_or(0))
         )
     };
