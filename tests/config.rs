@@ -70,8 +70,14 @@ fn a_target_is_named_wherever_one_can_be_given_and_options_win_over_it() {
     for name in [&["@prod"][..], &["-u", "@prod"], &["--uri=@prod"], &["--target", "prod"]] {
         let session =
             place.run(&[name, &["--headless", "--duration", "1", "--json"]].concat()).expect_code(0);
-        assert!(session.out.contains(&format!("127.0.0.1:{}", server.port())), "{session:?}");
+        let named = format!(r#""address":"127.0.0.1:{}","name":"prod""#, server.port());
+        assert!(session.out.contains(&named), "{session:?}");
     }
+    let attached = place.run(&["@prod", "--headless", "--duration", "1"]).expect_code(0).out;
+    assert_eq!(attached.matches(&format!("@prod (127.0.0.1:{})", server.port())).count(), 2, "{attached}");
+    let replaced =
+        place.run(&["@prod", "-h", "localhost", "--headless", "--duration", "1"]).expect_code(0).out;
+    assert!(!replaced.contains("@prod"), "{replaced}");
     let nothing = |args: &[&str]| place.run(args).expect_code(0).out;
     assert!(nothing(&["clean", "@prod"]).contains(" db 3: nothing to undo"));
     assert!(nothing(&["clean", "--db", "2", "@prod"]).contains(" db 2: nothing to undo"));

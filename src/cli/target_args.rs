@@ -82,8 +82,11 @@ impl TargetArgs {
     /// Returns whether the options name a server. If the options name no server, the program may choose a server
     /// without TLS.
     pub fn is_given(&self) -> bool {
-        let by_address = self.host.is_some() || self.port.is_some() || self.socket.is_some();
-        by_address || self.uri.is_some() || self.named.is_some() || self.tls.tls
+        self.has_address() || self.uri.is_some() || self.named.is_some() || self.tls.tls
+    }
+
+    fn has_address(&self) -> bool {
+        self.host.is_some() || self.port.is_some() || self.socket.is_some()
     }
 
     /// Returns whether an option, the URI or the config file requests TLS.
@@ -174,6 +177,8 @@ impl TargetArgs {
             })?;
         }
         target.tls = self.tls.tls(tls, &target.address)?;
+        // With another address, it is not the server that has this name.
+        target.name = self.named.clone().filter(|_| !self.has_address());
         Ok(target)
     }
 

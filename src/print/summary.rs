@@ -85,7 +85,7 @@ fn head(timeline: &Timeline) -> String {
     let mut text = String::new();
     if let Some(session) = timeline.session() {
         let server = &session.target;
-        let name = [server.address.as_str(), server.server.as_str()];
+        let name = [server.named_address(), server.server.clone()];
         text += &name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
         text += "  ";
     }

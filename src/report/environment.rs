@@ -28,7 +28,7 @@ fn sides(account: &NodeReport) -> ReportTable {
         add("machine", host.name.clone());
         add("machine: system", host.system.clone());
         add("machine: cores", host.cores.to_string());
-        add("target", target.address.clone());
+        add("target", target.named_address());
         add(
             "server",
             if target.built_in { "redyno's built-in server".to_owned() } else { target.server.clone() },

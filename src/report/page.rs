@@ -141,7 +141,8 @@ pub(super) fn line(account: &NodeReport) -> String {
     let target = &session.target;
     let started =
         session.wall_clock().map_or_else(|| session.started.clone(), |clock| clock.date(session.from_s));
-    let parts = [&target.address, &target.server, &target.role, &started];
+    let address = target.named_address();
+    let parts = [&address, &target.server, &target.role, &started];
     let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).map(String::as_str).collect();
     format!("{}, {length} long, by {}", parts.join(", "), session.tool)
 }

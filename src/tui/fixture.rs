@@ -52,6 +52,7 @@ impl GeneratedSession {
     pub fn new(knobs: Knobs) -> (Self, Vec<Record>) {
         let target = ServerIdentity {
             address: "127.0.0.1:6379".to_owned(),
+            name: None,
             server: "redis 7.0.15".to_owned(),
             mode: "standalone".to_owned(),
             role: "master".to_owned(),

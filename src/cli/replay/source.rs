@@ -35,7 +35,7 @@ const POLL_TIME_LIMIT: Duration = Duration::from_millis(25);
 /// A message from the reader.
 enum ReaderMessage {
     /// A record, and the share of the file that has been read.
-    Record(Record, f64),
+    Record(Arc<Record>, f64),
     /// The reason why reading failed.
     Broken(ReadError),
     /// The whole file has been read once.
@@ -82,7 +82,7 @@ impl ReplaySource {
         while let Some(left) = POLL_TIME_LIMIT.checked_sub(begun.elapsed()).filter(|_| !self.is_read) {
             match self.read.recv_timeout(left) {
                 Ok(ReaderMessage::Record(record, so_far)) => {
-                    deliveries.push(Delivery::Record(Arc::new(record)));
+                    deliveries.push(Delivery::Record(record));
                     share = Some(so_far);
                 }
                 Ok(ReaderMessage::Broken(error)) => {
@@ -110,7 +110,7 @@ fn read_all(
 ) -> Option<()> {
     while let Some(read) = reader.next_record().transpose() {
         match read {
-            Ok(record) => sender.send(ReaderMessage::Record(record, reader.share())).ok()?,
+            Ok(record) => sender.send(ReaderMessage::Record(Arc::new(record), reader.share())).ok()?,
             Err(error) => {
                 sender.send(ReaderMessage::Broken(error)).ok()?;
                 break;

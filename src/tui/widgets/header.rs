@@ -19,6 +19,12 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let address =
         |parts: &[(String, Ink)]| parts[..2].iter().map(|(text, _)| text.chars().count()).sum::<usize>();
     let right = right_side(model, reading, paint.glyphs(), area.width);
+    let has_room = address(&parts) + 2 + length(&right) <= area.width.into();
+    if let Some(name) =
+        reading.session().and_then(|session| session.target.name.as_ref()).filter(|_| !has_room)
+    {
+        parts[1].0 = format!("@{name}");
+    }
     if area.width < 60 || address(&parts) + 2 + length(&right) > area.width.into() {
         // The target's address is more important than the program's own name.
         parts[0].0 = " ".to_owned();
@@ -80,7 +86,7 @@ fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     };
     let target = &session.target;
     let address = if target.built_in { "built-in server, " } else { "" };
-    parts.push((format!("{address}{}", target.address), Ink::Strong));
+    parts.push((format!("{address}{}", target.named_address()), Ink::Strong));
     match target.tls {
         Encryption::None => {}
         Encryption::Verified => parts.push(("  TLS".to_owned(), Ink::Text)),
@@ -242,6 +248,12 @@ fn tabs(model: &Model, width: u16) -> Vec<(Screen, String, Ink)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        app::{Msg, update},
+        knobs::Knobs,
+        session::{Delivery, Record, Segment, ServerIdentity, SessionStart, TimelineOptions},
+        tui::theme::{Colours, GlyphSet, Theme},
+    };
 
     #[test]
     fn the_least_important_part_is_left_out_first_and_the_clock_stays() {
@@ -265,17 +277,9 @@ mod tests {
         assert_eq!(fitting(10), "  00:04:12");
     }
 
-    #[test]
-    fn the_address_is_more_important_than_the_segment_and_the_clock() {
-        use crate::{
-            app::{Msg, update},
-            knobs::Knobs,
-            session::{Delivery, Record, Segment, ServerIdentity, SessionStart, TimelineOptions},
-            tui::theme::{Colours, GlyphSet, Theme},
-        };
+    /// Returns the header of a session with this target.
+    fn header(target: ServerIdentity, width: u16) -> String {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
-        let address = "my-cache.abc123.euw1.cache.example.com:6379".to_owned();
-        let target = ServerIdentity { address: address.clone(), ..ServerIdentity::default() };
         let begun = [
             Record::Session(SessionStart::now(target)),
             Record::Segment(Segment::new(0.0, 1, Knobs::default())),
@@ -283,15 +287,34 @@ mod tests {
         for record in begun {
             update(&mut model, Msg::Delivery(Delivery::Record(std::sync::Arc::new(record))));
         }
-        let line = |width| {
-            let mut buffer = ratatui::buffer::Buffer::empty(Rect::new(0, 0, width, 1));
-            let area = buffer.area;
-            let mut paint = Paint::new(&mut buffer, Theme::new(Colours::Mono, GlyphSet::Ascii));
-            draw(&mut paint, area, &model, &model.shown());
-            (0..width).map(|x| buffer[(x, 0)].symbol()).collect::<String>()
-        };
+        let mut buffer = ratatui::buffer::Buffer::empty(Rect::new(0, 0, width, 1));
+        let area = buffer.area;
+        let mut paint = Paint::new(&mut buffer, Theme::new(Colours::Mono, GlyphSet::Ascii));
+        draw(&mut paint, area, &model, &model.shown());
+        (0..width).map(|x| buffer[(x, 0)].symbol()).collect()
+    }
+
+    #[test]
+    fn the_address_is_more_important_than_the_segment_and_the_clock() {
+        let address = "my-cache.abc123.euw1.cache.example.com:6379".to_owned();
+        let target = ServerIdentity { address: address.clone(), ..ServerIdentity::default() };
+        let line = |width| header(target.clone(), width);
         assert!(line(160).contains(&address) && line(160).contains("segment 1"), "{}", line(160));
         assert!(line(75).contains(&address) && !line(75).contains("segment 1"), "{}", line(75));
+    }
+
+    #[test]
+    fn a_named_target_has_its_name_and_only_its_name_in_a_narrow_header() {
+        let line = |width| {
+            let target = ServerIdentity {
+                address: "10.0.0.5:6379".to_owned(),
+                name: Some("prod".to_owned()),
+                ..ServerIdentity::default()
+            };
+            header(target, width)
+        };
+        assert!(line(160).contains(" @prod (10.0.0.5:6379) "), "{}", line(160));
+        assert!(line(40).contains(" @prod ") && !line(40).contains("10.0.0.5"), "{}", line(40));
     }
 
     #[test]

@@ -22,6 +22,8 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 /// The server to measure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Target {
+    /// The name of the target in the config file; `None` if the target has no name.
+    pub name: Option<String>,
     /// The address on which the server listens.
     pub address: Address,
     /// The credentials for the server.
@@ -46,7 +48,7 @@ impl Target {
     /// Fails if TLS cannot be used for that address.
     pub fn at(&self, address: Address) -> Result<Self, TlsError> {
         let tls = self.tls.as_ref().map(|tls| tls.at(&address)).transpose()?;
-        Ok(Self { address, tls, ..self.clone() })
+        Ok(Self { name: None, address, tls, ..self.clone() })
     }
 
     /// Begins to look up the addresses of the target. The target's resolver looks up host names, and Sentinels name the

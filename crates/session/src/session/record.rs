@@ -209,6 +209,9 @@ pub struct LoadedServer {
 pub struct ServerIdentity {
     /// The address of the server, without credentials.
     pub address: String,
+    /// The name of the target in the config file of the recording host; `None` if the target has no name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The server's name and version, such as `redis 7.0.15`; empty if the server could not be reached yet.
     pub server: String,
     /// The server's mode: `standalone`, `cluster` or `sentinel`; empty if the server could not be reached yet.

@@ -3,6 +3,14 @@
 use super::{Event, Host, Record, SCHEMA, ServerIdentity, SessionStart};
 use crate::{clock::utc_offset_s, events::EventKind, load::IoChoice};
 
+impl ServerIdentity {
+    /// Returns the address, with the name of the target if there is one: `@prod (10.0.0.5:6379)`.
+    pub fn named_address(&self) -> String {
+        let Self { address, name, .. } = self;
+        name.as_ref().map_or_else(|| address.clone(), |name| format!("@{name} ({address})"))
+    }
+}
+
 impl SessionStart {
     /// Returns the first record of a session that begins now, on this machine, with `target`.
     pub fn now(target: ServerIdentity) -> Self {

@@ -274,6 +274,7 @@ fn engage(
 fn identity(TargetSettings { plan, heard, .. }: &TargetSettings, is_own: bool) -> ServerIdentity {
     let mut identity = ServerIdentity {
         address: plan.target.address.to_string(),
+        name: plan.target.name.clone(),
         built_in: is_own,
         tls: match &plan.target.tls {
             None => Encryption::None,
