@@ -226,6 +226,7 @@ fn what_fails_is_said_in_the_words_of_redis_benchmark() {
     for (words, expected) in [
         (vec!["-p", &port, "-q", "lpush", "x"], wrong),
         (vec!["-p", &port, "--dbnum", "99", "-q"], "Error from server: ERR DB index is out of range\n"),
+        (vec!["-p", &port, "--dbnum", "-1", "-q"], "Error from server: ERR DB index is out of range\n"),
         (vec!["-p", &nobody], &refused),
         (vec!["-p", "65536"], "Invalid server port.\n"),
     ] {

@@ -118,8 +118,8 @@ impl ServerOptions {
         let tls = self.is_tls.then(|| Tls::new(settings, &address)).transpose()?;
         let password = self.password.clone().map(Password::new);
         let credentials = password.map(|password| Credentials { user: self.user.clone(), password });
-        // The server will refuse an impossible database number.
-        let db = u32::try_from(self.db).unwrap_or(u32::MAX);
+        // The server refuses the highest number with the same words as an impossible number.
+        let db = u32::try_from(self.db).unwrap_or(i32::MAX as u32);
         let resolver = self.is_ipv6.map(Resolver::of_family).unwrap_or_default();
         Ok(Target { address, credentials, db, dialect, tls, resolver, ..Target::default() })
     }
