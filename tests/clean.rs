@@ -281,10 +281,7 @@ fn a_key_of_another_type_at_the_name_of_the_list_or_a_marker_is_somebodys() {
         let ledger = Ledger::found(Marker::new(RUN.parse().unwrap(), Owner::default()));
         ledger.add_keys(KeySpan::from_iter([(String::new(), 0..10)]), false);
         let refused = control.mark(&ledger).wait(LIMIT).unwrap().unwrap_err();
-        assert!(
-            refused.to_string().contains("redyno:runs on this server does not have the type"),
-            "{refused}"
-        );
+        assert!(refused.to_string().contains("redyno:runs on this server has another type"), "{refused}");
         assert_eq!((server.cli(&["GET", "redyno:runs"]), dbsize(&server)), ("mine".to_owned(), 1));
         let port = server.port_text();
         let (result, _) = run_clean(&["-p", &port]);
