@@ -63,6 +63,9 @@ pub struct ChartContext<'a> {
     pub baseline: Option<(u32, f64)>,
     /// The cursor of a frozen view, in seconds of the session.
     pub cursor_s: Option<f64>,
+    /// The time that names the moment shown, in seconds of the session.
+    pub named_s: f64,
+    pub(super) known_s: f64,
     /// The latencies in each column: response or service times of the load, or round trip times of the pings.
     pub latency: Vec<Option<Quantiles>>,
     /// The distribution of the latencies in each column.
@@ -113,7 +116,7 @@ impl<'a> ChartContext<'a> {
         let baseline = baseline.map(|segment| (segment.start.segment, segment.total.ops_per_s));
         let load = window.load();
         let segments = reading.known_segments();
-        let throughput_axis = model.charts.throughput_axis(&load, &axis, segments, model.cursor_s());
+        let throughput_axis = model.charts.throughput_axis(&load, &axis, segments, model.figures_s());
         let mut lanes = Self {
             reading,
             columns,
@@ -129,6 +132,8 @@ impl<'a> ChartContext<'a> {
             ends_s: model.ends_s(),
             subject,
             cursor_s: model.cursor_s(),
+            named_s: model.named_s(),
+            known_s: model.known_s(),
             latency,
             heat,
             levels,
@@ -210,7 +215,7 @@ impl<'a> ChartContext<'a> {
 
     /// Returns the column of the cursor; `None` in a live view or if the axis does not contain the cursor.
     pub fn cursor(&self) -> Option<u16> {
-        self.cursor_s.and_then(|cursor_s| self.axis.column_ending(cursor_s))
+        self.column(self.cursor_s?)
     }
 
     /// Returns the measurement whose latencies the chart shows.
@@ -280,7 +285,7 @@ impl<'a> ChartContext<'a> {
     /// Returns the name of the first column of figures: `now`, or in a frozen view the time at the cursor.
     pub fn now(&self) -> String {
         match self.cursor_s {
-            Some(_) => self.reading.timeline.time_text(self.reading.now_s()),
+            Some(_) => self.reading.timeline.time_text(self.named_s),
             None => "now".to_owned(),
         }
     }

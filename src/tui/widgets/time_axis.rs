@@ -194,8 +194,12 @@ fn room(row: &EventRow, column: usize, word: &str) -> Option<usize> {
 const EVENT_LINE_GAP: u16 = 5;
 
 impl ChartContext<'_> {
-    /// Returns the events in the period shown, with their columns. At the border of two columns, an event belongs to
-    /// the earlier column, and the beginning of a segment to the later column.
+    /// Returns the column that contains the moment `t_s`.
+    pub(super) fn column(&self, t_s: f64) -> Option<u16> {
+        self.axis.column_at(t_s, self.known_s)
+    }
+
+    /// Returns the events in the period shown, with their columns.
     pub(super) fn occurred(&self) -> Vec<(u16, Occurrence)> {
         let axis = self.axis;
         let known_s = self.reading.known_s();
@@ -209,10 +213,10 @@ impl ChartContext<'_> {
             };
             let words = self.reading.words();
             let occurrence = |column| (column, Occurrence::episode(&episode).worded(words));
-            occurred.extend(axis.column_ending(begins_s).map(occurrence));
+            occurred.extend(self.column(begins_s).map(occurrence));
         }
         for mark in self.window.marks().filter(|mark| mark.t_s <= known_s) {
-            occurred.extend(axis.column_ending(mark.t_s).map(|column| (column, Occurrence::mark(mark))));
+            occurred.extend(self.column(mark.t_s).map(|column| (column, Occurrence::mark(mark))));
         }
         occurred.extend(Occurrence::segments(self.reading, &axis));
         for stall in self.window.stalls(self.levels(Measure::Service)) {
