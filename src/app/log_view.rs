@@ -47,7 +47,9 @@ impl Model {
         for line in folded(self.track().timeline.events().filter(|event| event.t_s <= until_s)) {
             let event = line.last.event;
             let known = match &event.what {
-                EventKind::FirstError { error, .. } => unseen.iter().position(|(kind, _)| kind == error),
+                EventKind::FirstError { error, .. } => {
+                    unseen.iter().position(|(kind, of)| kind == error && of.ping.is_none())
+                }
                 _ => None,
             };
             lines.push(match known {
@@ -172,7 +174,8 @@ fn error_line<'a>(t_s: f64, (kind, error): (&'a str, &ErrorCount)) -> LogLine<'a
     let last = units::elapsed(error.last_s * 1_000_000_000);
     let count = units::count(error.count as f64);
     let first = error.first.as_deref().unwrap_or("no message");
-    LogLine::new(t_s, LogKind::Error, kind, format!("×{count}, last {last}: {first}"))
+    let of = error.ping.map_or_else(String::new, |ping| format!(" of {ping}"));
+    LogLine::new(t_s, LogKind::Error, kind, format!("×{count}{of}, last {last}: {first}"))
 }
 
 #[cfg(test)]

@@ -341,11 +341,12 @@ impl<'a> Reading<'a> {
         self.exact.pings.newest_first().filter(move |window| window.start_s < t_s)
     }
 
-    /// Returns the number of errors in the last second and in the last 60 s.
+    /// Returns the number of failed requests in the last second and in the last 60 s.
     pub fn errors_recent(&self) -> [u64; 2] {
+        let cells = self.recent_cells();
         [NOW_S, MINUTE_S].map(|length_s| {
-            let cells = self.recent_cells().error_cells.between(self.t_s - length_s, self.t_s);
-            cells.map(|cell| cell.value.total()).sum()
+            let window = Window::single(cells, self.t_s - length_s, self.t_s);
+            window.placed(&cells.error_cells).map(|(_, cell)| cell.value.of_requests()).sum()
         })
     }
 
@@ -357,7 +358,7 @@ impl<'a> Reading<'a> {
         }
         let mut log = ErrorLog::default();
         for cell in self.timeline.error_cells.between(0.0, self.t_s) {
-            cell.value.0.iter().for_each(|(aside, errors)| log.count(cell.to_s, errors, *aside));
+            cell.value.0.iter().for_each(|(source, errors)| log.count(cell.to_s, errors, *source));
         }
         Cow::Owned(log.with_first_messages_of(all))
     }
