@@ -101,8 +101,9 @@ pub fn news(paint: &mut Paint, area: Rect, lanes: &ChartContext) {
     let reading = lanes.reading;
     // An event that only counts further slow log entries is skipped: the event before it is more useful.
     let says = |event: &&Event| !matches!(event.what, EventKind::MoreSlowCommands { .. });
-    let event =
-        reading.events().rev().find(says).map(|event| Occurrence::event(event).worded(reading.words()));
+    // The event of a level shift has the time of the change, and may be reported after later events.
+    let event = reading.events().filter(says).max_by(|a, b| a.t_s.total_cmp(&b.t_s));
+    let event = event.map(|event| Occurrence::event(event).worded(reading.words()));
     let mark = reading.marks().next_back().map(Occurrence::mark);
     let last = event.into_iter().chain(mark).max_by(|a, b| a.t_s.total_cmp(&b.t_s));
     let heading = (" last   ", Ink::Strong);
