@@ -316,17 +316,19 @@ pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], 
     }
 }
 
-/// Adds the waiting times of requests without a reply to the load's latencies. In columns for which `counts_lag` is
-/// true, also adds the waiting times of requests that are due but not sent yet.
+/// Adds the waiting times of requests without a reply to the load's latencies, beside replies only in the newest column:
+/// a lost request has no latency. Where `counts_lag` is true, adds also those of requests that are due but not sent.
 pub fn waits_of_load(
     latency: &mut [Option<Quantiles>],
     load: &[Option<LoadCell>],
     counts_lag: impl Fn(u16) -> bool,
 ) {
+    let newest = load.iter().rposition(Option::is_some).map(|n| n as u16);
     for ((n, latency), load) in (0..).zip(latency).zip(load) {
         let Some(load) = load else { continue };
         let longest_ns = latency.and_then(|latency| latency.get(Level::Max));
-        match (latency, load.wait_beyond(longest_ns)) {
+        let is_shown = longest_ns.is_none() || newest == Some(n);
+        match (latency, load.wait_beyond(longest_ns).filter(|_| is_shown)) {
             (_, None) => {}
             (Some(latency), Some(wait_ns)) if longest_ns.is_some() => latency.lift_max(wait_ns),
             (latency, Some(wait_ns)) => {
