@@ -84,6 +84,7 @@ pub(super) fn session_plan(
         words,
         outputs: outputs(session)?,
         company: OtherServers::TargetOnly,
+        is_page: false,
         fleet: None,
         names: Vec::new(),
     })

@@ -91,7 +91,7 @@ impl Arguments for YcsbArgs {
         session.follow(&suggested);
         let requests = session.requests;
         let mut plan = session_plan(&target, &load, &session)?;
-        plan.is_named = true;
+        (plan.is_named, plan.is_page) = (true, true);
         plan.commission.keys = KeyOwner::Users { asks_always: false };
         plan.company =
             if is_cluster == Some(true) { OtherServers::Cluster } else { OtherServers::TargetOnly };

@@ -16,6 +16,7 @@ impl SessionRun {
     /// Creates the run of `redyno doctor`: a session without load. It prints one page of this form or,
     /// without a form, one JSON object. At a terminal, it also prints how long the run will take.
     pub fn of_doctor(mut plan: SessionPlan, page: Option<ReportForm>) -> Self {
+        plan.is_page = true;
         let commission = &mut plan.commission;
         let length = commission.plan.length.filter(|_| StreamText::stderr().is_terminal);
         commission.notices.extend(length.map(|length| {

@@ -53,7 +53,7 @@ pub(super) fn check_before(bounds: &[LatencyBound]) {
     // Without a thread for the check, the session itself reports the reason.
     let Ok(late) = wake_delays(BEFORE) else { return };
     for why in bounds.iter().filter_map(|bound| obstacle(&late, bound)) {
-        warn(&format!("{why}; if the limit is exceeded, the exit code is 4"));
+        warn(&format!("{why}; if the limit is exceeded, the exit code may be 4"));
     }
 }
 

@@ -233,7 +233,8 @@ impl SessionPlan {
                 listed(&self.names[1..]),
                 self.names[0]
             );
-            commission.notices.extend((!commission.is_attended).then_some(Notice::Info(text)));
+            let is_shown = !commission.is_attended && !self.is_page;
+            commission.notices.extend(is_shown.then_some(Notice::Info(text)));
         }
         commission.watched = others;
     }

@@ -69,6 +69,8 @@ pub struct SessionPlan {
     pub outputs: Outputs,
     /// The other servers of the session.
     pub company: OtherServers,
+    /// Whether the session prints one page at its end, and no figures of each second.
+    pub is_page: bool,
     /// The names of the nodes, if there are several.
     pub names: Vec<String>,
     /// The fleet of agents that generates the load, if there is one.

@@ -100,6 +100,11 @@ impl BenchOptions {
         let exclusive = "Options -n and --duration are mutually exclusive.";
         match option {
             "-n" => {
+                let is_number =
+                    text.trim_start().trim_start_matches('+').starts_with(|it: char| it.is_ascii_digit());
+                if !is_number {
+                    return refused("-n: the number of requests must be a number such as 100000");
+                }
                 self.requests = Some(atoi(text));
                 return if self.duration.is_some() { refused(exclusive) } else { Ok(()) };
             }

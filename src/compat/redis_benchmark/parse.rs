@@ -252,6 +252,8 @@ mod tests {
     fn contradictory_and_unsupported_options_are_refused_on_standard_error() {
         for (line, expected) in [
             ("--duration 1 -n 5", "Options -n and --duration are mutually exclusive.\n"),
+            ("-n abc", "-n: the number of requests must be a number such as 100000\n"),
+            ("-n -5", "-n: the number of requests must be a number such as 100000\n"),
             ("-p 65536", "Invalid server port.\n"),
             ("-c 18001", "18001 clients are too many: redyno opens at most 18000 connections; lower -c\n"),
             ("-P 10001", "a pipeline of 10001 requests is too deep: at most 10000 are possible; lower -P\n"),

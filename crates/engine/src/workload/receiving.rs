@@ -72,6 +72,13 @@ impl Workload {
         steps.into_iter().any(|step| step.starts_with("EVAL ") && step.contains(" 1 {index} {user.hash} "))
     }
 
+    /// Returns whether an operation writes a record and adds its name to the index of YCSB. In a cluster, the record
+    /// and the index are usually on different nodes.
+    pub fn indexes_records(&self) -> bool {
+        let asked = self.operations.iter().filter(|operation| operation.weight > 0);
+        asked.flat_map(|operation| &operation.steps).any(|step| step.starts_with("ZADD {index} "))
+    }
+
     /// Returns the number of receivers; `None` if the workload has no receivers.
     pub fn receiver_count(&self) -> Option<u32> {
         self.receivers.as_ref().map(|receivers| receivers.count)

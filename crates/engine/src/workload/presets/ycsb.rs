@@ -246,6 +246,9 @@ mod tests {
         assert!(scan.contains("redis.call('ZRANGE',key,0,-1)"), "{scan}");
         let scans = |name| made(name, &[]).unwrap().workload.scans_records();
         assert!(scans("ycsb-e") && !scans("ycsb-a") && !scans("ycsb-load"));
+        let indexes = |name, set| made(name, set).unwrap().workload.indexes_records();
+        assert!(["ycsb-load", "ycsb-d", "ycsb-e"].iter().all(|name| indexes(name, &[])));
+        assert!(!indexes("ycsb-a", &[]) && !indexes("ycsb-load", &["index=false"]));
         let f = made("ycsb-f", &[]).unwrap().workload;
         assert_eq!(f.operations[1].together, Together::Sequence);
         let writes = |workload: &Workload, place: usize| workload.compiled().operations[place].writes;

@@ -278,6 +278,13 @@ impl Commission {
                 knobs.workload.name
             ));
         }
+        if knobs.workload.indexes_records() && primaries > Some(1) {
+            return Err(format!(
+                "the workload '{}' adds the names of inserted records to an index, which works only on one server, because a \
+                 record and the index are usually on different servers; give one server, or index=false",
+                knobs.workload.name
+            ));
+        }
         let receivers = knobs.workload.receiver_connections(knobs.keyspace, primaries);
         if let Some(who) = self.unfit_for_receivers(knobs).filter(|_| receivers > 0) {
             return Err(format!(
