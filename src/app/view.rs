@@ -10,17 +10,14 @@
 //! present state ([`Timeline::freeze`](crate::session::Timeline::freeze)). A frozen view shows nothing later
 //! until the user moves the cursor forward.
 
-use super::{
-    Model, TimeAxis, Track, View, Zoom,
-    axis::{interval_at, newest},
-};
+use super::{Model, TimeAxis, Track, View, Zoom, axis::number_ending};
 use crate::session::timeline::{Reading, Segments};
 
 impl Model {
     /// Returns all measured values at the moment that is shown.
     pub fn shown(&self) -> Reading<'_> {
-        let shown = self.track().reading(self.figures_view());
-        if self.node == 0 { shown } else { shown.beside(self.tracks[0].reading(self.figures_view())) }
+        let shown = self.track().reading(self.view);
+        if self.node == 0 { shown } else { shown.beside(self.tracks[0].reading(self.view)) }
     }
 
     /// Returns the segments up to the latest moment, or in a frozen view up to the moment of freezing.
@@ -65,42 +62,6 @@ impl Model {
         }
     }
 
-    /// Returns the moment that names the second shown, in seconds of the session: the cursor, or the latest moment of
-    /// a live view. At the end of what is known, this is the beginning of the last second.
-    pub fn named_s(&self) -> f64 {
-        match self.cursor_s() {
-            None => self.shown().now_s(),
-            Some(cursor_s) if cursor_s >= self.known_s() => (cursor_s - 1.0).max(self.begins_s()),
-            Some(cursor_s) => cursor_s,
-        }
-    }
-
-    /// Returns the end of the second that contains the cursor, in seconds of the session; `None` in a live view. The
-    /// figures cover this second. The seconds are counted from the beginning of the cursor's column, so the column
-    /// contains the whole second, or a short column is contained in the second. At the latest known moment, the figures cover the
-    /// second before this moment.
-    pub fn figures_s(&self) -> Option<f64> {
-        let (cursor_s, known_s, step_s) = (self.cursor_s()?, self.known_s(), self.step_s(self.columns));
-        if cursor_s >= known_s {
-            return Some(cursor_s);
-        }
-        let from_s = interval_at(cursor_s, known_s, step_s) as f64 * step_s;
-        Some((from_s + (cursor_s - from_s + 1e-6).floor() + 1.0).min(from_s + step_s.max(1.0)))
-    }
-
-    /// Returns the view at the moment of the figures.
-    pub(super) fn figures_view(&self) -> View {
-        match (self.view, self.figures_s()) {
-            (View::Frozen { to_s, .. }, Some(cursor_s)) => View::Frozen { cursor_s, to_s },
-            (view, _) => view,
-        }
-    }
-
-    /// Returns whether the moment `t_s` is after the second that contains the cursor.
-    pub fn is_after_cursor(&self, t_s: f64) -> bool {
-        self.cursor_s().zip(self.figures_s()).is_some_and(|(from_s, to_s)| t_s > from_s && t_s >= to_s)
-    }
-
     /// Returns the time from the cursor of a frozen view to the latest measurement, in seconds; `None` when the
     /// view is live.
     pub fn behind_s(&self) -> Option<f64> {
@@ -142,14 +103,10 @@ impl Model {
     /// Moves the cursor by this many columns.
     pub(super) fn scrub(&mut self, columns: i32) {
         self.freeze();
-        let (known_s, step_s) = (self.known_s(), self.step_s(self.columns));
-        let number = interval_at(self.cursor_s().unwrap_or_default(), known_s, step_s);
-        let number = number.saturating_add_signed(columns.into());
-        if number > newest(known_s, step_s) {
-            // The column after the moment of freezing is shown as far as it is known by now.
-            self.freeze_tracks();
-        }
-        self.put_cursor(number as f64 * step_s);
+        let step_s = self.step_s(self.columns);
+        let number = number_ending(self.cursor_s().unwrap_or_default(), step_s);
+        let end = number.saturating_add_signed(columns.into()) + 1;
+        self.put_cursor(end as f64 * step_s);
     }
 
     /// After a change of the width of the charts, moves the axis of a frozen view as little as needed to
@@ -169,13 +126,11 @@ impl Model {
         }
         let axis = self.axis(self.columns);
         if let View::Frozen { to_s, .. } = self.view {
-            let number = interval_at(cursor_s, self.known_s(), axis.step_s);
-            let end = match () {
-                () if number < axis.end - u64::from(axis.columns) => Some(number + u64::from(axis.columns)),
-                () if number >= axis.end => Some(number + 1),
-                () => None,
+            let to_s = match () {
+                () if cursor_s <= axis.from_s() => cursor_s + axis.length_s() - axis.step_s,
+                () if cursor_s > axis.to_s() => cursor_s,
+                () => to_s,
             };
-            let to_s = end.map_or(to_s, |end| end as f64 * axis.step_s);
             self.view = View::Frozen { cursor_s, to_s };
         }
         self.follow_recording();
@@ -221,7 +176,7 @@ pub(super) mod tests {
     /// Returns whether the axis shows the cursor.
     pub(in crate::app) fn shows_cursor(model: &Model) -> bool {
         let axis = model.axis(model.columns);
-        model.cursor_s().is_some_and(|cursor_s| axis.column_at(cursor_s, model.known_s()).is_some())
+        model.cursor_s().is_some_and(|cursor_s| axis.column_ending(cursor_s).is_some())
     }
 
     #[test]
@@ -264,16 +219,16 @@ pub(super) mod tests {
         let mut model = model();
         model.zoom = SECONDS;
         model.scrub(-1);
-        assert_eq!(model.cursor_s(), Some(998.0), "the beginning of the last column but one");
+        assert_eq!(model.cursor_s(), Some(999.0));
         model.scrub(-100);
-        assert_eq!(model.cursor_s(), Some(898.0));
+        assert_eq!(model.cursor_s(), Some(899.0));
         assert!(shows_cursor(&model));
         let axis = model.axis(model.columns);
-        assert_eq!(axis.column(898.0), Some(0), "the axis moves as little as needed");
+        assert_eq!(axis.column_ending(899.0), Some(0), "the axis moves as little as needed");
         model.scrub(10);
-        assert_eq!((model.cursor_s(), model.axis(model.columns)), (Some(908.0), axis));
+        assert_eq!((model.cursor_s(), model.axis(model.columns)), (Some(909.0), axis));
         model.scrub(-5000);
-        assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(0.0), true));
+        assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(1.0), true));
         model.scrub(5000);
         assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(1000.0), true));
     }
@@ -288,6 +243,6 @@ pub(super) mod tests {
         assert!(!shows_cursor(&model));
         model.keep_cursor_in_view();
         assert!(shows_cursor(&model));
-        assert_eq!(model.cursor_s(), Some(949.0));
+        assert_eq!(model.cursor_s(), Some(950.0));
     }
 }

@@ -174,7 +174,7 @@ fn arrows_travel_in_time_while_frozen_and_turn_knobs_again_when_live() {
     (0..40).for_each(|s| segment(&mut model, f64::from(s), Knobs::default()));
     assert_eq!(press(&mut model, " <<<"), []);
     let axis = model.axis(model.columns);
-    let three_back = axis.column_ending(39.0).map(|column| axis.start_s(column - 3));
+    let three_back = axis.column_ending(39.0).map(|column| axis.start_s(column - 2));
     assert_eq!((model.cursor_s(), model.contexts()[1]), (three_back, Context::Frozen));
     assert_eq!(press(&mut model, "\x1b>").len(), 1);
     assert_eq!((model.cursor_s(), model.contexts()[1]), (None, Context::Main));
