@@ -209,7 +209,7 @@ fn the_screen_lists_the_nodes_and_shows_the_one_that_is_chosen_everywhere() {
     terminal.press("3");
     terminal.wait_for_text("CONFIG, only shown");
     terminal.press("\x1b[C");
-    terminal.wait_for_text(&format!("on the first node only: run `redyno redis://{chosen}`"));
+    terminal.wait_for_text(&format!("of the first node only; run `redyno redis://{chosen}`"));
     terminal.press("1l");
     terminal.wait_for_text("a load needs exactly one server");
     quit(terminal, &servers[0]);
