@@ -65,7 +65,8 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
                 let (name, next) = match is_child {
                     true => ("its own forked child", "save at quiet hours or on a replica".to_owned()),
                     false => {
-                        let next = format!("give the server a core of its own: taskset -pc CORE {pid}");
+                        let next =
+                            format!("move this process to another core (taskset -pc CORE {pid}) or machine");
                         (other.name.as_str(), next)
                     }
                 };
@@ -171,7 +172,7 @@ mod tests {
         });
         assert_eq!(found.long, "the server waits 61 % of the time for a core; ffmpeg (pid 4211) runs on it");
         assert_eq!((found.rule, found.severity), ("core taken", Severity::Problem));
-        assert!(found.next.ends_with("taskset -pc CORE 4211"), "{}", found.next);
+        assert_eq!(found.next, "move this process to another core (taskset -pc CORE 4211) or machine");
         let elsewhere = first(6, |second| {
             second.host.gauges.set(Gauge::ServerRunDelay, Some(0.2));
             second.host.busy = vec![busy(77, 1)];

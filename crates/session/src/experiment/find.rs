@@ -21,7 +21,7 @@ use crate::{
     diagnose::our_limit,
     events::{EventKind, SearchResult},
     knobs::{Knob, Knobs},
-    session::{Delivery, Interval, Order},
+    session::{Delivery, Interval, Order, timeline::rate_of_pause},
     stats::{
         Latency,
         search::{Search, SearchStep, Trial},
@@ -137,7 +137,7 @@ impl Find {
         self.measured = None;
         let rate = match phase {
             FindPhase::Peak => None,
-            FindPhase::Rest(trial) => Some((trial.load as u32 / 2).max(1)),
+            FindPhase::Rest(trial) => Some(rate_of_pause(trial.load as u32)),
             FindPhase::Trial(trial) => Some(trial.load as u32),
         };
         self.in_force.request(&ExperimentSetting::of(Knobs { rate, ..self.base.clone() }))

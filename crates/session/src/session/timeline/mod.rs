@@ -65,7 +65,7 @@ pub use outages::Outages;
 pub use pings::{PingWindow, PingWindows};
 pub use reading::{Reading, Recent};
 pub use seconds::{PerSecond, Seconds};
-pub use segments::{SegmentTotal, Segments};
+pub use segments::{SegmentTotal, Segments, rate_of_pause};
 pub use stalls::Stall;
 pub use stretch::{Excerpt, Reread};
 pub use window::Window;

@@ -80,6 +80,12 @@ impl Default for Segments {
     }
 }
 
+/// Returns the rate of the pause after a failed trial of a search: half the rate of the trial, both in requests per
+/// second.
+pub fn rate_of_pause(trial: u32) -> u32 {
+    (trial / 2).max(1)
+}
+
 impl Segments {
     /// Returns a list that keeps all segments.
     pub(super) fn all() -> Self {
@@ -155,7 +161,7 @@ impl Segments {
             current.total = current.total.clone();
         }
         let total = Interval { segment: start.segment, ..Interval::default() };
-        let pause_rate = self.failed_rate.take().map(|rate| (rate / 2).max(1));
+        let pause_rate = self.failed_rate.take().map(rate_of_pause);
         let is_uncounted = pause_rate.is_some() && start.knobs.rate == pause_rate;
         let (start, seconds) = (start.clone(), Seconds::default());
         let (cpu, pings) = ((0.0, 0.0), Latency::default());
