@@ -15,7 +15,7 @@ const WAITS: f64 = 0.10;
 const WAITS_LONG: f64 = 0.30;
 /// If a busy process runs on the server's core, the finding also begins when the server waits for at least this share of
 /// the time in which it has work. A server that is idle for most of the time never waits for 10 % of the time.
-const WAITS_OF_WORK: f64 = 0.25;
+const WAITS_OF_WORK: f64 = 0.15;
 /// The smallest share of the time for [`WAITS_OF_WORK`].
 const LEAST: f64 = 0.03;
 /// Another process is named as the cause only if it uses at least this share of a core.
