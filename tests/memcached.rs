@@ -187,7 +187,7 @@ fn keys_that_are_read_are_made_before_and_looked_for() {
 #[test]
 #[ignore = "long: nine pairs of a real server"]
 fn two_settings_are_compared_there_and_its_keys_are_gone_after() {
-    let server = memcached(&[]);
+    let server = memcached(&["-t", "1"]);
     let uri = uri(&server);
     let parts = ["--from", "pipeline 1", "--to", "pipeline 32", "--part", "0.25", "-c", "4", "-r", "100"];
     let args = [&["ab", "-u", &uri], &parts[..]].concat();
