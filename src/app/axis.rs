@@ -25,7 +25,10 @@
 
 use std::cmp::Ordering;
 
-use crate::session::{Timeline, timeline::Window};
+use crate::{
+    clock::{TICK_NS, seconds},
+    session::{Timeline, timeline::Window},
+};
 
 /// The horizontal axis of a chart: which period of time each column shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,7 +47,7 @@ impl TimeAxis {
     /// the last column.
     pub fn holding(t_s: f64, begins_s: f64, columns: u16, step_s: f64) -> Self {
         let first = (begins_s / step_s + 1e-9) as u64;
-        Self { end: (number_ending(t_s, step_s) + 1).max(first + u64::from(columns)), columns, step_s }
+        Self { end: (newest(t_s, step_s) + 1).max(first + u64::from(columns)), columns, step_s }
     }
 
     /// Returns the time when the first column begins, in seconds.
@@ -83,12 +86,17 @@ impl TimeAxis {
     /// Returns the column that contains the moment `t_s`; `None` if the axis does not contain this moment. A moment
     /// between two columns belongs to the later column.
     pub fn column(&self, t_s: f64) -> Option<u16> {
-        self.of_number((t_s.max(0.0) / self.step_s + 1e-9) as u64)
+        self.of_number(number_at(t_s, self.step_s))
+    }
+
+    /// Returns the column that contains the moment `t_s`, as [`interval_at`] does; `known_s` is the latest known moment.
+    pub fn column_at(&self, t_s: f64, known_s: f64) -> Option<u16> {
+        self.of_number(interval_at(t_s, known_s, self.step_s))
     }
 
     /// Returns the column that contains the moment `t_s`, or ends at this moment.
     pub fn column_ending(&self, t_s: f64) -> Option<u16> {
-        self.of_number(number_ending(t_s, self.step_s))
+        self.of_number((t_s / self.step_s - 1e-6).max(0.0) as u64)
     }
 
     fn of_number(&self, number: u64) -> Option<u16> {
@@ -109,10 +117,23 @@ pub(super) fn grown(least_s: f64) -> f64 {
     SHORTEST_S * GROWTH.powi(times.max(0.0) as i32)
 }
 
-/// Returns the number of the column that contains the moment `t_s`, or ends at this moment. A moment between two
-/// columns belongs to the earlier column.
-pub(super) fn number_ending(t_s: f64, step_s: f64) -> u64 {
-    (t_s / step_s - 1e-6).max(0.0) as u64
+/// Returns the number of the interval of `step_s` seconds that contains the moment `t_s`. Interval 0 begins at the
+/// start of the session. A moment between two intervals belongs to the later interval. The latest known moment
+/// `known_s` belongs to the interval that ends there, because nothing was measured after this moment.
+///
+/// The cursor, the charts, the figures and the events use this function, so all of them show the same interval.
+pub(super) fn interval_at(t_s: f64, known_s: f64, step_s: f64) -> u64 {
+    number_at(t_s, step_s).min(newest(known_s, step_s))
+}
+
+fn number_at(t_s: f64, step_s: f64) -> u64 {
+    (t_s.max(0.0) / step_s + 1e-9) as u64
+}
+
+/// Returns the number of the newest interval, in which a measurement is shown that ended at `known_s`. A measurement
+/// that ended less than half a tick (an eighth of a second) after an interval belongs to this interval.
+pub(super) fn newest(known_s: f64, step_s: f64) -> u64 {
+    ((known_s - step_s.min(seconds(TICK_NS)) / 2.0) / step_s).max(0.0) as u64
 }
 
 /// The scale of an axis: linear or logarithmic.

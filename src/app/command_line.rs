@@ -137,7 +137,7 @@ impl Model {
     /// # Errors
     /// Returns a message if no command line can run the segment again.
     fn command_line(&self) -> Result<String, String> {
-        let shown = self.tracks[0].reading(self.view);
+        let shown = self.tracks[0].reading(self.figures_view());
         let current = shown.segment().ok_or("there is no segment yet")?;
         let knobs = &current.start.knobs;
         let recorded = self.timeline().session().filter(|_| self.playback.is_some());

@@ -30,8 +30,8 @@ impl Model {
         let Some(findings) = self.watched.nodes.get(node).map(|node| &node.findings) else {
             return Vec::new();
         };
-        match self.cursor_s() {
-            Some(cursor_s) => findings.episodes.at(cursor_s).cloned().collect(),
+        match self.figures_s() {
+            Some(t_s) => findings.episodes.at(t_s).cloned().collect(),
             None => findings.now(),
         }
     }

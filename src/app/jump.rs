@@ -1,6 +1,9 @@
 //! Jumps of the cursor: to the worst moment, from event to event, from segment to segment.
 
-use super::{JumpTarget, Model, View, axis::number_ending};
+use super::{
+    JumpTarget, Model, View,
+    axis::{interval_at, newest},
+};
 use crate::session::{
     Timeline,
     timeline::{Measure, SegmentTotal, Worst},
@@ -20,11 +23,15 @@ impl Model {
             events.chain(self.track().timeline.marks().map(|mark| mark.t_s))
         };
         let (before, after) = (|t_s: &f64| *t_s < at_s - 1e-6, |t_s: &f64| *t_s > at_s + 1e-6);
+        // Events of one second are shown together, so a jump goes to the next second with an event.
+        let second = |t_s: f64| interval_at(t_s, now_s, 1.0);
+        let (earlier, later) =
+            (|t_s: &f64| second(*t_s) < second(at_s), |t_s: &f64| second(*t_s) > second(at_s));
         let found = match to {
             JumpTarget::Worst => self.next_worst_s().ok_or("nothing was measured yet"),
-            JumpTarget::NextEvent => happened().filter(after).min_by(f64::total_cmp).ok_or("no later event"),
+            JumpTarget::NextEvent => happened().filter(later).min_by(f64::total_cmp).ok_or("no later event"),
             JumpTarget::PreviousEvent => {
-                happened().filter(before).max_by(f64::total_cmp).ok_or("no earlier event")
+                happened().filter(earlier).max_by(f64::total_cmp).ok_or("no earlier event")
             }
             JumpTarget::NextSegment => {
                 let later = self.track().timeline.segments.iter().find(|segment| after(&segment.start.t_s));
@@ -72,13 +79,21 @@ impl Model {
         worst.into_iter().take(WORST_MINUTES).map(|worst| self.placed(measure, worst)).collect()
     }
 
-    /// Returns the moment to jump to for a long latency: a moment in the column that shows this latency.
+    /// Returns the moment to jump to for a long latency: the beginning of the second in which it was measured, in the
+    /// column that shows it.
     fn placed(&self, measure: Measure, worst: Worst) -> f64 {
         let step_s = self.step_s(self.columns);
-        let starts_s = number_ending(worst.t_s, step_s) as f64 * step_s;
-        let column = self.track().timeline.window(starts_s, starts_s + step_s, 1);
-        let is_there = column.worst(measure, 0).is_some_and(|longest| longest.ns >= worst.ns);
-        if is_there { worst.t_s } else { starts_s }
+        let number = newest(worst.t_s, step_s);
+        let shows = |number: &u64| {
+            let starts_s = *number as f64 * step_s;
+            let column = self.track().timeline.window(starts_s, starts_s + step_s, 1);
+            column.worst(measure, 0).is_some_and(|longest| longest.ns >= worst.ns)
+        };
+        let number = [number, number.saturating_sub(1)].into_iter().find(shows).unwrap_or(number);
+        let from_s = number as f64 * step_s;
+        // The figures cover the second that begins at the cursor.
+        let into_s = (worst.t_s - from_s - 1e-6).max(0.0).floor();
+        if into_s < step_s { from_s + into_s } else { from_s }
     }
 }
 
@@ -118,7 +133,7 @@ mod tests {
         let mut walked = Vec::new();
         for _ in 0..5 {
             model.jump(JumpTarget::Worst).unwrap();
-            walked.push(model.cursor_s().unwrap().round());
+            walked.push(model.figures_s().unwrap().floor());
         }
         assert_eq!(walked[..3], [100.0, 200.0, 30.0]);
         assert_eq!(walked[4], 100.0, "{walked:?}");
@@ -128,7 +143,7 @@ mod tests {
     fn jumps_find_the_worst_moment_events_and_segments() {
         let mut model = model();
         model.jump(JumpTarget::Worst).unwrap();
-        assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(321.0), true));
+        assert_eq!((model.figures_s().map(f64::floor), shows_cursor(&model)), (Some(321.0), true));
         assert_eq!(model.shown().segment().map(|segment| segment.start.knobs.clients), Some(4));
         model.jump(JumpTarget::NextEvent).unwrap();
         assert_eq!(model.cursor_s(), Some(450.0));

@@ -6,6 +6,7 @@ use super::{
     tables::FILTERS,
 };
 use crate::{
+    diagnose::Severity,
     events::EventKind,
     print::segment_words,
     session::{
@@ -31,6 +32,7 @@ impl Model {
         let marks = self.track().timeline.marks().filter(|mark| mark.t_s <= until_s);
         lines.extend(marks.map(|mark| LogLine::new(mark.t_s, LogKind::Mark, "mark", mark.text.as_str())));
         lines.extend(self.segment_lines());
+        lines.extend(self.finding_lines());
         if let Some(kind) = self.log_view.filter() {
             lines.retain(|line| line.kind == kind);
         }
@@ -47,11 +49,13 @@ impl Model {
         for line in folded(self.track().timeline.events().filter(|event| event.t_s <= until_s)) {
             let event = line.last.event;
             let known = match &event.what {
-                EventKind::FirstError { error, .. } => unseen.iter().position(|(kind, _)| kind == error),
+                EventKind::FirstError { error, .. } => {
+                    unseen.iter().position(|(kind, of)| kind == error && of.ping.is_none())
+                }
                 _ => None,
             };
             lines.push(match known {
-                Some(at) => error_line(event.t_s, unseen.remove(at)),
+                Some(at) => self.error_line(event.t_s, unseen.remove(at)),
                 None => LogLine {
                     is_recovery: event.what.is_recovery(),
                     ..LogLine::new(
@@ -64,7 +68,39 @@ impl Model {
             });
         }
         // For errors without an event, only the count and the time of the last error are known.
-        lines.extend(unseen.into_iter().map(|error| error_line(error.1.last_s as f64, error)));
+        lines.extend(unseen.into_iter().map(|error| self.error_line(error.1.last_s as f64, error)));
+        lines
+    }
+
+    /// Returns the line of a kind of error. Both times of the line are on the same clock.
+    fn error_line<'a>(&self, t_s: f64, (kind, error): (&'a str, &ErrorCount)) -> LogLine<'a> {
+        let last = self.track().timeline.time_text(error.last_s as f64);
+        let count = units::count(error.count as f64);
+        let first = error.first.as_deref().unwrap_or("no message");
+        let of = error.ping.map_or_else(String::new, |ping| format!(" of {ping}"));
+        LogLine::new(t_s, LogKind::Error, kind, format!("×{count}{of}, last {last}: {first}"))
+    }
+
+    /// Returns a line for the beginning and a line for the end of each warning and problem.
+    fn finding_lines(&self) -> Vec<LogLine<'_>> {
+        let until_s = self.track().shown_until_s();
+        let findings = self.watched.nodes.get(self.node).map(|node| &node.findings);
+        let episodes = findings.into_iter().flat_map(|findings| findings.episodes.iter());
+        let mut lines = Vec::new();
+        for episode in episodes.filter(|episode| episode.finding.severity > Severity::Note) {
+            let rule = episode.finding.rule;
+            let line = episode.finding.line();
+            let what = line.strip_prefix(rule).map_or(line.as_str(), |what| what.trim_start_matches(": "));
+            lines.push(LogLine::new(episode.since_s, LogKind::Event, rule, what.to_owned()));
+            if !episode.stands {
+                let length = units::length(episode.until_s - episode.since_s);
+                lines.push(LogLine {
+                    is_recovery: true,
+                    ..LogLine::new(episode.until_s, LogKind::Event, rule, format!("over after {length}"))
+                });
+            }
+        }
+        lines.retain(|line| line.t_s <= until_s);
         lines
     }
 
@@ -168,13 +204,6 @@ impl Model {
     }
 }
 
-fn error_line<'a>(t_s: f64, (kind, error): (&'a str, &ErrorCount)) -> LogLine<'a> {
-    let last = units::elapsed(error.last_s * 1_000_000_000);
-    let count = units::count(error.count as f64);
-    let first = error.first.as_deref().unwrap_or("no message");
-    LogLine::new(t_s, LogKind::Error, kind, format!("×{count}, last {last}: {first}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,7 +252,7 @@ mod tests {
     fn lines_are_in_time_order_and_an_error_has_its_count_and_first_message() {
         let mut model = model();
         assert_eq!(names(&model), ["segment 1", "mark", "slowlog", "OOM", "slowlog"]);
-        assert_eq!(model.log_lines()[3].text, "×1.20 k, last 00:00:05: OOM command not allowed");
+        assert_eq!(model.log_lines()[3].text, "×1.20 k, last 00:05: OOM command not allowed");
         model.turn_filter(Direction::Up);
         assert_eq!(names(&model), ["slowlog", "slowlog"]);
         model.turn_filter(Direction::Up);
@@ -232,6 +261,26 @@ mod tests {
         model.turn_filter(Direction::Down);
         model.turn_filter(Direction::Down);
         assert_eq!(names(&model), ["segment 1"]);
+    }
+
+    #[test]
+    fn a_finding_has_a_line_where_it_begins_and_one_where_it_ends() {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        model.push(&Record::Segment(Segment::new(0.0, 1, knobs)));
+        for s in 1..=20_u32 {
+            let failing = if (5..10).contains(&s) { 900 } else { 0 };
+            let errors = [("OOM".to_owned(), failing)].into();
+            let ops = 1000 - failing;
+            let t_s = f64::from(s);
+            let interval = Interval { t_s, length_s: 1.0, segment: 1, ops, errors, ..Interval::default() };
+            model.push(&Record::Interval(Box::new(interval)));
+        }
+        let lines = model.log_lines();
+        let lines: Vec<_> = lines.iter().filter(|line| line.name == "failing requests").collect();
+        let [begin, end] = lines[..] else { panic!("{lines:?}") };
+        assert!(begin.t_s < end.t_s && !begin.is_recovery && end.is_recovery, "{lines:?}");
+        assert!(begin.text.contains("OOM") && end.text.starts_with("over after "), "{lines:?}");
     }
 
     #[test]

@@ -253,8 +253,8 @@ impl Model {
     /// Before the first segment, returns the knobs from the start of the session, without load.
     pub fn in_force(&self) -> &Knobs {
         let segments = &self.timeline().segments;
-        let segment = match self.cursor_s().filter(|_| self.playback.is_some()) {
-            Some(cursor_s) => segments.start_at(cursor_s),
+        let segment = match self.figures_s().filter(|_| self.playback.is_some()) {
+            Some(t_s) => segments.start_at(t_s),
             None => segments.starts().next_back(),
         };
         segment.map_or(&self.initial, |segment| &segment.knobs)
@@ -263,8 +263,8 @@ impl Model {
     /// Returns the knobs to show: the knobs that the user has requested or, in a frozen view, those of the
     /// segment at the cursor.
     pub fn knobs_shown(&self) -> &Knobs {
-        let Some(cursor_s) = self.cursor_s() else { return &self.panel.wanted };
-        let segment = self.timeline().segments.start_at(cursor_s);
+        let Some(t_s) = self.figures_s() else { return &self.panel.wanted };
+        let segment = self.timeline().segments.start_at(t_s);
         segment.map_or(&self.initial, |segment| &segment.knobs)
     }
 

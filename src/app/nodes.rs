@@ -58,7 +58,7 @@ impl Model {
     /// Returns the screens of this session. The Nodes screen is included only if there are several nodes or any
     /// agents.
     pub fn screens(&self) -> impl Iterator<Item = Screen> {
-        let has_several = self.tracks.len() > 1 || self.tracks[0].reading(self.view).has_agents();
+        let has_several = self.tracks.len() > 1 || self.tracks[0].reading(self.figures_view()).has_agents();
         Screen::ALL.into_iter().filter(move |screen| *screen != Screen::Nodes || has_several)
     }
 
@@ -73,7 +73,7 @@ impl Model {
     pub fn node_rows(&self) -> Vec<NodeRow<'_>> {
         let mut rows: Vec<_> =
             self.tracks.iter().enumerate().map(|(number, track)| self.node_row(number, track)).collect();
-        let mut load = self.tracks[0].reading(self.view).load_by_node();
+        let mut load = self.tracks[0].reading(self.figures_view()).load_by_node();
         if load.is_empty() {
             share_commands(&mut rows);
         } else {
@@ -87,7 +87,7 @@ impl Model {
             EventKind::Failover { to, by, .. } if by != "cluster" => Some(to.clone()),
             _ => None,
         };
-        let first = self.tracks[0].reading(self.view).events().rev().find_map(took_over);
+        let first = self.tracks[0].reading(self.figures_view()).events().rev().find_map(took_over);
         rows.retain(|row| row.number == 0 || first.as_deref() != Some(row.address));
         self.node_table.sort(&mut rows);
         rows
@@ -100,11 +100,11 @@ impl Model {
 
     /// Returns the load of each agent of a fleet at the moment shown, by the agent's number.
     pub fn agents(&self) -> BTreeMap<u16, AgentRow> {
-        self.tracks[0].reading(self.view).agents()
+        self.tracks[0].reading(self.figures_view()).agents()
     }
 
     pub(super) fn node_row<'a>(&'a self, number: usize, track: &'a Track) -> NodeRow<'a> {
-        let reading = track.reading(self.view);
+        let reading = track.reading(self.figures_view());
         let status = reading.status().map(|status| &status.body);
         let identity = reading.session().map(|session| &session.target);
         let is_live = self.is_live();

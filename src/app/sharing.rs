@@ -51,7 +51,7 @@ impl Model {
                 let selected = self.segments().numbered(self.selected_segment()?)?;
                 first.segments().holding_at(inside_s(selected, self.known_s()))
             }
-            _ => first.reading(self.view).segment(),
+            _ => first.reading(self.figures_view()).segment(),
         };
         segment.map(|segment| segment.start.segment)
     }

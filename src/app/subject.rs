@@ -49,7 +49,7 @@ impl Model {
         let shown = self.shown();
         let segments = shown.known_segments();
         let latency = self.charts.latency_axis(&latency, &axis, segments);
-        let throughput = self.charts.throughput_axis(&load, &axis, segments, self.cursor_s());
+        let throughput = self.charts.throughput_axis(&load, &axis, segments, self.figures_s());
         drop(shown);
         self.charts.latency = latency.or(self.charts.latency);
         self.charts.throughput = throughput.or(self.charts.throughput);

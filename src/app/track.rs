@@ -143,12 +143,12 @@ mod tests {
             (Some(80.0), axis.column_ending(model.known_s()))
         );
         assert!(axis.from_s() <= 0.0 && axis.column_ending(80.0).is_some(), "to the end of the longest");
-        let back = axis.start_s(axis.column_ending(80.0).unwrap() - 2);
+        let back = axis.start_s(axis.column_at(80.0, 80.0).unwrap() - 3) + 1.0;
         (0..3).for_each(|_| press(&mut model, KeyCode::Left));
         let shown = |model: &Model| -> Vec<f64> {
-            model.tracks.iter().map(|track| track.reading(model.view).now_s()).collect()
+            model.tracks.iter().map(|track| track.reading(model.figures_view()).now_s()).collect()
         };
-        assert_eq!(shown(&model), [50.0, back], "the shorter one at its end");
+        assert_eq!(shown(&model), [50.0, back], "the end of the cursor's second, the shorter one at its end");
         model.push(&event(0, 90.0));
         let known: Vec<_> = model.tracks.iter().map(Track::known_s).collect();
         assert_eq!(known, [50.0, 80.0], "what came later is not shown");

@@ -10,14 +10,17 @@
 //! present state ([`Timeline::freeze`](crate::session::Timeline::freeze)). A frozen view shows nothing later
 //! until the user moves the cursor forward.
 
-use super::{Model, TimeAxis, Track, View, Zoom, axis::number_ending};
+use super::{
+    Model, TimeAxis, Track, View, Zoom,
+    axis::{interval_at, newest},
+};
 use crate::session::timeline::{Reading, Segments};
 
 impl Model {
     /// Returns all measured values at the moment that is shown.
     pub fn shown(&self) -> Reading<'_> {
-        let shown = self.track().reading(self.view);
-        if self.node == 0 { shown } else { shown.beside(self.tracks[0].reading(self.view)) }
+        let shown = self.track().reading(self.figures_view());
+        if self.node == 0 { shown } else { shown.beside(self.tracks[0].reading(self.figures_view())) }
     }
 
     /// Returns the segments up to the latest moment, or in a frozen view up to the moment of freezing.
@@ -62,6 +65,30 @@ impl Model {
         }
     }
 
+    /// Returns the moment shown, in seconds of the session: the cursor, or the latest moment of a live view.
+    pub fn moment_s(&self) -> f64 {
+        self.cursor_s().unwrap_or_else(|| self.shown().now_s())
+    }
+
+    /// Returns the end of the second that begins at the cursor, in seconds of the session; `None` in a live view. The
+    /// figures cover this second. At the latest known moment, they cover the second before this moment.
+    pub fn figures_s(&self) -> Option<f64> {
+        self.cursor_s().map(|cursor_s| (cursor_s + 1.0).min(self.known_s().max(cursor_s)))
+    }
+
+    /// Returns the view at the moment of the figures.
+    pub(super) fn figures_view(&self) -> View {
+        match (self.view, self.figures_s()) {
+            (View::Frozen { to_s, .. }, Some(cursor_s)) => View::Frozen { cursor_s, to_s },
+            (view, _) => view,
+        }
+    }
+
+    /// Returns whether the moment `t_s` is after the second that begins at the cursor.
+    pub fn is_after_cursor(&self, t_s: f64) -> bool {
+        self.cursor_s().zip(self.figures_s()).is_some_and(|(from_s, to_s)| t_s > from_s && t_s >= to_s)
+    }
+
     /// Returns the time from the cursor of a frozen view to the latest measurement, in seconds; `None` when the
     /// view is live.
     pub fn behind_s(&self) -> Option<f64> {
@@ -103,10 +130,14 @@ impl Model {
     /// Moves the cursor by this many columns.
     pub(super) fn scrub(&mut self, columns: i32) {
         self.freeze();
-        let step_s = self.step_s(self.columns);
-        let number = number_ending(self.cursor_s().unwrap_or_default(), step_s);
-        let end = number.saturating_add_signed(columns.into()) + 1;
-        self.put_cursor(end as f64 * step_s);
+        let (known_s, step_s) = (self.known_s(), self.step_s(self.columns));
+        let number = interval_at(self.cursor_s().unwrap_or_default(), known_s, step_s);
+        let number = number.saturating_add_signed(columns.into());
+        if number > newest(known_s, step_s) {
+            // The column after the moment of freezing is shown as far as it is known by now.
+            self.freeze_tracks();
+        }
+        self.put_cursor(number as f64 * step_s);
     }
 
     /// After a change of the width of the charts, moves the axis of a frozen view as little as needed to
@@ -126,11 +157,13 @@ impl Model {
         }
         let axis = self.axis(self.columns);
         if let View::Frozen { to_s, .. } = self.view {
-            let to_s = match () {
-                () if cursor_s <= axis.from_s() => cursor_s + axis.length_s() - axis.step_s,
-                () if cursor_s > axis.to_s() => cursor_s,
-                () => to_s,
+            let number = interval_at(cursor_s, self.known_s(), axis.step_s);
+            let end = match () {
+                () if number < axis.end - u64::from(axis.columns) => Some(number + u64::from(axis.columns)),
+                () if number >= axis.end => Some(number + 1),
+                () => None,
             };
+            let to_s = end.map_or(to_s, |end| end as f64 * axis.step_s);
             self.view = View::Frozen { cursor_s, to_s };
         }
         self.follow_recording();
@@ -176,7 +209,7 @@ pub(super) mod tests {
     /// Returns whether the axis shows the cursor.
     pub(in crate::app) fn shows_cursor(model: &Model) -> bool {
         let axis = model.axis(model.columns);
-        model.cursor_s().is_some_and(|cursor_s| axis.column_ending(cursor_s).is_some())
+        model.cursor_s().is_some_and(|cursor_s| axis.column_at(cursor_s, model.known_s()).is_some())
     }
 
     #[test]
@@ -219,16 +252,16 @@ pub(super) mod tests {
         let mut model = model();
         model.zoom = SECONDS;
         model.scrub(-1);
-        assert_eq!(model.cursor_s(), Some(999.0));
+        assert_eq!(model.cursor_s(), Some(998.0), "the beginning of the last column but one");
         model.scrub(-100);
-        assert_eq!(model.cursor_s(), Some(899.0));
+        assert_eq!(model.cursor_s(), Some(898.0));
         assert!(shows_cursor(&model));
         let axis = model.axis(model.columns);
-        assert_eq!(axis.column_ending(899.0), Some(0), "the axis moves as little as needed");
+        assert_eq!(axis.column(898.0), Some(0), "the axis moves as little as needed");
         model.scrub(10);
-        assert_eq!((model.cursor_s(), model.axis(model.columns)), (Some(909.0), axis));
+        assert_eq!((model.cursor_s(), model.axis(model.columns)), (Some(908.0), axis));
         model.scrub(-5000);
-        assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(1.0), true));
+        assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(0.0), true));
         model.scrub(5000);
         assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(1000.0), true));
     }
@@ -243,6 +276,6 @@ pub(super) mod tests {
         assert!(!shows_cursor(&model));
         model.keep_cursor_in_view();
         assert!(shows_cursor(&model));
-        assert_eq!(model.cursor_s(), Some(950.0));
+        assert_eq!(model.cursor_s(), Some(949.0));
     }
 }

@@ -48,6 +48,7 @@ impl Model {
             let to_s = (cursor_s + (to_s - cursor_s) * ratio).min(self.known_s().max(cursor_s));
             self.view = View::Frozen { cursor_s, to_s };
         }
+        self.keep_cursor_in_view();
         Ok(())
     }
 
@@ -116,7 +117,7 @@ mod tests {
             assert!(shows_cursor(&model));
         }
         assert!(model.axis(60).length_s() <= 10.0);
-        assert_eq!(model.cursor_s(), Some(321.0));
+        assert_eq!(model.figures_s().map(f64::floor), Some(321.0));
     }
 
     /// Returns a live session of this length without measurements.

@@ -15,7 +15,7 @@ mod columns;
 
 use self::columns::{LOAD, cell, columns, heading, more, ping_columns, server_columns};
 use crate::{
-    diagnose::FindingsByNode,
+    diagnose::{FindingsByNode, SPENT_TITLE},
     events::EventKind,
     knobs::Knobs,
     print::summary,
@@ -160,7 +160,7 @@ impl Lines {
                 self.complete(None, &mut lines);
                 found.clear();
                 let t_s = record.t_s().unwrap_or_default();
-                lines.extend(spent.iter().map(|spent| format!("{t_s:6.1} s  where the time goes: {spent}")));
+                lines.extend(spent.iter().map(|spent| format!("{t_s:6.1} s  {SPENT_TITLE}: {spent}")));
             }
         }
         let t_s = record.t_s().unwrap_or_default();

@@ -69,7 +69,7 @@ impl Model {
             Spot::Tab(screen) => act(self, Action::Show(screen)),
             Spot::Chart { column } => {
                 let axis = self.axis(self.columns);
-                self.put_cursor(axis.start_s(column) + axis.step_s);
+                self.put_cursor(axis.start_s(column));
                 self.play_on();
             }
             Spot::Offer(_) | Spot::Elsewhere => {}
@@ -121,9 +121,9 @@ mod tests {
         assert_eq!(model.screen, Screen::Log);
         assert_eq!(model.view, View::Live);
         click(&mut model, Spot::Chart { column: 20 });
-        assert_eq!(model.cursor_s(), Some(model.axis(60).start_s(21)), "the end of the column");
+        assert_eq!(model.cursor_s(), Some(model.axis(60).start_s(20)), "the beginning of the column");
         click(&mut model, Spot::Chart { column: 59 });
-        assert_eq!(model.cursor_s(), Some(50.0), "what has not come yet cannot be shown");
+        assert_eq!(model.cursor_s(), Some(model.axis(60).start_s(59)), "the last column");
     }
 
     #[test]

@@ -174,7 +174,7 @@ fn arrows_travel_in_time_while_frozen_and_turn_knobs_again_when_live() {
     (0..40).for_each(|s| segment(&mut model, f64::from(s), Knobs::default()));
     assert_eq!(press(&mut model, " <<<"), []);
     let axis = model.axis(model.columns);
-    let three_back = axis.column_ending(39.0).map(|column| axis.start_s(column - 2));
+    let three_back = axis.column_ending(39.0).map(|column| axis.start_s(column - 3));
     assert_eq!((model.cursor_s(), model.contexts()[1]), (three_back, Context::Frozen));
     assert_eq!(press(&mut model, "\x1b>").len(), 1);
     assert_eq!((model.cursor_s(), model.contexts()[1]), (None, Context::Main));
@@ -189,7 +189,8 @@ fn a_recording_plays_from_the_cursor_and_stops_at_its_end() {
     assert_eq!((model.cursor_s(), model.contexts()[1]), (Some(39.0), Context::Replay));
     assert_eq!(press(&mut model, "p"), [Effect::Order(Order::Play { from_s: 0.0, speed: 1.0 })]);
     deliver(&mut model, Notice::Played(2.5));
-    assert_eq!((model.cursor_s(), model.panel.wanted.clients), (Some(2.5), 3));
+    // The knobs are those of the second that begins at the cursor, at its end.
+    assert_eq!((model.cursor_s(), model.panel.wanted.clients), (Some(2.5), 4));
     let faster = Key::plain(KeyCode::Char('>'));
     assert_eq!(
         update(&mut model, Msg::Key(faster)),

@@ -40,11 +40,13 @@ pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
         line(text, "errors", &format!("{kind} {n}{}", first(kind)));
     }
     for (kind, error) in log.by_count() {
+        if let Some(ping) = error.ping {
+            line(text, "errors", &format!("{kind} {} of {ping}", error.count));
+        }
         let mut is_named = measured.iter().any(|(known, _)| *known == kind);
         for (aside, n) in &error.aside {
             let first = if std::mem::replace(&mut is_named, true) { String::new() } else { first(kind) };
-            let of = if timeline.words().ping == *aside { "of" } else { "in the" };
-            line(text, "errors", &format!("{kind} {n} {of} {aside}{first}"));
+            line(text, "errors", &format!("{kind} {n} in the {aside}{first}"));
         }
     }
     // Without a load, the summary lists all events, including failovers.

@@ -346,7 +346,7 @@ fn stretches(width: u16) -> &'static [Lookback] {
 fn short_name(stretch: Lookback, model: &Model, reading: &Reading) -> String {
     match stretch {
         // In a frozen view, the heading of this column is the time at the cursor.
-        Lookback::Now if model.cursor_s().is_some() => reading.timeline.time_text(reading.now_s()),
+        Lookback::Now if model.cursor_s().is_some() => reading.timeline.time_text(model.moment_s()),
         Lookback::Now => "now".to_owned(),
         Lookback::Minute => "60 s".to_owned(),
         Lookback::Segment => "segment".to_owned(),

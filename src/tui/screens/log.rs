@@ -69,7 +69,7 @@ fn draw_list(paint: &mut Paint, area: Rect, model: &Model, lines: &[LogLine], se
     for (y, n) in shown.enumerate() {
         let (place, line) = (row(area, y as u16), &lines[n]);
         // Lines later than the moment shown are faint.
-        let is_later = model.cursor_s().is_some_and(|cursor_s| line.t_s > cursor_s + 1e-6);
+        let is_later = model.is_after_cursor(line.t_s);
         let time = model.timeline().time_text(line.t_s);
         draw_line(
             paint,

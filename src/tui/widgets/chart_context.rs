@@ -63,6 +63,7 @@ pub struct ChartContext<'a> {
     pub baseline: Option<(u32, f64)>,
     /// The cursor of a frozen view, in seconds of the session.
     pub cursor_s: Option<f64>,
+    pub(super) known_s: f64,
     /// The latencies in each column: response or service times of the load, or round trip times of the pings.
     pub latency: Vec<Option<Quantiles>>,
     /// The distribution of the latencies in each column.
@@ -113,7 +114,7 @@ impl<'a> ChartContext<'a> {
         let baseline = baseline.map(|segment| (segment.start.segment, segment.total.ops_per_s));
         let load = window.load();
         let segments = reading.known_segments();
-        let throughput_axis = model.charts.throughput_axis(&load, &axis, segments, model.cursor_s());
+        let throughput_axis = model.charts.throughput_axis(&load, &axis, segments, model.figures_s());
         let mut lanes = Self {
             reading,
             columns,
@@ -129,6 +130,7 @@ impl<'a> ChartContext<'a> {
             ends_s: model.ends_s(),
             subject,
             cursor_s: model.cursor_s(),
+            known_s: model.known_s(),
             latency,
             heat,
             levels,
@@ -210,7 +212,7 @@ impl<'a> ChartContext<'a> {
 
     /// Returns the column of the cursor; `None` in a live view or if the axis does not contain the cursor.
     pub fn cursor(&self) -> Option<u16> {
-        self.cursor_s.and_then(|cursor_s| self.axis.column_ending(cursor_s))
+        self.column(self.cursor_s?)
     }
 
     /// Returns the measurement whose latencies the chart shows.
@@ -280,7 +282,7 @@ impl<'a> ChartContext<'a> {
     /// Returns the name of the first column of figures: `now`, or in a frozen view the time at the cursor.
     pub fn now(&self) -> String {
         match self.cursor_s {
-            Some(_) => self.reading.timeline.time_text(self.reading.now_s()),
+            Some(cursor_s) => self.reading.timeline.time_text(cursor_s),
             None => "now".to_owned(),
         }
     }
@@ -311,17 +313,19 @@ pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], 
     }
 }
 
-/// Adds the waiting times of requests without a reply to the load's latencies. In columns for which `counts_lag` is
-/// true, also adds the waiting times of requests that are due but not sent yet.
+/// Adds the waiting times of requests without a reply to the load's latencies, beside replies only in the newest column:
+/// a lost request has no latency. Where `counts_lag` is true, adds also those of requests that are due but not sent.
 pub fn waits_of_load(
     latency: &mut [Option<Quantiles>],
     load: &[Option<LoadCell>],
     counts_lag: impl Fn(u16) -> bool,
 ) {
+    let newest = load.iter().rposition(Option::is_some).map(|n| n as u16);
     for ((n, latency), load) in (0..).zip(latency).zip(load) {
         let Some(load) = load else { continue };
         let longest_ns = latency.and_then(|latency| latency.get(Level::Max));
-        match (latency, load.wait_beyond(longest_ns)) {
+        let is_shown = longest_ns.is_none() || newest == Some(n);
+        match (latency, load.wait_beyond(longest_ns).filter(|_| is_shown)) {
             (_, None) => {}
             (Some(latency), Some(wait_ns)) if longest_ns.is_some() => latency.lift_max(wait_ns),
             (latency, Some(wait_ns)) => {

@@ -4,8 +4,8 @@
 //!  01:07  28.3 ms ← KEYS * 27.1 ms  slowlog: 27.1 ms KEYS *  segment 3: 200 clients × 4, closed loop
 //!  in 2 s  322 k/s  p50 2.43 ms, p99 5.75 ms, max 28.3 ms  ping 229 µs (kernel 183 µs, receive delay 39.0 µs)
 //! ```
-//! The figures cover exactly the cursor's column. The text begins with the length of this column. The column
-//! "now" of a table covers a fixed period instead.
+//! The first time is the time of the cursor. The figures cover exactly the cursor's column, and begin with the length
+//! of this column. The first column of figures of a table covers the second that begins at the cursor.
 
 use ratatui::layout::Rect;
 
@@ -101,8 +101,9 @@ pub fn news(paint: &mut Paint, area: Rect, lanes: &ChartContext) {
     let reading = lanes.reading;
     // An event that only counts further slow log entries is skipped: the event before it is more useful.
     let says = |event: &&Event| !matches!(event.what, EventKind::MoreSlowCommands { .. });
-    let event =
-        reading.events().rev().find(says).map(|event| Occurrence::event(event).worded(reading.words()));
+    // The event of a level shift has the time of the change, and may be reported after later events.
+    let event = reading.events().filter(says).max_by(|a, b| a.t_s.total_cmp(&b.t_s));
+    let event = event.map(|event| Occurrence::event(event).worded(reading.words()));
     let mark = reading.marks().next_back().map(Occurrence::mark);
     let last = event.into_iter().chain(mark).max_by(|a, b| a.t_s.total_cmp(&b.t_s));
     let heading = (" last   ", Ink::Strong);
@@ -119,7 +120,8 @@ pub fn news(paint: &mut Paint, area: Rect, lanes: &ChartContext) {
 /// Returns the time of the cursor, the events at that time, and the knobs.
 pub fn event_texts(lanes: &ChartContext) -> Vec<StyledText> {
     let reading = lanes.reading;
-    let mut pieces = vec![(reading.timeline.time_text(reading.now_s()), Ink::Strong)];
+    let mut pieces =
+        vec![(reading.timeline.time_text(lanes.cursor_s.unwrap_or_else(|| reading.now_s())), Ink::Strong)];
     let mut begins = false;
     if let Some(cursor) = lanes.cursor() {
         let here = lanes.occurrences.iter().filter(|(column, _)| *column == cursor);

@@ -139,9 +139,9 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
         let aside = segment.start.aside().map_or_else(String::new, |aside| format!(" {aside}"));
         put((format!("segment {}{aside}", segment.start.segment), Ink::Text), SEGMENT);
     }
-    put((units::elapsed((reading.now_s() * 1e9) as u64), Ink::Text), 0);
+    put((units::elapsed((model.moment_s() * 1e9) as u64), Ink::Text), 0);
     if let Some(clock) = reading.timeline.wall_clock().filter(|_| width >= ROOM_FOR_SINCE) {
-        put((clock.time(reading.now_s()), Ink::Strong), 9);
+        put((clock.time(model.moment_s()), Ink::Strong), 9);
     }
     parts.push((" ".to_owned(), Ink::Text, 9));
     shed(parts, width.into(), 0)

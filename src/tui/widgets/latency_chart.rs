@@ -107,14 +107,19 @@ fn draw_clipped(paint: &mut Paint, plot: Rect, context: &ChartContext, axis: &Va
     below.below(paint, plot, &beyond(Level::P50, Height::Below));
     let above = beyond(Level::Max, Height::Above);
     let longest = (0..).zip(&above).filter_map(|(n, ns)| Some((n, (*ns)?))).max_by_key(|(_, ns)| *ns);
+    // The wait of a request without a reply is at least this long, as in the figures.
+    let is_wait = |ns: u64| {
+        context.load.iter().flatten().any(|load| load.wait_beyond(Some(ns.saturating_sub(1))) == Some(ns))
+    };
+    let written = |ns: u64| format!("{}{}", if is_wait(ns) { ">" } else { "" }, units::latency(ns));
     let words = |ns: u64| {
         let cause = longest.filter(|(_, longest)| *longest == ns).and_then(|(n, _)| context.longest(n));
         let cause = cause.map(|(_, cause)| cause).filter(|cause| cause.explains);
-        let with = |cause: &Cause| format!("{}{cause}", units::latency(ns));
+        let with = |cause: &Cause| format!("{}{cause}", written(ns));
         let whole = cause.as_ref().map(with);
         let whole = whole.filter(|text| text.chars().count() <= usize::from(plot.width / 2));
         let short = cause.map(|cause| with(&cause.in_short()));
-        whole.into_iter().chain(short).chain([units::latency(ns)]).collect()
+        whole.into_iter().chain(short).chain([written(ns)]).collect()
     };
     ClippedMarks { borders: borders(), ink: Ink::Strong, words: Some(&words) }.above(paint, plot, &above);
 }

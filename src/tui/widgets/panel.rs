@@ -71,7 +71,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     if let Some(experiment) = model.experiment() {
         draw_experiment(paint, &mut rest, experiment);
     }
-    let has_errors = subject == Subject::Load || reading.errors().total() > 0;
+    let has_errors = subject == Subject::Load || reading.errors().has_any();
     let error_rows = tables::error_rows(reading).min(6);
     // The ping windows get the rows that the sections below do not need, up to a limit.
     let below = if subject == Subject::Load { 1 + MACHINE_ROWS } else { 0 }

@@ -274,10 +274,10 @@ fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
     }
 }
 
-/// Returns the lane with the number of errors in each column. A column without errors is blank.
+/// Returns the lane with the number of failed requests in each column. A column without errors is blank.
 fn errors(lanes: &ChartContext, rows: u16) -> ProbeLane {
     let errors = lanes.window.errors();
-    let counts: Vec<_> = errors.iter().map(|cell| cell.as_ref().map_or(0, ErrorCell::total)).collect();
+    let counts: Vec<_> = errors.iter().map(|cell| cell.as_ref().map_or(0, ErrorCell::of_requests)).collect();
     let top = linear_top(counts.iter().copied().max().unwrap_or(0) as f64);
     let cell = |n: &u64| if *n == 0 { LaneCell::Gap } else { linear(*n as f64, top, rows) };
     let written = |n| if n == 0 { "none".to_owned() } else { units::count(n as f64) };

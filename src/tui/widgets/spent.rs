@@ -1,14 +1,14 @@
 //! Draws where the time of requests goes: a bar for each request, with the parts in chronological order.
 //!
 //! ```text
-//! ─ where the time goes: o ours  w wire  s in the server's queue  x execution ─
+//! ─ where the time goes, 5 s  o ours  w wire  s in the server's queue  x execution ─
 //!  PING ooowwwwwwwwwwwwwwwwwwwwwwwwssssx  20.4 ms ± 300 µs  wire 97 %
 //! ```
 
 use ratatui::layout::Rect;
 
 use crate::{
-    diagnose::TimeSpent,
+    diagnose::{SPENT_TITLE, TimeSpent},
     session::timeline::Level,
     tui::{Ink, Paint, cut, from_column, row},
     units,
@@ -39,8 +39,9 @@ pub fn draw(paint: &mut Paint, area: Rect, all: &[TimeSpent]) {
     if area.is_empty() || all.is_empty() {
         return;
     }
-    paint.rule(row(area, 0), "where the time goes");
-    let mut rest = from_column(row(area, 0), area.x + 23);
+    paint.rule(row(area, 0), SPENT_TITLE);
+    // The names begin with the blank after the title.
+    let mut rest = from_column(row(area, 0), area.x + 2 + SPENT_TITLE.len() as u16);
     for (mark, ink, name, _) in PARTS {
         let mark = if paint.theme.marks_lines() { mark } else { paint.glyphs().bars[7] };
         rest = from_column(
@@ -91,9 +92,9 @@ fn largest(spent: &TimeSpent, short: bool) -> String {
     })
 }
 
-/// Returns a heading for a bar: `PING: wire 97 %`.
+/// Returns a heading for a bar: `PING, 5 s: wire 97 %`.
 pub fn heading(spent: &TimeSpent) -> String {
-    format!("{}: {}", spent.request, largest(spent, true))
+    format!("{}, 5 s: {}", spent.request, largest(spent, true))
 }
 
 #[cfg(test)]
@@ -124,7 +125,11 @@ mod tests {
             [line(0), line(1)]
         };
         let narrow = lines(78, &spent);
-        assert!(narrow[0].contains(" o ours  w wire  s waits in the server  x execution "), "{narrow:?}");
+        assert!(
+            narrow[0]
+                .contains("where the time goes, 5 s o ours  w wire  s waits in the server  x execution "),
+            "{narrow:?}"
+        );
         assert_eq!(narrow[1].trim_end(), " PING       oowwwwwwwwwwwssssxx  10.0 ms ± 300 µs    wire 60 %");
         let wide = lines(120, &spent);
         assert!(wide[1].contains("wire 60 %") && wide[1].contains("2.0 in flight"), "{wide:?}");

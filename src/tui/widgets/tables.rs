@@ -114,7 +114,7 @@ pub fn machine(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) 
 /// From this width on, there is room for two figures in a row.
 const WIDE_MACHINE: u16 = 32;
 
-/// Draws each kind of error with its count and its first message.
+/// Draws each kind of error with its count and its first message. Errors of PINGs have their own rows.
 pub fn errors(paint: &mut Paint, area: Rect, reading: &Reading) {
     let log = reading.errors();
     let kinds = log.by_count();
@@ -131,11 +131,12 @@ pub fn errors(paint: &mut Paint, area: Rect, reading: &Reading) {
         let count = units::count(error.count as f64);
         let first = error.first.as_deref().unwrap_or_default();
         let first = first.strip_prefix(&format!("{kind} ")).unwrap_or(first);
+        let of = error.ping.map_or_else(|| " ".to_owned(), |ping| format!(" of {ping} "));
         let parts = [
             (count.as_str(), Ink::Bad),
             (" ", Ink::Text),
             (kind, Ink::Strong),
-            (" ", Ink::Text),
+            (&of, Ink::Text),
             (first, Ink::Text),
         ];
         paint.parts(row(area, n as u16), &parts);

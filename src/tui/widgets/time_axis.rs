@@ -193,9 +193,16 @@ fn room(row: &EventRow, column: usize, word: &str) -> Option<usize> {
 /// lines would hide the chart.
 const EVENT_LINE_GAP: u16 = 5;
 
+/// Causes of a long request are compared with the intervals at most this many seconds away.
+const BESIDE_S: f64 = 4.0;
+
 impl ChartContext<'_> {
-    /// Returns the events in the period shown, with their columns. At the border of two columns, an event belongs to
-    /// the earlier column, and the beginning of a segment to the later column.
+    /// Returns the column that contains the moment `t_s`.
+    pub(super) fn column(&self, t_s: f64) -> Option<u16> {
+        self.axis.column_at(t_s, self.known_s)
+    }
+
+    /// Returns the events in the period shown, with their columns.
     pub(super) fn occurred(&self) -> Vec<(u16, Occurrence)> {
         let axis = self.axis;
         let known_s = self.reading.known_s();
@@ -209,10 +216,10 @@ impl ChartContext<'_> {
             };
             let words = self.reading.words();
             let occurrence = |column| (column, Occurrence::episode(&episode).worded(words));
-            occurred.extend(axis.column_ending(begins_s).map(occurrence));
+            occurred.extend(self.column(begins_s).map(occurrence));
         }
         for mark in self.window.marks().filter(|mark| mark.t_s <= known_s) {
-            occurred.extend(axis.column_ending(mark.t_s).map(|column| (column, Occurrence::mark(mark))));
+            occurred.extend(self.column(mark.t_s).map(|column| (column, Occurrence::mark(mark))));
         }
         occurred.extend(Occurrence::segments(self.reading, &axis));
         for stall in self.window.stalls(self.levels(Measure::Service)) {
@@ -235,7 +242,7 @@ impl ChartContext<'_> {
             let worst = worst(Measure::Ping)?;
             let usual_ns = Level::P50.of(&self.reading.ping().minute);
             let delay = Delay { t_s: worst.t_s, ns: worst.ns, usual_ns };
-            return self.cause(delay, self.reading.timeline).map(|cause| (worst, cause));
+            return self.cause(Measure::Ping, delay, self.reading.timeline).map(|cause| (worst, cause));
         };
         let delay = Delay::of(worst, self.reading.known_segments());
         let is_of = |part: &&&Timeline| {
@@ -243,17 +250,25 @@ impl ChartContext<'_> {
             own.is_some_and(|own| own.ns == worst.ns)
         };
         let Some(node) = self.parts.iter().find(is_of) else {
-            return self.cause(delay, self.reading.timeline).map(|cause| (worst, cause));
+            return self.cause(measure, delay, self.reading.timeline).map(|cause| (worst, cause));
         };
-        let cause = self.cause(delay, node)?;
+        let cause = self.cause(measure, delay, node)?;
         let address = node.session().map_or("", |session| &session.target.address);
         Some((worst, Cause { what: format!("{} on {address}", cause.what), ..cause }))
     }
 
     /// Returns the cause of a long latency among the events of a node, if known.
-    fn cause(&self, delay: Delay, node: &Timeline) -> Option<Cause> {
+    fn cause(&self, measure: Measure, delay: Delay, node: &Timeline) -> Option<Cause> {
         let known_s = self.reading.known_s();
-        Cause::of(delay, node.events().filter(|event| event.t_s <= known_s))
+        let from_s = (delay.t_s - BESIDE_S).floor();
+        let beside = node.window(from_s, from_s + 2.0 * BESIDE_S, 8 * BESIDE_S as usize);
+        let columns = (0..8 * BESIDE_S as usize).filter_map(|column| beside.worst(measure, column));
+        let mut longer_s: Vec<_> = columns
+            .filter(|worst| worst.ns > delay.ns && worst.t_s <= known_s)
+            .map(|worst| worst.t_s)
+            .collect();
+        longer_s.dedup();
+        Cause::beside(delay, node.events().filter(|event| event.t_s <= known_s), &longer_s)
     }
 
     /// Draws vertical lines through blank cells of `plot`: one for the beginning of each segment, and one for each

@@ -46,6 +46,22 @@ impl EventKind {
         }
     }
 
+    /// Returns what the event is about, if it reports one of several states of it, such as `unreachable` and
+    /// `reachable`. The order of such events is its history. Returns `None` for other events.
+    pub fn state_of(&self) -> Option<&'static str> {
+        Some(match self {
+            crate::any_of!(EventKind Unreachable Reachable InfoRefused Restarted) => "server",
+            crate::any_of!(EventKind ConnectionsLost ConnectionsBack LoadStopped) => "load",
+            crate::any_of!(EventKind PingLost PingBack PingError) => "ping",
+            crate::any_of!(EventKind AgentJoined AgentLost AgentBack AgentPaused) => "agents",
+            crate::any_of!(EventKind BusLost BusBack) => "bus",
+            crate::any_of!(EventKind NodeJoined NodeLeft NodeBack) => "nodes",
+            crate::any_of!(EventKind RoleChanged FailoverTurned Failover) => "role",
+            ConfigChanged { .. } => "config",
+            _ => return None,
+        })
+    }
+
     /// Returns whether the time of the event is the beginning of its activity. For all other events with a
     /// length, it is the end.
     pub fn is_dated_by_its_beginning(&self) -> bool {

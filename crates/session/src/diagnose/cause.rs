@@ -51,12 +51,17 @@ const OUTAGE_NS: u64 = 100_000_000;
 /// delay may be the wait for earlier requests.
 const LEAST_SHARE: f64 = 0.5;
 
+/// An interval may be up to this many seconds longer than the time between a slow command and the poll that reports it.
+const RECORD_S: f64 = 1.0;
+
 /// An event as a possible cause.
 struct PossibleCause {
     what: String,
     client: Option<String>,
     /// How long the event blocked the server, in nanoseconds; `None` if unknown.
     held_ns: Option<f64>,
+    /// Whether the event is an entry of the slow log, whose moment is known only to a second or two.
+    is_logged: bool,
     /// Whether the event blocks all clients while it lasts.
     is_outage: bool,
     /// The rank among equally near events: events with more information have lower ranks.
@@ -67,6 +72,17 @@ impl Cause {
     /// Returns the most probable cause of `delay` among `events`; `None` if the delay is usual, or if no event is near
     /// the delay.
     pub fn of<'a>(delay: Delay, events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
+        Self::beside(delay, events, &[])
+    }
+
+    /// Returns the cause like [`of`](Self::of). `longer_s` are the times of the intervals near the delay with longer
+    /// delays. A slow command explains only the longest delay within the time in which the command may have run: the
+    /// slow log does not contain its exact moment. Two slow commands explain the two longest delays, and so on.
+    pub fn beside<'a>(
+        delay: Delay,
+        events: impl IntoIterator<Item = &'a Event>,
+        longer_s: &[f64],
+    ) -> Option<Self> {
         if delay.usual_ns.is_some_and(|usual_ns| delay.ns < usual_ns.saturating_mul(TIMES_THE_MEDIAN)) {
             return None;
         }
@@ -76,12 +92,19 @@ impl Cause {
             if suspect.is_outage && delay.ns < OUTAGE_NS {
                 return None;
             }
-            Some((suspect, away_s))
+            Some((suspect, away_s, event.t_s))
         };
-        let suspects = events.into_iter().filter_map(near);
-        let best = suspects.min_by(|a, b| delay.order(a).total_cmp(&delay.order(b)));
-        best.map(|(suspect, away_s)| {
-            let explains = delay.is_explained(&suspect, away_s);
+        let suspects: Vec<_> = events.into_iter().filter_map(near).collect();
+        let logged =
+            suspects.iter().filter(|(it, away_s, _)| it.is_logged && delay.is_explained(it, *away_s));
+        let logged = logged.count();
+        let best =
+            suspects.into_iter().min_by(|a, b| delay.order(&a.0, a.1).total_cmp(&delay.order(&b.0, b.1)));
+        best.map(|(suspect, away_s, t_s)| {
+            let span_s = t_s - NEAR_S..t_s + RECORD_S;
+            let longer = longer_s.iter().filter(|t_s| span_s.contains(t_s)).count();
+            let is_longest = !suspect.is_logged || longer < logged;
+            let explains = is_longest && delay.is_explained(&suspect, away_s);
             Self { explains, what: suspect.what, client: suspect.client }
         })
     }
@@ -138,10 +161,10 @@ impl Delay {
     /// Returns a sort key. A more probable cause has a lower key. The criteria are, in this order: the event
     /// explains the delay, it is nearer (in whole seconds), it has more information, its length is more
     /// similar.
-    fn order(&self, (suspect, away_s): &(PossibleCause, f64)) -> f64 {
+    fn order(&self, suspect: &PossibleCause, away_s: f64) -> f64 {
         let unlike =
             suspect.held_ns.map_or(1.0, |held_ns| (held_ns.max(1.0) / self.ns.max(1) as f64).ln().abs());
-        let explained = f64::from(u8::from(!self.is_explained(suspect, *away_s)));
+        let explained = f64::from(u8::from(!self.is_explained(suspect, away_s)));
         explained * 1e4 + away_s.floor() * 1e3 + f64::from(suspect.rank) * 1e2 + unlike.min(50.0) + away_s
     }
 }
@@ -150,13 +173,13 @@ impl PossibleCause {
     fn of(what: &EventKind) -> Option<Self> {
         let sentence = || format!("{}: {what}", what.name());
         let of = |what: String, held_ns: Option<f64>, is_outage, rank| {
-            Some(Self { what, client: None, held_ns, is_outage, rank })
+            Some(Self { what, client: None, held_ns, is_logged: false, is_outage, rank })
         };
         match what {
             EventKind::SlowCommand { us, command, client, .. } => {
                 let took = units::latency(us.saturating_mul(1000));
                 let suspect = of(format!("{command} {took}"), Some(*us as f64 * 1e3), false, 0)?;
-                Some(Self { client: client.clone(), ..suspect })
+                Some(Self { client: client.clone(), is_logged: true, ..suspect })
             }
             EventKind::Forked { held_us } => {
                 of(what.to_string(), held_us.map(|us| us as f64 * 1e3), false, 1)
@@ -240,6 +263,19 @@ mod tests {
         let events = [slow(20.0, 600, "KEYS *"), slow(23.9, 600, "DEBUG sleep"), slow(26.0, 700, "EVAL")];
         assert_eq!(words(delay(602), &events), " ← DEBUG sleep 600 ms from 127.0.0.1:5000");
         assert_eq!(words(delay(602), &events[2..]), "");
+    }
+
+    #[test]
+    fn an_entry_of_the_slow_log_explains_only_the_longest_delay_near_it() {
+        let words = |events: &[Event], longer_s: &[f64]| {
+            Cause::beside(delay(602), events, longer_s).map_or_else(String::new, |cause| cause.to_string())
+        };
+        let [one, other] = [slow(23.9, 600, "KEYS *"), slow(24.0, 590, "KEYS *")];
+        let entry = std::slice::from_ref(&one);
+        assert_eq!(words(entry, &[]), " ← KEYS * 600 ms from 127.0.0.1:5000");
+        assert_eq!(words(entry, &[20.0, 26.0]), " ← KEYS * 600 ms from 127.0.0.1:5000", "too far away");
+        assert_eq!(words(entry, &[24.0]), ", near: KEYS * 600 ms from 127.0.0.1:5000");
+        assert!(words(&[one, other], &[24.0]).starts_with(" ← KEYS *"), "each has its own entry");
     }
 
     #[test]

@@ -66,4 +66,4 @@ pub use danger::setting_harm;
 pub use episodes::{Episode, Episodes};
 pub use finding::{Finding, Severity};
 pub use findings::{Findings, danger, of_segment, of_session, our_limit};
-pub use spent::TimeSpent;
+pub use spent::{SPENT_TITLE, TimeSpent};

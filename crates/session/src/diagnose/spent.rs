@@ -23,6 +23,9 @@ use serde::Serialize;
 use super::now::{COMMANDS_S, RecentState};
 use crate::{session::Interval, units};
 
+/// The title of the estimates, with the period that they cover, as on all screens and in all lines: [`COMMANDS_S`] has
+/// room for five polls.
+pub const SPENT_TITLE: &str = "where the time goes, 5 s";
 /// The largest number of commands that have their own estimate.
 const NAMED: usize = 8;
 /// A command of other clients has an estimate only if it takes at least this share of the main thread's time.

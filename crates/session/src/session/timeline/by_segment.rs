@@ -73,7 +73,7 @@ impl BySegment {
     }
 
     /// Adds the latencies of `segment` to `blend`.
-    fn blend(&self, segment: u32, blend: &mut Blend) {
+    pub(super) fn blend(&self, segment: u32, blend: &mut Blend) {
         self.parts.iter().filter(|part| part.segment == segment).for_each(|part| blend.add(&part.latency));
     }
 

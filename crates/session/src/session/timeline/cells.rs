@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::history::Merge;
+use super::{ErrorSource, history::Merge};
 use crate::{
     gauge::Gauges,
     host::HostSample,
@@ -80,21 +80,21 @@ impl Merge for LoadCell {
     }
 }
 
-/// The number of errors of the load and of PING during a time slot, by source and then by kind. The source is
-/// `None` for the measured load, and otherwise a name such as `warm-up`.
+/// The number of errors of the load and of PING during a time slot, by source and then by kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ErrorCell(pub BTreeMap<Option<&'static str>, BTreeMap<String, u64>>);
+pub struct ErrorCell(pub BTreeMap<ErrorSource, BTreeMap<String, u64>>);
 
 impl ErrorCell {
-    /// Returns the number of errors of all kinds.
-    pub fn total(&self) -> u64 {
-        self.0.values().flat_map(BTreeMap::values).sum()
+    /// Returns the number of requests of the load that failed, with all kinds of errors.
+    pub fn of_requests(&self) -> u64 {
+        let requests = self.0.iter().filter(|(source, _)| source.ping().is_none());
+        requests.flat_map(|(_, errors)| errors.values()).sum()
     }
 }
 
 impl Merge for ErrorCell {
     fn merge(&mut self, later: Self) {
-        later.0.iter().for_each(|(aside, errors)| add_counts(self.0.entry(*aside).or_default(), errors));
+        later.0.iter().for_each(|(source, errors)| add_counts(self.0.entry(*source).or_default(), errors));
     }
 }
 

@@ -2,12 +2,32 @@
 
 use std::collections::BTreeMap;
 
-/// One kind of error.
+/// The source of errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorSource {
+    /// Requests of the measured load.
+    Load,
+    /// Requests of the load in a phase that is not measured: `prefill` or `warm-up`.
+    Aside(&'static str),
+    /// PINGs, with the name that the dialect has for them.
+    Ping(&'static str),
+}
+
+impl ErrorSource {
+    /// Returns the name of PING, if this is the source.
+    pub fn ping(self) -> Option<&'static str> {
+        if let Self::Ping(name) = self { Some(name) } else { None }
+    }
+}
+
+/// One kind of error, either of requests or of PINGs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErrorCount {
     /// The number of requests or PINGs with this error.
     pub count: u64,
-    /// The errors in `count` that are not from the measured load, by source: `prefill`, `warm-up` or PING.
+    /// The name of PING if the errors are of PINGs; `None` for errors of requests.
+    pub ping: Option<&'static str>,
+    /// The errors in `count` that are not from the measured load, by phase: `prefill` or `warm-up`.
     pub aside: BTreeMap<&'static str, u64>,
     /// The first message of this kind of error; `None` until a message has arrived.
     pub first: Option<String>,
@@ -15,38 +35,41 @@ pub struct ErrorCount {
     pub last_s: u64,
 }
 
-/// All errors of a session, by kind.
+/// All errors of a session, by kind. Errors of requests and errors of PINGs are counted apart.
 #[derive(Debug, Clone, Default)]
 pub struct ErrorLog {
-    kinds: BTreeMap<String, ErrorCount>,
+    requests: BTreeMap<String, ErrorCount>,
+    pings: BTreeMap<String, ErrorCount>,
 }
 
 impl ErrorLog {
     /// Returns the kinds and their counts, the most frequent first.
     pub fn by_count(&self) -> Vec<(&str, &ErrorCount)> {
         // Some kinds have only a message. For example, a failed attempt to connect is not a request.
-        let counted = self.kinds.iter().filter(|(_, error)| error.count > 0);
+        let counted = self.requests.iter().chain(&self.pings).filter(|(_, error)| error.count > 0);
         let mut kinds: Vec<_> = counted.map(|(kind, error)| (kind.as_str(), error)).collect();
         kinds.sort_by_key(|(_, error)| std::cmp::Reverse(error.count));
         kinds
     }
 
-    /// Returns the number of errors of all kinds.
-    pub fn total(&self) -> u64 {
-        self.kinds.values().map(|error| error.count).sum()
+    /// Returns whether there was any error.
+    pub fn has_any(&self) -> bool {
+        self.requests.values().chain(self.pings.values()).any(|error| error.count > 0)
     }
 
     /// Returns the first error message of `kind`, from a request or a connection.
     pub fn first_of(&self, kind: &str) -> Option<&str> {
-        self.kinds.get(kind)?.first.as_deref()
+        self.requests.get(kind)?.first.as_deref()
     }
 
-    /// Adds errors. `aside` is the source of errors that are not from the measured load, such as the warm-up.
-    pub(super) fn count(&mut self, t_s: f64, errors: &BTreeMap<String, u64>, aside: Option<&'static str>) {
+    /// Adds errors from `source`.
+    pub(super) fn count(&mut self, t_s: f64, errors: &BTreeMap<String, u64>, source: ErrorSource) {
+        let kinds = if source.ping().is_some() { &mut self.pings } else { &mut self.requests };
         for (kind, n) in errors.iter().filter(|(_, n)| **n > 0) {
-            let error = self.kinds.entry(kind.clone()).or_default();
+            let error = kinds.entry(kind.clone()).or_default();
+            error.ping = source.ping();
             error.count += n;
-            if let Some(aside) = aside {
+            if let ErrorSource::Aside(aside) = source {
                 *error.aside.entry(aside).or_default() += n;
             }
             error.last_s = error.last_s.max(t_s as u64);
@@ -55,15 +78,16 @@ impl ErrorLog {
 
     /// Returns the same errors with the first messages from `all`.
     pub(super) fn with_first_messages_of(mut self, all: &Self) -> Self {
-        for (kind, error) in &mut self.kinds {
-            error.first = all.kinds.get(kind).and_then(|known| known.first.clone());
+        for (kind, error) in &mut self.requests {
+            error.first = all.requests.get(kind).and_then(|known| known.first.clone());
         }
         self
     }
 
     /// Sets the first message of a kind of error.
     pub(super) fn first(&mut self, kind: &str, message: &str) {
-        self.kinds.entry(kind.to_owned()).or_default().first.get_or_insert_with(|| message.to_owned());
+        let error = self.requests.entry(kind.to_owned()).or_default();
+        error.first.get_or_insert_with(|| message.to_owned());
     }
 }
 
@@ -74,12 +98,26 @@ mod tests {
     #[test]
     fn the_most_frequent_kind_comes_first_with_its_first_message() {
         let mut log = ErrorLog::default();
-        log.count(1.0, &BTreeMap::from([("timeout".to_owned(), 2), ("OOM".to_owned(), 5)]), None);
+        let errors = BTreeMap::from([("timeout".to_owned(), 2), ("OOM".to_owned(), 5)]);
+        log.count(1.0, &errors, ErrorSource::Load);
         log.first("OOM", "OOM command not allowed: maxmemory");
         log.first("OOM", "another");
         let kinds = log.by_count();
         assert_eq!((kinds[0].0, kinds[0].1.count), ("OOM", 5));
         assert_eq!(kinds[0].1.first.as_deref(), Some("OOM command not allowed: maxmemory"));
-        assert_eq!((kinds[1].0, &kinds[1].1.first, log.total()), ("timeout", &None, 7));
+        assert_eq!((kinds[1].0, &kinds[1].1.first), ("timeout", &None));
+    }
+
+    #[test]
+    fn an_error_of_requests_and_the_same_error_of_pings_are_two_rows() {
+        let mut log = ErrorLog::default();
+        let errors = BTreeMap::from([("timeout".to_owned(), 2)]);
+        for source in [ErrorSource::Load, ErrorSource::Aside("warm-up"), ErrorSource::Ping("PING")] {
+            log.count(1.0, &errors, source);
+        }
+        log.first("timeout", "no reply within 1 s");
+        let rows: Vec<_> = log.by_count().into_iter().map(|(kind, e)| (kind, e.count, e.ping)).collect();
+        assert_eq!(rows, [("timeout", 4, None), ("timeout", 2, Some("PING"))]);
+        assert_eq!(log.by_count()[1].1.first, None, "the message is of a request");
     }
 }

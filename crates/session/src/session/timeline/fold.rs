@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    ErrorCell, ErrorLog, History, IntrinsicRun, Lane, LoadCell, Measure, Outages, PingCell, PingWindows,
-    Segments, ServerCell,
+    ErrorCell, ErrorLog, ErrorSource, History, IntrinsicRun, Lane, LoadCell, Measure, Outages, PingCell,
+    PingWindows, Segments, ServerCell,
     history::Merge,
     memo::Memos,
     nodes::{self, AgentStates},
@@ -177,7 +177,7 @@ impl Timeline {
                 self.segments.push_pings(span);
                 self.pings.push(span.t_s, span.length_s, &span.body);
                 self.ping_cells.entry(span.t_s, span.length_s).merge(PingCell::of(&span.body));
-                self.count_errors(span.t_s, &span.body.errors, Some(self.words().ping));
+                self.count_errors(span.t_s, &span.body.errors, ErrorSource::Ping(self.words().ping));
                 self.advance(span.t_s);
             }
             Record::Wake(span) => {
@@ -312,14 +312,15 @@ impl Timeline {
         self.outages.push(t_s, length_s, interval.outage_s);
         self.segments.push(interval);
         let aside = self.segments.numbered(segment).and_then(|segment| segment.start.aside());
-        self.count_errors(t_s, &interval.errors, aside);
+        let source = aside.map_or(ErrorSource::Load, ErrorSource::Aside);
+        self.count_errors(t_s, &interval.errors, source);
         self.advance(t_s);
     }
 
-    fn count_errors(&mut self, t_s: f64, errors: &BTreeMap<String, u64>, aside: Option<&'static str>) {
-        self.errors.count(t_s, errors, aside);
+    fn count_errors(&mut self, t_s: f64, errors: &BTreeMap<String, u64>, source: ErrorSource) {
+        self.errors.count(t_s, errors, source);
         if errors.values().any(|n| *n > 0) {
-            add_counts(self.error_cells.entry(t_s, 0.0).0.entry(aside).or_default(), errors);
+            add_counts(self.error_cells.entry(t_s, 0.0).0.entry(source).or_default(), errors);
         }
     }
 

@@ -86,15 +86,20 @@ struct EqualEvents {
     client: Option<String>,
     /// The sum of the numbers in events that report only a number.
     counted: u64,
+    state_of: Option<&'static str>,
 }
 
-/// Returns one line for each group of equal events, ordered by the time of the group's latest event.
+/// Returns one line for each group of equal events, ordered by the time of the group's latest event. Events of a pair,
+/// such as `unreachable` and `reachable`, keep their order: an event ends the groups of the other states.
 pub fn folded<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<FoldedEvents<'a>> {
     let mut lines: Vec<FoldedEvents<'a>> = Vec::new();
     let mut groups: HashMap<(&str, String), EqualEvents> = HashMap::new();
     for episode in episodes(events) {
         let what = &episode.event.what;
         let key = (what.name(), in_common(what));
+        if let Some(of) = what.state_of() {
+            groups.retain(|other, group| *other == key || group.state_of != Some(of));
+        }
         let length_ns = length_ns(what);
         let client = client(what);
         if let Some(group) = groups.get_mut(&key)
@@ -116,7 +121,13 @@ pub fn folded<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<FoldedEvents<'
             continue;
         }
         let (line, ends_ns) = (lines.len(), length_ns.map(|ns| (ns, ns)));
-        let group = EqualEvents { line, ends_ns, client: client.cloned(), counted: counted(what) };
+        let group = EqualEvents {
+            line,
+            ends_ns,
+            client: client.cloned(),
+            counted: counted(what),
+            state_of: what.state_of(),
+        };
         groups.insert(key, group);
         lines.push(FoldedEvents { last: episode, since_s: episode.from_s, count: 1, text: what.to_string() });
     }
@@ -205,6 +216,34 @@ mod tests {
         // More than a minute later the same event gets a new line.
         events.push(slow(90.0, 200, "HGETALL cart:all", "a:1"));
         assert_eq!(texts(&events)[2], "200 ms HGETALL cart:all from a:1");
+    }
+
+    #[test]
+    fn an_event_of_a_pair_is_not_moved_past_the_other_of_the_pair() {
+        let lost = || EventKind::Unreachable { cause: "timed out".to_owned() };
+        let events: Vec<_> = [
+            (1.0, lost()),
+            (2.0, EventKind::Reachable),
+            (3.0, lost()),
+            (3.5, EventKind::Restarted),
+            (4.0, EventKind::Reachable),
+            (5.0, EventKind::Reachable),
+        ]
+        .map(|(t_s, what)| Event::new(t_s, what))
+        .into();
+        let lines: Vec<_> = folded(events.iter())
+            .into_iter()
+            .map(|line| (line.last.from_s, line.last.event.what.name().to_owned(), line.count))
+            .collect();
+        let line = |t_s, name: &str, count| (t_s, name.to_owned(), count);
+        let expected = [
+            line(1.0, "unreachable", 1),
+            line(2.0, "reachable", 1),
+            line(3.0, "unreachable", 1),
+            line(3.5, "restart", 1),
+            line(5.0, "reachable", 2),
+        ];
+        assert_eq!(lines, expected);
     }
 
     #[test]

@@ -50,7 +50,7 @@ mod window;
 
 pub use by_segment::Worst;
 pub use cells::{CommandCell, ErrorCell, LoadCell, PingCell, ServerCell};
-pub use errors::{ErrorCount, ErrorLog};
+pub use errors::{ErrorCount, ErrorLog, ErrorSource};
 pub use fold::{Timeline, TimelineOptions};
 pub use folded::{Episode, FoldedEvents, episodes, folded};
 pub use heat::Heat;

@@ -4,7 +4,7 @@ use std::{borrow::Cow, cell::OnceCell};
 
 use super::{
     CommandCell, ErrorLog, IntrinsicRun, Lane, Measure, PingCell, PingWindow, SegmentTotal, Segments,
-    ServerCell, Timeline, history::Merge,
+    ServerCell, Timeline, Window, history::Merge,
 };
 use crate::{
     clock::{TICK_NS, seconds},
@@ -170,8 +170,11 @@ impl<'a> Reading<'a> {
         let (segment, _) = self.probed_segment();
         let mut blend = Blend::default();
         let cells = &self.cells.lane(measure).cells;
-        let mut over =
-            |length_s: f64| Cow::Owned(cells.of_segment(segment, self.t_s - length_s, self.t_s, &mut blend));
+        let mut over = |length_s: f64| {
+            let window = Window::single(self.cells, self.t_s - length_s, self.t_s);
+            window.placed(cells).for_each(|(_, cell)| cell.value.blend(segment, &mut blend));
+            Cow::Owned(blend.take())
+        };
         Recent { now: over(NOW_S), minute: over(MINUTE_S) }
     }
 
@@ -204,8 +207,9 @@ impl<'a> Reading<'a> {
         // The counts are limited to the segment, like the latencies of the pings.
         let (_, began_s) = self.probed_segment();
         let mut all = PingCell::default();
-        let cells = self.recent_cells().ping_cells.between((self.t_s - length_s).max(began_s), self.t_s);
-        cells.for_each(|cell| all.merge(*cell.value));
+        let cells = self.recent_cells();
+        let window = Window::single(cells, (self.t_s - length_s).max(began_s), self.t_s);
+        window.placed(&cells.ping_cells).for_each(|(_, cell)| all.merge(*cell.value));
         all
     }
 
@@ -239,7 +243,8 @@ impl<'a> Reading<'a> {
         // A time slot that two segments share mixes two settings, so it is used only if there is no other time slot.
         let began_s = self.segment().map_or(0.0, |segment| segment.start.t_s);
         let from_s = (self.t_s - length_s).max(began_s);
-        let cells = || self.cells.load.between(from_s, self.t_s);
+        let window = Window::single(self.cells, from_s, self.t_s);
+        let cells = || window.placed(&self.cells.load).map(|(_, cell)| cell);
         let sum = |cells: &mut dyn Iterator<Item = (u64, f64)>| {
             let (ops, length_s) = cells.fold((0, 0.0), |(ops, length_s), (o, l)| (ops + o, length_s + l));
             (length_s > 0.0).then(|| ops as f64 / length_s)
@@ -336,11 +341,12 @@ impl<'a> Reading<'a> {
         self.exact.pings.newest_first().filter(move |window| window.start_s < t_s)
     }
 
-    /// Returns the number of errors in the last second and in the last 60 s.
+    /// Returns the number of failed requests in the last second and in the last 60 s.
     pub fn errors_recent(&self) -> [u64; 2] {
+        let cells = self.recent_cells();
         [NOW_S, MINUTE_S].map(|length_s| {
-            let cells = self.recent_cells().error_cells.between(self.t_s - length_s, self.t_s);
-            cells.map(|cell| cell.value.total()).sum()
+            let window = Window::single(cells, self.t_s - length_s, self.t_s);
+            window.placed(&cells.error_cells).map(|(_, cell)| cell.value.of_requests()).sum()
         })
     }
 
@@ -352,7 +358,7 @@ impl<'a> Reading<'a> {
         }
         let mut log = ErrorLog::default();
         for cell in self.timeline.error_cells.between(0.0, self.t_s) {
-            cell.value.0.iter().for_each(|(aside, errors)| log.count(cell.to_s, errors, *aside));
+            cell.value.0.iter().for_each(|(source, errors)| log.count(cell.to_s, errors, *source));
         }
         Cow::Owned(log.with_first_messages_of(all))
     }

@@ -53,6 +53,12 @@ impl Timeline {
 }
 
 impl<'a> Window<'a> {
+    /// Returns one column from `from_s` to `to_s`, with the history of `timeline` itself.
+    pub(super) fn single(timeline: &'a Timeline, from_s: f64, to_s: f64) -> Self {
+        let step_s = (to_s - from_s).max(1e-6);
+        Self { timeline, session: timeline, from_s, step_s, columns: 1, until_s: f64::INFINITY }
+    }
+
     /// Returns the same window without the measurements after `until_s`, accurate to a tick (quarter second).
     #[must_use]
     pub fn until(self, until_s: f64) -> Self {
@@ -242,7 +248,7 @@ impl<'a> Window<'a> {
     }
 
     /// Returns the time slots of the window, each with the columns to which the time slot belongs.
-    fn placed<T: Merge + Default>(
+    pub(super) fn placed<T: Merge + Default>(
         self,
         history: &'a History<T>,
     ) -> impl DoubleEndedIterator<Item = (Range<usize>, TimeSlot<'a, T>)> {

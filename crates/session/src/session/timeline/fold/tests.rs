@@ -100,12 +100,12 @@ fn errors_come_from_load_and_ping_with_their_first_message() {
         Record::Event(Event::new(1.0, what)),
     ]);
     let errors = timeline.window(0.0, 1.0, 1).errors();
-    assert_eq!(errors[0].as_ref().map(ErrorCell::total), Some(28), "those of load and ping");
+    assert_eq!(errors[0].as_ref().map(ErrorCell::of_requests), Some(3), "without the errors of PING");
     let kinds: Vec<_> = timeline.errors.by_count().into_iter().map(|(k, e)| (k, e.count)).collect();
     assert_eq!(kinds, [("timeout", 25), ("OOM", 3)]);
     let before = timeline.at(0.9).errors().into_owned();
-    let aside = before.by_count().into_iter().map(|(kind, error)| (kind, error.aside.clone()));
-    assert!(aside.eq([("timeout", [("PING", 25)].into()), ("OOM", [].into())]), "{before:?}");
+    let pings = before.by_count().into_iter().map(|(kind, error)| (kind, error.ping));
+    assert!(pings.eq([("timeout", Some("PING")), ("OOM", None)]), "{before:?}");
     let summary = timeline.summary();
     assert_eq!(summary.first_errors.get("OOM").map(String::as_str), Some("OOM no memory"));
 }
