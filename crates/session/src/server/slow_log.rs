@@ -13,6 +13,8 @@ use crate::events::EventKind;
 
 /// The number of entries that a poll requests.
 pub(super) const ASKED: &str = "32";
+/// A reply with fewer entries than this is the whole log.
+const WHOLE_BELOW: usize = 32;
 /// The largest number of entries that a poll reports as events; the slowest entries are reported.
 const MOST_SHOWN: usize = 8;
 /// Entries from before the session are reported if at least this number of entries have the same command. A few slow
@@ -68,6 +70,7 @@ impl SlowLog {
     /// Returns the new entries in the reply to SLOWLOG GET; `None` if the reply has another form.
     pub(super) fn read(&mut self, reply: &Datum) -> Option<Vec<EventKind>> {
         let mut entries: Vec<_> = reply.list()?.iter().map(entry).collect::<Option<_>>()?;
+        let is_whole = entries.len() < WHOLE_BELOW;
         let newest = entries.iter().map(|entry| entry.id).max();
         let last = self.last;
         self.last = newest.or(last).or(Some(BEFORE_ALL));
@@ -79,7 +82,8 @@ impl SlowLog {
         }
         entries.retain(|entry| entry.id > last);
         let Some(newest) = newest else { return Some(Vec::new()) };
-        let mut new = newest.saturating_sub(last).max(0) as u64;
+        // SLOWLOG RESET may have removed entries since the last poll.
+        let mut new = if is_whole { entries.len() as u64 } else { newest.saturating_sub(last).max(0) as u64 };
         if self.part.is_some() {
             // CLIENT LIST and INFO have large replies, which would hide large replies to other clients.
             new = new.saturating_sub(entries.extract_if(.., |entry| entry.is_own).count() as u64);
@@ -270,7 +274,7 @@ mod tests {
         let mut slow_log = SlowLog::default();
         assert!(read(&mut slow_log, &[]).is_empty());
         let entries: [(i64, i64, &[&str]); 2] = [(i64::MAX, 1, &["GET", "a"]), (i64::MIN, 1, &["GET", "a"])];
-        assert_eq!(read(&mut slow_log, &entries).len(), 2, "one entry, and the number of further entries");
+        assert_eq!(read(&mut slow_log, &entries).len(), 1, "the other id is older than the first poll");
         slow_log.begin_again();
         let twice: [(i64, i64, &[&str]); 2] = [(0, 1, &["GET", "a"]); 2];
         assert_eq!(read(&mut slow_log, &twice).len(), 2);
@@ -295,6 +299,14 @@ mod tests {
         assert_eq!(news.len(), MOST_SHOWN + 1);
         assert!(news[0].starts_with("1.99 ms"), "{}", news[0]);
         assert_eq!(news[MOST_SHOWN], "and 1 992 more entries");
+    }
+
+    #[test]
+    fn entries_that_a_reset_has_removed_are_not_counted() {
+        let mut slow_log = SlowLog::default();
+        read(&mut slow_log, &[(6, 1, &["GET", "a"])]);
+        let after = read(&mut slow_log, &[(400, 14_200, &["GET", "a"])]);
+        assert_eq!(after, ["14.2 ms GET a from 127.0.0.1:5000"]);
     }
 
     #[test]
