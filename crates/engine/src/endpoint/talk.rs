@@ -3,6 +3,7 @@
 
 use std::{
     io::{self, Read as _, Write as _},
+    net::SocketAddr,
     os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd},
     time::{Duration, Instant},
 };
@@ -108,6 +109,11 @@ impl Talk {
     /// Returns the server of this connection.
     pub fn target(&self) -> &Target {
         &self.target
+    }
+
+    /// Returns the address of the server after the lookup of its name; `None` for a unix socket.
+    pub fn server(&self) -> Option<SocketAddr> {
+        self.line.0.socket().peer_addr().ok()?.as_socket()
     }
 
     /// Sends the requests in `questions`, waits for this number of `replies`, and calls `take` with the bytes and the

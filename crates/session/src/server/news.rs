@@ -14,6 +14,8 @@ const REWRITE_OUTCOME: &str = "aof_last_bgrewrite_status";
 #[derive(Debug, Default)]
 pub(super) struct InfoChanges {
     seen: Option<Identity>,
+    /// Whether the next INFO comes from another server, because the target's name leads to another address.
+    is_another_server: bool,
     bursts: LimitBursts,
     expiry: Expiry,
     blocked: BurstTracker,
@@ -56,11 +58,17 @@ enum FileStep {
 }
 
 impl InfoChanges {
+    /// Notes that the next INFO comes from a server at another address.
+    pub(super) fn change_server(&mut self) {
+        self.is_another_server = true;
+    }
+
     /// Returns the events since the previous INFO.
     pub(super) fn read(&mut self, at_ns: u64, info: &Info) -> Vec<EventKind> {
         let mut seen = Identity::read(info, at_ns);
         let mut events = Vec::new();
         let is_same = self.seen.as_ref().is_none_or(|before| before.run_id == seen.run_id);
+        let is_another_server = std::mem::take(&mut self.is_another_server);
         let counted = ["evicted_keys", "rejected_connections"].map(|name| info.number(name));
         let bursts = self.bursts.take(at_ns, counted, is_same);
         let counted = ["expired_keys", "expired_time_cap_reached_count"].map(|name| info.number(name));
@@ -76,10 +84,12 @@ impl InfoChanges {
                 let rewrite = before.rewrite.turned(&seen.rewrite, at_ns, ok(REWRITE_OUTCOME));
                 events.extend(rewrite.map(FileStep::of_rewrite));
             } else {
-                events.push(EventKind::Restarted);
-                let saved = before.save.replaced(&seen.save, at_ns);
+                events.extend((!is_another_server).then_some(EventKind::Restarted));
+                let why =
+                    if is_another_server { "another server answers" } else { "the server was restarted" };
+                let saved = before.save.replaced(&seen.save, at_ns, why);
                 events.extend(saved.into_iter().flatten().map(FileStep::of_snapshot));
-                let rewrite = before.rewrite.replaced(&seen.rewrite, at_ns);
+                let rewrite = before.rewrite.replaced(&seen.rewrite, at_ns, why);
                 events.extend(rewrite.into_iter().flatten().map(FileStep::of_rewrite));
             }
             events.extend(bursts);
@@ -185,12 +195,12 @@ impl Child {
         }
     }
 
-    /// Returns the end of this process, and the beginning of the process `now` of a new server, because the server was
-    /// restarted.
-    fn replaced(&self, now: &Self, at_ns: u64) -> [Option<FileStep>; 2] {
+    /// Returns the end of this process, and the beginning of the process `now` of a new server. `why` is the reason
+    /// why this process is not seen any more.
+    fn replaced(&self, now: &Self, at_ns: u64, why: &str) -> [Option<FileStep>; 2] {
         let ended = self.since_ns.map(|since_ns| FileStep::Ended {
             length_s: Some(seconds(at_ns - since_ns)),
-            outcome: "the server was restarted".to_owned(),
+            outcome: why.to_owned(),
         });
         [ended, now.since_ns.map(|_| FileStep::Began)]
     }
@@ -319,6 +329,19 @@ mod tests {
             news(&["run_id:a\nevicted_keys:1\ntotal_forks:1", "run_id:b\nevicted_keys:9\ntotal_forks:4"]),
             expected
         );
+    }
+
+    #[test]
+    fn another_server_is_no_restart_and_ends_the_save_of_the_server_before() {
+        let mut changes = InfoChanges::default();
+        changes.read(0, &Info::parse("run_id:a\nevicted_keys:1\nrdb_bgsave_in_progress:1"));
+        changes.change_server();
+        let of_other = Info::parse("run_id:b\nevicted_keys:9\nrdb_bgsave_in_progress:0");
+        let events = changes.read(SECOND_NS, &of_other);
+        let seen: Vec<_> = events.iter().map(|event| format!("{}: {event}", event.name())).collect();
+        assert_eq!(seen, ["save: a snapshot ended after 1 s: another server answers"]);
+        let restarted = changes.read(2 * SECOND_NS, &Info::parse("run_id:c"));
+        assert_eq!(restarted, [EventKind::Restarted]);
     }
 
     #[test]

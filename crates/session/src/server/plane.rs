@@ -67,6 +67,16 @@ impl Poller {
         }
     }
 
+    /// Notes that the next poll asks a server at another address, whose values have nothing to do with those of earlier
+    /// polls.
+    pub(super) fn change_server(&mut self) {
+        match self {
+            Self::Redis(poller) => poller.change_server(),
+            Self::Memcached(poller) => poller.change_server(),
+            Self::None => {}
+        }
+    }
+
     /// Polls the server. `now_ns` returns the time, and is called when the reply has arrived.
     ///
     /// # Errors

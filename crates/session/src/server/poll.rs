@@ -143,6 +143,13 @@ struct Others {
 }
 
 impl RedisPoller {
+    /// Begins anew, because the next poll asks a server at another address.
+    pub(super) fn change_server(&mut self) {
+        let mut news = std::mem::take(&mut self.news);
+        news.change_server();
+        *self = Self { news, ..Self::default() };
+    }
+
     /// Polls the server. `now_ns` returns the time, and is called when all replies have arrived.
     ///
     /// # Errors

@@ -7,7 +7,7 @@
 //! └─────────────┴─ report, wait (orders are refused meanwhile) ◄───┘
 //! ```
 
-use std::{fmt::Display, sync::mpsc::Sender, time::Duration};
+use std::{fmt::Display, net::SocketAddr, sync::mpsc::Sender, time::Duration};
 
 use tokio::{
     sync::{mpsc::UnboundedReceiver, oneshot},
@@ -84,6 +84,7 @@ impl ControlTask {
             orders,
             under_way: JoinSet::new(),
             standing: ReportedState::Nothing,
+            server: None,
             poller,
             ledger: None,
             marker_trouble: None,
@@ -98,7 +99,8 @@ impl ControlTask {
                     state.report_unreachable(at_ns, &trouble);
                     trouble.cause
                 }
-                Ok(link) => {
+                Ok((link, server)) => {
+                    state.note_server(server);
                     if let Some((at_ns, cause)) = broken.take() {
                         state.report_unreachable(at_ns, &ConnectFailure::silent(cause));
                     }
@@ -123,9 +125,10 @@ impl ControlTask {
     }
 }
 
-async fn connect(target: &Target) -> Result<Link, ConnectFailure> {
+/// Connects to the server. Returns the link, and the address of the server after the lookup of its name.
+async fn connect(target: &Target) -> Result<(Link, Option<SocketAddr>), ConnectFailure> {
     if !target.dialect.has_keys() {
-        return Ok(Link::None);
+        return Ok((Link::None, None));
     }
     // The control plane uses RESP2 even if the load uses RESP3, because every server supports RESP2.
     let dialect = if target.dialect == Dialect::Resp3 { Dialect::Resp2 } else { target.dialect };
@@ -142,7 +145,9 @@ async fn connect(target: &Target) -> Result<Link, ConnectFailure> {
         .await
         .map_err(|error| failed(&error))?
         .map_err(|error| ConnectFailure { was_answered: error.is_answer(), cause: error.to_string() })?;
-    Link::open(talk, dialect).await.map_err(|error| ConnectFailure::silent(error.to_string()))
+    let server = talk.server();
+    let link = Link::open(talk, dialect).await;
+    Ok((link.map_err(|error| ConnectFailure::silent(error.to_string()))?, server))
 }
 
 struct ControlState {
@@ -153,6 +158,8 @@ struct ControlState {
     /// The orders that are being carried out. These orders are cancelled when the control plane ends.
     under_way: JoinSet<()>,
     standing: ReportedState,
+    /// The address of the server of the last connection; `None` before the first connection, and for a unix socket.
+    server: Option<SocketAddr>,
     poller: Poller,
     /// The changes that the session has to undo. Each poll checks that their record on the server (the
     /// marker) still exists.
@@ -198,6 +205,15 @@ impl ControlState {
                 Err(error) => return ConnectionEnd::Broken(error.to_string()),
             }
         }
+    }
+
+    /// Notes the address of the server to which a new connection leads. After a failover, the target's name leads to
+    /// another server.
+    fn note_server(&mut self, server: Option<SocketAddr>) {
+        if self.server.is_some() && self.server != server {
+            self.poller.change_server();
+        }
+        self.server = server;
     }
 
     fn means(&self, wire: CommandSender) -> OrderContext {

@@ -7,6 +7,8 @@ use crate::{events::EventKind, server::episode::LimitBursts};
 #[derive(Debug, Default)]
 pub(super) struct StatsChanges {
     seen: Option<ProcessStart>,
+    /// Whether the next reply comes from another server, because the target's name leads to another address.
+    is_another_server: bool,
     bursts: LimitBursts,
 }
 
@@ -17,16 +19,23 @@ struct ProcessStart {
 }
 
 impl StatsChanges {
-    /// Returns the events since the previous reply, and whether the server has restarted since.
+    /// Notes that the next reply comes from a server at another address.
+    pub(super) fn change_server(&mut self) {
+        self.is_another_server = true;
+    }
+
+    /// Returns the events since the previous reply, and whether the reply comes from another process.
     pub(super) fn read(&mut self, at_ns: u64, stats: &StatsReply) -> (Vec<EventKind>, bool) {
         let seen = ProcessStart { pid: stats.number("pid"), uptime_s: stats.number("uptime") };
         let before = self.seen.replace(seen).unwrap_or(seen);
         // Processes in different containers may have the same process id.
-        let is_other = before.pid != seen.pid || before.uptime_s > seen.uptime_s;
+        let is_restarted =
+            !self.is_another_server && (before.pid != seen.pid || before.uptime_s > seen.uptime_s);
+        let is_other = std::mem::take(&mut self.is_another_server) || is_restarted;
         // The number of rejected connections, or on older servers, how often the server stopped accepting connections.
         let rejected = stats.number("rejected_connections").or(stats.number("listen_disabled_num"));
         let bursts = self.bursts.take(at_ns, [stats.number("evictions"), rejected], !is_other);
-        (is_other.then_some(EventKind::Restarted).into_iter().chain(bursts).collect(), is_other)
+        (is_restarted.then_some(EventKind::Restarted).into_iter().chain(bursts).collect(), is_other)
     }
 }
 

@@ -66,6 +66,11 @@ impl MemcachedPoller {
         Ok((at_ns, self.read(at_ns, &stats)))
     }
 
+    /// Notes that the next poll asks a server at another address.
+    pub(in crate::server) fn change_server(&mut self) {
+        self.news.change_server();
+    }
+
     fn read(&mut self, at_ns: u64, stats: &StatsReply) -> Polled {
         let (events, is_other) = self.news.read(at_ns, stats);
         if is_other {

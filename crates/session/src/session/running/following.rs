@@ -99,7 +99,7 @@ impl NodeSource {
         if let (Self::Servers { changed, .. }, Record::Event(event)) = (self, record)
             && matches!(
                 event.what,
-                redyno_engine::any_of!(EventKind ReplicasChanged RoleChanged LinkTurned Restarted)
+                redyno_engine::any_of!(EventKind ReplicasChanged RoleChanged LinkTurned Restarted Failover)
             )
         {
             // If the thread has ended, changes are no longer followed.
