@@ -167,20 +167,9 @@ fn a_primary_of_a_cluster_that_is_killed_is_one_failover_with_its_length_epoch_a
     }
 }
 
-/// A primary and a replica of it, which Sentinels watch.
-fn pair() -> ([Server; 2], Sentinels) {
-    let servers = [Server::redis().start(), Server::redis().start()];
-    servers[1].cli(&["REPLICAOF", "127.0.0.1", &servers[0].port_text()]);
-    wait_for("the replica", || {
-        servers[1].cli(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
-    });
-    let sentinels = Sentinels::start(&servers[0], 1);
-    (servers, sentinels)
-}
-
 #[test]
 fn sentinels_name_the_primary_and_load_ping_and_figures_follow_their_failover() {
-    let ([mut old, new], sentinels) = pair();
+    let ([mut old, new], sentinels) = Sentinels::of_pair(Server::redis);
     // Entries of the slow log and of the latency monitor that are older than the session.
     new.cli(&["CONFIG", "SET", "slowlog-log-slower-than", "0", "latency-monitor-threshold", "1"]);
     new.cli(&["EVAL", "for i = 1, 3000000 do end", "0"]);
@@ -227,7 +216,7 @@ fn sentinels_name_the_primary_and_load_ping_and_figures_follow_their_failover() 
 
 #[test]
 fn a_service_that_sentinels_do_not_know_is_refused_in_one_line() {
-    let ([primary, _replica], sentinels) = pair();
+    let ([primary, _replica], sentinels) = Sentinels::of_pair(Server::redis);
     let uri = format!("redis+sentinel://127.0.0.1:{}/other", sentinels.ports[0]);
     let refused = run(&["-u", &uri, "--headless", "--duration", "1"]).expect_code(1);
     assert!(refused.err.contains("no Sentinel of a service 'other'"), "{}", refused.err);
@@ -325,7 +314,7 @@ fn the_length_of_failovers_of_a_cluster_is_that_which_another_client_measures() 
 #[ignore = "it measures times, on an idle machine"]
 fn the_length_of_failovers_of_sentinels_is_that_which_another_client_measures() {
     for n in 0..10 {
-        let ([mut old, new], sentinels) = pair();
+        let ([mut old, new], sentinels) = Sentinels::of_pair(Server::redis);
         let (ports, old_port) = (sentinels.ports.clone(), old.port());
         let load = ["-c", "4", "--rate", "2000", "--ratio", "0:1", "--yes"];
         let running = watch(&[&["-u", &sentinels.uri()], &load[..7 * (n % 2)]].concat());

@@ -75,6 +75,7 @@ mod peers;
 mod ping;
 mod ping_parts;
 mod plan;
+mod planned_failovers;
 mod prefill;
 mod probe_lag;
 mod push;

@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::{Server, cli_at, free_port, wait_for};
+use super::{Recipe, Server, cli_at, free_port, wait_for};
 
 /// Sentinels that run, until this is dropped.
 pub struct Sentinels {
@@ -14,6 +14,17 @@ pub struct Sentinels {
 }
 
 impl Sentinels {
+    /// Starts a primary and its replica, and three Sentinels that watch them.
+    pub fn of_pair(recipe: fn() -> Recipe) -> ([Server; 2], Self) {
+        let servers = [recipe().start(), recipe().start()];
+        servers[1].cli(&["REPLICAOF", "127.0.0.1", &servers[0].port_text()]);
+        wait_for("the replica", || {
+            servers[1].cli(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
+        });
+        let sentinels = Self::start(&servers[0], 1);
+        (servers, sentinels)
+    }
+
     /// Starts three Sentinels of the service `main`, and waits until they know each other and the replicas of `primary`.
     pub fn start(primary: &Server, replicas: usize) -> Self {
         let directory = tempfile::tempdir().expect("a directory for the Sentinels");

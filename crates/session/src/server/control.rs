@@ -21,7 +21,7 @@ use super::{
     Restored, ServerError, SetUp, SetupObject, Slots, Survey, TuneResult, TunedParameter, clean, count, keys,
     maker::left_by_http,
     memcached::{self, Items},
-    order::{ControlOrder, OrderContext},
+    order::{ControlOrder, OrderContext, OrderStep},
     plane::CommandSender,
     registry, set_up,
     stored_keys::StoredKeys,
@@ -142,7 +142,13 @@ impl Control {
 
     /// Polls at once. The result of the poll is reported before the order is answered.
     pub fn poll(&self) -> Answer<()> {
-        self.order(async |_| Ok(()), ControlOrder::after_poll)
+        self.order(async |_| Ok(()), |order| order.with_step(OrderStep::AfterPoll))
+    }
+
+    /// Looks up the target's name again. If the name leads to another server now, further orders go to this server:
+    /// after a planned failover, a connection to the former primary stays open for some seconds.
+    pub fn follow_name(&self) -> Answer<()> {
+        self.order(async |_| Ok(()), |order| order.with_step(OrderStep::FollowName))
     }
 
     /// Surveys the server: its keys, its clients and other runs of redyno. Writes nothing.

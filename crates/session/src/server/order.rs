@@ -41,13 +41,23 @@ impl OrderContext {
 
 type OrderFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// The step that precedes an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OrderStep {
+    /// The order is carried out at once, beside other orders and polls.
+    AtOnce,
+    /// A poll precedes the order.
+    AfterPoll,
+    /// The order is to look up the target's name, and to connect to another server if the name leads there now.
+    FollowName,
+}
+
 /// An order. [`Control`](super::Control) defines the actions of all orders.
 pub(super) struct ControlOrder {
     act: Box<dyn FnOnce(Result<OrderContext, ServerError>) -> OrderFuture + Send>,
     /// The ledger of the changes that the order makes. The session must undo these changes later.
     pub(super) ledger: Option<Ledger>,
-    /// Whether a poll must precede the order.
-    pub(super) needs_poll: bool,
+    pub(super) step: OrderStep,
 }
 
 impl ControlOrder {
@@ -68,7 +78,7 @@ impl ControlOrder {
             // The receiver of the answer may be gone.
             drop(reply.send(answer));
         };
-        Self { act: Box::new(|means| Box::pin(answer(means))), ledger: None, needs_poll: false }
+        Self { act: Box::new(|means| Box::pin(answer(means))), ledger: None, step: OrderStep::AtOnce }
     }
 
     /// Returns the same order with the `ledger` of its changes, which must be undone later.
@@ -76,9 +86,9 @@ impl ControlOrder {
         Self { ledger: Some(ledger.clone()), ..self }
     }
 
-    /// Makes the control plane carry out this order after a poll.
-    pub(super) fn after_poll(self) -> Self {
-        Self { needs_poll: true, ..self }
+    /// Returns the same order with another step before it.
+    pub(super) fn with_step(self, step: OrderStep) -> Self {
+        Self { step, ..self }
     }
 
     /// Carries out the order and sends its answer. If there is no connection, `means` is an error with the reason, and

@@ -17,20 +17,22 @@ use tokio::{
 
 use super::{
     ControlMessage, Ledger, ServerError,
-    order::{ControlOrder, OrderContext},
+    order::{ControlOrder, OrderContext, OrderStep},
     plane::{CommandSender, Link, Poller},
     poll::Polled,
     registry::{self, MarkerState},
 };
 use crate::{
     clock::Clock,
-    endpoint::{BackOff, Target, talk},
+    endpoint::{BackOff, Endpoint, Target, talk},
     events::EventKind,
     protocol::Dialect,
 };
 
 /// The time limit of one attempt to connect.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
+/// The time limit for the lookup of the target's name while the connection is open.
+const LOOK_UP_LIMIT: Duration = Duration::from_secs(1);
 
 /// The last reported state of the connection, so that each change is reported once.
 #[derive(Debug, PartialEq)]
@@ -61,6 +63,8 @@ enum ConnectionEnd {
     Broken(String),
     /// The server does not reply on this connection any more.
     Hung(String),
+    /// The target's name leads to another server now.
+    Moved,
 }
 
 /// The settings and channels of a control plane.
@@ -116,6 +120,7 @@ impl ControlTask {
                             );
                             cause
                         }
+                        ConnectionEnd::Moved => continue,
                     }
                 }
             };
@@ -179,11 +184,16 @@ impl ControlState {
                 cause = link.lost() => return ConnectionEnd::Broken(cause),
                 Some(order) = self.orders.recv() => {
                     self.ledger = order.ledger.clone().or(self.ledger.take());
-                    if !order.needs_poll {
-                        self.under_way.spawn(order.carry_out(Ok(self.means(link.wire()))));
-                        continue;
+                    match order.step {
+                        OrderStep::AfterPoll => Some(order),
+                        step => {
+                            self.under_way.spawn(order.carry_out(Ok(self.means(link.wire()))));
+                            if step == OrderStep::FollowName && self.has_moved().await {
+                                return ConnectionEnd::Moved;
+                            }
+                            continue;
+                        }
                     }
-                    Some(order)
                 }
                 Some(_) = self.under_way.join_next() => continue,
                 _ = polls.tick() => None,
@@ -214,6 +224,23 @@ impl ControlState {
             self.poller.change_server();
         }
         self.server = server;
+    }
+
+    /// Returns whether the target's name leads to another server than the present connection. Without a result of the
+    /// lookup, the connection stays in use.
+    async fn has_moved(&self) -> bool {
+        let Some(server) = self.server.filter(|_| self.target.address.is_name()) else { return false };
+        let (done, found) = oneshot::channel();
+        let target = self.target.clone();
+        let look_up = move || {
+            let found = target.resolve().and_then(|mut resolution| resolution.wait(LOOK_UP_LIMIT));
+            drop(done.send(found));
+        };
+        if std::thread::Builder::new().name("look-up".to_owned()).spawn(look_up).is_err() {
+            return false;
+        }
+        let Ok(Ok(Some(found))) = found.await else { return false };
+        !found.contains(&Endpoint::Tcp(server))
     }
 
     fn means(&self, wire: CommandSender) -> OrderContext {

@@ -94,6 +94,8 @@ pub(super) fn undo_writes(
 ) -> CleanupResult {
     let mut undone = CleanupResult::default();
     let mut is_stopped = false;
+    // The orders below wait for the result.
+    nodes.iter().for_each(|node| drop(node.control.follow_name()));
     for node in nodes {
         if !undo_setup(node, peers) {
             undone.left.push(node.number);
