@@ -23,6 +23,8 @@ pub struct NodeRow<'a> {
     pub number: usize,
     /// The address of the node; empty until the session's first record arrives.
     pub address: &'a str,
+    /// The address of the present primary, if `address` names its Sentinels.
+    pub present: Option<&'a str>,
     /// The role that the server reports: `master` or `slave`. The role is `left` if the node has left its cluster,
     /// and empty if the role is unknown.
     pub role: &'a str,

@@ -128,6 +128,7 @@ impl Model {
         NodeRow {
             number,
             address: identity.map_or("", |identity| &identity.address),
+            present: status.and_then(|status| status.address.as_deref()),
             role: left.unwrap_or_else(role),
             is_of_cluster: status.is_some_and(|status| status.mode == "cluster"),
             server: status.map(|status| format!("{} {}", status.name, status.version)).unwrap_or_default(),

@@ -202,7 +202,7 @@ fn longest_pings(model: &Model, node: usize, columns: u16) -> Vec<Option<Option<
 
 /// Returns the table with the columns that fit. The sort column is always shown.
 fn table(area: Rect, model: &Model, rows: &[NodeRow]) -> ScreenTable<NodeTableKey> {
-    let longest = rows.iter().map(|row| row.address.chars().count()).max().unwrap_or(0) as u16;
+    let longest = rows.iter().map(|row| addresses(row).chars().count()).max().unwrap_or(0) as u16;
     let address = (longest + 2).clamp(8, ADDRESS);
     let sorted_by = model.node_table.sorted_by();
     let has = |(column, _): &(NodeColumn, u16)| rows.iter().any(|row| row.value(*column).is_some());
@@ -226,6 +226,11 @@ fn table(area: Rect, model: &Model, rows: &[NodeRow]) -> ScreenTable<NodeTableKe
         _ => TableColumn::right(NodeTableKey::Figure(*column), *width),
     });
     ScreenTable::new(area, first.into_iter().chain(between).chain(lane))
+}
+
+/// Returns the address of a node. If Sentinels name the server, its present address is first.
+fn addresses(node: &NodeRow) -> String {
+    node.present.map_or_else(|| node.address.to_owned(), |present| format!("{present} {}", node.address))
 }
 
 fn heading(paint: &mut Paint, table: &ScreenTable<NodeTableKey>, model: &Model, scale: &LogScale) {
@@ -285,7 +290,7 @@ fn line(paint: &mut Paint, table: &ScreenTable<NodeTableKey>, n: u16, model: &Mo
     table.write(paint, n, |key, _| match key {
         NodeTableKey::Mark if is_selected => (pointer.to_string(), Ink::Selected),
         NodeTableKey::Mark | NodeTableKey::OverTime => (String::new(), Ink::Text),
-        NodeTableKey::Figure(NodeColumn::Node) => (node.address.to_owned(), name),
+        NodeTableKey::Figure(NodeColumn::Node) => (addresses(node), name),
         NodeTableKey::Figure(column) => known(text(column, node).filter(|text| text != NONE)),
     });
 }
@@ -294,7 +299,7 @@ fn line(paint: &mut Paint, table: &ScreenTable<NodeTableKey>, n: u16, model: &Mo
 fn text(column: NodeColumn, node: &NodeRow) -> Option<String> {
     let answers = node.outage.is_none();
     match column {
-        NodeColumn::Node => Some(node.address.to_owned()),
+        NodeColumn::Node => Some(addresses(node)),
         NodeColumn::Role => Some(node.role.to_owned()),
         NodeColumn::Slots => node.slots.map(|slots| slots.to_string()),
         NodeColumn::Share => node.share.map(units::percent),
@@ -311,7 +316,7 @@ fn draw_details(paint: &mut Paint, area: Rect, model: &Model, rows: &[NodeRow]) 
     let Some(node) = rows.iter().find(|row| row.number == model.selected_node()) else { return };
     let shown =
         if model.node == node.number { ", on all screens" } else { "; Enter shows it on all screens" };
-    paint.rule(row(area, 0), &format!("node {}: {}{shown}", node.number + 1, node.address));
+    paint.rule(row(area, 0), &format!("node {}: {}{shown}", node.number + 1, addresses(node)));
     let said = node_sentences(model, rows, node);
     let inside = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let lines = said

@@ -77,7 +77,7 @@ fn shed(mut parts: Vec<HeaderPart>, width: usize, rank: u8) -> Vec<HeaderPart> {
     parts
 }
 
-/// Returns the address of the target and the server's name, version, role and mode, the most important first.
+/// Returns the address of the target, of its present primary if Sentinels name it, and the server's name, version, role and mode, the most important first.
 fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     let mut parts = vec![(" redyno  ".to_owned(), Ink::Faint)];
     let Some(session) = reading.session() else {
@@ -94,6 +94,9 @@ fn identity(reading: &Reading) -> Vec<(String, Ink)> {
         Encryption::Unverified => parts.push(("  TLS, unverified".to_owned(), Ink::Warn)),
     }
     let said = reading.status().map(|status| &status.body);
+    if let Some(present) = said.and_then(|status| status.address.as_ref()) {
+        parts.insert(2, (format!("  {present}"), Ink::Strong));
+    }
     let server = said.map_or_else(|| target.server.clone(), |s| format!("{} {}", s.name, s.version));
     let role = said.map_or(&target.role, |s| &s.role);
     let mode = said.map_or(&target.mode, |s| &s.mode);
@@ -251,7 +254,8 @@ mod tests {
     use crate::{
         app::{Msg, update},
         knobs::Knobs,
-        session::{Delivery, Record, Segment, ServerIdentity, SessionStart, TimelineOptions},
+        server::Status,
+        session::{Delivery, Moment, Record, Segment, ServerIdentity, SessionStart, TimelineOptions},
         tui::theme::{Colours, GlyphSet, Theme},
     };
 
@@ -301,6 +305,21 @@ mod tests {
         let line = |width| header(target.clone(), width);
         assert!(line(160).contains(&address) && line(160).contains("segment 1"), "{}", line(160));
         assert!(line(75).contains(&address) && !line(75).contains("segment 1"), "{}", line(75));
+    }
+
+    #[test]
+    fn the_address_of_the_present_primary_is_beside_the_name_of_its_service() {
+        let target =
+            ServerIdentity { address: "main (Sentinel a:1)".to_owned(), ..ServerIdentity::default() };
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        let address = Some("10.0.0.5:6379".to_owned());
+        let status = Status { name: "redis".to_owned(), address, ..Status::default() };
+        let server = Record::Server(Box::new(Moment::new(1.0, status)));
+        for record in [Record::Session(SessionStart::now(target)), server] {
+            update(&mut model, Msg::Delivery(Delivery::Record(std::sync::Arc::new(record))));
+        }
+        let said: String = identity(&model.shown()).into_iter().map(|(text, _)| text).collect();
+        assert!(said.contains("main (Sentinel a:1)  10.0.0.5:6379  redis"), "{said}");
     }
 
     #[test]

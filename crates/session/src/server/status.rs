@@ -17,6 +17,9 @@ use crate::{
 pub struct Status {
     /// The kind of server: `redis`, `valkey`, `memcached`, or another name.
     pub name: String,
+    /// The address of the server, as `host:port`, if Sentinels name the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
     /// The version of the server; for Valkey its `valkey_version`, not its `redis_version`.
     pub version: String,
     /// The id of the server's process, on its machine or in its container.

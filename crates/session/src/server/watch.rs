@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    endpoint::{BackOff, Endpoint, Target, talk},
+    endpoint::{Address, BackOff, Endpoint, Target, talk},
     events::EventKind,
     protocol::Dialect,
 };
@@ -300,6 +300,8 @@ impl ControlState {
 
     fn report_poll(&mut self, at_ns: u64, mut polled: Polled) {
         polled.status.own_connections = self.target.side_calls.open(&self.target.address);
+        let server = self.server.filter(|_| matches!(self.target.address, Address::Service(_)));
+        polled.status.address = server.map(|server| server.to_string());
         self.back_off.reset();
         if let Some(cause) = polled.info_refused {
             self.report_mute(cause);

@@ -80,6 +80,7 @@ fn nameless(sample: &mut HostSample) {
 /// before the code compiles.
 fn status(status: &mut Status) {
     let Status {
+        address,
         process_id,
         master,
         furthest_replica,
@@ -101,7 +102,7 @@ fn status(status: &mut Status) {
         own_connections: _,
     } = status;
     replicas.clear();
-    (*process_id, *master, *furthest_replica) = (None, None, None);
+    (*process_id, *address, *master, *furthest_replica) = (None, None, None, None);
     let mut coded = BTreeMap::new();
     for (error, count) in std::mem::take(errors) {
         *coded.entry(code(&error)).or_default() += count;
