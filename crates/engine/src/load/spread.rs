@@ -129,6 +129,14 @@ impl WorkerCluster {
         (node.or(owner), asks)
     }
 
+    /// Returns whether the replies to a parcel show that its slots have a primary. Reads that a replica answers do not
+    /// show this.
+    pub(super) fn has_primary_answered(&self, parcel: &Parcel) -> bool {
+        let topology = self.cluster.topology();
+        let is_replica = |node| matches!(topology.node(node).role, Role::Replica(_));
+        !parcel.node.is_some_and(is_replica) || parcel.requests.iter().any(|request| !request.reads)
+    }
+
     /// Stops sending reads to a node for some time, if the node is a replica.
     pub(super) fn avoid_replica(&mut self, node: NodeNumber, now_ns: u64) {
         if matches!(self.cluster.topology().node(node).role, Role::Replica(_)) {

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     clock::Clock,
-    endpoint::{Address, Cluster, ReadFrom, Target},
+    endpoint::{Address, Cluster, NodeOutage, ReadFrom, Target},
     knobs::Knobs,
     load::{ClusterPlan, FirstCommands, Load, LoadPlan, RequestLimit, Retries},
     protocol::{Dialect, RespValue},
@@ -122,8 +122,9 @@ impl SimulatedNodes {
             assert!(began.elapsed() < Duration::from_secs(60), "no end");
             std::thread::sleep(Duration::from_millis(2));
         }
+        let outage = load.outages().of(0);
         load.end();
-        let (mut outcome, mut by_node) = (Outcome::default(), (0, 0, 0));
+        let (mut outcome, mut by_node) = (Outcome { outage, ..Outcome::default() }, (0, 0, 0));
         let mut bytes = (0, 0);
         while let Ok(buffer) = output.rings[0].intervals.pop() {
             outcome.due += buffer.due;
@@ -153,6 +154,8 @@ struct Outcome {
     errors: BTreeMap<String, u64>,
     redirects: BTreeMap<String, u64>,
     slowest_ns: u64,
+    /// The outage of node 0.
+    outage: Option<NodeOutage>,
 }
 
 /// Answers every command on a connection.
@@ -247,6 +250,22 @@ fn a_replica_that_refuses_a_write_still_gets_reads() {
     let outcome = played.run_workload(&plan, &Workload::ratio(1, 1), 1);
     let kinds: Vec<_> = outcome.redirects.keys().map(String::as_str).collect();
     assert_eq!((kinds, outcome.errors), (vec!["MOVED", "READONLY"], BTreeMap::new()));
+}
+
+#[test]
+fn reads_that_a_replica_answers_do_not_end_the_outage_of_the_primary() {
+    let played = SimulatedNodes::start(|asked, _| match asked.node {
+        0 => "-LOADING the dataset\r\n".to_owned(),
+        _ if asked.is_set => "-READONLY You can't write against a read only replica.\r\n".to_owned(),
+        _ => GOOD.to_owned(),
+    });
+    let plan = played.plan();
+    let cluster = plan.cluster.map(|cluster| ClusterPlan { read_from: ReadFrom::Any, ..cluster });
+    let (requests, timeout) = (Some(RequestLimit::Shared(20)), Duration::from_millis(50));
+    let plan = LoadPlan { cluster, requests, timeout, ..plan };
+    let outcome = played.run_workload(&plan, &Workload::ratio(1, 1), 1);
+    assert!(outcome.ops > 0 && outcome.errors["LOADING"] > 0, "{outcome:?}");
+    assert_eq!(outcome.outage.unwrap().back_ns, None);
 }
 
 #[test]
