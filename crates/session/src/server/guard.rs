@@ -5,8 +5,8 @@
 //! fred ◄── a unix socket of this process ──► guard, a task ◄── Dialogue: TCP, TLS or unix socket ──► server
 //! ```
 //! Fred decodes nested replies recursively, and accepts replies of any size. Whenever more bytes of an
-//! incomplete reply arrive, fred decodes it again from the start. Fred also needs an address and cannot use
-//! an open connection. So fred connects to the guard, and the guard sends fred's requests over the connection
+//! incomplete reply arrive, fred decodes it again from the start. Fred closes a connection without passing on the
+//! replies if one of them is the error CLUSTERDOWN. Fred also needs an address and cannot use an open connection. So fred connects to the guard, and the guard sends fred's requests over the connection
 //! to the server.
 
 use std::{
@@ -42,6 +42,12 @@ const LONGEST_REPLY: usize = 64 << 20;
 /// The time limit for the replies to requests that were sent together. Callers of the crate `fred` stop waiting before
 /// this limit.
 const PATIENCE: Duration = REPLY_LIMIT.saturating_mul(2);
+
+/// The error of a node while its cluster serves no keys.
+pub(super) const CLUSTER_DOWN: &str = "CLUSTERDOWN";
+
+/// The word that the guard puts before [`CLUSTER_DOWN`], so that fred passes on the error.
+const AHEAD: &str = "ERR ";
 
 /// The number of bytes of an unexpected reply that an error shows.
 const SHOWN: usize = 60;
@@ -141,7 +147,12 @@ async fn relay(fred: &mut UnixStream, server: &mut Dialogue) -> Result<(), Strin
             let mut answer = Vec::new();
             let take = |bytes: &[u8], reply: Reply| {
                 last = if let Reply::Error(line) = reply { Some(untrusted::bytes(line)) } else { None };
-                answer = bytes.to_vec();
+                answer = match reply {
+                    Reply::Error(line) if line.starts_with(CLUSTER_DOWN.as_bytes()) => {
+                        [b"-", AHEAD.as_bytes(), &bytes[1..]].concat()
+                    }
+                    _ => bytes.to_vec(),
+                };
             };
             let answered = server.ask(1, deadline, take).await;
             answered.map_err(|error| cause(error, last.as_deref()))?;
@@ -149,6 +160,11 @@ async fn relay(fred: &mut UnixStream, server: &mut Dialogue) -> Result<(), Strin
             drop(fred.write_all(&answer).await);
         }
     }
+}
+
+/// Returns an error reply of the server that fred passed on, as the server sent it.
+pub(super) fn as_sent(error: &str) -> &str {
+    error.strip_prefix(AHEAD).filter(|rest| rest.starts_with(CLUSTER_DOWN)).unwrap_or(error)
 }
 
 /// Returns the description of an unexpected reply. An error without a request says why the server closes the
@@ -173,5 +189,51 @@ fn cause(error: ReachError, last: Option<&str>) -> String {
         }
         ReachError::Io { cause, .. } => cause.to_string(),
         error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read, Write},
+        net::TcpListener,
+    };
+
+    use super::*;
+    use crate::{
+        endpoint::{Address, Target, talk},
+        server::{ServerError, link::RedisLink},
+    };
+
+    /// Starts a node that replies CLUSTERDOWN to SADD, and `+OK` to all other commands. Returns its target.
+    fn node() -> Target {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let mut buffer = [0; 4096];
+                while let Ok(n @ 1..) = stream.read(&mut buffer) {
+                    let is = |word: &[u8]| buffer[..n].windows(word.len()).any(|bytes| bytes == word);
+                    let reply = match () {
+                        () if is(b"SADD") => "-CLUSTERDOWN The cluster is down\r\n",
+                        () if is(b"PING") => "+PONG\r\n",
+                        () => "+OK\r\n",
+                    };
+                    if stream.write_all(reply.as_bytes()).is_err() {
+                        break;
+                    }
+                }
+            }
+        });
+        Target { address: Address::Tcp { host: "127.0.0.1".to_owned(), port }, ..Target::default() }
+    }
+
+    #[tokio::test]
+    async fn a_node_whose_cluster_is_down_refuses_a_command_and_its_connection_stays_open() {
+        let link = RedisLink::open(talk(&node(), None, REPLY_LIMIT).unwrap()).await.unwrap();
+        let (command, message) = ("SADD".to_owned(), "CLUSTERDOWN The cluster is down".to_owned());
+        let refused = link.wire.count(&["SADD", "k", "m"]).await;
+        assert_eq!(refused, Err(ServerError::Refused { command, message }));
+        assert_eq!(link.wire.text(&["LASTSAVE"]).await.as_deref(), Ok("OK"));
     }
 }

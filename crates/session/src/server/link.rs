@@ -392,6 +392,6 @@ fn from_fred(command: &str, error: &Error, breach: &OnceLock<String>) -> ServerE
         ErrorKind::Parse | ErrorKind::NotFound => ServerError::Unexpected { command },
         // All other errors are error replies. Fred chooses the kind by the first word of the reply, and keeps
         // the text.
-        _ => ServerError::Refused { command, message: words },
+        _ => ServerError::Refused { command, message: guard::as_sent(&words).to_owned() },
     }
 }

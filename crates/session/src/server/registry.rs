@@ -6,8 +6,8 @@
 use tokio::task::JoinSet;
 
 use super::{
-    Info, Ledger, Marker, ServerError, link::RedisSender, marker::merged_by_run, place::MarkerPlace,
-    stored_keys::is_moved,
+    Info, Ledger, Marker, ServerError, guard::CLUSTER_DOWN, link::RedisSender, marker::merged_by_run,
+    place::MarkerPlace, stored_keys::is_moved,
 };
 use crate::{endpoint::Target, events::EventKind, workload::RunId};
 
@@ -145,7 +145,8 @@ async fn place(wire: &RedisSender, ledger: &Ledger) -> Result<MarkerPlace, Serve
 
 /// The state of a marker after a check.
 pub(super) enum MarkerState {
-    /// The marker exists, was written for the first time, or is not needed.
+    /// The marker exists, was written for the first time, or is not needed. Or it can be neither read nor written now,
+    /// because the cluster is down.
     Present,
     /// The marker was lost, and was written again.
     Renewed(EventKind),
@@ -175,6 +176,8 @@ pub(super) async fn check_marker(wire: &RedisSender, ledger: &Ledger) -> Result<
         Ok(()) if stands || !stood => Ok(MarkerState::Present),
         Ok(()) => Ok(MarkerState::Renewed(EventKind::MarkerRenewed { run: run.to_string() })),
         Err(error) if error.ends_connection() => Err(error),
+        // While a failover of another node lasts, no node serves keys.
+        Err(error) if error.is_refusal(CLUSTER_DOWN) => Ok(MarkerState::Present),
         Err(error) => Ok(MarkerState::Refused(EventKind::MarkerRefused { cause: error.to_string() })),
     }
 }

@@ -285,7 +285,7 @@ async fn unfit(wire: &RedisSender, info: &Info<'_>) -> Result<Option<String>, Se
 /// Markers of sessions that may still be running are not included. Markers in other databases are included
 /// only if their session has changed the whole server, for example a parameter.
 pub(super) async fn leftovers(wire: &RedisSender, target: &Target) -> Result<Vec<Marker>, ServerError> {
-    // A node that replies CLUSTERDOWN serves no keys, and fred would drop the other requests.
+    // A node of a broken cluster serves no keys, so nothing can be read there.
     if let Ok(text) = wire.info().await
         && unfit(wire, &Info::parse(&text)).await?.is_some()
     {
