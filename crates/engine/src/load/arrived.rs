@@ -6,6 +6,8 @@ use crate::{stats::Recorder, workload::ReceiverKind};
 
 /// The largest number of receivers that an interval lists individually.
 const MOST_NAMED: usize = 16;
+/// The largest number of receivers that the last interval of a segment lists.
+const MOST_AT_LAST: usize = 64;
 /// A receiver is slow if its median time is more than this multiple of the median of all receivers.
 const FACTOR: f64 = 2.0;
 /// A slow receiver's median time must also exceed the median of all receivers by more than this, in ns.
@@ -48,16 +50,17 @@ pub struct ReceivedCounts {
     pub claimed: u64,
     /// Lost connections of receivers.
     pub reconnects: u64,
-    /// The receivers that are slow, have lost messages, or have lost their connection.
+    /// The receivers that are slow, have lost messages, or have lost their connection. In the last interval of a
+    /// segment, all receivers.
     pub named: Vec<NotableReceiver>,
 }
 
-/// The messages that one receiver got in an interval.
+/// The messages that one receiver got.
 #[derive(Debug)]
 pub struct NotableReceiver {
     /// The number of the receiver, from 1.
     pub receiver: u32,
-    /// Messages that the receiver got.
+    /// Messages that the receiver got since the last interval of the segment that lists it.
     pub received: u64,
     /// Messages that the receiver lost.
     pub lost: u64,
@@ -73,6 +76,10 @@ pub struct NotableReceiver {
 #[derive(Debug, Default)]
 pub(super) struct ReceiverCounts {
     pub(super) received: u64,
+    /// Messages in ticks before, since the last interval of the segment that lists the receiver.
+    unlisted: u64,
+    /// Whether an interval of the segment lists the receiver.
+    is_listed: bool,
     sum_ns: u64,
     pub(super) lost: u64,
     pub(super) late: u64,
@@ -109,21 +116,25 @@ impl ReceivedCounts {
         own.times.iter_mut().for_each(|times| times.record(ns));
     }
 
-    /// Lists the receivers that are slow or have lost messages or connections, and clears the counts of all receivers.
-    pub(super) fn name<'a>(&mut self, all: impl ExactSizeIterator<Item = &'a mut ReceiverCounts>) {
+    /// Lists the receivers that are slow or have lost messages or connections, and clears the counts of all receivers. In
+    /// the last interval of a segment (`is_last`), lists all receivers, so that their messages in the whole segment are
+    /// known.
+    pub(super) fn name(&mut self, all: &mut [ReceiverCounts], is_last: bool) {
         let all_ns = self.times.latency();
         let stands_out =
             |ns: u64, usual_ns: u64| ns as f64 > usual_ns as f64 * FACTOR && ns > usual_ns + LEAST_NS;
         let (median_ns, are_few) = (all_ns.value_at_quantile(0.5), all.len() <= ALL_WATCHED);
-        for (receiver, own) in (1..).zip(all) {
-            let ReceiverCounts { received, sum_ns, lost, late, reconnects, times } = std::mem::take(own);
+        for (receiver, own) in (1..).zip(all.iter_mut()) {
+            let ReceiverCounts { received, unlisted, is_listed, sum_ns, lost, late, reconnects, times } =
+                std::mem::take(own);
             let is_slow = |times: &Recorder| {
                 received >= FEWEST && stands_out(times.latency().value_at_quantile(0.5), median_ns)
             };
             let is_slow = times.as_deref().is_some_and(is_slow);
             let (slow, mut kept) = if is_slow { (times, None) } else { (None, times) };
-            if is_slow || lost + late + reconnects > 0 {
-                let times = slow;
+            (own.unlisted, own.is_listed) = (unlisted + received, is_listed);
+            if is_slow || lost + late + reconnects > 0 || is_last {
+                let (received, times) = (own.unlisted, slow);
                 self.named.push(NotableReceiver { receiver, received, lost, late, reconnects, times });
             }
             let is_watched = are_few || received > 0 && stands_out(sum_ns / received, median_ns);
@@ -132,9 +143,15 @@ impl ReceivedCounts {
         }
         self.named.sort_by_key(|one| {
             let slow_ns = one.times.as_ref().map(|times| times.latency().value_at_quantile(0.5));
-            Reverse((one.lost, slow_ns, one.reconnects))
+            let is_listed = all[one.receiver as usize - 1].is_listed;
+            Reverse((is_last && is_listed, one.lost, slow_ns, one.reconnects))
         });
-        self.named.truncate(MOST_NAMED);
+        self.named.truncate(if is_last { MOST_AT_LAST } else { MOST_NAMED });
+        let listed = self.named.iter().map(|one| one.receiver as usize - 1);
+        listed.for_each(|place| (all[place].unlisted, all[place].is_listed) = (0, true));
+        if is_last {
+            all.iter_mut().for_each(|own| (own.unlisted, own.is_listed) = (0, false));
+        }
     }
 }
 
@@ -147,8 +164,23 @@ mod tests {
         let mut all: Vec<ReceiverCounts> =
             (0..40).map(|lost| ReceiverCounts { lost, ..ReceiverCounts::default() }).collect();
         let mut arrived = ReceivedCounts::new(ReceiverKind::Pubsub);
-        arrived.name(all.iter_mut());
+        arrived.name(&mut all, false);
         let named: Vec<_> = arrived.named.iter().map(|one| (one.receiver, one.lost)).collect();
         assert_eq!((named[0], named[15], named.len()), ((40, 39), (25, 24), 16));
+    }
+
+    #[test]
+    fn the_listed_messages_of_a_receiver_are_those_of_the_whole_segment() {
+        let mut all = [ReceiverCounts::default(), ReceiverCounts::default()];
+        let mut listed = [0; 2];
+        for tick in 1..=4 {
+            let mut arrived = ReceivedCounts::new(ReceiverKind::Pubsub);
+            all.iter_mut().for_each(|own| (0..10).for_each(|_| arrived.count(5, own)));
+            all[0].lost = u64::from(tick == 2);
+            arrived.name(&mut all, tick == 4);
+            assert_eq!(arrived.named.len(), [0, 1, 0, 2][tick - 1]);
+            arrived.named.iter().for_each(|one| listed[one.receiver as usize - 1] += one.received);
+        }
+        assert_eq!(listed, [40, 40]);
     }
 }

@@ -122,9 +122,9 @@ fn far_slower(part: &Interval) -> impl Iterator<Item = (&ReceivedMessages, &OneR
     let all = part.arrivals.iter().flat_map(|(_, got)| got.by_receiver.iter().map(move |one| (got, one)));
     let timed = all.filter_map(|(got, one)| Some((got, one, one.times.as_ref()?)));
     let mut far: Vec<_> = timed
-        .filter(|(got, one, times)| {
+        .filter(|(got, _, times)| {
             let (own, usual) = (p50(times), p50(&got.times));
-            let share = one.received as f64 * f64::from(got.receivers) / got.times.count() as f64;
+            let share = times.count() as f64 * f64::from(got.receivers) / got.times.count() as f64;
             own >= usual * FAR && own >= usual + LEAST_NS && share >= LEAST_SHARE
         })
         .collect();

@@ -66,18 +66,19 @@ pub struct ReceivedMessages {
     /// Lost connections of receivers.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub reconnects: u64,
-    /// Receivers that lost messages or their connection, or were slower than the others; at most 64.
+    /// The receivers, those that lost messages or their connection or were slower than the others first; at most 64.
+    /// An interval lists only the latter, except for the last interval of a segment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_receiver: Vec<OneReceiver>,
 }
 
-/// The results of one receiver. They cover only the intervals when it lost messages or its connection, or was
-/// slower than the others.
+/// The results of one receiver.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OneReceiver {
     /// The number of the receiver, from 1.
     pub receiver: u32,
-    /// The number of messages that the receiver got.
+    /// The number of messages that the receiver got. In an interval, the number since the last interval of the segment
+    /// that lists the receiver.
     pub received: u64,
     /// Messages that the receiver lost.
     pub lost: u64,
@@ -87,7 +88,7 @@ pub struct OneReceiver {
     /// Lost connections of this receiver.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub reconnects: u64,
-    /// The receiver's times, if it was slower than the others.
+    /// The receiver's times in the intervals when it was slower than the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<Latency>,
 }

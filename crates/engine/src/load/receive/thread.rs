@@ -212,7 +212,7 @@ impl ReceiverThread {
         if (setting.generation, is_over) != (self.segment, self.is_over) {
             // Messages so far belong to the old segment. Messages of the old segment that arrive later belong
             // to its drain.
-            self.close_segment(now_ns);
+            self.close_segment(now_ns, true);
             self.closed_ns = None;
             if setting.generation != self.segment {
                 self.earlier.end(self.segment, self.since_ns);

@@ -47,7 +47,7 @@ impl ReceiverThread {
             self.own_counts[dialog.number].lost += if is_end { all.lost - lost } else { 0 };
         }
         all.count(is_end, current);
-        self.close_segment(now_ns);
+        self.close_segment(now_ns, true);
     }
 
     pub(super) fn finish(&mut self, now_ns: u64) {
@@ -62,7 +62,7 @@ impl ReceiverThread {
             // The counts also show receivers that are not connected and receive nothing.
             self.current.get_or_insert_with(|| Box::new(ReceivedCounts::new(messages.kind)));
         }
-        self.close_segment(now_ns);
+        self.close_segment(now_ns, false);
         let mut buffer = self.empty(now_ns);
         buffer.client.add_lap(self.own.lap());
         buffer.client.read_wait.merge(&self.read_wait);
@@ -75,14 +75,18 @@ impl ReceiverThread {
         self.next_tick_ns = next_tick_ns(now_ns);
     }
 
-    /// Sends the counts of the current and of earlier segments to the collector.
-    pub(super) fn close_segment(&mut self, now_ns: u64) {
+    /// Sends the counts of the current and of earlier segments to the collector. `is_last` is whether no further counts
+    /// of the current segment follow.
+    pub(super) fn close_segment(&mut self, now_ns: u64, is_last: bool) {
+        if let Some(messages) = self.order.messages.as_ref().filter(|_| is_last) {
+            self.current.get_or_insert_with(|| Box::new(ReceivedCounts::new(messages.kind)));
+        }
         if let Some(mut current) = self.current.take() {
             current.ordered = self.own_counts.len() as u32;
             let away = self.receivers.values().filter(|receiver| !receiver.dialog.is_ready);
             let away: BTreeSet<_> = away.map(|receiver| receiver.dialog.number).collect();
             current.receivers = current.ordered - away.len() as u32;
-            current.name(self.own_counts.iter_mut());
+            current.name(&mut self.own_counts, is_last);
             let mut buffer = self.empty(now_ns);
             buffer.drain = self.is_over;
             buffer.arrived = Some(current);
