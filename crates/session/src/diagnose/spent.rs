@@ -6,7 +6,7 @@
 //! ```
 //! | part | from |
 //! |---|---|
-//! | ours | PING: from due to sent, and from arrived to read (kernel timestamps); load: the send lag, and the longer of two reading delays (the delay of PING, and the delay of the workers) |
+//! | ours | PING: from due to sent, and from arrived to read (kernel timestamps); load: how late a request is sent although a client is free, and the longer of two reading delays (the delay of PING, and the delay of the workers) |
 //! | wire | the fastest PING between the two kernels, because it waits for nothing |
 //! | execution | INFO commandstats: the mean of the command |
 //! | waits in the server | the rest: the request or its reply waits in a socket of the server, or behind other commands |
@@ -15,6 +15,9 @@
 //! difference between the median and the fastest PING. The send lag and the reading delay are measured for
 //! all requests together, so each command gets the same values. redyno assumes that commands of other clients
 //! wait as long as PING, without a delay in redyno.
+//!
+//! A request of an open loop that is due while all clients wait for replies is sent when a client is free. This wait
+//! is divided in the proportions in which these replies spend their time: in redyno, on the wire, and in the server.
 
 use std::fmt;
 
@@ -40,8 +43,8 @@ pub struct TimeSpent {
     pub ours_us: f64,
     /// The time on the network, in both directions.
     pub wire_us: f64,
-    /// The wait in the server's sockets and behind other commands; includes the execution if the execution time is
-    /// unknown.
+    /// The wait in the server's sockets and behind other commands, and the wait for a client that waits for the server;
+    /// includes the execution if the execution time is unknown.
     pub waits_us: f64,
     /// The execution in the server; `None` if the server does not report it.
     pub execution_us: Option<f64>,
@@ -78,14 +81,10 @@ impl TimeSpent {
             if !way.is_known {
                 return Vec::new();
             }
-            let execution_us = now.execution_us("ping").unwrap_or(1.0).min(way.kernel_us);
-            let mut all = vec![way.spent(
-                now.words().ping,
-                way.send_us + way.pickup_us,
-                way.kernel_us,
-                Some(execution_us),
-            )];
-            let waits_us = way.kernel_us - execution_us;
+            let execution_us = now.execution_us("ping").map(|us| us.min(way.kernel_us));
+            let ours_us = way.send_us + way.pickup_us;
+            let mut all = vec![way.spent(now.words().ping, ours_us, way.kernel_us, execution_us)];
+            let waits_us = way.kernel_us - execution_us.unwrap_or_default();
             let others = now.commands().into_iter();
             let others =
                 others.filter(|command| command.name != "PING" && command.share >= SHARE).take(NAMED);
@@ -144,9 +143,13 @@ impl PingPath {
         let mean_us = whole.service.mean_ns() / 1e3;
         let lag_us =
             whole.response.as_ref().map_or(0.0, |response| response.mean_ns() / 1e3 - mean_us).max(0.0);
+        let late_us = client.late.as_ref().map_or(0.0, |late| late.mean_ns() / 1e3).min(lag_us);
         // A service time ends when the worker's poll returns. A sleeping worker wakes up as late as the PING thread. A
         // busy worker polls again after it has read the replies of its last poll.
         let unread_us = self.pickup_us.max(client.readable_to_read.mean_ns() / 1e3);
+        // A reply that arrives while the worker reads others waits up to the receive lag for its timestamp.
+        let held_us = unread_us.max(client.receive_lag.mean_ns() / 1e3).min(mean_us);
+        let blocked = (lag_us - late_us) / mean_us.max(f64::MIN_POSITIVE);
         let requests = now.requests();
         let operations = now.operations();
         let ops: f64 = operations.iter().map(|(_, n, _)| n).sum();
@@ -155,8 +158,15 @@ impl PingPath {
         let spent = |name: &str, n: f64, service_us: f64, execution_us: Option<f64>| {
             let unread_us = unread_us.min(service_us);
             let in_flight = Some(whole.ops_per_s * n / ops.max(1.0) * service_us / 1e6);
-            let spent = self.spent(name, lag_us + unread_us, service_us - unread_us, execution_us);
-            TimeSpent { in_flight, ..spent }
+            let ours_us = late_us + blocked * held_us + unread_us;
+            let spent = self.spent(name, ours_us, service_us - unread_us, execution_us);
+            let wire_us = blocked * self.wire_us.min(mean_us - held_us);
+            TimeSpent {
+                wire_us: spent.wire_us + wire_us,
+                waits_us: spent.waits_us + blocked * (mean_us - held_us) - wire_us,
+                in_flight,
+                ..spent
+            }
         };
         let mean_execution_us = execution_us.filter(|_| !requests.is_empty()).map(|us| us / ops.max(1.0));
         let mut all = vec![spent("load", ops, mean_us, mean_execution_us)];
@@ -189,172 +199,4 @@ impl fmt::Display for TimeSpent {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        diagnose::{
-            Findings,
-            fixture::{Second, begun, seconds},
-        },
-        knobs::Knobs,
-        probe::Ping,
-        server::CommandStat,
-        session::{Client, OperationInterval, Record, Segment, WorkerCost},
-        stats::fixture::repeated,
-    };
-
-    fn spent(records: impl IntoIterator<Item = Record>) -> Vec<TimeSpent> {
-        let mut findings = Findings::default();
-        records.into_iter().for_each(|record| drop(findings.push(&record)));
-        findings.spent()
-    }
-
-    /// Returns the share of a part.
-    fn share(spent: &TimeSpent, name: &str) -> f64 {
-        let parts = spent.parts();
-        parts.iter().find(|(part, _)| *part == name).unwrap().1 / spent.total_us()
-    }
-
-    fn stamped(send_ns: u64, kernel: &[(u64, u64)], pickup_ns: u64) -> Ping {
-        let mut second = Second::healthy(0);
-        second.ping(kernel);
-        let n = kernel.iter().map(|(_, n)| n).sum();
-        Ping { send: Some(repeated(send_ns, n)), pickup: Some(repeated(pickup_ns, n)), ..second.ping }
-    }
-
-    #[test]
-    fn five_milliseconds_are_found_where_they_were_spent() {
-        let of = |ping: Ping| spent(seconds(4, move |second| second.ping = ping.clone())).remove(0);
-        let wire = of(stamped(30_000, &[(5_090_000, 60), (5_140_000, 40)], 20_000));
-        assert!(share(&wire, "wire") > 0.9, "{wire}");
-        let ours = of(stamped(5_000_000, &[(90_000, 60), (140_000, 40)], 20_000));
-        assert!(share(&ours, "ours") > 0.9, "{ours}");
-        let waits = of(stamped(30_000, &[(90_000, 1), (5_100_000, 99)], 20_000));
-        assert!(share(&waits, "waits in the server") > 0.9, "{waits}");
-        assert_eq!(
-            wire.to_string(),
-            "PING 5.16 ms: ours 1.0 %, wire 99 %, waits in the server 0.4 %, execution 0.02 %; ± 1.33 µs"
-        );
-    }
-
-    /// Returns PINGs whose replies wait `pickup_ns` before they are read.
-    fn pings(pickup_ns: u64) -> Ping {
-        stamped(30_000, &[(90_000, 50), (140_000, 50)], pickup_ns)
-    }
-
-    /// Returns the estimates for a load of `operations`, each with its name, its rate per second, its time in
-    /// nanoseconds and its execution time in microseconds. `ping` has the PINGs of each second.
-    fn of_load(operations: &'static [(&str, u64, u64, u64)], ping: &Ping) -> Vec<TimeSpent> {
-        let mut records = begun();
-        records.push(Record::Segment(Segment::new(0.0, 2, Knobs { load: true, ..Knobs::default() })));
-        for n in 0..5 {
-            let mut second = Second::healthy(n);
-            second.ping = ping.clone();
-            let ops: u64 = operations.iter().map(|(_, n, _, _)| n).sum();
-            let client = Client {
-                readable_to_read: repeated(9_000, ops),
-                ..Client::of(vec![WorkerCost { cpu: 0.1, ..WorkerCost::default() }])
-            };
-            let mut interval = Interval {
-                t_s: f64::from(n) + 1.0,
-                length_s: 1.0,
-                segment: 2,
-                ops,
-                ops_per_s: ops as f64,
-                client: Some(client),
-                ..Interval::default()
-            };
-            for &(name, calls, ns, us) in operations {
-                let service = repeated(ns, calls);
-                interval.service.merge(&service);
-                let part = OperationInterval { ops: calls, service, ..OperationInterval::default() };
-                interval.commands.insert(name.to_owned(), part);
-                interval.requests.insert(name.to_uppercase(), calls);
-                let stat = CommandStat { calls, usec: us * calls, ..CommandStat::default() };
-                second.status.command_stats.insert(name.to_lowercase(), stat);
-            }
-            records.push(Record::Interval(Box::new(interval)));
-            records.extend(second.records());
-        }
-        spent(records)
-    }
-
-    #[test]
-    fn each_command_of_a_load_has_parts_of_its_own() {
-        let all = of_load(&[("EVAL", 190, 5_250_000, 5000), ("GET", 400, 240_000, 3)], &pings(20_000));
-        let names: Vec<_> = all.iter().map(|spent| spent.request.as_str()).collect();
-        assert_eq!(names, ["load", "EVAL", "GET"]);
-        assert!(share(&all[1], "execution") > 0.9, "{}", all[1]);
-        assert!((share(&all[2], "execution") - 3.0 / 240.0).abs() < 0.001, "{}", all[2]);
-        assert!(share(&all[0], "execution") > 0.85, "{}", all[0]);
-        assert!(all[1].to_string().ends_with("; 1.0 in flight"), "{}", all[1]);
-    }
-
-    /// The prefill writes SETs of 1 ms, and the load sends GETs and a few SETs that take 0.2 ms.
-    #[test]
-    fn the_times_of_a_segment_contain_no_earlier_segment() {
-        let mut records = begun();
-        for (segment, us, sets) in [(1, 1000, 9000), (2, 200, 100)] {
-            records.push(Record::Segment(Segment::new(
-                f64::from(segment) - 1.0,
-                segment,
-                Knobs { load: true, ..Knobs::default() },
-            )));
-            let service = repeated(us * 1000, sets);
-            let part =
-                OperationInterval { ops: sets, service: service.clone(), ..OperationInterval::default() };
-            records.push(Record::Interval(Box::new(Interval {
-                t_s: f64::from(segment),
-                length_s: 1.0,
-                segment,
-                ops: sets,
-                ops_per_s: sets as f64,
-                client: Some(Client::of(vec![WorkerCost { cpu: 0.1, ..WorkerCost::default() }])),
-                commands: [("SET".to_owned(), part)].into(),
-                service,
-                ..Interval::default()
-            })));
-            let mut second = Second::healthy(segment - 1);
-            second.ping = pings(20_000);
-            records.extend(second.records());
-        }
-        let all = spent(records);
-        assert!(all.iter().all(|spent| (199.0..201.0).contains(&spent.total_us())), "{all:?}");
-        assert_eq!(all.iter().map(|spent| spent.request.as_str()).collect::<Vec<_>>(), ["load", "SET"]);
-    }
-
-    #[test]
-    fn a_reply_that_waits_for_redyno_is_ours_and_an_unknown_execution_is_no_zero() {
-        let late = &of_load(&[("GET", 100, 5_240_000, 3)], &pings(5_000_000))[1];
-        assert!(share(late, "ours") > 0.9, "{late}");
-        let unknown = &of_load(&[("get", 100, 240_000, 0)], &pings(20_000))[1];
-        assert!(unknown.to_string().contains(", in the server "), "{unknown}");
-    }
-
-    #[test]
-    fn a_load_has_an_estimate_although_the_parts_of_most_pings_are_unknown() {
-        let unknown = Ping { rtt: repeated(20_000_000, 100), ..pings(20_000) };
-        assert_eq!(of_load(&[("GET", 100, 5_240_000, 3)], &unknown).len(), 2);
-        assert!(spent(seconds(4, move |second| second.ping = unknown.clone())).is_empty());
-    }
-
-    #[test]
-    fn a_way_that_became_longer_is_wire_as_soon_as_all_recent_pings_take_it() {
-        let ping = |n| stamped(30_000, &[(if n < 20 { 90_000 } else { 20_100_000 }, 100)], 20_000);
-        let share_after = |seconds_of_it: u32| {
-            let all = spent(seconds(20 + seconds_of_it, move |second| second.ping = ping(second.n)));
-            share(&all[0], "wire")
-        };
-        assert!(share_after(3) < 0.1 && share_after(7) > 0.9, "{} {}", share_after(3), share_after(7));
-    }
-
-    #[test]
-    fn the_commands_of_other_clients_wait_as_long_as_ping() {
-        let all =
-            spent(seconds(4, |second| second.ping = stamped(30_000, &[(90_000, 99), (140_000, 1)], 20_000)));
-        assert_eq!(
-            all[1].to_string(),
-            "GET 92.5 µs: ours 0 %, wire 97 %, waits in the server 0 %, execution 3.2 %; ± 46 ns"
-        );
-    }
-}
+mod tests;
