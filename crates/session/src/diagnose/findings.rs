@@ -1,4 +1,4 @@
-//! Applies all rules to one stream of records: the present findings, and the findings of a whole segment.
+//! Applies all rules to one stream of records: the present findings.
 
 use super::{
     Finding, Severity, big_reply, churn,
@@ -20,7 +20,7 @@ use super::{
     overload::Overload,
     receivers::RECEIVERS,
     replicas,
-    rule::{ConditionRule, Measurements, Rule, RuleVerdict, is_judged},
+    rule::{ConditionRule, Rule, RuleVerdict},
     settings, slow_command,
     slow_node::SlowNode,
     slow_server::SlowServer,
@@ -28,7 +28,7 @@ use super::{
     stall::StallRule,
     thresholds,
 };
-use crate::session::{Interval, Record, Segment, SessionStart, Timeline, running::LoadChange};
+use crate::session::{Record, running::LoadChange};
 
 /// The rules about server, host and network, the most specific first.
 const CONDITIONS: &[ConditionRule] = &[
@@ -62,7 +62,7 @@ const CONDITIONS: &[ConditionRule] = &[
 ];
 
 /// Returns all rules, the most important first.
-fn rules() -> Vec<Box<dyn Rule>> {
+pub(super) fn rules() -> Vec<Box<dyn Rule>> {
     let mut rules: Vec<Box<dyn Rule>> = vec![Box::<StallRule>::default(), Box::new(ServerDown)];
     for condition in CONDITIONS {
         rules.push(Box::new(condition.clone()));
@@ -194,11 +194,11 @@ fn is_more(finding: &Finding) -> bool {
     finding.severity > Severity::Note
 }
 
-/// Returns the findings, the most severe first. Findings of equal severity are sorted by `explains`, the
-/// largest first. The advice of an overload names its cause: the finding that names redyno itself or, if
-/// there is none, the finding about a slow server. If a finding names a cause outside of redyno, symptoms are
+/// Returns the findings, the most severe first. Findings of equal severity are sorted by `explains`, the largest first.
+/// The advice of an overload names its cause: a server that does not answer, the finding that names redyno itself or,
+/// if there is none, the finding about a slow server. If a finding names a cause outside of redyno, symptoms are
 /// removed. The evidence of severe symptoms is then added to the first finding with such a cause.
-fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
+pub(super) fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.sort_by(|left, right| {
         right.severity.cmp(&left.severity).then(right.explains.total_cmp(&left.explains))
     });
@@ -210,7 +210,10 @@ fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     let ours = findings.iter().find(|finding| finding.is_ours).map(|ours| ours.sentence(usize::MAX, true));
     let slow =
         || findings.iter().find(is_slow).map(|cause| format!("solve the finding \"{}\" first", cause.rule));
-    if let Some(next) = ours.or_else(slow) {
+    // No request is answered, whatever redyno does.
+    let silent =
+        findings.iter().find(|finding| finding.explains >= 1.0 && !finding.is_ours).and_then(|_| slow());
+    if let Some(next) = silent.or(ours).or_else(slow) {
         let overload = findings.iter_mut().filter(|finding| finding.rule == Overload.name());
         overload.for_each(|finding| finding.next.clone_from(&next));
     }
@@ -231,53 +234,18 @@ fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings
 }
 
-fn of(whole: &Measurements<'_>) -> Vec<Finding> {
-    explained(rules().iter().filter_map(|rule| rule.whole(whole)).collect())
-}
-
-/// Returns the findings of a whole segment (a time with unchanged settings). `total` is the sum of the
-/// segment's intervals. Warm-ups and prefills have no findings.
-pub fn of_segment(segment: &Segment, total: &Interval, session: Option<&SessionStart>) -> Vec<Finding> {
-    if !is_judged(segment) {
-        return Vec::new();
-    }
-    of(&Measurements { segment: Some(segment), total, session })
-}
-
-/// Returns the findings of all segments of a session. Each finding has its text from the first of its
-/// segments, and the numbers of all its segments.
-pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
-    let mut found: Vec<(Finding, String)> = Vec::new();
-    for segment in timeline.segments.iter() {
-        for finding in of_segment(&segment.start, &segment.total, timeline.session()) {
-            let number = segment.start.segment.to_string();
-            match found.iter_mut().find(|(known, _)| known.rule == finding.rule) {
-                Some((_, numbers)) => *numbers += &format!(", {number}"),
-                None => found.push((finding, number)),
-            }
-        }
-    }
-    found
-}
-
 /// Returns the text about the danger of a new setting, with an alternative. The user decides whether the setting takes
 /// effect.
 pub fn danger(change: &LoadChange<'_>) -> Option<String> {
     rules().iter().find_map(|rule| rule.before(change)).map(|finding| finding.sentence(usize::MAX, true))
 }
 
-/// Returns the reason why redyno itself was the limit; `None` if redyno was not the limit.
-pub fn our_limit(measured: &Interval) -> Option<String> {
-    let found = of(&Measurements { segment: None, total: measured, session: None });
-    found.into_iter().find(|finding| finding.is_ours).map(|finding| finding.evidence.join(", "))
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::{
         knobs::Knobs,
-        session::{Client, WorkerCost},
+        session::{Client, Interval, Segment, WorkerCost},
     };
 
     /// Returns one second of a load with a rate of 1 M/s; its worker uses the share `cpu` of a core.
@@ -298,7 +266,7 @@ mod tests {
         }))
     }
 
-    fn overloaded(segment: u32, cpu: f64) -> Vec<Record> {
+    pub(in crate::diagnose) fn overloaded(segment: u32, cpu: f64) -> Vec<Record> {
         let knobs = Knobs { load: true, rate: Some(1_000_000), ..Knobs::default() };
         let begun = Record::Segment(Segment::new(0.0, segment, knobs));
         [begun].into_iter().chain((1..4).map(|n| second(segment, cpu, n))).collect()
@@ -337,6 +305,10 @@ mod tests {
         assert_eq!(advice(other(SlowNode::NAME)), "solve the finding \"slow node\" first");
         assert_eq!(advice(other("settings")), "give more clients");
     }
+        let silent = Finding { severity: Severity::Problem, explains: 1.0, ..other("stall") };
+        let ours = Finding { is_ours: true, ..other("client limit") };
+        let beside = explained(vec![ours, silent, overload.clone()]);
+        assert_eq!(beside.last().unwrap().next, "solve the finding \"stall\" first", "{beside:?}");
 
     #[test]
     fn segments_with_the_same_finding_are_reported_together() {

@@ -49,11 +49,11 @@ impl Rule for HitRate {
         is_low.then(|| all.low(&segment.knobs.workload, now.is_restarted())).into()
     }
 
-    fn whole(&self, Measurements { segment, total, .. }: &Measurements<'_>) -> Option<Finding> {
+    fn whole(&self, Measurements { segment, total, is_restarted, .. }: &Measurements<'_>) -> Option<Finding> {
         let all = Reads { hits: total.hits, misses: total.misses };
         (*segment)
             .filter(|_| all.is_enough() && all.share() < LOW)
-            .map(|segment| all.low(&segment.knobs.workload, false))
+            .map(|segment| all.low(&segment.knobs.workload, *is_restarted))
     }
 }
 

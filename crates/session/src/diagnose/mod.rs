@@ -58,6 +58,7 @@ mod stall;
 #[cfg(test)]
 mod tests;
 mod thresholds;
+mod whole;
 mod window;
 
 pub use by_node::{FindingsByNode, NodeState};
@@ -65,5 +66,6 @@ pub use cause::{Cause, Delay};
 pub use danger::setting_harm;
 pub use episodes::{Episode, Episodes};
 pub use finding::{Finding, Severity};
-pub use findings::{Findings, danger, of_segment, of_session, our_limit};
+pub use findings::{Findings, danger};
 pub use spent::{SPENT_TITLE, TimeSpent};
+pub use whole::{of_segment, of_segment_in, of_session, our_limit};

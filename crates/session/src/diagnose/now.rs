@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{answers::AnsweredRequests, pings::Pings, window::RecentValues};
+use super::{answers::AnsweredRequests, overload::Backlog, pings::Pings, window::RecentValues};
 use crate::{
     events::EventKind,
     gauge::{Gauge, GaugeSource, Gauges},
@@ -21,7 +21,7 @@ pub(super) const COMMANDS_S: f64 = 5.5;
 /// How long an event is kept, in seconds.
 const EVENTS_S: f64 = 30.0;
 /// How long a restart explains missing keys, in seconds. Clients need minutes to fill a large cache again.
-const RESTART_S: f64 = 600.0;
+pub(super) const RESTART_S: f64 = 600.0;
 /// How long a reply to CLIENT LIST is kept, in seconds. The server is asked for the list every 5 s, and less often if the
 /// list is long.
 const LISTS_S: f64 = 30.0;
@@ -53,12 +53,14 @@ pub(super) struct RecentState {
     lists: RecentValues<ConnectedClients>,
     hosts: RecentValues<host::HostSample>,
     /// The gauges of the server; counters are stored as rates per second.
-    rates: RecentValues<Gauges>,
+    pub(super) rates: RecentValues<Gauges>,
     /// The usual level of each gauge.
     watches: FigureWatches,
     events: RecentValues<EventKind>,
     /// The time of the server's last restart, in seconds of the session.
     restarted_s: Option<f64>,
+    /// How late the load is.
+    pub(super) backlog: Backlog,
     /// The answered requests of the load.
     answers: RecentValues<AnsweredRequests>,
 }
@@ -79,6 +81,7 @@ impl Default for RecentState {
             watches: FigureWatches::default(),
             events: RecentValues::new(EVENTS_S),
             restarted_s: None,
+            backlog: Backlog::default(),
             answers: RecentValues::new(COMMANDS_S),
         }
     }
@@ -133,6 +136,7 @@ impl RecentState {
                 self.parts.clear();
             }
             Record::Interval(interval) if self.is_of(interval) => {
+                self.backlog.push(interval);
                 self.parts.push(Interval {
                     commands: [].into(),
                     nodes: [].into(),

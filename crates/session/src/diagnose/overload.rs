@@ -31,6 +31,39 @@ const NEXT: &str = "these connections cannot send more: give more clients, or a 
 #[derive(Debug, Clone)]
 pub(super) struct Overload;
 
+/// How late an open loop is, and whether the server's pause is the reason.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Backlog {
+    behind_us: u64,
+    /// The longest wait for a reply since the load was last on schedule, in microseconds.
+    pause_us: u64,
+}
+
+impl Backlog {
+    /// Takes the next interval of the current segment.
+    pub(super) fn push(&mut self, interval: &Interval) {
+        let earlier_us = if interval.behind_us < CAUGHT_UP_US { 0 } else { self.pause_us };
+        self.behind_us = interval.behind_us;
+        self.pause_us = earlier_us.max(longest_us(interval));
+    }
+
+    /// Returns whether requests are late, but no later than the server's longest pause: the server did not answer for
+    /// this time, and the load is catching up.
+    pub(super) fn is_of_pause(self) -> bool {
+        (CAUGHT_UP_US..=self.pause_us).contains(&self.behind_us) && self.pause_us >= LATE_US
+    }
+}
+
+/// Returns the longest wait for a reply in microseconds, also of the requests that still wait.
+fn longest_us(interval: &Interval) -> u64 {
+    interval.waiting_us.max(interval.service.max_ns() / 1000)
+}
+
+/// Returns how many requests are due at `rate` during a pause of this length in microseconds; 0 for a usual pause.
+fn due_in_pause(rate: u32, pause_us: u64) -> f64 {
+    if pause_us >= LATE_US { f64::from(rate) * pause_us as f64 / 1e6 } else { 0.0 }
+}
+
 /// The results of an open loop: good replies per second, the share of shed requests, and the send lag in microseconds.
 /// The send lag is the delay of the oldest due request.
 struct OpenLoopResult {
@@ -53,7 +86,7 @@ impl Rule for Overload {
             return RuleVerdict::Unchanged;
         }
         // Without connections, requests fail at once or wait; more connections to this server would change nothing.
-        if parts.iter().any(is_cut_off) {
+        if parts.iter().any(is_cut_off) || now.backlog.is_of_pause() {
             return RuleVerdict::Clear;
         }
         let sum = |count: fn(&Interval) -> u64| parts.iter().map(count).sum::<u64>() as f64;
@@ -66,25 +99,34 @@ impl Rule for Overload {
             _ => (false, ", steady"),
         };
         let shed = sum(|part| part.shed) / sum(|part| part.due).max(1.0);
+        let pause_us = parts.iter().map(longest_us).max().unwrap_or_default();
+        let is_shed = shed >= SHED && sum(|part| part.shed) > due_in_pause(rate, pause_us);
         let is_late = match stands {
             true => behind_us >= CAUGHT_UP_US,
-            // A backlog that shrinks from the start is the result of a pause of the server.
-            false => behind_us >= LATE_US && !is_shrinking && parts.len() > 1,
+            // A backlog that shrinks from the start is the result of a pause of the server. In the interval in which a
+            // pause begins, each connection has a reply, so its length is unknown yet.
+            false => {
+                let before_us = parts.iter().rev().nth(1).map_or(0, |part| part.behind_us);
+                behind_us >= LATE_US && before_us >= CAUGHT_UP_US && !is_shrinking
+            }
         };
         let ops_per_s = sum(|part| part.ops) / length_s.max(f64::EPSILON);
-        (is_late || shed >= SHED)
+        (is_late || is_shed)
             .then(|| OpenLoopResult { ops_per_s, shed, behind_us }.finding(rate, trend))
             .into()
     }
 
-    fn whole(&self, Measurements { segment, total, .. }: &Measurements<'_>) -> Option<Finding> {
+    fn whole(&self, Measurements { segment, total, stalled_s, .. }: &Measurements<'_>) -> Option<Finding> {
         let rate = rate(*segment).filter(|_| total.length_s > 0.0)?;
         let due = total.due.max(1) as f64;
         let shed = total.shed as f64 / due;
         let sent = total.ops_per_s * total.length_s + total.errors.values().sum::<u64>() as f64;
-        let is_slow = sent < REACHED * due && total.behind_us >= LATE_US;
+        // Requests that were due while the server did not answer belong to a stall.
+        let stalled = due_in_pause(rate, longest_us(total).max((stalled_s * 1e6) as u64));
+        let is_slow = sent < REACHED * due && total.behind_us >= LATE_US && due - sent > stalled;
+        let is_shed = shed >= SHED && total.shed as f64 > stalled;
         let reached = OpenLoopResult { ops_per_s: total.ops_per_s, shed, behind_us: total.behind_us };
-        (is_slow || shed >= SHED).then(|| reached.finding(rate, " at the most"))
+        (is_slow || is_shed).then(|| reached.finding(rate, " at the most"))
     }
 }
 
@@ -119,7 +161,8 @@ mod tests {
     use crate::{
         diagnose::{Findings, of_segment},
         knobs::Knobs,
-        session::Record,
+        session::{Client, Record, WorkerCost},
+        stats::fixture::repeated,
     };
 
     fn watch(knobs: Knobs) -> Findings {
@@ -166,6 +209,66 @@ mod tests {
         assert_eq!(after, [None, None, None]);
         let mut closed = super::tests::watch(Knobs { load: true, ..Knobs::default() });
         assert_eq!([1, 2, 3].map(|n| tick(&mut closed, 100, 0, n * 1_000_000)), [None, None, None]);
+    }
+
+    /// Returns a quarter second of a load at 1000/s, of which a server with a pause answers 20 requests.
+    fn paused(
+        findings: &mut Findings,
+        waiting_ms: u64,
+        answered_ms: u64,
+        behind_ms: u64,
+    ) -> Vec<&'static str> {
+        let mut service = repeated(200_000, 20);
+        service.merge(&repeated(answered_ms * 1_000_000, 5));
+        let interval = Interval {
+            segment: 3,
+            length_s: 0.25,
+            ops: 25,
+            due: 250,
+            waiting_us: waiting_ms * 1000,
+            behind_us: behind_ms * 1000,
+            service,
+            // The worker is busy while it catches up.
+            client: Some(Client::of(vec![WorkerCost { cpu: 0.97, ..WorkerCost::default() }])),
+            ..Interval::default()
+        };
+        findings.push(&Record::Interval(Box::new(interval)));
+        findings.now().iter().map(|found| found.rule).collect()
+    }
+
+    #[test]
+    fn a_load_that_waits_for_a_stopped_server_and_then_catches_up_is_not_overloaded() {
+        let mut watch = watch(at(1000));
+        // The server stops for 3.2 s. In the first interval, each connection has had a reply.
+        let pause = (0..13).map(|n| (if n == 0 { 0 } else { 200 + n * 250 }, 1, 190 + n * 250));
+        let late = [3200, 2400, 1600, 800, 300, 90, 20].map(|behind_ms| (0, 1, behind_ms));
+        let ends = (0, 3210, 3205);
+        for (waiting_ms, answered_ms, behind_ms) in pause.chain([ends]).chain(late) {
+            let found = paused(&mut watch, waiting_ms, answered_ms, behind_ms);
+            assert_eq!(found, Vec::<&str>::new(), "{behind_ms} ms behind");
+        }
+        // The server answers, but too slowly for the rate.
+        let found: Vec<_> = (1..9).map(|n| paused(&mut watch, 0, 1, n * 90)).collect();
+        assert!(found[7].contains(&"overload") && found[7].contains(&"client limit"), "{found:?}");
+    }
+
+    #[test]
+    fn a_segment_whose_requests_waited_for_a_stopped_server_is_not_overloaded() {
+        let whole = |shed, waiting_us| {
+            let total = Interval {
+                length_s: 10.0,
+                ops: 7000,
+                ops_per_s: 700.0,
+                due: 10_000,
+                shed,
+                behind_us: 3_000_000,
+                waiting_us,
+                ..Interval::default()
+            };
+            of_segment(&Segment::new(0.0, 3, at(1000)), &total, None).len()
+        };
+        assert_eq!([whole(0, 3_010_000), whole(3000, 3_010_000)], [0, 0]);
+        assert_eq!([whole(0, 2_000_000), whole(3000, 20_000)], [1, 1], "the pause was shorter");
     }
 
     #[test]

@@ -30,6 +30,10 @@ pub(super) struct Measurements<'a> {
     pub(super) total: &'a Interval,
     /// The first record of the session, if it is known.
     pub(super) session: Option<&'a SessionStart>,
+    /// The total length of the server's stalls, in seconds; 0 if it is unknown.
+    pub(super) stalled_s: f64,
+    /// Whether the server was restarted in this time or a short time before.
+    pub(super) is_restarted: bool,
 }
 
 /// Returns whether there are findings about the whole segment. There are none about warm-ups and prefills.
