@@ -20,6 +20,8 @@ use crate::{
 const SILENCE_S: f64 = 1.5;
 /// The advice: a stopped process has the state T, and a process that waits for a disk has the state D.
 const NEXT: &str = "on its host, ps -eo stat,wchan,cmd shows whether its process runs";
+/// The advice after a signal has stopped the server's process for a while.
+const STOPPED: &str = "find out what sent SIGSTOP to it";
 
 /// Checks how long requests have waited without any reply.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +41,8 @@ pub(super) struct StallRule {
     /// for the ping probe. A report of a whole second can contain replies and the end of a long wait.
     waited_s: f64,
     ping_waited_s: f64,
+    /// When a sample last showed the server's process stopped by a signal, and its number.
+    stopped: Option<(f64, u32)>,
     /// The start of the stall if a stall event is open. The next stall event ends the stall, and contains the length of
     /// the stall.
     stalled_s: Option<f64>,
@@ -90,6 +94,10 @@ impl Rule for StallRule {
             Record::Event(Event { t_s, what: EventKind::Stalled { length_s, .. }, .. }) => {
                 self.stalled_s = length_s.is_none().then_some(*t_s);
             }
+            Record::Host(moment) => {
+                let pid = stopped(now).map(|process| process.pid);
+                self.stopped = pid.map(|pid| (moment.t_s, pid)).or(self.stopped);
+            }
             Record::End(_) => *self = Self::default(),
             _ => {}
         }
@@ -115,20 +123,28 @@ impl StallRule {
         // redyno closes connections whose requests were not answered within the timeout.
         let open = if self.is_lost { "" } else { ", although the connections are open" };
         let known_by = format!("no reply to {what} for {for_s:.1} s{open}");
-        let stopped = stopped(now);
+        // The process may run again when the end of the silence is known.
+        let seen = self.stopped.filter(|(stopped_s, _)| *stopped_s >= t_s - for_s);
+        let is_over = stopped(now).is_none();
+        let is = if is_over { "was" } else { "is" };
         // The number is 0 in redacted records. `kill` with 0 would reach the user's own process group.
-        let known = stopped.map(|process| process.pid).filter(|pid| *pid != 0);
-        let long = match (stopped, known) {
-            (Some(_), Some(pid)) => format!("the server does not answer: its process {pid} is stopped"),
-            (Some(_), None) => "the server does not answer: its process is stopped".to_owned(),
+        let known = seen.map(|(_, pid)| pid).filter(|pid| *pid != 0);
+        let long = match (seen, known) {
+            (Some(_), Some(pid)) => format!("the server does not answer: its process {pid} {is} stopped"),
+            (Some(_), None) => format!("the server does not answer: its process {is} stopped"),
             (None, _) => "the server does not answer".to_owned(),
+        };
+        let next = match known {
+            Some(pid) if !is_over => format!("kill -CONT {pid}"),
+            _ if seen.is_some() && is_over => STOPPED.to_owned(),
+            _ => NEXT.to_owned(),
         };
         let stall = Finding {
             severity: Severity::Problem,
             explains: 1.0,
             since_s: t_s - for_s,
             evidence: vec![known_by],
-            next: known.map_or_else(|| NEXT.to_owned(), |pid| format!("kill -CONT {pid}")),
+            next,
             ..Finding::new("stall", "no answer", long)
         };
         (for_s >= SILENCE_S).then_some(stall)
@@ -214,6 +230,25 @@ mod tests {
         assert!(long.ends_with("its process 70 is stopped") && next == "kill -CONT 70", "{long}: {next}");
         let (long, next) = found(0);
         assert!(long.ends_with("its process is stopped") && next == NEXT, "{long}: {next}");
+    }
+
+    #[test]
+    fn a_process_that_runs_again_is_still_named_and_the_next_silence_has_its_own_reason() {
+        let mut findings = begin(loaded());
+        let mut found = |n: u32, state, ops| {
+            let mut second = Second::healthy(n);
+            second.host.server = Some(Process { pid: 70, state: Some(state), ..Process::default() });
+            let hosts = second.records().into_iter().filter(|record| matches!(record, Record::Host(_)));
+            hosts.for_each(|record| drop(findings.push(&record)));
+            findings.push(&interval(f64::from(n) + 1.0, ops, 0.0));
+            findings.now().first().map(|found| (found.long.clone(), found.next.clone()))
+        };
+        assert_eq!([found(0, 'S', 9), found(1, 'T', 0)], [None, None]);
+        assert!(found(2, 'T', 0).is_some_and(|(long, _)| long.ends_with("its process 70 is stopped")));
+        let was = found(3, 'S', 0);
+        assert!(was.is_some_and(|(long, next)| long.ends_with("70 was stopped") && next == STOPPED));
+        assert_eq!([found(4, 'S', 9), found(5, 'S', 0)], [None, None]);
+        assert!(found(6, 'S', 0).is_some_and(|(long, _)| long == "the server does not answer"));
     }
 
     #[test]
