@@ -18,7 +18,7 @@ const ROOM: f64 = 0.93;
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let per_s =
         now.gauge(Gauge::EvictedKeys).filter(|per_s| *per_s >= if stands { KEYS / 2.0 } else { KEYS })?;
-    let slowed = now.pings.slowed();
+    let slowed = now.slowed_while(Gauge::EvictedKeys, KEYS / 2.0);
     let usual = now.usual(Gauge::EvictedKeys).filter(|usual| *usual * 5.0 <= per_s);
     let each = now.gauge(Gauge::OpsPerS).map(|ops| per_s / ops.max(1.0));
     let is_storm = each.is_some_and(|each| each >= STORM);
@@ -91,6 +91,21 @@ mod tests {
             second.status.gauges.set(Gauge::OpsPerS, Some(500.0));
         });
         assert_eq!(replaced.severity, Severity::Warning);
+    }
+
+    #[test]
+    fn slow_pings_before_the_evictions_began_are_no_evidence() {
+        let evidence = |slow_until: u32| {
+            let found = found(13, |second| {
+                second.status.gauges.set(Gauge::EvictedKeys, Some(if second.n < 11 { 0.0 } else { 200.0 }));
+                if (9..slow_until).contains(&second.n) {
+                    second.ping(&[(200_000, 90), (12_000_000, 10)]);
+                }
+            });
+            found.into_iter().find(|found| found.rule == "eviction").unwrap().evidence
+        };
+        assert!(!evidence(11).iter().any(|text| text.contains("PING")), "{:?}", evidence(11));
+        assert!(evidence(12).iter().any(|text| text.contains("PING p99")), "{:?}", evidence(12));
     }
 
     #[test]

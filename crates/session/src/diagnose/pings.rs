@@ -5,8 +5,11 @@
 //! stopped answers all waiting PINGs together, and the kernel's time is then known only for the last one. If
 //! the kernel's time of several PINGs is missing, the rules use the whole round trips.
 
-use super::window::{RecentValues, middle};
-use crate::{probe, stats::Latency, units};
+use super::{
+    now::RecentState,
+    window::{RecentValues, middle},
+};
+use crate::{gauge::Gauge, probe, stats::Latency, units};
 
 /// The rule looks at a period of this length, in seconds: with 100 PINGs a second, the p99 is the third
 /// longest of 300.
@@ -140,7 +143,13 @@ impl Pings {
     /// Returns the evidence that PING is slow, compared with its usual time or with the fastest PING; `None` if PING is
     /// not slow.
     pub(super) fn slowed(&self) -> Option<String> {
-        let now = self.now?;
+        self.slowed_since(self.t_s - WINDOW_S)
+    }
+
+    /// Returns the same evidence from the PINGs after `from_s`, in seconds of the session: a cause explains no earlier
+    /// PING.
+    pub(super) fn slowed_since(&self, from_s: f64) -> Option<String> {
+        let now = PingTimes::of(&self.all(WINDOW_S.min(self.t_s - from_s)))?;
         let p99 = units::latency(now.p99_ns);
         match self.usual.filter(|usual| is_slower(now, *usual)) {
             Some(usual) => Some(format!("PING p99 {p99}, {} before", units::latency(usual.p99_ns))),
@@ -149,6 +158,15 @@ impl Pings {
             }
             None => None,
         }
+    }
+}
+
+impl RecentState {
+    /// Returns the evidence that PING is slow since a gauge of the server is at least `least` (for a counter, the rate
+    /// per second).
+    pub(super) fn slowed_while(&self, gauge: Gauge, least: f64) -> Option<String> {
+        let is_high = |gauges: &crate::gauge::Gauges| gauges[gauge].is_some_and(|value| value >= least);
+        self.pings.slowed_since(self.rates.begun_s(is_high)?)
     }
 }
 

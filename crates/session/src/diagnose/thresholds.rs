@@ -47,8 +47,11 @@ impl Threshold {
             format!("{place}{} {}{rate}", gauge.alone(), gauge.written(value))
         };
         let beside = (self.beside != self.gauge).then(|| now.gauge(self.beside)).flatten();
-        let evidence =
-            [Some(text(self.gauge, value)), beside.map(|value| text(self.beside, value)), now.pings.slowed()];
+        let slowed = match is_rare {
+            true => now.slowed_while(self.gauge, f64::MIN_POSITIVE),
+            false => now.pings.slowed(),
+        };
+        let evidence = [Some(text(self.gauge, value)), beside.map(|value| text(self.beside, value)), slowed];
         Some(Finding::of(self.severity, self.cause, self.cause).with(evidence, self.next))
     }
 }

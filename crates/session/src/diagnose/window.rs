@@ -41,6 +41,11 @@ impl<T> RecentValues<T> {
         self.kept.iter().take_while(move |(t_s, _)| *t_s <= until_s).map(|(_, value)| value)
     }
 
+    /// Returns the time since which all values are as requested; `None` if the newest value is not.
+    pub(super) fn begun_s(&self, is: impl Fn(&T) -> bool) -> Option<f64> {
+        self.kept.iter().rev().take_while(|(_, value)| is(value)).last().map(|(t_s, _)| *t_s)
+    }
+
     /// Returns the newest value.
     pub(super) fn last(&self) -> Option<&T> {
         self.kept.back().map(|(_, value)| value)
